@@ -1,0 +1,67 @@
+/**
+ * The one exact number of the project. A price, size, balance or fee is a string in every message, record and journal
+ * entry, and a `Decimal` only inside a function's body. Nothing here ever yields a JavaScript number from a decimal.
+ */
+import { Decimal as DecimalJs } from 'decimal.js';
+
+/** A plain decimal literal: optional minus, digits, optional point and digits; no exponent, no plus, no blanks. */
+export type DecimalString = string;
+
+/**
+ * decimal.js at 60 significant digits, so that a 36-digit venue balance times a 20-digit price stays exact.
+ * A class of our own: settings on the shared default class would leak into, and from, other users of the library.
+ */
+export const Decimal = DecimalJs.clone({
+  precision: 60,
+  rounding: DecimalJs.ROUND_HALF_EVEN,
+  toExpNeg: -9e15,
+  toExpPos: 9e15,
+  defaults: true,
+});
+export type Decimal = DecimalJs;
+
+const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
+
+/**
+ * Reads a plain decimal literal of any length up to `maxDigits` digits.
+ * Returns undefined for everything else, also for what decimal.js itself would take (`0x1F`, `1e9`, `Infinity`, `1_000`).
+ */
+export function parseDecimal(text: string, maxDigits = 400): Decimal | undefined {
+  if (text.length > maxDigits + 2 || !PLAIN.test(text)) return undefined;
+  return new Decimal(text);
+}
+
+/** A decimal that an author writes: at most 36 digits, at most 18 of them after the point (interface.md, settled points). */
+export function parseAuthoredDecimal(text: string): Decimal | undefined {
+  const value = parseDecimal(text);
+  if (value === undefined) return undefined;
+  const [whole = '', fraction = ''] = text.replace('-', '').split('.');
+  return fraction.length <= 18 && whole.length + fraction.length <= 36 ? value : undefined;
+}
+
+/** Reads a decimal that this program wrote or has already checked; anything else is our mistake and throws. */
+export function decimal(text: DecimalString | number | Decimal): Decimal {
+  if (typeof text === 'string') {
+    const value = parseDecimal(text);
+    if (value === undefined) throw new RangeError(`not a plain decimal: ${JSON.stringify(text.slice(0, 60))}`);
+    return value;
+  }
+  if (typeof text === 'number' && !Number.isSafeInteger(text)) throw new RangeError(`not a whole number: ${text}`);
+  return new Decimal(text);
+}
+
+/** Writes a decimal as its plain literal: never an exponent, never `-0`. */
+export function decimalText(value: Decimal): DecimalString {
+  if (!value.isFinite()) throw new RangeError(`not a finite decimal: ${value.toString()}`);
+  return value.isZero() ? '0' : value.toFixed();
+}
+
+/** Rounds to a multiple of `step` (> 0): to the nearest (half away from zero), down, or up. */
+export function roundToStep(value: Decimal, step: Decimal, mode: 'nearest' | 'down' | 'up'): Decimal {
+  const rounding = {
+    nearest: DecimalJs.ROUND_HALF_UP,
+    down: DecimalJs.ROUND_FLOOR,
+    up: DecimalJs.ROUND_CEIL,
+  }[mode];
+  return value.div(step).toDecimalPlaces(0, rounding as 0).times(step);
+}

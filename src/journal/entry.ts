@@ -1,0 +1,226 @@
+/**
+ * The journal's vocabulary: one discriminated union, tag `type`. Entries are JSON-safe, decimals are strings, instants
+ * are epoch ms. A run's truth is the list of its entries: live, on resume, on replay and in review the same folds read
+ * them. Nothing secret may be in an entry; parameters are written through the catalogue's redaction.
+ *
+ * Three origins (`ORIGIN` below): `engine` entries follow from what came before, so executing the journal again makes them
+ * again; `gateway` entries are what happened on the road to the venue and back; `world` entries are what people and
+ * clocks did. Replay feeds the last two in and compares the first.
+ */
+import type { CallClass, OrderTerms } from '../venue/port.ts';
+import type { EndpointName } from '../venue/catalogue.ts';
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+export type RunMode = 'fixtures' | 'simulated' | 'live';
+export type RunOutcome = 'succeeded' | 'failed' | 'stopped' | 'halted';
+export type StepOutcome = 'succeeded' | 'failed' | 'skipped' | 'halted';
+
+/** What made a step or run fail: `kind` is a word a runbook can catch. */
+export interface ErrorFact {
+  readonly kind: string;
+  readonly message: string;
+  readonly step?: string;
+}
+
+export type EntryBody =
+  /** First entry of a run. Holds all that is needed to execute it again. */
+  | {
+      readonly type: 'run.started';
+      readonly data: {
+        readonly runbook: string;
+        readonly file: string;
+        readonly mode: RunMode;
+        /** `manual`, `schedule`, `test`, `resume`. */
+        readonly trigger: string;
+        readonly by?: string;
+        readonly inputs: JsonObject;
+        readonly seed: number;
+        /** Epoch ms. */
+        readonly startedAt: number;
+        /** The runbook first, then every runbook it calls: whole texts, pinned. */
+        readonly sources: readonly { readonly name: string; readonly file: string; readonly text: string; readonly sha256: string }[];
+        /** Every venue setting in force (profile with defaults filled in, no secret), and the market table. */
+        readonly settings: JsonObject;
+        readonly engine: string;
+        readonly plan?: string;
+        readonly fixture?: { readonly file: string; readonly sha256: string };
+        readonly account: string;
+        /** Where the schedule started it: the nominal instant, epoch ms, and the slot's name. */
+        readonly occurrence?: { readonly slot: string; readonly nominal: number };
+      };
+    }
+  | { readonly type: 'run.moved'; readonly data: { readonly from: string; readonly to: string; readonly event: string } }
+  | {
+      readonly type: 'run.ended';
+      readonly data: {
+        readonly outcome: RunOutcome;
+        readonly reason?: string;
+        readonly error?: ErrorFact;
+        readonly outputs: JsonObject;
+      };
+    }
+  /** A run taken up again after its process died; everything before is history. */
+  | { readonly type: 'run.resumed'; readonly data: { readonly epoch: number; readonly openCalls: readonly string[] } }
+  /** `now` of the step's expressions, pinned (language.md, decision 16). */
+  | { readonly type: 'step.started'; readonly data: { readonly verb: string; readonly id?: string; readonly attempt: number; readonly now: number } }
+  /** A condition or assertion with what it was decided from. */
+  | {
+      readonly type: 'step.decided';
+      readonly data: { readonly what: string; readonly expression: string; readonly inputs: JsonObject; readonly value: Json };
+    }
+  | {
+      readonly type: 'step.ended';
+      readonly data: {
+        readonly verb: string;
+        readonly id?: string;
+        readonly outcome: StepOutcome;
+        readonly attempts: number;
+        readonly error?: ErrorFact;
+        readonly value?: Json;
+      };
+    }
+  /** A failed attempt that will be tried again at `retryAt`. */
+  | {
+      readonly type: 'step.retried';
+      readonly data: { readonly verb: string; readonly attempt: number; readonly error: ErrorFact; readonly retryAt: number };
+    }
+  | { readonly type: 'variable.set'; readonly data: { readonly name: string; readonly value: Json } }
+  | { readonly type: 'notification.sent'; readonly data: { readonly to: string; readonly text: string } }
+  /** An intent, durable before anything leaves. */
+  | {
+      readonly type: 'call.intended';
+      readonly data: {
+        readonly call: string;
+        readonly endpoint: string;
+        readonly params: JsonObject;
+        readonly class: CallClass;
+        readonly intent?: OrderTerms;
+        readonly clientOrderId?: string;
+        readonly purpose?: string;
+      };
+    }
+  /** What the limits looked at before a write was let through. */
+  | { readonly type: 'call.checked'; readonly data: { readonly call: string; readonly limits: JsonObject } }
+  /** About to send: durable before the first byte. `params` are the wire's literals. */
+  | {
+      readonly type: 'call.attempted';
+      readonly data: {
+        readonly call: string;
+        readonly n: number;
+        readonly method: string;
+        readonly path: string;
+        readonly params: JsonObject;
+        /** sha256 of the exact bytes of query or body. */
+        readonly digest: string;
+        readonly tokens: number;
+        readonly epoch: number;
+        /** ms waited for tokens before this attempt. */
+        readonly waitedMs: number;
+      };
+    }
+  | {
+      readonly type: 'call.settled';
+      readonly data: {
+        readonly call: string;
+        readonly kind: 'confirmed' | 'rejected' | 'denied' | 'unresolved';
+        /** HTTP status, when there was an answer. */
+        readonly status?: number;
+        readonly success?: boolean;
+        readonly failure?: string;
+        readonly code?: string;
+        readonly message?: string;
+        readonly definite?: boolean;
+        readonly retryAfterMs?: number;
+        readonly result?: Json;
+        readonly sentAt?: number;
+        readonly headers?: JsonObject;
+        readonly notes?: readonly string[];
+      };
+    }
+  | {
+      readonly type: 'feed.read';
+      readonly data: { readonly call: string; readonly name: string; readonly key?: string; readonly value?: string; readonly at?: number };
+    }
+  /** Something only time can tell an order: T_CONFIRM, T_EXHAUSTED, T_SETTLE, DEADMAN (orders.md). */
+  | { readonly type: 'order.timed'; readonly data: { readonly clientOrderId: string; readonly event: string } }
+  /** The order machine moved; folded again from calls in review, written for the reader. */
+  | {
+      readonly type: 'order.moved';
+      readonly data: {
+        readonly clientOrderId: string;
+        readonly orderId?: string;
+        readonly from: string;
+        readonly to: string;
+        readonly event: string;
+        readonly filled: string;
+      };
+    }
+  /** LateFill, Overfill, Resurrected, RejectedWithFill, ExternalChange, AmendLost, CancelLost, illegal events, duplicates, orphans. */
+  | { readonly type: 'order.alarmed'; readonly data: { readonly clientOrderId: string; readonly alarm: string; readonly detail: JsonObject } }
+  | {
+      readonly type: 'deadman.moved';
+      readonly data: { readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired'; readonly market: string; readonly timeoutMs?: number; readonly because?: string };
+    }
+  | { readonly type: 'approval.asked'; readonly data: { readonly ask: string; readonly by: readonly string[]; readonly until: number; readonly plan: string } }
+  /** What a person or a signal did to this run: approve, reject, cancel, kill, interrupt. */
+  | {
+      readonly type: 'operator.acted';
+      readonly data: { readonly command: string; readonly by: string; readonly step?: string; readonly reason?: string };
+    };
+
+export type EntryType = EntryBody['type'];
+export type DataOf<T extends EntryType> = Extract<EntryBody, { type: T }>['data'];
+
+/** The table of origins: who can make an entry of each type. */
+export const ORIGIN = {
+  'run.started': 'world',
+  'run.moved': 'engine',
+  'run.ended': 'engine',
+  'run.resumed': 'world',
+  'step.started': 'engine',
+  'step.decided': 'engine',
+  'step.ended': 'engine',
+  'step.retried': 'engine',
+  'variable.set': 'engine',
+  'notification.sent': 'engine',
+  'call.intended': 'gateway',
+  'call.checked': 'gateway',
+  'call.attempted': 'gateway',
+  'call.settled': 'gateway',
+  'feed.read': 'gateway',
+  'order.timed': 'engine',
+  'order.moved': 'engine',
+  'order.alarmed': 'engine',
+  'deadman.moved': 'engine',
+  'approval.asked': 'engine',
+  'operator.acted': 'world',
+} as const satisfies Record<EntryType, 'engine' | 'gateway' | 'world'>;
+
+/** What every entry carries beside its type and data (reliability.md, Audit record envelope). */
+export interface Envelope {
+  readonly v: 1;
+  /** Gapless from 1 within the run. */
+  readonly seq: number;
+  /** Epoch ms of the turn it was written in. */
+  readonly at: number;
+  /** Monotonic ms, of the process that wrote it. */
+  readonly mono: number;
+  readonly boot: string;
+  readonly epoch: number;
+  readonly account: string;
+  readonly run: string;
+  /** First 16 hex digits of the definition's sha256. */
+  readonly def: string;
+  /** Path of the step it belongs to (with the iteration in brackets: `rungs[3]/o`), `` for the run itself. */
+  readonly step: string;
+  readonly actor: string;
+  /** Hash of the entry before; 64 zeros for the first. */
+  readonly prev: string;
+}
+
+export type EntryOf<T extends EntryType> = Envelope & { readonly type: T; readonly data: DataOf<T>; readonly hash: string };
+export type Entry = { [T in EntryType]: EntryOf<T> }[EntryType];
+/** Which endpoint a call entry names; profile requests are `GET /path`. */
+export type CallEndpoint = EndpointName | `GET ${string}`;

@@ -1,0 +1,59 @@
+/**
+ * The store port: where entries live, and the few records beside them that several processes share. SQLite by default,
+ * PostgreSQL on many machines, memory in tests; one contract suite runs over all of them (test/contract/store).
+ * A store keeps what it is given and gives it back; it hashes nothing and interprets nothing but the columns it indexes.
+ */
+import type { RunMode, RunOutcome } from './entry.ts';
+
+/** An entry as stored: the exact line (JSON without its hash) and the hash over it. */
+export interface StoredEntry {
+  readonly run: string;
+  readonly seq: number;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly type: string;
+  readonly step: string;
+  readonly line: string;
+  readonly hash: string;
+}
+
+/** The row of a run: an index over the journal, refilled from it, never the truth. */
+export interface RunRow {
+  readonly run: string;
+  readonly runbook: string;
+  readonly mode: RunMode;
+  readonly account: string;
+  readonly trigger: string;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly outcome?: RunOutcome;
+}
+
+export interface RunFilter {
+  readonly account?: string;
+  readonly runbook?: string;
+  readonly unfinished?: boolean;
+  readonly limit?: number;
+}
+
+export interface JournalStore {
+  /**
+   * Appends entries in order, all or none, and resolves when they are durable (`durable: false`: when they are kept, for
+   * dry-runs). Rejects with a StoreError when seq is not the run's next (`conflict`), when the disk refused (`unavailable`)
+   * or when the writer's epoch is older than the run's newest (`fenced`).
+   */
+  append(entries: readonly StoredEntry[], options: { readonly durable: boolean; readonly row?: RunRow }): Promise<void>;
+  read(run: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEntry[]>;
+  runs(filter?: RunFilter): Promise<readonly RunRow[]>;
+  run(run: string): Promise<RunRow | undefined>;
+  close(): Promise<void>;
+}
+
+export class StoreError extends Error {
+  readonly reason: 'conflict' | 'fenced' | 'unavailable' | 'damaged';
+  constructor(reason: StoreError['reason'], message: string) {
+    super(message);
+    this.name = 'StoreError';
+    this.reason = reason;
+  }
+}

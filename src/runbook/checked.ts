@@ -1,0 +1,303 @@
+/**
+ * A runbook that has passed every check: what `check` gives and the engine, `plan` and `graph` take. Every expression is
+ * compiled and typed, every name resolved, every default filled in. Spans point into `source` for messages and drawings.
+ */
+import type { SourceText, Span } from '../base/diagnostic.ts';
+import type { Decimal } from '../base/decimal.ts';
+import type { OrderType, TimeInForce } from '../venue/records.ts';
+import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './values.ts';
+
+export interface CheckedRunbook {
+  readonly name: string;
+  readonly dsl: 1;
+  readonly about?: string;
+  readonly source: SourceText;
+  /** sha256 of the source's bytes, hex. */
+  readonly sha256: string;
+  readonly needs: readonly string[];
+  readonly inputs: readonly InputDeclaration[];
+  readonly feeds: readonly FeedDeclaration[];
+  /** Evaluated once when the run starts, in this order. */
+  readonly let: readonly NamedExpr[];
+  /** Evaluated at each use. */
+  readonly def: readonly NamedExpr[];
+  readonly vars: readonly { readonly name: string; readonly type: ValueType; readonly init: Expr }[];
+  readonly limits?: LimitsDeclaration;
+  readonly deadman?: DeadmanDeclaration;
+  readonly schedule: readonly ScheduleDeclaration[];
+  readonly concurrency?: { readonly key: Expr<string>; readonly onBusy: 'queue' | 'skip' | 'fail' };
+  readonly steps: readonly CheckedStep[];
+  readonly onError: readonly CheckedStep[];
+  readonly finally: readonly CheckedStep[];
+  readonly outputs: readonly NamedExpr[];
+  /** The runbooks it calls, by name, checked as well. */
+  readonly calls: Readonly<Record<string, CheckedRunbook>>;
+}
+
+export interface NamedExpr {
+  readonly name: string;
+  readonly value: Expr;
+}
+
+export interface InputDeclaration {
+  readonly name: string;
+  readonly type: ValueType;
+  /** The declared type's word, for messages and prompts: `price`, `list<market>`. */
+  readonly typeText: string;
+  readonly default?: Value;
+  readonly min?: Value;
+  readonly max?: Value;
+  readonly enum?: readonly Value[];
+  readonly about?: string;
+}
+
+export interface FeedDeclaration {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly maxAge: Duration;
+  /** The market a feed that is not a map follows: that of the runbook, when there is exactly one. */
+  readonly market?: Expr<string>;
+}
+
+/** Limits as declared; absent ones do not bind. Expressions are evaluated when the run starts, but `around` at each check. */
+export interface LimitsDeclaration {
+  readonly markets?: readonly Expr<string>[];
+  readonly sides?: readonly Expr<string>[];
+  readonly maxOrderSize?: Expr<Decimal>;
+  readonly maxOrderNotional?: Expr<Decimal>;
+  readonly maxRunNotional?: Expr<Decimal>;
+  readonly maxOpenOrders?: Expr<Decimal>;
+  readonly maxLeverage?: Expr<Decimal>;
+  readonly maxWrites?: Expr<Decimal>;
+  readonly priceBand?: { readonly around: Expr<Decimal>; readonly within: Expr<Decimal> };
+  readonly mode?: 'active' | 'reducing' | 'halted';
+}
+
+export interface DeadmanDeclaration {
+  readonly market: Expr<string>;
+  readonly timeout: Expr<Duration>;
+  readonly keepAlive?: Expr<Duration>;
+  readonly releaseAfter?: string;
+  readonly onExit: 'disarm' | 'leave_armed';
+  readonly span: Span;
+}
+
+export interface ScheduleDeclaration {
+  /** Stable name of the slot: its place in the list, from 0. */
+  readonly slot: string;
+  readonly when:
+    | { readonly kind: 'cron'; readonly cron: string; readonly tz: string }
+    | { readonly kind: 'every'; readonly every: Duration }
+    | { readonly kind: 'at'; readonly at: Time; readonly tz?: string };
+  readonly misfire: { readonly within: Duration; readonly then: 'skip' | 'run_once' | 'run_all' };
+  readonly overlap: 'skip' | 'queue' | 'replace';
+  readonly dst: { readonly gap: 'next_valid' | 'skip'; readonly overlap: 'first' | 'both' };
+  readonly jitter?: Duration;
+  readonly inputs: Readonly<Record<string, Value>>;
+  readonly from?: Time;
+  readonly to?: Time;
+  readonly span: Span;
+}
+
+/** Error kinds of `retry`, `catch` (language.md, Grammar). */
+export const ERROR_KINDS = [
+  'transport',
+  'rate_limited',
+  'unknown_outcome',
+  'rejected',
+  'denied',
+  'not_found',
+  'timeout',
+  'stale_feed',
+  'assertion',
+  'approval_rejected',
+  'cancelled',
+  'deadman_fired',
+] as const;
+export type ErrorKind = (typeof ERROR_KINDS)[number];
+
+export interface RetryDeclaration {
+  readonly on: readonly ErrorKind[];
+  /** Further attempts after the first. */
+  readonly max: number;
+  readonly first: Duration;
+  readonly factor: Decimal;
+  readonly maxDelay: Duration;
+  readonly jitter: boolean;
+}
+
+export interface CatchClause {
+  readonly on: readonly ErrorKind[] | 'any';
+  readonly if?: Expr<boolean>;
+  readonly do: readonly CheckedStep[];
+  readonly then: 'continue' | 'retry' | 'fail' | 'stop';
+}
+
+/** What `await` waits for after placing or cancelling. */
+export type AwaitTarget = 'accepted' | 'live' | 'any_fill' | 'filled' | 'terminal';
+
+export interface StepBase {
+  /**
+   * Stable in the file and unique: the id where there is one, else verb and position, joined by `/` from the outermost
+   * block: `steps/2:assert`, `steps/ladder/do/o`. Iterations are added by the engine in brackets.
+   */
+  readonly path: string;
+  readonly id?: string;
+  readonly span: Span;
+  readonly if?: Expr<boolean>;
+  /** Always present for a verb that calls the venue: the class's default when the author gave none (decision 9). */
+  readonly retry?: RetryDeclaration;
+  readonly timeout?: Expr<Duration>;
+  readonly catch: readonly CatchClause[];
+  readonly onTimeout?: readonly CheckedStep[];
+  /** Default for `place`: cancel. */
+  readonly undo?: 'cancel' | 'keep' | readonly CheckedStep[];
+  readonly await?: AwaitTarget;
+  readonly allow?: 'reduce';
+  readonly because?: Expr<string>;
+  readonly note?: string;
+  /** Feeds its own expressions read (not those of inner steps), through lets of use (`def`) too. */
+  readonly feeds: readonly string[];
+}
+
+type Step<V extends string, A> = StepBase & { readonly verb: V; readonly args: A };
+
+export type PlaceStep = Step<
+  'place',
+  {
+    readonly type: OrderType;
+    readonly market: Expr<string>;
+    readonly side: Expr<string>;
+    readonly size: Expr<Decimal>;
+    readonly price?: Expr<Decimal>;
+    readonly trigger?: Expr<Decimal>;
+    /** Default: good_till_cancel, immediate_or_cancel for a market order. */
+    readonly tif: TimeInForce;
+    readonly tag?: string;
+    readonly onAmbiguous: 'halt' | 'resend';
+  }
+>;
+
+export interface ProtectLeg {
+  readonly fraction: Expr<Decimal>;
+  readonly trigger: Expr<Decimal>;
+  readonly price: Expr<Decimal>;
+}
+
+export type CheckedStep =
+  | PlaceStep
+  | Step<'protect', { readonly market: Expr<string>; readonly side: Expr<string>; readonly stopLoss?: ProtectLeg; readonly takeProfit?: ProtectLeg }>
+  | Step<'amend', { readonly order: Expr<RecordValue>; readonly price: Expr<Decimal>; readonly size?: Expr<Decimal> }>
+  | Step<
+      'cancel',
+      | { readonly kind: 'order'; readonly order: Expr<RecordValue> }
+      | { readonly kind: 'mine'; readonly market: Expr<string> }
+      | { readonly kind: 'ids'; readonly ids: Expr<readonly Value[]> }
+    >
+  | Step<'cancel_all', { readonly everyone: true }>
+  | Step<'set_leverage', { readonly market: Expr<string>; readonly leverage: Expr<Decimal> }>
+  | Step<'read_account', object>
+  | Step<'read_tier', object>
+  | Step<
+      'list_orders',
+      {
+        readonly market?: Expr<string>;
+        readonly status?: Expr<string>;
+        readonly order?: Expr<string>;
+        readonly clientOrderId?: Expr<string>;
+        readonly since?: Expr<Time>;
+        readonly until?: Expr<Time>;
+        readonly limit?: Expr<Decimal>;
+        readonly page?: Expr<Decimal>;
+        readonly sort?: 'asc' | 'desc';
+        readonly allPages: boolean;
+      }
+    >
+  | Step<
+      'list_fills',
+      {
+        readonly market?: Expr<string>;
+        /** An order (its venue id is taken) or an order id. */
+        readonly order?: Expr<Value>;
+        readonly since?: Expr<Time>;
+        readonly until?: Expr<Time>;
+        readonly limit?: Expr<Decimal>;
+        readonly page?: Expr<Decimal>;
+        readonly sort?: 'asc' | 'desc';
+        readonly allPages: boolean;
+      }
+    >
+  | Step<'refresh', { readonly order: Expr<RecordValue> }>
+  | Step<'arm_deadman', { readonly market: Expr<string>; readonly timeout: Expr<Duration> }>
+  | Step<'read_deadman', { readonly market: Expr<string> }>
+  | Step<'disarm_deadman', { readonly market: Expr<string> }>
+  | Step<'refresh_session', object>
+  | Step<'request', { readonly name: string; readonly with: Readonly<Record<string, Expr>> }>
+  | Step<'let', { readonly names: readonly NamedExpr[] }>
+  | Step<'set', { readonly names: readonly NamedExpr[] }>
+  | Step<'assert', { readonly condition: Expr<boolean> }>
+  | Step<'wait', { readonly kind: 'for'; readonly for: Expr<Duration> } | { readonly kind: 'until'; readonly until: Expr<Time> }>
+  | Step<
+      'wait_for',
+      | { readonly kind: 'order'; readonly order: Expr<RecordValue>; readonly is: Exclude<AwaitTarget, 'accepted'>; readonly within: Expr<Duration> }
+      | { readonly kind: 'read'; readonly read: CheckedStep; readonly until: Expr<boolean>; readonly every: Expr<Duration>; readonly within: Expr<Duration> }
+    >
+  | Step<
+      'for_each',
+      {
+        readonly each: string;
+        readonly in: Expr<readonly Value[]>;
+        readonly at?: string;
+        readonly do: readonly CheckedStep[];
+        readonly collect?: readonly NamedExpr[];
+      }
+    >
+  | Step<
+      'repeat',
+      {
+        readonly every?: Expr<Duration>;
+        readonly for?: Expr<Duration>;
+        readonly max?: Expr<Decimal>;
+        readonly while?: Expr<boolean>;
+        readonly until?: Expr<boolean>;
+        readonly do: readonly CheckedStep[];
+      }
+    >
+  | Step<
+      'parallel',
+      | { readonly kind: 'branches'; readonly branches: readonly { readonly name: string; readonly do: readonly CheckedStep[] }[]; readonly join: 'all' | 'any'; readonly onFail: 'cancel_others' | 'let_others_finish' }
+      | { readonly kind: 'each'; readonly each: string; readonly in: Expr<readonly Value[]>; readonly max: Expr<Decimal>; readonly do: readonly CheckedStep[]; readonly onFail: 'cancel_others' | 'let_others_finish' }
+    >
+  | Step<'switch', { readonly cases: readonly { readonly when: Expr<boolean>; readonly do: readonly CheckedStep[] }[]; readonly else?: readonly CheckedStep[] }>
+  | Step<'call', { readonly runbook: string; readonly with: Readonly<Record<string, Expr>> }>
+  | Step<'approve', { readonly ask: Expr<string>; readonly by: readonly string[]; readonly within: Expr<Duration>; readonly onTimeout: 'reject' | 'fail' }>
+  | Step<'notify', { readonly to: string; readonly text: Expr<string> }>
+  | Step<'stop', { readonly outcome: string }>
+  | Step<'fail', object>;
+
+export type Verb = CheckedStep['verb'];
+export type StepOf<V extends Verb> = Extract<CheckedStep, { verb: V }>;
+
+/** The order record of the language: the venue's fields and what is derived (language.md, before "Checks before a run"). */
+export interface OrderFields {
+  readonly id: string;
+  readonly client_order_id: string;
+  readonly market_id: string;
+  readonly order_type: string;
+  readonly side: string;
+  readonly price: Decimal;
+  readonly size: Decimal;
+  readonly initial_size: Decimal;
+  readonly total_filled_size: Decimal;
+  readonly status: string;
+  readonly reason: string;
+  readonly timestamp: Time;
+  readonly time_in_force: string;
+  /** Σ of its fills, base currency. */
+  readonly filled: Decimal;
+  readonly remaining: Decimal;
+  /** Quote currency; absent without fills. */
+  readonly avg_price: Decimal | undefined;
+  readonly open: boolean;
+  readonly terminal: boolean;
+}

@@ -1,0 +1,345 @@
+/**
+ * The endpoint table: the fourteen private calls of venue-api.md as data. The client's types, request and answer
+ * validation, token costs, deadman activity, redaction, the simulator's handlers, `validate`'s cost bound and the
+ * endpoint reference are all read from here. It sends nothing and knows no deployment: what the document leaves open is
+ * a setting of the profile (`assumptions.ts`).
+ */
+import type { DecimalString } from '../base/decimal.ts';
+import {
+  type AccountRecord,
+  type AmendAck,
+  type CancelAck,
+  type DeadmanRecord,
+  type FillRecord,
+  ORDER_STATUSES,
+  ORDER_TYPES,
+  type OrderRecord,
+  type PlacementAck,
+  SIDES,
+  TIMES_IN_FORCE,
+  type TierRecord,
+} from './records.ts';
+
+/** A parameter of an endpoint. `market`, `order_id` and `client_order_id` are texts with a form of their own. */
+export type Parameter = {
+  readonly required: boolean;
+  /** What it means, with units; goes to the reference. */
+  readonly doc: string;
+  /** True where the value must never be written anywhere. */
+  readonly secret?: true;
+} & (
+  | { readonly type: 'market' | 'order_id' | 'client_order_id' | 'text' | 'boolean' }
+  | { readonly type: 'decimal'; readonly min?: DecimalString; readonly exclusiveMin?: DecimalString; readonly max?: DecimalString }
+  | { readonly type: 'integer'; readonly min?: number; readonly max?: number }
+  | { readonly type: 'timestamp' }
+  | { readonly type: 'enum'; readonly values: readonly string[] }
+);
+
+/** Names a record shape of records.ts; `answers.ts` holds the schema of each. */
+export type AnswerShape =
+  | { readonly shape: 'list'; readonly of: RecordName; readonly one: boolean }
+  | { readonly shape: 'jwt' }
+  | { readonly shape: 'empty' }
+  | { readonly shape: 'deadman' }
+  | { readonly shape: 'nothing' };
+
+export interface RecordOf {
+  readonly account: AccountRecord;
+  readonly order: OrderRecord;
+  readonly placement: PlacementAck;
+  readonly cancel: CancelAck;
+  readonly amend: AmendAck;
+  readonly fill: FillRecord;
+  readonly tier: TierRecord;
+}
+export type RecordName = keyof RecordOf;
+
+/** What a repeated request does: nothing at all, the same again, or possibly a second order. */
+export type Repeatable = 'safe' | 'effect' | 'value' | 'never';
+
+export interface Endpoint {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly answer: AnswerShape;
+  /** Tokens it costs; undefined where the document does not say: then the profile's figure counts, 10 by default. */
+  readonly tokens?: number;
+  /** Whether it counts as activity for the deadman switch (Deadman switch, rule 1). */
+  readonly qualifies: boolean;
+  /** Whether it only ever lowers risk: allowed under a kill switch and on the reserve of the token budget. */
+  readonly protective: boolean;
+  readonly repeatable: Repeatable;
+  /** The section of venue-api.md it is taken from. */
+  readonly section: string;
+  readonly about: string;
+}
+
+const market = { type: 'market', required: true, doc: 'market id, <BASE>-<QUOTE>' } as const;
+const optionalMarket = { ...market, required: false } as const;
+const orderId = { type: 'order_id', required: true, doc: 'order id, <market_id>@<number>' } as const;
+const timestamp = (doc: string) => ({ type: 'timestamp', required: false, doc: `${doc}, µs since the epoch` }) as const;
+const paging = {
+  start_time: timestamp('earliest time; without it the whole history is read, up to ten times slower'),
+  end_time: timestamp('latest time'),
+  p_limit: { type: 'integer', required: false, min: 1, max: 1000, doc: 'most rows to return' },
+  p_page: { type: 'integer', required: false, min: 0, doc: 'page, from 0' },
+  p_order: { type: 'enum', required: false, values: ['DESC', 'ASC'], doc: 'order by time, DESC by default' },
+} as const;
+
+export const CATALOGUE = {
+  'GET /account': {
+    method: 'GET',
+    path: '/account',
+    parameters: {},
+    answer: { shape: 'list', of: 'account', one: true },
+    tokens: 20,
+    qualifies: false,
+    protective: false,
+    repeatable: 'safe',
+    section: 'Account operations',
+    about: 'Reads the account record.',
+  },
+  'PUT /account/leverage': {
+    method: 'PUT',
+    path: '/account/leverage',
+    parameters: {
+      market_id: market,
+      leverage: { type: 'integer', required: true, min: 1, max: 20, doc: 'leverage of the market, a whole number' },
+    },
+    answer: { shape: 'list', of: 'account', one: true },
+    tokens: 20,
+    qualifies: false,
+    protective: false,
+    repeatable: 'value',
+    section: 'Account operations',
+    about: 'Sets the leverage of one market.',
+  },
+  'POST /jwt': {
+    method: 'POST',
+    path: '/jwt',
+    parameters: {
+      is_client: { type: 'boolean', required: true, doc: 'whether the caller is a client application' },
+      refresh_token: { type: 'text', required: true, doc: 'the refresh token', secret: true },
+    },
+    answer: { shape: 'jwt' },
+    tokens: 20,
+    qualifies: false,
+    protective: true,
+    repeatable: 'never',
+    section: 'Account operations',
+    about: 'Obtains a new JWT when the current one has expired.',
+  },
+  'GET /orders': {
+    method: 'GET',
+    path: '/orders',
+    parameters: {
+      order_id: { ...orderId, required: false },
+      client_order_id: {
+        type: 'client_order_id',
+        required: false,
+        doc: 'client order id; only together with market_id (since 13 December 2024)',
+      },
+      status: { type: 'enum', required: false, values: ORDER_STATUSES, doc: 'order status' },
+      market_id: optionalMarket,
+      ...paging,
+    },
+    answer: { shape: 'list', of: 'order', one: false },
+    qualifies: false,
+    protective: false,
+    repeatable: 'safe',
+    section: 'Orders',
+    about: 'Lists orders of the account.',
+  },
+  'POST /orders': {
+    method: 'POST',
+    path: '/orders',
+    parameters: {
+      market_id: market,
+      price: {
+        type: 'decimal',
+        required: false,
+        exclusiveMin: '0',
+        doc: 'limit price, quote currency; required but for stop_market (and market, where the document leaves it open)',
+      },
+      side: { type: 'enum', required: true, values: SIDES, doc: 'side of the order' },
+      size: {
+        type: 'decimal',
+        required: true,
+        exclusiveMin: '0',
+        doc: 'base currency; for stop_loss and take_profit a fraction of the position, at most 1',
+      },
+      type: { type: 'enum', required: true, values: ORDER_TYPES, doc: 'order type' },
+      trigger_price: {
+        type: 'decimal',
+        required: false,
+        exclusiveMin: '0',
+        doc: 'price that triggers a stop or position order, quote currency',
+      },
+      client_order_id: { type: 'client_order_id', required: false, doc: 'id of our own' },
+      time_in_force: { type: 'enum', required: false, values: TIMES_IN_FORCE, doc: 'time in force' },
+    },
+    answer: { shape: 'list', of: 'placement', one: true },
+    tokens: 1,
+    qualifies: true,
+    protective: false,
+    repeatable: 'never',
+    section: 'Orders',
+    about: 'Places an order; the answer says only `processing`.',
+  },
+  'PUT /orders': {
+    method: 'PUT',
+    path: '/orders',
+    parameters: {
+      order_id: orderId,
+      market_id: market,
+      price: { type: 'decimal', required: true, exclusiveMin: '0', doc: 'new price, quote currency' },
+      size: { type: 'decimal', required: false, exclusiveMin: '0', doc: 'new size, base currency' },
+    },
+    answer: { shape: 'list', of: 'amend', one: true },
+    tokens: 1,
+    qualifies: true,
+    protective: false,
+    repeatable: 'value',
+    section: 'Orders',
+    about: 'Amends price and size of an order; the answer says only `amending`.',
+  },
+  'DELETE /orders': {
+    method: 'DELETE',
+    path: '/orders',
+    parameters: {
+      order_id: { ...orderId, required: false },
+      market_id: market,
+      client_order_id: { type: 'client_order_id', required: false, doc: 'client order id' },
+    },
+    answer: { shape: 'list', of: 'cancel', one: true },
+    tokens: 1,
+    qualifies: true,
+    protective: true,
+    repeatable: 'effect',
+    section: 'Orders',
+    about: 'Cancels one order; the answer says only `canceling`.',
+  },
+  'DELETE /orders/cancel_all': {
+    method: 'DELETE',
+    path: '/orders/cancel_all',
+    parameters: {},
+    answer: { shape: 'empty' },
+    qualifies: true,
+    protective: true,
+    repeatable: 'effect',
+    section: 'Orders',
+    about: 'Cancels every open order of the account.',
+  },
+  'GET /fills': {
+    method: 'GET',
+    path: '/fills',
+    parameters: { market_id: optionalMarket, ...paging },
+    answer: { shape: 'list', of: 'fill', one: false },
+    tokens: 10,
+    qualifies: false,
+    protective: false,
+    repeatable: 'safe',
+    section: 'Fills',
+    about: 'Lists fills of the account.',
+  },
+  'GET /fills/order': {
+    method: 'GET',
+    path: '/fills/order',
+    parameters: { order_id: orderId },
+    answer: { shape: 'list', of: 'fill', one: false },
+    qualifies: false,
+    protective: false,
+    repeatable: 'safe',
+    section: 'Fills',
+    about: 'Lists the fills of one order.',
+  },
+  'GET /profile': {
+    method: 'GET',
+    path: '/profile',
+    parameters: {},
+    answer: { shape: 'list', of: 'tier', one: true },
+    tokens: 10,
+    qualifies: false,
+    protective: false,
+    repeatable: 'safe',
+    section: 'Profile',
+    about: 'Reads the volume tier.',
+  },
+  'POST /cancel_all_after': {
+    method: 'POST',
+    path: '/cancel_all_after',
+    parameters: {
+      market_id: market,
+      timeout: { type: 'integer', required: true, min: 1, doc: 'milliseconds without a qualifying request until all orders are cancelled' },
+    },
+    answer: { shape: 'deadman' },
+    qualifies: true,
+    protective: true,
+    repeatable: 'value',
+    section: 'Deadman switch',
+    about: 'Arms or renews the deadman switch.',
+  },
+  'GET /cancel_all_after': {
+    method: 'GET',
+    path: '/cancel_all_after',
+    parameters: { market_id: market },
+    answer: { shape: 'deadman' },
+    qualifies: false,
+    protective: true,
+    repeatable: 'safe',
+    section: 'Deadman switch',
+    about: 'Reads the deadman switch; empty when it is not active.',
+  },
+  'DELETE /cancel_all_after': {
+    method: 'DELETE',
+    path: '/cancel_all_after',
+    parameters: { market_id: market },
+    answer: { shape: 'nothing' },
+    qualifies: false,
+    protective: true,
+    repeatable: 'effect',
+    section: 'Deadman switch',
+    about: 'Disarms the deadman switch.',
+  },
+} as const satisfies Record<string, Endpoint>;
+
+export type EndpointName = keyof typeof CATALOGUE;
+export const ENDPOINT_NAMES = Object.keys(CATALOGUE) as readonly EndpointName[];
+
+/** An endpoint's row, seen as `Endpoint` rather than as its literal type. */
+export function endpoint(name: EndpointName): Endpoint {
+  return CATALOGUE[name];
+}
+
+type ValueOf<P> = P extends { type: 'boolean' }
+  ? boolean
+  : P extends { type: 'integer' | 'timestamp' }
+    ? number
+    : P extends { type: 'decimal' }
+      ? DecimalString
+      : P extends { type: 'enum'; values: readonly (infer V)[] }
+        ? V
+        : string;
+type RequiredNames<P> = { [K in keyof P]: P[K] extends { required: true } ? K : never }[keyof P];
+
+/** The parameters of an endpoint: decimals as strings, instants in µs. */
+export type Params<E extends EndpointName> = {
+  readonly [K in RequiredNames<(typeof CATALOGUE)[E]['parameters']>]: ValueOf<(typeof CATALOGUE)[E]['parameters'][K]>;
+} & {
+  readonly [K in Exclude<
+    keyof (typeof CATALOGUE)[E]['parameters'],
+    RequiredNames<(typeof CATALOGUE)[E]['parameters']>
+  >]?: ValueOf<(typeof CATALOGUE)[E]['parameters'][K]> | undefined;
+};
+
+/** What a confirmed call gives: the records, already validated and normalised by `answers.ts`. */
+export type Result<E extends EndpointName> = (typeof CATALOGUE)[E]['answer'] extends {
+  shape: 'list';
+  of: infer N extends RecordName;
+}
+  ? readonly RecordOf[N][]
+  : (typeof CATALOGUE)[E]['answer'] extends { shape: 'jwt' }
+    ? { readonly jwt: string; readonly refresh_token?: string }
+    : (typeof CATALOGUE)[E]['answer'] extends { shape: 'deadman' }
+      ? DeadmanRecord | null
+      : null;
