@@ -65,3 +65,10 @@ export function roundToStep(value: Decimal, step: Decimal, mode: 'nearest' | 'do
   }[mode];
   return value.div(step).toDecimalPlaces(0, rounding as 0).times(step);
 }
+
+/** A whole decimal as an integer: counts, leverage, page sizes. Throws for a fraction or what is not a safe integer. */
+export function wholeNumber(value: Decimal): number {
+  const number = Number(value.toFixed());
+  if (!Number.isSafeInteger(number)) throw new RangeError(`not a whole number: ${value.toFixed()}`);
+  return number;
+}

@@ -143,8 +143,14 @@ export type EntryBody =
       readonly type: 'feed.read';
       readonly data: { readonly call: string; readonly name: string; readonly key?: string; readonly value?: string; readonly at?: number };
     }
-  /** Something only time can tell an order: T_CONFIRM, T_EXHAUSTED, T_SETTLE, DEADMAN (orders.md). */
-  | { readonly type: 'order.timed'; readonly data: { readonly clientOrderId: string; readonly event: string } }
+  /**
+   * What the engine concluded about an order without a new answer: T_CONFIRM, T_EXHAUSTED, T_SETTLE (time), REFUSED (a
+   * refusal of unknown text, and one look-up that found nothing), DENY (superseded before it was ever sent).
+   */
+  | {
+      readonly type: 'order.concluded';
+      readonly data: { readonly clientOrderId: string; readonly event: 'T_CONFIRM' | 'T_EXHAUSTED' | 'T_SETTLE' | 'REFUSED' | 'DENY'; readonly because: string };
+    }
   /** The order machine moved; folded again from calls in review, written for the reader. */
   | {
       readonly type: 'order.moved';
@@ -190,7 +196,7 @@ export const ORIGIN = {
   'call.attempted': 'gateway',
   'call.settled': 'gateway',
   'feed.read': 'gateway',
-  'order.timed': 'engine',
+  'order.concluded': 'engine',
   'order.moved': 'engine',
   'order.alarmed': 'engine',
   'deadman.moved': 'engine',

@@ -36,13 +36,21 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
+export interface AppendOptions {
+  readonly durable: boolean;
+  /** Written in the same transaction; needed with a run's first entries. */
+  readonly row?: RunRow;
+  /** The lease's epoch the writer acts under; 0 where there is no lease. */
+  readonly epoch?: number;
+}
+
 export interface JournalStore {
   /**
    * Appends entries in order, all or none, and resolves when they are durable (`durable: false`: when they are kept, for
    * dry-runs). Rejects with a StoreError when seq is not the run's next (`conflict`), when the disk refused (`unavailable`)
    * or when the writer's epoch is older than the run's newest (`fenced`).
    */
-  append(entries: readonly StoredEntry[], options: { readonly durable: boolean; readonly row?: RunRow }): Promise<void>;
+  append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void>;
   read(run: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEntry[]>;
   runs(filter?: RunFilter): Promise<readonly RunRow[]>;
   run(run: string): Promise<RunRow | undefined>;

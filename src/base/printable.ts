@@ -1,0 +1,26 @@
+/**
+ * Hostile text made harmless to print: what a venue, a file or a recording says may hold terminal escapes, line breaks or
+ * marks that turn the reading direction. It does not quote for HTML or CSV; those have rules of their own.
+ */
+
+/** C0, DEL, C1, the bidirectional marks and controls, line and paragraph separators, zero-width characters, byte order mark. */
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
+
+/**
+ * `text` with every unprintable character written as `\u001b` and the like, cut after at most `max` characters; `…` stands
+ * where something is missing. Never splits a surrogate pair or an escape.
+ */
+export function printable(text: string, max = 512): string {
+  let out = '';
+  for (const character of text) {
+    const shown = escapeUnprintable(character);
+    if (out.length + shown.length > max) return `${out}…`;
+    out += shown;
+  }
+  return out;
+}
+
+/** Every unprintable character as its JSON escape; nothing is cut. Inside a JSON string literal the meaning stays the same. */
+export function escapeUnprintable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,112 @@
+/**
+ * The lease on an account: when one may be taken (pure), and the keeper that renews it and says whether an attempt may
+ * still be sent. The venue knows no epochs, so a process that slept through its lease must hold itself back.
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+import { LEASE_LIFE_MS, LEASE_RENEWAL_MS, type LeaseAnswer, type Leases } from './shared.ts';
+import { StoreError } from './store.ts';
+
+/** A lease as kept. */
+export interface LeaseRow {
+  readonly epoch: number;
+  /** Undefined once released. */
+  readonly heldBy: string | undefined;
+  /** Machine mark of the holder's process, and the clock `untilMs` was read on. */
+  readonly process: string;
+  readonly clockId: string;
+  readonly untilMs: number;
+}
+
+export type LeaseVerdict =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'taken'; readonly heldBy: string; readonly remainingMs: number }
+  /** Its end was written on another clock and can not be compared: it lives one more life from now, on ours. */
+  | { readonly kind: 'adopted'; readonly heldBy: string; readonly untilMs: number };
+
+/** Whether a lease may be taken now. A living holder renews and so overwrites an adoption. */
+export function leaseVerdict(
+  row: LeaseRow | undefined,
+  machine: { readonly clockId: string; nowMs(): number; isGone(mark: string): boolean },
+): LeaseVerdict {
+  if (row?.heldBy === undefined || machine.isGone(row.process)) return { kind: 'free' };
+  const now = machine.nowMs();
+  if (row.clockId !== machine.clockId) return { kind: 'adopted', heldBy: row.heldBy, untilMs: now + LEASE_LIFE_MS };
+  const remainingMs = row.untilMs - now;
+  return remainingMs <= 0 ? { kind: 'free' } : { kind: 'taken', heldBy: row.heldBy, remainingMs: Math.min(remainingMs, LEASE_LIFE_MS) };
+}
+
+export interface LeaseRequest {
+  readonly leases: Leases;
+  readonly account: string;
+  /** Who, for the message that others get. */
+  readonly holder: string;
+  readonly clock: Clock;
+  /** Somebody else holds the account now: stop. Called at most once. */
+  readonly onLost?: () => void;
+}
+
+/** How soon a renewal that the store refused is tried again. */
+const RENEWAL_RETRY_MS = 1_000;
+
+/** Takes the lease of an account and keeps it until released or lost. */
+export async function takeLease(request: LeaseRequest): Promise<LeaseKeeper | Extract<LeaseAnswer, { kind: 'taken' }>> {
+  // Counted from before the store was asked: the lease can only be younger than that.
+  const askedAt = request.clock.monotonic();
+  const answer = await request.leases.acquire(request.account, request.holder);
+  return answer.kind === 'taken' ? answer : new LeaseKeeper(request, answer.epoch, askedAt);
+}
+
+export class LeaseKeeper {
+  readonly kind = 'held';
+  readonly epoch: number;
+  private readonly request: LeaseRequest;
+  private renewedAt: number;
+  private state: 'kept' | 'lost' | 'released' = 'kept';
+  private timer: Timer | undefined;
+
+  constructor(request: LeaseRequest, epoch: number, renewedAt: number) {
+    this.request = request;
+    this.epoch = epoch;
+    this.renewedAt = renewedAt;
+    this.renewIn(LEASE_RENEWAL_MS);
+  }
+
+  /**
+   * Whether an attempt may be sent under this lease: asked immediately before each. Half a life is left for the request
+   * itself, so that whoever takes over finds nothing of ours on the way (reliability.md, Schedules).
+   */
+  mayAct(): boolean {
+    return this.state === 'kept' && this.request.clock.monotonic() - this.renewedAt < LEASE_LIFE_MS / 2;
+  }
+
+  async release(): Promise<void> {
+    this.timer?.cancel();
+    const held = this.state === 'kept';
+    this.state = 'released';
+    if (held) await this.request.leases.release(this.request.account, this.epoch);
+  }
+
+  private renewIn(delayMs: number): void {
+    const { clock } = this.request;
+    this.timer = clock.at(clock.now() + delayMs, () => void this.renew());
+  }
+
+  private async renew(): Promise<void> {
+    const { leases, account, clock, onLost } = this.request;
+    const askedAt = clock.monotonic();
+    let kept: boolean | undefined;
+    try {
+      kept = await leases.renew(account, this.epoch);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+    if (this.state !== 'kept') return;
+    if (kept === false) {
+      this.state = 'lost';
+      onLost?.();
+      return;
+    }
+    if (kept) this.renewedAt = askedAt;
+    this.renewIn(kept ? LEASE_RENEWAL_MS : RENEWAL_RETRY_MS);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * What processes share, where there is only one: tests, and runs of the built-in simulator. Forgets everything with the
+ * process. The same contract as the SQLite one, checked by the same suite.
+ */
+import { type LeaseRow, leaseVerdict } from './lease.ts';
+import {
+  assertNamed,
+  type KillEvent,
+  isInForce,
+  killInForce,
+  LEASE_LIFE_MS,
+  type LedgerRow,
+  type PostedMessage,
+  type Shared,
+} from './shared.ts';
+
+/** `nowMs`: a clock that never jumps. */
+export function openSharedMemory(nowMs: () => number): Shared {
+  const rows = new Map<string, LedgerRow>();
+  const leases = new Map<string, LeaseRow>();
+  const killEvents: KillEvent[] = [];
+  const messages: (PostedMessage & { read: boolean })[] = [];
+  const machine = { clockId: 'memory', nowMs, isGone: () => false };
+  return {
+    ledgers: {
+      async change(key, work) {
+        const row = rows.get(key);
+        const { text, result } = work(row, nowMs());
+        if (text !== undefined) rows.set(key, { revision: (row?.revision ?? 0) + 1, text });
+        return result;
+      },
+    },
+    leases: {
+      async acquire(account, holder) {
+        const row = leases.get(account);
+        const verdict = leaseVerdict(row, machine);
+        if (verdict.kind === 'taken') return verdict;
+        const epoch = (row?.epoch ?? 0) + 1;
+        leases.set(account, { epoch, heldBy: holder, process: '', clockId: machine.clockId, untilMs: nowMs() + LEASE_LIFE_MS });
+        return { kind: 'held', epoch };
+      },
+      async renew(account, epoch) {
+        const row = leases.get(account);
+        if (row?.epoch !== epoch || row.heldBy === undefined) return false;
+        leases.set(account, { ...row, untilMs: nowMs() + LEASE_LIFE_MS });
+        return true;
+      },
+      async release(account, epoch) {
+        const row = leases.get(account);
+        if (row?.epoch === epoch) leases.set(account, { ...row, heldBy: undefined });
+      },
+    },
+    killSwitch: {
+      async engage(order) {
+        killEvents.push({ action: 'engage', ...order });
+      },
+      async engaged(account) {
+        return killInForce(killEvents, account);
+      },
+      async release(scope, by, at) {
+        assertNamed(by);
+        const lifted = isInForce(killEvents, scope);
+        killEvents.push({ action: 'release', scope, by, reason: '', at });
+        return lifted;
+      },
+    },
+    mailbox: {
+      async post(message) {
+        const sequence = messages.length + 1;
+        messages.push({ ...message, sequence, read: false });
+        return sequence;
+      },
+      async pending(run) {
+        return messages.filter((each) => each.run === run && !each.read).map(({ read: _, ...message }) => message);
+      },
+      async acknowledge(run, sequence) {
+        for (const each of messages) if (each.run === run && each.sequence <= sequence) each.read = true;
+      },
+    },
+    async close() {},
+  };
+}

@@ -1,0 +1,235 @@
+/**
+ * What processes share, in SQLite: one file for leases, kill switch and mailbox, where a commit waits for the disk, and
+ * one for the token ledgers, where it waits for the operating system alone. A process killed at any instant loses nothing of
+ * either. A power cut may lose the last seconds of a ledger: whoever starts after one assumes what its journal attempted.
+ */
+import { type LeaseRow, leaseVerdict } from './lease.ts';
+import { type Machine, thisMachine } from './machine.ts';
+import {
+  assertNamed,
+  isInForce,
+  type KillEvent,
+  type KillSwitch,
+  killInForce,
+  LEASE_LIFE_MS,
+  type Leases,
+  type LedgerRows,
+  type Mailbox,
+  type PostedMessage,
+  type RunCommand,
+  type Shared,
+  unreadableKill,
+} from './shared.ts';
+import { type Database, openDatabase, type SqlRow } from './sqlite.ts';
+
+export interface SharedFiles {
+  /** Leases, kill switch and mailbox. */
+  readonly file: string;
+  /** Token ledgers: of the user, not of a project, for an address has one limit whoever sends from it. */
+  readonly ledgerFile: string;
+  readonly machine?: Machine;
+}
+
+/**
+ * A ledger's lock is held for microseconds. Waiting longer would stop this process's other work, its deadman beats among
+ * it; so the budget hears soon that the ledger can not be had, and decides who goes without.
+ */
+const LEDGER_PATIENCE_MS = 500;
+
+/** Rejects with a StoreError that names the file when one can not be opened. */
+export async function openSharedSqlite({ file, ledgerFile, machine = thisMachine() }: SharedFiles): Promise<Shared> {
+  const shared = await openDatabase(file);
+  let ledgers: Database | undefined;
+  try {
+    shared.exec(SHARED_SCHEMA);
+    ledgers = await openDatabase(ledgerFile);
+    ledgers.exec(LEDGER_SCHEMA);
+    ledgers.exec(`PRAGMA busy_timeout = ${LEDGER_PATIENCE_MS}`);
+    ledgers.setDurable(false);
+  } catch (error) {
+    ledgers?.close();
+    shared.close();
+    throw error;
+  }
+  const ledgerFileOpened = ledgers;
+  return {
+    ledgers: ledgerRows(ledgerFileOpened, machine),
+    leases: leasesIn(shared, machine),
+    killSwitch: killSwitchIn(shared),
+    mailbox: mailboxIn(shared),
+    async close() {
+      ledgerFileOpened.close();
+      shared.close();
+    },
+  };
+}
+
+const LEDGER_SCHEMA = `
+CREATE TABLE IF NOT EXISTS ledger (
+  key TEXT PRIMARY KEY,
+  revision INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  clock TEXT NOT NULL,      -- the machine clock of the last change
+  offset_ms REAL NOT NULL,  -- the row's clock minus that one
+  now_ms REAL NOT NULL      -- the row's clock at the last change
+) WITHOUT ROWID`;
+
+const SHARED_SCHEMA = `
+CREATE TABLE IF NOT EXISTS lease (
+  account TEXT PRIMARY KEY,
+  epoch INTEGER NOT NULL,
+  held_by TEXT,             -- NULL once released; the row stays, so that the epoch never goes back
+  process TEXT NOT NULL,
+  clock TEXT NOT NULL,
+  until_ms REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS kill_event (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  action TEXT NOT NULL CHECK (action IN ('engage', 'release')),
+  scope TEXT NOT NULL,
+  by_name TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  at INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS message (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  run TEXT NOT NULL,
+  command TEXT NOT NULL,
+  by_name TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  step TEXT,
+  reason TEXT,
+  read INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS message_pending ON message (run, sequence) WHERE read = 0`;
+
+function ledgerRows(database: Database, machine: Machine): LedgerRows {
+  const find = 'SELECT revision, text, clock, offset_ms, now_ms FROM ledger WHERE key = ?';
+  const store = `INSERT INTO ledger (key, revision, text, clock, offset_ms, now_ms) VALUES (?, 1, ?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET revision = revision + 1, text = excluded.text, clock = excluded.clock,
+      offset_ms = excluded.offset_ms, now_ms = excluded.now_ms`;
+  const move = 'UPDATE ledger SET clock = ?, offset_ms = ?, now_ms = ? WHERE key = ?';
+  return {
+    async change(key, work) {
+      return database.transaction(() => {
+        const row = database.statement(find).get(key);
+        const machineNow = machine.nowMs();
+        // On another clock than the last writer's the row's time goes on from where that one left it.
+        const moved = row !== undefined && (row.clock !== machine.clockId || machineNow + Number(row.offset_ms) < Number(row.now_ms));
+        const offset = row === undefined ? 0 : moved ? Number(row.now_ms) - machineNow : Number(row.offset_ms);
+        const now = machineNow + offset;
+        const { text, result } = work(row && { revision: Number(row.revision), text: String(row.text) }, now);
+        if (text !== undefined) database.statement(store).run(key, text, machine.clockId, offset, now);
+        else if (moved) database.statement(move).run(machine.clockId, offset, now, key);
+        return result;
+      });
+    },
+  };
+}
+
+function leasesIn(database: Database, machine: Machine): Leases {
+  const find = 'SELECT epoch, held_by, process, clock, until_ms FROM lease WHERE account = ?';
+  const store = `INSERT INTO lease (account, epoch, held_by, process, clock, until_ms) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (account) DO UPDATE SET epoch = excluded.epoch, held_by = excluded.held_by, process = excluded.process,
+      clock = excluded.clock, until_ms = excluded.until_ms`;
+  const adopt = 'UPDATE lease SET clock = ?, until_ms = ? WHERE account = ?';
+  const renew = 'UPDATE lease SET process = ?, clock = ?, until_ms = ? WHERE account = ? AND epoch = ? AND held_by IS NOT NULL';
+  const release = 'UPDATE lease SET held_by = NULL WHERE account = ? AND epoch = ?';
+  return {
+    async acquire(account, holder) {
+      return database.transaction(() => {
+        const row = database.statement(find).get(account);
+        const verdict = leaseVerdict(row && leaseRow(row), machine);
+        if (verdict.kind === 'taken') return verdict;
+        if (verdict.kind === 'adopted') {
+          database.statement(adopt).run(machine.clockId, verdict.untilMs, account);
+          return { kind: 'taken', heldBy: verdict.heldBy, remainingMs: LEASE_LIFE_MS };
+        }
+        const epoch = Number(row?.epoch ?? 0) + 1;
+        database.statement(store).run(account, epoch, holder, machine.self, machine.clockId, machine.nowMs() + LEASE_LIFE_MS);
+        return { kind: 'held', epoch };
+      });
+    },
+    async renew(account, epoch) {
+      const until = machine.nowMs() + LEASE_LIFE_MS;
+      return database.statement(renew).run(machine.self, machine.clockId, until, account, epoch).changes === 1;
+    },
+    async release(account, epoch) {
+      database.statement(release).run(account, epoch);
+    },
+  };
+}
+
+function leaseRow(row: SqlRow): LeaseRow {
+  return {
+    epoch: Number(row.epoch),
+    heldBy: row.held_by === null ? undefined : String(row.held_by),
+    process: String(row.process),
+    clockId: String(row.clock),
+    untilMs: Number(row.until_ms),
+  };
+}
+
+function killSwitchIn(database: Database): KillSwitch {
+  const append = 'INSERT INTO kill_event (action, scope, by_name, reason, at) VALUES (?, ?, ?, ?, ?)';
+  const read = (): KillEvent[] =>
+    database
+      .statement('SELECT action, scope, by_name, reason, at FROM kill_event ORDER BY sequence')
+      .all()
+      .map((row) => ({
+        action: row.action === 'release' ? 'release' : 'engage',
+        scope: String(row.scope),
+        by: String(row.by_name),
+        reason: String(row.reason),
+        at: Number(row.at),
+      }));
+  return {
+    async engage({ scope, by, reason, at }) {
+      database.statement(append).run('engage', scope, by, reason, at);
+    },
+    async engaged(account) {
+      try {
+        return killInForce(read(), account);
+      } catch (error) {
+        return unreadableKill(account, error);
+      }
+    },
+    async release(scope, by, at) {
+      assertNamed(by);
+      return database.transaction(() => {
+        const lifted = isInForce(read(), scope);
+        database.statement(append).run('release', scope, by, '', at);
+        return lifted;
+      });
+    },
+  };
+}
+
+function mailboxIn(database: Database): Mailbox {
+  const append = 'INSERT INTO message (run, command, by_name, at, step, reason) VALUES (?, ?, ?, ?, ?, ?) RETURNING sequence';
+  const pending = 'SELECT sequence, run, command, by_name, at, step, reason FROM message WHERE run = ? AND read = 0 ORDER BY sequence';
+  const acknowledge = 'UPDATE message SET read = 1 WHERE run = ? AND sequence <= ? AND read = 0';
+  return {
+    async post({ run, command, by, at, step, reason }) {
+      return Number(database.statement(append).get(run, command, by, at, step ?? null, reason ?? null)?.sequence);
+    },
+    async pending(run) {
+      return database.statement(pending).all(run).map(message);
+    },
+    async acknowledge(run, sequence) {
+      database.statement(acknowledge).run(run, sequence);
+    },
+  };
+}
+
+function message(row: SqlRow): PostedMessage {
+  return {
+    sequence: Number(row.sequence),
+    run: String(row.run),
+    command: String(row.command) as RunCommand,
+    by: String(row.by_name),
+    at: Number(row.at),
+    ...(row.step === null ? {} : { step: String(row.step) }),
+    ...(row.reason === null ? {} : { reason: String(row.reason) }),
+  };
+}

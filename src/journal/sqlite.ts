@@ -1,0 +1,251 @@
+/**
+ * The only door to the SQL driver. Opens a database file so that a commit survives a crash and several processes can share
+ * it; turns the driver's errors into sentences. Knows no table: what is stored, and when, is the business of the stores.
+ */
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { StoreError } from './store.ts';
+
+export type SqlValue = null | number | bigint | string | Uint8Array;
+export type SqlRow = { readonly [column: string]: SqlValue };
+
+export interface Statement {
+  run(...values: SqlValue[]): { readonly changes: number };
+  get(...values: SqlValue[]): SqlRow | undefined;
+  all(...values: SqlValue[]): readonly SqlRow[];
+  /** As `all`, each row a list in the order of its columns: costs about half, for readers of very many rows. */
+  tuples(...values: SqlValue[]): readonly (readonly SqlValue[])[];
+}
+
+/**
+ * One connection. Everything is synchronous, as the driver is; every failure of the disk or of the file is thrown as a
+ * StoreError (`unavailable` or `damaged`), every other error is our own mistake and passes through.
+ */
+export interface Database {
+  readonly file: string;
+  /** The prepared statement of `sql`, prepared once per connection. */
+  statement(sql: string): Statement;
+  /** Runs statements that give no rows: schema, pragmas. */
+  exec(sql: string): void;
+  /**
+   * Runs `work` between BEGIN IMMEDIATE and COMMIT; a throw rolls back. Never nested, never asynchronous. After an error of
+   * the disk every further transaction of this connection is refused: a commit that succeeds then proves nothing.
+   */
+  transaction<T>(work: () => T): T;
+  /**
+   * Whether a commit waits for the disk (`true`, the state after opening) or only for the operating system: then a power
+   * cut may lose the last commits, never break the file. Not inside a transaction.
+   */
+  setDurable(durable: boolean): void;
+  close(): void;
+}
+
+/** Before this version, several writers in WAL mode could corrupt the file. */
+const OLDEST_SQLITE = [3, 51, 3] as const;
+const BUSY_TIMEOUT_MS = 10_000;
+
+/**
+ * Opens `file` (created with its folders, readable by the owner alone) in WAL mode, synchronous FULL. `:memory:` works.
+ * Rejects with a StoreError that names the file.
+ */
+export async function openDatabase(file: string): Promise<Database> {
+  const { DatabaseSync } = await loadDriver();
+  const path = file === ':memory:' ? file : resolve(file);
+  if (path !== ':memory:') createPrivately(path);
+  let connection: DriverConnection | undefined;
+  try {
+    connection = new DatabaseSync(path);
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    await switchToWal(connection);
+    connection.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF');
+    return new Connection(path, connection);
+  } catch (error) {
+    connection?.close();
+    throw asStoreError(error, path);
+  }
+}
+
+class Connection implements Database {
+  readonly file: string;
+  private readonly connection: DriverConnection;
+  private readonly statements = new Map<string, Statement>();
+  private durable = true;
+  /** An error of the disk itself: what the last commit left behind is not knowable, so none is promised any more. */
+  private broken: StoreError | undefined;
+
+  constructor(file: string, connection: DriverConnection) {
+    this.file = file;
+    this.connection = connection;
+  }
+
+  statement(sql: string): Statement {
+    const known = this.statements.get(sql);
+    if (known !== undefined) return known;
+    const prepared = this.guard(() => this.connection.prepare(sql));
+    let listing: DriverStatement | undefined;
+    const statement: Statement = {
+      run: (...values) => this.guard(() => ({ changes: Number(prepared.run(...values).changes) })),
+      get: (...values) => this.guard(() => prepared.get(...values) as SqlRow | undefined),
+      all: (...values) => this.guard(() => prepared.all(...values) as readonly SqlRow[]),
+      tuples: (...values) => this.guard(() => {
+        // A statement gives either; one that has run is not switched back and forth.
+        if (listing === undefined) {
+          listing = this.connection.prepare(sql);
+          listing.setReturnArrays(true);
+        }
+        return listing.all(...values) as SqlValue[][];
+      }),
+    };
+    this.statements.set(sql, statement);
+    return statement;
+  }
+
+  exec(sql: string): void {
+    this.guard(() => this.connection.exec(sql));
+  }
+
+  transaction<T>(work: () => T): T {
+    if (this.broken !== undefined) throw this.broken;
+    this.statement('BEGIN IMMEDIATE').run();
+    try {
+      const result = work();
+      this.statement('COMMIT').run();
+      return result;
+    } catch (error) {
+      // SQLite has rolled back by itself after some errors; a failing ROLLBACK must not hide why we are here.
+      try {
+        this.connection.exec('ROLLBACK');
+      } catch {}
+      throw error;
+    }
+  }
+
+  setDurable(durable: boolean): void {
+    if (durable === this.durable) return;
+    this.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
+    this.durable = durable;
+  }
+
+  close(): void {
+    this.statements.clear();
+    this.guard(() => this.connection.close());
+  }
+
+  private guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      const stated = asStoreError(error, this.file);
+      if (stated instanceof StoreError && sqliteCode(error) === SQLITE.IOERR) this.broken = stated;
+      throw stated;
+    }
+  }
+}
+
+/** What the two drivers have in common; `node:sqlite` has no types on Node 20. */
+interface DriverStatement {
+  run(...values: SqlValue[]): { readonly changes: number | bigint };
+  get(...values: SqlValue[]): unknown;
+  all(...values: SqlValue[]): unknown[];
+  setReturnArrays(returnArrays: boolean): void;
+}
+interface DriverConnection {
+  prepare(sql: string): DriverStatement;
+  exec(sql: string): void;
+  close(): void;
+}
+interface Driver {
+  readonly DatabaseSync: new (file: string) => DriverConnection;
+}
+
+let driver: Promise<Driver> | undefined;
+
+/** Loaded at first use: a `validate` must not pay for it. */
+function loadDriver(): Promise<Driver> {
+  driver ??= (async () => {
+    if (Number.parseInt(process.versions.node, 10) >= 24) {
+      // The specifier is a plain string for the compiler, because the types of Node 20 do not know the module.
+      const builtIn = (await import('node:sqlite' as string)) as Driver;
+      if (isRecent(versionOf(builtIn))) return builtIn;
+    }
+    const packaged = (await import('@photostructure/sqlite')) as unknown as Driver;
+    const version = versionOf(packaged);
+    if (!isRecent(version)) {
+      throw new StoreError('unavailable', `SQLite ${version} is too old for several writers: ${OLDEST_SQLITE.join('.')} or newer is needed`);
+    }
+    return packaged;
+  })();
+  return driver;
+}
+
+function versionOf({ DatabaseSync }: Driver): string {
+  const connection = new DatabaseSync(':memory:');
+  try {
+    return (connection.prepare('SELECT sqlite_version() AS version').get() as { version: string }).version;
+  } finally {
+    connection.close();
+  }
+}
+
+function isRecent(version: string): boolean {
+  const found = version.split('.').map(Number);
+  const differs = OLDEST_SQLITE.findIndex((part, index) => part !== (found[index] ?? 0));
+  return differs === -1 || (found[differs] ?? 0) > (OLDEST_SQLITE[differs] as number);
+}
+
+/** Made here and not by SQLite, whose files would be readable by everyone under the usual umask; -wal and -shm inherit. */
+function createPrivately(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    throw new StoreError('unavailable', `${path} can not be opened for writing: ${(error as Error).message}`);
+  }
+}
+
+/** Changing the journal mode does not wait for other connections as everything else does, so two first openers retry. */
+async function switchToWal(connection: DriverConnection): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const { journal_mode: mode } = connection.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
+      if (mode === 'wal' || mode === 'memory') return;
+      throw new StoreError('unavailable', `the file system does not support write-ahead logging (journal mode ${mode})`);
+    } catch (error) {
+      if (sqliteCode(error) !== SQLITE.BUSY || tries >= BUSY_TIMEOUT_MS / 20) throw error;
+      await pause(20);
+    }
+  }
+}
+
+const SQLITE = { PERM: 3, BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, PROTOCOL: 15, NOTADB: 26 } as const;
+
+/** By result code: the reason, what is said of the file, and SQLite's own text. */
+const FAILURES: Readonly<Record<number, readonly [reason: StoreError['reason'], sentence: string, text: string]>> = {
+  [SQLITE.PERM]: ['unavailable', 'may not be written: permission denied', 'access permission denied'],
+  [SQLITE.BUSY]: ['unavailable', `was held by another process for more than ${BUSY_TIMEOUT_MS / 1000} s`, 'database is locked'],
+  [SQLITE.LOCKED]: ['unavailable', 'is locked by another connection of this process', 'database table is locked'],
+  [SQLITE.READONLY]: ['unavailable', 'may only be read', 'attempt to write a readonly database'],
+  [SQLITE.IOERR]: ['unavailable', 'could not be read or written: the disk reported an error', 'disk I/O error'],
+  [SQLITE.CORRUPT]: ['damaged', 'is damaged: its pages contradict each other', 'database disk image is malformed'],
+  [SQLITE.FULL]: ['unavailable', 'could not be written: the disk is full', 'database or disk is full'],
+  [SQLITE.CANTOPEN]: ['unavailable', 'can not be opened', 'unable to open database file'],
+  [SQLITE.PROTOCOL]: ['unavailable', 'could not be locked: other processes kept it busy', 'locking protocol'],
+  [SQLITE.NOTADB]: ['damaged', 'is not a database', 'file is not a database'],
+};
+
+/** The primary result code. The packaged driver gives none for what fails inside `all`, only SQLite's text. */
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { errcode } = error as { errcode?: unknown };
+  if (typeof errcode === 'number') return errcode & 0xff;
+  const known = Object.entries(FAILURES).find(([, [, , text]]) => error.message === text);
+  return known === undefined ? undefined : Number(known[0]);
+}
+
+/** The driver's error as a StoreError naming the file; anything that is not the file's or the disk's fault stays as it is. */
+function asStoreError(error: unknown, file: string): unknown {
+  if (error instanceof StoreError) return error;
+  const known = FAILURES[sqliteCode(error) ?? -1];
+  return known === undefined ? error : new StoreError(known[0], `${file} ${known[1]}`);
+}

@@ -1,0 +1,123 @@
+/**
+ * What the words of a journal mean, in a sentence for someone who never saw a runbook: verbs, states and events of an order,
+ * purposes of a call. Only the timeline reads it; a word that is not here is shown as it stands.
+ */
+import type { OrderEventType, OrderState } from '../venue/order-context.ts';
+import type { DataOf, RunOutcome, StepOutcome } from '../journal/entry.ts';
+
+export const VERBS: Readonly<Record<string, string>> = {
+  place: 'places an order',
+  protect: 'places a stop-loss or take-profit for the position',
+  amend: 'changes the price or size of an order',
+  cancel: 'cancels orders',
+  cancel_all: 'cancels every open order of the account',
+  set_leverage: 'sets the leverage of a market',
+  read_account: 'reads the account',
+  read_tier: 'reads the volume tier',
+  list_orders: 'lists orders',
+  list_fills: 'lists fills',
+  refresh: 'reads an order again',
+  arm_deadman: 'arms the deadman switch',
+  read_deadman: 'reads the deadman switch',
+  disarm_deadman: 'disarms the deadman switch',
+  refresh_session: 'renews the session',
+  request: 'reads something the profile declares',
+  let: 'names values',
+  set: 'changes variables',
+  assert: 'goes on only if a condition is true',
+  wait: 'waits',
+  wait_for: 'waits until something is so',
+  for_each: 'does its steps once for each element of a list',
+  repeat: 'does its steps again and again',
+  parallel: 'does several things at the same time',
+  switch: 'takes the first branch whose condition is true',
+  call: 'runs another runbook',
+  approve: 'asks a person',
+  notify: 'tells someone',
+  stop: 'ends the run, as intended',
+  fail: 'ends the run as failed',
+};
+
+export const ORDER_STATE_MEANING = {
+  draft: 'meant, not sent',
+  submitting: 'on its way to the venue',
+  unknown: 'sent, and whether the venue has it is not known',
+  processing: 'the venue has it, not confirmed yet',
+  open: 'working at the venue',
+  amending: 'being changed',
+  canceling: 'being cancelled',
+  closed: 'done',
+  canceled: 'cancelled',
+  rejected: 'rejected by the venue',
+  absent: 'proven not to be at the venue',
+  denied: 'refused here, never sent',
+  quarantined: 'not to be settled by machine; a person is needed',
+} as const satisfies Record<OrderState, string>;
+
+export const ORDER_EVENT_MEANING = {
+  SUBMIT: 'it was sent',
+  DENY: 'it was refused before sending',
+  AMEND: 'a change was sent',
+  CANCEL: 'its cancel was asked for',
+  ACK: 'the venue acknowledged it',
+  REFUSED: 'the venue refused it',
+  RATE_LIMITED: 'the venue refused it for its rate limit',
+  DUPLICATE: 'the venue knows its client order id already',
+  SUBMIT_UNKNOWN: 'no answer that says whether it arrived',
+  AMEND_ACK: 'the venue acknowledged the change',
+  AMEND_REFUSED: 'the venue refused the change',
+  AMEND_UNKNOWN: 'no answer that says whether the change arrived',
+  CANCEL_ACK: 'the venue acknowledged the cancel',
+  CANCEL_FINAL: 'the venue cancelled it at once',
+  CANCEL_REFUSED: 'the venue refused the cancel',
+  CANCEL_UNKNOWN: 'no answer that says whether the cancel arrived',
+  CANCELALL_ACK: 'the venue acknowledged the cancelling of all orders',
+  CANCELALL_UNKNOWN: 'no answer that says whether the cancelling of all orders arrived',
+  DEADMAN: 'the deadman switch must have fired',
+  P_PROCESSING: 'a read shows it processing',
+  P_OPEN: 'a read shows it open',
+  P_AMENDING: 'a read shows it amending',
+  P_CANCELING: 'a read shows it cancelling',
+  P_CLOSED: 'a read shows it closed',
+  P_CANCELED: 'a read shows it cancelled',
+  P_REJECTED: 'a read shows it rejected',
+  P_STRANGE: 'a read shows a status nobody knows',
+  P_NOT_FOUND: 'a read did not find it',
+  FILL: 'it traded',
+  T_CONFIRM: 'it was in flight for too long',
+  T_EXHAUSTED: 'every attempt to find out was used up',
+  T_SETTLE: 'the time for late fills is over',
+} as const satisfies Record<OrderEventType, string>;
+
+export const PURPOSES: Readonly<Record<string, string>> = {
+  lookup: 'to find out whether the order exists',
+  confirm: 'to see what became of the order',
+  'keep-alive': 'so that the deadman switch does not fire',
+  undo: 'to undo an earlier step',
+};
+
+export const STEP_OUTCOMES = {
+  succeeded: 'done',
+  failed: 'failed',
+  skipped: 'skipped, its condition is not true',
+  halted: 'halted: an outcome is not known',
+} as const satisfies Record<StepOutcome, string>;
+
+export const RUN_OUTCOMES = {
+  succeeded: 'succeeded: everything was done as written',
+  failed: 'failed',
+  stopped: 'stopped, as the runbook says',
+  halted: 'halted: an outcome at the venue is not known, or a person is needed',
+} as const satisfies Record<RunOutcome, string>;
+
+export const DEADMAN_EVENTS = {
+  armed: 'armed',
+  renewed: 'renewed',
+  disarmed: 'disarmed',
+  assumed_fired: 'must have fired: every open order of the account is taken to be cancelled',
+} as const satisfies Record<DataOf<'deadman.moved'>['event'], string>;
+
+/** The word's meaning, where the table has one. */
+export function meaningOf(table: Readonly<Record<string, string>>, word: string): string | undefined {
+  return Object.hasOwn(table, word) ? table[word] : undefined;
+}

@@ -1,0 +1,153 @@
+/**
+ * Whether a journal is what was written: every run's chain, entry by entry, and then against the anchors, which know how
+ * far a chain had come and what it was. Reads in pages, so that a run of any length takes the same memory. It repairs nothing.
+ */
+import type { Anchor } from '../journal/anchors.ts';
+import { ChainCheck, type ChainProblem, readEntry } from '../journal/chain.ts';
+import type { RunOutcome } from '../journal/entry.ts';
+import { type JournalStore, StoreError, type StoredEntry } from '../journal/store.ts';
+
+export interface RunVerdict {
+  readonly run: string;
+  readonly ok: boolean;
+  /** Entries that are there. */
+  readonly entries: number;
+  /** Anchors that agree. */
+  readonly anchors: number;
+  readonly problem?: ChainProblem;
+}
+
+/** `audit verify --json`. */
+export interface VerifyDocument {
+  readonly ok: boolean;
+  readonly runs: readonly {
+    readonly run: string;
+    readonly ok: boolean;
+    readonly entries: number;
+    readonly problem?: { readonly sequence: number; readonly kind: ChainProblem['kind'] };
+  }[];
+}
+
+const PAGE = 5000;
+
+/** Verifies every run the store has, oldest first, and every run that only the anchors still know. */
+export async function verifyJournal(store: JournalStore, anchors: readonly Anchor[]): Promise<readonly RunVerdict[]> {
+  const known = (await store.runs()).map((row) => row.run).reverse();
+  const runs = new Set([...known, ...anchors.map((anchor) => anchor.run)]);
+  const verdicts: RunVerdict[] = [];
+  for (const run of runs) verdicts.push(await verifyRun(store, run, anchors));
+  return verdicts;
+}
+
+/**
+ * Verifies one run, also one that is being written: read the anchors before, or they may be ahead of what is read here. Of several problems the one with the lowest number is named. Throws
+ * StoreError `unavailable` only.
+ */
+export async function verifyRun(store: JournalStore, run: string, anchors: readonly Anchor[]): Promise<RunVerdict> {
+  const mine = anchors.filter((anchor) => anchor.run === run).sort((a, b) => a.seq - b.seq);
+  const reading = new Reading(mine);
+  const rowBefore = await store.run(run);
+  try {
+    for (let after = 0, more = true; more; ) {
+      const page = await store.read(run, { after, limit: PAGE });
+      for (const stored of page) reading.take(stored);
+      after = page.at(-1)?.seq ?? after;
+      more = page.length === PAGE;
+    }
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== 'damaged') throw error;
+    return reading.verdict(run, { sequence: reading.entries + 1, kind: 'unreadable', detail: error.message });
+  }
+  const rowAfter = await store.run(run);
+  return reading.verdict(run, reading.indexProblem(rowBefore?.outcome, rowAfter?.outcome));
+}
+
+/** The document of interface.md, JSON: without the sentences, which are for people. */
+export function verifyDocument(verdicts: readonly RunVerdict[]): VerifyDocument {
+  return {
+    ok: verdicts.every((verdict) => verdict.ok),
+    runs: verdicts.map(({ run, ok, entries, problem }) => ({
+      run,
+      ok,
+      entries,
+      ...(problem === undefined ? {} : { problem: { sequence: problem.sequence, kind: problem.kind } }),
+    })),
+  };
+}
+
+/** One pass over a run's entries. */
+class Reading {
+  entries = 0;
+  private readonly chain = new ChainCheck();
+  private readonly anchors: readonly Anchor[];
+  private nextAnchor = 0;
+  private agreed = 0;
+  private rechained: ChainProblem | undefined;
+  private outcome: RunOutcome | undefined;
+  private endedAt = 0;
+
+  constructor(anchors: readonly Anchor[]) {
+    this.anchors = anchors;
+  }
+
+  take(stored: StoredEntry): void {
+    this.entries += 1;
+    this.chain.add(stored);
+    if (stored.type === 'run.ended' && this.chain.found === undefined) this.end(stored);
+    for (let anchor = this.anchors[this.nextAnchor]; anchor !== undefined && anchor.seq <= stored.seq; anchor = this.anchors[this.nextAnchor]) {
+      this.nextAnchor += 1;
+      if (anchor.seq === stored.seq) this.compare(stored, anchor);
+    }
+  }
+
+  /**
+   * What the run's row says against what its entries say: the last entry and the row's end are one commit. The row is read
+   * before and after the entries, because a run may end while it is verified.
+   */
+  indexProblem(before: RunOutcome | undefined, after: RunOutcome | undefined): ChainProblem | undefined {
+    if (this.entries === 0) return undefined;
+    if (this.outcome === undefined) {
+      if (before === undefined) return undefined;
+      return { sequence: this.entries + 1, kind: 'truncated', detail: `the run ended (${before}), but the entry that says so is not there` };
+    }
+    if (after === this.outcome) return undefined;
+    return { sequence: this.endedAt, kind: 'edited', detail: `the run's row says ${after ?? 'not ended'}, entry ${this.endedAt} says ${this.outcome}` };
+  }
+
+  verdict(run: string, other: ChainProblem | undefined): RunVerdict {
+    const chain = this.chain.end();
+    const found = [chain.ok ? undefined : chain.problem, this.rechained, other, this.missingTail()].filter((each) => each !== undefined);
+    const [problem] = found.sort((a, b) => a.sequence - b.sequence);
+    const { entries, agreed } = this;
+    return { run, ok: problem === undefined, entries, anchors: agreed, ...(problem === undefined ? {} : { problem }) };
+  }
+
+  private end(stored: StoredEntry): void {
+    // A line that is no entry is the chain's finding, not ours.
+    try {
+      const entry = readEntry(stored);
+      if (entry.type === 'run.ended') this.outcome = entry.data.outcome;
+      this.endedAt = stored.seq;
+    } catch {}
+  }
+
+  private compare(stored: StoredEntry, anchor: Anchor): void {
+    if (stored.hash === anchor.head) {
+      this.agreed += 1;
+      return;
+    }
+    this.rechained ??= {
+      sequence: anchor.seq,
+      kind: 'rechained',
+      detail: `entry ${anchor.seq} is not the one anchored at ${anchor.time}: it or one before it was written anew`,
+    };
+  }
+
+  private missingTail(): ChainProblem | undefined {
+    const last = this.anchors.at(-1);
+    const sequence = this.entries + 1;
+    if (this.entries === 0) return { sequence: 1, kind: 'missing', detail: `the whole run is gone${last === undefined ? '' : `: ${last.count} entries were anchored at ${last.time}`}` };
+    if (last === undefined || last.seq <= this.entries) return undefined;
+    return { sequence, kind: 'truncated', detail: `${last.seq} entries were anchored at ${last.time}, ${this.entries} are there` };
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Real processes on one real file: the only test that waits for a real clock, because it is about what processes and the
+ * operating system do. It plays the venue itself, with a window short enough to be filled several times over.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openSharedSqlite } from '../../src/journal/shared-sqlite.ts';
+import { COUNTING_RULES } from '../venue/counting-venues.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const SETTINGS = { tokens: 300, windowMs: 2_500, longestRequestMs: 500, inTransitMs: 500 };
+let folder = '';
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  // Below the project, so that the script finds the SQL driver where the project has it.
+  const cache = join(ROOT, 'node_modules', '.cache');
+  mkdirSync(cache, { recursive: true });
+  folder = mkdtempSync(join(cache, 'budget-'));
+  await build({
+    entryPoints: [join(import.meta.dirname, 'budget-client.ts')],
+    outfile: join(folder, 'client.mjs'),
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'error',
+  });
+});
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('three processes, one of them killed and replaced, never overrun the limit and use it up', { timeout: 30_000 }, async () => {
+  const log = COUNTING_RULES[0]?.open(SETTINGS.tokens, SETTINGS.windowMs);
+  const bucket = COUNTING_RULES[2]?.open(SETTINGS.tokens, SETTINGS.windowMs);
+  const sums = { granted: 0, refused: 0 };
+  const byOwner = new Map<string, number>();
+  const start = (owner: string) => {
+    const child = fork(join(folder, 'client.mjs'), [folder, owner, JSON.stringify(SETTINGS)]);
+    children.push(child);
+    child.on('message', ({ request, weight }: { request: number; weight: number }) => {
+      const at = performance.now();
+      const said = [log, bucket].map((venue) => venue?.count(weight, at));
+      const granted = said.every((each) => each?.granted);
+      sums.refused += granted ? 0 : 1;
+      sums.granted += granted ? weight : 0;
+      byOwner.set(owner, (byOwner.get(owner) ?? 0) + weight);
+      if (child.connected) child.send({ request, granted, remaining: said[0]?.remaining });
+    });
+    return child;
+  };
+  const [, doomed] = [start('a'), start('b'), start('c')];
+  while (byOwner.size < 3) await pause(10);
+  const begun = performance.now();
+  await pause(2_000);
+  doomed?.kill('SIGKILL');
+  await pause(300);
+  start('d');
+  await pause(4_200);
+  const windows = (performance.now() - begun) / SETTINGS.windowMs;
+  expect(sums.refused).toBe(0);
+  expect(byOwner.get('d')).toBeGreaterThan(0);
+  expect(sums.granted / (SETTINGS.tokens * windows)).toBeGreaterThan(0.6);
+});
+
+it('the lease of a killed process is free at once, that of a living one is not', async () => {
+  const shared = await openSharedSqlite({ file: join(folder, 'shared.db'), ledgerFile: join(folder, 'ledger.db') });
+  expect(await shared.leases.acquire('account of a', 'test')).toMatchObject({ kind: 'taken', heldBy: 'a' });
+  expect(await shared.leases.acquire('account of b', 'test')).toEqual({ kind: 'held', epoch: 2 });
+  await shared.close();
+});

@@ -1,0 +1,350 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { LeaseKeeper, takeLease } from '../../src/journal/lease.ts';
+import { type Machine, thisMachine } from '../../src/journal/machine.ts';
+import { LEASE_LIFE_MS, ledgerKey, type Shared } from '../../src/journal/shared.ts';
+import { openSharedMemory } from '../../src/journal/shared-memory.ts';
+import { openSharedSqlite } from '../../src/journal/shared-sqlite.ts';
+import { openDatabase } from '../../src/journal/sqlite.ts';
+import { StoreError } from '../../src/journal/store.ts';
+
+const open: Shared[] = [];
+const folders: string[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'shared-'));
+  folders.push(made);
+  return made;
+}
+
+/** A machine in a test: its clock, its start, and who has died on it. */
+interface Bench {
+  nowMs: number;
+  clockId: string;
+  readonly gone: Set<string>;
+}
+const bench = (): Bench => ({ nowMs: 1_000_000, clockId: 'start 1', gone: new Set() });
+
+function machineOf(on: Bench, self: string): Machine {
+  return {
+    nowMs: () => on.nowMs,
+    get clockId() {
+      return on.clockId;
+    },
+    self,
+    isGone: (mark) => on.gone.has(mark),
+  };
+}
+
+async function sqlite(on: Bench, at: string, self = 'process 1'): Promise<Shared> {
+  const shared = await openSharedSqlite({ file: join(at, 'shared.db'), ledgerFile: join(at, 'ledger.db'), machine: machineOf(on, self) });
+  open.push(shared);
+  return shared;
+}
+
+const BACKENDS: Record<string, (on: Bench) => Promise<Shared>> = {
+  memory: async (on) => openSharedMemory(() => on.nowMs),
+  sqlite: (on) => sqlite(on, folder()),
+};
+
+describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
+  describe('a ledger row', () => {
+    it('is given to one change after another, with a revision that grows by one', async () => {
+      const { ledgers } = await openBackend(bench());
+      const seen: unknown[] = [];
+      const change = (key: string, text: string | undefined) =>
+        ledgers.change(key, (row, nowMs) => {
+          seen.push([key, row, nowMs]);
+          return { text, result: text };
+        });
+      expect(await change('a', 'one')).toBe('one');
+      await change('a', 'two');
+      await change('a', undefined);
+      await change('b', 'other');
+      await change('a', 'three');
+      expect(seen).toEqual([
+        ['a', undefined, 1_000_000],
+        ['a', { revision: 1, text: 'one' }, 1_000_000],
+        ['a', { revision: 2, text: 'two' }, 1_000_000],
+        ['b', undefined, 1_000_000],
+        ['a', { revision: 2, text: 'two' }, 1_000_000],
+      ]);
+    });
+
+    it('stays as it was when the change throws', async () => {
+      const { ledgers } = await openBackend(bench());
+      await ledgers.change('a', () => ({ text: 'one', result: 0 }));
+      await expect(
+        ledgers.change('a', () => {
+          throw new Error('our own mistake');
+        }),
+      ).rejects.toThrow('our own mistake');
+      expect(await ledgers.change('a', (row) => ({ text: undefined, result: row }))).toEqual({ revision: 1, text: 'one' });
+    });
+  });
+
+  describe('a lease', () => {
+    it('is held by one at a time, under an epoch that grows with every acquisition', async () => {
+      const on = bench();
+      const { leases } = await openBackend(on);
+      expect(await leases.acquire('main', 'run 1')).toEqual({ kind: 'held', epoch: 1 });
+      on.nowMs += 4_000;
+      expect(await leases.acquire('main', 'run 2')).toEqual({ kind: 'taken', heldBy: 'run 1', remainingMs: 11_000 });
+      expect(await leases.acquire('other', 'run 2')).toEqual({ kind: 'held', epoch: 1 });
+      await leases.release('main', 1);
+      expect(await leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
+      await leases.release('main', 1);
+      expect(await leases.acquire('main', 'run 3')).toMatchObject({ kind: 'taken', heldBy: 'run 2' });
+    });
+
+    it('lives by renewal, and after its life anybody may take it', async () => {
+      const on = bench();
+      const { leases } = await openBackend(on);
+      await leases.acquire('main', 'run 1');
+      on.nowMs += LEASE_LIFE_MS - 1;
+      expect(await leases.renew('main', 1)).toBe(true);
+      on.nowMs += LEASE_LIFE_MS - 1;
+      expect(await leases.acquire('main', 'run 2')).toEqual({ kind: 'taken', heldBy: 'run 1', remainingMs: 1 });
+      on.nowMs += 1;
+      expect(await leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
+      expect(await leases.renew('main', 1)).toBe(false);
+      expect(await leases.renew('main', 2)).toBe(true);
+      await leases.release('main', 2);
+      expect(await leases.renew('main', 2)).toBe(false);
+      expect(await leases.renew('nobody', 1)).toBe(false);
+    });
+
+    it('may be renewed late as long as nobody took it', async () => {
+      const on = bench();
+      const { leases } = await openBackend(on);
+      await leases.acquire('main', 'run 1');
+      on.nowMs += 3 * LEASE_LIFE_MS;
+      expect(await leases.renew('main', 1)).toBe(true);
+      expect(await leases.acquire('main', 'run 2')).toMatchObject({ kind: 'taken' });
+    });
+  });
+
+  describe('the kill switch', () => {
+    const kill = (scope: string, at: number) => ({ scope, by: 'ana', reason: `because of ${scope}`, at });
+
+    it('holds for an account, or for every one, until a named person lifts it', async () => {
+      const { killSwitch } = await openBackend(bench());
+      expect(await killSwitch.engaged('main')).toBeUndefined();
+      await killSwitch.engage(kill('main', 1));
+      expect(await killSwitch.engaged('main')).toEqual(kill('main', 1));
+      expect(await killSwitch.engaged('other')).toBeUndefined();
+      await expect(killSwitch.release('main', ' ', 2)).rejects.toThrow(RangeError);
+      expect(await killSwitch.engaged('main')).toEqual(kill('main', 1));
+      expect(await killSwitch.release('main', 'bo', 3)).toBe(true);
+      expect(await killSwitch.engaged('main')).toBeUndefined();
+      expect(await killSwitch.release('main', 'bo', 4)).toBe(false);
+    });
+
+    it('of every account is lifted for one alone, or for all', async () => {
+      const { killSwitch } = await openBackend(bench());
+      await killSwitch.engage(kill('*', 1));
+      expect(await killSwitch.release('main', 'bo', 2)).toBe(true);
+      expect(await killSwitch.engaged('main')).toBeUndefined();
+      expect(await killSwitch.engaged('other')).toEqual(kill('*', 1));
+      await killSwitch.engage(kill('main', 3));
+      expect(await killSwitch.engaged('main')).toEqual(kill('main', 3));
+      expect(await killSwitch.release('*', 'bo', 4)).toBe(true);
+      expect(await killSwitch.engaged('main')).toBeUndefined();
+      expect(await killSwitch.engaged('other')).toBeUndefined();
+      expect(await killSwitch.release('*', 'bo', 5)).toBe(false);
+    });
+  });
+
+  describe('the mailbox', () => {
+    it('gives a run its commands in order until they are acknowledged', async () => {
+      const { mailbox } = await openBackend(bench());
+      const approve = { run: 'r1', command: 'approve', by: 'ana', at: 5, step: 'ask', reason: 'size is fine' } as const;
+      const cancel = { run: 'r1', command: 'cancel', by: 'bo', at: 6 } as const;
+      const first = await mailbox.post(approve);
+      await mailbox.post({ run: 'r2', command: 'kill', by: 'bo', at: 6 });
+      const second = await mailbox.post(cancel);
+      expect(second).toBeGreaterThan(first);
+      const both = [
+        { ...approve, sequence: first },
+        { ...cancel, sequence: second },
+      ];
+      expect(await mailbox.pending('r1')).toEqual(both);
+      expect(await mailbox.pending('r1')).toEqual(both);
+      await mailbox.acknowledge('r1', first);
+      expect(await mailbox.pending('r1')).toEqual([{ ...cancel, sequence: second }]);
+      await mailbox.acknowledge('r1', second);
+      expect(await mailbox.pending('r1')).toEqual([]);
+      expect(await mailbox.pending('r2')).toHaveLength(1);
+      expect(await mailbox.pending('nobody')).toEqual([]);
+    });
+  });
+});
+
+describe('two processes on one file', () => {
+  it('see what the other wrote: ledger, lease, kill and commands', async () => {
+    const on = bench();
+    const at = folder();
+    const [one, two] = [await sqlite(on, at, 'process 1'), await sqlite(on, at, 'process 2')];
+    await one.ledgers.change('a', () => ({ text: 'one', result: 0 }));
+    expect(await two.ledgers.change('a', (row) => ({ text: undefined, result: row?.text }))).toBe('one');
+    await one.leases.acquire('main', 'run 1');
+    expect(await two.leases.acquire('main', 'run 2')).toMatchObject({ kind: 'taken', heldBy: 'run 1' });
+    await two.killSwitch.engage({ scope: '*', by: 'ana', reason: 'drill', at: 1 });
+    expect(await one.killSwitch.engaged('main')).toMatchObject({ reason: 'drill' });
+    await two.mailbox.post({ run: 'r', command: 'kill', by: 'ana', at: 1 });
+    expect(await one.mailbox.pending('r')).toHaveLength(1);
+  });
+
+  it('free a lease at once when its process has certainly gone', async () => {
+    const on = bench();
+    const at = folder();
+    const [one, two] = [await sqlite(on, at, 'process 1'), await sqlite(on, at, 'process 2')];
+    await one.leases.acquire('main', 'run 1');
+    on.gone.add('process 1');
+    expect(await two.leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
+    expect(await one.leases.renew('main', 1)).toBe(false);
+  });
+
+  it('let a lease from before a restart of the machine live one life more, and no longer', async () => {
+    const on = bench();
+    const at = folder();
+    const one = await sqlite(on, at);
+    await one.leases.acquire('main', 'run 1');
+    Object.assign(on, { clockId: 'start 2', nowMs: 20 });
+    expect(await one.leases.acquire('main', 'run 2')).toEqual({ kind: 'taken', heldBy: 'run 1', remainingMs: LEASE_LIFE_MS });
+    on.nowMs += 14_999;
+    expect(await one.leases.acquire('main', 'run 2')).toEqual({ kind: 'taken', heldBy: 'run 1', remainingMs: 1 });
+    on.nowMs += 1;
+    expect(await one.leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
+  });
+
+  it('read a ledger on a clock that goes on from where it stood when the machine starts again', async () => {
+    const on = bench();
+    const at = folder();
+    const { ledgers } = await sqlite(on, at);
+    const now = () => ledgers.change('a', (_row, nowMs) => ({ text: undefined, result: nowMs }));
+    await ledgers.change('a', () => ({ text: 'one', result: 0 }));
+    on.nowMs += 500;
+    expect(await now()).toBe(1_000_500);
+    Object.assign(on, { clockId: 'start 2', nowMs: 20 });
+    expect(await now()).toBe(1_000_000);
+    on.nowMs += 700;
+    expect(await now()).toBe(1_000_700);
+    // A container with a clock of its own: no time has passed for it either, and none is lost for the others.
+    Object.assign(on, { clockId: 'start 1', nowMs: 9_000_000 });
+    expect(await now()).toBe(1_000_000);
+  });
+});
+
+describe('a kill switch that can not be read', () => {
+  it('counts as engaged', async () => {
+    const at = folder();
+    const shared = await sqlite(bench(), at);
+    const vandal = await openDatabase(join(at, 'shared.db'));
+    vandal.exec('DROP TABLE kill_event');
+    vandal.close();
+    const order = await shared.killSwitch.engaged('main');
+    expect(order).toMatchObject({ scope: 'main', by: 'perp-runbook' });
+    expect(order?.reason).toContain('can not be read, so it counts as engaged');
+  });
+
+  it('does not open', async () => {
+    const at = folder();
+    writeFileSync(join(at, 'shared.db'), 'this is not a database, it only looks long enough to be one '.repeat(20));
+    await expect(sqlite(bench(), at)).rejects.toThrow(StoreError);
+  });
+});
+
+describe('the keeper of a lease', () => {
+  async function kept() {
+    const on = bench();
+    const clock = new VirtualClock(0);
+    const shared = openSharedMemory(() => on.nowMs + clock.monotonic());
+    const state = { lost: 0, fails: false };
+    const leases = {
+      ...shared.leases,
+      renew: async (account: string, epoch: number) => {
+        if (state.fails) throw new StoreError('unavailable', 'the disk reported an error');
+        return shared.leases.renew(account, epoch);
+      },
+    };
+    const keeper = await takeLease({ leases, account: 'main', holder: 'run 1', clock, onLost: () => (state.lost += 1) });
+    if (!(keeper instanceof LeaseKeeper)) throw new Error('not taken');
+    return { clock, keeper, state, leases: shared.leases };
+  }
+
+  it('renews it, and gives it back', async () => {
+    const { clock, keeper, leases } = await kept();
+    await clock.advanceTo(120_000);
+    expect(keeper.mayAct()).toBe(true);
+    expect(keeper.epoch).toBe(1);
+    expect(await leases.acquire('main', 'run 2')).toMatchObject({ kind: 'taken' });
+    await keeper.release();
+    expect(keeper.mayAct()).toBe(false);
+    expect(await leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
+  });
+
+  it('holds back after half a life without renewal, and goes on when the store is back', async () => {
+    const { clock, keeper, state } = await kept();
+    state.fails = true;
+    await clock.advanceTo(7_499);
+    expect(keeper.mayAct()).toBe(true);
+    await clock.advanceTo(7_500);
+    expect(keeper.mayAct()).toBe(false);
+    state.fails = false;
+    await clock.advanceTo(9_000);
+    expect(keeper.mayAct()).toBe(true);
+    expect(state.lost).toBe(0);
+  });
+
+  it('holds back at once when it wakes after a sleep, before it knows that another has taken over', async () => {
+    const { clock, keeper, state, leases } = await kept();
+    // Stopped for a minute: no timer ran, and another process took the account.
+    const late = clock.jumpTo(60_000);
+    expect(keeper.mayAct()).toBe(false);
+    expect(await leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
+    await late;
+    expect(keeper.mayAct()).toBe(false);
+    expect(state.lost).toBe(1);
+    await keeper.release();
+    expect(await leases.acquire('main', 'run 3')).toMatchObject({ kind: 'taken', heldBy: 'run 2' });
+  });
+
+  it('is refused while another holds the account', async () => {
+    const { clock, leases } = await kept();
+    expect(await takeLease({ leases, account: 'main', holder: 'run 2', clock })).toEqual({
+      kind: 'taken', heldBy: 'run 1', remainingMs: LEASE_LIFE_MS,
+    });
+  });
+});
+
+describe('this machine', () => {
+  it('knows itself alive, and claims nothing about a mark it can not read', () => {
+    const machine = thisMachine();
+    expect(machine.isGone(machine.self)).toBe(false);
+    for (const mark of ['', 'elsewhere 1 1', `${machine.self.split(' ')[0]} pid:[0] 1 1`]) expect(machine.isGone(mark)).toBe(false);
+    const before = machine.nowMs();
+    expect(machine.nowMs()).toBeGreaterThanOrEqual(before);
+  });
+
+  it.runIf(process.platform === 'linux')('knows that a process with another start time or an unused number is gone', () => {
+    const machine = thisMachine();
+    const parts = machine.self.split(' ');
+    expect(machine.isGone([...parts.slice(0, -1), '1'].join(' '))).toBe(true);
+    expect(machine.isGone([...parts.slice(0, -2), '4194999', '1'].join(' '))).toBe(true);
+  });
+});
+
+it('finds a ledger by base URL and name, however the URL is written', () => {
+  const key = ledgerKey('https://Venue.example/v1/', 'default');
+  expect(key).toBe('https://venue.example/v1 default');
+  expect(ledgerKey('https://venue.example:443/v1', 'default')).toBe(key);
+  expect(ledgerKey('https://venue.example/v1', 'other')).not.toBe(key);
+});

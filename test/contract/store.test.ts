@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import type { JournalStore, RunRow, StoredEntry } from '../../src/journal/store.ts';
+
+/** Every store there is: a new one is a line here and passes all of this. */
+const STORES: Readonly<Record<string, (folder: string) => Promise<JournalStore>>> = {
+  memory: async () => new MemoryStore(),
+  sqlite: (folder) => openSqliteStore(join(folder, 'journal.db')),
+};
+
+const row = (run: string, overrides: Partial<RunRow> = {}): RunRow => ({
+  run,
+  runbook: 'ladder',
+  mode: 'simulated',
+  account: 'main',
+  trigger: 'manual',
+  startedAt: 1000,
+  ...overrides,
+});
+
+const entry = (run: string, seq: number, overrides: Partial<StoredEntry> = {}): StoredEntry => ({
+  run,
+  seq,
+  at: 1_767_600_000_000 + seq,
+  type: 'variable.set',
+  step: `steps/${seq}:set`,
+  line: `{"seq":${seq},"text":"ü \\u001b ${'x'.repeat(20)}"}`,
+  hash: String(seq).padStart(64, '0'),
+  ...overrides,
+});
+
+const some = (run: string, from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => entry(run, from + index));
+
+describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
+  let folder: string;
+  let store: JournalStore;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'journal-'));
+    store = await open(folder);
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each([true, false])('gives back what it was given, byte for byte and in order (durable: %s)', async (durable) => {
+    const entries = [...some('a', 1, 3), entry('a', 4, { line: `{"big":"${'☃'.repeat(50_000)}"}` })];
+    await store.append(entries.slice(0, 2), { durable, row: row('a') });
+    await store.append(entries.slice(2), { durable });
+    expect(await store.read('a')).toEqual(entries);
+  });
+
+  it('reads a range', async () => {
+    await store.append(some('a', 1, 10), { durable: true, row: row('a') });
+    expect((await store.read('a', { after: 4, limit: 3 })).map((each) => each.seq)).toEqual([5, 6, 7]);
+    expect((await store.read('a', { after: 8 })).map((each) => each.seq)).toEqual([9, 10]);
+    expect(await store.read('a', { after: 10 })).toEqual([]);
+    expect(await store.read('nobody')).toEqual([]);
+  });
+
+  it('keeps runs apart', async () => {
+    await store.append(some('a', 1, 2), { durable: true, row: row('a') });
+    await store.append(some('b', 1, 1), { durable: true, row: row('b') });
+    await store.append(some('a', 3, 3), { durable: true });
+    expect((await store.read('a')).map((each) => each.seq)).toEqual([1, 2, 3]);
+    expect((await store.read('b')).map((each) => each.seq)).toEqual([1]);
+  });
+
+  it.each([
+    ['a number that is there already', some('a', 3, 3)],
+    ['a gap', some('a', 5, 5)],
+    ['a gap inside the batch', [entry('a', 4), entry('a', 6)]],
+    ['a number twice inside the batch', [entry('a', 4), entry('a', 4)]],
+  ])('refuses %s as a conflict and keeps nothing of it', async (_what, entries) => {
+    await store.append(some('a', 1, 3), { durable: true, row: row('a') });
+    const ended = row('a', { endedAt: 5, outcome: 'failed' });
+    await expect(store.append(entries, { durable: true, row: ended })).rejects.toMatchObject({ name: 'StoreError', reason: 'conflict' });
+    expect((await store.read('a')).map((each) => each.seq)).toEqual([1, 2, 3]);
+    expect(await store.run('a')).toEqual(row('a'));
+    await store.append(some('a', 4, 4), { durable: true });
+    expect(await store.read('a')).toHaveLength(4);
+  });
+
+  it('fences a writer whose epoch is older than the newest one, and only that', async () => {
+    await store.append(some('a', 1, 1), { durable: true, row: row('a'), epoch: 3 });
+    await store.append(some('a', 2, 2), { durable: true, epoch: 4 });
+    await expect(store.append(some('a', 3, 3), { durable: true, epoch: 3 })).rejects.toMatchObject({ reason: 'fenced' });
+    await store.append(some('a', 3, 3), { durable: true, epoch: 4 });
+    await store.append(some('b', 1, 1), { durable: true, row: row('b'), epoch: 3 });
+    expect(await store.read('a')).toHaveLength(3);
+  });
+
+  it('refuses first entries without a row, and a batch for two runs', async () => {
+    await expect(store.append(some('a', 1, 1), { durable: true })).rejects.toThrow('without its row');
+    await expect(store.append([entry('a', 1), entry('b', 2)], { durable: true, row: row('a') })).rejects.toThrow('one append is for one run');
+    expect(await store.read('a')).toEqual([]);
+  });
+
+  it('lists runs newest first, by account, by runbook, unfinished ones, so many', async () => {
+    const rows = [
+      row('a', { startedAt: 1 }),
+      row('b', { startedAt: 3, account: 'other' }),
+      row('c', { startedAt: 2, runbook: 'entry', mode: 'live', trigger: 'schedule', endedAt: 9, outcome: 'halted' }),
+      row('d', { startedAt: 3 }),
+    ];
+    for (const each of rows) await store.append(some(each.run, 1, 1), { durable: false, row: each });
+    const runs = async (...filter: Parameters<JournalStore['runs']>) => (await store.runs(...filter)).map((each) => each.run);
+    expect(await store.runs()).toEqual([rows[3], rows[1], rows[2], rows[0]]);
+    expect(await runs({ account: 'main' })).toEqual(['d', 'c', 'a']);
+    expect(await runs({ runbook: 'entry' })).toEqual(['c']);
+    expect(await runs({ unfinished: true })).toEqual(['d', 'b', 'a']);
+    expect(await runs({ unfinished: true, account: 'main', runbook: 'ladder', limit: 1 })).toEqual(['d']);
+    expect(await store.run('c')).toEqual(rows[2]);
+    expect(await store.run('nobody')).toBeUndefined();
+  });
+
+  it('completes a row with the entries that end the run', async () => {
+    await store.append(some('a', 1, 2), { durable: true, row: row('a') });
+    await store.append(some('a', 3, 3), { durable: true, row: row('a', { endedAt: 77, outcome: 'stopped' }) });
+    expect(await store.run('a')).toEqual(row('a', { endedAt: 77, outcome: 'stopped' }));
+    expect(await store.runs({ unfinished: true })).toEqual([]);
+  });
+});

@@ -1,0 +1,140 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { type Anchor, Anchorer, AnchorFile, type AnchorSink, readAnchors } from '../../src/journal/anchors.ts';
+import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { newWriter, START, startedData } from './sample.ts';
+
+const anchor = (seq: number): Anchor => ({ v: 1, run: 'r1', seq, head: String(seq % 10).repeat(64), count: seq, time: '2026-01-05T08:00:00.000Z' });
+
+class MemorySink implements AnchorSink {
+  readonly name: string;
+  readonly anchors: Anchor[] = [];
+  fails = false;
+  constructor(name = 'memory') {
+    this.name = name;
+  }
+  async write(each: Anchor): Promise<void> {
+    if (this.fails) throw new Error('no route to the log');
+    this.anchors.push(each);
+  }
+}
+
+function moved(filled: string) {
+  return { clientOrderId: 'c1', orderId: 'BTC-USD@1', from: 'open', to: 'open', event: 'FILL', filled } as const;
+}
+
+describe('Anchorer', () => {
+  it('anchors the stored head after ten order events and at the end, never before it is stored', async () => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1');
+    const sink = new MemorySink();
+    const anchorer = new Anchorer(writer, { run: 'r1', clock: new VirtualClock(START), sinks: [sink], everyMs: null });
+    writer.append('run.started', startedData());
+    for (let index = 0; index < 25; index += 1) {
+      writer.append('order.moved', moved(String(index)));
+      if (index === 9) expect(sink.anchors).toEqual([]);
+      if (index % 5 === 4) await writer.flush();
+    }
+    const { hash } = writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
+    await writer.flush();
+    await anchorer.settled();
+    expect(sink.anchors.map((each) => each.seq)).toEqual([11, 21, 27]);
+    expect(sink.anchors.at(-1)).toEqual({ v: 1, run: 'r1', seq: 27, head: hash, count: 27, time: '2026-01-05T08:00:00.000Z' });
+    for (const each of sink.anchors) expect((await store.read('r1'))[each.seq - 1]?.hash).toBe(each.head);
+  });
+
+  it('anchors once a minute while something new was stored, and not when nothing was', async () => {
+    const clock = new VirtualClock(START);
+    const writer = newWriter(new MemoryStore(), 'r1', { clock });
+    const sink = new MemorySink();
+    new Anchorer(writer, { run: 'r1', clock, sinks: [sink] });
+    writer.append('run.started', startedData());
+    await writer.flush();
+    await clock.advanceTo(START + 59_999);
+    expect(sink.anchors).toEqual([]);
+    await clock.advanceTo(START + 600_000);
+    expect(sink.anchors.map(({ seq, time }) => ({ seq, time }))).toEqual([{ seq: 1, time: '2026-01-05T08:01:00.000Z' }]);
+  });
+
+  it('goes on with the other sinks when one fails, and tells once that it failed and once that it works again', async () => {
+    const writer = newWriter(new MemoryStore(), 'r1');
+    const good = new MemorySink('good');
+    const bad = new MemorySink('bad');
+    bad.fails = true;
+    const told: unknown[] = [];
+    const onSink = (sink: string, failure: string | undefined) => void told.push([sink, failure]);
+    const anchorer = new Anchorer(writer, { run: 'r1', clock: new VirtualClock(START), sinks: [bad, good], everyOrderEvents: 1, everyMs: null, onSink });
+    writer.append('run.started', startedData());
+    for (const filled of ['1', '2', '3']) {
+      writer.append('order.moved', moved(filled));
+      await writer.flush();
+      await anchorer.settled();
+      if (filled === '2') {
+        expect([...anchorer.failures]).toEqual([['bad', 'no route to the log']]);
+        bad.fails = false;
+      }
+    }
+    expect(good.anchors.map((each) => each.seq)).toEqual([2, 3, 4]);
+    expect(told).toEqual([
+      ['bad', 'no route to the log'],
+      ['bad', undefined],
+    ]);
+    expect(anchorer.failures.size).toBe(0);
+  });
+});
+
+describe('anchor file', () => {
+  let folder: string;
+  let file: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'anchors-'));
+    file = join(folder, 'state', 'anchors.jsonl');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('is read back, belongs to its owner alone, and is empty when absent', async () => {
+    expect(readAnchors(file)).toEqual({ anchors: [], unreadable: [], unsigned: [] });
+    const sink = new AnchorFile(file);
+    await sink.write(anchor(1));
+    await sink.write(anchor(12));
+    expect(readAnchors(file)).toEqual({ anchors: [anchor(1), anchor(12)], unreadable: [], unsigned: [] });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, 'state')).mode & 0o777).toBe(0o700);
+  });
+
+  it('survives a line that a crash cut short', async () => {
+    const sink = new AnchorFile(file);
+    await sink.write(anchor(1));
+    appendFileSync(file, '{"v":1,"run":"r1","se');
+    await sink.write(anchor(12));
+    expect(readAnchors(file)).toEqual({ anchors: [anchor(1), anchor(12)], unreadable: [2], unsigned: [] });
+  });
+
+  it('takes signed anchors alone where a public key is given', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    const writer = newWriter(new MemoryStore(), 'r1');
+    const anchorer = new Anchorer(writer, { run: 'r1', clock: new VirtualClock(START), sinks: [new AnchorFile(file)], key, everyMs: null });
+    writer.append('run.started', startedData());
+    writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
+    await writer.flush();
+    await anchorer.settled();
+    expect(readAnchors(file, publicPem)).toMatchObject({ anchors: [{ run: 'r1', seq: 2 }], unsigned: [] });
+
+    const signed = readFileSync(file, 'utf8');
+    writeFileSync(file, `${JSON.stringify(anchor(5))}\n${signed.replace('"seq":2', '"seq":3').replace('"count":2', '"count":3')}${signed}`);
+    expect(readAnchors(file, publicPem)).toMatchObject({ anchors: [{ seq: 2 }], unsigned: [1, 2] });
+  });
+
+  it('takes no other key than Ed25519', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const writer = newWriter(new MemoryStore(), 'r1');
+    expect(() => new Anchorer(writer, { run: 'r1', clock: new VirtualClock(START), sinks: [], key })).toThrow('Ed25519');
+  });
+});

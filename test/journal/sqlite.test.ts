@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifyChain } from '../../src/journal/chain.ts';
+import { openDatabase } from '../../src/journal/sqlite.ts';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { verifyRun } from '../../src/report/verify.ts';
+import { appendMany, newWriter } from './sample.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sqlite-'));
+  file = join(folder, 'state', 'runbook.db');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe('openDatabase', () => {
+  it('makes folder and files for the owner alone', async () => {
+    const database = await openDatabase(file);
+    database.exec('CREATE TABLE a (b); INSERT INTO a VALUES (1)');
+    const modes = ['', '-wal', '-shm'].map((suffix) => statSync(file + suffix).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600, 0o600]);
+    expect(statSync(join(folder, 'state')).mode & 0o777).toBe(0o700);
+    database.close();
+  });
+
+  it('writes ahead, waits for the disk and for other writers', async () => {
+    const database = await openDatabase(file);
+    const pragma = (name: string) => Object.values(database.statement(`PRAGMA ${name}`).get() ?? {})[0];
+    expect(pragma('journal_mode')).toBe('wal');
+    expect(pragma('synchronous')).toBe(2);
+    expect(Number(pragma('busy_timeout'))).toBeGreaterThanOrEqual(10_000);
+    database.setDurable(false);
+    expect(pragma('synchronous')).toBe(1);
+    database.setDurable(true);
+    expect(pragma('synchronous')).toBe(2);
+    database.close();
+  });
+
+  it('rolls back what throws, and can go on', async () => {
+    const database = await openDatabase(file);
+    database.exec('CREATE TABLE a (b INTEGER PRIMARY KEY)');
+    expect(() =>
+      database.transaction(() => {
+        database.statement('INSERT INTO a VALUES (?)').run(1);
+        throw new Error('changed my mind');
+      }),
+    ).toThrow('changed my mind');
+    expect(database.transaction(() => database.statement('INSERT INTO a VALUES (?)').run(2).changes)).toBe(1);
+    expect(database.statement('SELECT b FROM a').all().map((row) => row.b)).toEqual([2]);
+    database.close();
+  });
+
+  it('says unavailable when the disk is full, keeps what was there and works again when there is room', async () => {
+    const database = await openDatabase(file);
+    database.exec('CREATE TABLE a (b TEXT); PRAGMA max_page_count = 20');
+    const insert = (rows: number) =>
+      database.transaction(() => {
+        for (let row = 0; row < rows; row += 1) database.statement('INSERT INTO a VALUES (?)').run('x'.repeat(2000));
+      });
+    insert(10);
+    expect(() => insert(100)).toThrow(expect.objectContaining({ name: 'StoreError', reason: 'unavailable', message: expect.stringContaining('the disk is full') }));
+    expect(database.statement('SELECT count(*) AS n FROM a').get()?.n).toBe(10);
+    database.exec('PRAGMA max_page_count = 2000');
+    insert(100);
+    expect(database.statement('SELECT count(*) AS n FROM a').get()?.n).toBe(110);
+    database.close();
+  });
+
+  it.each([
+    ['a text', 'this is no database\n'.repeat(400)],
+    ['a header with nothing behind it', `SQLite format 3\0${'\0'.repeat(60)}`],
+  ])('says damaged, naming the file, for %s', async (_what, content) => {
+    mkdirSync(join(folder, 'state'));
+    writeFileSync(file, content);
+    const error = await openSqliteStore(file).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: 'StoreError', reason: 'damaged' });
+    expect((error as Error).message).toContain(file);
+  });
+
+  it('says unavailable where a folder can not be made', async () => {
+    writeFileSync(join(folder, 'state'), 'a file, not a folder');
+    await expect(openDatabase(file)).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable', message: expect.stringContaining(file) });
+  });
+});
+
+describe('openSqliteStore', () => {
+  it('keeps a run across opening again', async () => {
+    const before = await openSqliteStore(file);
+    const writer = newWriter(before, 'r1');
+    appendMany(writer, 300);
+    await writer.flush();
+    await before.close();
+    const after = await openSqliteStore(file);
+    expect(verifyChain(await after.read('r1'))).toEqual({ ok: true, entries: 300, head: writer.head.hash });
+    expect(await after.run('r1')).toMatchObject({ outcome: 'succeeded' });
+    await after.close();
+  });
+
+  it('lets two connections write different runs, and refuses the second writer of one', async () => {
+    const [one, two] = await Promise.all([openSqliteStore(file), openSqliteStore(file)]);
+    const writers = [newWriter(one, 'a'), newWriter(two, 'b'), newWriter(two, 'a')] as const;
+    for (const writer of writers.slice(0, 2)) {
+      appendMany(writer, 50);
+      await writer.flush();
+    }
+    appendMany(writers[2], 3);
+    await expect(writers[2].flush()).rejects.toMatchObject({ reason: 'conflict' });
+    expect(await one.read('b')).toHaveLength(50);
+    expect(await two.read('a')).toHaveLength(50);
+    await one.close();
+    await two.close();
+  });
+
+  it('refuses a journal of a later version', async () => {
+    await (await openSqliteStore(file)).close();
+    const database = await openDatabase(file);
+    database.exec('UPDATE journal_version SET version = 99');
+    database.close();
+    await expect(openSqliteStore(file)).rejects.toMatchObject({ reason: 'damaged', message: expect.stringContaining('version 99') });
+  });
+
+  it('finds a damaged page when it reads it, and says which run can not be verified', async () => {
+    const store = await openSqliteStore(file);
+    const writer = newWriter(store, 'r1');
+    appendMany(writer, 2000);
+    await writer.flush();
+    await store.close();
+    const database = await openDatabase(file);
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.close();
+    const bytes = readFileSync(file);
+    bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 64 * 1024);
+    writeFileSync(file, bytes);
+    const damaged = await openSqliteStore(file);
+    const verdict = await verifyRun(damaged, 'r1', []);
+    expect(verdict).toMatchObject({ ok: false, problem: { kind: expect.stringMatching(/^(unreadable|edited|missing)$/) } });
+    await damaged.close();
+  });
+
+  it.skipIf(process.getuid?.() === 0)('says unavailable for a file that may only be read', async () => {
+    await (await openSqliteStore(file)).close();
+    chmodSync(file, 0o400);
+    await expect(openSqliteStore(file)).rejects.toMatchObject({ reason: 'unavailable' });
+  });
+});
+
+describe('a process killed while it writes', () => {
+  it('loses nothing that was reported durable, and leaves a chain that holds', async () => {
+    // Node 20 runs no TypeScript; a module on standard input finds packages from the folder it is run in.
+    const script = fileURLToPath(new URL('./writing-process.ts', import.meta.url));
+    const { outputFiles } = buildSync({ entryPoints: [script], bundle: true, platform: 'node', format: 'esm', packages: 'external', write: false });
+    const child = spawn(process.execPath, ['--input-type=module', '-', file], { stdio: ['pipe', 'pipe', 'inherit'], cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+    child.stdin.end(outputFiles[0]?.text);
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      if (said.length > 1500) child.kill('SIGKILL');
+    });
+    await once(child, 'close');
+    const reported = Number(said.trimEnd().split('\n').slice(0, -1).at(-1));
+    expect(reported).toBeGreaterThan(100);
+    expect(existsSync(`${file}-wal`)).toBe(true);
+    const store = await openSqliteStore(file);
+    const entries = await store.read('killed');
+    expect(entries.length).toBeGreaterThanOrEqual(reported);
+    expect(verifyChain(entries)).toMatchObject({ ok: true, entries: entries.length });
+    await store.close();
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { readEntry, verifyChain } from '../../src/journal/chain.ts';
+import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { appendMany, newWriter, START, startedData } from './sample.ts';
+
+describe('JournalWriter', () => {
+  it('seals at once, numbers without gaps and stores nothing before it is asked to', async () => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1');
+    const first = writer.append('run.started', startedData());
+    const second = writer.append('variable.set', { name: 'a', value: '1' }, 'steps/0:set', 'human:ann');
+    expect([first.seq, second.seq, second.prev]).toEqual([1, 2, first.hash]);
+    expect(second).toMatchObject({ step: 'steps/0:set', actor: 'human:ann', at: START, account: 'main', epoch: 1 });
+    expect(await store.read('r1')).toEqual([]);
+    await writer.flush();
+    expect((await store.read('r1')).map(readEntry)).toEqual([first, second]);
+    expect(writer.storedHead).toEqual({ seq: 2, hash: second.hash });
+  });
+
+  it('makes one commit of all that is flushed in one turn', async () => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1');
+    const lane = async (name: string, microtasks: number) => {
+      for (let index = 0; index < microtasks; index += 1) await null;
+      writer.append('variable.set', { name, value: '1' });
+      await writer.flush();
+      expect(writer.storedHead.seq).toBeGreaterThan(0);
+    };
+    writer.append('run.started', startedData());
+    await Promise.all([writer.flush(), lane('a', 0), lane('b', 1), lane('c', 7)]);
+    expect(store.appends).toBe(1);
+    expect(await store.read('r1')).toHaveLength(4);
+  });
+
+  it('resolves within a turn of the virtual clock', async () => {
+    const clock = new VirtualClock(START);
+    const writer = newWriter(new MemoryStore(), 'r1', { clock });
+    const times: number[] = [];
+    const work = async () => {
+      writer.append('run.started', startedData());
+      for (let index = 0; index < 5; index += 1) {
+        await writer.flush();
+        writer.append('variable.set', { name: 'a', value: String(index) });
+        times.push(clock.now());
+      }
+    };
+    clock.at(START + 60_000, () => {});
+    await clock.runUntil(work());
+    expect(times).toEqual([START, START, START, START, START]);
+  });
+
+  it('commits in order while a slow disk still works on the commit before', async () => {
+    let release: () => void = () => {};
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const store = new MemoryStore({ before: (entries) => (entries[0]?.seq === 1 ? slow : Promise.resolve()) });
+    const writer = newWriter(store, 'r1');
+    writer.append('run.started', startedData());
+    const first = writer.flush();
+    await new Promise((resolve) => setImmediate(resolve));
+    writer.append('variable.set', { name: 'a', value: '1' });
+    let secondDone = false;
+    const second = writer.flush().then(() => {
+      secondDone = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(secondDone).toBe(false);
+    release();
+    await Promise.all([first, second]);
+    expect((await store.read('r1')).map((entry) => entry.seq)).toEqual([1, 2]);
+  });
+
+  it('fails for ever after one failed commit, with the same error, and says so to everyone', async () => {
+    const store = new MemoryStore({ failAfter: 1 });
+    const writer = newWriter(store, 'r1');
+    writer.append('run.started', startedData());
+    await writer.flush();
+    writer.append('variable.set', { name: 'a', value: '1' });
+    const error = await writer.flush().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: 'StoreError', reason: 'unavailable' });
+    expect(writer.failure).toBe(error);
+    const told: string[] = [];
+    writer.subscribe((entry) => void told.push(entry.type));
+    writer.append('variable.set', { name: 'b', value: '2' });
+    await expect(writer.flush()).rejects.toBe(error);
+    await expect(writer.close()).rejects.toBe(error);
+    expect(told).toEqual(['variable.set']);
+    expect(await store.read('r1')).toHaveLength(1);
+  });
+
+  it('passes on that another process wrote, and that it was fenced', async () => {
+    const conflicting = newWriter(new MemoryStore({ conflictAfter: 0 }), 'r1');
+    conflicting.append('run.started', startedData());
+    await expect(conflicting.flush()).rejects.toMatchObject({ reason: 'conflict' });
+
+    const store = new MemoryStore();
+    const old = newWriter(store, 'r1', { epoch: 1 });
+    old.append('run.started', startedData());
+    await old.flush();
+    const heir = newWriter(store, 'r1', { epoch: 2, head: old.head });
+    heir.append('run.resumed', { epoch: 2, openCalls: [] });
+    await heir.flush();
+    old.append('variable.set', { name: 'late', value: '1' });
+    await expect(old.flush()).rejects.toMatchObject({ reason: 'fenced' });
+    expect(verifyChain(await store.read('r1'))).toMatchObject({ ok: true, entries: 2 });
+  });
+
+  it('tells listeners in the order of the entries, also of those appended by a listener', () => {
+    const writer = newWriter(new MemoryStore(), 'r1');
+    const first: number[] = [];
+    const second: number[] = [];
+    writer.subscribe((entry) => {
+      first.push(entry.seq);
+      if (entry.seq === 1) writer.append('variable.set', { name: 'a', value: '1' });
+    });
+    const unsubscribe = writer.subscribe((entry) => void second.push(entry.seq));
+    writer.append('run.started', startedData());
+    writer.append('variable.set', { name: 'b', value: '2' });
+    unsubscribe();
+    writer.append('variable.set', { name: 'c', value: '3' });
+    expect(first).toEqual([1, 2, 3, 4]);
+    expect(second).toEqual([1, 2, 3]);
+  });
+
+  it('batches what need not be durable, and has it all at the end', async () => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1', { durable: false });
+    writer.append('run.started', startedData());
+    for (let index = 0; index < 999; index += 1) {
+      writer.append('variable.set', { name: 'a', value: String(index) });
+      await writer.flush();
+    }
+    expect(store.appends).toBeLessThanOrEqual(4);
+    writer.append('run.ended', { outcome: 'stopped', reason: 'enough', outputs: {} });
+    await writer.flush();
+    expect(store.appends).toBeLessThanOrEqual(5);
+    expect(verifyChain(await store.read('r1'))).toMatchObject({ ok: true, entries: 1001 });
+  });
+
+  it('closes a run that did not end', async () => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1', { durable: false });
+    writer.append('run.started', startedData());
+    await writer.close();
+    expect(await store.read('r1')).toHaveLength(1);
+    await writer.close();
+    expect(store.appends).toBe(1);
+  });
+
+  it('keeps the row of the run from its entries', async () => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1');
+    appendMany(writer, 5);
+    await writer.flush();
+    expect(await store.run('r1')).toEqual({
+      run: 'r1',
+      runbook: 'sample',
+      mode: 'simulated',
+      account: 'main',
+      trigger: 'manual',
+      startedAt: START,
+      endedAt: START,
+      outcome: 'succeeded',
+    });
+  });
+
+  it('goes on where a chain stands', async () => {
+    const store = new MemoryStore();
+    const before = newWriter(store, 'r1');
+    before.append('run.started', startedData());
+    await before.flush();
+    const row = await store.run('r1');
+    const after = newWriter(store, 'r1', { head: before.storedHead, boot: 'boot-2', epoch: 2, ...(row === undefined ? {} : { row }) });
+    after.append('run.resumed', { epoch: 2, openCalls: ['steps/0#1'] });
+    after.append('run.ended', { outcome: 'failed', outputs: {} });
+    await after.flush();
+    expect(verifyChain(await store.read('r1'))).toMatchObject({ ok: true, entries: 3 });
+    expect(await store.run('r1')).toMatchObject({ startedAt: START, outcome: 'failed' });
+  });
+});

@@ -1,0 +1,13 @@
+/** Run by sqlite.test.ts as a process of its own: appends one entry after another and says each number once it is durable. */
+import { writeSync } from 'node:fs';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { newWriter, startedData } from './sample.ts';
+
+const [file = ''] = process.argv.slice(2);
+const writer = newWriter(await openSqliteStore(file), 'killed');
+writer.append('run.started', startedData());
+for (let index = 0; index < 100_000; index += 1) {
+  const { seq } = writer.append('variable.set', { name: 'n', value: String(index) });
+  await writer.flush();
+  writeSync(1, `${seq}\n`);
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/journal/entry.ts';
+import { ordersDocument } from '../../src/report/orders.ts';
+import { runReport } from '../../src/report/run.ts';
+import { sampleRun, Script } from './sample-run.ts';
+import { startedData } from '../journal/sample.ts';
+
+const T = (offset: string) => `2026-01-05T08:0${offset}Z`;
+const POSTED = { market_id: 'BTC-USD', side: 'long', size: '0.3', type: 'limit', price: '64200', client_order_id: 'k2entry2' };
+
+describe('runReport', () => {
+  it('is the whole document of interface.md', async () => {
+    expect(runReport(await sampleRun())).toEqual({
+      run: 'r1',
+      runbook: 'sample',
+      mode: 'simulated',
+      outcome: 'failed',
+      error: { kind: 'transport', message: 'timeout: response', step: 'steps/2:read_account' },
+      startedAt: T('0:00.000'),
+      endedAt: T('1:15.160'),
+      steps: [
+        { path: 'steps/0:set_leverage', verb: 'set_leverage', outcome: 'skipped', startedAt: T('0:00.000'), endedAt: T('0:00.000'), attempts: 0 },
+        { path: 'steps/entry', id: 'entry', verb: 'place', outcome: 'succeeded', startedAt: T('0:00.080'), endedAt: T('0:02.160'), attempts: 2 },
+        { path: 'steps/1:repeat', verb: 'repeat', outcome: 'succeeded', startedAt: T('1:05.000'), endedAt: T('1:05.160'), attempts: 1 },
+        { path: 'steps/1:repeat[0]/seen', id: 'seen', verb: 'list_fills', outcome: 'succeeded', startedAt: T('1:05.000'), endedAt: T('1:05.080'), attempts: 1 },
+        { path: 'steps/2:read_account', verb: 'read_account', outcome: 'failed', startedAt: T('1:05.160'), endedAt: T('1:15.160'), attempts: 1 },
+      ],
+      requests: [
+        { method: 'POST', path: '/cancel_all_after', params: { market_id: 'BTC-USD', timeout: '60000' }, tokens: 10, status: 200, success: true, at: T('0:00.000') },
+        { method: 'POST', path: '/orders', params: POSTED, tokens: 1, status: 200, success: true, at: T('0:02.000') },
+        { method: 'GET', path: '/orders', params: { market_id: 'BTC-USD', order_id: 'BTC-USD@11' }, tokens: 10, status: 200, success: true, at: T('0:02.080') },
+        { method: 'GET', path: '/fills/order', params: { order_id: 'BTC-USD@11' }, tokens: 10, status: 200, success: true, at: T('1:05.000') },
+        { method: 'GET', path: '/orders', params: { market_id: 'BTC-USD', order_id: 'BTC-USD@11' }, tokens: 10, status: 200, success: true, at: T('1:05.080') },
+        { method: 'GET', path: '/account', params: {}, tokens: 20, status: null, success: false, at: T('1:05.160') },
+      ],
+      orders: [
+        { clientOrderId: 'k2entry1', market: 'BTC-USD', side: 'long', type: 'limit', price: '64200', size: '0.3', filled: '0', state: 'denied' },
+        {
+          clientOrderId: 'k2entry2',
+          orderId: 'BTC-USD@11',
+          market: 'BTC-USD',
+          side: 'long',
+          type: 'limit',
+          price: '64200',
+          size: '0.3',
+          filled: '0.3',
+          averagePrice: '64193.333333333333333333',
+          state: 'closed',
+        },
+      ],
+      outputs: { filled: '0.3' },
+      tokens: { used: 61, peakPerMinute: 40 },
+      deadman: [
+        { at: T('0:00.080'), event: 'armed' },
+        { at: T('1:15.160'), event: 'disarmed' },
+      ],
+    });
+  });
+
+  it('has no keys that are undefined, so that it prints as it is', async () => {
+    const report = runReport(await sampleRun());
+    expect(JSON.parse(JSON.stringify(report))).toStrictEqual(report);
+  });
+
+  it('calls a run without an end interrupted, and its open steps halted at its last entry', async () => {
+    const entries = await sampleRun();
+    const cut = entries.findIndex((entry) => entry.type === 'call.attempted' && entry.data.path === '/account');
+    const report = runReport(entries.slice(0, cut + 1));
+    expect(report).toMatchObject({ outcome: 'halted', reason: 'interrupted', endedAt: T('1:05.160'), outputs: {} });
+    expect(report.steps.at(-1)).toEqual({
+      path: 'steps/2:read_account',
+      verb: 'read_account',
+      outcome: 'halted',
+      startedAt: T('1:05.160'),
+      endedAt: T('1:05.160'),
+      attempts: 1,
+    });
+    expect(report.requests.at(-1)).toMatchObject({ path: '/account', status: null, success: false });
+  });
+
+  it('takes the last end of a run that was taken up again', async () => {
+    const script = new Script();
+    script.append('run.started', startedData());
+    script.append('run.ended', { outcome: 'halted', reason: 'killed', outputs: {} });
+    script.append('run.resumed', { epoch: 2, openCalls: [] });
+    expect(runReport(script.entries)).toMatchObject({ outcome: 'halted', reason: 'interrupted' });
+    script.append('run.ended', { outcome: 'stopped', reason: 'no_signal', outputs: { n: '1' } });
+    expect(runReport(script.entries)).toMatchObject({ outcome: 'stopped', reason: 'no_signal', outputs: { n: '1' } });
+  });
+
+  it('counts the peak within any 60 s: a minute to the millisecond apart is not within', async () => {
+    const script = new Script();
+    script.append('run.started', startedData());
+    for (const [offsetMs, tokens] of [[0, 20], [30_000, 20], [59_999, 1], [60_000, 10], [89_999, 5]] as const) {
+      await script.at(offsetMs);
+      script.attempt(`c${offsetMs}`, 'GET /account', {}, tokens, 'steps/0');
+    }
+    // 0 to 59 999: 41; 30 000 to 89 999: 36.
+    expect(runReport(script.entries).tokens).toEqual({ used: 56, peakPerMinute: 41 });
+  });
+
+  it('starts a new element for a step that is run again at the same place', async () => {
+    const script = new Script();
+    script.append('run.started', startedData());
+    for (const outcome of ['failed', 'succeeded'] as const) {
+      script.append('step.started', { verb: 'assert', attempt: 1, now: 0 }, 'steps/0:assert');
+      script.append('step.ended', { verb: 'assert', outcome, attempts: 1 }, 'steps/0:assert');
+    }
+    expect(runReport(script.entries).steps.map((step) => step.outcome)).toEqual(['failed', 'succeeded']);
+  });
+
+  it('refuses entries that do not begin with run.started as damaged', async () => {
+    const entries = await sampleRun();
+    const damaged = expect.objectContaining({ name: 'StoreError', reason: 'damaged' });
+    expect(() => runReport([] as Entry[])).toThrow(damaged);
+    expect(() => runReport(entries.slice(1))).toThrow(damaged);
+  });
+});
+
+describe('ordersDocument', () => {
+  it('has the fields of the run report and every move', async () => {
+    const entries = await sampleRun();
+    const { orders } = ordersDocument(entries);
+    expect(orders.map(({ history, ...row }) => row)).toEqual(runReport(entries).orders);
+    expect(orders.map((order) => order.history)).toEqual([
+      [{ at: T('0:00.080'), from: 'draft', to: 'denied', event: 'DENY' }],
+      [
+        { at: T('0:02.000'), from: 'draft', to: 'submitting', event: 'SUBMIT' },
+        { at: T('0:02.080'), from: 'submitting', to: 'processing', event: 'ACK' },
+        { at: T('0:02.160'), from: 'processing', to: 'open', event: 'P_OPEN' },
+        { at: T('1:05.160'), from: 'open', to: 'closed', event: 'P_CLOSED' },
+      ],
+    ]);
+  });
+});
