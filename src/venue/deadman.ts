@@ -1,0 +1,306 @@
+/**
+ * What can be known of the venue's deadman switch (venue-api.md, Deadman switch), as a pure fold over what was sent,
+ * answered and read. Its rule is one of doubt: a request renewed the switch only if it was *answered*, and then from when
+ * it was *sent*, for the venue saw it at some instant between the two. So `armed` is never said of a switch that may have
+ * fired; that a switch which still stands is taken for fired is possible, and the cheaper mistake. It sends nothing, and
+ * does not know whether the run makes progress: the keeper asks for a beat only while it does (language.md, decision 12).
+ */
+import type { DeadmanRecord } from './records.ts';
+
+/** One runbook's wish for the switch. The venue has one switch for the whole account, so leases are combined. */
+export interface DeadmanLease {
+  readonly id: string;
+  readonly market: string;
+  readonly timeoutMs: number;
+  /** How long after a qualifying request the next is due. */
+  readonly keepAliveMs: number;
+}
+
+export type DeadmanStatus = 'off' | 'arming' | 'armed' | 'disarming' | 'unknown' | 'assumed_fired';
+
+export interface DeadmanState {
+  readonly status: DeadmanStatus;
+  readonly leases: readonly DeadmanLease[];
+  /** Of the switch as it may stand at the venue: where two time-outs are possible, the shorter. */
+  readonly market?: string | undefined;
+  readonly timeoutMs: number;
+  readonly keepAliveMs: number;
+  /** When the latest qualifying request that was answered was sent. */
+  readonly lastQualifyingSentAt?: number | undefined;
+  /** When the venue's word that it is armed arrived; reads sent earlier say nothing. */
+  readonly armedAt?: number | undefined;
+  /** POSTs to /cancel_all_after that are not settled. */
+  readonly inFlight: number;
+  /** The latest of them, where it asks for another time-out than the one in force. */
+  readonly askedMs?: number | undefined;
+  /** A DELETE was sent and no POST since; `answered`: the venue took it. */
+  readonly deletion?: { readonly sentAt: number; readonly answered: boolean } | undefined;
+  /** When a beat that did not renew is tried again. */
+  readonly retryAt?: number | undefined;
+  /** When a lease changed what is wanted. */
+  readonly changedAt?: number | undefined;
+}
+
+export type DeadmanEvent =
+  | { readonly type: 'LEASE_ENTERED'; readonly at: number; readonly lease: DeadmanLease }
+  | { readonly type: 'LEASE_LEFT'; readonly at: number; readonly id: string }
+  /** POST /cancel_all_after leaves: to arm or to renew. */
+  | { readonly type: 'ARM_SENT'; readonly at: number; readonly market: string; readonly timeoutMs: number }
+  | { readonly type: 'ARM_ANSWERED'; readonly at: number; readonly sentAt: number; readonly timeoutMs: number; readonly echo: DeadmanRecord | null }
+  /** `certain`: refused, or never left (a 429 is certain: it renewed nothing). Otherwise it may have arrived. */
+  | { readonly type: 'ARM_FAILED'; readonly at: number; readonly sentAt: number; readonly certain: boolean }
+  /** POST, PUT, DELETE /orders or cancel_all was answered with success (rule 1). */
+  | { readonly type: 'QUALIFYING_ANSWERED'; readonly at: number; readonly sentAt: number }
+  /** GET /cancel_all_after was answered; null when it is not active. */
+  | { readonly type: 'READ'; readonly at: number; readonly sentAt: number; readonly record: DeadmanRecord | null }
+  /** No beat leaves from now on. DELETE may leave when `canDelete`. */
+  | { readonly type: 'DISARM_BEGUN'; readonly at: number }
+  | { readonly type: 'DELETE_SENT'; readonly at: number }
+  | { readonly type: 'DELETE_ANSWERED'; readonly at: number }
+  /** Every order was read after the switch was assumed to have fired: it may be armed again. */
+  | { readonly type: 'RECONCILED'; readonly at: number }
+  | { readonly type: 'TIME'; readonly at: number };
+
+export interface DeadmanAlarm {
+  readonly alarm: 'assumed_fired' | 'timeout_mismatch' | 'foreign_switch' | 'late_beat';
+  readonly because: string;
+}
+
+export interface DeadmanStep {
+  readonly state: DeadmanState;
+  readonly alarms: readonly DeadmanAlarm[];
+}
+
+/** Keep-alive of a lease that names none: a quarter of the time-out, as venue-notes.md advises. */
+export function defaultKeepAliveMs(timeoutMs: number): number {
+  return Math.max(1, Math.floor(timeoutMs / 4));
+}
+
+/** No lease, nothing sent. A process that starts after another passes `unknown`: what was left behind is not known. */
+export function newDeadman(status: 'off' | 'unknown' = 'off'): DeadmanState {
+  return { status, leases: [], timeoutMs: 0, keepAliveMs: 0, inFlight: 0 };
+}
+
+/** Folds one event. What the passing of time means is decided first, so a late answer never hides a gap. */
+export function stepDeadman(before: DeadmanState, event: DeadmanEvent): DeadmanStep {
+  const expired = expire(before, event.at);
+  const taken = take(expired.state, event);
+  return { state: taken.state, alarms: [...expired.alarms, ...taken.alarms] };
+}
+
+/** The lease in force: the shortest time-out wins, and the shortest keep-alive, at most half of it. Undefined without leases. */
+export function wantedDeadman({ leases }: DeadmanState): DeadmanLease | undefined {
+  const [first, ...others] = leases;
+  if (first === undefined) return undefined;
+  const shortest = others.reduce((best, each) => (each.timeoutMs < best.timeoutMs ? each : best), first);
+  const keepAliveMs = Math.min(...leases.map((each) => each.keepAliveMs), Math.max(1, Math.floor(shortest.timeoutMs / 2)));
+  return { ...shortest, keepAliveMs };
+}
+
+/**
+ * When the next beat is due (epoch ms); undefined while the switch is not to be renewed or one is in flight. The caller
+ * beats only if the run makes progress.
+ */
+export function renewDueAt(state: DeadmanState): number | undefined {
+  if (state.status !== 'armed' || state.inFlight > 0 || state.lastQualifyingSentAt === undefined) return undefined;
+  const wanted = wantedDeadman(state);
+  if (wanted === undefined) return undefined;
+  if (wanted.timeoutMs < state.timeoutMs) return state.retryAt ?? state.changedAt ?? state.lastQualifyingSentAt;
+  return state.retryAt ?? state.lastQualifyingSentAt + state.keepAliveMs;
+}
+
+/** The last instant at which the switch is certainly standing (epoch ms); undefined where nothing is armed. */
+export function standsUntil(state: DeadmanState): number | undefined {
+  if (state.lastQualifyingSentAt === undefined) return undefined;
+  if (state.status !== 'armed' && state.status !== 'disarming') return undefined;
+  // A DELETE that was answered has stopped the clock; that is still verified, but nothing fires any more.
+  if (state.status === 'disarming' && state.deletion?.answered === true) return undefined;
+  return state.lastQualifyingSentAt + Math.min(state.timeoutMs, state.askedMs ?? state.timeoutMs);
+}
+
+/** Whether an order may be sent now: no lease asks for the switch, or it certainly stands. */
+export function deadmanAllowsOrders(state: DeadmanState, now: number): boolean {
+  if (state.status === 'assumed_fired') return false;
+  if (state.leases.length === 0) return true;
+  const until = standsUntil(state);
+  return state.status === 'armed' && until !== undefined && now <= until;
+}
+
+/** Whether DELETE may leave: a POST that is still under way could arrive behind it and arm the switch again (row 40). */
+export function canDelete(state: DeadmanState): boolean {
+  return state.status === 'disarming' && state.inFlight === 0;
+}
+
+/** Whether disarming is complete or DELETE is to be sent, or sent again. */
+export function needsDelete(state: DeadmanState): boolean {
+  return canDelete(state) && state.deletion === undefined;
+}
+
+function expire(state: DeadmanState, now: number): DeadmanStep {
+  const until = standsUntil(state);
+  if (until === undefined || now <= until) return { state, alarms: [] };
+  return fired(state, `no qualifying request was answered that was sent within ${now - (state.lastQualifyingSentAt ?? now)} ms; it fires after ${state.timeoutMs} ms`);
+}
+
+function fired(state: DeadmanState, because: string): DeadmanStep {
+  return { state: { ...state, status: 'assumed_fired', retryAt: undefined }, alarms: [{ alarm: 'assumed_fired', because }] };
+}
+
+function only(state: DeadmanState): DeadmanStep {
+  return { state, alarms: [] };
+}
+
+function take(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
+  switch (event.type) {
+    case 'LEASE_ENTERED':
+      return only(withLeases(state, [...state.leases.filter(({ id }) => id !== event.lease.id), event.lease], event.at));
+    case 'LEASE_LEFT':
+      return only(withLeases(state, state.leases.filter(({ id }) => id !== event.id), event.at));
+    case 'ARM_SENT':
+      return only(armSent(state, event));
+    case 'ARM_ANSWERED':
+      return armAnswered(state, event);
+    case 'ARM_FAILED':
+      return only(armFailed(state, event));
+    case 'QUALIFYING_ANSWERED':
+      return only(renewed(state, event.sentAt));
+    case 'READ':
+      return read(state, event);
+    case 'DISARM_BEGUN':
+      return only(state.status === 'off' ? state : { ...state, status: 'disarming', retryAt: undefined, deletion: undefined });
+    case 'DELETE_SENT':
+      return only({ ...state, deletion: { sentAt: event.at, answered: false } });
+    case 'DELETE_ANSWERED':
+      return only(state.deletion === undefined ? state : { ...state, deletion: { ...state.deletion, answered: true } });
+    case 'RECONCILED':
+      return only(state.status === 'assumed_fired' ? { ...cleared(state), status: 'off' } : state);
+    case 'TIME':
+      return only(state);
+    default:
+      return event satisfies never;
+  }
+}
+
+function withLeases(state: DeadmanState, leases: readonly DeadmanLease[], at: number): DeadmanState {
+  const next = { ...state, leases, changedAt: at };
+  return { ...next, keepAliveMs: wantedDeadman(next)?.keepAliveMs ?? state.keepAliveMs };
+}
+
+function cleared(state: DeadmanState): DeadmanState {
+  return {
+    ...newDeadman(),
+    leases: state.leases,
+    keepAliveMs: state.keepAliveMs,
+    inFlight: state.inFlight,
+    changedAt: state.changedAt,
+  };
+}
+
+function armSent(state: DeadmanState, { market, timeoutMs }: DeadmanEvent & { type: 'ARM_SENT' }): DeadmanState {
+  const first = state.status === 'off' || state.status === 'unknown';
+  return {
+    ...state,
+    status: first ? 'arming' : state.status,
+    market,
+    timeoutMs: first ? timeoutMs : state.timeoutMs,
+    inFlight: state.inFlight + 1,
+    askedMs: Math.min(timeoutMs, state.askedMs ?? timeoutMs),
+    retryAt: undefined,
+    // What is under way may arrive behind a DELETE: that one proves nothing any more.
+    deletion: undefined,
+  };
+}
+
+function armAnswered(state: DeadmanState, event: DeadmanEvent & { type: 'ARM_ANSWERED' }): DeadmanStep {
+  const inFlight = Math.max(0, state.inFlight - 1);
+  const { echo } = event;
+  const said = echo?.timeout ?? event.timeoutMs;
+  const alarms: DeadmanAlarm[] = [];
+  if (echo !== null && echo.timeout !== event.timeoutMs) {
+    alarms.push({ alarm: 'timeout_mismatch', because: `asked for ${event.timeoutMs} ms, the venue says ${echo.timeout} ms` });
+  }
+  if (echo !== null && echo.status !== 'active') {
+    alarms.push({ alarm: 'timeout_mismatch', because: `asked to be armed, the venue says ${echo.status.slice(0, 40)}` });
+    return { state: { ...state, inFlight, status: state.status === 'arming' ? 'unknown' : state.status }, alarms };
+  }
+  const timeoutMs = Math.min(event.timeoutMs, said);
+  // Assumed fired stays so until every order was read, and a disarming goes on: an answer that comes late changes neither.
+  const settled = state.status === 'arming' || state.status === 'armed';
+  const next: DeadmanState = renewed(
+    {
+      ...state,
+      status: settled ? 'armed' : state.status,
+      timeoutMs: inFlight === 0 ? timeoutMs : Math.min(timeoutMs, state.timeoutMs),
+      askedMs: inFlight === 0 ? undefined : state.askedMs,
+      armedAt: event.at,
+      inFlight,
+      retryAt: undefined,
+      ...(settled && state.status === 'arming' ? { lastQualifyingSentAt: event.sentAt } : {}),
+    },
+    event.sentAt,
+  );
+  return { state: next, alarms };
+}
+
+function armFailed(state: DeadmanState, { at, certain }: DeadmanEvent & { type: 'ARM_FAILED' }): DeadmanState {
+  const inFlight = Math.max(0, state.inFlight - 1);
+  if (state.status === 'arming') return { ...state, inFlight, status: certain && inFlight === 0 ? 'off' : 'unknown' };
+  // Uncertain: either time-out may be in force, so the shorter counts until an answer says otherwise.
+  const timeoutMs = certain ? state.timeoutMs : Math.min(state.timeoutMs, state.askedMs ?? state.timeoutMs);
+  const askedMs = inFlight === 0 ? undefined : state.askedMs;
+  const retryAt = state.status === 'armed' ? at + Math.max(1, Math.floor(state.keepAliveMs / 4)) : undefined;
+  return { ...state, inFlight, timeoutMs, askedMs, retryAt };
+}
+
+/** Counts from when the request was sent, and never backwards: answers may come out of order. */
+function renewed(state: DeadmanState, sentAt: number): DeadmanState {
+  if (state.status !== 'armed' && state.status !== 'disarming') return state;
+  const last = state.lastQualifyingSentAt;
+  if (last !== undefined && last >= sentAt) return state;
+  return { ...state, lastQualifyingSentAt: sentAt, retryAt: undefined };
+}
+
+function read(state: DeadmanState, { sentAt, record }: DeadmanEvent & { type: 'READ' }): DeadmanStep {
+  const active = record !== null && record.status === 'active';
+  switch (state.status) {
+    case 'off':
+    case 'unknown':
+      if (!active) return only(state.inFlight === 0 ? { ...cleared(state), status: 'off' } : state);
+      return {
+        state,
+        alarms: [{ alarm: 'foreign_switch', because: `a switch of ${record.timeout} ms is armed already, by another program or an earlier run` }],
+      };
+    case 'armed':
+      // A read that was sent before the venue said "armed" may be older than that.
+      if (state.armedAt === undefined || sentAt <= state.armedAt) return only(state);
+      if (!active) return fired(state, 'the venue says that the switch is not active, and nobody here disarmed it');
+      return mismatch(state, record);
+    case 'disarming':
+      return readDisarming(state, sentAt, record, active);
+    case 'arming':
+    case 'assumed_fired':
+      return only(state);
+    default:
+      return state.status satisfies never;
+  }
+}
+
+function readDisarming(state: DeadmanState, sentAt: number, record: DeadmanRecord | null, active: boolean): DeadmanStep {
+  const { deletion } = state;
+  if (deletion === undefined) {
+    // Nothing was deleted: an active switch is as expected, a missing one went by itself.
+    if (active || state.lastQualifyingSentAt === undefined) return only(active ? state : { ...cleared(state), status: 'off' });
+    return sentAt > (state.armedAt ?? sentAt) ? fired(state, 'the venue says that the switch is not active, and no DELETE was sent yet') : only(state);
+  }
+  if (sentAt < deletion.sentAt || state.inFlight > 0) return only(state);
+  if (!active) return only({ ...cleared(state), status: 'off' });
+  const because = `the switch is active again after DELETE (${record?.timeout ?? '?'} ms)`;
+  // A beat arrived behind the DELETE, or the DELETE never did: sent again.
+  return { state: { ...state, deletion: undefined }, alarms: deletion.answered ? [{ alarm: 'late_beat', because }] : [] };
+}
+
+function mismatch(state: DeadmanState, record: DeadmanRecord): DeadmanStep {
+  if (record.timeout === state.timeoutMs || state.inFlight > 0) return only(state);
+  const because = `armed with ${state.timeoutMs} ms, the venue says ${record.timeout} ms: another program has changed it`;
+  return { state: { ...state, timeoutMs: Math.min(state.timeoutMs, record.timeout) }, alarms: [{ alarm: 'timeout_mismatch', because }] };
+}
