@@ -1,0 +1,94 @@
+/** The code table's second half: what can be wrong with the shape, the names and the sense of a runbook. */
+import type { CodeRow } from './row.ts';
+
+const error = (row: Omit<CodeRow, 'severity'>): CodeRow => ({ severity: 'error', ...row });
+const warning = (row: Omit<CodeRow, 'severity'>): CodeRow => ({ severity: 'warning', ...row });
+
+export const CHECK_CODES = {
+  // Shape: what may stand where.
+  'newer-dsl': error({
+    summary: 'a runbook in a newer version of the language',
+    cause: 'This engine reads version 1; what it does not know it must not run.',
+    example: 'dsl: 2',
+    fix: 'Install a newer perp-runbook, or write `dsl: 1`.',
+  }),
+  'unknown-key': error({ summary: 'a key that has no meaning here', cause: 'It is misspelt, or belongs elsewhere.', example: 'place: {typ: limit}', fix: 'Correct the key, or remove it.' }),
+  'missing-key': error({ summary: 'a key that must be there', cause: 'Nothing sensible can be assumed in its place.', example: 'deadman: {market: BTC-USD, timeout: 60s}', fix: 'Add the key.' }),
+  'wrong-type': error({ summary: 'a value of the wrong kind', cause: 'A list stands where a text belongs, say.', example: 'steps: go', fix: 'Write what the message names.' }),
+  'unknown-word': error({ summary: 'a word that is not one of those possible here', cause: 'The set of words is closed.', example: 'tif: gtc', fix: 'Use one of the words the message names.' }),
+  'invalid-text': error({ summary: 'a text that does not have the form needed', cause: 'It names something that has a form of its own.', example: 'call: {runbook: ../flatten}', fix: 'Write what the message names.' }),
+  'invalid-name': error({ summary: 'a name that expressions can not use', cause: 'Names hold letters, digits and underscores, and do not begin with a digit.', example: 'id: my order', fix: 'Write it as my_order.' }),
+  'out-of-range': error({ summary: 'a number outside of its range', cause: 'The range is fixed by the language.', example: 'retry: {on: [transport], max: -1}', fix: 'Use a number in the range named.' }),
+  'no-verb': error({ summary: 'a step without a verb', cause: 'A step is exactly one verb and its modifiers.', example: '- id: entry', fix: 'Add the verb: what the step does.' }),
+  'several-verbs': error({ summary: 'a step with more than one verb', cause: 'A step is exactly one verb, so that their order is never in doubt.', example: '- cancel: entry\n  refresh: entry', fix: 'Make them steps of their own.' }),
+  'misplaced-modifier': error({ summary: 'a modifier that does not suit the verb', cause: 'It would have no effect there.', example: '- assert: x > 1\n  retry: {on: [transport], max: 2}', fix: 'Remove it.' }),
+  'conflicting-keys': error({ summary: 'keys that exclude each other', cause: 'Only one of them can be meant.', example: 'schedule: {cron: "0 8 * * *", every: 1h, tz: UTC}', fix: 'Keep one of them.' }),
+  'loop-without-bound': error({ summary: 'a loop without a bound', cause: 'Every loop has a worst case that can be told before the run.', example: 'repeat: {every: 1s, do: []}', fix: 'Add `for:` or `max:`.' }),
+  'lookup-without-market': error({ summary: 'a look-up by client order id without a market', cause: 'The venue requires market_id with client_order_id since 13 December 2024.', example: 'list_orders: {client_order_id: abc}', fix: 'Add `market:`.' }),
+  'cancel-all-not-explicit': error({ summary: 'cancel_all without `everyone: true`', cause: 'It cancels orders of other programs of the account as well; who writes it must say that they know.', example: 'cancel_all: {}', fix: 'Write `cancel_all: {everyone: true}`, or `cancel: {mine: MARKET}` for the orders of this run.' }),
+  'cancel-all-not-granted': error({ summary: 'cancel_all without `needs: [cancel_all]`', cause: 'The capability is the profile’s to grant; a runbook says that it needs it.', example: 'steps: [{cancel_all: {everyone: true}}]', fix: 'Add `needs: [cancel_all]` to the file.' }),
+  'read-not-a-read': error({ summary: '`wait_for` that repeats something other than a read', cause: 'What is polled is done many times over; only a read may be.', example: 'wait_for: {read: {place: …}, …}', fix: 'Use read_account, list_orders, list_fills, refresh, read_deadman or request.' }),
+  'else-not-last': error({ summary: 'a case after `else`', cause: 'The first case that holds wins, and `else` always does.', example: 'switch: [{else: []}, {when: x, do: []}]', fix: 'Put `else` last, once.' }),
+  'on-timeout-without-timeout': error({ summary: '`on_timeout` on a step that can not time out', cause: 'Without `timeout` its steps are never done.', example: '- read_account: {}\n  on_timeout: []', fix: 'Add `timeout:`.' }),
+  'schema-violation': error({ summary: 'something runbook.schema.json does not allow', cause: 'The file departs from the schema in a way no other check describes.', example: '(none known)', fix: 'Compare the place with the schema.' }),
+
+  // Names.
+  'duplicate-id': error({ summary: 'two steps with one id', cause: 'An id names one step in the whole file: in expressions, in the journal, on the command line.', example: '- id: a\n- id: a', fix: 'Give one of them another id.' }),
+  'name-taken': error({ summary: 'a name that means something else already', cause: 'A reader could not tell which of the two an expression means.', example: 'let: {entry: 1}\nsteps: [{id: entry, read_account: {}}]', fix: 'Use another name.' }),
+  'reserved-name': error({ summary: 'a name the language keeps for itself', cause: 'inputs, feeds, now, run and error have a meaning of their own; so have the keywords of expressions.', example: 'id: now', fix: 'Use another name.' }),
+  'forbidden-name': error({ summary: 'a step named __proto__, constructor or prototype', cause: 'These names reach behind the data of a JavaScript program.', example: 'id: constructor', fix: 'Use another name.' }),
+  'unknown-type': error({ summary: 'a type nobody knows', cause: 'It is misspelt, or not a type of the language.', example: 'inputs: {size: {type: float}}', fix: 'Use one of the types of the reference.' }),
+  'unknown-variable': error({ summary: 'a variable nobody declared', cause: '`set` changes what `vars` declares, nothing else.', example: 'set: {count: 1}', fix: 'Declare it in `vars`.' }),
+  'unknown-step': error({ summary: 'an id that no step has', cause: 'It is misspelt, or the step has no id.', example: 'release_after: gaurd', fix: 'Write the id of a step.' }),
+  'unknown-input': error({ summary: 'an input that the runbook does not have', cause: 'It is misspelt, or was removed.', example: 'schedule: {inputs: {leverge: 2}}', fix: 'Write the name of an input.' }),
+  'missing-input': error({ summary: 'an input without a value', cause: 'It has no default, and none is given here.', example: 'call: {runbook: flatten}', fix: 'Give the input, or declare a default.' }),
+  'unknown-runbook': error({ summary: 'a call of a runbook that does not exist', cause: 'A called runbook is a file NAME.yaml beside the one that calls it.', example: 'call: {runbook: flaten}', fix: 'Correct the name, or add the file.' }),
+  'call-cycle': error({ summary: 'runbooks that call each other in a circle', cause: 'It would never end.', example: 'call: {runbook: itself}', fix: 'Break the circle.' }),
+  'called-runbook-invalid': error({ summary: 'a call of a runbook that has errors', cause: 'It could not be run.', example: 'call: {runbook: broken}', fix: 'Correct the runbook called: `runbook validate` names its errors.' }),
+  'untyped-result': error({ summary: 'the result of a request used in an expression', cause: 'Its type is declared in the profile, which is not known here.', example: 'size: r.best_bid', fix: 'Bind a feed to the request in the profile, and read the feed.' }),
+
+  // Declarations.
+  'input-out-of-range': error({ summary: 'a value outside of an input’s min and max', cause: 'The declaration refuses it.', example: 'rungs: {type: integer, max: 10, default: 12}', fix: 'Use a value in the range.' }),
+  'input-not-in-enum': error({ summary: 'a value that is not in an input’s enum', cause: 'The declaration refuses it.', example: 'mode: {type: text, enum: [a, b], default: c}', fix: 'Use one of the values of the enum.' }),
+  'input-bounds': error({ summary: 'bounds of an input that can not hold', cause: 'min is above max, or the type has no order.', example: 'size: {type: size, min: 2, max: 1}', fix: 'Correct the bounds, or remove them.' }),
+  'limit-out-of-range': error({ summary: 'a limit that makes no sense', cause: 'A limit of zero or less denies everything; say `mode: halted` if that is meant.', example: 'max_order_size: 0', fix: 'Use a value above zero.' }),
+  'schedule-zone': error({ summary: 'a time zone nobody knows', cause: 'Zones are named as in the IANA database; there is no implicit one.', example: 'tz: London', fix: 'Write a zone such as Europe/London.' }),
+  'schedule-cron': error({ summary: 'a cron expression that can not be read', cause: 'It has five fields: minute, hour, day, month, weekday.', example: 'cron: "61 * * * *"', fix: 'Correct the field named.' }),
+  'schedule-window': error({ summary: 'a schedule whose window is empty', cause: '`from` is not before `to`.', example: 'schedule: {every: 1h, from: 2026-02-01T00:00:00Z, to: 2026-01-01T00:00:00Z}', fix: 'Correct the window.' }),
+  'duration-not-positive': error({ summary: 'a duration that must be longer than nothing', cause: 'A loop or a poll without a pause never lets anything else happen.', example: 'every: 0s', fix: 'Use a duration above zero.' }),
+  'schedule-never': error({ summary: 'a schedule that never fires', cause: 'No date fits, such as 31 February, or none lies in the window.', example: 'cron: "0 0 31 2 *"', fix: 'Correct the day or the month.' }),
+
+  // Sense: what can be proven wrong, or is likely a mistake.
+  'constant-condition': error({ summary: 'a condition that is always the same', cause: 'It reads nothing, so it decides nothing.', example: 'if: 1 < 2', fix: 'Remove the condition, or the step.' }),
+  'unreachable-step': error({ summary: 'a step that is never reached', cause: 'The step before it ends the run.', example: '- stop: {outcome: done}\n- read_account: {}', fix: 'Remove it, or give the step before an `if`.' }),
+  'size-not-positive': error({ summary: 'a size of zero or less', cause: 'The venue refuses it; a side is told by `side`.', example: 'size: -1', fix: 'Use a size above zero.' }),
+  'price-not-positive': error({ summary: 'a price of zero or less', cause: 'The venue refuses it.', example: 'price: 0', fix: 'Use a price above zero.' }),
+  'order-over-limit': error({ summary: 'an order larger than the runbook’s own limits', cause: 'It would be denied every time.', example: 'limits: {max_order_size: 1}\nsteps: [{place: {size: 2, …}}]', fix: 'Lower the order, or raise the limit.' }),
+  'market-not-allowed': error({ summary: 'a market that is not in limits.markets', cause: 'It would be denied every time.', example: 'limits: {markets: [BTC-USD]}\nsteps: [{place: {market: ETH-USD, …}}]', fix: 'Add the market to the limits, or correct it.' }),
+  'side-not-allowed': error({ summary: 'a side that is not in limits.sides', cause: 'It would be denied every time.', example: 'limits: {sides: [long]}\nsteps: [{place: {side: short, …}}]', fix: 'Add the side to the limits, or correct it.' }),
+  'write-under-halted': error({ summary: 'an order in a runbook whose limits are halted', cause: '`mode: halted` lets cancels through and nothing else.', example: 'limits: {mode: halted}\nsteps: [{place: …}]', fix: 'Use `mode: reducing` or `active`, or remove the step.' }),
+  'leverage-out-of-range': error({ summary: 'a leverage that is not a whole number from 1 to 20', cause: 'The venue takes no other (Account operations).', example: 'leverage: 50', fix: 'Use a whole number from 1 to 20.' }),
+  'leverage-over-limit': error({ summary: 'a leverage above limits.max_leverage', cause: 'It would be denied every time.', example: 'limits: {max_leverage: 3}\nsteps: [{set_leverage: {leverage: 5, …}}]', fix: 'Lower it, or raise the limit.' }),
+  'fraction-out-of-range': error({ summary: 'a fraction of a position that is not above 0 and at most 1', cause: '`protect` takes a fraction, 0.5 for half; not a size in the base currency, not a percentage.', example: 'fraction: 50', fix: 'Use a number above 0, at most 1.' }),
+  'rows-out-of-range': error({ summary: 'a number of rows outside 1 to 1000, or a page below 0', cause: 'The venue gives at most 1000 rows (Limits).', example: 'list_fills: {limit: 5000}', fix: 'Use 1 to 1000, and `all_pages: true` for more.' }),
+  'resend-not-safe': error({ summary: '`on_ambiguous: resend` on an order that must not be sent twice', cause: 'A second copy of an order that takes liquidity or triggers by itself is a second position.', example: 'place: {type: market, on_ambiguous: resend, …}', fix: 'Keep `halt`; `resend` is for good-till-cancel and post-only limit orders alone.' }),
+  'risk-in-cleanup': error({ summary: 'a step that can add risk in `finally` or `undo`', cause: 'What cleans up must work when nothing is known any more, so it may only reduce.', example: 'finally: [{place: {type: limit, …}}]', fix: 'Move the step, or say `allow: reduce` on an order that only closes.' }),
+  'protect-under-deadman': error({ summary: 'protective orders placed while a deadman switch stays armed', cause: 'When it fires it cancels them too, and the position is left without a stop (Deadman switch, rule 2).', example: 'deadman: {…}\nsteps: [{protect: …}]', fix: 'Add `release_after:` with the id of the protecting step to the deadman block.' }),
+  'deadman-unattended': error({ summary: 'a wait longer than the deadman timeout while nothing keeps the switch alive', cause: 'It fires in the middle of the wait and cancels every order of the account.', example: 'deadman: {timeout: 30s, keep_alive: 0s, …}\nsteps: [{wait: 5m}]', fix: 'Let the keep-alive run, shorten the wait, or disarm the switch before.' }),
+  'deadman-keep-alive': error({ summary: 'keep-alives that come after the switch has fired', cause: 'The pause between them is not shorter than the timeout.', example: 'deadman: {timeout: 30s, keep_alive: 45s, …}', fix: 'Use a quarter of the timeout, which is the default.' }),
+  'deadman-timeout': error({ summary: 'a deadman timeout below 1 ms', cause: 'The venue’s smallest is 1 millisecond (Deadman switch, rule 3).', example: 'deadman: {timeout: 0s, …}', fix: 'Use 60s or so.' }),
+  'token-rate': error({ summary: 'more requests in a minute than the venue allows', cause: 'The worst case of a loop or wait needs more tokens than the account has.', example: 'repeat: {every: 100ms, for: 1h, do: [{read_account: {}}]}', fix: 'Use a longer `every`, or read less in the loop.' }),
+  'deadman-timeout-short': warning({ summary: 'a deadman timeout under 5 s', cause: 'One slow answer and every order is gone; refused in a live run.', example: 'deadman: {timeout: 1s, …}', fix: 'Use 20s to 60s.' }),
+  'token-rate-high': warning({ summary: 'more than half of the tokens of a minute', cause: 'Little is left for cancels, other runs and other programs on the address.', example: 'repeat: {every: 1s, for: 1h, do: [{read_account: {}}]}', fix: 'Use a longer `every`, or read less in the loop.' }),
+  'market-order-without-price': warning({ summary: 'a market order without a price', cause: 'The venue document leaves open whether a price may be absent; with one, the worst price is bounded as well.', example: 'place: {type: market, market: BTC-USD, side: long, size: 1}', fix: 'Give the worst acceptable price.' }),
+  'market-order-may-rest': warning({ summary: 'a market order that may rest in the book', cause: 'With this time in force what does not fill at once stays.', example: 'place: {type: market, tif: good_till_cancel, …}', fix: 'Leave `tif` out: immediate_or_cancel is the default.' }),
+  'entry-without-protect': warning({ summary: 'an entry, and nothing that protects the position', cause: 'No `protect` step follows anywhere in the runbook.', example: 'steps: [{place: {type: limit, …}}]', fix: 'Add `protect`, or `allow: reduce` if the order only closes.' }),
+  'protect-before-fill': warning({ summary: 'protection placed before anything is known to have filled', cause: 'Without a position the venue may reject it, and it is a fraction of what is there at that time.', example: '- place: …\n- protect: …', fix: 'Wait first: `wait_for: {order: …, is: any_fill, within: …}`.' }),
+  'read-without-since': warning({ summary: 'a listing without `since`', cause: 'The venue reads the whole history, up to ten times slower.', example: 'list_fills: {market: BTC-USD}', fix: 'Add `since:`, such as now - days(7).' }),
+  'unused-input': warning({ summary: 'an input nothing reads', cause: 'It is left over, or a use of it is misspelt.', example: 'inputs: {dry: {type: boolean, default: false}}', fix: 'Remove it, or use it.' }),
+  'unused-feed': warning({ summary: 'a feed nothing reads', cause: 'It is left over, or a use of it is misspelt.', example: 'feeds: {mid: {type: price, max_age: 3s}}', fix: 'Remove it, or use it.' }),
+  'unused-name': warning({ summary: 'a let, def or variable nothing reads', cause: 'It is left over, or a use of it is misspelt.', example: 'let: {x: 1}', fix: 'Remove it, or use it.' }),
+  'unused-id': warning({ summary: 'an id nothing refers to', cause: 'It is left over, or a use of it is misspelt.', example: '- id: acct\n  read_account: {}', fix: 'Remove it, or use it.' }),
+} as const satisfies Record<string, CodeRow>;
+
+export type CheckCode = keyof typeof CHECK_CODES;

@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { place, type SourceText } from '../../src/base/diagnostic.ts';
+import { checkRunbook } from '../../src/runbook/check.ts';
+import { CODES, errorReference } from '../../src/runbook/codes.ts';
+import { CHECK_CODES } from '../../src/runbook/codes/check.ts';
+
+/** One behaviour a file: a runbook, `---`, and a line `LINE:COLUMN CODE` for each diagnostic, in reading order. */
+const FOLDER = new URL('../golden/runbooks/', import.meta.url);
+const GOLDENS = readdirSync(FOLDER).filter((name) => /^(errors|warns|accepts)-.*\.yml$/.test(name));
+
+function read(name: string): string {
+  return readFileSync(new URL(name, FOLDER), 'utf8');
+}
+
+function golden(name: string): { readonly source: SourceText; readonly expected: readonly string[] } {
+  const [text = '', rest = ''] = read(name).split(/^---\n/m);
+  return { source: { file: name, text }, expected: rest.split('\n').filter((line) => line !== '') };
+}
+
+const CALLED = new Map(readdirSync(new URL('called/', FOLDER)).map((file) => [file.replace('.yaml', ''), { file, text: read(`called/${file}`) }]));
+
+function check(source: SourceText) {
+  return checkRunbook(source, (name) => CALLED.get(name));
+}
+
+describe('a runbook is checked', () => {
+  it.each(GOLDENS)('%s', (name) => {
+    const { source, expected } = golden(name);
+    const { runbook, diagnostics } = check(source);
+    expect(diagnostics.map(place).map(({ line, column, code }) => `${line}:${column} ${code}`)).toEqual(expected);
+    expect(runbook === undefined).toBe(name.startsWith('errors-'));
+  });
+
+  it('gives every diagnostic the severity of its row, a hint, and the file it is about', () => {
+    for (const name of GOLDENS) {
+      const { source } = golden(name);
+      for (const diagnostic of check(source).diagnostics) {
+        expect(CODES).toHaveProperty(diagnostic.code);
+        expect(diagnostic.severity).toBe(CODES[diagnostic.code as keyof typeof CODES].severity);
+        expect(diagnostic.hint?.length).toBeGreaterThan(0);
+        expect(diagnostic.source.file).toBe(source.file);
+      }
+    }
+  });
+
+  it('has a golden for every code of the checks', () => {
+    const shown = new Set(GOLDENS.flatMap((name) => golden(name).expected.map((line) => line.split(' ')[1])));
+    // What the schema alone would find is by intention nothing: the walk says it first.
+    expect(Object.keys(CHECK_CODES).filter((code) => !shown.has(code) && code !== 'schema-violation')).toEqual([]);
+  });
+
+  it('says of every code in the reference what it means and what to do', () => {
+    const reference = errorReference();
+    for (const [code, row] of Object.entries(CODES)) expect(reference).toContain(`### ${code}\n\n${row.summary.charAt(0).toUpperCase()}`);
+  });
+});
