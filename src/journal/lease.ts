@@ -32,7 +32,9 @@ export function leaseVerdict(
   const now = machine.nowMs();
   if (row.clockId !== machine.clockId) return { kind: 'adopted', heldBy: row.heldBy, untilMs: now + LEASE_LIFE_MS };
   const remainingMs = row.untilMs - now;
-  return remainingMs <= 0 ? { kind: 'free' } : { kind: 'taken', heldBy: row.heldBy, remainingMs: Math.min(remainingMs, LEASE_LIFE_MS) };
+  return remainingMs <= 0
+    ? { kind: 'free' }
+    : { kind: 'taken', heldBy: row.heldBy, remainingMs: Math.min(remainingMs, LEASE_LIFE_MS) };
 }
 
 export interface LeaseRequest {

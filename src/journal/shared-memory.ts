@@ -5,8 +5,8 @@
 import { type LeaseRow, leaseVerdict } from './lease.ts';
 import {
   assertNamed,
-  type KillEvent,
   isInForce,
+  type KillEvent,
   killInForce,
   LEASE_LIFE_MS,
   type LedgerRow,
@@ -36,7 +36,13 @@ export function openSharedMemory(nowMs: () => number): Shared {
         const verdict = leaseVerdict(row, machine);
         if (verdict.kind === 'taken') return verdict;
         const epoch = (row?.epoch ?? 0) + 1;
-        leases.set(account, { epoch, heldBy: holder, process: '', clockId: machine.clockId, untilMs: nowMs() + LEASE_LIFE_MS });
+        leases.set(account, {
+          epoch,
+          heldBy: holder,
+          process: '',
+          clockId: machine.clockId,
+          untilMs: nowMs() + LEASE_LIFE_MS,
+        });
         return { kind: 'held', epoch };
       },
       async renew(account, epoch) {

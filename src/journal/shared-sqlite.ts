@@ -115,7 +115,9 @@ function ledgerRows(database: Database, machine: Machine): LedgerRows {
         const row = database.statement(find).get(key);
         const machineNow = machine.nowMs();
         // On another clock than the last writer's the row's time goes on from where that one left it.
-        const moved = row !== undefined && (row.clock !== machine.clockId || machineNow + Number(row.offset_ms) < Number(row.now_ms));
+        const moved =
+          row !== undefined &&
+          (row.clock !== machine.clockId || machineNow + Number(row.offset_ms) < Number(row.now_ms));
         const offset = row === undefined ? 0 : moved ? Number(row.now_ms) - machineNow : Number(row.offset_ms);
         const now = machineNow + offset;
         const { text, result } = work(row && { revision: Number(row.revision), text: String(row.text) }, now);
@@ -133,7 +135,8 @@ function leasesIn(database: Database, machine: Machine): Leases {
     ON CONFLICT (account) DO UPDATE SET epoch = excluded.epoch, held_by = excluded.held_by, process = excluded.process,
       clock = excluded.clock, until_ms = excluded.until_ms`;
   const adopt = 'UPDATE lease SET clock = ?, until_ms = ? WHERE account = ?';
-  const renew = 'UPDATE lease SET process = ?, clock = ?, until_ms = ? WHERE account = ? AND epoch = ? AND held_by IS NOT NULL';
+  const renew =
+    'UPDATE lease SET process = ?, clock = ?, until_ms = ? WHERE account = ? AND epoch = ? AND held_by IS NOT NULL';
   const release = 'UPDATE lease SET held_by = NULL WHERE account = ? AND epoch = ?';
   return {
     async acquire(account, holder) {
@@ -146,7 +149,9 @@ function leasesIn(database: Database, machine: Machine): Leases {
           return { kind: 'taken', heldBy: verdict.heldBy, remainingMs: LEASE_LIFE_MS };
         }
         const epoch = Number(row?.epoch ?? 0) + 1;
-        database.statement(store).run(account, epoch, holder, machine.self, machine.clockId, machine.nowMs() + LEASE_LIFE_MS);
+        database
+          .statement(store)
+          .run(account, epoch, holder, machine.self, machine.clockId, machine.nowMs() + LEASE_LIFE_MS);
         return { kind: 'held', epoch };
       });
     },
@@ -206,8 +211,10 @@ function killSwitchIn(database: Database): KillSwitch {
 }
 
 function mailboxIn(database: Database): Mailbox {
-  const append = 'INSERT INTO message (run, command, by_name, at, step, reason) VALUES (?, ?, ?, ?, ?, ?) RETURNING sequence';
-  const pending = 'SELECT sequence, run, command, by_name, at, step, reason FROM message WHERE run = ? AND read = 0 ORDER BY sequence';
+  const append =
+    'INSERT INTO message (run, command, by_name, at, step, reason) VALUES (?, ?, ?, ?, ?, ?) RETURNING sequence';
+  const pending =
+    'SELECT sequence, run, command, by_name, at, step, reason FROM message WHERE run = ? AND read = 0 ORDER BY sequence';
   const acknowledge = 'UPDATE message SET read = 1 WHERE run = ? AND sequence <= ? AND read = 0';
   return {
     async post({ run, command, by, at, step, reason }) {

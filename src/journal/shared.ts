@@ -128,7 +128,8 @@ export interface KillEvent extends KillOrder {
 export function killInForce(events: readonly KillEvent[], account: string): KillOrder | undefined {
   let inForce: KillOrder | undefined;
   for (const { action, scope, by, reason, at } of events) {
-    if (scope === account || scope === EVERY_ACCOUNT) inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
+    if (scope === account || scope === EVERY_ACCOUNT)
+      inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
   }
   return inForce;
 }
@@ -142,7 +143,12 @@ export function isInForce(events: readonly KillEvent[], scope: string): boolean 
 /** What `engaged` answers when the switch can not be read: closed is the side to fail on (fault matrix, row 72). */
 export function unreadableKill(account: string, error: unknown): KillOrder {
   const why = error instanceof Error ? error.message : String(error);
-  return { scope: account, by: 'perp-runbook', reason: `the kill switch can not be read, so it counts as engaged: ${why}`, at: 0 };
+  return {
+    scope: account,
+    by: 'perp-runbook',
+    reason: `the kill switch can not be read, so it counts as engaged: ${why}`,
+    at: 0,
+  };
 }
 
 /** A name that can answer for it: not empty, not blanks. */

@@ -11,12 +11,15 @@ import { budgetSettings } from '../../src/venue/budget.ts';
 const [folder = '', owner = '', settings = '{}'] = process.argv.slice(2);
 const shared = await openSharedSqlite({ file: join(folder, 'shared.db'), ledgerFile: join(folder, 'ledger.db') });
 await shared.leases.acquire(`account of ${owner}`, owner);
-const budget = new LocalBudget({
-  settings: budgetSettings(JSON.parse(settings)),
-  clock: new SystemClock(),
-  random: Math.random,
-  share: { rows: shared.ledgers, key: 'k', owner },
-});
+const budget = new LocalBudget(
+  budgetSettings(JSON.parse(settings)),
+  new SystemClock(),
+  {},
+  {
+    random: Math.random,
+    share: { rows: shared.ledgers, key: 'k', owner },
+  },
+);
 
 interface Said {
   readonly request: number;
@@ -32,13 +35,16 @@ async function ask(weight: number): Promise<void> {
   const answer = await budget.acquire({ endpoint: 'GET /account', weight, class: 'read' });
   if (answer.kind === 'refused') throw new Error(answer.code);
   answer.ticket.sent();
-  const request = (requests += 1);
+  const request = ++requests;
   const said = await new Promise<Said>((resolve) => {
     asked.set(request, resolve);
     process.send?.({ request, weight });
   });
   asked.delete(request);
-  const headers = { 'x-ratelimit-limit': String(budget.report().configuredLimit), 'x-ratelimit-remaining': String(said.remaining) };
+  const headers = {
+    'x-ratelimit-limit': String(budget.report().configuredLimit),
+    'x-ratelimit-remaining': String(said.remaining),
+  };
   answer.ticket.answered(headers, { limited: !said.granted });
 }
 

@@ -36,7 +36,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('three processes, one of them killed and replaced, never overrun the limit and use it up', { timeout: 30_000 }, async () => {
+it('three processes, one of them killed and replaced, never overrun the limit and use it up', {
+  timeout: 30_000,
+}, async () => {
   const log = COUNTING_RULES[0]?.open(SETTINGS.tokens, SETTINGS.windowMs);
   const bucket = COUNTING_RULES[2]?.open(SETTINGS.tokens, SETTINGS.windowMs);
   const sums = { granted: 0, refused: 0 };

@@ -44,7 +44,11 @@ function machineOf(on: Bench, self: string): Machine {
 }
 
 async function sqlite(on: Bench, at: string, self = 'process 1'): Promise<Shared> {
-  const shared = await openSharedSqlite({ file: join(at, 'shared.db'), ledgerFile: join(at, 'ledger.db'), machine: machineOf(on, self) });
+  const shared = await openSharedSqlite({
+    file: join(at, 'shared.db'),
+    ledgerFile: join(at, 'ledger.db'),
+    machine: machineOf(on, self),
+  });
   open.push(shared);
   return shared;
 }
@@ -86,7 +90,10 @@ describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
           throw new Error('our own mistake');
         }),
       ).rejects.toThrow('our own mistake');
-      expect(await ledgers.change('a', (row) => ({ text: undefined, result: row }))).toEqual({ revision: 1, text: 'one' });
+      expect(await ledgers.change('a', (row) => ({ text: undefined, result: row }))).toEqual({
+        revision: 1,
+        text: 'one',
+      });
     });
   });
 
@@ -218,7 +225,11 @@ describe('two processes on one file', () => {
     const one = await sqlite(on, at);
     await one.leases.acquire('main', 'run 1');
     Object.assign(on, { clockId: 'start 2', nowMs: 20 });
-    expect(await one.leases.acquire('main', 'run 2')).toEqual({ kind: 'taken', heldBy: 'run 1', remainingMs: LEASE_LIFE_MS });
+    expect(await one.leases.acquire('main', 'run 2')).toEqual({
+      kind: 'taken',
+      heldBy: 'run 1',
+      remainingMs: LEASE_LIFE_MS,
+    });
     on.nowMs += 14_999;
     expect(await one.leases.acquire('main', 'run 2')).toEqual({ kind: 'taken', heldBy: 'run 1', remainingMs: 1 });
     on.nowMs += 1;
@@ -275,7 +286,13 @@ describe('the keeper of a lease', () => {
         return shared.leases.renew(account, epoch);
       },
     };
-    const keeper = await takeLease({ leases, account: 'main', holder: 'run 1', clock, onLost: () => (state.lost += 1) });
+    const keeper = await takeLease({
+      leases,
+      account: 'main',
+      holder: 'run 1',
+      clock,
+      onLost: () => (state.lost += 1),
+    });
     if (!(keeper instanceof LeaseKeeper)) throw new Error('not taken');
     return { clock, keeper, state, leases: shared.leases };
   }
@@ -320,7 +337,9 @@ describe('the keeper of a lease', () => {
   it('is refused while another holds the account', async () => {
     const { clock, leases } = await kept();
     expect(await takeLease({ leases, account: 'main', holder: 'run 2', clock })).toEqual({
-      kind: 'taken', heldBy: 'run 1', remainingMs: LEASE_LIFE_MS,
+      kind: 'taken',
+      heldBy: 'run 1',
+      remainingMs: LEASE_LIFE_MS,
     });
   });
 });
@@ -329,17 +348,21 @@ describe('this machine', () => {
   it('knows itself alive, and claims nothing about a mark it can not read', () => {
     const machine = thisMachine();
     expect(machine.isGone(machine.self)).toBe(false);
-    for (const mark of ['', 'elsewhere 1 1', `${machine.self.split(' ')[0]} pid:[0] 1 1`]) expect(machine.isGone(mark)).toBe(false);
+    for (const mark of ['', 'elsewhere 1 1', `${machine.self.split(' ')[0]} pid:[0] 1 1`])
+      expect(machine.isGone(mark)).toBe(false);
     const before = machine.nowMs();
     expect(machine.nowMs()).toBeGreaterThanOrEqual(before);
   });
 
-  it.runIf(process.platform === 'linux')('knows that a process with another start time or an unused number is gone', () => {
-    const machine = thisMachine();
-    const parts = machine.self.split(' ');
-    expect(machine.isGone([...parts.slice(0, -1), '1'].join(' '))).toBe(true);
-    expect(machine.isGone([...parts.slice(0, -2), '4194999', '1'].join(' '))).toBe(true);
-  });
+  it.runIf(process.platform === 'linux')(
+    'knows that a process with another start time or an unused number is gone',
+    () => {
+      const machine = thisMachine();
+      const parts = machine.self.split(' ');
+      expect(machine.isGone([...parts.slice(0, -1), '1'].join(' '))).toBe(true);
+      expect(machine.isGone([...parts.slice(0, -2), '4194999', '1'].join(' '))).toBe(true);
+    },
+  );
 });
 
 it('finds a ledger by base URL and name, however the URL is written', () => {

@@ -1,0 +1,156 @@
+/**
+ * Who waits for tokens, and whose turn it is: strict classes, first in first out inside one, and the two lowest age. Knows
+ * nothing of tokens but their number.
+ */
+import { CALL_CLASSES, type CallClass } from '../venue/port.ts';
+
+export interface Waiting {
+  readonly class: CallClass;
+  readonly weight: number;
+  /** Milliseconds on the queue's clock. */
+  readonly since: number;
+}
+
+/** Ageing lifts the two lowest classes this far and no further: beside order entry, never above a cancel. */
+const HIGHEST_AGED_RANK = CALL_CLASSES.indexOf('enter');
+
+export class BudgetQueue<W extends Waiting> {
+  readonly limit: number;
+  /** A request of the two lowest classes counts one class higher for every such time it has waited. */
+  private readonly ageMs: number;
+  private readonly lines: readonly Line<W>[] = CALL_CLASSES.map(() => new Line<W>());
+
+  constructor(limit: number, ageMs: number) {
+    this.limit = limit;
+    this.ageMs = ageMs;
+  }
+
+  get size(): number {
+    return this.lines.reduce((size, line) => size + line.size, 0);
+  }
+
+  add(entry: W): void {
+    this.lineOf(entry).add(entry);
+  }
+
+  remove(entry: W): void {
+    this.lineOf(entry).remove(entry);
+  }
+
+  /** Puts somebody back who had been taken out too early: first in turn again. */
+  putBack(entry: W): void {
+    this.lineOf(entry).putBack(entry);
+  }
+
+  has(entry: W): boolean {
+    return this.lineOf(entry).has(entry);
+  }
+
+  /** The next in turn that is lighter than what its class has been told to hold back. */
+  next(now: number, lighterThan: (entry: W) => number): W | undefined {
+    let best: W | undefined;
+    let bestRank = Number.POSITIVE_INFINITY;
+    for (const [rank, line] of this.lines.entries()) {
+      const entry = line.first((each) => each.weight < lighterThan(each));
+      if (entry === undefined) continue;
+      const aged = this.agedRank(rank, now - entry.since);
+      if (aged < bestRank || (aged === bestRank && entry.since < (best as W).since)) {
+        best = entry;
+        bestRank = aged;
+      }
+    }
+    return best;
+  }
+
+  /** Who must give way to a request of class `cls` when the queue is full: the last come of the lowest class below it. */
+  lowestBelow(cls: CallClass): W | undefined {
+    for (let rank = this.lines.length - 1; rank > CALL_CLASSES.indexOf(cls); rank -= 1) {
+      const last = (this.lines[rank] as Line<W>).last();
+      if (last !== undefined) return last;
+    }
+    return undefined;
+  }
+
+  /** Tokens asked for by those whose turn comes before a new request of class `cls`. */
+  tokensAhead(cls: CallClass): number {
+    return this.lines.slice(0, CALL_CLASSES.indexOf(cls) + 1).reduce((sum, line) => sum + line.tokens, 0);
+  }
+
+  /** Everyone who waits in the class, in turn; a copy. */
+  inClass(cls: CallClass): readonly W[] {
+    return (this.lines[CALL_CLASSES.indexOf(cls)] as Line<W>).entries();
+  }
+
+  private agedRank(rank: number, waitedMs: number): number {
+    return rank <= HIGHEST_AGED_RANK ? rank : Math.max(HIGHEST_AGED_RANK, rank - Math.floor(waitedMs / this.ageMs));
+  }
+
+  private lineOf(entry: W): Line<W> {
+    return this.lines[CALL_CLASSES.indexOf(entry.class)] as Line<W>;
+  }
+}
+
+/** First in, first out, with removal anywhere: gaps are left where somebody went away, and closed at either end. */
+class Line<W extends Waiting> {
+  tokens = 0;
+  private places: (W | undefined)[] = [];
+  private from = 0;
+  private readonly placeOf = new Map<W, number>();
+  /** Places that have been cut off at the front. */
+  private cut = 0;
+
+  get size(): number {
+    return this.placeOf.size;
+  }
+
+  add(entry: W): void {
+    this.placeOf.set(entry, this.cut + this.places.length);
+    this.places.push(entry);
+    this.tokens += entry.weight;
+  }
+
+  putBack(entry: W): void {
+    if (this.from > 0) this.from -= 1;
+    else {
+      this.places.unshift(undefined);
+      this.cut -= 1;
+    }
+    this.places[this.from] = entry;
+    this.placeOf.set(entry, this.cut + this.from);
+    this.tokens += entry.weight;
+  }
+
+  remove(entry: W): void {
+    const place = this.placeOf.get(entry);
+    if (place === undefined) return;
+    this.placeOf.delete(entry);
+    this.places[place - this.cut] = undefined;
+    this.tokens -= entry.weight;
+    while (this.from < this.places.length && this.places[this.from] === undefined) this.from += 1;
+    while (this.places.length > this.from && this.places.at(-1) === undefined) this.places.pop();
+    if (this.from <= 256 || this.from * 2 < this.places.length) return;
+    this.places = this.places.slice(this.from);
+    this.cut += this.from;
+    this.from = 0;
+  }
+
+  has(entry: W): boolean {
+    return this.placeOf.has(entry);
+  }
+
+  first(suits: (entry: W) => boolean): W | undefined {
+    for (let index = this.from; index < this.places.length; index += 1) {
+      const entry = this.places[index];
+      if (entry !== undefined && suits(entry)) return entry;
+    }
+    return undefined;
+  }
+
+  last(): W | undefined {
+    return this.places.at(-1);
+  }
+
+  entries(): W[] {
+    return [...this.placeOf.keys()];
+  }
+}

@@ -1,0 +1,467 @@
+/**
+ * The ledger of rate-limit tokens of one address, as pure bookkeeping: what is held, what may be sent now, and when to ask
+ * again (budget.md). It must be right whichever way the venue counts: sliding log, fixed window, token bucket or sliding
+ * counter. It queues nothing, sets no timer and never asks the time: every instant is milliseconds on one clock that never
+ * jumps, passed in.
+ *
+ * A request holds its weight from before it is sent until its answer plus a window plus a margin. The venue counted it at
+ * some instant between the two, so at every instant the venue's use is at most what is held here, and no agreement of
+ * clocks is needed. Freed a window after *sending*, a slow request and a fast one a minute later overlap at the venue.
+ */
+import { CostBook, type CostedEndpoint, type CostReport, isDocumented, type SavedCosts } from './costs.ts';
+import { readRateHeaders } from './headers.ts';
+import { Holdings, type SavedHoldings } from './holdings.ts';
+import type { CallClass } from './port.ts';
+import { Readings, type SavedReadings, sentSince } from './readings.ts';
+import { Refusals, type SavedRefusals } from './refusals.ts';
+
+export interface BudgetSettings {
+  /** Tokens per window (Limits, Rate limit); X-RateLimit-Limit goes before it. */
+  readonly tokens: number;
+  readonly windowMs: number;
+  /** Ordinary requests may burst this many tokens, */
+  readonly burst: number;
+  /** and regain this many a second. */
+  readonly refillPerSecond: number;
+  /** Tokens that ordinary requests leave to urgent ones. */
+  readonly reserve: number;
+  /** Held on top of the window, for what lies between the venue's counting and our clock's grain. */
+  readonly marginMs: number;
+  /** How long after we gave up a request may still reach the venue: 10 s, or the life of a signature. */
+  readonly inTransitMs: number;
+  /** No request is under way for longer than this; the tokens of a process that died are freed that much later. */
+  readonly longestRequestMs: number;
+}
+
+/** The profile's `rate_limit`, with everything scaled to its tokens and window (interface.md, settled points). */
+export function budgetSettings(given: Partial<BudgetSettings> = {}): BudgetSettings {
+  const tokens = given.tokens ?? 1200;
+  const windowMs = given.windowMs ?? 60_000;
+  return {
+    tokens,
+    windowMs,
+    burst: tokens / 10,
+    refillPerSecond: (tokens / windowMs) * 1000,
+    reserve: Math.round(tokens / 20),
+    marginMs: 50,
+    inTransitMs: 10_000,
+    longestRequestMs: 60_000,
+    ...given,
+  };
+}
+
+/** Why a request may not be sent yet: own tokens, pacing, the venue's word, or a refusal of its weight. */
+export type Hindrance = 'window' | 'pace' | 'venue' | 'refused';
+export type Admission =
+  | { readonly ok: true }
+  /** `at`: asking earlier is useless unless a request settles first. */
+  | { readonly ok: false; readonly at: number; readonly because: Hindrance };
+
+export interface BudgetReport {
+  /** Held now: at least what the venue has counted for us in its window. */
+  readonly used: number;
+  readonly urgentUsed: number;
+  /** The limit in force, and the profile's. */
+  readonly limit: number;
+  readonly configuredLimit: number;
+  /** What others on the address are believed to use. */
+  readonly foreign: number;
+  /** What the venue would still grant by its own last word; absent where it has said nothing within a window. */
+  readonly venueRemaining?: number;
+  readonly costs: readonly CostReport[];
+}
+
+/** Classes 0 and 1 (port.ts): they use the reserve and ignore pacing, for a cancel that waits costs money. */
+export function isUrgent(cls: CallClass): boolean {
+  return cls === 'protect' || cls === 'resolve';
+}
+
+/** No token of ours may come back this close to a request whose cost is to be read off the remaining ones. */
+const QUIET_MS = 2_000;
+/** This share of the reserve is lent to ordinary requests only against tokens that come back within this time. */
+const LENT_SHARE = 0.5;
+const LENT_MS = 1_000;
+
+/** A request from the moment its tokens are held until it settles. */
+interface Flight {
+  readonly endpoint: CostedEndpoint;
+  readonly weight: number;
+  readonly urgent: boolean;
+  readonly at: number;
+  readonly order: number;
+  /** Tokens sent in all, this request's among them; and expired in all, at that moment. */
+  readonly sentMark: number;
+  readonly expiredMark: number;
+  /** Tokens under way when this was sent: the venue may count them before or after it. */
+  readonly overlap: number;
+  /** Sent when nothing else was under way and nothing had been sent since the venue's last word. */
+  readonly alone: boolean;
+}
+
+export class Ledger {
+  private readonly settings: BudgetSettings;
+  private readonly costs: CostBook;
+  private readonly holdings: Holdings;
+  private readonly readings: Readings;
+  private readonly refusals: Refusals;
+  private readonly flights = new Map<string, Flight>();
+  private now = Number.NEGATIVE_INFINITY;
+  /** Whether a documented request has shown that the venue gives nothing back between two readings. */
+  private steady = false;
+  private underWay = 0;
+  private sent = 0;
+  private order = 0;
+  private level: number;
+
+  /** `random` gives 0 to 1, for the jitter of back-offs. `configuredCosts`: the profile's figures. */
+  constructor(settings: BudgetSettings, random: () => number, configuredCosts: Readonly<Record<string, number>> = {}) {
+    this.settings = settings;
+    this.costs = new CostBook(configuredCosts);
+    this.holdings = new Holdings(settings.windowMs / 1200);
+    this.readings = new Readings(settings.tokens, settings.windowMs);
+    this.refusals = new Refusals(random);
+    this.level = settings.burst;
+  }
+
+  /** Whether `weight` tokens may be sent now; changes nothing but what time has changed. */
+  admit(weight: number, cls: CallClass, at: number): Admission {
+    this.advance(at);
+    const urgent = isUrgent(cls);
+    const gated = this.refusals.gatedUntil(weight, urgent);
+    if (gated !== undefined && gated > this.now) return { ok: false, at: gated, because: 'refused' };
+    const room = this.roomAt(weight, urgent);
+    if (room > this.now) return { ok: false, at: room, because: 'window' };
+    const paced = urgent ? this.now : this.pacedAt(Math.min(weight, this.burst()));
+    if (paced > this.now) return { ok: false, at: paced, because: 'pace' };
+    if (!this.isProbe(weight, urgent)) return { ok: true };
+    const probeAt = this.probeAt(weight, urgent);
+    return probeAt <= this.now ? { ok: true } : { ok: false, at: probeAt, because: 'venue' };
+  }
+
+  /** The earliest instant at which `weight` could be admitted behind `ahead` tokens of others, by what is known now. */
+  earliest(weight: number, cls: CallClass, ahead: number, at: number): number {
+    this.advance(at);
+    const urgent = isUrgent(cls);
+    return Math.max(
+      this.refusals.gatedUntil(weight, urgent) ?? this.now,
+      this.roomAt(ahead + weight, urgent),
+      urgent ? this.now : this.pacedAt(ahead + Math.min(weight, this.burst())),
+    );
+  }
+
+  /** Holds the tokens of a request that was admitted at this same instant. `id` is unique among all who share the ledger. */
+  hold(id: string, endpoint: CostedEndpoint, weight: number, cls: CallClass, at: number): void {
+    this.advance(at);
+    const urgent = isUrgent(cls);
+    if (this.isProbe(weight, urgent)) this.refusals.probing(id, urgent);
+    const { word } = this.readings;
+    const alone = this.flights.size === 0 && word !== undefined && sentSince(word, this.sent) === 0;
+    const overlap = this.underWay;
+    this.sent += weight;
+    this.underWay += weight;
+    this.order += 1;
+    this.holdings.add(weight, urgent);
+    if (!urgent) this.level -= weight;
+    const { sent: sentMark, order } = this;
+    const expiredMark = this.holdings.expired;
+    this.flights.set(id, { endpoint, weight, urgent, at: this.now, order, sentMark, expiredMark, overlap, alone });
+  }
+
+  /** An answer came: its headers (names in lower case) are the venue's word on what remains. */
+  answered(id: string, headers: Readonly<Record<string, string>>, at: number): void {
+    const flight = this.land(id, at, true);
+    if (flight === undefined) return;
+    this.refusals.granted(flight.weight, this.now);
+    const weight = this.listen(flight, headers);
+    this.holdings.keep(weight, flight.urgent, this.countedUntil());
+  }
+
+  /** The venue refused it for want of tokens. It may have counted it all the same, so its weight is held like any other. */
+  refused(id: string, headers: Readonly<Record<string, string>>, retryAfterMs: number | undefined, at: number): void {
+    const flight = this.land(id, at, false);
+    if (flight === undefined) return;
+    this.listen(flight, headers);
+    this.holdings.keep(flight.weight, flight.urgent, this.countedUntil());
+    this.refusals.refused(flight.weight, flight.urgent, retryAfterMs, this.now);
+  }
+
+  /** No answer is waited for any longer; the venue may still come to count it until the in-transit limit is over. */
+  aborted(id: string, at: number): void {
+    const flight = this.land(id, at, false);
+    if (flight === undefined) return;
+    this.holdings.keep(flight.weight, flight.urgent, this.countedUntil() + this.settings.inTransitMs);
+  }
+
+  /** No byte left: as if its tokens had never been held. */
+  notSent(id: string, at: number): void {
+    const flight = this.land(id, at, undefined);
+    if (flight === undefined) return;
+    this.sent -= flight.weight;
+    if (!flight.urgent) this.level += flight.weight;
+  }
+
+  /** Takes tokens as counted just now: after a restart without a ledger, what the journal's last window attempted. */
+  assume(weight: number, at: number): void {
+    this.advance(at);
+    this.holdings.keep(weight, false, this.countedUntil());
+  }
+
+  /** What a call of the endpoint costs: document, else learned, else profile. */
+  costFor(endpoint: CostedEndpoint): number {
+    return this.costs.costFor(endpoint);
+  }
+
+  report(at: number): BudgetReport {
+    this.advance(at);
+    const remaining = this.remaining();
+    return {
+      used: this.holdings.used,
+      urgentUsed: this.holdings.urgentUsed,
+      limit: this.readings.limit,
+      configuredLimit: this.settings.tokens,
+      foreign: this.readings.foreignUse,
+      ...(remaining === Number.POSITIVE_INFINITY ? {} : { venueRemaining: Math.max(0, Math.floor(remaining)) }),
+      costs: this.costs.report(),
+    };
+  }
+
+  // What may be used.
+
+  private allowed(urgent: boolean): number {
+    // An urgent request is measured against the venue's word itself (`isProbe`) instead of the worst of the last minute.
+    return urgent ? this.readings.limit : this.readings.limit - this.readings.foreignUse - this.reserved();
+  }
+
+  private reserved(): number {
+    return Math.max(0, this.settings.reserve - this.holdings.urgentUsed);
+  }
+
+  private roomAt(tokens: number, urgent: boolean): number {
+    const after = this.holdings.used + tokens;
+    const fits = this.freedAt(after - this.allowed(urgent));
+    if (urgent) return fits;
+    // The others' largest use goes out of the last minute sooner than our own tokens may come back.
+    const forgotten = this.readings.foreignUntil ?? Number.POSITIVE_INFINITY;
+    return Math.min(forgotten, Math.max(fits, this.lentAt(after)));
+  }
+
+  /**
+   * When an ordinary request may take of the last tokens. Urgent requests use up the reserve, and ordinary ones could then
+   * fill the rest of the window and leave the next cancel nothing for seconds: so half the reserve is lent only against
+   * tokens about to come back (reliability.md, I10: a cancel never waits more than 2 s).
+   */
+  private lentAt(after: number): number {
+    const missing =
+      Math.ceil(this.settings.reserve * LENT_SHARE) - (this.readings.limit - this.readings.foreignUse - after);
+    return missing <= 0 ? this.now : this.freedAt(missing) - LENT_MS;
+  }
+
+  /**
+   * When `tokens` will be free: what is under way comes back no sooner than a window from now. With nothing held there is
+   * nothing to wait for: a request heavier than all that is allowed goes then, alone, or it could never even be tried.
+   */
+  private freedAt(tokens: number): number {
+    if (tokens <= 0 || this.holdings.used === 0) return this.now;
+    return this.holdings.freedAt(tokens) ?? this.now + this.settings.windowMs;
+  }
+
+  private countedUntil(): number {
+    return this.now + this.settings.windowMs + this.settings.marginMs;
+  }
+
+  // Pacing.
+
+  private scale(): number {
+    return this.readings.limit / this.settings.tokens;
+  }
+
+  private burst(): number {
+    return this.settings.burst * this.scale();
+  }
+
+  private perMs(): number {
+    return (this.settings.refillPerSecond * this.scale()) / 1000;
+  }
+
+  private pacedAt(tokens: number): number {
+    const missing = tokens - this.level;
+    // Below a millionth of a token is the rounding of a wait that was exactly long enough.
+    return missing <= 1e-6 ? this.now : this.now + missing / this.perMs();
+  }
+
+  // Time and flights.
+
+  private advance(at: number): void {
+    if (at <= this.now) return;
+    const elapsed = this.now === Number.NEGATIVE_INFINITY ? 0 : at - this.now;
+    this.now = at;
+    this.level = Math.min(this.burst(), this.level + this.perMs() * elapsed);
+    this.holdings.advance(at);
+    this.readings.advance(at);
+    this.buryDead();
+  }
+
+  /** Frees the flights of processes that died: nobody will tell how they ended. They are in the order of their start. */
+  private buryDead(): void {
+    const { longestRequestMs, inTransitMs, windowMs, marginMs } = this.settings;
+    for (const [id, flight] of this.flights) {
+      if (flight.at + longestRequestMs + inTransitMs + windowMs + marginMs > this.now) return;
+      this.flights.delete(id);
+      this.underWay -= flight.weight;
+      this.holdings.expire(flight.weight, flight.urgent);
+    }
+  }
+
+  /** Takes a flight out of the air: its tokens are not held any more until the caller keeps them to an instant. */
+  private land(id: string, at: number, granted: boolean | undefined): Flight | undefined {
+    this.advance(at);
+    const flight = this.flights.get(id);
+    if (flight === undefined) return undefined;
+    this.flights.delete(id);
+    this.underWay -= flight.weight;
+    this.holdings.remove(flight.weight, flight.urgent);
+    this.refusals.probed(id, flight.urgent, granted, this.now);
+    return flight;
+  }
+
+  // The venue's word.
+
+  private remaining(): number {
+    return this.readings.remaining(this.now, this.sent, this.holdings.expired, this.perMs());
+  }
+
+  /** Whether a request would be sent against the venue's last word or after a refusal of its weight. */
+  private isProbe(weight: number, urgent: boolean): boolean {
+    return this.isDisbelieved(weight, urgent) || this.refusals.gatedUntil(weight, urgent) !== undefined;
+  }
+
+  private isDisbelieved(weight: number, urgent: boolean): boolean {
+    return this.remaining() < weight + (urgent ? 0 : this.reserved());
+  }
+
+  private probeAt(weight: number, urgent: boolean): number {
+    const wordAt = this.isDisbelieved(weight, urgent) ? this.readings.word?.at : undefined;
+    const underWay = (id: string) =>
+      (this.flights.get(id)?.at ?? Number.NEGATIVE_INFINITY) + this.settings.inTransitMs > this.now;
+    // While another probe is under way there is nothing to wait for but its end; a second is for the one whose process died.
+    return this.refusals.probeAt(urgent, wordAt, underWay) ?? this.now + 1_000;
+  }
+
+  /** Reads the headers of a flight's answer; gives what the flight cost, which shows where it ran alone. */
+  private listen(flight: Flight, headers: Readonly<Record<string, string>>): number {
+    // The time is needed for X-RateLimit-Reset alone, which nothing here relies on.
+    const { limit, remaining } = readRateHeaders(headers, 0);
+    if (limit !== undefined) this.readings.hearLimit(limit);
+    if (remaining === undefined) return flight.weight;
+    const cost = this.learn(flight, remaining);
+    const { order, sentMark, overlap, expiredMark } = flight;
+    const { used, expired } = this.holdings;
+    const countable = used + cost + expired - expiredMark;
+    this.readings.hear({ remaining, at: this.now, order, sentMark, overlap, expiredMark: expired }, countable);
+    return cost;
+  }
+
+  /**
+   * Reads the cost of a request that ran alone off the remaining tokens. A venue that regains evenly shows less than was
+   * spent; so a cost is lowered only while documented requests are seen to cost what the document says.
+   */
+  private learn(flight: Flight, remaining: number): number {
+    const { word } = this.readings;
+    if (word === undefined || !flight.alone || this.sent !== flight.sentMark) return flight.weight;
+    const quiet =
+      this.holdings.expired === word.expiredMark && (this.holdings.nextAt() ?? Infinity) > this.now + QUIET_MS;
+    const spent = word.remaining - remaining;
+    if (!quiet || spent < 0 || spent > this.settings.burst) return flight.weight;
+    if (isDocumented(flight.endpoint)) {
+      const telling = this.perMs() * (this.now - word.at) >= 2;
+      if (spent < flight.weight) this.steady = false;
+      else if (spent === flight.weight && telling) this.steady = true;
+      return flight.weight;
+    }
+    if (spent < this.costs.costFor(flight.endpoint) && (!this.steady || spent < 1)) return flight.weight;
+    return this.costs.observe(flight.endpoint, spent) === 'learned' ? Math.max(flight.weight, spent) : flight.weight;
+  }
+
+  // Sharing.
+
+  /** The whole ledger as text, for whoever continues it. */
+  save(): string {
+    const { now, steady, sent, order, level } = this;
+    const saved: SavedLedger = {
+      v: 1,
+      now,
+      steady,
+      sent,
+      order,
+      level,
+      readings: this.readings.save(),
+      expired: this.holdings.expired,
+      held: this.holdings.save(),
+      flights: [...this.flights],
+      refusals: this.refusals.save(),
+      costs: this.costs.save(),
+    };
+    return JSON.stringify(saved);
+  }
+
+  /**
+   * Continues a saved ledger under these settings. A text that can not be read, or comes from another version, gives a
+   * ledger whose window is full: a minute lost is better than a limit overrun.
+   */
+  static restore(
+    text: string | undefined,
+    at: number,
+    settings: BudgetSettings,
+    random: () => number,
+    configuredCosts: Readonly<Record<string, number>> = {},
+  ): Ledger {
+    const ledger = new Ledger(settings, random, configuredCosts);
+    if (text === undefined) return ledger;
+    const saved = readSaved(text);
+    if (saved === undefined) ledger.assume(settings.tokens, at);
+    else ledger.continue(saved);
+    return ledger;
+  }
+
+  private continue(saved: SavedLedger): void {
+    this.now = saved.now;
+    this.steady = saved.steady;
+    this.sent = saved.sent;
+    this.order = saved.order;
+    this.level = saved.level;
+    this.readings.restore(saved.readings);
+    this.holdings.expired = saved.expired;
+    this.holdings.restore(saved.held);
+    for (const [id, flight] of saved.flights) {
+      this.flights.set(id, flight);
+      this.underWay += flight.weight;
+      this.holdings.add(flight.weight, flight.urgent);
+    }
+    this.refusals.restore(saved.refusals);
+    this.costs.restore(saved.costs);
+  }
+}
+
+interface SavedLedger {
+  readonly v: 1;
+  readonly now: number;
+  readonly steady: boolean;
+  readonly sent: number;
+  readonly order: number;
+  readonly level: number;
+  readonly readings: SavedReadings;
+  readonly expired: number;
+  readonly held: SavedHoldings;
+  readonly flights: readonly (readonly [string, Flight])[];
+  readonly refusals: SavedRefusals;
+  readonly costs: SavedCosts;
+}
+
+function readSaved(text: string): SavedLedger | undefined {
+  try {
+    const saved = JSON.parse(text) as SavedLedger | null;
+    return saved?.v === 1 ? saved : undefined;
+  } catch {
+    return undefined;
+  }
+}

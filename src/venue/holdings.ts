@@ -1,0 +1,100 @@
+/**
+ * Tokens held until an instant, in the order they come back. Plain counting: why they are held is the ledger's business
+ * (budget.ts).
+ */
+
+/** Tokens that come back at one instant. */
+interface Held {
+  readonly until: number;
+  ordinary: number;
+  urgent: number;
+}
+
+export type SavedHoldings = readonly (readonly [until: number, ordinary: number, urgent: number])[];
+
+export class Holdings {
+  /** All tokens in use, of requests under way too; and the urgent ones among them. */
+  used = 0;
+  urgentUsed = 0;
+  /** Tokens that have come back since the beginning. */
+  expired = 0;
+  /** Expiries are rounded up to this grain, so that a saved ledger stays small. */
+  private readonly grainMs: number;
+  private held: Held[] = [];
+  private from = 0;
+
+  constructor(grainMs: number) {
+    this.grainMs = grainMs;
+  }
+
+  add(weight: number, urgent: boolean): void {
+    this.used += weight;
+    if (urgent) this.urgentUsed += weight;
+  }
+
+  remove(weight: number, urgent: boolean): void {
+    this.used -= weight;
+    if (urgent) this.urgentUsed -= weight;
+  }
+
+  /** Gives tokens back that nobody ended: they count as expired. */
+  expire(weight: number, urgent: boolean): void {
+    this.remove(weight, urgent);
+    this.expired += weight;
+  }
+
+  /** Adds tokens that come back at `until`. */
+  keep(weight: number, urgent: boolean, until: number): void {
+    this.add(weight, urgent);
+    const rounded = Math.ceil(until / this.grainMs) * this.grainMs;
+    let index = this.held.length;
+    while (index > this.from && (this.held[index - 1] as Held).until > rounded) index -= 1;
+    let entry = index > this.from ? this.held[index - 1] : undefined;
+    if (entry?.until !== rounded) {
+      entry = { until: rounded, ordinary: 0, urgent: 0 };
+      this.held.splice(index, 0, entry);
+    }
+    if (urgent) entry.urgent += weight;
+    else entry.ordinary += weight;
+  }
+
+  /** Lets everything come back whose time is over. */
+  advance(now: number): void {
+    for (let next = this.held[this.from]; next !== undefined && next.until <= now; next = this.held[this.from]) {
+      this.expire(next.ordinary, false);
+      this.expire(next.urgent, true);
+      this.from += 1;
+    }
+    if (this.from <= 256) return;
+    this.held = this.held.slice(this.from);
+    this.from = 0;
+  }
+
+  /** When the next tokens come back by themselves, if any do. */
+  nextAt(): number | undefined {
+    return this.held[this.from]?.until;
+  }
+
+  /** When `tokens` will have come back by themselves; undefined where that much is not here. */
+  freedAt(tokens: number): number | undefined {
+    let freed = 0;
+    for (let index = this.from; index < this.held.length; index += 1) {
+      const { until, ordinary, urgent } = this.held[index] as Held;
+      freed += ordinary + urgent;
+      if (freed >= tokens) return until;
+    }
+    return undefined;
+  }
+
+  save(): SavedHoldings {
+    return this.held.slice(this.from).map(({ until, ordinary, urgent }) => [until, ordinary, urgent]);
+  }
+
+  restore(saved: SavedHoldings): void {
+    for (const [until, ordinary, urgent] of saved) {
+      this.held.push({ until, ordinary, urgent });
+      this.used += ordinary + urgent;
+      this.urgentUsed += urgent;
+    }
+  }
+}

@@ -1,0 +1,308 @@
+import { describe, expect, it } from 'vitest';
+import { settle, VirtualClock } from '../../src/base/clock.ts';
+import {
+  type BudgetAnswer,
+  type BudgetOptions,
+  type BudgetRequest,
+  LocalBudget,
+  type Ticket,
+} from '../../src/gateway/budget.ts';
+import type { LedgerRows } from '../../src/journal/shared.ts';
+import { openSharedMemory } from '../../src/journal/shared-memory.ts';
+import { StoreError } from '../../src/journal/store.ts';
+import { budgetSettings } from '../../src/venue/budget.ts';
+import type { CallClass } from '../../src/venue/port.ts';
+import { COUNTING_RULES, type CountingVenue } from '../venue/counting-venues.ts';
+import { latencyFrom, randomFrom } from '../venue/saturation.ts';
+
+const START = 1_700_000_000_000;
+
+function budgetOn(
+  clock: VirtualClock,
+  options: Partial<BudgetOptions> = {},
+  costs: Readonly<Record<string, number>> = {},
+) {
+  return new LocalBudget(budgetSettings(), clock, costs, { random: () => 0.5, ...options });
+}
+
+interface Given extends Partial<BudgetOptions> {
+  readonly clock?: VirtualClock;
+  readonly costs?: Readonly<Record<string, number>>;
+}
+
+function setUp({ clock = new VirtualClock(START), costs = {}, ...options }: Given = {}) {
+  const budget = budgetOn(clock, options, costs);
+  const log: string[] = [];
+  const answers = new Map<string, BudgetAnswer>();
+  const ask = (name: string, cls: CallClass, weight = 1, rest: Partial<BudgetRequest> = {}) => {
+    void budget.acquire({ endpoint: 'GET /account', weight, class: cls, ...rest }).then((answer) => {
+      log.push(name);
+      answers.set(name, answer);
+    });
+  };
+  const ticket = (name: string): Ticket => {
+    const answer = answers.get(name);
+    if (answer?.kind !== 'granted') throw new Error(`${name} was not granted`);
+    return answer.ticket;
+  };
+  return { clock, budget, ask, log, answers, ticket };
+}
+
+describe('whose turn it is', () => {
+  it('is by class, and first in first out inside one', async () => {
+    const { clock, ask, log } = setUp();
+    ask('full', 'enter', 120);
+    for (const cls of ['read', 'reconcile', 'enter'] as const) for (const n of [1, 2]) ask(`${cls}${n}`, cls);
+    ask('protect', 'protect');
+    await clock.advanceTo(START + 1_000);
+    expect(log).toEqual(['full', 'protect', 'enter1', 'enter2', 'reconcile1', 'reconcile2', 'read1', 'read2']);
+  });
+
+  it('comes to those who have waited long, but never before a cancel', async () => {
+    const { clock, ask, log, answers } = setUp();
+    ask('full', 'enter', 120);
+    ask('old', 'read');
+    // Order entries come faster than tokens: without ageing the read would wait for ever.
+    for (let at = 0; at < 40_000; at += 40) clock.at(START + at, () => ask(`enter@${at}`, 'enter'));
+    await clock.advanceTo(START + 40_000);
+    const waitedMs = (name: string) => (answers.get(name) as { waitedMs?: number } | undefined)?.waitedMs;
+    // A quarter of a window for each class: after half a minute it stands beside order entry, and is the oldest there.
+    expect(waitedMs('old')).toBe(30_000);
+    expect(log.indexOf('old')).toBe(600);
+    expect(waitedMs('enter@24000')).toBeGreaterThan(6_000);
+  });
+
+  it('passes to lighter requests where a heavy one was refused by the venue', async () => {
+    const { clock, ask, log, ticket } = setUp();
+    ask('heavy', 'read', 20);
+    await clock.quiesce();
+    ticket('heavy').answered({}, { limited: true, retryAfterMs: 5_000 });
+    ask('again', 'read', 20);
+    ask('light', 'read', 10);
+    ask('cancel', 'protect', 1);
+    await clock.advanceTo(START + 4_999);
+    expect(log).toEqual(['heavy', 'light', 'cancel']);
+    await clock.advanceTo(START + 5_000);
+    expect(log).toEqual(['heavy', 'light', 'cancel', 'again']);
+  });
+});
+
+describe('a deadline', () => {
+  it('that can not be met is refused at once, with the earliest time', async () => {
+    const { clock, ask, answers, log } = setUp();
+    ask('full', 'enter', 120);
+    ask('late', 'read', 20, { deadlineAt: START + 999 });
+    ask('in time', 'read', 20, { deadlineAt: START + 1_000 });
+    await clock.quiesce();
+    expect(log).toEqual(['full', 'late']);
+    expect(answers.get('late')).toEqual({ kind: 'refused', code: 'DEADLINE', earliestAt: START + 1_000 });
+    await clock.advanceTo(START + 1_000);
+    expect(answers.get('in time')).toMatchObject({ kind: 'granted', waitedMs: 1_000 });
+  });
+
+  it('that passes while others went first is refused when it passes', async () => {
+    const { clock, ask, answers } = setUp();
+    ask('full', 'enter', 120);
+    ask('waits', 'read', 20, { deadlineAt: START + 1_500 });
+    ask('overtakes', 'enter', 20);
+    await clock.advanceTo(START + 1_499);
+    expect(answers.has('waits')).toBe(false);
+    await clock.advanceTo(START + 1_500);
+    expect(answers.get('waits')).toEqual({ kind: 'refused', code: 'DEADLINE', earliestAt: START + 2_000 });
+  });
+});
+
+describe('a full queue', () => {
+  it('refuses the lowest class first, the last come of it, and a request that is itself the lowest', async () => {
+    const { clock, ask, answers, log } = setUp({ queueLimit: 2 });
+    ask('full', 'enter', 120);
+    ask('read1', 'read');
+    ask('read2', 'read');
+    ask('read3', 'read');
+    ask('enter', 'enter');
+    ask('reconcile', 'reconcile');
+    ask('enter2', 'enter');
+    await clock.quiesce();
+    const refused = [...answers].filter(([, answer]) => answer.kind === 'refused').map(([name]) => name);
+    expect(refused).toEqual(['read3', 'read2', 'read1', 'reconcile']);
+    expect(answers.get('read3')).toMatchObject({ code: 'QUEUE_FULL' });
+    await clock.advanceTo(START + 1_000);
+    expect(log.filter((name) => !refused.includes(name))).toEqual(['full', 'enter', 'enter2']);
+  });
+});
+
+describe('a ticket', () => {
+  it('ends once', async () => {
+    const { clock, ask, ticket } = setUp();
+    ask('a', 'enter');
+    await clock.quiesce();
+    ticket('a').notSent();
+    expect(() => ticket('a').aborted()).toThrow('given back twice');
+  });
+
+  it('frees its tokens at once when nothing left, and a window later when it was answered', async () => {
+    const { clock, budget, ask, ticket } = setUp();
+    ask('a', 'enter', 5);
+    ask('b', 'enter', 7);
+    await clock.advanceTo(START + 10);
+    ticket('a').sent();
+    ticket('a').answered({ 'x-ratelimit-remaining': '1190' }, { limited: false });
+    ticket('b').notSent();
+    expect(budget.report()).toMatchObject({ used: 5, ownTokens: 5, peakPerMinute: 5, waiting: 0, uncounted: 0 });
+    await clock.advanceTo(START + 60_100);
+    expect(budget.report()).toMatchObject({ used: 0, ownTokens: 5, peakPerMinute: 5 });
+  });
+
+  it('is not granted before the tokens that the journal attempted last are back', async () => {
+    const { clock, budget, ask, log } = setUp();
+    budget.assume(1_200);
+    ask('a', 'protect');
+    await clock.advanceTo(START + 60_049);
+    expect(log).toEqual([]);
+    await clock.advanceTo(START + 60_100);
+    expect(log).toEqual(['a']);
+  });
+});
+
+/** Clients that always want more, on one address, in virtual time. */
+async function load(
+  budgets: readonly LocalBudget[],
+  clock: VirtualClock,
+  venue: CountingVenue,
+  minutes: number,
+  seed: number,
+) {
+  const random = randomFrom(seed);
+  const weights = [1, 1, 1, 1, 1, 10, 10, 20];
+  const sums = { granted: 0, refusals: 0, cancelWaitMs: 0 };
+  const end = START + minutes * 60_000;
+  const call = async (budget: LocalBudget, weight: number, cls: CallClass) => {
+    const answer = await budget.acquire({ endpoint: 'GET /account', weight, class: cls });
+    if (answer.kind === 'refused') throw new Error(answer.code);
+    if (cls === 'protect') sums.cancelWaitMs = Math.max(sums.cancelWaitMs, answer.waitedMs);
+    answer.ticket.sent();
+    const latency = Math.round(latencyFrom(random));
+    let said = { granted: false, remaining: 0 };
+    clock.at(clock.now() + Math.floor(latency * random()), () => {
+      said = venue.count(weight, clock.now());
+      if (!said.granted) sums.refusals += 1;
+      else if (clock.now() < end) sums.granted += weight;
+    });
+    await new Promise<void>((resolve) => clock.at(clock.now() + latency, resolve));
+    const headers = { 'x-ratelimit-limit': '1200', 'x-ratelimit-remaining': String(said.remaining) };
+    answer.ticket.answered(headers, { limited: !said.granted });
+  };
+  for (const budget of budgets) {
+    const ordinary = async () => {
+      while (clock.now() < end) await call(budget, weights[Math.floor(random() * weights.length)] as number, 'read');
+    };
+    for (let lane = 0; lane < 6; lane += 1) void ordinary();
+    const cancel = (): void => {
+      if (clock.now() >= end) return;
+      clock.at(clock.now() + Math.ceil(-Math.log(1 - random()) * 2_500 * budgets.length), () => {
+        void call(budget, 1, 'protect');
+        cancel();
+      });
+    };
+    cancel();
+  }
+  await clock.advanceTo(end);
+  return { ...sums, utilisation: sums.granted / (1200 * minutes) };
+}
+
+describe('full load through the queue', () => {
+  for (const rule of COUNTING_RULES.slice(0, 3)) {
+    it(`is never refused by a ${rule.name}`, async () => {
+      const { clock, budget } = setUp();
+      const result = await load([budget], clock, rule.open(1200, 60_000), 10, 11);
+      expect(result.refusals).toBe(0);
+      expect(result.utilisation).toBeGreaterThan(0.955);
+      expect(result.cancelWaitMs).toBeLessThan(2_000);
+      expect(budget.report().peakPerMinute).toBeLessThanOrEqual(1200);
+    });
+
+    it(`of three sharers is never refused by a ${rule.name}`, async () => {
+      const clock = new VirtualClock(START);
+      const { ledgers: rows } = openSharedMemory(() => clock.monotonic() + 5_000_000);
+      const budgets = ['a', 'b', 'c'].map((owner) =>
+        budgetOn(clock, { random: randomFrom(3), share: { rows, key: 'k', owner } }),
+      );
+      const result = await load(budgets, clock, rule.open(1200, 60_000), 5, 12);
+      expect(result.refusals).toBe(0);
+      expect(result.utilisation).toBeGreaterThan(0.94);
+      expect(result.cancelWaitMs).toBeLessThan(2_000);
+    });
+  }
+});
+
+describe('a shared ledger', () => {
+  const unavailable: LedgerRows = {
+    change: () => Promise.reject(new StoreError('unavailable', 'held by another process')),
+  };
+
+  function failing() {
+    const clock = new VirtualClock(START);
+    const { ledgers } = openSharedMemory(() => clock.monotonic());
+    const state = { fails: true };
+    const rows: LedgerRows = {
+      change: (key, work) => (state.fails ? unavailable : ledgers).change(key, work),
+    };
+    return { ...setUp({ clock, share: { rows, key: 'k', owner: 'a' } }), clock, ledgers, state };
+  }
+
+  it('that can not be had lets urgent requests go and keeps ordinary ones waiting; then everything is counted', async () => {
+    const { clock, budget, ask, log, ticket, state, ledgers } = failing();
+    ask('read', 'read', 10);
+    ask('cancel', 'protect', 1);
+    await clock.advanceTo(START + 3_000);
+    expect(log).toEqual(['cancel']);
+    ticket('cancel').answered({}, { limited: false });
+    await clock.advanceTo(START + 4_000);
+    state.fails = false;
+    await clock.advanceTo(START + 5_000);
+    expect(log).toEqual(['cancel', 'read']);
+    expect(budget.report()).toMatchObject({ used: 11, urgentUsed: 1, uncounted: 1 });
+    const other = budgetOn(clock, { share: { rows: ledgers, key: 'k', owner: 'b' } });
+    other.assume(0);
+    await settle();
+    expect(other.report().used).toBe(11);
+  });
+
+  it('that fails while a grant is being stored grants nothing, and keeps the order', async () => {
+    const { clock, ask, log, state, ledgers } = failing();
+    state.fails = false;
+    const change = ledgers.change.bind(ledgers);
+    let failures = 2;
+    ledgers.change = async (key, work) => {
+      if (failures-- <= 0) return change(key, work);
+      await change(key, (row, now) => ({ ...work(row, now), text: undefined }));
+      throw new StoreError('unavailable', 'the disk is full');
+    };
+    ask('first', 'enter');
+    ask('second', 'enter');
+    await clock.quiesce();
+    expect(log).toEqual([]);
+    await clock.advanceTo(START + 300);
+    expect(log).toEqual(['first', 'second']);
+  });
+
+  it('keeps what a process held that died: another finds it used until nothing can come of it', async () => {
+    const clock = new VirtualClock(START);
+    const { ledgers: rows } = openSharedMemory(() => clock.monotonic());
+    const dead = setUp({ clock, share: { rows, key: 'k', owner: 'dead' } });
+    dead.ask('a', 'enter', 100);
+    await clock.quiesce();
+    const heir = budgetOn(clock, { share: { rows, key: 'k', owner: 'heir' } });
+    heir.assume(0);
+    await clock.advanceTo(START + 130_000);
+    expect(heir.report().used).toBe(100);
+    await clock.advanceTo(START + 130_050);
+    expect(heir.report().used).toBe(0);
+  });
+});
+
+it('knows the weight of an endpoint: document, else profile, else ten', () => {
+  const { budget } = setUp({ costs: { 'GET /orders': 4, 'GET /account': 3, 'GET /markets': 10 } });
+  const endpoints = ['GET /account', 'GET /orders', 'GET /fills/order', 'GET /markets', 'POST /orders'] as const;
+  expect(endpoints.map((endpoint) => budget.weightOf(endpoint))).toEqual([20, 4, 10, 10, 1]);
+});
