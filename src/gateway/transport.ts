@@ -2,24 +2,9 @@
  * The transport port: how one prepared request reaches something that answers. Live (got), recorded exchanges and the
  * simulator each implement it; none of them retries, waits for budget, or decides what an answer means.
  */
-import type { EndpointName } from '../venue/catalogue.ts';
+import type { WireRequest } from '../venue/wire.ts';
 
-/** A request as it leaves: parameters in wire order; a decimal is its exact literal, marked as a number. */
-export interface WireRequest {
-  /** A catalogue name, or `GET /path` for a request that the profile declares. */
-  readonly endpoint: EndpointName | `GET ${string}`;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Path below the base URL, without query. */
-  readonly path: string;
-  /** `number`: the text is a JSON number literal; `text`: a JSON string; `boolean`. */
-  readonly params: Readonly<Record<string, WireValue>>;
-  /** Where the parameters travel. */
-  readonly placement: 'query' | 'body';
-}
-export interface WireValue {
-  readonly as: 'text' | 'number' | 'boolean';
-  readonly text: string;
-}
+export type { WireRequest, WireValue } from '../venue/wire.ts';
 
 /** An answer with a status: the body as it came, at most 8 MiB. Header names in lower case. */
 export interface WireAnswer {

@@ -311,6 +311,10 @@ export function endpoint(name: EndpointName): Endpoint {
   return CATALOGUE[name];
 }
 
+export function isEndpointName(name: string): name is EndpointName {
+  return Object.hasOwn(CATALOGUE, name);
+}
+
 type ValueOf<P> = P extends { type: 'boolean' }
   ? boolean
   : P extends { type: 'integer' | 'timestamp' }

@@ -4,6 +4,7 @@
  */
 import type { DecimalString } from '../base/decimal.ts';
 import type { EndpointName, Params, Result } from './catalogue.ts';
+import type { LimitRules } from './limits.ts';
 import type { OrderType, Side, TimeInForce } from './records.ts';
 
 /** Budget classes, strict, first in first out inside one (budget.md, Admission): 0 is the most urgent. */
@@ -40,12 +41,19 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
   /** For POST /orders: the intent; for PUT and DELETE /orders: which of our orders it is for. */
   readonly intent?: OrderTerms;
   readonly clientOrderId?: string;
+  /** Limits of the runbook the step belongs to; the profile's are tighter or looser, and the tighter wins. */
+  readonly limits?: LimitRules;
+  /** For writes under a price band: the reference it is measured against, and when that was true (epoch ms). */
+  readonly reference?: { readonly price: DecimalString; readonly at: number };
   /** Why the call is made, in a word or two, for the reviewer: `lookup`, `confirm`, `keep-alive`, `undo`. */
   readonly purpose?: string;
 }
 
-/** The error kinds a runbook can catch (language.md, Grammar) that come from a call. */
+/** The error kinds a runbook can catch that come from a call. */
 export type CallFailureKind = 'transport' | 'rate_limited' | 'rejected' | 'not_found' | 'denied' | 'unknown_outcome' | 'cancelled';
+
+/** Why the venue certainly did not do it. `duplicate`: it knows this client order id already; `unauthorized`: the session was refused twice. */
+export type RejectionCause = 'transport' | 'rate_limited' | 'rejected' | 'not_found' | 'duplicate' | 'unauthorized';
 
 interface Settled {
   /** Epoch ms when the request's first byte was about to leave; undefined where nothing left. */
@@ -66,7 +74,7 @@ export type CallOutcome<E extends EndpointName = EndpointName> =
   | (Settled & { readonly kind: 'confirmed'; readonly result: Result<E>; readonly notes?: readonly string[] })
   | (Settled & {
       readonly kind: 'rejected';
-      readonly failure: CallFailureKind;
+      readonly failure: RejectionCause;
       /** The venue's text, whole; hostile when printed. */
       readonly message: string;
       /** False where the text is not known to be definite: a POST then looks the order up once (interface.md, settled points). */

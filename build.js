@@ -1,0 +1,140 @@
+/**
+ * Builds dist/cli.js from src/cli/main.ts, and with `--generate` writes schemas/ and docs/reference/ from the tables.
+ *
+ * Two things differ from a plain bundle. Validators are compiled here, not at start: src/base/ajv.ts is replaced by their
+ * code. And the code is split, so that a verb loads only what it needs.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = dirname(fileURLToPath(import.meta.url));
+const dist = join(root, 'dist');
+
+const tools = await load();
+if (tools !== undefined) await build(tools).catch(failed);
+
+async function build(tools) {
+  const generator = await loadGenerator(tools);
+  if (process.argv.includes('--generate')) writeGenerated(generator.generatedFiles());
+  await bundle(tools, generator);
+}
+
+/** What esbuild finds wrong it has printed already. */
+function failed(error) {
+  if (!('errors' in error)) console.error(error);
+  process.exitCode = 1;
+}
+
+/** The build's own dependencies; absent after `npm ci --omit=dev`, when there is nothing to build with. */
+async function load() {
+  try {
+    const [esbuild, { Ajv2020 }, standalone] = await Promise.all([
+      import('esbuild'),
+      import('ajv/dist/2020.js'),
+      import('ajv/dist/standalone/index.js'),
+    ]);
+    return { esbuild, Ajv2020, standaloneCode: standalone.default.default };
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    console.error('dist/ was not built: the development dependencies are not installed (npm ci)');
+    process.exitCode = process.env.npm_lifecycle_event === 'prepare' ? 0 : 1;
+    return undefined;
+  }
+}
+
+/** The sources' own account of what is to be generated: bundled to a file, because Node 20 reads no TypeScript. */
+async function loadGenerator({ esbuild }) {
+  mkdirSync(dist, { recursive: true });
+  const file = join(dist, `generator.${process.pid}.mjs`);
+  try {
+    await esbuild.build({
+      entryPoints: [join(root, 'src/cli/generator.ts')],
+      outfile: file,
+      bundle: true,
+      packages: 'external',
+      platform: 'node',
+      format: 'esm',
+      target: 'node20.19',
+      logLevel: 'warning',
+    });
+    return await import(pathToFileURL(file).href);
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+function writeGenerated(files) {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(root, path);
+    mkdirSync(dirname(file), { recursive: true });
+    if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+  }
+  for (const folder of ['schemas', 'docs/reference']) {
+    for (const name of readdirSync(join(root, folder)))
+      if (!(`${folder}/${name}` in files)) rmSync(join(root, folder, name));
+  }
+}
+
+async function bundle(tools, generator) {
+  const { outputFiles } = await tools.esbuild.build({
+    entryPoints: { cli: join(root, 'src/cli/main.ts') },
+    outdir: dist,
+    write: false,
+    bundle: true,
+    splitting: true,
+    chunkNames: 'chunk-[hash]',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    // Its prebuilt binaries lie in its own folder.
+    external: ['@photostructure/sqlite'],
+    // Dependencies in the older module system call `require` for what Node itself has.
+    banner: {
+      js: "import { createRequire as bundledRequire } from 'node:module';\nconst require = bundledRequire(import.meta.url);",
+    },
+    plugins: [validatorsAheadOfTime(tools, generator)],
+    logLevel: 'warning',
+  });
+  writeDist(outputFiles);
+}
+
+/** Pieces first, the entry last, each at once: a program that starts meanwhile sees a whole build, old or new. */
+function writeDist(outputFiles) {
+  const names = new Set(outputFiles.map(({ path }) => relative(dist, path)));
+  const entryLast = [...outputFiles].sort(
+    (a, b) => Number(a.path.endsWith('cli.js')) - Number(b.path.endsWith('cli.js')),
+  );
+  for (const { path, contents } of entryLast) {
+    writeFileSync(`${path}.${process.pid}`, contents);
+    renameSync(`${path}.${process.pid}`, path);
+  }
+  for (const name of readdirSync(dist))
+    if (!names.has(name)) rmSync(join(dist, name), { recursive: true, force: true });
+}
+
+function validatorsAheadOfTime({ Ajv2020, standaloneCode }, { AJV_OPTIONS, SCHEMAS }) {
+  const ajv = new Ajv2020({ ...AJV_OPTIONS, code: { source: true, esm: true } });
+  for (const { name, schema } of SCHEMAS) ajv.addSchema(schema, name);
+  // Those that only editors use are compiled as well: a schema that ajv refuses must not be published.
+  for (const { name } of SCHEMAS) ajv.getSchema(name);
+  const checked = SCHEMAS.filter((each) => each.checked).map(({ name }) => name);
+  const code = standaloneCode(ajv, Object.fromEntries(checked.map((name) => [exportName(name), name])));
+  const contents = `${code}
+const validators = { ${checked.map((name) => `${JSON.stringify(name)}: ${exportName(name)}`).join(', ')} };
+export function compiledSchema(name) {
+  if (!Object.hasOwn(validators, name)) throw new Error('no validator was built for the schema ' + name);
+  return validators[name];
+}
+`;
+  return {
+    name: 'validators-ahead-of-time',
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]src[\\/]base[\\/]ajv\.ts$/ }, () => ({ contents, loader: 'js', resolveDir: root }));
+    },
+  };
+}
+
+function exportName(name) {
+  return `validate_${name.replaceAll('-', '_')}`;
+}

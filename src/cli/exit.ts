@@ -1,0 +1,33 @@
+/** How a command ends: the exit codes other programs rely on (interface.md, Verbs), and an end that was foreseen. */
+
+export const EXIT = {
+  /** As asked. */
+  done: 0,
+  /** The runbook is invalid, or the run failed, or verification found something. */
+  failed: 1,
+  /** Wrong usage or configuration. */
+  usage: 2,
+  /** The account is held by another process. */
+  held: 3,
+  /** An outcome at the venue is not known, or needs a person. */
+  halted: 4,
+  /** SIGINT, in order. */
+  interrupted: 130,
+  /** SIGTERM, in order. */
+  terminated: 143,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Ends the command with one sentence for the person who typed it. Everything else that is thrown is our own mistake. */
+export class Refusal extends Error {
+  readonly exit: ExitCode;
+  /** A word for programs, as `error.kind` in `--json`. */
+  readonly kind: string;
+
+  constructor(message: string, exit: ExitCode = EXIT.usage, kind = 'usage') {
+    super(message);
+    this.name = 'Refusal';
+    this.exit = exit;
+    this.kind = kind;
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The command `runbook`: reads the command line, calls one verb, ends with its exit code. Everything a verb needs is loaded
+ * when it is called, so that `--help` costs next to nothing.
+ */
+import { escapeUnprintable } from '../base/printable.ts';
+import { environment } from './environment.ts';
+import { EXIT, type ExitCode, Refusal } from './exit.ts';
+import { type Call, isHandled, program } from './program.ts';
+import { stateFolder } from './state.ts';
+import { Terminal } from './terminal.ts';
+import { VERBS } from './verbs.ts';
+import { ENGINE_VERSION } from './version.ts';
+
+const args = process.argv.slice(2);
+
+/** What was typed after `--` is no option of ours, but nothing of this program takes such a tail. */
+const wantsJson = args.includes('--json');
+
+for (const stream of [process.stdout, process.stderr]) {
+  // A reader that has seen enough (`runbook … | head`) is no mistake.
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.done);
+    throw error;
+  });
+}
+
+async function main(): Promise<ExitCode> {
+  let exit: ExitCode = EXIT.done;
+  const output = {
+    out: (text: string) => void process.stdout.write(text),
+    err: (text: string) => void process.stderr.write(harmless(text)),
+  };
+  const root = program(VERBS, ENGINE_VERSION, output, async (call) => {
+    exit = await run(call);
+  });
+  try {
+    await root.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (!isHandled(error)) throw error;
+    return error.exitCode === 0 ? EXIT.done : wrongUsage(error.message);
+  }
+  return exit;
+}
+
+function wrongUsage(message: string): ExitCode {
+  if (wantsJson) printJson({ error: { kind: 'usage', message: message.replace(/^error: /, '') } });
+  return EXIT.usage;
+}
+
+async function run({ row, args: given, options, globals }: Call): Promise<ExitCode> {
+  const terminal = new Terminal({ out: process.stdout, err: process.stderr, environment, ...globals });
+  const state = stateFolder(globals.state, environment, process.cwd());
+  try {
+    return await row.run(given, options, { terminal, environment, state });
+  } catch (error) {
+    const { message, kind, exit } = error instanceof Refusal ? error : await crashed(error, globals.state);
+    terminal.complain(message);
+    if (globals.json) printJson({ error: { kind, message } });
+    return exit;
+  } finally {
+    terminal.endProgress();
+  }
+}
+
+async function crashed(
+  error: unknown,
+  state: string | undefined,
+): Promise<{ message: string; kind: string; exit: ExitCode }> {
+  const { reportCrash } = await import('./crash.ts');
+  const message = reportCrash(error, args, stateFolder(state, environment, process.cwd()), environment);
+  return { message, kind: 'internal', exit: EXIT.failed };
+}
+
+function printJson(document: object): void {
+  process.stdout.write(`${escapeUnprintable(JSON.stringify(document))}\n`);
+}
+
+/** What was typed comes back in commander's sentences: escapes in it must not reach the terminal. */
+function harmless(text: string): string {
+  return text.split('\n').map(escapeUnprintable).join('\n');
+}
+
+async function crash(error: unknown): Promise<void> {
+  process.stderr.write(`error: ${(await crashed(error, undefined)).message}\n`);
+  process.exit(EXIT.failed);
+}
+process.on('uncaughtException', (error) => void crash(error));
+process.on('unhandledRejection', (error) => void crash(error));
+
+process.exitCode = await main();

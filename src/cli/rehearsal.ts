@@ -1,0 +1,141 @@
+/** `runbook dry-run`, `runbook replay`: runs that touch nothing but the journal. */
+import { randomBytes } from 'node:crypto';
+import { printable } from '../base/printable.ts';
+import { Divergence } from '../engine/playback.ts';
+import { readEntry } from '../journal/chain.ts';
+import type { Entry } from '../journal/entry.ts';
+import { openSqliteStore } from '../journal/sqlite-store.ts';
+import type { JournalStore } from '../journal/store.ts';
+import { RunFold } from '../report/run.ts';
+import { printSummary } from '../report/summary.ts';
+import { readTime } from '../runbook/literals.ts';
+import { EXIT, type ExitCode, Refusal } from './exit.ts';
+import { readFixtureFile, writeFixtureFile } from './fixture-file.ts';
+import { inputValues, loadPinned, loadRunbook, sha256 } from './loading.ts';
+import { findRun } from './runs.ts';
+import { readSimulatorFile } from './simulator-file.ts';
+import type { Invocation } from './verb.ts';
+import { type DryRun, dryRun, replayRun } from './wire.ts';
+
+export interface DryRunOptions {
+  readonly fixtures: string | undefined;
+  readonly input: readonly string[];
+  readonly inputs: string | undefined;
+  readonly at: string | undefined;
+  readonly seed: string | undefined;
+  readonly record: string | undefined;
+  readonly simulator: string | undefined;
+}
+
+export async function dryRunFile(
+  file: string,
+  options: DryRunOptions,
+  { terminal, state }: Invocation,
+): Promise<ExitCode> {
+  const loaded = loadRunbook(file, terminal);
+  const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures);
+  if (fixture !== undefined && (options.record !== undefined || options.simulator !== undefined)) {
+    throw new Refusal(
+      '--record and --simulator belong to a dry-run against the simulated venue, not to one with --fixtures',
+    );
+  }
+  for (const note of fixture?.notes ?? []) terminal.note(note);
+  const inputs = inputValues(loaded.runbook, {
+    pairs: options.input,
+    file: options.inputs,
+    recorded: fixture?.fixture.inputs,
+  });
+  const venue: DryRun['venue'] =
+    fixture === undefined
+      ? {
+          kind: 'simulated',
+          record: options.record !== undefined,
+          ...(options.simulator === undefined ? {} : { config: readSimulatorFile(options.simulator) }),
+        }
+      : { kind: 'fixtures', fixture: fixture.fixture, file: fixture.source.file, sha256: sha256(fixture.source.text) };
+  const at = options.at === undefined ? (fixture?.fixture.startMs ?? Date.now()) : timeOption(options.at);
+  const seed = options.seed === undefined ? 1 : seedOption(options.seed);
+  const run = newRunName(loaded.runbook.name);
+  const store = await openSqliteStore(state.file('runbook.db'));
+  const fold = new RunFold();
+  let entries = 0;
+  try {
+    const onEntry = (entry: Entry) => {
+      fold.apply(entry);
+      entries += 1;
+      if (entries % 200 === 0)
+        terminal.progress(
+          `${loaded.runbook.name}: ${entries} entries, ${new Date(entry.at).toISOString()} of virtual time`,
+        );
+    };
+    const { result, recording } = await dryRun({ loaded, inputs, run, at, seed, store, venue, onEntry });
+    terminal.endProgress();
+    if (recording !== undefined && options.record !== undefined) writeFixtureFile(options.record, recording);
+    const report = fold.report();
+    terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
+    if (result.outcome === 'halted') return EXIT.halted;
+    return result.outcome === 'failed' ? EXIT.failed : EXIT.done;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Re-executes a recorded run; exit 1 and the first difference when today's engine does not do the same. */
+export async function replay(name: string, { terminal, state }: Invocation): Promise<ExitCode> {
+  const store = await openSqliteStore(state.file('runbook.db'));
+  try {
+    const run = await findRun(store, name);
+    const entries = await entriesOf(store, run.run);
+    const [first] = entries;
+    if (first?.type !== 'run.started')
+      throw new Refusal(`run ${printable(run.run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+    const loaded = loadPinned(first.data.sources, terminal);
+    const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
+    try {
+      await replayRun(entries, loaded, inputs);
+    } catch (error) {
+      if (!(error instanceof Divergence)) throw error;
+      const { sequence, step, recorded: was, found } = error;
+      terminal.answer({ run: run.run, ok: false, divergence: { sequence, step, recorded: was, found } }, () =>
+        [
+          `${terminal.style('bad', 'differs')}: run ${run.run}, entry ${sequence}${step === '' ? '' : `, step ${printable(step, 200)}`}`,
+          `  recorded  ${printable(was, 600)}`,
+          `  now       ${printable(found, 600)}`,
+        ].join('\n'),
+      );
+      return EXIT.failed;
+    }
+    terminal.answer(
+      { run: run.run, ok: true, entries: entries.length },
+      () => `${terminal.style('good', 'the same')}: run ${run.run}, ${entries.length} entries`,
+    );
+    return EXIT.done;
+  } finally {
+    await store.close();
+  }
+}
+
+export async function entriesOf(store: JournalStore, run: string): Promise<readonly Entry[]> {
+  return (await store.read(run)).map(readEntry);
+}
+
+/** Sorts by when it was started, says the runbook, and is not guessable: `20260105T080000123-bracket-entry-3f9a0c1b2d`. */
+export function newRunName(runbook: string, now = Date.now()): string {
+  const stamp = new Date(now).toISOString().replace(/[-:.Z]/g, '');
+  return `${stamp}-${runbook.slice(0, 40)}-${randomBytes(5).toString('hex')}`;
+}
+
+function timeOption(text: string): number {
+  const time = readTime(text);
+  if (!('value' in time))
+    throw new Refusal(
+      `--at takes a time in ISO 8601 with its offset, such as 2026-01-05T08:00:00Z; found ${printable(text, 100)}`,
+    );
+  return time.value.ms;
+}
+
+function seedOption(text: string): number {
+  const seed = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(seed)) throw new Refusal(`--seed takes a whole number, found ${printable(text, 100)}`);
+  return seed;
+}

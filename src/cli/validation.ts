@@ -1,0 +1,48 @@
+/** `runbook validate`: loads, checks and type-checks files, offline, and prints what is wrong with them. */
+import { type Diagnostic, inReadingOrder, place } from '../base/diagnostic.ts';
+import { printable } from '../base/printable.ts';
+import { checkRunbook } from '../runbook/check.ts';
+import { EXIT, type ExitCode } from './exit.ts';
+import { readRunbook } from './runbook-file.ts';
+import type { Terminal } from './terminal.ts';
+import type { Invocation } from './verb.ts';
+
+export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
+  // All are read before one is checked: a name mistyped is wrong usage, whatever the others hold.
+  const read = files.map((file) => ({ file, ...readRunbook(file) }));
+  const checked = read.map(({ file, source, load }) => ({ file, diagnostics: checkRunbook(source, load).diagnostics }));
+  terminal.answer({ files: checked.map(fileDocument) }, () => verdicts(checked, terminal));
+  return checked.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
+}
+
+interface CheckedFile {
+  readonly file: string;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+function fileDocument({ file, diagnostics }: CheckedFile) {
+  return { file, ok: !diagnostics.some(isError), diagnostics: inReadingOrder(diagnostics).map(place) };
+}
+
+function verdicts(checked: readonly CheckedFile[], terminal: Terminal): string {
+  const lines: string[] = [];
+  for (const { file, diagnostics } of checked) {
+    terminal.diagnostics(diagnostics);
+    const errors = diagnostics.filter(isError).length;
+    const counts = [counted(errors, 'error'), counted(diagnostics.length - errors, 'warning')].filter(
+      (each) => each !== '',
+    );
+    const verdict = errors > 0 ? terminal.style('bad', 'invalid') : terminal.style('good', 'valid');
+    if (errors > 0 || !terminal.quiet)
+      lines.push(`${printable(file, 300)}: ${verdict}${counts.length === 0 ? '' : `, ${counts.join(', ')}`}`);
+  }
+  return lines.join('\n');
+}
+
+function counted(count: number, noun: string): string {
+  return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function isError({ severity }: Diagnostic): boolean {
+  return severity === 'error';
+}

@@ -1,0 +1,232 @@
+/**
+ * The composition root: the only place that knows everyone. Makes the parts of a dry-run or a replay and puts them
+ * together; what the parts do is their own business.
+ */
+import { createHash } from 'node:crypto';
+import { VirtualClock } from '../base/clock.ts';
+import type { SourceText } from '../base/diagnostic.ts';
+import type { OperatorCommand, RunSetup } from '../engine/context.ts';
+import { Playback } from '../engine/playback.ts';
+import { type RunResult, type RunningRun, startRun } from '../engine/run.ts';
+import { LocalBudget } from '../gateway/budget.ts';
+import { LimitGate } from '../gateway/limit-gate.ts';
+import { type FeedSource, VenueClient } from '../gateway/client.ts';
+import type { Fixture } from '../gateway/fixture.ts';
+import { FixtureRecorder } from '../gateway/fixture-recorder.ts';
+import { FixtureTransport } from '../gateway/fixture-transport.ts';
+import type { SimulatorConfig } from '../gateway/simulator/config.ts';
+import { Simulator } from '../gateway/simulator/simulator.ts';
+import type { Transport } from '../gateway/transport.ts';
+import type { DataOf, Entry, JsonObject } from '../journal/entry.ts';
+import { OrderBook } from '../journal/orders.ts';
+import type { JournalStore } from '../journal/store.ts';
+import { JournalWriter } from '../journal/writer.ts';
+import type { CheckedRunbook } from '../runbook/checked.ts';
+import { type Value, valueJson } from '../runbook/values.ts';
+import { budgetSettings } from '../venue/budget.ts';
+import { chance } from '../venue/identity.ts';
+import type { MarketRules } from '../venue/port.ts';
+import { SIMULATED_PROFILE } from '../venue/profile.ts';
+import { profileSettings } from '../venue/settings-in-force.ts';
+import { ENGINE_VERSION } from './version.ts';
+
+/** A runbook and all that it calls, as texts to be pinned. */
+export interface LoadedRunbook {
+  readonly runbook: CheckedRunbook;
+  readonly sources: readonly { readonly name: string; readonly source: SourceText }[];
+}
+
+export interface DryRun {
+  readonly loaded: LoadedRunbook;
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** A fresh name; ids of orders derive from it. */
+  readonly run: string;
+  /** Epoch ms at which virtual time begins. */
+  readonly at: number;
+  readonly seed: number;
+  readonly store: JournalStore;
+  readonly venue: { readonly kind: 'simulated'; readonly config?: SimulatorConfig; readonly record?: boolean } | { readonly kind: 'fixtures'; readonly fixture: Fixture; readonly file: string; readonly sha256: string };
+  readonly trigger?: string;
+  /** Told of every entry as it is written: progress. */
+  readonly onEntry?: (entry: Entry) => void;
+}
+
+export interface DryRunResult {
+  readonly result: RunResult;
+  readonly recording?: Fixture;
+}
+
+/** Executes a runbook in virtual time; opens no socket. */
+export async function dryRun(options: DryRun): Promise<DryRunResult> {
+  const clock = new VirtualClock(options.at);
+  const stage = stageOf(options, clock);
+  const { loaded, run, at, seed, store } = options;
+  const started = startedData(options, stage.markets);
+  const writer = new JournalWriter(store, {
+    run,
+    account: started.account,
+    def: loaded.runbook.sha256.slice(0, 16),
+    boot: 'virtual',
+    epoch: 1,
+    actor: 'engine',
+    clock,
+    durable: false,
+  });
+  const book = new OrderBook({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
+  const gate = new LimitGate(book, stage.markets);
+  // The gate first: it counts what was sent, and the book's listeners write entries of their own.
+  writer.subscribe((entry) => gate.apply(entry));
+  writer.subscribe((entry) => book.apply(entry));
+  if (options.onEntry !== undefined) writer.subscribe(options.onEntry);
+  writer.append('run.started', started);
+  const client = new VenueClient({
+    profile: SIMULATED_PROFILE,
+    transport: stage.transport,
+    budget: new LocalBudget(
+      budgetSettings({ tokens: SIMULATED_PROFILE.rateLimit.tokens, windowMs: SIMULATED_PROFILE.rateLimit.windowMs }),
+      clock,
+      SIMULATED_PROFILE.rateLimit.costs,
+      { random: () => chance(seed, `budget ${clock.now()}`) },
+    ),
+    log: { append: (type, data, step) => void writer.append(type, data, step), flush: () => writer.flush(), book },
+    clock,
+    gate,
+    feeds: stage.feeds,
+    markets: stage.markets,
+    epoch: 1,
+  });
+  const setup: RunSetup = {
+    run,
+    account: started.account,
+    mode: started.mode,
+    runbook: loaded.runbook,
+    inputs: options.inputs,
+    seed,
+    startedAt: at,
+    absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
+    plan: started.plan ?? '',
+  };
+  const running = startRun(setup, {
+    venue: client,
+    clock,
+    notifier: { send() {} },
+    log: { append: (type, data, step, actor) => void writer.append(type, data, step, actor), book },
+  });
+  stage.onMiss((message) => act(running, writer, { command: 'cancel', by: 'fixture', reason: message }));
+  try {
+    const result = await clock.runUntil(running.done);
+    const recording = stage.recording();
+    return { result, ...(recording === undefined ? {} : { recording }) };
+  } finally {
+    await writer.close();
+  }
+}
+
+/** Executes a recorded run with today's engine. Throws Divergence at the first thing that differs. */
+export async function replayRun(entries: readonly Entry[], loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>): Promise<void> {
+  const [first] = entries;
+  if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
+  const { data } = first;
+  const settings = data.settings as { readonly markets?: Readonly<Record<string, MarketRules>>; readonly absenceHorizonMs?: number };
+  const playback = new Playback(entries, settings.markets ?? {}, settings.absenceHorizonMs);
+  const running = startRun(
+    {
+      run: first.run,
+      account: data.account,
+      mode: data.mode,
+      runbook: loaded.runbook,
+      inputs,
+      seed: data.seed,
+      startedAt: data.startedAt,
+      absenceHorizonMs: settings.absenceHorizonMs ?? SIMULATED_PROFILE.ambiguityWindowMs,
+      plan: data.plan ?? '',
+    },
+    { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
+  );
+  playback.commandsTo((command) => running.command(command));
+  await playback.play(running.done);
+}
+
+/** Writes what a person or a signal wants into the journal, then hands it to the run. */
+export function act(running: RunningRun, writer: JournalWriter, command: OperatorCommand): void {
+  writer.append('operator.acted', { ...command }, '', command.by);
+  running.command(command);
+}
+
+interface Stage {
+  readonly transport: Transport;
+  readonly feeds: FeedSource;
+  readonly markets: Readonly<Record<string, MarketRules>>;
+  recording(): Fixture | undefined;
+  onMiss(tell: (message: string) => void): void;
+}
+
+function stageOf(options: DryRun, clock: VirtualClock): Stage {
+  const { venue, seed, at } = options;
+  if (venue.kind === 'fixtures') {
+    let tell: (message: string) => void = () => {};
+    const transport = new FixtureTransport(venue.fixture, clock, { startMs: at, onMiss: (miss) => tell(miss.message) });
+    return {
+      transport,
+      feeds: { read: async (name, key) => transport.feed(name, key) },
+      markets: venue.fixture.markets,
+      recording: () => undefined,
+      onMiss: (receive) => {
+        tell = receive;
+      },
+    };
+  }
+  const simulator = new Simulator(venue.config ?? {}, clock, seed);
+  const recorder = venue.record
+    ? new FixtureRecorder(simulator.transport(), clock, {
+        runbook: options.loaded.runbook.name,
+        inputs: inputsJson(options.inputs) as Fixture['inputs'] & object,
+        seed,
+        markets: simulator.markets,
+        startMs: at,
+        secrets: () => [],
+      })
+    : undefined;
+  return {
+    transport: recorder ?? simulator.transport(),
+    feeds: {
+      read: async (name, key) => {
+        const read = simulator.feed(name, key);
+        if (read === undefined) return undefined;
+        const value = { name, ...(key === undefined ? {} : { key }), ...read };
+        recorder?.feed(value);
+        return value;
+      },
+    },
+    markets: simulator.markets,
+    recording: () => recorder?.fixture(),
+    onMiss: () => {},
+  };
+}
+
+function startedData(options: DryRun, markets: Readonly<Record<string, MarketRules>>): DataOf<'run.started'> {
+  const { loaded, venue, at, seed } = options;
+  return {
+    runbook: loaded.runbook.name,
+    file: loaded.runbook.source.file,
+    mode: venue.kind === 'fixtures' ? 'fixtures' : 'simulated',
+    trigger: options.trigger ?? 'manual',
+    inputs: inputsJson(options.inputs),
+    seed,
+    startedAt: at,
+    sources: loaded.sources.map(({ name, source }) => ({
+      name,
+      file: source.file,
+      text: source.text,
+      sha256: createHash('sha256').update(source.text).digest('hex'),
+    })),
+    settings: { ...profileSettings(SIMULATED_PROFILE), markets: markets as unknown as JsonObject, absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs },
+    engine: ENGINE_VERSION,
+    account: 'dry-run',
+    ...(venue.kind === 'fixtures' ? { fixture: { file: venue.file, sha256: venue.sha256 } } : {}),
+  };
+}
+
+function inputsJson(inputs: Readonly<Record<string, Value>>): JsonObject {
+  return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
+}

@@ -1,0 +1,26 @@
+/** From a call's outcome to the error a runbook can catch. */
+import type { CallOutcome } from '../venue/port.ts';
+import { StepFailure } from './interruption.ts';
+
+export function failureOfOutcome(outcome: Exclude<CallOutcome, { kind: 'confirmed' }>, step: string): StepFailure {
+  switch (outcome.kind) {
+    case 'denied':
+      return new StepFailure('denied', outcome.message, step);
+    case 'unresolved':
+      return new StepFailure('transport', outcome.message, step);
+    case 'rejected':
+      return new StepFailure(KINDS[outcome.failure], outcome.message, step, outcome.retryAfterMs);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** A session that was refused twice is a road that is closed, not an order that is bad. */
+const KINDS = {
+  transport: 'transport',
+  rate_limited: 'rate_limited',
+  rejected: 'rejected',
+  not_found: 'not_found',
+  duplicate: 'rejected',
+  unauthorized: 'transport',
+} as const;

@@ -1,0 +1,87 @@
+/**
+ * Feeds as the steps see them: each read anew when older than half its `max_age`, refused when older than `max_age`.
+ * A stale feed is an error a runbook can catch, never an old price.
+ */
+import { Decimal, parseDecimal } from '../base/decimal.ts';
+import type { FeedDeclaration } from '../runbook/checked.ts';
+import type { RecordValue, Scope, Value } from '../runbook/values.ts';
+import type { VenuePort } from '../venue/port.ts';
+import type { Clock } from '../base/clock.ts';
+import { StepFailure } from './interruption.ts';
+
+interface Reading {
+  readonly value: Decimal;
+  readonly at: number;
+}
+
+export class FeedCache {
+  private readonly venue: VenuePort;
+  private readonly clock: Clock;
+  private readonly readings = new Map<string, Reading>();
+
+  constructor(venue: VenuePort, clock: Clock) {
+    this.venue = venue;
+    this.clock = clock;
+  }
+
+  /** Makes the named feeds fresh before the expressions of a step are evaluated. Throws StepFailure `stale_feed`. */
+  async ensure(names: readonly string[], declared: readonly FeedDeclaration[], scope: Scope, step: string): Promise<void> {
+    for (const name of names) {
+      const feed = declared.find((each) => each.name === name);
+      if (feed === undefined) throw new Error(`engine: step ${step} reads feed ${name}, which is not declared`);
+      for (const market of this.marketsOf(feed, scope)) await this.ensureOne(feed, market, step);
+    }
+  }
+
+  /** The `feeds` record of a scope: decimals, or a map from market to decimal. */
+  record(declared: readonly FeedDeclaration[], scope: Scope): RecordValue {
+    const fields: Record<string, Value> = Object.create(null);
+    for (const feed of declared) {
+      if (feed.type.kind === 'map') {
+        const known = this.venue.markets.flatMap((market): [string, Decimal][] => {
+          const reading = this.readings.get(key(feed.name, market));
+          return reading === undefined ? [] : [[market, reading.value]];
+        });
+        fields[feed.name] = new Map(known);
+      } else {
+        const [market] = this.marketsOf(feed, scope);
+        fields[feed.name] = this.readings.get(key(feed.name, market))?.value;
+      }
+    }
+    return fields;
+  }
+
+  /** The last reading of a feed, for a price band's reference. */
+  lastAt(name: string, market: string | undefined): number | undefined {
+    return this.readings.get(key(name, market))?.at;
+  }
+
+  private marketsOf(feed: FeedDeclaration, scope: Scope): readonly (string | undefined)[] {
+    if (feed.type.kind === 'map') return this.venue.markets;
+    return [feed.market?.evaluate(scope)];
+  }
+
+  private async ensureOne(feed: FeedDeclaration, market: string | undefined, step: string): Promise<void> {
+    const maxAge = feed.maxAge.ms;
+    const name = key(feed.name, market);
+    const held = this.readings.get(name);
+    if (held !== undefined && this.clock.now() - held.at <= maxAge / 2) return;
+    const read = await this.venue.feed(feed.name, market, step);
+    const value = read === undefined ? undefined : parseDecimal(read.value);
+    if (read !== undefined && value !== undefined) this.readings.set(name, { value, at: read.at });
+    const reading = this.readings.get(name);
+    const age = reading === undefined ? undefined : this.clock.now() - reading.at;
+    if (age !== undefined && age <= maxAge) return;
+    // One dead market of a map must not stop the others: it is simply absent from the map.
+    if (feed.type.kind === 'map') {
+      this.readings.delete(name);
+      return;
+    }
+    const found = age === undefined ? 'no value could be read' : `the newest value is ${age} ms old`;
+    throw new StepFailure('stale_feed', `feed ${feed.name}${market === undefined ? '' : ` of ${market}`}: ${found}, at most ${maxAge} ms is accepted`, step);
+  }
+}
+
+function key(name: string, market: string | undefined): string {
+  return market === undefined ? name : `${name}\0${market}`;
+}

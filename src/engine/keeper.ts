@@ -1,0 +1,286 @@
+/**
+ * Keeps the venue's deadman switch by the model of venue/deadman.ts: armed before the first order, renewed only while the
+ * run makes progress and only when no answered request of ours has done it already, disarmed as declared and read back. A
+ * beat from a free-running timer would keep orders alive for a program that hangs: that is the mistake to avoid here.
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+import type { CheckedRunbook } from '../runbook/checked.ts';
+import { endpoint, isEndpointName } from '../venue/catalogue.ts';
+import {
+  type DeadmanEvent,
+  type DeadmanLease,
+  type DeadmanState,
+  deadmanAllowsOrders,
+  defaultKeepAliveMs,
+  needsDelete,
+  newDeadman,
+  renewDueAt,
+  standsUntil,
+  stepDeadman,
+  wantedDeadman,
+} from '../venue/deadman.ts';
+import type { CallOutcome, VenuePort } from '../venue/port.ts';
+import type { RunLog } from './context.ts';
+import { Cancellation, Halt } from './interruption.ts';
+import type { StepScope } from './scope.ts';
+import { sleepUntil } from './waiting.ts';
+
+/** A step without a time of its own counts as making progress for this many timeouts after the run last did something. */
+const ALLOWANCE = 2;
+/** Tries to arm, and tries to disarm with each verified by a GET. */
+const TRIES = 6;
+const FIRST_RETRY_MS = 250;
+
+interface KeeperParts {
+  readonly venue: VenuePort;
+  readonly log: RunLog;
+  readonly clock: Clock;
+  readonly callId: (path: string) => string;
+  /** Reads every working order of the run: what must come before a new one once the switch may have fired. */
+  readonly readAll: (step: string) => Promise<void>;
+  /** The run's scope: left when the switch has fired under it. */
+  readonly whole: Cancellation;
+}
+
+interface Lease extends DeadmanLease {
+  readonly releaseAfter: string | undefined;
+  readonly onExit: 'disarm' | 'leave_armed';
+}
+
+export class DeadmanKeeper {
+  private readonly parts: KeeperParts;
+  private state: DeadmanState = newDeadman();
+  private readonly leases = new Map<string, Lease>();
+  private onExit: 'disarm' | 'leave_armed' = 'disarm';
+  private lastProgressAt: number;
+  /** Until when waits that were asked for go on, by the step that waits. */
+  private readonly waits = new Map<string, number>();
+  private timer: Timer | undefined;
+  private timerAt = 0;
+  private beats: Promise<unknown> = Promise.resolve();
+  private abandoned = false;
+
+  constructor(parts: KeeperParts) {
+    this.parts = parts;
+    this.lastProgressAt = parts.clock.now();
+    // Whoever sends a qualifying request has renewed the switch: the keeper listens on the road itself.
+    parts.log.book.onSettled(({ endpoint: name, kind, sentAt, at }) => {
+      this.lastProgressAt = at;
+      const other = isEndpointName(name) && endpoint(name).qualifies && name !== 'POST /cancel_all_after';
+      if (other && kind === 'confirmed' && sentAt !== undefined) this.take({ type: 'QUALIFYING_ANSWERED', at, sentAt });
+      else this.schedule();
+    });
+  }
+
+  /** A runbook with a `deadman` block begins; gives its end. While several are in force the shortest timeout wins. */
+  async enter(runbook: CheckedRunbook, scope: StepScope, id: string): Promise<{ leave(): Promise<void> }> {
+    const { deadman } = runbook;
+    if (deadman === undefined) return { leave: async () => {} };
+    const timeoutMs = deadman.timeout.evaluate(scope).ms;
+    const lease: Lease = {
+      id,
+      market: deadman.market.evaluate(scope),
+      timeoutMs,
+      keepAliveMs: deadman.keepAlive?.evaluate(scope).ms ?? defaultKeepAliveMs(timeoutMs),
+      releaseAfter: deadman.releaseAfter,
+      onExit: deadman.onExit,
+    };
+    this.onExit = deadman.onExit;
+    this.leases.set(id, lease);
+    this.take({ type: 'LEASE_ENTERED', at: this.parts.clock.now(), lease });
+    return { leave: () => this.leave(id, 'the runbook that asked for it has ended') };
+  }
+
+  /** Arms the switch before the first order. Throws Halt when it can not be armed, or when it may have fired. */
+  async beforeOrder(step: string): Promise<void> {
+    await this.beats;
+    const now = this.parts.clock.now();
+    if (deadmanAllowsOrders(this.state, now)) return;
+    if (this.state.status === 'assumed_fired') {
+      await this.parts.readAll(step);
+      this.take({ type: 'RECONCILED', at: this.parts.clock.now() });
+      if (deadmanAllowsOrders(this.state, this.parts.clock.now())) return;
+    }
+    this.beats = this.arm(step);
+    await this.beats;
+  }
+
+  /** A step begins an attempt: something is going on. */
+  began(path: string, until: number | undefined): { end(): void } {
+    this.lastProgressAt = this.parts.clock.now();
+    if (until !== undefined) this.waits.set(path, until);
+    this.schedule();
+    return {
+      end: () => {
+        this.waits.delete(path);
+        this.lastProgressAt = this.parts.clock.now();
+        this.schedule();
+      },
+    };
+  }
+
+  /** A step waits on purpose until then (epoch ms): an hour's wait is not an hour's hang. */
+  waitsUntil(path: string, until: number): void {
+    this.waits.set(path, until);
+    this.schedule();
+  }
+
+  /** A step has succeeded: with `release_after` its orders must from now on not be cancelled with the rest. */
+  async stepSucceeded(id: string | undefined): Promise<void> {
+    if (id === undefined) return;
+    for (const lease of this.leases.values()) if (lease.releaseAfter === id) await this.leave(lease.id, `released after ${id}`);
+  }
+
+  /** The run has ended in order: the switch is left as `on_exit` says, and read back. */
+  async exit(): Promise<void> {
+    this.stopBeating();
+    await this.beats;
+    if (this.onExit === 'disarm') await this.disarm('the run has ended');
+  }
+
+  /** The run has halted: the switch stays armed and is not renewed, so that it takes the orders if nobody else does. */
+  abandon(): void {
+    this.stopBeating();
+  }
+
+  private async leave(id: string, because: string): Promise<void> {
+    const lease = this.leases.get(id);
+    if (lease === undefined) return;
+    this.leases.delete(id);
+    this.take({ type: 'LEASE_LEFT', at: this.parts.clock.now(), id });
+    if (this.leases.size === 0 && (lease.onExit === 'disarm' || lease.releaseAfter !== undefined)) await this.disarm(because);
+  }
+
+  private async arm(step: string): Promise<void> {
+    const { clock } = this.parts;
+    this.abandoned = false;
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await this.post(step, 'arm');
+      if (deadmanAllowsOrders(this.state, clock.now())) {
+        this.wrote('armed');
+        this.schedule();
+        return;
+      }
+      if (tries >= TRIES || outcome.kind === 'denied') {
+        const why = outcome.kind === 'confirmed' ? 'the venue does not say that it is active' : outcome.message;
+        throw new Halt('unknown_outcome', `the deadman switch could not be armed (${why}); no order was sent`, step);
+      }
+      await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
+    }
+  }
+
+  private async post(step: string, purpose: string): Promise<CallOutcome<'POST /cancel_all_after'>> {
+    const { venue, clock, callId } = this.parts;
+    const lease = wantedDeadman(this.state);
+    if (lease === undefined) throw new Error('engine: a deadman beat without a lease');
+    const { market, timeoutMs } = lease;
+    const askedAt = clock.now();
+    this.take({ type: 'ARM_SENT', at: askedAt, market, timeoutMs });
+    const outcome = await venue.call({
+      id: callId('deadman'),
+      step: step === '' ? 'deadman' : step,
+      endpoint: 'POST /cancel_all_after',
+      params: { market_id: market, timeout: timeoutMs },
+      class: 'protect',
+      purpose,
+    });
+    const at = clock.now();
+    const sentAt = outcome.sentAt ?? askedAt;
+    if (outcome.kind === 'confirmed') this.take({ type: 'ARM_ANSWERED', at, sentAt, timeoutMs, echo: outcome.result });
+    else this.take({ type: 'ARM_FAILED', at, sentAt, certain: outcome.kind !== 'unresolved' });
+    return outcome;
+  }
+
+  /** Drains beats, sends DELETE, and believes it only when a GET that was sent later finds nothing. */
+  private async disarm(because: string): Promise<void> {
+    const { venue, clock, callId } = this.parts;
+    this.stopBeating();
+    await this.beats;
+    const { market } = this.state;
+    if (market === undefined || this.isOff()) return;
+    this.take({ type: 'DISARM_BEGUN', at: clock.now() });
+    const common = { step: 'deadman', class: 'protect' as const, params: { market_id: market } };
+    for (let tries = 1; ; tries += 1) {
+      if (needsDelete(this.state)) {
+        this.take({ type: 'DELETE_SENT', at: clock.now() });
+        const deleted = await venue.call({ ...common, id: callId('deadman'), endpoint: 'DELETE /cancel_all_after', purpose: 'disarm' });
+        if (deleted.kind === 'confirmed') this.take({ type: 'DELETE_ANSWERED', at: clock.now() });
+      }
+      const askedAt = clock.now();
+      const read = await venue.call({ ...common, id: callId('deadman'), endpoint: 'GET /cancel_all_after', purpose: 'verify' });
+      if (read.kind === 'confirmed') this.take({ type: 'READ', at: clock.now(), sentAt: read.sentAt ?? askedAt, record: read.result });
+      if (this.isOff()) {
+        this.parts.log.append('deadman.moved', { event: 'disarmed', market, because }, 'deadman');
+        return;
+      }
+      if (tries >= TRIES) throw new Halt('unknown_outcome', 'the deadman switch could not be seen to be disarmed; read it back at the venue', 'deadman');
+      await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
+    }
+  }
+
+  /** Folds an event into the model, and acts on what it concludes. */
+  private take(event: DeadmanEvent): void {
+    const before = this.state.status;
+    const { state, alarms } = stepDeadman(this.state, event);
+    this.state = state;
+    if (state.status === 'assumed_fired' && before !== 'assumed_fired') {
+      const because = alarms.find(({ alarm }) => alarm === 'assumed_fired')?.because ?? '';
+      this.stopBeating();
+      this.parts.log.append('deadman.moved', { event: 'assumed_fired', market: state.market ?? '', because }, 'deadman');
+      this.parts.whole.cancel('deadman', `the deadman switch is assumed to have fired: ${because}`);
+      return;
+    }
+    this.schedule();
+  }
+
+  private isOff(): boolean {
+    return this.state.status === 'off';
+  }
+
+  private stopBeating(): void {
+    this.abandoned = true;
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  /** Sets the one timer: the next beat while there is progress, and the moment at which the switch must be taken for fired. */
+  private schedule(): void {
+    if (this.abandoned) return;
+    const due = renewDueAt(this.state);
+    const until = standsUntil(this.state);
+    const next = due !== undefined && this.mayRenewAt(due) ? due : until === undefined ? undefined : until + 1;
+    // Requests put the beat off all the time: a timer that wakes too early looks again, and is cheaper than a new one each time.
+    if (next === undefined || (this.timer !== undefined && this.timerAt <= next)) return;
+    this.timer?.cancel();
+    this.timerAt = next;
+    this.timer = this.parts.clock.at(next, () => this.woke());
+  }
+
+  /** The switch may be kept from firing while some step is within its own time. */
+  private mayRenewAt(due: number): boolean {
+    let until = this.lastProgressAt + ALLOWANCE * this.state.timeoutMs;
+    for (const each of this.waits.values()) until = Math.max(until, each);
+    return due <= until;
+  }
+
+  private woke(): void {
+    this.timer = undefined;
+    const now = this.parts.clock.now();
+    this.take({ type: 'TIME', at: now });
+    const due = renewDueAt(this.state);
+    if (this.abandoned || due === undefined || due > now || !this.mayRenewAt(due)) {
+      this.schedule();
+      return;
+    }
+    this.beats = this.beat();
+  }
+
+  private async beat(): Promise<void> {
+    const outcome = await this.post('deadman', 'keep-alive');
+    if (outcome.kind === 'confirmed' && this.state.status === 'armed') this.wrote('renewed');
+  }
+
+  private wrote(event: 'armed' | 'renewed'): void {
+    this.parts.log.append('deadman.moved', { event, market: this.state.market ?? '', timeoutMs: this.state.timeoutMs }, 'deadman');
+  }
+}

@@ -1,0 +1,596 @@
+/**
+ * What a run would send, without sending anything: the runbook walked with values where they are known and
+ * "(known after run)" where they are not. Every write is listed with its exact parameters, its tokens, the limit it uses
+ * and how it would be undone. Branches that only a failure takes (catch, on_timeout, on_error) are not walked.
+ */
+import { createHash } from 'node:crypto';
+import { Decimal, decimalText } from '../base/decimal.ts';
+import { canonicalJson } from '../base/json.ts';
+import type { CheckedRunbook, CheckedStep, PlaceStep, StepOf } from '../runbook/checked.ts';
+import { ACCOUNT, FILL } from '../runbook/language-records.ts';
+import { type Expr, NotKnown, type RecordValue, type Scope, Time, type Value, valueJson } from '../runbook/values.ts';
+import { endpoint, type EndpointName } from '../venue/catalogue.ts';
+import type { MarketRules } from '../venue/port.ts';
+import { hydrate } from './hydrate.ts';
+import { POLL_MS } from './watch.ts';
+
+export const KNOWN_AFTER_RUN = '(known after run)';
+
+/** One line of a plan. Requests are numbered among themselves by whoever prints them. */
+export type PlanRow =
+  | {
+      readonly kind: 'request';
+      readonly step: string;
+      readonly method: string;
+      readonly path: string;
+      /** Texts, and literals of numbers; `(known after run)` where only the run will tell. */
+      readonly params: Readonly<Record<string, string>>;
+      readonly tokens: number;
+      /** Whether it happens on every way through, and what decides it otherwise. */
+      readonly when?: string;
+      readonly times?: string;
+      readonly undo?: string;
+      readonly limits?: string;
+    }
+  | { readonly kind: 'note'; readonly step: string; readonly text: string; readonly when?: string };
+export type PlannedRequest = Extract<PlanRow, { kind: 'request' }>;
+
+export interface Plan {
+  /** sha256 over definition, inputs and rows, hex: what `run --plan` and an approver are bound to. */
+  readonly hash: string;
+  readonly rows: readonly PlanRow[];
+}
+
+export interface PlanContext {
+  readonly runbook: CheckedRunbook;
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** Epoch ms taken for `now`; rounded away from the hash. */
+  readonly now: number;
+  readonly market: (id: string) => MarketRules | undefined;
+  readonly markets: readonly string[];
+  /** A value of a feed where one is recorded. */
+  readonly feed: (name: string, key: string | undefined) => string | undefined;
+  /** The recorded result of a read, where there is one. */
+  readonly read: (name: EndpointName) => unknown;
+  readonly costOf: (name: EndpointName) => number;
+  /** What the plan is for beside the runbook: base URL and account; part of the hash. */
+  readonly deployment: string;
+}
+
+export function planRun(context: PlanContext): Plan {
+  const walk = new PlanWalk(context);
+  walk.runbook(context.runbook, context.inputs, '');
+  const inputs = Object.fromEntries(Object.entries(context.inputs).map(([name, value]) => [name, valueJson(value)]));
+  const essence = { definition: context.runbook.sha256, deployment: context.deployment, inputs, rows: walk.rows };
+  return { hash: createHash('sha256').update(canonicalJson(essence)).digest('hex'), rows: walk.rows };
+}
+
+/** Names in sight while planning. What is not known yet throws NotKnown when it is read. */
+class PlanScope implements Scope {
+  private readonly names = new Map<string, Value>();
+  private readonly unknown = new Map<string, string>();
+  private readonly parent: PlanScope | undefined;
+  private readonly context: PlanContext;
+  private readonly defs: ReadonlyMap<string, Expr>;
+  private readonly feeds: RecordValue;
+
+  constructor(context: PlanContext, runbook: CheckedRunbook | undefined, parent?: PlanScope) {
+    this.context = context;
+    this.parent = parent;
+    this.defs = runbook === undefined ? (parent?.defs ?? new Map()) : new Map(runbook.def.map(({ name, value }) => [name, value]));
+    this.feeds = runbook === undefined ? (parent?.feeds ?? {}) : plannedFeeds(runbook, context);
+  }
+
+  set(name: string, value: Value): void {
+    this.unknown.delete(name);
+    this.names.set(name, value);
+  }
+  setUnknown(name: string): void {
+    this.names.delete(name);
+    this.unknown.set(name, name);
+  }
+
+  get(root: string): Value {
+    if (root === 'now') return Time.ofMs(this.context.now);
+    if (root === 'feeds') return this.feeds;
+    const def = this.defs.get(root);
+    if (def !== undefined) return def.evaluate(this);
+    for (let scope: PlanScope | undefined = this; scope !== undefined; scope = scope.parent) {
+      if (scope.names.has(root)) return scope.names.get(root);
+      if (scope.unknown.has(root)) throw new NotKnown(root);
+    }
+    throw new NotKnown(root);
+  }
+
+  rules(market: string): MarketRules | undefined {
+    return this.context.market(market) ?? UNKNOWN_RULES(market);
+  }
+}
+
+/** Without a market table nothing can be rounded: what is rounded is then not known. */
+function UNKNOWN_RULES(market: string): never {
+  throw new NotKnown(`the step of ${market}`);
+}
+
+class PlanWalk {
+  readonly rows: PlanRow[] = [];
+  private readonly context: PlanContext;
+  private readonly conditions: string[] = [];
+  private readonly loops: string[] = [];
+
+  constructor(context: PlanContext) {
+    this.context = context;
+  }
+
+  runbook(runbook: CheckedRunbook, inputs: Readonly<Record<string, Value>>, prefix: string): PlanScope {
+    const scope = new PlanScope(this.context, runbook);
+    scope.set('inputs', inputs);
+    for (const { name, value } of runbook.let) this.name(scope, name, value);
+    for (const { name, init } of runbook.vars) this.name(scope, name, init);
+    this.deadman(runbook, scope, prefix);
+    this.block(runbook.steps, scope, prefix);
+    if (runbook.finally.length > 0) {
+      this.note(prefix, 'finally:');
+      this.block(runbook.finally, new PlanScope(this.context, undefined, scope), prefix);
+    }
+    if (runbook.deadman?.onExit === 'disarm') {
+      this.request(prefix, 'DELETE /cancel_all_after', { market_id: this.text(runbook.deadman.market, scope) });
+      this.request(prefix, 'GET /cancel_all_after', { market_id: this.text(runbook.deadman.market, scope) });
+    }
+    return scope;
+  }
+
+  private deadman(runbook: CheckedRunbook, scope: PlanScope, prefix: string): void {
+    const { deadman } = runbook;
+    if (deadman === undefined) return;
+    const timeout = this.known(deadman.timeout, scope);
+    this.request(prefix, 'POST /cancel_all_after', {
+      market_id: this.text(deadman.market, scope),
+      timeout: timeout === undefined ? KNOWN_AFTER_RUN : String(timeout.ms),
+    });
+    const beat = deadman.keepAlive === undefined ? undefined : this.known(deadman.keepAlive, scope)?.ms;
+    const every = beat ?? (timeout === undefined ? undefined : Math.floor(timeout.ms / 4));
+    if (every !== undefined) this.note(prefix, `while orders rest: keep-alive POST /cancel_all_after every ${every / 1000}s without an order request`);
+  }
+
+  private block(steps: readonly CheckedStep[], scope: PlanScope, prefix: string): void {
+    for (const step of steps) {
+      if (step.if === undefined) {
+        this.step(step, scope, prefix);
+        continue;
+      }
+      const holds = this.known(step.if, scope);
+      if (holds === false) {
+        this.note(this.place(step, prefix), `skipped: ${step.if.text} is false`);
+        if (step.id !== undefined) scope.set(step.id, undefined);
+        continue;
+      }
+      this.conditions.push(step.if.text);
+      if (holds === true) this.conditions.pop();
+      this.step(step, scope, prefix);
+      if (holds === undefined) this.conditions.pop();
+    }
+  }
+
+  private step(step: CheckedStep, scope: PlanScope, prefix: string): void {
+    const at = this.place(step, prefix);
+    const value = this.effect(step, scope, at, prefix);
+    if (step.id === undefined) return;
+    if (value === UNKNOWN) scope.setUnknown(step.id);
+    else scope.set(step.id, value);
+  }
+
+  private effect(step: CheckedStep, scope: PlanScope, at: string, prefix: string): Value | typeof UNKNOWN {
+    switch (step.verb) {
+      case 'place':
+        return this.placement(step, scope, at);
+      case 'protect':
+        return this.protection(step, scope, at);
+      case 'amend':
+        this.request(at, 'PUT /orders', {
+          order_id: this.orderId(step.args.order, scope),
+          price: this.number(step.args.price, scope),
+          ...(step.args.size === undefined ? {} : { size: this.number(step.args.size, scope) }),
+        });
+        return UNKNOWN;
+      case 'cancel':
+        this.request(at, 'DELETE /orders', step.args.kind === 'order' ? { order_id: this.orderId(step.args.order, scope) } : { order_id: KNOWN_AFTER_RUN }, {
+          ...(step.args.kind === 'mine' ? { times: `for each order of this run in ${this.text(step.args.market, scope)}` } : {}),
+          ...(step.args.kind === 'ids' ? { times: 'for each order of the list' } : {}),
+        });
+        return UNKNOWN;
+      case 'cancel_all':
+        this.request(at, 'DELETE /orders/cancel_all', {});
+        return undefined;
+      case 'set_leverage': {
+        const market = this.text(step.args.market, scope);
+        const leverage = this.number(step.args.leverage, scope);
+        const before = this.leverageBefore(market);
+        this.request(at, 'PUT /account/leverage', { market_id: market, leverage }, before === undefined ? {} : { limits: `${before} -> ${leverage}` });
+        return UNKNOWN;
+      }
+      case 'read_account':
+        return this.account(at);
+      case 'read_tier':
+        this.request(at, 'GET /profile', {});
+        return UNKNOWN;
+      case 'list_orders':
+        this.request(at, 'GET /orders', this.listParams(step, scope));
+        return UNKNOWN;
+      case 'list_fills':
+        return this.fills(step, scope, at);
+      case 'refresh':
+        this.request(at, 'GET /orders', { order_id: this.orderId(step.args.order, scope) });
+        return UNKNOWN;
+      case 'arm_deadman': {
+        const timeout = this.known(step.args.timeout, scope);
+        this.request(at, 'POST /cancel_all_after', { market_id: this.text(step.args.market, scope), timeout: timeout === undefined ? KNOWN_AFTER_RUN : String(timeout.ms) });
+        return UNKNOWN;
+      }
+      case 'read_deadman':
+        this.request(at, 'GET /cancel_all_after', { market_id: this.text(step.args.market, scope) });
+        return UNKNOWN;
+      case 'disarm_deadman':
+        this.request(at, 'DELETE /cancel_all_after', { market_id: this.text(step.args.market, scope) });
+        return undefined;
+      case 'refresh_session':
+        this.request(at, 'POST /jwt', { is_client: 'true', refresh_token: '[redacted]' });
+        return undefined;
+      case 'request':
+        this.note(at, `request ${step.args.name} of the profile`);
+        return UNKNOWN;
+      default:
+        return this.control(step, scope, at, prefix);
+    }
+  }
+
+  private control(step: Exclude<CheckedStep, { verb: VenueKind }>, scope: PlanScope, at: string, prefix: string): Value | typeof UNKNOWN {
+    switch (step.verb) {
+      case 'let':
+      case 'set':
+        for (const { name, value } of step.args.names) this.name(scope, name, value);
+        return undefined;
+      case 'assert': {
+        const holds = this.known(step.args.condition, scope);
+        const verdict = holds === undefined ? KNOWN_AFTER_RUN : holds ? 'OK' : 'FAILS';
+        this.note(at, `assert ${step.args.condition.text}   ${verdict}`);
+        return undefined;
+      }
+      case 'wait':
+        this.note(at, step.args.kind === 'for' ? `wait ${this.shown(step.args.for, scope)}` : `wait until ${this.shown(step.args.until, scope)}`);
+        return undefined;
+      case 'wait_for':
+        if (step.args.kind === 'order') {
+          this.note(at, `wait ${step.args.is} <= ${this.shown(step.args.within, scope)}   poll GET /orders every ${POLL_MS / 1000}s`);
+          return undefined;
+        }
+        this.loop(`every ${this.shown(step.args.every, scope)} until ${step.args.until.text}, at most ${this.shown(step.args.within, scope)}`, () => {
+          if (step.args.kind === 'read') this.step(step.args.read, scope, prefix);
+        });
+        return undefined;
+      case 'for_each':
+        return this.forEach(step, scope, prefix);
+      case 'repeat': {
+        const { every, for: duration, max } = step.args;
+        const bounds = [
+          every === undefined ? '' : `every ${this.shown(every, scope)}`,
+          duration === undefined ? '' : `for at most ${this.shown(duration, scope)}`,
+          max === undefined ? '' : `at most ${this.shown(max, scope)} times`,
+          step.args.while === undefined ? '' : `while ${step.args.while.text}`,
+          step.args.until === undefined ? '' : `until ${step.args.until.text}`,
+        ];
+        const inner = new PlanScope(this.context, undefined, scope);
+        this.loop(bounds.filter((each) => each !== '').join(', '), () => this.block(step.args.do, inner, prefix));
+        return undefined;
+      }
+      case 'parallel':
+        this.parallel(step, scope, at, prefix);
+        return undefined;
+      case 'switch':
+        this.switch(step, scope, prefix);
+        return undefined;
+      case 'call':
+        return this.call(step, scope, at);
+      case 'approve':
+        this.note(at, `approve "${this.shown(step.args.ask, scope)}" by ${step.args.by.join(' or ')} within ${this.shown(step.args.within, scope)}`);
+        return undefined;
+      case 'notify':
+        this.note(at, `notify ${step.args.to}: ${this.shown(step.args.text, scope)}`);
+        return undefined;
+      case 'stop':
+        this.note(at, `stop as ${step.args.outcome}`);
+        return undefined;
+      case 'fail':
+        this.note(at, 'fail');
+        return undefined;
+      default:
+        return step satisfies never;
+    }
+  }
+
+  private placement(step: PlaceStep, scope: PlanScope, at: string): Value {
+    const { args } = step;
+    const params = {
+      market_id: this.text(args.market, scope),
+      side: this.text(args.side, scope),
+      size: this.number(args.size, scope),
+      type: args.type,
+      ...(args.price === undefined ? {} : { price: this.number(args.price, scope) }),
+      ...(args.trigger === undefined ? {} : { trigger_price: this.number(args.trigger, scope) }),
+      client_order_id: KNOWN_AFTER_RUN,
+      time_in_force: args.tif,
+    };
+    const undo = step.undo === 'keep' ? 'none' : Array.isArray(step.undo) ? `${step.undo.length} steps` : 'DELETE /orders';
+    const notional = product(params.size, params.price ?? params.trigger_price);
+    this.request(at, 'POST /orders', params, { undo, ...(notional === undefined ? {} : { limits: `notional ${notional}` }) });
+    return plannedOrder(params);
+  }
+
+  private protection(step: StepOf<'protect'>, scope: PlanScope, at: string): Value {
+    const { args } = step;
+    const value: Record<string, Value> = {};
+    for (const [type, leg] of [['stop_loss', args.stopLoss] as const, ['take_profit', args.takeProfit] as const]) {
+      if (leg === undefined) continue;
+      const params = {
+        market_id: this.text(args.market, scope),
+        side: this.text(args.side, scope),
+        size: this.number(leg.fraction, scope),
+        type,
+        trigger_price: this.number(leg.trigger, scope),
+        price: this.number(leg.price, scope),
+        client_order_id: KNOWN_AFTER_RUN,
+      };
+      this.request(at, 'POST /orders', params);
+      value[type] = plannedOrder(params);
+    }
+    return value;
+  }
+
+  private account(at: string): Value | typeof UNKNOWN {
+    this.request(at, 'GET /account', {});
+    const [record] = (this.context.read('GET /account') as readonly unknown[] | undefined) ?? [];
+    return record === undefined ? UNKNOWN : hydrate(ACCOUNT, record);
+  }
+
+  private leverageBefore(market: string): string | undefined {
+    const [record] = (this.context.read('GET /account') as readonly { readonly leverage?: Readonly<Record<string, string>> }[] | undefined) ?? [];
+    return record?.leverage?.[market];
+  }
+
+  private fills(step: StepOf<'list_fills'>, scope: PlanScope, at: string): Value | typeof UNKNOWN {
+    if (step.args.order !== undefined) {
+      this.request(at, 'GET /fills/order', { order_id: KNOWN_AFTER_RUN });
+      return UNKNOWN;
+    }
+    this.request(at, 'GET /fills', this.listParams(step, scope), step.args.allPages ? { times: 'for each page' } : {});
+    const records = this.context.read('GET /fills') as readonly unknown[] | undefined;
+    return records === undefined ? UNKNOWN : { fills: records.map((record) => hydrate(FILL, record)) };
+  }
+
+  private listParams(step: StepOf<'list_orders'> | StepOf<'list_fills'>, scope: PlanScope): Readonly<Record<string, string>> {
+    const { market, since, until } = step.args;
+    return {
+      ...(market === undefined ? {} : { market_id: this.text(market, scope) }),
+      ...(step.verb === 'list_orders' && step.args.status !== undefined ? { status: this.text(step.args.status, scope) } : {}),
+      ...(since === undefined ? {} : { start_time: since.text }),
+      ...(until === undefined ? {} : { end_time: until.text }),
+    };
+  }
+
+  private forEach(step: StepOf<'for_each'>, scope: PlanScope, prefix: string): Value | typeof UNKNOWN {
+    const { each, in: list, at: position, do: steps, collect } = step.args;
+    const items = this.known(list, scope);
+    if (items === undefined) {
+      const inner = new PlanScope(this.context, undefined, scope);
+      inner.setUnknown(each);
+      if (position !== undefined) inner.setUnknown(position);
+      this.loop(`for each ${each} in ${list.text}`, () => this.block(steps, inner, prefix));
+      return UNKNOWN;
+    }
+    const collected: Value[] = [];
+    for (const [index, item] of items.entries()) {
+      const inner = new PlanScope(this.context, undefined, scope);
+      inner.set(each, item);
+      if (position !== undefined) inner.set(position, new Decimal(index));
+      this.block(steps, inner, prefix);
+      if (collect === undefined) continue;
+      collected.push(lazyRecord(collect.map(({ name, value }) => [name, () => value.evaluate(inner)])));
+    }
+    return collect === undefined ? undefined : collected;
+  }
+
+  private parallel(step: StepOf<'parallel'>, scope: PlanScope, at: string, prefix: string): void {
+    const { args } = step;
+    if (args.kind === 'branches') {
+      this.note(at, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
+      for (const branch of args.branches) this.block(branch.do, scope, prefix);
+      return;
+    }
+    const items = this.known(args.in, scope);
+    this.note(at, `in parallel for each ${args.each} in ${args.in.text}`);
+    for (const item of items ?? [UNKNOWN]) {
+      const inner = new PlanScope(this.context, undefined, scope);
+      if (item === UNKNOWN) inner.setUnknown(args.each);
+      else inner.set(args.each, item as Value);
+      this.block(args.do, inner, prefix);
+    }
+  }
+
+  private switch(step: StepOf<'switch'>, scope: PlanScope, prefix: string): void {
+    for (const { when, do: steps } of step.args.cases) {
+      const holds = this.known(when, scope);
+      if (holds === false) continue;
+      if (holds === undefined) this.conditions.push(when.text);
+      this.block(steps, new PlanScope(this.context, undefined, scope), prefix);
+      if (holds === true) return;
+      this.conditions.pop();
+    }
+    const undecided = step.args.cases.filter(({ when }) => this.known(when, scope) === undefined);
+    if (step.args.else === undefined) return;
+    if (undecided.length > 0) this.conditions.push(`not (${undecided.map(({ when }) => when.text).join(' || ')})`);
+    this.block(step.args.else, new PlanScope(this.context, undefined, scope), prefix);
+    if (undecided.length > 0) this.conditions.pop();
+  }
+
+  private call(step: StepOf<'call'>, scope: PlanScope, at: string): Value | typeof UNKNOWN {
+    const callee = this.context.runbook.calls[step.args.runbook];
+    if (callee === undefined) return UNKNOWN;
+    this.note(at, `call ${step.args.runbook}:`);
+    const inputs = lazyRecord(
+      callee.inputs.map((input) => {
+        const expr = step.args.with[input.name];
+        return [input.name, () => (expr === undefined ? input.default : expr.evaluate(scope))];
+      }),
+    );
+    const inner = this.runbook(callee, inputs, `${at}/`);
+    return lazyRecord(callee.outputs.map(({ name, value }) => [name, () => value.evaluate(inner)]));
+  }
+
+  private loop(bound: string, body: () => void): void {
+    this.loops.push(bound);
+    body();
+    this.loops.pop();
+  }
+
+  private request(step: string, name: EndpointName, params: Readonly<Record<string, string>>, extra: { undo?: string; limits?: string; times?: string } = {}): void {
+    const { method, path } = endpoint(name);
+    const times = [...this.loops, ...(extra.times === undefined ? [] : [extra.times])].join('; ');
+    this.rows.push({
+      kind: 'request',
+      step,
+      method,
+      path,
+      params,
+      tokens: this.context.costOf(name),
+      ...this.when(),
+      ...(times === '' ? {} : { times }),
+      ...(extra.undo === undefined ? {} : { undo: extra.undo }),
+      ...(extra.limits === undefined ? {} : { limits: extra.limits }),
+    });
+  }
+
+  private note(step: string, text: string): void {
+    this.rows.push({ kind: 'note', step, text, ...this.when() });
+  }
+
+  private when(): { when?: string } {
+    return this.conditions.length === 0 ? {} : { when: this.conditions.join(' && ') };
+  }
+
+  private place(step: CheckedStep, prefix: string): string {
+    return prefix + step.path;
+  }
+
+  private name(scope: PlanScope, name: string, expr: Expr): void {
+    try {
+      scope.set(name, expr.evaluate(scope));
+    } catch (error) {
+      if (!(error instanceof NotKnown)) throw error;
+      scope.setUnknown(name);
+    }
+  }
+
+  /** The value, or undefined while it is not known; an expression that is absent for good is undefined too. */
+  private known<T extends Value>(expr: Expr<T>, scope: PlanScope): T | undefined {
+    try {
+      return expr.evaluate(scope);
+    } catch (error) {
+      if (error instanceof NotKnown) return undefined;
+      throw error;
+    }
+  }
+
+  private number(expr: Expr<Decimal>, scope: PlanScope): string {
+    const value = this.known(expr, scope);
+    return value === undefined ? KNOWN_AFTER_RUN : decimalText(value);
+  }
+  private text(expr: Expr<string>, scope: PlanScope): string {
+    return this.known(expr, scope) ?? KNOWN_AFTER_RUN;
+  }
+  private shown(expr: Expr, scope: PlanScope): string {
+    const value = this.known(expr, scope);
+    if (value === undefined) return expr.text;
+    const json = valueJson(value);
+    return typeof json === 'string' ? json : JSON.stringify(json);
+  }
+  private orderId(expr: Expr<RecordValue>, scope: PlanScope): string {
+    void scope;
+    return `<${expr.text}.id>`;
+  }
+}
+
+const UNKNOWN = Symbol('not known');
+type VenueKind =
+  | 'place'
+  | 'protect'
+  | 'amend'
+  | 'cancel'
+  | 'cancel_all'
+  | 'set_leverage'
+  | 'read_account'
+  | 'read_tier'
+  | 'list_orders'
+  | 'list_fills'
+  | 'refresh'
+  | 'arm_deadman'
+  | 'read_deadman'
+  | 'disarm_deadman'
+  | 'refresh_session'
+  | 'request';
+
+/** A record whose fields are made when they are read, so that one unknown field does not hide the others. */
+function lazyRecord(fields: readonly (readonly [string, () => Value])[]): RecordValue {
+  const record: Record<string, Value> = Object.create(null);
+  for (const [name, get] of fields) Object.defineProperty(record, name, { get, enumerable: true });
+  return record;
+}
+
+/** An order as far as it is known before it is placed. */
+function plannedOrder(params: Readonly<Record<string, string>>): RecordValue {
+  const unknown = (name: string) => (): never => {
+    throw new NotKnown(name);
+  };
+  const decimalOf = (name: string) => {
+    const text = params[name];
+    return text === undefined || text === KNOWN_AFTER_RUN ? unknown(name) : () => new Decimal(text);
+  };
+  const names = ['id', 'client_order_id', 'status', 'reason', 'timestamp', 'filled', 'remaining', 'avg_price', 'open', 'terminal', 'total_filled_size'];
+  return lazyRecord([
+    ...names.map((name) => [name, unknown(name)] as const),
+    ['price', decimalOf('price')],
+    ['size', decimalOf('size')],
+    ['initial_size', decimalOf('size')],
+    ['market_id', () => params['market_id']],
+    ['side', () => params['side']],
+    ['order_type', () => params['type']],
+    ['time_in_force', () => params['time_in_force']],
+  ]);
+}
+
+function plannedFeeds(runbook: CheckedRunbook, context: PlanContext): RecordValue {
+  return lazyRecord(
+    runbook.feeds.map((feed) => [
+      feed.name,
+      () => {
+        if (feed.type.kind === 'map') {
+          const known = context.markets.flatMap((market): [string, Decimal][] => {
+            const value = context.feed(feed.name, market);
+            return value === undefined ? [] : [[market, new Decimal(value)]];
+          });
+          if (known.length === 0) throw new NotKnown(`feeds.${feed.name}`);
+          return new Map(known);
+        }
+        const [first] = context.markets;
+        const value = context.feed(feed.name, first) ?? context.feed(feed.name, undefined);
+        if (value === undefined) throw new NotKnown(`feeds.${feed.name}`);
+        return new Decimal(value);
+      },
+    ]),
+  );
+}
+
+function product(size: string, price: string | undefined): string | undefined {
+  if (price === undefined || price === KNOWN_AFTER_RUN || size === KNOWN_AFTER_RUN) return undefined;
+  return decimalText(new Decimal(size).times(price));
+}
+

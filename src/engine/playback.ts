@@ -1,0 +1,360 @@
+/**
+ * Executes a recorded run again. What came from outside (answers, feeds, commands) is handed in from the journal at its
+ * time; what the engine writes is compared with what it wrote then. To the end, that is a replay; up to where a process
+ * died, it is how a run is taken up again: the journal is the truth, and starting is resuming.
+ */
+import { type Clock, type Timer, VirtualClock } from '../base/clock.ts';
+import type { DataOf, Entry, EntryOf, EntryType } from '../journal/entry.ts';
+import { ORIGIN } from '../journal/entry.ts';
+import { OrderBook } from '../journal/orders.ts';
+import { canonicalJson } from '../base/json.ts';
+import type { EndpointName, Result } from '../venue/catalogue.ts';
+import type { CallOutcome, FeedValue, MarketRules, RejectionCause, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
+import type { OperatorCommand, RunLog } from './context.ts';
+
+/** The first thing that today's engine does differently. */
+export class Divergence extends Error {
+  readonly sequence: number;
+  readonly step: string;
+  readonly recorded: string;
+  readonly found: string;
+  constructor(sequence: number, step: string, recorded: string, found: string) {
+    super(`entry ${sequence}${step === '' ? '' : ` (${step})`}: recorded ${recorded}, now ${found}`);
+    this.sequence = sequence;
+    this.step = step;
+    this.recorded = recorded;
+    this.found = found;
+  }
+}
+
+interface OpenCall {
+  readonly call: VenueCall;
+  readonly settle: (outcome: CallOutcome) => void;
+  attempts: number;
+}
+
+/** What takes over when the record ends before the run does. */
+export interface Takeover {
+  readonly log: Pick<RunLog, 'append'>;
+  readonly venue: VenuePort;
+  readonly clock: Clock;
+  /** Settles a call whose process died: it never left, or nobody knows. */
+  continueCall(call: VenueCall, attempts: number): Promise<CallOutcome>;
+}
+
+export class Playback {
+  readonly log: RunLog;
+  readonly venue: VenuePort;
+  readonly clock: RelayClock;
+  private readonly entries: readonly Entry[];
+  private readonly time: VirtualClock;
+  private readonly markets: Readonly<Record<string, MarketRules>>;
+  private readonly open = new Map<string, OpenCall>();
+  private readonly feeds: { readonly call: string; readonly settle: (value: FeedValue | undefined) => void }[] = [];
+  private readonly requests = new Map<string, (outcome: RequestOutcome) => void>();
+  private cursor = 0;
+  private problem: Divergence | undefined;
+  private takeover: Takeover | undefined;
+  private onCommand: (command: OperatorCommand) => void = () => {};
+
+  constructor(entries: readonly Entry[], markets: Readonly<Record<string, MarketRules>>, absenceHorizonMs?: number) {
+    const [first] = entries;
+    if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
+    this.entries = entries;
+    this.markets = markets;
+    this.time = new VirtualClock(first.data.startedAt);
+    this.clock = new RelayClock(this.time);
+    const book = new OrderBook(absenceHorizonMs === undefined ? {} : { absenceHorizonMs });
+    this.log = { book, append: (type, data, step, actor) => this.appended(type, data, step ?? '', actor) };
+    this.venue = this.recordedVenue();
+    book.apply(first);
+    this.cursor = 1;
+  }
+
+  /** The engine tells where commands go before it starts. */
+  commandsTo(receive: (command: OperatorCommand) => void): void {
+    this.onCommand = receive;
+  }
+
+  /**
+   * Plays the record to its end. Throws the first Divergence. `work` is the run; it is finished when the record holds its
+   * end, and still under way when the record stops early.
+   */
+  async play(work: Promise<unknown>): Promise<void> {
+    work.catch(() => {});
+    await this.time.quiesce();
+    while (this.cursor < this.entries.length && this.problem === undefined) {
+      const before = this.cursor;
+      const entry = this.entries[before] as Entry;
+      if (this.time.now() < entry.at) await this.time.jumpTo(entry.at);
+      if (this.cursor !== before || this.problem !== undefined) continue;
+      if (ORIGIN[entry.type] === 'engine') {
+        this.problem = new Divergence(entry.seq, entry.step, brief(entry), 'nothing');
+        break;
+      }
+      this.cursor += 1;
+      this.deliver(entry);
+      await this.time.quiesce();
+    }
+    if (this.problem !== undefined) throw this.problem;
+  }
+
+  /** Hands the run over to the present: from here on it acts. To be called after `play`, on an unfinished run. */
+  async takeOver(takeover: Takeover): Promise<void> {
+    this.takeover = takeover;
+    this.clock.switchTo(takeover.clock);
+    for (const [id, { call, settle, attempts }] of [...this.open]) {
+      this.open.delete(id);
+      void takeover.continueCall(call, attempts).then(settle);
+    }
+    for (const feed of this.feeds.splice(0)) feed.settle(undefined);
+    for (const [id, settle] of [...this.requests]) {
+      this.requests.delete(id);
+      settle({ kind: 'unresolved', failure: 'transport', message: 'the process ended before the answer' });
+    }
+  }
+
+  /** Ids of calls that were under way where the record ends. */
+  get openCalls(): readonly string[] {
+    return [...this.open.keys()];
+  }
+
+  private appended<T extends EntryType>(type: T, data: DataOf<T>, step: string, actor?: string): void {
+    if (this.takeover !== undefined) {
+      this.takeover.log.append(type, data, step, actor);
+      return;
+    }
+    if (this.problem !== undefined) return;
+    // What the gateway did meanwhile wakes nobody: it is taken in on the way.
+    for (let next = this.entries[this.cursor]; next !== undefined && isSilent(next); next = this.entries[this.cursor]) {
+      this.cursor += 1;
+      this.deliver(next);
+    }
+    const recorded = this.entries[this.cursor];
+    if (recorded === undefined) {
+      this.problem = new Divergence(this.cursor + 1, step, 'the end of the journal', type);
+      return;
+    }
+    if (recorded.type !== type || recorded.step !== step || canonicalJson(recorded.data) !== canonicalJson(data)) {
+      this.problem = new Divergence(recorded.seq, step, brief(recorded), `${type} ${canonicalJson(data)}`);
+      return;
+    }
+    this.cursor += 1;
+    this.log.book.apply(recorded);
+  }
+
+  private deliver(entry: Entry): void {
+    this.log.book.apply(entry);
+    switch (entry.type) {
+      case 'call.attempted': {
+        const open = this.open.get(entry.data.call);
+        if (open !== undefined) open.attempts += 1;
+        return;
+      }
+      case 'call.settled': {
+        this.settled(entry);
+        return;
+      }
+      case 'feed.read': {
+        const index = this.feeds.findIndex((each) => each.call === entry.data.call);
+        const [feed] = index === -1 ? [] : this.feeds.splice(index, 1);
+        if (feed === undefined) this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such feed was read');
+        else feed.settle(feedOf(entry.data));
+        return;
+      }
+      case 'operator.acted':
+        this.onCommand(entry.data as OperatorCommand);
+        return;
+      case 'call.intended':
+        this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such call');
+        return;
+      default:
+        return;
+    }
+  }
+
+  private settled(entry: EntryOf<'call.settled'>): void {
+    const request = this.requests.get(entry.data.call);
+    if (request !== undefined) {
+      this.requests.delete(entry.data.call);
+      request(requestOutcomeOf(entry));
+      return;
+    }
+    const open = this.open.get(entry.data.call);
+    if (open === undefined) {
+      this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such call is under way');
+      return;
+    }
+    this.open.delete(entry.data.call);
+    open.settle(outcomeOf(entry));
+  }
+
+  private recordedVenue(): VenuePort {
+    const nothing = new Promise<never>(() => {});
+    return {
+      call: <E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>> => {
+        if (this.takeover !== undefined) return this.takeover.venue.call(call);
+        if (!this.intended(call.id, call.endpoint, call.params, call.step)) return nothing;
+        return new Promise((resolve) => {
+          this.open.set(call.id, { call: call as unknown as VenueCall, settle: resolve as (outcome: CallOutcome) => void, attempts: 0 });
+        });
+      },
+      feed: (name, key, step) => {
+        if (this.takeover !== undefined) return this.takeover.venue.feed(name, key, step);
+        return new Promise((resolve) => {
+          this.feeds.push({ call: feedId(name, key, step), settle: resolve });
+        });
+      },
+      request: (name, params, id, step) => {
+        if (this.takeover !== undefined) return this.takeover.venue.request(name, params, id, step);
+        if (!this.intended(id, undefined, params, step)) return nothing;
+        return new Promise((resolve) => this.requests.set(id, resolve));
+      },
+      market: (id) => this.takeover?.venue.market(id) ?? this.markets[id],
+      markets: Object.keys(this.markets),
+    };
+  }
+
+  /** The engine asks for a call: the record must ask for the same one, here. */
+  private intended(id: string, endpoint: string | undefined, params: object, step: string): boolean {
+    if (this.problem !== undefined) return false;
+    for (let next = this.entries[this.cursor]; next !== undefined && isSilent(next); next = this.entries[this.cursor]) {
+      this.cursor += 1;
+      this.deliver(next);
+    }
+    const recorded = this.entries[this.cursor];
+    const found = `${endpoint ?? 'request'} ${canonicalJson(params)}`;
+    if (recorded === undefined) {
+      this.problem = new Divergence(this.cursor + 1, step, 'the end of the journal', found);
+      return false;
+    }
+    const same =
+      recorded.type === 'call.intended' &&
+      recorded.data.call === id &&
+      (endpoint === undefined || recorded.data.endpoint === endpoint) &&
+      (endpoint === 'POST /jwt' || canonicalJson(recorded.data.params) === canonicalJson(params));
+    if (!same) {
+      this.problem = new Divergence(recorded.seq, step, brief(recorded), found);
+      return false;
+    }
+    this.cursor += 1;
+    this.log.book.apply(recorded);
+    return true;
+  }
+}
+
+/** Gateway entries that answer nobody. */
+function isSilent(entry: Entry): boolean {
+  return entry.type === 'call.attempted' || entry.type === 'call.checked' || entry.type === 'run.resumed';
+}
+
+/** A feed reading's name in the journal. */
+export function feedId(name: string, key: string | undefined, step: string): string {
+  return `${step}#feed:${name}${key === undefined ? '' : `:${key}`}`;
+}
+
+function brief(entry: Entry): string {
+  return `${entry.type} ${canonicalJson(entry.data)}`;
+}
+
+function feedOf(data: DataOf<'feed.read'>): FeedValue | undefined {
+  const { name, key, value, at } = data;
+  if (value === undefined || at === undefined) return undefined;
+  return { name, ...(key === undefined ? {} : { key }), value, at };
+}
+
+/** The outcome that a settled entry recorded. */
+export function outcomeOf(entry: EntryOf<'call.settled'>): CallOutcome {
+  const { data, at } = entry;
+  const times = { settledAt: at, ...(data.sentAt === undefined ? {} : { sentAt: data.sentAt }) };
+  switch (data.kind) {
+    case 'confirmed':
+      return { kind: 'confirmed', result: data.result as unknown as Result<EndpointName>, ...times };
+    case 'rejected':
+      return {
+        kind: 'rejected',
+        failure: (data.failure ?? 'rejected') as RejectionCause,
+        message: data.message ?? '',
+        definite: data.definite ?? true,
+        ...(data.retryAfterMs === undefined ? {} : { retryAfterMs: data.retryAfterMs }),
+        ...times,
+      };
+    case 'denied':
+      return { kind: 'denied', code: data.code ?? '', message: data.message ?? '', ...times };
+    case 'unresolved':
+      return { kind: 'unresolved', message: data.message ?? '', ...times };
+    default:
+      return data.kind satisfies never;
+  }
+}
+
+function requestOutcomeOf(entry: EntryOf<'call.settled'>): RequestOutcome {
+  const { kind, message, failure, retryAfterMs, result } = entry.data;
+  if (kind === 'confirmed') return { kind, result };
+  return {
+    kind,
+    failure: failure === 'rate_limited' || failure === 'not_found' || failure === 'rejected' ? failure : kind === 'denied' ? 'denied' : 'transport',
+    message: message ?? '',
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+/** A clock that can be exchanged under those who use it: their timers move along. */
+export class RelayClock implements Clock {
+  private inner: Clock;
+  private readonly pending = new Set<{ readonly when: number; readonly turn: () => void; timer: Timer }>();
+  private stopped = false;
+
+  constructor(inner: Clock) {
+    this.inner = inner;
+  }
+
+  now(): number {
+    return this.inner.now();
+  }
+  monotonic(): number {
+    return this.inner.monotonic();
+  }
+
+  at(when: number, turn: () => void): Timer {
+    if (this.stopped) return { cancel() {} };
+    const entry = { when, turn, timer: undefined as unknown as Timer };
+    const arm = () => {
+      entry.timer = this.inner.at(when, () => {
+        this.pending.delete(entry);
+        turn();
+      });
+    };
+    this.pending.add(entry);
+    arm();
+    return {
+      cancel: () => {
+        this.pending.delete(entry);
+        entry.timer.cancel();
+      },
+    };
+  }
+
+  arrive(turn: () => void): void {
+    if (!this.stopped) this.inner.arrive(turn);
+  }
+
+  /** Moves every timer to another clock, in the order in which they were set. */
+  switchTo(clock: Clock): void {
+    this.inner = clock;
+    for (const entry of this.pending) {
+      entry.timer.cancel();
+      entry.timer = clock.at(entry.when, () => {
+        this.pending.delete(entry);
+        entry.turn();
+      });
+    }
+  }
+
+  /** Nothing set on this clock ever runs again: the end of a process, in a test. */
+  stop(): void {
+    this.stopped = true;
+    for (const entry of this.pending) entry.timer.cancel();
+    this.pending.clear();
+  }
+}

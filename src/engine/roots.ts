@@ -1,0 +1,79 @@
+/**
+ * Gives a runbook its roots when it starts: inputs, `run`, variables, lets in their order, limits with their values. The
+ * same for the run's own runbook and for one that it calls.
+ */
+import { type Decimal, decimalText, wholeNumber } from '../base/decimal.ts';
+import type { CheckedRunbook, LimitsDeclaration } from '../runbook/checked.ts';
+import { EvaluationFailure, type Expr, Time, type Value } from '../runbook/values.ts';
+import { type LimitRules, tighter } from '../venue/limits.ts';
+import type { Side } from '../venue/records.ts';
+import type { RunContext } from './context.ts';
+import { StepFailure } from './interruption.ts';
+import { Frame, type RunbookRoots, StepScope } from './scope.ts';
+
+/** Makes the roots; reads the feeds that lets and variables need. Throws StepFailure for what can not be evaluated. */
+export async function startRoots(
+  run: Pick<RunContext, 'setup' | 'venue' | 'clock' | 'feeds'>,
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  at: { readonly path: string; readonly limits: LimitRules | undefined },
+): Promise<RunbookRoots> {
+  const values = new Map<string, Value>([
+    ['inputs', inputs],
+    ['run', { id: run.setup.run, started_at: Time.ofMs(run.setup.startedAt) }],
+  ]);
+  const band = runbook.limits?.priceBand;
+  const roots: { -readonly [K in keyof RunbookRoots]: RunbookRoots[K] } = {
+    runbook,
+    values,
+    defs: new Map(runbook.def.map(({ name, value }) => [name, value])),
+    feeds: (scope) => run.feeds.record(runbook.feeds, scope),
+    rules: (market) => run.venue.market(market),
+    limits: at.limits,
+    bandFeeds: band === undefined ? [] : feedsOf(band.around),
+    reference: (scope) => band?.around.evaluate(scope),
+  };
+  const frame = new Frame(roots, { staticPath: '', path: at.path });
+  const scope = () => new StepScope(frame, run.clock.now());
+  const evaluate = async (expr: Expr): Promise<Value> => {
+    await run.feeds.ensure(feedsOf(expr), runbook.feeds, scope(), at.path);
+    return evaluated(expr, scope(), at.path);
+  };
+  for (const { name, value } of runbook.let) values.set(name, await evaluate(value));
+  for (const { name, init } of runbook.vars) values.set(name, await evaluate(init));
+  const own = runbook.limits === undefined ? undefined : ruleValues(runbook.limits, scope(), at.path);
+  roots.limits = own === undefined ? at.limits : at.limits === undefined ? own : tighter(at.limits, own);
+  return roots;
+}
+
+function feedsOf(expr: Expr): readonly string[] {
+  return expr.reads.filter((root) => root.startsWith('feeds.')).map((root) => root.slice('feeds.'.length));
+}
+
+function evaluated<T extends Value>(expr: Expr<T>, scope: StepScope, path: string): T {
+  try {
+    return expr.evaluate(scope);
+  } catch (error) {
+    if (error instanceof EvaluationFailure) throw new StepFailure('assertion', `${expr.text}: ${error.message}`, path);
+    throw error;
+  }
+}
+
+/** The limits of a runbook as the checks take them: decimals as strings. */
+function ruleValues(limits: LimitsDeclaration, scope: StepScope, path: string): LimitRules {
+  const text = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : decimalText(evaluated(expr, scope, path)));
+  const count = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : wholeNumber(evaluated(expr, scope, path)));
+  const rules = {
+    markets: limits.markets?.map((expr) => evaluated(expr, scope, path)),
+    sides: limits.sides?.map((expr) => evaluated(expr, scope, path) as Side),
+    maxOrderSize: text(limits.maxOrderSize),
+    maxOrderNotional: text(limits.maxOrderNotional),
+    maxRunNotional: text(limits.maxRunNotional),
+    maxOpenOrders: count(limits.maxOpenOrders),
+    maxLeverage: text(limits.maxLeverage),
+    maxWrites: count(limits.maxWrites),
+    priceBandWithin: text(limits.priceBand?.within),
+    mode: limits.mode,
+  };
+  return Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== undefined)) as LimitRules;
+}

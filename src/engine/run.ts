@@ -1,0 +1,235 @@
+/**
+ * Executes one run from its first entry to its last. The run machine decides which part comes next; this file makes the
+ * parts and walks them. Starting and resuming are the same function: what differs is whether the ports play a record first.
+ */
+import type { ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
+import { type Value, valueJson } from '../runbook/values.ts';
+import type { Approvals, OperatorCommand, RunContext, RunPorts, RunSetup, UndoEntry } from './context.ts';
+import { OrderDesk } from './desk.ts';
+import { FeedCache } from './feeds.ts';
+import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
+import { Interpreter } from './interpreter.ts';
+import { DeadmanKeeper } from './keeper.ts';
+import { decide, type RunEvent, startRunActor } from './machines.ts';
+import { startRoots } from './roots.ts';
+import { Frame, StepScope } from './scope.ts';
+import { signal } from './waiting.ts';
+
+export interface RunResult {
+  readonly outcome: RunOutcome;
+  readonly reason?: string;
+  readonly error?: ErrorFact;
+  readonly outputs: JsonObject;
+}
+
+/** A run under way. */
+export interface RunningRun {
+  readonly done: Promise<RunResult>;
+  /** Hands the run what a person or a signal wants; already in the journal. */
+  command(command: OperatorCommand): void;
+}
+
+/** Starts a run. `run.started` is already in the journal. The promise rejects only for our own mistakes. */
+export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
+  const execution = new Execution(setup, ports);
+  return { done: execution.run(), command: (command) => execution.command(command) };
+}
+
+/** How the steps of a run came to their end. */
+type Ending = { readonly kind: 'completed' } | { readonly kind: 'stopped'; readonly stop: Stop } | { readonly kind: 'failed' | 'halted'; readonly error: ErrorFact };
+
+class Execution {
+  private readonly context: RunContext;
+  private readonly interpreter: Interpreter;
+  private readonly actor = startRunActor();
+  private readonly whole = new Cancellation();
+  private readonly approvals = new ApprovalDesk();
+  private frame: Frame | undefined;
+
+  constructor(setup: RunSetup, ports: RunPorts) {
+    const calls = new Map<string, number>();
+    const callId = (path: string) => {
+      const n = (calls.get(path) ?? 0) + 1;
+      calls.set(path, n);
+      return `${path}#${n}`;
+    };
+    const undos: UndoEntry[] = [];
+    journalOrders(ports.log);
+    const feeds = new FeedCache(ports.venue, ports.clock);
+    const keeper = new DeadmanKeeper({ ...ports, callId, whole: this.whole, readAll: (step) => this.context.desk.readAll(step) });
+    const shared = { ...ports, setup, feeds, keeper, undos, callId, approvals: this.approvals };
+    this.context = { ...shared, desk: new OrderDesk(shared) };
+    this.interpreter = new Interpreter(this.context);
+  }
+
+  command(command: OperatorCommand): void {
+    if (command.command === 'approve' || command.command === 'reject') {
+      this.approvals.give(command);
+      return;
+    }
+    const word = { cancel: 'cancelled', kill: 'kill switch engaged', interrupt: 'interrupted' }[command.command];
+    this.whole.cancel('operator', `${word} by ${command.by}${command.reason === undefined ? '' : `: ${command.reason}`}`);
+  }
+
+  async run(): Promise<RunResult> {
+    const { keeper } = this.context;
+    let ending = await this.walk();
+    let error = 'error' in ending ? ending.error : undefined;
+    let state = this.move({ completed: 'COMPLETED', stopped: 'STOPPED', failed: 'FAILED', halted: 'HALTED' }[ending.kind] as RunEvent);
+    while (!ENDED.has(state)) {
+      const part = await this.attempt(() => this.part(state, error));
+      if (part.kind === 'failed' || part.kind === 'halted') error ??= part.error;
+      if (part.kind === 'halted' && ending.kind !== 'halted') ending = part;
+      state = this.move(part.kind === 'halted' ? 'HALTED' : part.kind === 'failed' && state !== 'undoing' && state !== 'undoingHalted' ? 'FAILED' : 'DONE');
+    }
+    if (state === 'halted') keeper.abandon();
+    const outcome = state as RunOutcome;
+    const outputs = outcome === 'succeeded' || outcome === 'stopped' ? this.outputs() : {};
+    const result: RunResult = {
+      outcome,
+      ...(ending.kind === 'stopped' && outcome === 'stopped' ? { reason: ending.stop.outcome } : {}),
+      ...(outcome === 'failed' || outcome === 'halted' ? { ...(error === undefined ? {} : { reason: error.message, error }) } : {}),
+      outputs,
+    };
+    this.context.log.append('run.ended', result, '');
+    return result;
+  }
+
+  /** The runbook's steps. */
+  private async walk(): Promise<Ending> {
+    const { setup, keeper } = this.context;
+    return this.attempt(async () => {
+      const roots = await startRoots(this.context, setup.runbook, setup.inputs, { path: '', limits: undefined });
+      this.frame = new Frame(roots, { staticPath: '', path: '' });
+      this.move('STARTED');
+      await keeper.enter(setup.runbook, new StepScope(this.frame, this.context.clock.now()), '');
+      await this.interpreter.block(setup.runbook.steps, this.frame, this.whole);
+    });
+  }
+
+  /** What a state of the run machine asks for. Clean-up has a scope of its own: it goes on after the run was cancelled. */
+  private async part(state: string, error: ErrorFact | undefined): Promise<void> {
+    const { runbook } = this.context.setup;
+    const { desk, keeper, undos } = this.context;
+    const cleanup = new Cancellation();
+    const frame = this.frame?.inner(undefined, error);
+    switch (state) {
+      case 'undoing':
+      case 'undoingHalted':
+        await this.undo(undos, cleanup);
+        return;
+      case 'handling':
+      case 'handlingHalted':
+        if (frame !== undefined && (state === 'handling' || reducesOnly(runbook.onError))) await this.interpreter.block(runbook.onError, frame, cleanup);
+        return;
+      case 'finalizing':
+      case 'finalizingStopped':
+      case 'finalizingFailed':
+      case 'finalizingHalted':
+        if (frame !== undefined) await this.interpreter.block(runbook.finally, frame, cleanup);
+        await desk.settle('settle', cleanup);
+        return;
+      default:
+        await keeper.exit();
+    }
+  }
+
+  /** Undoes completed steps, newest first. One that fails does not keep the others from being undone. */
+  private async undo(undos: UndoEntry[], cancel: Cancellation): Promise<void> {
+    let worst: unknown;
+    for (let entry = undos.pop(); entry !== undefined; entry = undos.pop()) {
+      try {
+        await entry.run(cancel);
+      } catch (error) {
+        if (!(error instanceof StepFailure || error instanceof Halt)) throw error;
+        if (worst === undefined || error instanceof Halt) worst = error;
+      }
+    }
+    if (worst !== undefined) throw worst;
+  }
+
+  private outputs(): JsonObject {
+    const { runbook } = this.context.setup;
+    if (this.frame === undefined) return {};
+    const scope = new StepScope(this.frame, this.context.clock.now());
+    const fields: Record<string, ReturnType<typeof valueJson>> = {};
+    for (const { name, value } of runbook.outputs) {
+      try {
+        fields[name] = valueJson(value.evaluate(scope) as Value);
+      } catch {
+        // A run that stopped early has not made all that its outputs speak of.
+        fields[name] = null;
+      }
+    }
+    return fields as JsonObject;
+  }
+
+  private async attempt(work: () => Promise<void>): Promise<Ending> {
+    try {
+      await work();
+      return { kind: 'completed' };
+    } catch (error) {
+      if (error instanceof Stop) return { kind: 'stopped', stop: error };
+      if (error instanceof StepFailure) return { kind: 'failed', error: error.fact };
+      if (error instanceof Halt) return { kind: 'halted', error: error.fact };
+      if (error instanceof Abandoned) return { kind: 'failed', error: { kind: error.reason.why === 'deadman' ? 'deadman_fired' : 'cancelled', message: error.message } };
+      throw error;
+    }
+  }
+
+  private move(event: RunEvent): string {
+    const from = String(this.actor.getSnapshot().value);
+    const to = decide(this.actor, event);
+    this.context.log.append('run.moved', { from, to, event }, '');
+    return to;
+  }
+}
+
+const ENDED = new Set(['succeeded', 'stopped', 'failed', 'halted']);
+
+/** Writes down what becomes of the orders, right behind the entry that caused it. */
+function journalOrders(log: RunPorts['log']): void {
+  log.book.onChange(({ order, from, to, event, alarms }) => {
+    const { clientOrderId } = order.intent;
+    const { venueId, filled } = order.snapshot.context;
+    if (from !== to) {
+      const id = venueId === undefined ? {} : { orderId: venueId };
+      log.append('order.moved', { clientOrderId, ...id, from, to, event, filled }, order.step);
+    }
+    for (const { alarm, detail } of alarms) log.append('order.alarmed', { clientOrderId, alarm, detail }, order.step);
+  });
+}
+
+/** Whether steps hold nothing that adds risk: all that a halted run may still do (language.md, "When a run ends"). */
+function reducesOnly(steps: RunSetup['runbook']['steps']): boolean {
+  return steps.every((step) => !['place', 'amend', 'set_leverage', 'call'].includes(step.verb) || step.allow === 'reduce');
+}
+
+/** Answers to `approve` steps, by the step they are for. */
+class ApprovalDesk implements Approvals {
+  private readonly waiting = new Map<string, (command: OperatorCommand) => void>();
+
+  answer(step: string, cancel: Cancellation): Promise<OperatorCommand> {
+    const answered = signal<OperatorCommand>();
+    this.waiting.set(step, answered.resolve);
+    return new Promise((resolve, reject) => {
+      const stop = cancel.listen((reason) => {
+        this.waiting.delete(step);
+        reject(new Abandoned(reason));
+      });
+      if (cancel.reason !== undefined) reject(new Abandoned(cancel.reason));
+      void answered.promise.then((command) => {
+        stop();
+        this.waiting.delete(step);
+        resolve(command);
+      });
+    });
+  }
+
+  give(command: OperatorCommand): void {
+    // A step is named by its path, or by its id when that is enough to tell which.
+    for (const [step, resolve] of this.waiting) {
+      if (command.step === undefined || step === command.step || step.endsWith(`/${command.step}`)) resolve(command);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Learns how orders stand, cheaply: one reading serves every order that is waited for in a market, and polling begins at
+ * once and settles at one reading every two seconds. This is the one place that would change if a push channel told us.
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+import type { BookOrder } from '../journal/orders.ts';
+import type { CallClass, CallOutcome, VenuePort } from '../venue/port.ts';
+import { Abandoned, type Cancellation } from './interruption.ts';
+
+/** The first reading after an order was placed or amended, ms; the venue answers `processing` and decides a moment later. */
+const FIRST_POLL_MS = 500;
+/** Every further reading, ms: with GET /orders at 10 tokens that is 300 of 1200 tokens a minute (language.md, plan). */
+export const POLL_MS = 2000;
+/** How far before an order's intent a reading begins: clocks differ (reliability.md, fault 51). */
+export const LOOK_BACK_MS = 3_600_000;
+interface Waiter {
+  readonly order: BookOrder;
+  readonly until: (order: BookOrder) => boolean;
+  readonly done: (problem?: unknown) => void;
+  nextAt: number;
+  polled: boolean;
+}
+
+export class OrderWatch {
+  private readonly venue: VenuePort;
+  private readonly clock: Clock;
+  private readonly callId: (path: string) => string;
+  private readonly waiters = new Set<Waiter>();
+  private timer: Timer | undefined;
+  private timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(venue: VenuePort, clock: Clock, callId: (path: string) => string) {
+    this.venue = venue;
+    this.clock = clock;
+    this.callId = callId;
+  }
+
+  /** Resolves when `until` holds for the order; reads as often as it takes. Rejects with Abandoned when the scope is left. */
+  until(order: BookOrder, until: (order: BookOrder) => boolean, cancel: Cancellation): Promise<void> {
+    if (until(order)) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      if (cancel.reason !== undefined) {
+        reject(new Abandoned(cancel.reason));
+        return;
+      }
+      const stop = cancel.listen((reason) => waiter.done(new Abandoned(reason)));
+      const waiter: Waiter = {
+        order,
+        until,
+        nextAt: this.clock.now() + FIRST_POLL_MS,
+        polled: false,
+        done: (problem) => {
+          stop();
+          this.waiters.delete(waiter);
+          this.arm();
+          if (problem === undefined) resolve();
+          else reject(problem);
+        },
+      };
+      this.waiters.add(waiter);
+      this.arm();
+    });
+  }
+
+  /** Reads one order now; the book takes it in. `lookup` asks by client order id, for an order whose fate is not known. */
+  read(order: BookOrder, step: string, purpose: 'confirm' | 'lookup' | 'refresh', klass: CallClass): Promise<CallOutcome<'GET /orders'>> {
+    const { venueId } = order.snapshot.context;
+    const since = { start_time: (order.createdAt - LOOK_BACK_MS) * 1000 };
+    const { market, clientOrderId } = order.intent;
+    return this.venue.call({
+      id: this.callId(step),
+      step,
+      endpoint: 'GET /orders',
+      params:
+        venueId === undefined || purpose === 'lookup'
+          ? { market_id: market, client_order_id: clientOrderId, ...since }
+          : { order_id: venueId, market_id: market, ...since },
+      class: klass,
+      clientOrderId,
+      purpose,
+    });
+  }
+
+  /** Reads every order of a market since `sinceMs` in one page. */
+  readMarket(market: string, sinceMs: number, step: string, purpose: string, klass: CallClass): Promise<CallOutcome<'GET /orders'>> {
+    return this.venue.call({
+      id: this.callId(step),
+      step,
+      endpoint: 'GET /orders',
+      params: { market_id: market, start_time: (sinceMs - LOOK_BACK_MS) * 1000, p_limit: 1000 },
+      class: klass,
+      purpose,
+    });
+  }
+
+  /** Somebody learned something: waiters whose condition holds by now go on without another reading. */
+  check(): void {
+    for (const waiter of [...this.waiters]) if (waiter.until(waiter.order)) waiter.done();
+  }
+
+  private arm(): void {
+    let next = Number.POSITIVE_INFINITY;
+    for (const waiter of this.waiters) next = Math.min(next, waiter.nextAt);
+    if (next === this.timerAt) return;
+    this.timer?.cancel();
+    this.timerAt = next;
+    this.timer = next === Number.POSITIVE_INFINITY ? undefined : this.clock.at(next, () => this.poll());
+  }
+
+  private poll(): void {
+    const now = this.clock.now();
+    const due = [...this.waiters].filter((waiter) => waiter.nextAt <= now);
+    const markets = new Set(due.map((waiter) => waiter.order.intent.market));
+    // Whoever waits in a market that is read anyway is served by the same page.
+    for (const waiter of this.waiters) {
+      if (!markets.has(waiter.order.intent.market)) continue;
+      waiter.nextAt = now + (waiter.polled ? POLL_MS : POLL_MS - FIRST_POLL_MS);
+      waiter.polled = true;
+    }
+    this.timerAt = Number.POSITIVE_INFINITY;
+    this.arm();
+    for (const market of markets) void this.pollMarket(market);
+  }
+
+  private async pollMarket(market: string): Promise<void> {
+    const orders = [...new Set([...this.waiters].map((each) => each.order).filter((order) => order.intent.market === market))];
+    const [only] = orders;
+    if (only !== undefined && orders.length === 1) {
+      await this.read(only, 'watch', 'confirm', 'reconcile');
+    } else {
+      const since = Math.min(...orders.map((order) => order.createdAt));
+      await this.readMarket(market, since, 'watch', 'confirm', 'reconcile');
+    }
+    this.check();
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Secrets out of what is written down: recordings, crash reports. Replaces by place (fields that hold a token or a wallet),
+ * by form (JWTs, addresses, keys, bearer tokens) and by value (secrets the process knows). It errs on the side of hiding:
+ * a placeholder where a harmless text stood is a nuisance, the reverse is a theft.
+ */
+import type { RecordedExchange, RecordedReply, RecordedRequest } from './fixture.ts';
+
+/** Not a real address: what every wallet address becomes, so that an answer keeps its form. */
+export const HIDDEN_WALLET = `0x${'0'.repeat(40)}`;
+/** A text of the form of a JWT, without a signature anyone could have made. */
+export const HIDDEN_JWT = 'hidden.hidden.hidden';
+export const HIDDEN = 'hidden';
+
+/** An exchange as it may be written to a file. `secrets`: texts this process was given as such, whole. */
+export function redactedExchange(exchange: RecordedExchange, secrets: readonly string[]): RecordedExchange {
+  const hide = (text: string) => redactedText(text, secrets);
+  const session = exchange.request.path === '/jwt';
+  return {
+    ...exchange,
+    request: { ...exchange.request, params: redactedParams(exchange.request.params, hide) },
+    reply: redactedReply(exchange.reply, session, hide),
+  };
+}
+
+function redactedParams(params: RecordedRequest['params'], hide: (text: string) => string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, SECRET_FIELD.test(name) ? HIDDEN : hide(value)]),
+  );
+}
+
+function redactedReply(reply: RecordedReply, session: boolean, hide: (text: string) => string): RecordedReply {
+  if (reply.kind === 'failure') return { ...reply, message: hide(reply.message) };
+  const headers = Object.fromEntries(
+    Object.entries(reply.headers)
+      .filter(([name]) => KEPT_HEADER.test(name))
+      .map(([name, value]) => [name, hide(value)]),
+  );
+  return { ...reply, headers, body: session ? sessionBody(hide(reply.body)) : hide(reply.body) };
+}
+
+/** The headers an outcome can depend on; none of the others is ever recorded. */
+const KEPT_HEADER = /^(?:content-type|retry-after|x-ratelimit-(?:limit|remaining|reset|retry-after))$/;
+
+const SECRET_FIELD = /^(?:refresh_token|jwt|token|access_token|api_key|secret|signature|password)$/;
+const SECRET_MEMBER =
+  /("(?:refresh_token|jwt|token|access_token|api_key|secret|signature|password)"\s*:\s*)"(?:[^"\\]|\\.)*"/g;
+const WALLET_MEMBER = /("(?:wallet|wallet_address|address)"\s*:\s*)"(?:[^"\\]|\\.)+"/g;
+
+/** The answer of POST /jwt: a bare string as a result, or in a list, is the token itself, whatever it looks like. */
+function sessionBody(body: string): string {
+  return body.replace(/((?:"result"\s*:|[[,])\s*)"(?:[^"\\]|\\.)+"(?=\s*[\],}])/g, `$1"${HIDDEN_JWT}"`);
+}
+
+const JWT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+const BEARER = /\b(bearer|basic|token|digest)\s+[\w.~+/=-]{8,}/gi;
+const KEY = /\b(?:0x)?[0-9a-fA-F]{64,}\b/g;
+const WALLET = /\b0x[0-9a-fA-F]{40}\b/g;
+const CREDENTIALS_IN_URL = /(\w+:\/\/)[^\s/@:]+:[^\s/@]+@/g;
+
+/** A shorter text is no secret, and replacing it would tear harmless texts apart. */
+const SHORTEST_SECRET = 6;
+
+/** A text with everything in it replaced that is, or may be, a secret. A JSON text stays one. */
+export function redactedText(text: string, secrets: readonly string[] = []): string {
+  let hidden = text;
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
+    if (secret.length < SHORTEST_SECRET) continue;
+    for (const form of spellings(secret)) hidden = hidden.replaceAll(form, HIDDEN);
+  }
+  return hidden
+    .replace(SECRET_MEMBER, `$1"${HIDDEN}"`)
+    .replace(WALLET_MEMBER, `$1"${HIDDEN_WALLET}"`)
+    .replace(JWT, HIDDEN_JWT)
+    .replace(BEARER, `$1 ${HIDDEN}`)
+    .replace(KEY, HIDDEN)
+    .replace(WALLET, HIDDEN_WALLET)
+    .replace(CREDENTIALS_IN_URL, `$1${HIDDEN}@`);
+}
+
+/** The ways one secret is spelled in files and messages: as it is, in JSON, in a URL, in base 64. */
+function spellings(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const forms = [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret),
+    bytes.toString('base64'),
+    bytes.toString('base64url'),
+  ];
+  return [...new Set(forms)];
+}

@@ -1,0 +1,151 @@
+/**
+ * From a result or a refusal to the bytes of an answer: envelope, status, rate-limit headers; and the faults that spoil
+ * an answer on its way. Knows nothing of orders.
+ */
+import type { WireAnswer } from '../transport.ts';
+import type { FaultRule } from './faults.ts';
+import type { Refusal } from './request.ts';
+import type { Settings } from './settings.ts';
+import type { TokenVerdict } from './tokens.ts';
+
+export type Outcome =
+  | { readonly kind: 'done'; readonly result: unknown }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** An answer, and what the envelope in it says, for the books. */
+export interface SaidAnswer {
+  readonly answer: WireAnswer;
+  readonly success: boolean;
+  readonly error: string;
+}
+
+export class Answers {
+  private readonly settings: Settings;
+
+  constructor(settings: Settings) {
+    this.settings = settings;
+  }
+
+  plain(outcome: Outcome, verdict: TokenVerdict): SaidAnswer {
+    const headers = { 'content-type': 'application/json', ...this.rateHeaders(verdict) };
+    if (outcome.kind === 'done') return said(200, headers, envelope(true, '', outcome.result), '');
+    const { refusalStatus } = this.settings.surprises;
+    const status = refusalStatus === 'by_kind' ? outcome.refusal.status : refusalStatus;
+    const error = this.errorText(outcome.refusal);
+    return said(status, headers, envelope(false, error, []), error);
+  }
+
+  /** A refusal for want of tokens. `retryAfter` stands in for the computed seconds, where a fault says so. */
+  limited(verdict: TokenVerdict, refusal: Refusal, retryAfter?: string): SaidAnswer {
+    const { tokens } = this.settings;
+    const seconds = retryAfter ?? String(Math.ceil(verdict.waitMs / 1000));
+    const headers: Record<string, string> = { 'content-type': 'application/json', ...this.rateHeaders(verdict) };
+    if (tokens.retryAfter === 'x' || tokens.retryAfter === 'both') headers['x-ratelimit-retry-after'] = seconds;
+    if (tokens.retryAfter === 'plain' || tokens.retryAfter === 'both') headers['retry-after'] = seconds;
+    const error = this.errorText(refusal);
+    return said(tokens.status, headers, envelope(false, error, []), error);
+  }
+
+  /** What a fault makes of an answer. */
+  spoil(true_: SaidAnswer, fault: FaultRule | undefined): SaidAnswer {
+    const { headers, body } = true_.answer;
+    switch (fault?.do) {
+      case 'malformed':
+        return spoiled(
+          200,
+          { ...headers, ...fault.headers },
+          fault.body ?? body.slice(0, Math.max(1, body.length >> 1)),
+        );
+      case 'empty':
+        return spoiled(fault.status ?? 200, headers, '');
+      case 'html':
+        return spoiled(
+          fault.status ?? 200,
+          { ...headers, 'content-type': 'text/html' },
+          fault.body ?? '<html><body>502 Bad Gateway</body></html>',
+        );
+      case 'status':
+        return spoiled(
+          fault.status ?? 503,
+          { 'content-type': 'text/plain', ...fault.headers },
+          fault.body ?? 'upstream error',
+        );
+      case 'error':
+        return said(
+          fault.status ?? 200,
+          headers,
+          envelope(false, fault.error ?? 'SOMETHING_WENT_WRONG', []),
+          fault.error ?? 'SOMETHING_WENT_WRONG',
+        );
+      case 'redirect':
+        return spoiled(fault.status ?? 307, { location: fault.location ?? 'http://127.0.0.1:9/elsewhere' }, '');
+      case 'empty_result':
+        return said(200, headers, envelope(true, '', []), '');
+      case 'two_records':
+        return said(
+          200,
+          headers,
+          rewritten(body, (records) => [...records, ...records]),
+          '',
+        );
+      case 'other_record':
+        return said(
+          200,
+          headers,
+          rewritten(body, (records) => records.map((record) => ({ ...record, client_order_id: 'somebody-elses' }))),
+          '',
+        );
+      default:
+        return true_;
+    }
+  }
+
+  private rateHeaders(verdict: TokenVerdict): Record<string, string> {
+    const { tokens } = this.settings;
+    if (!tokens.headers) return {};
+    return {
+      'x-ratelimit-limit': String(tokens.limit),
+      'x-ratelimit-remaining': String(verdict.remaining),
+      'x-ratelimit-reset': instant(verdict.resetAt, tokens.resetUnit),
+    };
+  }
+
+  /** Surprise 12: a bare code, a code and a text, or free text. */
+  private errorText(refusal: Refusal): string {
+    const forms = { code: refusal.code, code_and_text: `${refusal.code}: ${refusal.message}`, text: refusal.message };
+    return forms[this.settings.surprises.errorText];
+  }
+}
+
+function said(status: number, headers: Record<string, string>, body: string, error: string): SaidAnswer {
+  return { answer: { kind: 'answer', status, headers, body }, success: error === '', error };
+}
+
+function spoiled(status: number, headers: Record<string, string>, body: string): SaidAnswer {
+  return { answer: { kind: 'answer', status, headers, body }, success: false, error: '' };
+}
+
+function envelope(success: boolean, error: string, result: unknown): string {
+  return JSON.stringify({ success, error, result });
+}
+
+/** Decimals in a body are strings, so that reading it back as JSON loses nothing. */
+function rewritten(body: string, change: (records: object[]) => object[]): string {
+  const { success, error, result } = JSON.parse(body) as { success: boolean; error: string; result: unknown };
+  return envelope(success, error, Array.isArray(result) ? change(result as object[]) : result);
+}
+
+function instant(ms: number, unit: Settings['tokens']['resetUnit']): string {
+  switch (unit) {
+    case 's':
+      return String(Math.ceil(ms / 1000));
+    case 'ms':
+      return String(ms);
+    case 'us':
+      return String(ms * 1000);
+    case 'iso':
+      return new Date(ms).toISOString();
+    default:
+      return unit satisfies never;
+  }
+}

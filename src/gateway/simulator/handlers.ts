@@ -1,0 +1,132 @@
+/**
+ * The simulated venue's side of every endpoint: a handler for each row of the endpoint table, or it does not compile. A
+ * handler gives the `result` of the envelope, or throws a Refusal. It shapes answers; deciding is the desk's.
+ */
+import { decimalText } from '../../base/decimal.ts';
+import type { EndpointName, Params } from '../../venue/catalogue.ts';
+import type { AmendAck, CancelAck, DeadmanRecord, PlacementAck } from '../../venue/records.ts';
+import type { SimOrder } from './book.ts';
+import type { ArmedSwitch } from './deadman.ts';
+import type { FaultRule } from './faults.ts';
+import { listFills, listFillsOf, listOrders } from './listing.ts';
+import { Refusal } from './request.ts';
+import type { Venue } from './venue.ts';
+
+export interface Received<E extends EndpointName> {
+  readonly params: Params<E>;
+  /** Epoch ms of arrival. */
+  readonly at: number;
+  /** The fault it met, for the desk. */
+  readonly fault: FaultRule | undefined;
+}
+
+export type Handler<E extends EndpointName> = (venue: Venue, received: Received<E>) => unknown;
+
+export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
+  'GET /account': ({ account, floor }, { at }) => [account.record(at, floor.exposures(at))],
+
+  'PUT /account/leverage': (venue, { params, at }) => {
+    const { account, floor, book } = venue;
+    floor.market(params.market_id);
+    const before = account.leverage(params.market_id);
+    account.setLeverage(params.market_id, params.leverage, book.stamp(at));
+    if (account.free(at, floor.exposures(at)).isNegative() && params.leverage < before) {
+      account.setLeverage(params.market_id, before, book.stamp(at));
+      throw new Refusal('INSUFFICIENT_MARGIN', `leverage ${params.leverage} would need more margin than there is`);
+    }
+    return [account.record(at, floor.exposures(at))];
+  },
+
+  'POST /jwt': ({ sessions, settings }, { params, at }) => {
+    const fresh = sessions.refresh(params.refresh_token, at);
+    return [settings.auth.result === 'object' || fresh.refresh_token !== undefined ? fresh : fresh.jwt];
+  },
+
+  'GET /orders': ({ book, settings }, { params, at }) => listOrders(book, params, at, settings),
+
+  'POST /orders': (venue, { params, at, fault }) => [placementAck(venue, venue.desk.place(params, at, fault))],
+
+  'PUT /orders': ({ desk, settings }, { params, at, fault }) => {
+    const { order, terms } = desk.amend(params, at, fault);
+    const ack: AmendAck = {
+      id: order.id,
+      market_id: order.marketId,
+      price: decimalText(terms.price),
+      profile_id: settings.account.id,
+      size: decimalText(terms.size ?? order.size),
+      status: 'amending',
+    };
+    return [ack];
+  },
+
+  'DELETE /orders': ({ desk, settings }, { params, at, fault }) => {
+    const order = desk.cancel(params, at, fault);
+    const ack: CancelAck = {
+      id: order.id,
+      market_id: order.marketId,
+      profile_id: settings.account.id,
+      status: 'canceling',
+    };
+    return [ack];
+  },
+
+  'DELETE /orders/cancel_all': ({ desk, settings }, { at, fault }) => {
+    desk.cancelAll(at, fault);
+    return settings.surprises.cancelAllResult === 'true' ? [true] : [];
+  },
+
+  'GET /fills': ({ book, settings }, { params, at }) => listFills(book, params, at, settings),
+
+  'GET /fills/order': ({ book, settings }, { params, at }) => listFillsOf(book, params.order_id, at, settings),
+
+  'GET /profile': ({ account }) => [account.tier()],
+
+  'POST /cancel_all_after': (venue, { params, at }) => {
+    venue.floor.market(params.market_id);
+    venue.deadman.arm(params.market_id, params.timeout, at);
+    return deadmanResult(venue, {
+      market_id: params.market_id,
+      ...deadmanRecord(venue, { marketId: params.market_id, timeoutMs: params.timeout }),
+    });
+  },
+
+  'GET /cancel_all_after': (venue, { params }) => {
+    const armed = venue.deadman.read(params.market_id);
+    if (armed !== undefined) return deadmanResult(venue, deadmanRecord(venue, armed));
+    return { object: {}, array: [], null: null }[venue.settings.surprises.deadmanEmpty];
+  },
+
+  'DELETE /cancel_all_after': ({ deadman }, { params, at }) => {
+    deadman.disarm(params.market_id, at);
+    return null;
+  },
+};
+
+function placementAck({ settings }: Venue, order: SimOrder): PlacementAck {
+  return {
+    id: order.id,
+    is_liquidation: false,
+    market_id: order.marketId,
+    price: decimalText(order.price ?? order.size.times(0)),
+    profile_id: settings.account.id,
+    side: order.side,
+    size: decimalText(order.size),
+    status: 'processing',
+    client_order_id: order.clientOrderId,
+    type: order.type,
+    time_in_force: order.timeInForce,
+  };
+}
+
+function deadmanRecord({ settings, deadman }: Venue, armed: ArmedSwitch): DeadmanRecord {
+  return {
+    profile_id: settings.account.id,
+    timeout: armed.timeoutMs,
+    last_updated: deadman.lastActivityAt * 1000,
+    status: 'active',
+  };
+}
+
+function deadmanResult({ settings }: Venue, record: DeadmanRecord): DeadmanRecord | [DeadmanRecord] {
+  return settings.surprises.deadmanResult === 'array' ? [record] : record;
+}

@@ -1,0 +1,126 @@
+/**
+ * A run on one screen: how it ended, its steps, requests, orders and tokens. What a person sees at the end of a dry-run or a
+ * run; the whole story is the timeline (`audit show`).
+ */
+import { printable } from '../base/printable.ts';
+import type { RunReport } from './run.ts';
+
+export type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
+export type Paint = (role: SummaryRole, text: string) => string;
+
+/** Requests beyond this many are counted by endpoint instead of listed. */
+const MOST_REQUESTS = 40;
+const MOST_STEPS = 60;
+
+export function printSummary(report: RunReport, paint: Paint = (_role, text) => text): string {
+  const sections = [heading(report, paint), steps(report, paint), requests(report, paint), orders(report, paint), footer(report, paint)];
+  return sections.filter((each) => each !== '').join('\n\n');
+}
+
+const OUTCOME_ROLE = { succeeded: 'good', stopped: 'warning', failed: 'bad', halted: 'bad' } as const;
+
+function heading(report: RunReport, paint: Paint): string {
+  const outcome = paint(OUTCOME_ROLE[report.outcome], report.outcome);
+  const reason = report.reason === undefined ? '' : `: ${printable(report.reason, 400)}`;
+  const lines = [
+    `${paint('strong', report.runbook)}  ${outcome}${reason}`,
+    paint('faint', `run ${report.run}  ${report.mode}  ${report.startedAt} to ${report.endedAt}`),
+  ];
+  if (report.error !== undefined) {
+    const step = report.error.step === undefined || report.error.step === '' ? '' : ` in ${printable(report.error.step, 200)}`;
+    lines.push(paint('bad', `error ${report.error.kind}${step}`));
+  }
+  return lines.join('\n');
+}
+
+function steps(report: RunReport, paint: Paint): string {
+  if (report.steps.length === 0) return '';
+  const start = Date.parse(report.startedAt);
+  const rows = report.steps.slice(0, MOST_STEPS).map((step) => {
+    const role = step.outcome === 'succeeded' ? 'good' : step.outcome === 'skipped' ? 'faint' : 'bad';
+    const attempts = step.attempts > 1 ? `${step.attempts} attempts` : '';
+    return [elapsed(Date.parse(step.startedAt) - start), step.verb, printable(step.path, 120), paint(role, step.outcome), attempts];
+  });
+  const more = report.steps.length - rows.length;
+  return section('steps', more > 0 ? [...rows, ['', `and ${more} more`]] : rows, paint);
+}
+
+function requests(report: RunReport, paint: Paint): string {
+  if (report.requests.length === 0) return '';
+  const start = Date.parse(report.startedAt);
+  if (report.requests.length > MOST_REQUESTS) return section('requests', countedRequests(report), paint);
+  const rows = report.requests.map((request) => [
+    elapsed(Date.parse(request.at) - start),
+    `${request.method} ${request.path}`,
+    paint(request.success ? 'good' : 'bad', request.status === null ? 'no answer' : String(request.status)),
+    `${request.tokens}`,
+    paint('faint', printable(paramsText(request.params), 160)),
+  ]);
+  return section('requests', rows, paint);
+}
+
+function countedRequests(report: RunReport): string[][] {
+  const counts = new Map<string, { count: number; failed: number; tokens: number }>();
+  for (const { method, path, success, tokens } of report.requests) {
+    const key = `${method} ${path}`;
+    const before = counts.get(key) ?? { count: 0, failed: 0, tokens: 0 };
+    counts.set(key, { count: before.count + 1, failed: before.failed + (success ? 0 : 1), tokens: before.tokens + tokens });
+  }
+  return [...counts].map(([name, { count, failed, tokens }]) => [`${count}x`, name, failed === 0 ? '' : `${failed} not confirmed`, `${tokens} tokens`]);
+}
+
+function orders(report: RunReport, paint: Paint): string {
+  if (report.orders.length === 0) return '';
+  const rows = report.orders.map((order) => [
+    printable(order.orderId ?? order.clientOrderId, 60),
+    `${order.type} ${order.side}`,
+    `${order.size} ${order.market}`,
+    order.price === undefined ? '' : `at ${order.price}`,
+    `filled ${order.filled}`,
+    order.averagePrice === undefined ? '' : `average ${order.averagePrice}`,
+    order.state,
+  ]);
+  return section('orders', rows, paint);
+}
+
+function footer(report: RunReport, paint: Paint): string {
+  const lines = [`${report.tokens.used} tokens, at most ${report.tokens.peakPerMinute} in a minute`];
+  if (report.deadman.length > 0) lines.push(`deadman switch: ${[...new Set(report.deadman.map(({ event }) => event))].join(', ')}`);
+  const outputs = Object.entries(report.outputs);
+  if (outputs.length > 0) lines.push(section('outputs', outputs.map(([name, value]) => [name, printable(typeof value === 'string' ? value : JSON.stringify(value), 200)]), paint));
+  lines.push(paint('faint', `runbook audit show ${report.run}`));
+  return lines.join('\n');
+}
+
+function paramsText(params: RunReport['requests'][number]['params']): string {
+  return Object.entries(params)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+}
+
+/** `+1h02m03.250s` after the start. */
+function elapsed(ms: number): string {
+  const hours = Math.floor(ms / 3_600_000);
+  const minutes = Math.floor(ms / 60_000) % 60;
+  const seconds = ((ms % 60_000) / 1000).toFixed(3);
+  if (hours > 0) return `+${hours}h${String(minutes).padStart(2, '0')}m${seconds.padStart(6, '0')}s`;
+  return minutes > 0 ? `+${minutes}m${seconds.padStart(6, '0')}s` : `+${seconds}s`;
+}
+
+/** Aligned by what is visible: colour codes take no room. */
+function section(title: string, rows: readonly (readonly string[])[], paint: Paint): string {
+  const widths: number[] = [];
+  for (const row of rows) for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, visible(cell));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, index) => (index === row.length - 1 ? cell : cell + ' '.repeat((widths[index] ?? 0) - visible(cell))))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [paint('strong', title), ...lines.map((line) => `  ${line}`)].join('\n');
+}
+
+const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
+function visible(text: string): number {
+  return text.replace(COLOUR, '').length;
+}

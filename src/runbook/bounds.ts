@@ -1,0 +1,334 @@
+/**
+ * Worst cases that can be told before a run: tokens per minute, requests that change something, orders, notional. Every
+ * loop has a bound (language.md, decision 13); a list of unknown length counts as one item where a rate is asked, and
+ * makes a total `unbounded`. Retries, `catch`, `undo` and the confirming reads of `await: live` are not counted: the plan
+ * names what goes on for long, not what happens once.
+ */
+import type { Decimal } from '../base/decimal.ts';
+import { decimalText, type DecimalString } from '../base/decimal.ts';
+import type { EndpointName } from '../venue/catalogue.ts';
+import { endpoint } from '../venue/catalogue.ts';
+import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
+import { Duration, type Expr, NotKnown, type Scope, type Value } from './values.ts';
+
+export interface WorstCase {
+  /** Of a minute in which the most expensive wait or loop goes on, keep-alives included. */
+  readonly tokensPerMinute: number;
+  /** Requests that change something, keep-alives apart. */
+  readonly writes: number | 'unbounded';
+  /** POST /orders. */
+  readonly orders: number | 'unbounded';
+  /** Quote currency; absent where nothing bounds it. */
+  readonly notional?: DecimalString;
+}
+
+export type Costs = (endpoint: EndpointName) => number;
+
+/** How often an order that is waited for is read (language.md, plan). */
+export const ORDER_POLL_MS = 2000;
+const MINUTE_MS = 60_000;
+/** What an address has in a minute (Limits, Rate limit); what is done once is spread over as many minutes as it takes. */
+export const TOKENS_PER_MINUTE = 1200;
+/** A quarter of the shortest timeout that a live run takes; shorter ones exist in virtual time alone. */
+const QUICKEST_KEEP_ALIVE_MS = 1250;
+/** What an endpoint costs that the venue document gives no figure for. */
+export const UNKNOWN_COST = 10;
+
+/** Tokens by the venue's document, the pessimistic figure where it is silent. */
+export function documentedCost(name: EndpointName): number {
+  return endpoint(name).tokens ?? UNKNOWN_COST;
+}
+
+/** `inputs`: the values of a planned run; without them only what is the same in every run is known. */
+export function worstCase(runbook: CheckedRunbook, costs: Costs, inputs?: Readonly<Record<string, Value>>): WorstCase {
+  const known = new Known(runbook, inputs);
+  const load = blockLoad(runbook.steps, { known, costs, runbook, depth: 0 });
+  const cleanup = blockLoad([...runbook.onError, ...runbook.finally], { known, costs, runbook, depth: 0 });
+  const total = together(load, cleanup);
+  const burst = Math.min(Math.max(load.burst, cleanup.burst), TOKENS_PER_MINUTE);
+  const maxWrites = known.decimal(runbook.limits?.maxWrites)?.toNumber() ?? Number.POSITIVE_INFINITY;
+  const writes = Math.min(total.writes, maxWrites);
+  const orders = Math.min(total.orders, maxWrites);
+  const notional = notionalOf(runbook, known, total, orders);
+  return {
+    tokensPerMinute: Math.ceil(Math.max(load.rate, cleanup.rate, burst) + keepAlives(runbook, known, costs)),
+    writes: Number.isFinite(writes) ? writes : 'unbounded',
+    orders: Number.isFinite(orders) ? orders : 'unbounded',
+    ...(notional === undefined ? {} : { notional: decimalText(notional) }),
+  };
+}
+
+/**
+ * Tokens of a minute in which the dearest wait or loop goes on. Steps that are done once are not counted: the budget
+ * spreads them, and no more than they are can come of it.
+ */
+export function steadyRate(runbook: CheckedRunbook, costs: Costs): number {
+  const known = new Known(runbook, undefined);
+  const { rate } = blockLoad([...runbook.steps, ...runbook.onError, ...runbook.finally], { known, costs, runbook, depth: 0 });
+  return Math.ceil(rate + keepAlives(runbook, known, costs));
+}
+
+function keepAlives(runbook: CheckedRunbook, known: Known, costs: Costs): number {
+  return keepAlivesPerMinute(runbook, known) * costs('POST /cancel_all_after');
+}
+
+/** Of one execution of a step or block. */
+interface Load {
+  /** Tokens spent at once, between waits. */
+  readonly burst: number;
+  /** Tokens of the dearest minute of a wait or loop in it. */
+  readonly rate: number;
+  /** Time that certainly passes. */
+  readonly ms: number;
+  readonly writes: number;
+  readonly orders: number;
+  /** Quote currency; undefined where an order's worth is not known. */
+  readonly notional: Decimal | undefined | 'none';
+}
+
+interface View {
+  readonly known: Known;
+  readonly costs: Costs;
+  readonly runbook: CheckedRunbook;
+  readonly depth: number;
+}
+
+const IDLE: Load = { burst: 0, rate: 0, ms: 0, writes: 0, orders: 0, notional: 'none' };
+
+function blockLoad(steps: readonly CheckedStep[], view: View): Load {
+  let all = IDLE;
+  let dearest = 0;
+  let burst = 0;
+  for (const step of steps) {
+    const load = stepLoad(step, view);
+    burst = load.ms >= MINUTE_MS ? load.burst : burst + load.burst;
+    dearest = Math.max(dearest, burst);
+    all = together(all, load);
+  }
+  return { ...all, burst: dearest };
+}
+
+/** One after the other. */
+function together(first: Load, second: Load): Load {
+  return {
+    burst: first.burst + second.burst,
+    rate: Math.max(first.rate, second.rate),
+    ms: first.ms + second.ms,
+    writes: first.writes + second.writes,
+    orders: first.orders + second.orders,
+    notional: sum(first.notional, second.notional),
+  };
+}
+
+function sum(first: Load['notional'], second: Load['notional']): Load['notional'] {
+  if (first === 'none') return second;
+  if (second === 'none') return first;
+  return first === undefined || second === undefined ? undefined : first.plus(second);
+}
+
+function times(load: Load, count: number): Load {
+  const notional = load.notional === 'none' || load.notional === undefined ? load.notional : Number.isFinite(count) ? load.notional.times(count) : undefined;
+  return { ...load, ms: load.ms * Math.min(count, 1), writes: load.writes === 0 ? 0 : load.writes * count, orders: load.orders === 0 ? 0 : load.orders * count, notional };
+}
+
+function stepLoad(step: CheckedStep, view: View): Load {
+  const { known, costs } = view;
+  const read = (name: EndpointName): Load => ({ ...IDLE, burst: costs(name) });
+  const write = (name: EndpointName, count = 1): Load => ({ ...IDLE, burst: costs(name), writes: count });
+  switch (step.verb) {
+    case 'place':
+      return { ...write('POST /orders'), orders: 1, notional: orderNotional(step, known), rate: awaitRate(step, view) };
+    case 'protect': {
+      const legs = (step.args.stopLoss === undefined ? 0 : 1) + (step.args.takeProfit === undefined ? 0 : 1);
+      return { ...IDLE, burst: legs * costs('POST /orders'), writes: legs, orders: legs };
+    }
+    case 'amend':
+      return write('PUT /orders');
+    case 'cancel': {
+      const count = step.args.kind === 'order' ? 1 : step.args.kind === 'ids' ? known.length(step.args.ids) : Number.POSITIVE_INFINITY;
+      return { ...write('DELETE /orders', count), rate: awaitRate(step, view) };
+    }
+    case 'cancel_all':
+      return write('DELETE /orders/cancel_all');
+    case 'set_leverage':
+      return write('PUT /account/leverage');
+    case 'read_account':
+      return read('GET /account');
+    case 'read_tier':
+      return read('GET /profile');
+    case 'list_orders':
+    case 'refresh':
+      return read('GET /orders');
+    case 'list_fills':
+      return read(step.args.order === undefined ? 'GET /fills' : 'GET /fills/order');
+    case 'arm_deadman':
+      return write('POST /cancel_all_after');
+    case 'read_deadman':
+      return read('GET /cancel_all_after');
+    case 'disarm_deadman':
+      return write('DELETE /cancel_all_after');
+    case 'refresh_session':
+      return read('POST /jwt');
+    case 'request':
+      return { ...IDLE, burst: UNKNOWN_COST };
+    case 'wait':
+      return { ...IDLE, ms: step.args.kind === 'for' ? (known.duration(step.args.for) ?? 0) : 0 };
+    case 'wait_for':
+      return waitLoad(step, view);
+    case 'for_each': {
+      const count = known.length(step.args.in, step.id);
+      const body = blockLoad(step.args.do, view);
+      return { ...times(body, count), burst: body.burst * (Number.isFinite(count) ? count : 1) };
+    }
+    case 'parallel':
+      return parallelLoad(step, view);
+    case 'repeat':
+      return repeatLoad(step, view);
+    case 'switch': {
+      const cases = [...step.args.cases.map((each) => each.do), ...(step.args.else === undefined ? [] : [step.args.else])].map((block) => blockLoad(block, view));
+      return cases.reduce(either, { ...IDLE });
+    }
+    case 'call': {
+      const callee = view.runbook.calls[step.args.runbook];
+      if (callee === undefined || view.depth > 16) return IDLE;
+      return blockLoad(callee.steps, { ...view, runbook: callee, known: new Known(callee, undefined), depth: view.depth + 1 });
+    }
+    case 'let':
+    case 'set':
+    case 'assert':
+    case 'approve':
+    case 'notify':
+    case 'stop':
+    case 'fail':
+      return IDLE;
+    default:
+      return step satisfies never;
+  }
+}
+
+function either(first: Load, second: Load): Load {
+  const larger = (a: Load['notional'], b: Load['notional']): Load['notional'] => (a === 'none' ? b : b === 'none' ? a : a === undefined || b === undefined ? undefined : a.greaterThan(b) ? a : b);
+  return {
+    burst: Math.max(first.burst, second.burst),
+    rate: Math.max(first.rate, second.rate),
+    ms: Math.min(first.ms, second.ms),
+    writes: Math.max(first.writes, second.writes),
+    orders: Math.max(first.orders, second.orders),
+    notional: larger(first.notional, second.notional),
+  };
+}
+
+/** Polls in a minute of something read every `everyMs` for at most `withinMs`. */
+function polls(everyMs: number, withinMs: number | undefined): number {
+  return Math.ceil(Math.min(MINUTE_MS, withinMs ?? MINUTE_MS) / everyMs);
+}
+
+/** An `await` that lasts until fills or an end come polls like a wait; `accepted` and `live` are over in a moment. */
+function awaitRate(step: CheckedStep, { known, costs }: View): number {
+  if (step.await === undefined || step.await === 'accepted' || step.await === 'live') return 0;
+  return polls(ORDER_POLL_MS, known.duration(step.timeout)) * costs('GET /orders');
+}
+
+function waitLoad(step: StepOf<'wait_for'>, view: View): Load {
+  const within = view.known.duration(step.args.within);
+  if (step.args.kind === 'order') return { ...IDLE, rate: polls(ORDER_POLL_MS, within) * view.costs('GET /orders') };
+  const every = view.known.duration(step.args.every);
+  const { burst } = stepLoad(step.args.read, view);
+  return every === undefined ? { ...IDLE, burst } : { ...IDLE, rate: polls(every, within) * burst };
+}
+
+function parallelLoad(step: StepOf<'parallel'>, view: View): Load {
+  if (step.args.kind === 'branches') {
+    const loads = step.args.branches.map((branch) => blockLoad(branch.do, view));
+    const rate = loads.reduce((total, load) => total + load.rate, 0);
+    return { ...loads.reduce(together, IDLE), rate };
+  }
+  const count = view.known.length(step.args.in);
+  const width = Math.min(count, view.known.decimal(step.args.max)?.toNumber() ?? 1);
+  const body = blockLoad(step.args.do, view);
+  return { ...times(body, count), burst: body.burst * (Number.isFinite(count) ? count : width), rate: body.rate * width };
+}
+
+function repeatLoad(step: StepOf<'repeat'>, view: View): Load {
+  const { known } = view;
+  const body = blockLoad(step.args.do, view);
+  const every = known.duration(step.args.every);
+  const interval = Math.max(every ?? 0, body.ms);
+  const length = known.duration(step.args.for);
+  const byTime = length === undefined ? Number.POSITIVE_INFINITY : interval > 0 ? Math.ceil(length / interval) : Number.POSITIVE_INFINITY;
+  const rounds = Math.min(known.decimal(step.args.max)?.toNumber() ?? Number.POSITIVE_INFINITY, byTime);
+  const all = times(body, rounds);
+  if (interval > 0) return { ...all, burst: 0, rate: Math.max(body.rate, Math.min(MINUTE_MS / interval, rounds) * body.burst) };
+  // A pause that is told by an input nobody has given yet proves nothing; no pause at all is as fast as the network is.
+  const endless = !Number.isFinite(rounds) && step.args.every === undefined && length !== undefined && body.burst > 0;
+  return { ...all, burst: Number.isFinite(rounds) ? rounds * body.burst : body.burst, rate: endless ? Number.POSITIVE_INFINITY : body.rate };
+}
+
+function keepAlivesPerMinute(runbook: CheckedRunbook, known: Known): number {
+  const { deadman } = runbook;
+  if (deadman === undefined) return 0;
+  const timeout = known.duration(deadman.timeout);
+  const pause = deadman.keepAlive === undefined ? timeout && timeout / 4 : known.duration(deadman.keepAlive);
+  return pause === undefined || pause <= 0 ? 0 : MINUTE_MS / Math.max(pause, QUICKEST_KEEP_ALIVE_MS);
+}
+
+function orderNotional(step: StepOf<'place'>, known: Known): Decimal | undefined {
+  const size = known.decimal(step.args.size);
+  const price = known.decimal(step.args.price);
+  return size === undefined || price === undefined ? undefined : size.times(price);
+}
+
+/** The tightest of what the orders come to and what the limits let through. */
+function notionalOf(runbook: CheckedRunbook, known: Known, load: Load, orders: number): Decimal | undefined {
+  const perRun = known.decimal(runbook.limits?.maxRunNotional);
+  const perOrder = known.decimal(runbook.limits?.maxOrderNotional);
+  const bounds = [load.notional === 'none' ? undefined : load.notional, perRun, perOrder !== undefined && Number.isFinite(orders) && orders > 0 ? perOrder.times(orders) : undefined];
+  return bounds.reduce((least, each) => (least === undefined || each?.lessThan(least) ? each : least), undefined);
+}
+
+/** What is known before the run: inputs when given, lets that hang on nothing else, and how long lists are. */
+class Known {
+  private readonly scope: Scope;
+  private readonly lengths = new Map<string, number>();
+  private readonly mayKnow: (root: string) => boolean;
+
+  constructor(runbook: CheckedRunbook, inputs: Readonly<Record<string, Value>> | undefined) {
+    const lets = new Map([...runbook.let, ...runbook.def].map(({ name, value }) => [name, value]));
+    const get = (root: string): Value => {
+      const named = lets.get(root);
+      if (named !== undefined) return named.evaluate(this.scope);
+      if (root === 'inputs' && inputs !== undefined) return inputs as Value;
+      throw new NotKnown(root);
+    };
+    this.scope = { get, rules: () => undefined };
+    this.mayKnow = (root) => lets.has(root) || (root === 'inputs' && inputs !== undefined);
+  }
+
+  private value<T extends Value>(expr: Expr<T> | undefined): T | undefined {
+    if (expr === undefined || !(expr.constant || expr.reads.every((root) => this.mayKnow(root)))) return undefined;
+    try {
+      return expr.evaluate(this.scope);
+    } catch {
+      // NotKnown, or an evaluation that fails: then nothing is known of it.
+      return undefined;
+    }
+  }
+
+  decimal(expr: Expr<Decimal> | undefined): Decimal | undefined {
+    return this.value(expr);
+  }
+
+  duration(expr: Expr<Duration> | undefined): number | undefined {
+    const value = this.value(expr);
+    return value instanceof Duration ? value.ms : undefined;
+  }
+
+  /** How many items a list has at most. What `for_each` collects is as long as what it went over; a filter makes nothing longer. */
+  length(expr: Expr<readonly Value[]>, collectedAs?: string): number {
+    const value = this.value(expr);
+    const from = /^\s*([A-Za-z_]\w*)\s*(?:\.\s*(?:filter|map)\s*\((?:[^()]|\([^()]*\))*\)\s*)*$/.exec(expr.text)?.[1];
+    const length = Array.isArray(value) ? value.length : from === undefined ? undefined : this.lengths.get(from);
+    if (collectedAs !== undefined && length !== undefined) this.lengths.set(collectedAs, length);
+    return length ?? Number.POSITIVE_INFINITY;
+  }
+}

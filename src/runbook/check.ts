@@ -1,0 +1,266 @@
+/**
+ * Is this text a runbook that may be run? Five stages, all offline: YAML, shape, names, types and units, sense
+ * (language.md, Checks before a run). Every finding of a file is given at once, in reading order, one per mistake; a
+ * runbook is given only when nothing is wrong with it. Never throws for what an author wrote, and reads no file itself:
+ * `load` gives the texts of called runbooks.
+ */
+import { createHash } from 'node:crypto';
+import { type Diagnostic, inReadingOrder, type SourceText, type Span } from '../base/diagnostic.ts';
+import { schemaIssues } from '../base/schema.ts';
+import { checkSteps } from './blocks.ts';
+import { documentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
+import type { CheckedRunbook, CheckedStep, NamedExpr } from './checked.ts';
+import { type Callee, Checking } from './checking.ts';
+import {
+  checkConcurrency,
+  checkDeadman,
+  checkDefs,
+  checkFeeds,
+  checkInputs,
+  checkLets,
+  checkLimits,
+  checkVars,
+  declareRoots,
+  defaultMarket,
+  defined,
+  textOf,
+} from './declarations.ts';
+import { type MapNode, type Node, nodeAt, plainData, readDocument } from './document.ts';
+import { type Code, finding } from './codes.ts';
+import { FAULTY } from './compiler.ts';
+import { STEP_ERROR } from './language-records.ts';
+import { type Allowance, lintRelease, lintRunbook, lintUnused } from './lints.ts';
+import { checkSchedule } from './schedule-entries.ts';
+import { runbookSchema } from './schema.ts';
+import { type Declared, optional } from './scope.ts';
+import { MARKET } from './typing.ts';
+import type { Expr, ValueType } from './values.ts';
+import { inspectShape, verbOf } from './walk.ts';
+
+export { defaultMarket } from './declarations.ts';
+export { readInputs } from './inputs.ts';
+
+export interface Checked {
+  /** Only when there is no error. */
+  readonly runbook: CheckedRunbook | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Findings about a checked schedule: occurrences, daylight saving, collisions. Says nothing of syntax. */
+export interface ScheduleLint {
+  (runbook: CheckedRunbook): readonly Diagnostic[];
+}
+
+export interface CheckOptions {
+  /** Tokens by endpoint and per minute; the document's figures and 1200 when left out. */
+  readonly allowance?: Allowance;
+  readonly scheduleLint?: ScheduleLint;
+  /** Result types of the requests a profile declares, so that expressions may read them. */
+  readonly requests?: Readonly<Record<string, ValueType>>;
+}
+
+const DOCUMENTED: Allowance = { costs: documentedCost, tokensPerMinute: TOKENS_PER_MINUTE };
+
+/** Checks a runbook and those it calls. `load` gives NAME.yaml beside it, or undefined where there is none. */
+export function checkRunbook(source: SourceText, load: (name: string) => SourceText | undefined, options: CheckOptions = {}): Checked {
+  const stem = /([^/\\]*?)(?:\.ya?ml)?$/.exec(source.file)?.[1] ?? source.file;
+  return new Check(load, options).file(source, [stem]);
+}
+
+class Check {
+  private readonly load: (name: string) => SourceText | undefined;
+  private readonly options: CheckOptions;
+  private readonly done = new Map<string, Callee>();
+
+  constructor(load: (name: string) => SourceText | undefined, options: CheckOptions) {
+    this.load = load;
+    this.options = options;
+  }
+
+  file(source: SourceText, stack: readonly string[]): Checked {
+    const document = readDocument(source);
+    const { root } = document;
+    if (root === undefined) return { runbook: undefined, diagnostics: document.diagnostics };
+    const shape = inspectShape(root, source);
+    const before = [...document.diagnostics, ...shape.diagnostics];
+    if (root.kind !== 'map' || shape.faulty.has(root)) return { runbook: undefined, diagnostics: inReadingOrder(before) };
+    const known = [...before, ...schemaFindings(root, source, before)];
+
+    const checking = new Checking(source, shape.faulty, (name) => this.callee(name, stack), this.options.requests ?? {});
+    const runbook = assemble(checking, root);
+    if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);
+    // What has no shape can not be read, and may be where a name is used.
+    if (shape.diagnostics.length === 0) lintUnused(checking, root, approvals(root));
+    const schedule = this.options.scheduleLint?.(runbook) ?? [];
+    const diagnostics = inReadingOrder(withoutMarketEchoes(root, distinct([...known, ...checking.diagnostics, ...schedule])));
+    return { runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
+  }
+
+  /** Each called runbook is checked once, however often it is called. */
+  private callee(name: string, stack: readonly string[]): Callee {
+    if (stack.includes(name)) return { kind: 'cycle', path: [...stack.slice(stack.indexOf(name)), name] };
+    const known = this.done.get(name);
+    if (known !== undefined) return known;
+    const source = this.load(name);
+    const callee = source === undefined ? ({ kind: 'missing' } as const) : this.checkCallee(source, [...stack, name]);
+    this.done.set(name, callee);
+    return callee;
+  }
+
+  private checkCallee(source: SourceText, stack: readonly string[]): Callee {
+    const { runbook, diagnostics } = this.file(source, stack);
+    return runbook === undefined ? { kind: 'invalid', errors: diagnostics.filter(isError) } : { kind: 'checked', runbook };
+  }
+}
+
+function isError(diagnostic: Diagnostic): boolean {
+  return diagnostic.severity === 'error';
+}
+
+/** The parts of a file, in the order in which their names come into sight. */
+function assemble(checking: Checking, root: MapNode): CheckedRunbook {
+  const { compiler, names, source } = checking;
+  const needs = root.get('needs');
+  checking.needs = needs?.kind === 'list' ? needs.items.map((item) => textOf(item) ?? '') : [];
+  collectIds(checking, root);
+
+  const name = textOf(root.get('runbook')) ?? '';
+  declareRoots(checking);
+  const inputs = checkInputs(checking, root.get('inputs'));
+  compiler.market = defaultMarket(early(checking, root, 'limits', 'markets'), inputs, early(checking, root, 'deadman', 'market')?.[0]);
+  const feeds = checkFeeds(checking, root.get('feeds'));
+  const lets = checkLets(checking, root.get('let'));
+  const vars = checkVars(checking, root.get('vars'));
+  const defs = checkDefs(checking, root.get('def'));
+  const limits = checkLimits(checking, root.get('limits'));
+  const deadman = checkDeadman(checking, root);
+  compiler.market = defaultMarket(limits?.markets, inputs, deadman?.market);
+  const concurrency = checkConcurrency(checking, root.get('concurrency'));
+  const schedule = checkSchedule(checking, root.get('schedule'), inputs, name);
+
+  const mark = names.enter();
+  const main = checkSteps(checking, root.get('steps'), 'steps');
+  const outputs = checkOutputs(checking, root.get('outputs'));
+  const declared = names.leave(mark);
+  // A run may have failed anywhere: of what the steps named, nothing is certain afterwards.
+  const onError = after(checking, declared, () => {
+    names.declare('error', STEP_ERROR);
+    return checkSteps(checking, root.get('on_error'), 'on_error').steps;
+  });
+  checking.cleanup = 'finally';
+  const last = after(checking, declared, () => checkSteps(checking, root.get('finally'), 'finally').steps);
+  checking.cleanup = undefined;
+
+  lintRelease(checking, root);
+  return {
+    name,
+    dsl: 1,
+    source,
+    sha256: createHash('sha256').update(source.text).digest('hex'),
+    needs: checking.needs,
+    inputs,
+    feeds,
+    let: lets,
+    def: defs,
+    vars,
+    schedule,
+    steps: main.steps,
+    onError,
+    finally: last,
+    outputs,
+    calls: Object.fromEntries(checking.calls),
+    ...defined({ about: textOf(root.get('about')), limits, deadman, concurrency }),
+  };
+}
+
+function after(checking: Checking, declared: readonly Declared[], check: () => readonly CheckedStep[]): readonly CheckedStep[] {
+  const mark = checking.names.enter();
+  for (const { name, type } of declared) checking.names.declare(name, optional(type));
+  const steps = check();
+  checking.names.leave(mark);
+  return steps;
+}
+
+function checkOutputs(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
+  if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return [];
+  return node.entries.map(({ key, value }) => ({ name: key, value: checking.compiler.value(value, 'any') }));
+}
+
+/**
+ * Markets named at the head of the file, for `tick` in the lets that come before them. Compiled with the inputs alone in
+ * sight and without a word: what is wrong with them is said where they stand.
+ */
+function early(checking: Checking, root: MapNode, block: string, key: string): readonly Expr<string>[] | undefined {
+  const holder = root.get(block);
+  const at = holder?.kind === 'map' ? holder.get(key) : undefined;
+  if (at === undefined) return undefined;
+  const { compiler } = checking;
+  const said = compiler.diagnostics.length;
+  const exprs = (at.kind === 'list' ? at.items : [at]).map((item) => compiler.value<string>(item, MARKET, undefined));
+  compiler.diagnostics.length = said;
+  return exprs.some((expr) => (expr as Expr) === FAULTY) ? undefined : exprs;
+}
+
+/** Ids of all steps, wherever they stand, before any is checked: the first to have an id keeps it. */
+function collectIds(checking: Checking, root: Node): void {
+  const visit = (node: Node): void => {
+    if (node.kind === 'list') node.items.forEach(visit);
+    if (node.kind !== 'map') return;
+    const id = node.get('id');
+    if (id?.kind === 'scalar' && verbOf(node) !== undefined && !checking.compiler.isFaulty(id) && !checking.ids.has(id.text)) checking.ids.set(id.text, id.span);
+    for (const { value } of node.entries) visit(value);
+  };
+  for (const key of ['steps', 'on_error', 'finally']) {
+    const at = root.kind === 'map' ? root.get(key) : undefined;
+    if (at !== undefined) visit(at);
+  }
+}
+
+/** Ids of approve steps: `runbook approve RUN STEP` names them. */
+function approvals(root: Node): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (node: Node): void => {
+    if (node.kind === 'list') node.items.forEach(visit);
+    if (node.kind !== 'map') return;
+    const id = textOf(node.get('id'));
+    if (id !== undefined && node.get('approve') !== undefined) found.add(id);
+    for (const { value } of node.entries) visit(value);
+  };
+  visit(root);
+  return found;
+}
+
+/**
+ * The published schema must have found nothing that was not said better already. What it finds beyond that is said in its
+ * own words: silence would let a file through that every editor refuses.
+ */
+function schemaFindings(root: Node, source: SourceText, said: readonly Diagnostic[]): readonly Diagnostic[] {
+  const issues = schemaIssues('runbook', runbookSchema(), plainData(root));
+  const unsaid = issues.map((issue) => ({ issue, ...nodeAt(root, issue.path) })).filter(({ span, keySpan }) => !said.some((each) => touches(each.span, span) || (keySpan !== undefined && touches(each.span, keySpan))));
+  const [first] = unsaid;
+  if (first === undefined) return [];
+  return [finding(source, first.keySpan ?? first.span, 'schema-violation', `runbook.schema.json: ${first.issue.path.join('.') || 'the file'} ${first.issue.message}`)];
+}
+
+function touches(one: Span, other: Span): boolean {
+  return one.start <= other.end && other.start <= one.end;
+}
+
+/** Where the blocks a market is taken from are at fault, that `tick` finds none follows from it. */
+function withoutMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const sources = ['inputs', 'limits', 'deadman'].flatMap((key) => root.entry(key)?.span ?? []);
+  const echo = (each: Diagnostic): boolean => each.code === ('market-unknown' satisfies Code);
+  const cause = diagnostics.some((each) => isError(each) && !echo(each) && sources.some((span) => touches(span, each.span)));
+  return cause ? diagnostics.filter((each) => !echo(each)) : diagnostics;
+}
+
+/** The same thing said of the same place is one mistake. */
+function distinct(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const seen = new Set<string>();
+  return diagnostics.filter(({ code, span, message }) => {
+    const key = `${code} ${span.start} ${span.end} ${message}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}

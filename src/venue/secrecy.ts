@@ -1,0 +1,32 @@
+/**
+ * Whether a text looks like a secret somebody wrote where none belongs. A guess that errs on the side of alarm: a profile
+ * with a token in it is copied, committed and mailed. It finds no short passwords, and knows no secret.
+ */
+
+const JWT = /eyJ[\w-]{8,}\.[\w-]{4,}/;
+const LONG_HEX = /(?:^|[^0-9A-Za-z])(?:0x)?[0-9a-fA-F]{32,}(?:$|[^0-9A-Za-z])/;
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
+const CREDENTIALS_IN_URL = /\w+:\/\/[^\s/@:]*:[^\s/@]+@/;
+/** Runs that a token could be made of. */
+const RUN = /[A-Za-z0-9+_=-]{20,}/g;
+
+/** Bits a character from which a run of mixed letters and digits is taken for random; words and ids stay below. */
+const RANDOM_BITS = 3.7;
+
+export function looksSecret(text: string): boolean {
+  if (JWT.test(text) || LONG_HEX.test(text) || PRIVATE_KEY.test(text) || CREDENTIALS_IN_URL.test(text)) return true;
+  return (text.match(RUN) ?? []).some(looksRandom);
+}
+
+function looksRandom(run: string): boolean {
+  const mixed = /[a-z]/.test(run) && /[A-Z]/.test(run) && /\d/.test(run);
+  return mixed && bitsPerCharacter(run) >= RANDOM_BITS;
+}
+
+function bitsPerCharacter(text: string): number {
+  const counts = new Map<string, number>();
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  return bits;
+}

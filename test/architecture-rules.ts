@@ -1,0 +1,191 @@
+/**
+ * The house rules as functions over texts: each takes sources by path and gives sentences about what breaks it. They read
+ * no file, so that each can be shown to fail.
+ */
+import { posix } from 'node:path';
+
+/** Path from the root of the project, `src/base/clock.ts`, to its text. */
+export type Sources = Readonly<Record<string, string>>;
+
+/** Which folders a folder of `src` may import, beside itself (ARCHITECTURE.md). */
+export const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  venue: ['base'],
+  journal: ['base', 'venue'],
+  gateway: ['base', 'venue', 'journal'],
+  runbook: ['base', 'venue'],
+  engine: ['base', 'venue', 'journal', 'runbook'],
+  report: ['base', 'venue', 'journal'],
+  cli: ['base', 'venue', 'journal', 'gateway', 'runbook', 'engine', 'report'],
+};
+
+export interface Door {
+  readonly what: string;
+  /** Found in a text where the door is used. */
+  readonly uses: RegExp;
+  /** The only places that may. */
+  readonly through: readonly string[];
+}
+
+const importOf = (names: string) => new RegExp(`(?:from|import|import\\()\\s*['"](?:${names})(?:/[^'"]*)?['"]`);
+
+export const DOORS: readonly Door[] = [
+  { what: 'got', uses: importOf('got'), through: ['src/gateway/live.ts'] },
+  { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
+  { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document.ts'] },
+  { what: 'the SQL driver', uses: importOf('@photostructure/sqlite|node:sqlite'), through: ['src/journal/sqlite.ts'] },
+  { what: 'commander', uses: importOf('commander'), through: ['src/cli/program.ts'] },
+  {
+    what: 'process.env',
+    uses: /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env)|\bprocess\b[^;\n]*\benv\b[^;\n]*=\s*process\b|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/,
+    through: ['src/cli/environment.ts'],
+  },
+  {
+    what: 'the real time',
+    uses: /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bDateTime\.(?:now|local|utc)\(\s*\)|\bhrtime\b/,
+    through: ['src/base/clock.ts'],
+  },
+  {
+    what: 'real timers',
+    uses: /\bset(?:Timeout|Interval|Immediate)\b|node:timers/,
+    // The database waits for another process's lock, which is no time of a run; a page pushes to browsers.
+    through: ['src/base/clock.ts', 'src/journal/sqlite.ts'],
+  },
+  {
+    what: 'real randomness',
+    uses: /\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bgetRandomValues\b/,
+    through: ['src/cli/fresh-name.ts'],
+  },
+];
+
+export function layerBreaches(sources: Sources, layers = LAYERS): string[] {
+  return imports(sources).flatMap(({ from, to }) => {
+    const [own, other] = [layerOf(from), layerOf(to)];
+    if (own === undefined || other === undefined || own === other) return [];
+    return layers[own]?.includes(other)
+      ? []
+      : [`${from} imports ${to}: ${own} may import only ${layers[own]?.join(', ') || 'nothing'}`];
+  });
+}
+
+/** Every ring of imports once, also through types. */
+export function importCycles(sources: Sources): string[] {
+  const edges = new Map<string, string[]>();
+  for (const { from, to } of imports(sources)) edges.set(from, [...(edges.get(from) ?? []), to]);
+  const rings = new Set<string>();
+  const done = new Set<string>();
+  const walk = (file: string, path: readonly string[]) => {
+    const at = path.indexOf(file);
+    if (at !== -1) return void rings.add(ring(path.slice(at)));
+    if (done.has(file)) return;
+    for (const next of edges.get(file) ?? []) walk(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of edges.keys()) walk(file, []);
+  return [...rings];
+}
+
+/** A ring as text, begun at its first name so that it is the same wherever it was entered. */
+function ring(files: readonly string[]): string {
+  const first = files.indexOf([...files].sort()[0] ?? '');
+  const turned = [...files.slice(first), ...files.slice(0, first)];
+  return [...turned, turned[0]].join(' → ');
+}
+
+export function missingImports(sources: Sources): string[] {
+  return imports(sources).flatMap(({ from, to }) =>
+    to in sources || to.endsWith('.json') ? [] : [`${from} imports ${to}, which does not exist`],
+  );
+}
+
+export function doorBreaches(sources: Sources, doors = DOORS): string[] {
+  return Object.entries(sources).flatMap(([file, text]) => {
+    const code = withoutComments(text);
+    return doors
+      .filter((door) => door.uses.test(code) && !door.through.includes(file))
+      .map((door) => `${file} uses ${door.what}; only ${door.through.join(', ')} may`);
+  });
+}
+
+const HOMELESS = /(?:^|\/)(?:util|utils|helper|helpers|common|misc|shared-types|types|manager|index)\.[cm]?[jt]s$/;
+
+/** A file is named after its noun; `index` would be a barrel. */
+export function homelessFiles(paths: readonly string[]): string[] {
+  return paths.filter((path) => HOMELESS.test(path)).map((path) => `${path}: find its noun`);
+}
+
+const ANY: readonly (readonly [string, RegExp])[] = [['the type any', /(?::|\bas|<|,|\|)\s*any\b(?!\s*[(.:'])/]];
+const LOOSE: readonly (readonly [string, RegExp])[] = [
+  ['a switched-off check', /@ts-(?:ignore|nocheck|expect-error)|biome-ignore(?! format:)|eslint-disable/],
+  ['unfinished work', /\b(?:TODO|FIXME|XXX|not implemented)\b|Error\('being written/],
+];
+
+export function looseEnds(sources: Sources): string[] {
+  return [...linesWith(sources, ANY, withoutComments), ...linesWith(sources, LOOSE, (text) => text)];
+}
+
+const ROUNDED: readonly (readonly [string, RegExp])[] = [
+  ['parseFloat', /\bparseFloat\(/],
+  ['toNumber()', /\.toNumber\(\)/],
+  [
+    'Number() of a price, size or the like',
+    /\bNumber\((?:[\w.]*\.)?(?:\w*(?:[Pp]rice|[Ss]ize|[Bb]alance|[Ff]ee|[Nn]otional|[Ee]quity|[Ff]illed))\)/,
+  ],
+];
+
+/** A decimal that becomes a JavaScript number. */
+export function roundedDecimals(sources: Sources): string[] {
+  return linesWith(sources, ROUNDED, withoutComments);
+}
+
+const MACHINE: readonly (readonly [string, RegExp])[] = [
+  ['a path of one machine', /(?:^|[\s'"`(=])\/(?:work|home|Users|root|farm)\/[\w.]/],
+];
+
+export function machinePaths(sources: Sources): string[] {
+  return linesWith(sources, MACHINE, (text) => text);
+}
+
+function linesWith(
+  sources: Sources,
+  patterns: readonly (readonly [string, RegExp])[],
+  prepare: (text: string) => string,
+): string[] {
+  return Object.entries(sources).flatMap(([file, text]) =>
+    prepare(text)
+      .split('\n')
+      .flatMap((line, index) =>
+        patterns.filter(([, pattern]) => pattern.test(line)).map(([what]) => `${file}:${index + 1}: ${what}`),
+      ),
+  );
+}
+
+/** Comments blanked out, lines kept. Texts in quotes stay, so that `//` in an address is not taken for a comment. */
+export function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|(['"`])(?:\\.|(?!\1)[^\\\n])*\1|\/\/[^\n]*/g, (found) =>
+    found.startsWith('/*') || found.startsWith('//') ? found.replace(/[^\n]/g, ' ') : found,
+  );
+}
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+const IMPORTED =
+  /(?:^|[\s;}])(?:import|export)\s(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
+
+/** Imports of the project's own files: static, dynamic, of types. */
+export function imports(sources: Sources): Import[] {
+  return Object.entries(sources).flatMap(([from, text]) =>
+    [...withoutComments(text).matchAll(IMPORTED)]
+      .map((match) => match[1] ?? match[2] ?? '')
+      .filter((to) => to.startsWith('.'))
+      .map((to) => ({ from, to: posix.join(posix.dirname(from), to) })),
+  );
+}
+
+function layerOf(path: string): string | undefined {
+  const [top, layer] = path.split('/');
+  return top === 'src' && path.split('/').length > 2 ? layer : undefined;
+}

@@ -1,0 +1,179 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import {
+  doorBreaches,
+  homelessFiles,
+  importCycles,
+  imports,
+  LAYERS,
+  layerBreaches,
+  looseEnds,
+  machinePaths,
+  missingImports,
+  roundedDecimals,
+  type Sources,
+  withoutComments,
+} from './architecture-rules.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** Texts of the project below `folders`, by path. */
+function texts(folders: readonly string[], ending: RegExp): Sources {
+  const paths = folders.flatMap((folder) =>
+    readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' }).map(
+      (name) => `${folder}/${name.replaceAll('\\', '/')}`,
+    ),
+  );
+  const files = paths.filter((path) => ending.test(path) && !path.includes('node_modules/'));
+  return Object.fromEntries(files.map((path) => [path, readFileSync(`${ROOT}${path}`, 'utf8')]));
+}
+
+const source = texts(['src'], /\.ts$/);
+const written = texts(
+  ['src', 'test', 'bin', 'bench', 'docs', 'runbooks', 'schemas', '.ci'],
+  /(?:\.(?:ts|js|md|ya?ml|json)|\/run)$/,
+);
+/** They name what they forbid. */
+const RULES = /^test\/architecture/;
+
+describe('the house', () => {
+  it('has the layers of the plan and no others', () => {
+    expect([...new Set(Object.keys(source).map((path) => path.split('/')[1]))].sort()).toEqual(
+      Object.keys(LAYERS).sort(),
+    );
+  });
+  it('imports downward only', () => expect(layerBreaches(source)).toEqual([]));
+  it('imports in no ring, not even through types', () => expect(importCycles(source)).toEqual([]));
+  it('imports what exists', () => expect(missingImports(source)).toEqual([]));
+  it('reaches the outside world through its doors', () => expect(doorBreaches(source)).toEqual([]));
+  it('names files after nouns', () => expect(homelessFiles(Object.keys({ ...source, ...written }))).toEqual([]));
+  it('leaves no loose ends', () => expect(looseEnds(source)).toEqual([]));
+  it('keeps decimals exact', () => expect(roundedDecimals(source)).toEqual([]));
+  it('names no machine', () => {
+    const others = Object.fromEntries(Object.entries(written).filter(([path]) => !RULES.test(path)));
+    expect(machinePaths(others)).toEqual([]);
+  });
+});
+
+describe('each rule can fail', () => {
+  it('sees imports of every form, and none in comments', () => {
+    const text = `
+      import { a } from './a.ts';
+      import type { B } from '../venue/b.ts';
+      export { c } from './c.ts';
+      import './d.ts';
+      const e = await import('./e.ts');
+      import {
+        f,
+        type G,
+      } from './f.ts';
+      // import './no.ts';
+      /* import './no.ts'; */
+      const address = 'http://x'; import h from './h.ts';
+      import fs from 'node:fs';
+    `;
+    expect(imports({ 'src/base/x.ts': text }).map(({ to }) => to)).toEqual([
+      'src/base/a.ts',
+      'src/venue/b.ts',
+      'src/base/c.ts',
+      'src/base/d.ts',
+      'src/base/e.ts',
+      'src/base/f.ts',
+      'src/base/h.ts',
+    ]);
+  });
+
+  it('layers', () => {
+    const upward = {
+      'src/venue/x.ts': "import type { Y } from '../engine/y.ts';",
+      'src/cli/z.ts': "import '../venue/x.ts';",
+    };
+    expect(layerBreaches(upward)).toEqual(['src/venue/x.ts imports src/engine/y.ts: venue may import only base']);
+    expect(layerBreaches({ 'src/gateway/x.ts': "export * from '../runbook/y.ts';" })).toHaveLength(1);
+    expect(layerBreaches({ 'src/gateway/x.ts': "import '../journal/y.ts';" })).toEqual([]);
+  });
+
+  it('rings', () => {
+    const three = {
+      'src/a/a.ts': "import './b.ts';",
+      'src/a/b.ts': "import type { C } from './c.ts';",
+      'src/a/c.ts': "const a = import('./a.ts');",
+      'src/a/d.ts': "import './a.ts';",
+    };
+    expect(importCycles(three)).toEqual(['src/a/a.ts → src/a/b.ts → src/a/c.ts → src/a/a.ts']);
+    expect(importCycles({ 'src/a/a.ts': "import './a.ts';" })).toEqual(['src/a/a.ts → src/a/a.ts']);
+    expect(
+      importCycles({ 'src/a/a.ts': "import './b.ts'; import './c.ts';", 'src/a/b.ts': "import './c.ts';" }),
+    ).toEqual([]);
+  });
+
+  it('imports of nothing', () => {
+    expect(missingImports({ 'src/a/a.ts': "import './b.ts';" })).toEqual([
+      'src/a/a.ts imports src/a/b.ts, which does not exist',
+    ]);
+  });
+
+  it.each([
+    "import got from 'got';",
+    "const { Ajv } = await import('ajv/dist/2020.js');",
+    "import { parse } from 'yaml';",
+    "import { DatabaseSync } from '@photostructure/sqlite';",
+    'const home = process.env.HOME;',
+    "const home = process['env'].HOME;",
+    'const { env } = process;',
+    'const at = Date.now();',
+    'const at = new Date();',
+    'setTimeout(() => {}, 5);',
+    'const a = Math.random();',
+  ])('doors: %s', (text) => {
+    expect(doorBreaches({ 'src/engine/x.ts': text })).toHaveLength(1);
+    expect(doorBreaches({ 'src/engine/x.ts': `// ${text}` })).toEqual([]);
+  });
+
+  it('doors are open where they stand', () => {
+    expect(
+      doorBreaches({ 'src/gateway/live.ts': "import got from 'got';", 'src/base/clock.ts': 'Date.now();' }),
+    ).toEqual([]);
+    expect(doorBreaches({ 'src/engine/x.ts': "import { gotcha } from './got.ts'; const d = new Date(5);" })).toEqual(
+      [],
+    );
+  });
+
+  it('names', () => {
+    expect(
+      homelessFiles(['src/base/utils.ts', 'src/venue/order-types.ts', 'src/venue/types.ts', 'test/helpers.ts']),
+    ).toHaveLength(3);
+  });
+
+  it.each([
+    'const a: any = 1;',
+    'const a = b as any;',
+    'let a: Map<string, any>;',
+    '// @ts-ignore',
+    '// TODO later',
+    "throw new Error('not implemented');",
+  ])('loose ends: %s', (text) => expect(looseEnds({ 'src/a/a.ts': text })).toHaveLength(1));
+  it('a word is no loose end', () => {
+    expect(looseEnds({ 'src/a/a.ts': "/** Takes any value: any at all. */ const any = join === 'any';" })).toEqual([]);
+    expect(looseEnds({ 'src/a/a.ts': "if (join === 'any') return anything;" })).toEqual([]);
+  });
+
+  it.each(['parseFloat(text)', 'price.toNumber()', 'Number(order.limitPrice)', 'Number(size)'])(
+    'rounding: %s',
+    (text) => {
+      expect(roundedDecimals({ 'src/a/a.ts': text })).toHaveLength(1);
+    },
+  );
+  it('counts may be numbers', () =>
+    expect(roundedDecimals({ 'src/a/a.ts': 'Number(count); Number(sizes.length)' })).toEqual([]));
+
+  it('machines', () => {
+    expect(machinePaths({ 'docs/a.md': 'see /home/me/x', 'src/a/a.ts': "'/work/main/src'" })).toHaveLength(2);
+    expect(machinePaths({ 'docs/a.md': 'GET /orders and https://x/home/a' })).toEqual([]);
+  });
+
+  it('comments end where they end', () => {
+    expect(withoutComments("a /* b\nc */ d // e\n'// f'")).toBe("a     \n     d     \n'// f'");
+  });
+});

@@ -1,0 +1,192 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { EXIT } from '../../src/cli/exit.ts';
+import { VERBS } from '../../src/cli/verbs.ts';
+import { folder } from './command.ts';
+
+const GOOD = `runbook: good
+dsl: 1
+steps:
+  - read_account: {}
+`;
+const BAD = `runbook: bad
+dsl: 1
+steps:
+  - read_acount: {}
+`;
+
+describe('the command line', () => {
+  const here = folder();
+
+  it('lists every verb in its help, and explains each', () => {
+    const { exit, out, err } = here.run('--help');
+    expect({ exit, err }).toEqual({ exit: EXIT.done, err: '' });
+    for (const { name, summary, options } of VERBS) {
+      expect(out).toContain(name.split(' ')[0]);
+      const help = here.run(...name.split(' '), '--help');
+      expect(help.exit).toBe(EXIT.done);
+      expect(help.out).toContain(summary);
+      for (const option of Object.keys(options)) expect(help.out).toContain(`--${option}`);
+    }
+  });
+
+  it('says its version', () =>
+    expect(here.run('--version')).toMatchObject({ exit: EXIT.done, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) }));
+
+  it.each([
+    ['no verb', [], /Usage: runbook/],
+    ['an unknown verb', ['vaildate', 'x.yaml'], /unknown command 'vaildate'\n\(Did you mean validate\?\)/],
+    ['an unknown option', ['validate', '--strict', 'x.yaml'], /unknown option '--strict'/],
+    ['a missing argument', ['validate'], /missing required argument 'files'/],
+    ['a missing option', ['record', '--from', 'a.har'], /required option '--to <FILE>' not specified/],
+    ['a word that is none of the choices', ['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
+    ['one argument too many', ['new', 'a', 'b'], /too many arguments/],
+  ])('refuses %s with exit 2 and nothing on standard output', (_name, args, message) => {
+    const { exit, out, err } = here.run(...args);
+    expect({ exit, out }).toEqual({ exit: EXIT.usage, out: '' });
+    expect(err).toMatch(message);
+    expect(err).not.toContain('    at ');
+  });
+
+  it('with --json says wrong usage in JSON too', () => {
+    const { exit, out } = here.run('validate', '--json', '--strict');
+    expect(exit).toBe(EXIT.usage);
+    expect(JSON.parse(out)).toEqual({ error: { kind: 'usage', message: "unknown option '--strict'" } });
+  });
+
+  it('shows what was typed without letting it speak to the terminal', () => {
+    const { err } = here.run('\u001b[31mred\u009b\u202e');
+    expect(err).not.toMatch(/[\u001b\u009b\u202e]/);
+    expect(err).toContain('\\u001b[31mred');
+  });
+});
+
+describe('validate', () => {
+  const here = folder();
+  here.write('good.yaml', GOOD);
+  here.write('bad.yaml', BAD);
+
+  it('prints the verdict of each file, and where what is wrong', () => {
+    expect(here.run('validate', 'good.yaml')).toEqual({ exit: EXIT.done, out: 'good.yaml: valid\n', err: '' });
+    const { exit, out, err } = here.run('validate', 'good.yaml', 'bad.yaml');
+    expect({ exit, out }).toEqual({ exit: EXIT.failed, out: 'good.yaml: valid\nbad.yaml: invalid, 1 error\n' });
+    expect(err.split('\n').slice(0, 3)).toEqual([
+      expect.stringMatching(/^bad\.yaml:4:5 error .*read_acount.* \[unknown-key\]$/),
+      '   4 |   - read_acount: {}',
+      '     |     ^^^^^^^^^^^',
+    ]);
+  });
+
+  it('prints one JSON document and nothing else', () => {
+    const { exit, out, err } = here.run('--json', 'validate', 'bad.yaml', 'good.yaml');
+    expect({ exit, err }).toEqual({ exit: EXIT.failed, err: '' });
+    expect(JSON.parse(out)).toEqual({
+      files: [
+        {
+          file: 'bad.yaml',
+          ok: false,
+          diagnostics: [
+            {
+              severity: 'error',
+              code: 'unknown-key',
+              message: expect.any(String),
+              hint: expect.stringContaining('read_account'),
+              file: 'bad.yaml',
+              line: 4,
+              column: 5,
+              endLine: 4,
+              endColumn: 16,
+            },
+          ],
+        },
+        { file: 'good.yaml', ok: true, diagnostics: [] },
+      ],
+    });
+  });
+
+  it('with --quiet says nothing of what is valid', () => {
+    expect(here.run('validate', '--quiet', 'good.yaml')).toEqual({ exit: EXIT.done, out: '', err: '' });
+    expect(here.run('validate', '--quiet', 'bad.yaml')).toMatchObject({
+      exit: EXIT.failed,
+      out: 'bad.yaml: invalid, 1 error\n',
+    });
+  });
+
+  it('writes nothing', () => {
+    expect(readdirSync(here.path).sort()).toEqual(['bad.yaml', 'good.yaml']);
+  });
+
+  it('colours only for a terminal or when told to', () => {
+    expect(here.run('validate', 'bad.yaml').err).not.toContain('\u001b');
+    expect(here.runWith({ env: { FORCE_COLOR: '1' } }, 'validate', 'bad.yaml').err).toContain('\u001b[31merror');
+    expect(here.runWith({ env: { FORCE_COLOR: '1', NO_COLOR: '1' } }, 'validate', 'bad.yaml').err).not.toContain(
+      '\u001b',
+    );
+    expect(here.runWith({ env: { FORCE_COLOR: '1' } }, '--no-color', 'validate', 'bad.yaml').err).not.toContain(
+      '\u001b',
+    );
+  });
+
+  it.each([
+    ['missing.yaml', () => {}, 'there is no such file or directory'],
+    ['folder', () => mkdirSync(join(here.path, 'folder'), { recursive: true }), 'is a directory; name the files in it'],
+    ['binary.yaml', () => here.write('binary.yaml', new Uint8Array([0xff, 0xfe, 0x00])), 'is not UTF-8 text'],
+    ['good.yaml/x', () => {}, 'a part of the path is not a directory'],
+    ['/dev/zero', () => {}, 'is not a regular file'],
+  ])('refuses to read %s with exit 2 and a sentence', (file, prepare, message) => {
+    prepare();
+    const { exit, out, err } = here.run('validate', file);
+    expect({ exit, out }).toEqual({ exit: EXIT.usage, out: '' });
+    expect(err).toMatch(/^error: the runbook [^\n]+\n$/);
+    expect(err).toContain(message);
+    const json = here.run('validate', '--json', file);
+    expect(JSON.parse(json.out)).toEqual({
+      error: { kind: expect.any(String), message: expect.stringContaining(message) },
+    });
+  });
+
+  it.skipIf(process.getuid?.() === 0)('says so where it may not read', () => {
+    here.write('locked.yaml', GOOD);
+    chmodSync(join(here.path, 'locked.yaml'), 0o000);
+    expect(here.run('validate', 'locked.yaml').err).toContain('permission denied');
+  });
+});
+
+describe('new', () => {
+  const here = folder();
+
+  it('makes a runbook that is valid without a warning, and never overwrites one', () => {
+    expect(here.run('new', 'my-entry')).toEqual({
+      exit: EXIT.done,
+      out: 'my-entry.yaml: made. Next: runbook validate my-entry.yaml\n',
+      err: '',
+    });
+    expect(here.run('validate', 'my-entry.yaml')).toEqual({ exit: EXIT.done, out: 'my-entry.yaml: valid\n', err: '' });
+    const before = here.read('my-entry.yaml');
+    expect(here.run('new', 'my-entry')).toMatchObject({
+      exit: EXIT.usage,
+      err: expect.stringContaining('exists already'),
+    });
+    expect(here.read('my-entry.yaml')).toBe(before);
+  });
+
+  it('names the schema for editors, at a place that exists', () => {
+    const schema = /^# yaml-language-server: \$schema=(.*)\n/.exec(here.read('my-entry.yaml'))?.[1] ?? '';
+    expect(existsSync(join(here.path, schema))).toBe(true);
+  });
+
+  it('copies an example under the new name', () => {
+    expect(here.run('new', 'mine', '--from', 'bracket-entry').exit).toBe(EXIT.done);
+    expect(here.read('mine.yaml')).toMatch(/^runbook: mine$/m);
+    expect(here.run('validate', 'mine.yaml').exit).toBe(EXIT.done);
+  });
+
+  it.each([
+    [['new', '../escape'], 'a letter first; found ../escape'],
+    [['new', 'x', '--from', 'brackt-entry'], 'did you mean bracket-entry?'],
+  ])('refuses %j', (args, message) => {
+    expect(here.run(...args)).toMatchObject({ exit: EXIT.usage, err: expect.stringContaining(message) });
+    expect(readdirSync(here.path)).not.toContain('x.yaml');
+  });
+});

@@ -1,0 +1,50 @@
+/** The built command, run as a person would, in a folder of its own. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+
+const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
+
+export interface Ended {
+  readonly exit: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Folder {
+  readonly path: string;
+  /** Runs `runbook` with these words. */
+  run(...args: readonly string[]): Ended;
+  runWith(options: { readonly env?: Readonly<Record<string, string>> }, ...args: readonly string[]): Ended;
+  write(name: string, text: string | Uint8Array): string;
+  read(name: string): string;
+}
+
+/** A folder that is gone when the test file is done. */
+export function folder(): Folder {
+  const path = mkdtempSync(join(tmpdir(), 'runbook-test-'));
+  afterAll(() => rmSync(path, { recursive: true, force: true }));
+  const runWith: Folder['runWith'] = ({ env = {} }, ...args) => {
+    const { PATH, HOME } = process.env;
+    const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...args], {
+      cwd: path,
+      encoding: 'utf8',
+      env: { ...(PATH === undefined ? {} : { PATH }), ...(HOME === undefined ? {} : { HOME }), ...env },
+      timeout: 30_000,
+    });
+    return { exit: status, out: stdout, err: stderr };
+  };
+  return {
+    path,
+    runWith,
+    run: (...args) => runWith({}, ...args),
+    write(name, text) {
+      writeFileSync(join(path, name), text);
+      return name;
+    },
+    read: (name) => readFileSync(join(path, name), 'utf8'),
+  };
+}

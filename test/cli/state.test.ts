@@ -1,0 +1,86 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { reportCrash } from '../../src/cli/crash.ts';
+import { environmentOf } from '../../src/cli/environment.ts';
+import { stateFolder } from '../../src/cli/state.ts';
+import { folder } from './command.ts';
+
+const NOTHING = environmentOf({});
+
+describe('the state folder', () => {
+  const here = folder();
+
+  it('is where --state, then RUNBOOK_STATE says, else .runbook', () => {
+    const told = environmentOf({ RUNBOOK_STATE: 'told' });
+    expect(stateFolder(undefined, NOTHING, here.path)).toMatchObject({
+      path: join(here.path, '.runbook'),
+      shown: '.runbook',
+    });
+    expect(stateFolder(undefined, told, here.path).path).toBe(join(here.path, 'told'));
+    expect(stateFolder('given', told, here.path).path).toBe(join(here.path, 'given'));
+    expect(stateFolder('/elsewhere', told, here.path).shown).toBe('/elsewhere');
+    expect(stateFolder(undefined, environmentOf({ RUNBOOK_STATE: '' }), here.path).shown).toBe('.runbook');
+  });
+
+  it('is made for its owner alone, when a file in it is first asked for', () => {
+    const given = stateFolder('given/deep', NOTHING, here.path);
+    expect(existsSync(given.path)).toBe(false);
+    expect(given.file('a')).toBe(join(here.path, 'given/deep/a'));
+    expect(statSync(given.path).mode & 0o777).toBe(0o700);
+  });
+
+  it('can be no file', () => {
+    here.write('file', '');
+    expect(() => stateFolder('file', NOTHING, here.path).file('a')).toThrow(/^the state folder file can not be made/);
+  });
+});
+
+describe('a crash', () => {
+  const here = folder();
+  const secret = 'a-token-nobody-may-see';
+  const environment = environmentOf({ VENUE_TOKEN: secret, HARMLESS: 'word' });
+
+  it('is told in one sentence; its stack goes to a file, both without secrets', () => {
+    const state = stateFolder(undefined, environment, here.path);
+    const sentence = reportCrash(
+      new Error(`lost ${secret} at\u001b[31m`),
+      ['run', `--x=${secret}`],
+      state,
+      environment,
+    );
+    expect(sentence).toBe(
+      'this is a mistake of the program, not yours: lost hidden at\\u001b[31m; details are in .runbook/crash.log',
+    );
+    const log = here.read('.runbook/crash.log');
+    expect(log).toContain('runbook run --x=hidden\n');
+    expect(log).toContain('state.test.ts');
+    expect(log).not.toContain(secret);
+    expect(statSync(join(here.path, '.runbook/crash.log')).mode & 0o777).toBe(0o600);
+  });
+
+  it('is told also where nothing can be written', () => {
+    here.write('blocked', '');
+    const state = stateFolder('blocked', environment, here.path);
+    expect(reportCrash('odd', [], state, environment)).toBe(
+      'this is a mistake of the program, not yours: odd; its details could not be written',
+    );
+  });
+});
+
+describe('the environment', () => {
+  it('knows which of its values are secret, and has no value for what is not its own', () => {
+    const environment = environmentOf({
+      VENUE_JWT: 'a',
+      api_key: 'b',
+      DATABASE_URL: 'c',
+      OPS_WEBHOOK: 'd',
+      PATH: 'e',
+      MY_SECRET: '',
+    });
+    expect(environment.secrets()).toEqual(['a', 'b', 'c', 'd']);
+    expect([environment.variable('PATH'), environment.variable('MY_SECRET'), environment.variable('toString')]).toEqual(
+      ['e', undefined, undefined],
+    );
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import type { Diagnostic } from '../../src/base/diagnostic.ts';
+import { environmentOf } from '../../src/cli/environment.ts';
+import { columns, excerpt, Terminal } from '../../src/cli/terminal.ts';
+
+function diagnostic(text: string, start: number, end: number): Diagnostic {
+  return { severity: 'error', code: 'c', message: 'm', source: { file: 'f.yaml', text }, span: { start, end } };
+}
+
+function terminal(options: { json?: boolean; quiet?: boolean; tty?: boolean } = {}) {
+  const written = { out: '', err: '' };
+  const stream = (name: 'out' | 'err') => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+    isTTY: options.tty === true,
+    columns: 20,
+  });
+  const made = new Terminal({
+    out: stream('out'),
+    err: stream('err'),
+    json: options.json === true,
+    quiet: options.quiet === true,
+    color: true,
+    environment: environmentOf({}),
+  });
+  return { made, written };
+}
+
+describe('an excerpt', () => {
+  it('marks the span below its line', () => {
+    expect(excerpt(diagnostic('a\n  bcd: e\n', 4, 7))).toEqual(['   2 |   bcd: e', '     |   ^^^']);
+  });
+  it('marks at least one character, and to the end of the line where the span goes on', () => {
+    expect(excerpt(diagnostic('abc', 3, 3))).toEqual(['   1 | abc', '     |    ^']);
+    expect(excerpt(diagnostic('abc\r\ndef', 1, 7))).toEqual(['   1 | abc', '     |  ^^']);
+  });
+  it('keeps the mark in place behind tabs and hostile characters', () => {
+    expect(excerpt(diagnostic('\t\u001b[2Jx: y', 5, 6))).toEqual(['   1 |  \\u001b[2Jx: y', '     |           ^']);
+  });
+  it('shows the part of a long line around the mark', () => {
+    const [line = '', mark = ''] = excerpt(diagnostic(`${'a'.repeat(200)}bad${'c'.repeat(200)}`, 200, 203));
+    expect(line).toMatch(/^ {3}1 \| …a{20}badc{77}…$/);
+    expect(line.slice(mark.indexOf('^'), mark.lastIndexOf('^') + 1)).toBe('bad');
+  });
+  it('has nothing to show of an empty line', () => expect(excerpt(diagnostic('a\n\nb', 2, 2))).toEqual([]));
+});
+
+describe('a terminal', () => {
+  it('with --json has the document on standard output and nothing else', () => {
+    const { made, written } = terminal({ json: true });
+    made.print('words');
+    made.note('a note');
+    made.answer({ a: '\u202e' }, () => 'words');
+    expect(written).toEqual({ out: '{"a":"\\u202e"}\n', err: 'a note\n' });
+  });
+
+  it('with --quiet keeps what is wrong and drops the rest', () => {
+    const { made, written } = terminal({ quiet: true, tty: true });
+    made.progress('half');
+    made.note('a note');
+    made.complain('broken');
+    expect(written.err).toBe('\u001b[31merror:\u001b[39m broken\n');
+  });
+
+  it('shows progress on a terminal alone, in one line that is gone afterwards', () => {
+    const shown = terminal({ tty: true });
+    shown.made.progress('a line longer than the terminal');
+    shown.made.print('done');
+    expect(shown.written).toEqual({ out: 'done\n', err: '\r\u001b[2Ka line longer than …\r\u001b[2K' });
+    const piped = terminal();
+    piped.made.progress('half');
+    expect(piped.written.err).toBe('');
+  });
+});
+
+describe('columns', () => {
+  it('are as wide as their widest cell, the last without trailing blanks', () => {
+    expect(
+      columns([
+        ['a', 'bb', 'c'],
+        ['aaa', 'b', ''],
+      ]),
+    ).toBe('a    bb  c\naaa  b   ');
+    expect(columns([])).toBe('');
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { readFaults, readSimulatorConfig, simulatorSchema } from '../../../src/gateway/simulator/simulator.ts';
+
+const problemsOf = (data: unknown) => {
+  const read = readSimulatorConfig(data);
+  return 'problems' in read ? read.problems : [];
+};
+
+describe('readSimulatorConfig', () => {
+  it('takes nothing at all, and a full one', () => {
+    expect(readSimulatorConfig({})).toEqual({ config: {} });
+    const full = {
+      markets: {
+        'BTC-USD': {
+          path: {
+            kind: 'points',
+            points: [
+              { afterMs: 0, price: '64000' },
+              { afterMs: 5000, price: '64200' },
+            ],
+          },
+        },
+        'DOGE-USD': { tick: '0.0001', lot: '1', start: '0.1', path: { kind: 'walk', volatilityBps: 3 } },
+      },
+      account: {
+        equity: '18234.10',
+        fees: { maker: '0' },
+        positions: [{ market: 'DOGE-USD', size: '-5', price: '0.1', agoMs: 0 }],
+      },
+      tokens: { algorithm: 'token_bucket', costs: { 'GET /orders': 1 } },
+      surprises: { amendFlickerMs: 200, refusalStatus: 200 },
+      faults: [{ on: 'POST /orders', when: { call: '2+', type: 'stop_loss' }, do: 'late_reject', reason: 'RISK' }],
+    };
+    expect(readSimulatorConfig(full)).toEqual({ config: full });
+  });
+
+  it.each([
+    [{ market: {} }, 'the configuration: "market" is not a key here; did you mean "markets"?'],
+    [
+      { faults: [{ on: 'POST /order', do: 'lost_before' }] },
+      'faults.0.on: "POST /order" is neither an endpoint nor "*"; did you mean "POST /orders"?',
+    ],
+    [{ account: { equity: 18234.1 } }, 'account.equity: must be string'],
+    [
+      { account: { equity: '1e5' } },
+      'account.equity: does not have the form it must have (^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$)',
+    ],
+    [{ latencyMs: { min: 5, max: 4 } }, 'latencyMs: max 4 is below min 5'],
+    [{ markets: { 'X-USD': { tick: '1', lot: '1' } } }, 'markets.X-USD.start: is missing'],
+    [
+      { markets: { 'BTC-USD': { start: '64000.5' } } },
+      'markets.BTC-USD: 64000.5 is not a positive multiple of the tick 1',
+    ],
+    [
+      { markets: { 'BTC-USD': { tick: '0.0000000001' } } },
+      'markets.BTC-USD: 64000 is more than 2^40 ticks of 0.0000000001',
+    ],
+    [
+      { markets: { bitcoin: { tick: '1', lot: '1', start: '1' } } },
+      'markets: "bitcoin" is not of the form <BASE>-<QUOTE>',
+    ],
+    [
+      {
+        markets: {
+          'BTC-USD': {
+            path: {
+              kind: 'points',
+              points: [
+                { afterMs: 5, price: '1' },
+                { afterMs: 5, price: '2' },
+              ],
+            },
+          },
+        },
+      },
+      'markets.BTC-USD.path.points: afterMs must rise',
+    ],
+    [
+      { account: { positions: [{ market: 'X-USD', size: '1', price: '1', agoMs: 0 }] } },
+      'account.positions.0: there is no market "X-USD"',
+    ],
+    [{ auth: { mode: 'api_key' } }, 'auth.apiKey: is missing, and mode is api_key'],
+  ])('reports %j', (data, problem) => {
+    expect(problemsOf(data)).toEqual([problem]);
+  });
+
+  it('names what is wrong with a path, and a fault that there is not', () => {
+    expect(problemsOf({ markets: { 'BTC-USD': { path: { kind: 'jump' } } } }).length).toBeGreaterThan(0);
+    expect(problemsOf({ faults: [{ on: '*', do: 'explode' }] })).toEqual([
+      expect.stringMatching(/^faults\.0\.do: must be one of lost_before, lost_after, /),
+    ]);
+  });
+});
+
+it('readFaults takes a list alone', () => {
+  expect(readFaults([{ on: '*', do: 'empty' }])).toEqual({ faults: [{ on: '*', do: 'empty' }] });
+  expect(readFaults({ on: '*' })).toEqual({ problems: ['faults: must be array'] });
+});
+
+it('the schema describes every top-level key', () => {
+  const { properties } = simulatorSchema() as { properties: object };
+  expect(Object.keys(properties)).toEqual([
+    'markets',
+    'account',
+    'latencyMs',
+    'processingMs',
+    'visibilityLagMs',
+    'readLagMs',
+    'fillLagMs',
+    'fullScanFactor',
+    'tokens',
+    'auth',
+    'surprises',
+    'faults',
+  ]);
+});

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { schemaIssues } from '../../src/base/schema.ts';
+import { plainData, readDocument } from '../../src/runbook/document.ts';
+import { runbookSchema } from '../../src/runbook/schema.ts';
+import { STEPS, VERBS } from '../../src/runbook/steps.ts';
+import { inspectShape } from '../../src/runbook/walk.ts';
+
+const GOLDENS = new URL('../golden/runbooks/', import.meta.url);
+const RUNBOOKS = new URL('../../runbooks/', import.meta.url);
+
+/** Whether the schema, and whether the walk, refuses a text; undefined for what is not read as a tree at all. */
+function verdicts(text: string): { readonly schema: boolean; readonly walk: boolean } | undefined {
+  const source = { file: 'case.yaml', text };
+  const { root, diagnostics } = readDocument(source);
+  if (root === undefined || diagnostics.length > 0) return undefined;
+  return { schema: schemaIssues('runbook', runbookSchema(), plainData(root)).length > 0, walk: inspectShape(root, source).diagnostics.length > 0 };
+}
+
+function examples(): readonly { readonly name: string; readonly data: unknown }[] {
+  return readdirSync(RUNBOOKS).map((name) => {
+    const { root } = readDocument({ file: name, text: readFileSync(new URL(name, RUNBOOKS), 'utf8') });
+    if (root === undefined) throw new Error(`${name} can not be read`);
+    return { name, data: JSON.parse(JSON.stringify(plainData(root))) as unknown };
+  });
+}
+
+const INTRUDERS = [7, 'a b', true, ['word'], { read_account: {} }] as const;
+
+/** The data with one thing changed, in every place: a value replaced, a key removed, misspelt or added. */
+function* mutants(data: unknown): Generator<unknown> {
+  for (const intruder of INTRUDERS) yield intruder;
+  if (Array.isArray(data)) {
+    for (const [index, item] of data.entries()) for (const other of mutants(item)) yield data.with(index, other);
+  } else if (typeof data === 'object' && data !== null) {
+    const entries = Object.entries(data);
+    yield { ...data, zzz: 1 };
+    for (const [index, [key, value]] of entries.entries()) {
+      yield Object.fromEntries(entries.toSpliced(index, 1));
+      yield Object.fromEntries(entries.with(index, [`${key}x`, value]));
+      for (const other of mutants(value)) yield Object.fromEntries(entries.with(index, [key, other]));
+    }
+  }
+}
+
+describe('the published schema and the walk', () => {
+  it('agree on every golden', () => {
+    for (const name of readdirSync(GOLDENS).filter((each) => each.endsWith('.yml'))) {
+      const seen = verdicts(readFileSync(new URL(name, GOLDENS), 'utf8').split(/^---\n/m)[0] ?? '');
+      if (seen !== undefined) expect({ name, ...seen }).toEqual({ name, schema: seen.walk, walk: seen.walk });
+    }
+  });
+
+  it.each(examples())('agree on every single change of $name', ({ data }) => {
+    let refused = 0;
+    let disagreed: unknown;
+    for (const mutant of mutants(data)) {
+      const seen = verdicts(JSON.stringify(mutant));
+      if (seen?.walk) refused += 1;
+      if (seen !== undefined && seen.schema !== seen.walk) disagreed ??= { ...seen, mutant };
+    }
+    expect(disagreed).toBeUndefined();
+    expect(refused).toBeGreaterThan(300);
+  });
+});
+
+describe('the schema', () => {
+  it('describes every verb, so that an editor can complete it', () => {
+    const { $defs } = runbookSchema() as { $defs: Record<string, { description?: string; properties?: object }> };
+    for (const verb of VERBS) expect($defs[`verb-${verb}`]?.description).toBe(STEPS[verb].summary);
+    expect(Object.keys($defs['step']?.properties ?? {})).toEqual(expect.arrayContaining([...VERBS]));
+  });
+
+  it('allows no key that is not named', () => {
+    const open: string[] = [];
+    const visit = (schema: unknown, path: string): void => {
+      if (Array.isArray(schema)) schema.forEach((each, index) => visit(each, `${path}/${index}`));
+      else if (typeof schema === 'object' && schema !== null) {
+        const { type, properties, additionalProperties, $ref } = schema as Record<string, unknown>;
+        if (type === 'object' && properties !== undefined && additionalProperties === undefined && !('oneOf' in schema) && $ref === undefined) open.push(path);
+        for (const [key, each] of Object.entries(schema)) visit(each, `${path}/${key}`);
+      }
+    };
+    visit(runbookSchema(), '');
+    expect(open).toEqual([]);
+  });
+});

@@ -1,0 +1,274 @@
+/** Both arms of every split cell, at the edge where they part, and what the odd rows leave behind (orders.md, Guards and actions). */
+import { describe, expect, it } from 'vitest';
+import { newOrder, ORDER_STATES, type OrderEvent, type OrderSnapshot, type OrderState, stepOrder, TIMINGS, TRANSITIONS } from '../../src/venue/order.ts';
+import { eventOf, fill, life, orderIn, record, T0, terms } from './order-samples.ts';
+
+/** A record read: sent at T0 + `sent`, answered 10 ms later. */
+function read(type: OrderEvent['type'], sent: number, over: Parameters<typeof record>[1] = {}): OrderEvent {
+  return eventOf(type, sent + 10, 10, over);
+}
+function notFound(sent: number): OrderEvent {
+  return eventOf('P_NOT_FOUND', sent + 10, 10);
+}
+const AMENDED = { price: '101' };
+
+/** What became of the last event: the state, its disposition and the alarms. */
+function end(events: readonly OrderEvent[], from: OrderSnapshot): readonly [OrderState, string, readonly string[]] {
+  const step = life(events, from);
+  return [step.snapshot.state, step.disposition, step.alarms.map(({ alarm }) => alarm)];
+}
+
+const tested = new Set<string>();
+/** One split cell; the set is compared with the table at the end. */
+function cell(state: OrderState, type: OrderEvent['type'], name: string, test: () => void): void {
+  tested.add(`${state} × ${type}`);
+  it(`${state} × ${type}: ${name}`, test);
+}
+
+describe('absence', () => {
+  const doubt = (over: Partial<Parameters<typeof terms>[0]> = {}) =>
+    life([eventOf('SUBMIT', 0), eventOf('SUBMIT_UNKNOWN', 1_000)], newOrder(terms(over), T0)).snapshot;
+  const horizon = 1_000 + TIMINGS.absenceHorizonMs;
+  const exhausted = eventOf('T_EXHAUSTED', 200_000);
+
+  cell('unknown', 'T_EXHAUSTED', 'absent after five reads, the last sent later than the horizon', () => {
+    const reads = [1_500, 3_000, 9_000, 60_000, horizon + 1].map(notFound);
+    expect(end([...reads, exhausted], doubt())).toEqual(['absent', 'moved', []]);
+  });
+  it.each([
+    ['four reads', [1_500, 3_000, 9_000, horizon + 1]],
+    ['the last at the horizon', [1_500, 3_000, 9_000, 60_000, horizon]],
+    ['one sent before the POST was given up', [999, 3_000, 9_000, 60_000, horizon + 1]],
+  ] as const)('is not proven by %s', (_, sent) => {
+    expect(end([...sent.map(notFound), exhausted], doubt())).toEqual(['quarantined', 'moved', ['Quarantined']]);
+  });
+  it('is never concluded of what the venue called a duplicate', () => {
+    const reads = [1_500, 3_000, 9_000, 60_000, horizon + 1].map(notFound);
+    expect(end([eventOf('DUPLICATE', 1_100), ...reads, exhausted], doubt())[0]).toBe('quarantined');
+  });
+  it('counts from the last attempt, and takes the horizon of the profile', () => {
+    const order = life([eventOf('SUBMIT', 0), eventOf('SUBMIT_UNKNOWN', 1_000)], newOrder(terms(), T0, { absenceHorizonMs: 2_000 }));
+    const reads = [1_500, 2_000, 2_500, 2_900, 3_001].map(notFound);
+    expect(end([...reads, exhausted], order.snapshot)[0]).toBe('absent');
+    expect(end([...reads, eventOf('SUBMIT_UNKNOWN', 3_100), exhausted], order.snapshot)[0]).toBe('quarantined');
+  });
+  it('is taken back by whatever shows the order', () => {
+    const absent = orderIn('absent');
+    expect(end([read('P_OPEN', 5_000)], absent)).toEqual(['open', 'moved', ['Reappeared']]);
+    expect(end([{ type: 'FILL', at: T0 + 5_000, fill: fill('1', '2') }], absent)).toEqual(['open', 'moved', ['LateFill', 'Reappeared']]);
+  });
+  it('lets a second attempt begin anew', () => {
+    const step = stepOrder(orderIn('absent'), eventOf('SUBMIT', 5_000));
+    expect([step.snapshot.state, step.snapshot.context.intent.attempt, step.alarms]).toEqual(['submitting', 2, []]);
+    expect(step.snapshot.context.absence).toEqual({ horizonMs: 20, count: 0, duplicateSeen: false });
+  });
+
+  const cancelled = life([eventOf('CANCEL', 1_100), eventOf('CANCEL_ACK', 1_200)], doubt()).snapshot;
+  cell('canceling', 'T_EXHAUSTED', 'the same for a cancelled order that no record ever showed', () => {
+    const reads = [1_500, 3_000, 9_000, 60_000, horizon + 1].map(notFound);
+    expect(end([...reads, exhausted], cancelled)).toEqual(['absent', 'moved', []]);
+    expect(end([...reads.slice(1), exhausted], cancelled)[0]).toBe('quarantined');
+    expect(end([exhausted], orderIn('canceling'))[0]).toBe('quarantined');
+  });
+  cell('canceling', 'P_NOT_FOUND', 'counted while never seen, stale soon after the first record, then contradicting', () => {
+    expect(end([notFound(1_500)], cancelled)).toEqual(['canceling', 'updated', []]);
+    // The order of the sample was first seen at T0 + 30 ms.
+    expect(end([notFound(30 + 2_499)], orderIn('canceling'))).toEqual(['canceling', 'stale', []]);
+    expect(end([notFound(30 + 2_500)], orderIn('canceling'))).toEqual(['canceling', 'contradiction', ['Contradiction']]);
+  });
+  cell('open', 'P_NOT_FOUND', 'stale when sent within the read lag of the first record', () => {
+    expect(end([notFound(30 + 2_499)], orderIn('open'))).toEqual(['open', 'stale', []]);
+    expect(end([notFound(30 + 2_500)], orderIn('open'))).toEqual(['open', 'contradiction', ['Contradiction']]);
+  });
+  cell('amending', 'P_NOT_FOUND', 'the same', () => {
+    expect(end([notFound(30 + 2_499)], orderIn('amending'))).toEqual(['amending', 'stale', []]);
+    expect(end([notFound(30 + 2_500)], orderIn('amending'))).toEqual(['amending', 'contradiction', ['Contradiction']]);
+  });
+});
+
+describe('an amend', () => {
+  // Of the sample: sent at 40 ms, answered at 50 ms, to price 101.
+  const amending = orderIn('amending');
+
+  cell('amending', 'P_OPEN', 'applied when the requested terms are there, at once', () => {
+    const step = life([read('P_OPEN', 60, AMENDED)], amending);
+    expect([step.snapshot.state, step.alarms, step.snapshot.context.amend?.outcome]).toEqual(['open', [], 'applied']);
+    expect(step.snapshot.context.price).toBe('101');
+  });
+  it('is lost only by two reads with the old terms, each sent more than 3 s after it was resolved', () => {
+    expect(end([read('P_OPEN', 3_050), read('P_OPEN', 3_060)], amending)).toEqual(['amending', 'updated', []]);
+    expect(end([read('P_OPEN', 3_050), read('P_OPEN', 3_060), read('P_OPEN', 3_070)], amending)).toEqual(['open', 'moved', ['AmendLost']]);
+    expect(end([read('P_OPEN', 3_060), read('P_OPEN', 3_060)], amending)).toEqual(['amending', 'updated', []]);
+  });
+  it('is not spoken of by any read while the PUT is under way', () => {
+    const sent = life([eventOf('AMEND', 100)], orderIn('open')).snapshot;
+    expect(end([read('P_OPEN', 9_000), read('P_OPEN', 12_000)], sent)).toEqual(['amending', 'updated', []]);
+  });
+  it('needs the requested size where one was requested', () => {
+    const sized = life([{ type: 'AMEND', at: T0 + 100, price: '101', size: '12' }, eventOf('AMEND_ACK', 110)], orderIn('open')).snapshot;
+    expect(end([read('P_OPEN', 120, AMENDED)], sized)[0]).toBe('amending');
+    const step = life([read('P_OPEN', 120, { ...AMENDED, size: '12', initial_size: '12' })], sized);
+    expect([step.snapshot.state, step.snapshot.context.size, step.snapshot.context.authorised]).toEqual(['open', '12', '12']);
+  });
+  it('is over when refused, and a late acknowledgement opens the question again', () => {
+    expect(end([eventOf('AMEND_REFUSED', 60)], amending)).toEqual(['open', 'moved', []]);
+    const applied = life([read('P_OPEN', 60, AMENDED)], amending).snapshot;
+    const again = life([eventOf('AMEND_ACK', 300)], applied).snapshot;
+    expect(again.state).toBe('amending');
+    expect(end([read('P_OPEN', 310, AMENDED)], again)[0]).toBe('open');
+  });
+  it('does not make older terms look like a change from outside', () => {
+    const applied = life([read('P_OPEN', 60, AMENDED)], amending).snapshot;
+    const late = life([read('P_OPEN', 3_069)], applied);
+    expect([late.alarms, late.snapshot.context.price, late.snapshot.context.lastRecord?.price]).toEqual([[], '101', '101']);
+    const changed = life([read('P_OPEN', 3_071)], applied);
+    expect([changed.alarms.map(({ alarm }) => alarm), changed.snapshot.context.price]).toEqual([['ExternalChange'], '100']);
+  });
+  it('of another program is taken over and reported', () => {
+    const shown = life([read('P_AMENDING', 500)], orderIn('open')).snapshot;
+    expect(end([read('P_OPEN', 600, { price: '77' })], shown)).toEqual(['open', 'moved', ['ExternalChange']]);
+  });
+
+  cell('amending', 'P_CANCELED', 'must be seen twice, 2 s apart', () => {
+    expect(end([read('P_CANCELED', 100)], amending)).toEqual(['amending', 'updated', []]);
+    expect(end([read('P_CANCELED', 100), read('P_CANCELED', 2_099)], amending)).toEqual(['amending', 'updated', []]);
+    expect(end([read('P_CANCELED', 100), read('P_CANCELED', 2_100)], amending)).toEqual(['canceled', 'moved', []]);
+  });
+  it('that shows the order working in between clears the suspicion', () => {
+    const events = [read('P_CANCELED', 100), read('P_OPEN', 900), read('P_CANCELED', 2_100)];
+    expect(end(events, amending)).toEqual(['amending', 'updated', []]);
+  });
+  cell('amending', 'P_REJECTED', 'the same', () => {
+    expect(end([read('P_REJECTED', 100), read('P_REJECTED', 2_099)], amending)).toEqual(['amending', 'updated', []]);
+    expect(end([read('P_REJECTED', 100), read('P_REJECTED', 2_100)], amending)).toEqual(['rejected', 'moved', []]);
+    expect(end([read('P_CANCELED', 100), read('P_REJECTED', 2_100)], amending)).toEqual(['amending', 'updated', []]);
+  });
+});
+
+describe('a cancel', () => {
+  // Of the sample: sent at 40 ms, acknowledged at 50 ms.
+  const canceling = orderIn('canceling');
+
+  cell('canceling', 'P_OPEN', 'lost when the order is open in a read sent more than 3.5 s after the answer', () => {
+    expect(end([read('P_OPEN', 3_550)], canceling)).toEqual(['canceling', 'updated', []]);
+    expect(end([read('P_OPEN', 3_551)], canceling)).toEqual(['open', 'moved', ['CancelLost']]);
+    const unanswered = life([eventOf('CANCEL', 100)], orderIn('open')).snapshot;
+    expect(end([read('P_OPEN', 9_000)], unanswered)).toEqual(['canceling', 'updated', []]);
+  });
+  it('is asked for again, three times in all', () => {
+    let now = orderIn('open');
+    const wants: boolean[] = [];
+    for (let ms = 1_000; ms < 40_000; ms += 10_000) {
+      const step = life([eventOf('CANCEL', ms), eventOf('CANCEL_ACK', ms + 50), read('P_OPEN', ms + 4_000)], now);
+      wants.push(step.wants.includes('cancel_again'));
+      now = step.snapshot;
+    }
+    expect(wants).toEqual([true, true, false, false]);
+  });
+  cell('canceling', 'CANCEL_REFUSED', 'stays where the text says that it has ended, else it is open again', () => {
+    for (const message of ['ORDER_ALREADY_CLOSED', 'order not found', 'CLIENT_ORDER_ID_DUPLICATE', 'already canceled', 'ORDER_NOT_FOUND: 1']) {
+      const step = stepOrder(canceling, { type: 'CANCEL_REFUSED', at: T0 + 100, message });
+      expect([message, step.snapshot.state, step.wants]).toEqual([message, 'canceling', ['resync']]);
+    }
+    for (const message of ['INTERNAL', '', 'market paused']) {
+      const step = stepOrder(canceling, { type: 'CANCEL_REFUSED', at: T0 + 100, message });
+      expect([message, step.snapshot.state, step.wants]).toEqual([message, 'open', ['resync']]);
+    }
+  });
+  cell('canceling', 'P_CANCELED', 'final at once, but within 20 s of an amend only when seen twice', () => {
+    expect(end([read('P_CANCELED', 60)], canceling)).toEqual(['canceled', 'moved', []]);
+    const amended = life([eventOf('CANCEL', 100), eventOf('CANCEL_ACK', 110)], orderIn('amending')).snapshot;
+    expect(end([read('P_CANCELED', 20_050)], amended)).toEqual(['canceling', 'updated', []]);
+    expect(end([read('P_CANCELED', 18_000), read('P_CANCELED', 20_000)], amended)).toEqual(['canceled', 'moved', []]);
+    expect(end([read('P_CANCELED', 20_051)], amended)).toEqual(['canceled', 'moved', []]);
+  });
+  it('asked for before there is an order is asked for when there is one', () => {
+    const wished = life([eventOf('SUBMIT', 0), eventOf('CANCEL', 10)]).snapshot;
+    const acked = stepOrder(wished, eventOf('ACK', 20));
+    expect([acked.snapshot.state, acked.wants]).toEqual(['processing', ['cancel_again']]);
+  });
+  it('of all orders keeps its cause, and survivors are swept again', () => {
+    const fired = life([eventOf('DEADMAN', 1_000)], orderIn('open')).snapshot;
+    expect([fired.state, fired.context.cancel?.cause]).toEqual(['canceling', 'deadman']);
+    expect(life([read('P_OPEN', 5_000)], fired).wants).toContain('cancel_again');
+    const external = life([read('P_CANCELING', 1_000)], orderIn('open')).snapshot;
+    expect(external.context.cancel?.cause).toBe('external');
+    expect(life([read('P_OPEN', 9_000)], external).wants).not.toContain('cancel_again');
+  });
+});
+
+describe('the end', () => {
+  // The samples ended at T0 + 30 ms.
+  cell('closed', 'P_OPEN', 'stale when sent less than 5 s after, then contradicting; never re-opened', () => {
+    expect(end([read('P_OPEN', 5_029)], orderIn('closed'))).toEqual(['closed', 'stale', []]);
+    expect(end([read('P_OPEN', 5_030)], orderIn('closed'))).toEqual(['closed', 'contradiction', ['Contradiction']]);
+  });
+  for (const [state, type] of [['canceled', 'P_OPEN'], ['canceled', 'P_AMENDING'], ['rejected', 'P_OPEN']] as const) {
+    cell(state, type, 'stale when sent less than 2.5 s after, else working again', () => {
+      expect(end([read(type, 2_529)], orderIn(state))).toEqual([state, 'stale', []]);
+      expect(end([read(type, 2_530)], orderIn(state))).toEqual(['open', 'moved', ['Resurrected']]);
+    });
+  }
+  it('takes an expected fill quietly and alarms one that nobody had announced', () => {
+    const told = life([read('P_CANCELED', 100, { total_filled_size: '3' })], orderIn('open'));
+    expect(told.wants).toEqual(['read_fills']);
+    const expected = stepOrder(told.snapshot, { type: 'FILL', at: T0 + 200, fill: fill('1', '3') });
+    expect([expected.disposition, expected.alarms, expected.snapshot.context.filled]).toEqual(['updated', [], '3']);
+    const late = stepOrder(expected.snapshot, { type: 'FILL', at: T0 + 300, fill: fill('2', '1') });
+    expect([late.alarms.map(({ alarm }) => alarm), late.snapshot.context.filled, late.snapshot.state]).toEqual([['LateFill'], '4', 'canceled']);
+  });
+  it('alarms every fill after the grace', () => {
+    const told = life([read('P_CANCELED', 100, { total_filled_size: '3' }), eventOf('T_SETTLE', 11_000)], orderIn('open'));
+    expect([told.alarms.map(({ alarm }) => alarm), told.snapshot.context.settled]).toEqual([['FillsIncomplete'], true]);
+    expect(life([{ type: 'FILL', at: T0 + 12_000, fill: fill('1', '3') }], told.snapshot).alarms.map(({ alarm }) => alarm)).toEqual(['LateFill']);
+  });
+  it('counts a fill once, however often it is read', () => {
+    const events = [1, 2, 3].map((ms) => ({ type: 'FILL', at: T0 + 100 + ms, fill: fill('1', '2') }) as const);
+    const step = life(events, orderIn('open'));
+    expect([step.disposition, step.snapshot.context.filled, step.snapshot.context.fills.size]).toEqual(['stale', '2', 1]);
+  });
+  it('alarms more than was ordered once, and wants the market halted', () => {
+    const first = life([{ type: 'FILL', at: T0 + 100, fill: fill('1', '10.000000000000000001') }], orderIn('open'));
+    expect([first.alarms.map(({ alarm }) => alarm), first.wants]).toEqual([['Overfill'], ['halt_market']]);
+    expect(life([{ type: 'FILL', at: T0 + 200, fill: fill('2', '1') }], first.snapshot).alarms).toEqual([]);
+    expect(life([{ type: 'FILL', at: T0 + 100, fill: fill('1', '10') }], orderIn('open')).alarms).toEqual([]);
+  });
+  it('keeps `rejected` with fills, and counts them', () => {
+    const told = stepOrder(orderIn('open'), read('P_REJECTED', 100, { total_filled_size: '2' }));
+    expect([told.snapshot.state, told.alarms.map(({ alarm }) => alarm)]).toEqual(['rejected', ['RejectedWithFill']]);
+    const filled = life([1, 2, 3, 4].map((ms) => ({ type: 'FILL', at: T0 + 200 + ms, fill: fill(String(ms), '1') }) as const), orderIn('rejected'));
+    expect([filled.snapshot.state, filled.snapshot.context.filled, filled.disposition]).toEqual(['rejected', '4', 'contradiction']);
+    expect(filled.alarms.map(({ alarm }) => alarm)).toEqual(['LateFill', 'RejectedWithFill']);
+  });
+  it('reports a liquidation', () => {
+    const step = stepOrder(orderIn('open'), { type: 'FILL', at: T0 + 100, fill: fill('1', '1', { liquidation: true }) });
+    expect(step.alarms.map(({ alarm }) => alarm)).toEqual(['ExternalAction']);
+  });
+  it('keeps the larger size of a corrected fill', () => {
+    const one = stepOrder(orderIn('open'), { type: 'FILL', at: T0 + 100, fill: fill('1', '2') }).snapshot;
+    const more = stepOrder(one, { type: 'FILL', at: T0 + 200, fill: fill('1', '3') });
+    expect([more.snapshot.context.filled, more.alarms.map(({ alarm }) => alarm)]).toEqual(['3', ['FillCorrected']]);
+    const less = stepOrder(one, { type: 'FILL', at: T0 + 200, fill: fill('1', '1') });
+    expect([less.snapshot.context.filled, less.alarms.map(({ alarm }) => alarm)]).toEqual(['2', ['FillCorrected']]);
+  });
+});
+
+describe('terms nobody here changed', () => {
+  it('are adopted and reported', () => {
+    const step = stepOrder(orderIn('open'), read('P_OPEN', 1_000, { price: '90', size: '15', initial_size: '15' }));
+    expect(step.alarms).toEqual([{ alarm: 'ExternalChange', detail: { oldPrice: '100', oldSize: '10', price: '90', size: '15' } }]);
+    expect([step.snapshot.context.price, step.snapshot.context.size, step.snapshot.context.authorised]).toEqual(['90', '15', '15']);
+  });
+  it('are not seen in another spelling, nor in the price of a market order', () => {
+    expect(stepOrder(orderIn('open'), read('P_OPEN', 1_000, { price: '100.00', initial_size: '10.0' })).alarms).toEqual([]);
+    const market = life([eventOf('SUBMIT', 1), eventOf('ACK', 2), read('P_OPEN', 3, { price: '99.5' })], newOrder(terms({ type: 'market' }), T0));
+    expect(market.alarms).toEqual([]);
+  });
+});
+
+it('every split cell of the table is tested above', () => {
+  const split = Object.entries(TRANSITIONS).flatMap(([type, row]) =>
+    ORDER_STATES.filter((state) => typeof row[state] !== 'string').map((state) => `${state} × ${type}`),
+  );
+  expect([...tested].sort()).toEqual(split.sort());
+});

@@ -1,0 +1,327 @@
+import { describe, expect, it } from 'vitest';
+import {
+  exposureOf,
+  isTerminal,
+  isWorking,
+  newOrder,
+  observationOf,
+  ORDER_EVENT_TYPES,
+  ORDER_STATES,
+  OrderActor,
+  type OrderEventType,
+  type OrderState,
+  orderCan,
+  orderMachine,
+  outcomeOf,
+  stepOrder,
+  TRANSITIONS,
+} from '../../src/venue/order.ts';
+import { GUARDS } from '../../src/venue/order-guards.ts';
+import { eventOf, eventsTo, fill, life, orderIn, record, T0, terms } from './order-samples.ts';
+
+/** orders.md, The transition table: one line per event, cells in the document's column order. */
+const DOCUMENT = `
+SUBMIT | submitting | X | X | X | X | X | X | X | X | X | submitting | X | X
+DENY | denied | X | X | X | X | X | X | X | X | X | X | . | X
+AMEND | . | X | X | X | amending | X | X | X | X | X | X | X | X
+CANCEL | denied | . | . | canceling | canceling | canceling | . | . | . | . | . | . | .
+ACK | X | processing | processing | ~ | ~ | ~ | ~ | ~ | ~ | ~ | processing | X | processing
+REFUSED | X | rejected | rejected | ~ | ~ | ~ | ~ | ~ | ~ | ~ | ~ | X | .
+RATE_LIMITED | X | draft | . | ~ | ~ | ~ | ~ | ~ | ~ | ~ | ~ | X | .
+DUPLICATE | X | unknown | . | ~ | ~ | ~ | ~ | ~ | ~ | ~ | unknown | X | .
+SUBMIT_UNKNOWN | X | unknown | . | ~ | ~ | ~ | ~ | ~ | ~ | ~ | ~ | X | .
+AMEND_ACK | X | X | ! | ! | amending | . | . | ~ | ~ | ~ | ~ | X | .
+AMEND_REFUSED | X | X | ! | ~ | ~ | open | . | ~ | ~ | ~ | ~ | X | .
+AMEND_UNKNOWN | X | X | ! | ~ | amending | . | . | ~ | ~ | ~ | ~ | X | .
+CANCEL_ACK | X | X | canceling | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | X | .
+CANCEL_FINAL | X | X | canceled | canceled | canceled | canceled | canceled | ~ | ~ | ~ | ~ | X | canceled
+CANCEL_REFUSED | X | X | . | . | ~ | . | open / . | ~ | ~ | ~ | ~ | X | .
+CANCEL_UNKNOWN | X | X | . | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | X | .
+CANCELALL_ACK | . | . | . | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | ~ | .
+CANCELALL_UNKNOWN | . | . | . | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | ~ | .
+DEADMAN | . | . | . | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | ~ | .
+P_PROCESSING | ! | processing | processing | . | ~ | ~ | . | ~ | ~ | ~ | processing | ! | .
+P_OPEN | ! | open | open | open | . | open / . | open / . | ~ / ! | ~ / open | ~ / open | open | ! | open
+P_AMENDING | ! | ! | ! | ! | amending | . | . | ~ | ~ / open | ~ | ! | ! | .
+P_CANCELING | ! | canceling | canceling | canceling | canceling | canceling | . | ~ | ~ | ~ | canceling | ! | .
+P_CLOSED | ! | closed | closed | closed | closed | closed | closed | . | closed | closed | closed | ! | closed
+P_CANCELED | ! | canceled | canceled | canceled | canceled | canceled / . | canceled / . | ! | . | ! | canceled | ! | canceled
+P_REJECTED | ! | rejected | rejected | rejected | rejected | rejected / . | rejected | ! | ! | . | rejected | ! | rejected
+P_STRANGE | ! | ! | ! | ! | ! | ! | ! | ! | ! | ! | ! | ! | !
+P_NOT_FOUND | . | . | . | . | ~ / ! | ~ / ! | . / ~ / ! | ~ | ~ | ~ | . | . | .
+FILL | ! | . | . | open | . | . | . | . | . | ! | open | ! | .
+T_CONFIRM | ~ | unknown | . | . | . | . | . | ~ | ~ | ~ | ~ | ~ | .
+T_EXHAUSTED | ~ | unknown | absent / quarantined | quarantined | quarantined | quarantined | absent / quarantined | ~ | ~ | ~ | ~ | ~ | .
+T_SETTLE | ~ | ~ | ~ | ~ | ~ | ~ | ~ | . | . | . | . | . | ~
+`;
+
+const CELLS = ORDER_EVENT_TYPES.flatMap((type) => ORDER_STATES.map((state) => ({ type, state, cell: TRANSITIONS[type][state] })));
+
+function outcomesOf(cell: (typeof CELLS)[number]['cell']): readonly string[] {
+  return typeof cell === 'string' ? [cell] : [...cell.arms.map(([, then]) => then), cell.otherwise];
+}
+
+describe('the table', () => {
+  it('is the one of the document, with the rule for late "not found" written into its row', () => {
+    const rows = DOCUMENT.trim().split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+    expect(rows.map(([type]) => type)).toEqual(ORDER_EVENT_TYPES);
+    for (const [type, ...cells] of rows) {
+      const ours = ORDER_STATES.map((state) => [...outcomesOf(TRANSITIONS[type as 'ACK'][state])].sort().join(' / '));
+      expect([type, ...ours]).toEqual([type, ...cells.map((cell) => cell.split(' / ').sort().join(' / '))]);
+    }
+  });
+
+  it('is total and closed: every cell is there, every target is a state, every guard is used', () => {
+    expect(CELLS).toHaveLength(32 * 13);
+    const marks = new Set<string>([...ORDER_STATES, '.', '~', '!', 'X']);
+    for (const { cell } of CELLS) for (const outcome of outcomesOf(cell)) expect(marks).toContain(outcome);
+    const used = new Set(CELLS.flatMap(({ cell }) => (typeof cell === 'string' ? [] : cell.arms.map(([guard]) => guard))));
+    expect([...used].sort()).toEqual(Object.keys(GUARDS).sort());
+  });
+
+  it('lets no event out of a terminal state but what re-opens it knowingly', () => {
+    const exits = CELLS.filter(({ state, cell }) => isTerminal(state) && outcomesOf(cell).some((each) => isWorking(each as OrderState)));
+    expect(exits.map(({ type, state }) => `${state} × ${type}`)).toEqual([
+      'absent × SUBMIT',
+      'absent × ACK',
+      'absent × DUPLICATE',
+      'absent × P_PROCESSING',
+      'canceled × P_OPEN',
+      'rejected × P_OPEN',
+      'absent × P_OPEN',
+      'canceled × P_AMENDING',
+      'absent × P_CANCELING',
+      'absent × FILL',
+    ]);
+  });
+});
+
+describe('the legend', () => {
+  it.each(ORDER_EVENT_TYPES)('holds in every plain cell of %s', (type) => {
+    for (const state of ORDER_STATES) {
+      const cell = TRANSITIONS[type][state];
+      if (typeof cell === 'string') behavesAs(cell, state, type);
+    }
+  });
+
+  function behavesAs(cell: string, state: OrderState, type: OrderEventType): void {
+    const before = orderIn(state);
+    expect(before.state).toBe(state);
+    const step = stepOrder(before, eventOf(type, 1_000));
+    switch (cell) {
+      case '.':
+        expect([step.snapshot.state, step.moved, step.disposition]).toEqual([state, false, 'updated']);
+        break;
+      case '~':
+        expect([step.snapshot.state, step.moved, step.disposition]).toEqual([state, false, 'stale']);
+        expect(step.alarms).toEqual([]);
+        expect(step.snapshot.context).toEqual({ ...before.context, stale: before.context.stale + 1 });
+        break;
+      case '!':
+        expect([step.snapshot.state, step.moved, step.disposition]).toEqual([state, false, 'contradiction']);
+        expect(step.wants).toContain('resync');
+        expect(step.alarms.length).toBeGreaterThan(0);
+        expect(step.snapshot.context.illegal.total).toBe(before.context.illegal.total + 1);
+        break;
+      case 'X':
+        expect([step.snapshot.state, step.moved, step.disposition, step.alarms, step.wants]).toEqual([state, false, 'caller_error', [], []]);
+        expect({ ...step.snapshot.context, illegal: before.context.illegal }).toEqual(before.context);
+        break;
+      default:
+        expect([step.snapshot.state, step.moved, step.disposition]).toEqual([cell, true, 'moved']);
+        expect(step.snapshot.context.since).toBe(T0 + 1_000);
+    }
+  }
+
+  it.each(ORDER_EVENT_TYPES)('is what the actor does too: %s', (type) => {
+    for (const [state, ms] of ORDER_STATES.flatMap((each) => [100, 6_000, 30_000].map((when) => [each, when] as const))) {
+      const actor = new OrderActor(terms(), T0, { absenceHorizonMs: 20 });
+      for (const each of eventsTo(state)) actor.send(each);
+      expect(actor.snapshot).toEqual(orderIn(state));
+      const event = eventOf(type, ms);
+      expect(actor.send(event)).toEqual(stepOrder(orderIn(state), event));
+    }
+  });
+});
+
+describe('contradictions', () => {
+  it('log once per cell with both facts, and ask for both reads every time', () => {
+    const first = stepOrder(orderIn('open'), eventOf('P_STRANGE', 1_000));
+    expect(first.alarms).toEqual([
+      {
+        alarm: 'StrangeStatus',
+        detail: {
+          state: 'open',
+          event: 'P_STRANGE',
+          knownId: 'BTC-USD@1859',
+          knownStatus: 'open',
+          knownFilled: '0',
+          shownId: 'BTC-USD@1859',
+          shownStatus: 'limbo',
+          shownFilled: '0',
+        },
+      },
+    ]);
+    const second = stepOrder(first.snapshot, eventOf('P_STRANGE', 2_000));
+    expect([second.alarms, second.wants]).toEqual([[], ['resync', 'read_fills']]);
+  });
+
+  it('quarantine an order at the third within 60 s', () => {
+    const events = [10_000, 40_000, 70_000].map((ms) => eventOf('P_NOT_FOUND', ms));
+    const step = life(events, orderIn('open'));
+    expect([step.snapshot.state, step.moved, step.disposition]).toEqual(['quarantined', true, 'contradiction']);
+    expect(step.alarms.map(({ alarm }) => alarm)).toEqual(['Quarantined']);
+  });
+
+  it('do not quarantine when the third comes later', () => {
+    const events = [10_000, 40_000, 70_001].map((ms) => eventOf('P_NOT_FOUND', ms));
+    expect(life(events, orderIn('open')).snapshot.state).toBe('open');
+  });
+
+  it('are not counted where a status is only unknown (reliability.md, row 56)', () => {
+    const events = [1_000, 2_000, 3_000, 4_000, 5_000].map((ms) => eventOf('P_STRANGE', ms));
+    expect(life(events, orderIn('open')).snapshot.state).toBe('open');
+  });
+
+  it('heal with a definite read', () => {
+    expect(stepOrder(orderIn('quarantined'), eventOf('P_OPEN', 9_000)).snapshot.state).toBe('open');
+    expect(stepOrder(orderIn('quarantined'), eventOf('P_CLOSED', 9_000)).snapshot.state).toBe('closed');
+  });
+
+  it('name another order with the same client order id, and take nothing from it', () => {
+    const step = stepOrder(orderIn('open'), eventOf('P_CLOSED', 1_000, 50, { id: 'BTC-USD@7', total_filled_size: '10' }));
+    expect([step.snapshot.state, step.alarms.map(({ alarm }) => alarm)]).toEqual(['open', ['DuplicateOrder']]);
+    expect(step.snapshot.context.recordFilled).toBe('0');
+  });
+
+  it('of a caller refuse the command and leave everything else as it was', () => {
+    const open = orderIn('open');
+    const step = stepOrder(open, eventOf('SUBMIT', 1_000));
+    expect([step.disposition, step.snapshot.state]).toEqual(['caller_error', 'open']);
+    for (let again = 0, now = step.snapshot; again < 5; again += 1, now = stepOrder(now, eventOf('SUBMIT', 1_001)).snapshot) {
+      expect(now.state).toBe('open');
+    }
+  });
+});
+
+describe('the machine', () => {
+  it('says no to every event that the table turns away', () => {
+    for (const { state, type } of CELLS) {
+      const { context } = orderIn(state);
+      const snapshot = orderMachine.resolveState({ value: state, context: { order: context, alarms: [], wants: [], redundant: false } });
+      const event = eventOf(type, 6_000);
+      const outcome = outcomeOf({ state, context }, event);
+      expect([state, type, snapshot.can(event)]).toEqual([state, type, !['~', '!', 'X'].includes(outcome)]);
+    }
+  });
+
+  it('has no final state, no timer, no call and no child', () => {
+    for (const node of Object.values(orderMachine.root.states)) {
+      expect([node.type, node.invoke, node.after]).toEqual(['atomic', [], []]);
+    }
+  });
+
+  it('throws our own mistakes instead of losing them', () => {
+    const actor = new OrderActor(terms(), T0);
+    actor.send(eventOf('SUBMIT', 1));
+    actor.send(eventOf('ACK', 2));
+    expect(() => actor.send({ type: 'FILL', at: T0 + 3, fill: fill('1', '1e-7') })).toThrow('not a plain decimal');
+  });
+});
+
+describe('predicates', () => {
+  it('split the states into working, terminal and draft', () => {
+    expect(ORDER_STATES.filter(isTerminal)).toEqual(['closed', 'canceled', 'rejected', 'absent', 'denied']);
+    expect(ORDER_STATES.filter((state) => !isTerminal(state) && !isWorking(state))).toEqual(['draft']);
+  });
+
+  it('allow a request only where the table has a place for it', () => {
+    expect(ORDER_STATES.filter((state) => orderCan.submit(orderIn(state)))).toEqual(['draft']);
+    expect(ORDER_STATES.filter((state) => orderCan.amend(orderIn(state)))).toEqual(['open']);
+    expect(ORDER_STATES.filter((state) => orderCan.cancel(orderIn(state)))).toEqual([
+      'unknown',
+      'processing',
+      'open',
+      'amending',
+      'canceling',
+      'quarantined',
+    ]);
+  });
+
+  it('let an absent order be sent again only where the author said so', () => {
+    const { state, context } = orderIn('absent');
+    expect(orderCan.submit({ state, context: { ...context, intent: { ...context.intent, onAmbiguous: 'resend' } } })).toBe(true);
+  });
+
+  it('refuse a new size for a part-filled order, and any amend of a position stop', () => {
+    const part = stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4' })).snapshot;
+    expect([orderCan.amend(part), orderCan.amend(part, { size: '12' })]).toEqual([true, false]);
+    const stop = life([eventOf('SUBMIT', 1), eventOf('ACK', 2), eventOf('P_OPEN', 3)], newOrder(terms({ type: 'stop_loss', size: '0.5' }), T0));
+    expect(orderCan.amend(stop.snapshot)).toBe(false);
+  });
+
+  it('read every status of the document, and any other text', () => {
+    const statuses = ['processing', 'open', 'placed', 'amending', 'canceling', 'cancelingall', 'closed', 'canceled', 'rejected'];
+    expect(statuses.map((status) => observationOf(record(status)))).toEqual([
+      'P_PROCESSING',
+      'P_OPEN',
+      'P_OPEN',
+      'P_AMENDING',
+      'P_CANCELING',
+      'P_CANCELING',
+      'P_CLOSED',
+      'P_CANCELED',
+      'P_REJECTED',
+    ]);
+    for (const odd of ['', 'OPEN', 'toString', '__proto__', 'constructor']) expect(observationOf(record(odd))).toBe('P_STRANGE');
+  });
+});
+
+describe('exposure', () => {
+  it.each([
+    ['draft', '0'],
+    ['submitting', '10'],
+    ['unknown', '10'],
+    ['processing', '10'],
+    ['open', '10'],
+    ['amending', '10'],
+    ['canceling', '10'],
+    ['closed', '0'],
+    ['canceled', '0'],
+    ['rejected', '0'],
+    ['absent', '0'],
+    ['denied', '0'],
+    ['quarantined', '10'],
+  ] as const)('of an order that is %s: %s may still fill', (state, worstRemaining) => {
+    expect(exposureOf(orderIn(state))).toEqual({ filled: '0', worstRemaining });
+  });
+
+  it('counts the larger of fills read and fills told', () => {
+    const told = stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4' })).snapshot;
+    expect(exposureOf(told)).toEqual({ filled: '4', worstRemaining: '6' });
+    const read = life([{ type: 'FILL', at: T0 + 1_100, fill: fill('1', '4') }, { type: 'FILL', at: T0 + 1_200, fill: fill('2', '3') }], told).snapshot;
+    expect(exposureOf(read)).toEqual({ filled: '7', worstRemaining: '3' });
+  });
+
+  it('counts an amend in doubt with the larger of its sizes', () => {
+    const open = orderIn('open');
+    const up = stepOrder(open, { type: 'AMEND', at: T0 + 1_000, price: '100', size: '25' }).snapshot;
+    const down = stepOrder(open, { type: 'AMEND', at: T0 + 1_000, price: '100', size: '3' }).snapshot;
+    expect([exposureOf(up).worstRemaining, exposureOf(down).worstRemaining]).toEqual(['25', '10']);
+  });
+
+  it('takes what is left from the record where that is not size less filled (surprise 5)', () => {
+    const odd = stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4', size: '8' })).snapshot;
+    expect([odd.context.remaining, exposureOf(odd).worstRemaining]).toEqual(['8', '8']);
+  });
+
+  it('never adds a fraction to base sizes', () => {
+    const stop = newOrder(terms({ type: 'stop_loss', size: '0.5' }), T0);
+    const sent = life([eventOf('SUBMIT', 1), eventOf('ACK', 2)], stop).snapshot;
+    expect(exposureOf(sent)).toEqual({ filled: '0', worstRemaining: '0' });
+    const known = life([eventOf('P_OPEN', 3, 1, { size: '2.5', initial_size: '2.5' })], sent).snapshot;
+    expect(exposureOf(known)).toEqual({ filled: '0', worstRemaining: '2.5' });
+    const filled = life([{ type: 'FILL', at: T0 + 9, fill: fill('1', '2.5') }], known);
+    expect([filled.alarms, exposureOf(filled.snapshot)]).toEqual([[], { filled: '2.5', worstRemaining: '0' }]);
+  });
+});
