@@ -1,8 +1,8 @@
 /**
  * Builds dist/cli.js from src/cli/main.ts, and with `--generate` writes schemas/ and docs/reference/ from the tables.
  *
- * Two things differ from a plain bundle. Validators are compiled here, not at start: src/base/ajv.ts is replaced by their
- * code. And the code is split, so that a verb loads only what it needs.
+ * Two things differ from a plain bundle. Validators are compiled here, not at start: src/base/ajv.ts is replaced by what
+ * finds their code. And the code is split, so that a verb loads only what it needs.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -10,6 +10,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const dist = join(root, 'dist');
+
+/** In the place of src/base/ajv.ts: finds the validator of a schema, which is a file of its own, loaded when first asked for. */
+const VALIDATOR_FINDER = `
+const load = bundledRequire(import.meta.url);
+export function compiledSchema(name) {
+  return load('./' + name + '.validator.cjs').validate;
+}
+`;
 
 const tools = await load();
 if (tools !== undefined) await build(tools).catch(failed);
@@ -93,10 +101,10 @@ async function bundle(tools, generator) {
     banner: {
       js: "import { createRequire as bundledRequire } from 'node:module';\nconst require = bundledRequire(import.meta.url);",
     },
-    plugins: [validatorsAheadOfTime(tools, generator)],
+    plugins: [validatorsAheadOfTime()],
     logLevel: 'warning',
   });
-  writeDist(outputFiles);
+  writeDist([...outputFiles, ...(await validators(tools, generator))]);
 }
 
 /** Pieces first, the entry last, each at once: a program that starts meanwhile sees a whole build, old or new. */
@@ -113,28 +121,32 @@ function writeDist(outputFiles) {
     if (!names.has(name)) rmSync(join(dist, name), { recursive: true, force: true });
 }
 
-function validatorsAheadOfTime({ Ajv2020, standaloneCode }, { AJV_OPTIONS, SCHEMAS }) {
-  const ajv = new Ajv2020({ ...AJV_OPTIONS, code: { source: true, esm: true } });
-  for (const { name, schema } of SCHEMAS) ajv.addSchema(schema, name);
-  // Those that only editors use are compiled as well: a schema that ajv refuses must not be published.
-  for (const { name } of SCHEMAS) ajv.getSchema(name);
-  const checked = SCHEMAS.filter((each) => each.checked).map(({ name }) => name);
-  const code = standaloneCode(ajv, Object.fromEntries(checked.map((name) => [exportName(name), name])));
-  const contents = `${code}
-const validators = { ${checked.map((name) => `${JSON.stringify(name)}: ${exportName(name)}`).join(', ')} };
-export function compiledSchema(name) {
-  if (!Object.hasOwn(validators, name)) throw new Error('no validator was built for the schema ' + name);
-  return validators[name];
-}
-`;
+function validatorsAheadOfTime() {
   return {
     name: 'validators-ahead-of-time',
     setup({ onLoad }) {
-      onLoad({ filter: /[\\/]src[\\/]base[\\/]ajv\.ts$/ }, () => ({ contents, loader: 'js', resolveDir: root }));
+      onLoad({ filter: /[\\/]src[\\/]base[\\/]ajv\.ts$/ }, () => ({ contents: VALIDATOR_FINDER, loader: 'js' }));
     },
   };
 }
 
-function exportName(name) {
-  return `validate_${name.replaceAll('-', '_')}`;
+/** One file for each schema that the program checks values against. Nobody reads these: they are made small. */
+async function validators({ esbuild, Ajv2020, standaloneCode }, { AJV_OPTIONS, SCHEMAS }) {
+  const ajv = new Ajv2020({ ...AJV_OPTIONS, code: { source: true, esm: true } });
+  // Those that only editors use are compiled as well: a schema that ajv refuses must not be published.
+  for (const { name, schema } of SCHEMAS) ajv.addSchema(schema, name).getSchema(name);
+  const builds = SCHEMAS.filter((each) => each.checked).map(({ name }) =>
+    esbuild.build({
+      stdin: { contents: standaloneCode(ajv, { validate: name }), resolveDir: root },
+      outfile: join(dist, `${name}.validator.cjs`),
+      write: false,
+      bundle: true,
+      minify: true,
+      platform: 'node',
+      format: 'cjs',
+      target: 'node20.19',
+      logLevel: 'warning',
+    }),
+  );
+  return (await Promise.all(builds)).flatMap(({ outputFiles }) => outputFiles);
 }

@@ -153,6 +153,11 @@ export class VirtualClock implements Clock {
     this.time = Math.max(this.time, whenMs);
   }
 
+  /** Sets the time and runs nothing: for what a process slept through. */
+  skipTo(whenMs: number): void {
+    this.time = Math.max(this.time, whenMs);
+  }
+
   /** Sets the time to `whenMs` at once and runs all timers due by then at that time, as a late real timer would. */
   async jumpTo(whenMs: number): Promise<void> {
     this.time = Math.max(this.time, whenMs);
@@ -220,18 +225,28 @@ export class SystemClock implements Clock {
     this.wake = setTimeout(() => void this.work(), wait);
   }
 
+  private async run(turn: () => void, time: number): Promise<void> {
+    this.turnTime = time;
+    turn();
+    await settle();
+    this.turnTime = undefined;
+  }
+
   private async work(): Promise<void> {
     if (this.running) return;
     this.running = true;
     try {
       for (;;) {
+        // One look at the time for all timers that are due by it: a replay runs them at one time as well.
         const time = Date.now();
-        const turn = this.timers.due(time)?.turn ?? this.arrivals.shift();
-        if (turn === undefined) break;
-        this.turnTime = time;
-        turn();
-        await settle();
-        this.turnTime = undefined;
+        let ran = false;
+        for (let timer = this.timers.due(time); timer !== undefined; timer = this.timers.due(time)) {
+          ran = true;
+          await this.run(timer.turn, time);
+        }
+        const arrival = this.arrivals.shift();
+        if (arrival !== undefined) await this.run(arrival, time);
+        else if (!ran) break;
       }
     } finally {
       this.turnTime = undefined;

@@ -90,14 +90,20 @@ export function inputValues(
     if (at < 1) throw new Refusal(`--input takes name=value, found ${printable(pair, 100)}`);
     texts[pair.slice(0, at)] = pair.slice(at + 1);
   }
-  const defaulted = runbook.inputs.map((input) => (Object.hasOwn(recorded, input.name) ? { ...input, default: recorded[input.name] } : input));
+  const defaulted = runbook.inputs.map((input) =>
+    Object.hasOwn(recorded, input.name) ? { ...input, default: recorded[input.name] } : input,
+  );
   const read = readInputs({ ...runbook, inputs: defaulted }, texts);
-  if ('problems' in read) throw new Refusal(read.problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'input');
+  if ('problems' in read)
+    throw new Refusal(read.problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'input');
   return read.values;
 }
 
 /** Inputs as a journal or a fixture keeps them; what does not fit its declaration is left to be asked for. */
-function recordedInputs(runbook: CheckedRunbook, recorded: Readonly<Record<string, unknown>> = {}): Record<string, Value> {
+function recordedInputs(
+  runbook: CheckedRunbook,
+  recorded: Readonly<Record<string, unknown>> = {},
+): Record<string, Value> {
   const values: Record<string, Value> = Object.create(null);
   for (const { name, type } of runbook.inputs) {
     const value = Object.hasOwn(recorded, name) ? valueOfJson(type, recorded[name]) : undefined;

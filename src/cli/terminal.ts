@@ -121,7 +121,7 @@ const EXCERPT_WIDTH = 100;
 /** The line at fault and, under it, a mark below the span's part of that line; `…` where the line goes on. */
 export function excerpt(diagnostic: Diagnostic): readonly string[] {
   const { line, column, endLine, endColumn } = place(diagnostic);
-  const content = (diagnostic.source.text.split('\n')[line - 1] ?? '').replace(/\r$/, '');
+  const content = lineAt(diagnostic.source.text, diagnostic.span.start);
   if (content.trim() === '') return [];
   const from = column > EXCERPT_WIDTH - 20 ? column - 21 : 0;
   const end = from + EXCERPT_WIDTH;
@@ -134,6 +134,12 @@ export function excerpt(diagnostic: Diagnostic): readonly string[] {
   const indent = ' '.repeat(before.length + shown(from, column - 1).length);
   const mark = '^'.repeat(Math.max(1, shown(column - 1, until).length));
   return [gutter + before + shown(from, content.length) + after, `${' '.repeat(gutter.length - 2)}| ${indent}${mark}`];
+}
+
+function lineAt(text: string, offset: number): string {
+  const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
+  const end = text.indexOf('\n', offset);
+  return text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
 }
 
 /** Rows in columns as wide as their widest cell; texts of others must have been made printable. The last column runs free. */

@@ -128,7 +128,11 @@ export async function replayRun(entries: readonly Entry[], loaded: LoadedRunbook
   if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
   const { data } = first;
   const settings = data.settings as { readonly markets?: Readonly<Record<string, MarketRules>>; readonly absenceHorizonMs?: number };
-  const playback = new Playback(entries, settings.markets ?? {}, settings.absenceHorizonMs);
+  const playback = new Playback(entries, {
+    markets: settings.markets ?? {},
+    resume: false,
+    ...(settings.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: settings.absenceHorizonMs }),
+  });
   const running = startRun(
     {
       run: first.run,

@@ -35,6 +35,8 @@ interface OpenCall {
 
 /** What takes over when the record ends before the run does. */
 export interface Takeover {
+  /** Writes an entry that the run's book has already taken in. */
+  readonly keep: RunLog['append'];
   readonly log: Pick<RunLog, 'append'>;
   readonly venue: VenuePort;
   readonly clock: Clock;
@@ -42,33 +44,43 @@ export interface Takeover {
   continueCall(call: VenueCall, attempts: number): Promise<CallOutcome>;
 }
 
+export interface PlaybackOptions {
+  readonly markets: Readonly<Record<string, MarketRules>>;
+  readonly absenceHorizonMs?: number;
+  /** True where the run is to go on behind the end of the record; false for a replay, which must end with it. */
+  readonly resume: boolean;
+  /** Told of every recorded entry as it is taken in. */
+  readonly observe?: (entry: Entry) => void;
+}
+
 export class Playback {
   readonly log: RunLog;
   readonly venue: VenuePort;
   readonly clock: RelayClock;
   private readonly entries: readonly Entry[];
+  private readonly options: PlaybackOptions;
   private readonly time: VirtualClock;
-  private readonly markets: Readonly<Record<string, MarketRules>>;
   private readonly open = new Map<string, OpenCall>();
   private readonly feeds: { readonly call: string; readonly settle: (value: FeedValue | undefined) => void }[] = [];
   private readonly requests = new Map<string, (outcome: RequestOutcome) => void>();
+  /** What the run wants behind the end of the record, in the order it wanted it: done when somebody takes over. */
+  private readonly beyond: ((takeover: Takeover) => void)[] = [];
   private cursor = 0;
   private problem: Divergence | undefined;
   private takeover: Takeover | undefined;
   private onCommand: (command: OperatorCommand) => void = () => {};
 
-  constructor(entries: readonly Entry[], markets: Readonly<Record<string, MarketRules>>, absenceHorizonMs?: number) {
+  constructor(entries: readonly Entry[], options: PlaybackOptions) {
     const [first] = entries;
     if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
     this.entries = entries;
-    this.markets = markets;
+    this.options = options;
     this.time = new VirtualClock(first.data.startedAt);
     this.clock = new RelayClock(this.time);
-    const book = new OrderBook(absenceHorizonMs === undefined ? {} : { absenceHorizonMs });
+    const book = new OrderBook(options.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: options.absenceHorizonMs });
     this.log = { book, append: (type, data, step, actor) => this.appended(type, data, step ?? '', actor) };
     this.venue = this.recordedVenue();
-    book.apply(first);
-    this.cursor = 1;
+    this.take(first);
   }
 
   /** The engine tells where commands go before it starts. */
@@ -86,28 +98,32 @@ export class Playback {
     while (this.cursor < this.entries.length && this.problem === undefined) {
       const before = this.cursor;
       const entry = this.entries[before] as Entry;
-      if (this.time.now() < entry.at) await this.time.jumpTo(entry.at);
+      if (entry.type === 'run.resumed') this.time.skipTo(entry.at);
+      else if (this.time.now() < entry.at) await this.time.jumpTo(entry.at);
       if (this.cursor !== before || this.problem !== undefined) continue;
       if (ORIGIN[entry.type] === 'engine') {
         this.problem = new Divergence(entry.seq, entry.step, brief(entry), 'nothing');
         break;
       }
-      this.cursor += 1;
       this.deliver(entry);
       await this.time.quiesce();
     }
     if (this.problem !== undefined) throw this.problem;
   }
 
-  /** Hands the run over to the present: from here on it acts. To be called after `play`, on an unfinished run. */
-  async takeOver(takeover: Takeover): Promise<void> {
+  /**
+   * Hands the run over to the present, in a turn of the clock that takes over: first what it had wanted behind the end of
+   * the record, then the calls that nobody has answered for, then its timers. After `play`, on an unfinished run.
+   */
+  takeOver(takeover: Takeover): void {
     this.takeover = takeover;
+    for (const act of this.beyond.splice(0)) act(takeover);
+    takeover.log.append('run.resumed', { openCalls: this.openCalls });
     this.clock.switchTo(takeover.clock);
     for (const [id, { call, settle, attempts }] of [...this.open]) {
       this.open.delete(id);
       void takeover.continueCall(call, attempts).then(settle);
     }
-    for (const feed of this.feeds.splice(0)) feed.settle(undefined);
     for (const [id, settle] of [...this.requests]) {
       this.requests.delete(id);
       settle({ kind: 'unresolved', failure: 'transport', message: 'the process ended before the answer' });
@@ -124,27 +140,43 @@ export class Playback {
       this.takeover.log.append(type, data, step, actor);
       return;
     }
+    const recorded = this.nextTold();
     if (this.problem !== undefined) return;
-    // What the gateway did meanwhile wakes nobody: it is taken in on the way.
-    for (let next = this.entries[this.cursor]; next !== undefined && isSilent(next); next = this.entries[this.cursor]) {
-      this.cursor += 1;
-      this.deliver(next);
-    }
-    const recorded = this.entries[this.cursor];
     if (recorded === undefined) {
-      this.problem = new Divergence(this.cursor + 1, step, 'the end of the journal', type);
+      if (!this.wantsMore(step, type)) return;
+      this.beyond.push(({ keep }) => keep(type, data, step, actor));
+      // The book must know at once; its seal comes with the takeover.
+      this.log.book.apply({ ...(this.entries[0] as Entry), type, data, step, at: this.time.now() } as Entry);
       return;
     }
     if (recorded.type !== type || recorded.step !== step || canonicalJson(recorded.data) !== canonicalJson(data)) {
       this.problem = new Divergence(recorded.seq, step, brief(recorded), `${type} ${canonicalJson(data)}`);
       return;
     }
+    this.take(recorded);
+  }
+
+  /** The next entry that the engine or an answer must match: what the gateway did meanwhile wakes nobody and is taken in on the way. */
+  private nextTold(): Entry | undefined {
+    for (let next = this.entries[this.cursor]; next !== undefined && isSilent(next); next = this.entries[this.cursor]) this.deliver(next);
+    return this.entries[this.cursor];
+  }
+
+  /** Behind the end of the record: allowed for a run that goes on, a divergence for a replay. */
+  private wantsMore(step: string, found: string): boolean {
+    if (this.options.resume) return true;
+    this.problem = new Divergence(this.cursor + 1, step, 'the end of the journal', found);
+    return false;
+  }
+
+  private take(entry: Entry): void {
     this.cursor += 1;
-    this.log.book.apply(recorded);
+    this.options.observe?.(entry);
+    this.log.book.apply(entry);
   }
 
   private deliver(entry: Entry): void {
-    this.log.book.apply(entry);
+    this.take(entry);
     switch (entry.type) {
       case 'call.attempted': {
         const open = this.open.get(entry.data.call);
@@ -190,12 +222,14 @@ export class Playback {
   }
 
   private recordedVenue(): VenuePort {
-    const nothing = new Promise<never>(() => {});
+    const { markets } = this.options;
     return {
       call: <E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>> => {
         if (this.takeover !== undefined) return this.takeover.venue.call(call);
-        if (!this.intended(call.id, call.endpoint, call.params, call.step)) return nothing;
         return new Promise((resolve) => {
+          const asked = this.intended(call.id, call.endpoint, call.params, call.step);
+          if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.call(call).then(resolve));
+          if (asked !== 'recorded') return;
           this.open.set(call.id, { call: call as unknown as VenueCall, settle: resolve as (outcome: CallOutcome) => void, attempts: 0 });
         });
       },
@@ -203,31 +237,34 @@ export class Playback {
         if (this.takeover !== undefined) return this.takeover.venue.feed(name, key, step);
         return new Promise((resolve) => {
           this.feeds.push({ call: feedId(name, key, step), settle: resolve });
+          this.beyond.push(({ venue }) => {
+            // Only where the record did not answer: readings are told one by one, and not before they are there.
+            const waiting = this.feeds.findIndex((each) => each.settle === resolve);
+            if (waiting === -1) return;
+            this.feeds.splice(waiting, 1);
+            void venue.feed(name, key, step).then(resolve);
+          });
         });
       },
       request: (name, params, id, step) => {
         if (this.takeover !== undefined) return this.takeover.venue.request(name, params, id, step);
-        if (!this.intended(id, undefined, params, step)) return nothing;
-        return new Promise((resolve) => this.requests.set(id, resolve));
+        return new Promise((resolve) => {
+          const asked = this.intended(id, undefined, params, step);
+          if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.request(name, params, id, step).then(resolve));
+          if (asked === 'recorded') this.requests.set(id, resolve);
+        });
       },
-      market: (id) => this.takeover?.venue.market(id) ?? this.markets[id],
-      markets: Object.keys(this.markets),
+      market: (id) => this.takeover?.venue.market(id) ?? (Object.hasOwn(markets, id) ? markets[id] : undefined),
+      markets: Object.keys(markets),
     };
   }
 
-  /** The engine asks for a call: the record must ask for the same one, here. */
-  private intended(id: string, endpoint: string | undefined, params: object, step: string): boolean {
-    if (this.problem !== undefined) return false;
-    for (let next = this.entries[this.cursor]; next !== undefined && isSilent(next); next = this.entries[this.cursor]) {
-      this.cursor += 1;
-      this.deliver(next);
-    }
-    const recorded = this.entries[this.cursor];
+  /** The engine asks for a call: the record must ask for the same one, here, or have ended. */
+  private intended(id: string, endpoint: string | undefined, params: object, step: string): 'recorded' | 'beyond' | 'nowhere' {
+    const recorded = this.nextTold();
+    if (this.problem !== undefined) return 'nowhere';
     const found = `${endpoint ?? 'request'} ${canonicalJson(params)}`;
-    if (recorded === undefined) {
-      this.problem = new Divergence(this.cursor + 1, step, 'the end of the journal', found);
-      return false;
-    }
+    if (recorded === undefined) return this.wantsMore(step, found) ? 'beyond' : 'nowhere';
     const same =
       recorded.type === 'call.intended' &&
       recorded.data.call === id &&
@@ -235,11 +272,10 @@ export class Playback {
       (endpoint === 'POST /jwt' || canonicalJson(recorded.data.params) === canonicalJson(params));
     if (!same) {
       this.problem = new Divergence(recorded.seq, step, brief(recorded), found);
-      return false;
+      return 'nowhere';
     }
-    this.cursor += 1;
-    this.log.book.apply(recorded);
-    return true;
+    this.take(recorded);
+    return 'recorded';
   }
 }
 

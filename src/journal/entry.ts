@@ -62,7 +62,7 @@ export type EntryBody =
       };
     }
   /** A run taken up again after its process died; everything before is history. */
-  | { readonly type: 'run.resumed'; readonly data: { readonly epoch: number; readonly openCalls: readonly string[] } }
+  | { readonly type: 'run.resumed'; readonly data: { readonly openCalls: readonly string[] } }
   /** `now` of the step's expressions, pinned (language.md, decision 16). */
   | { readonly type: 'step.started'; readonly data: { readonly verb: string; readonly id?: string; readonly attempt: number; readonly now: number } }
   /** A condition or assertion with what it was decided from. */

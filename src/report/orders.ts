@@ -42,12 +42,23 @@ export function ordersDocument(entries: Iterable<Entry>): OrdersDocument {
   return { orders: fold.histories() };
 }
 
+/** The run's orders as the engine's own book has them, in the order they were meant. */
+export function foldOrders(entries: Iterable<Entry>): readonly BookOrder[] {
+  const fold = new OrderFold();
+  for (const entry of entries) fold.apply(entry);
+  return fold.orders();
+}
+
 export class OrderFold {
   private book = new OrderBook();
 
   apply(entry: Entry): void {
     if (entry.type === 'run.started') this.book = new OrderBook(bookOptions(entry.data.settings));
     this.book.apply(entry);
+  }
+
+  orders(): readonly BookOrder[] {
+    return this.book.orders();
   }
 
   rows(): readonly OrderRow[] {

@@ -338,8 +338,10 @@ function checkSize(checking: Checking, read: Reader, size: Expr<Decimal> | undef
   const amount = checking.compiler.constant(size);
   if (amount === undefined) return;
   const at = read.need('size');
-  if (maxOrderSize !== undefined && amount.greaterThan(maxOrderSize))
-    return checking.report(at, 'order-over-limit', `size ${amount.toFixed()} is above limits.max_order_size, ${maxOrderSize.toFixed()}`);
+  if (maxOrderSize !== undefined && amount.greaterThan(maxOrderSize)) {
+    checking.report(at, 'order-over-limit', `size ${amount.toFixed()} is above limits.max_order_size, ${maxOrderSize.toFixed()}`);
+    return;
+  }
   const worth = checking.compiler.constant(price);
   if (worth === undefined || exit) return;
   const notional = amount.times(worth);

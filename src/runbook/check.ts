@@ -47,9 +47,7 @@ export interface Checked {
 }
 
 /** Findings about a checked schedule: occurrences, daylight saving, collisions. Says nothing of syntax. */
-export interface ScheduleLint {
-  (runbook: CheckedRunbook): readonly Diagnostic[];
-}
+export type ScheduleLint = (runbook: CheckedRunbook) => readonly Diagnostic[];
 
 export interface CheckOptions {
   /** Tokens by endpoint and per minute; the document's figures and 1200 when left out. */

@@ -53,6 +53,8 @@ export class Checking {
   /** Set while the steps of `finally` or `undo` are checked. */
   cleanup: 'finally' | 'undo' | undefined;
   needs: readonly string[] = [];
+  /** Inputs that need no value of a caller, also where the default is at fault. */
+  readonly defaulted = new Set<string>();
   /** Where names stand that could not be given. */
   readonly refused = new Set<number>();
   /** Whether a step was left out because nobody knows what it is: then nothing can be said of the whole. */

@@ -7,6 +7,7 @@ import { didYouMean } from '../base/schema.ts';
 import type { Span } from '../base/diagnostic.ts';
 import { fieldsOf, mapShape, mismatch, Reader } from './arguments.ts';
 import type { CheckedRunbook, CheckedStep, NamedExpr, StepOf, Verb } from './checked.ts';
+import type { CheckCode } from './codes/check.ts';
 import type { Checking } from './checking.ts';
 import { FAULTY } from './compiler.ts';
 import { assume, assured, checkCondition } from './conditions.ts';
@@ -281,6 +282,7 @@ function call(checking: Checking, node: Node, { verb }: Site): Built<'call'> {
   }
   if (callee.kind === 'missing') checking.report(at, 'unknown-runbook', `there is no ${name}.yaml beside ${checking.source.file}`);
   else if (callee.kind === 'cycle') checking.report(at, 'call-cycle', `runbooks call each other in a circle: ${callee.path.join(' → ')}`);
+  else if (callee.errors.every((each) => each.code === ('call-cycle' satisfies CheckCode))) checking.report(at, 'call-cycle', callee.errors[0]?.message ?? '');
   else checking.report(at, 'called-runbook-invalid', `${name} has ${callee.errors.length === 1 ? 'an error' : `${callee.errors.length} errors`}; the first: ${callee.errors[0]?.message ?? ''}`);
   for (const { value } of entriesOf(given)) checking.compiler.value(value, 'any');
   return { args: { runbook: name, with: {} }, yields: FAULTY.type };

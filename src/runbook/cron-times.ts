@@ -8,6 +8,7 @@ import { Cron, CronPattern } from 'croner';
 
 const DAY_MS = 86_400_000;
 const DAY_S = 86_400;
+const MOST_KNOWN = 400;
 
 export class CronTimes {
   /** Whether every hour is meant: then it counts real time, and a repeated hour is an hour like any other. */
@@ -16,9 +17,8 @@ export class CronTimes {
   private readonly minutes: readonly number[];
   private readonly seconds: readonly number[];
   private readonly dates: Cron;
-  /** The answer given last: the first date on or after each day from `asked` to `found`. */
-  private asked = Number.POSITIVE_INFINITY;
-  private found: number | undefined;
+  /** The first date on or after a day, of the days asked for lately: the same few are asked for again and again. */
+  private readonly known = new Map<number, number | undefined>();
 
   /** `text` has five fields, or six with the seconds first; what can not be read throws (the check has read it). */
   constructor(text: string) {
@@ -50,12 +50,13 @@ export class CronTimes {
   }
 
   private dateFrom(day: number): number | undefined {
-    if (day >= this.asked && (this.found === undefined || day <= this.found)) return this.found;
+    if (this.known.has(day)) return this.known.get(day);
     // croner looks for what comes after; a date is a midnight.
     const date = this.dates.nextRun(new Date(day * DAY_MS - 1000));
-    this.asked = day;
-    this.found = date === null ? undefined : date.getTime() / DAY_MS;
-    return this.found;
+    const found = date === null ? undefined : date.getTime() / DAY_MS;
+    if (this.known.size >= MOST_KNOWN) this.known.clear();
+    this.known.set(day, found);
+    return found;
   }
 
   private firstTime(): number {

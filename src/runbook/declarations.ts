@@ -50,6 +50,7 @@ function input(checking: Checking, name: string, { type, typeText }: Typed, node
     checking.report(node.get('min') ?? node, 'input-bounds', `min of ${name} is ${valueText(min)}, above its max ${valueText(max)}`);
   const members = enumOf(checking, node.get('enum'), element, word);
   const byDefault = literal('default', type, typeText);
+  if (node.get('default') !== undefined) checking.defaulted.add(name);
   const bounds = { name, ...defined({ min, max, enum: members }) };
   const problem = byDefault === undefined ? undefined : violation(bounds, byDefault);
   if (problem !== undefined) checking.report(node.get('default') ?? node, problem.code, `the default: ${problem.message}`);

@@ -23,9 +23,13 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
       continue;
     }
     const read = readInputText(input.type, input.typeText, text);
-    const problem = 'problem' in read ? read.problem : violation(input, read.value)?.message;
-    if (problem !== undefined) problems.push(`input ${name}: ${problem}`);
-    else if ('value' in read) values[name] = read.value;
+    if ('problem' in read) {
+      problems.push(`input ${name}: ${read.problem}`);
+      continue;
+    }
+    const refused = violation(input, read.value);
+    if (refused === undefined) values[name] = read.value;
+    else problems.push(`input ${refused.message}`);
   }
   for (const input of runbook.inputs) {
     if (Object.hasOwn(given, input.name)) continue;

@@ -55,12 +55,18 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
     let released = false;
     for (const step of everyStep(runbook.steps)) {
       if (!released && timeout !== undefined) lintWait(checking, step, timeout);
-      if (step.verb === 'protect' && unreleased)
+      if (unreleased && (step.verb === 'protect' || (step.verb === 'call' && protectsWithin(runbook, step.args.runbook))))
         checking.report(verbSpan(checking, step), 'protect-under-deadman', 'the deadman switch stays armed while these orders rest, and cancels them too when it fires: the deadman block has no release_after');
       released ||= step.id !== undefined && step.id === deadman.releaseAfter;
     }
   }
   for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintArmed(checking, block, undefined);
+}
+
+/** Whether a called runbook places protective orders: the switch of the caller covers those too. */
+function protectsWithin(runbook: CheckedRunbook, name: string): boolean {
+  const callee = runbook.calls[name];
+  return callee !== undefined && [...everyStep(callee.steps)].some((step) => step.verb === 'protect' || (step.verb === 'call' && protectsWithin(callee, step.args.runbook)));
 }
 
 function lintWait(checking: Checking, step: CheckedStep, timeout: Duration): void {

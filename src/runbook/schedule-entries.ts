@@ -108,7 +108,7 @@ function inputValues(checking: Checking, node: MapNode, inputs: readonly InputDe
     if (read !== undefined) values[key] = read;
   }
   for (const input of inputs)
-    if (input.default === undefined && (given?.kind !== 'map' || given.get(input.name) === undefined))
+    if (!checking.defaulted.has(input.name) && (given?.kind !== 'map' || given.get(input.name) === undefined))
       checking.report((node.entry('inputs') ?? node.entries[0])?.keySpan ?? node, 'missing-input', `the schedule gives no value to the input ${input.name} (${input.typeText}), which has no default`);
   return values;
 }

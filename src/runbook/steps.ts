@@ -19,7 +19,6 @@ import {
   INTEGER,
   list,
   MARKET,
-  MONEY,
   may,
   NAME_SHAPE,
   NUMBER,

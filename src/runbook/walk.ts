@@ -65,21 +65,21 @@ class Walk implements Inspection {
     this.fields(root, FILE, { name: 'a runbook', span: firstKey(root) });
   }
 
-  private report(at: Node | Span, code: CheckCode, message: string, hint?: string): void {
+  private report(at: Node | Span, code: CheckCode, message: string, hint?: string): undefined {
     this.diagnostics.push(finding(this.source, 'kind' in at ? at.span : at, code, message, hint));
   }
 
   /** Says that a value is not what is needed and that nobody need look at it again. A null was reported as it was read. */
-  private refuse(node: Node, code: CheckCode, message: string, hint?: string): void {
+  private refuse(node: Node, code: CheckCode, message: string, hint?: string): undefined {
     this.faulty.add(node);
     if (node.kind !== 'scalar' || node.type !== 'null') this.report(node, code, message, hint);
   }
 
-  private wrongType(node: Node, owner: Owner, accepts: string, hint?: string): void {
+  private wrongType(node: Node, owner: Owner, accepts: string, hint?: string): undefined {
     this.refuse(node, 'wrong-type', `${owner.name} takes ${accepts}, found ${describe(node)}`, hint);
   }
 
-  private shape(node: Node, shape: Shape, owner: Owner): void {
+  private shape(node: Node, shape: Shape, owner: Owner): undefined {
     switch (shape.kind) {
       case 'value':
         return this.value(node, shape, owner);
@@ -121,11 +121,11 @@ class Walk implements Inspection {
     }
   }
 
-  private refuseFlag(node: Node, shape: Extract<Shape, { kind: 'flag' }>, owner: Owner): void {
+  private refuseFlag(node: Node, shape: Extract<Shape, { kind: 'flag' }>, owner: Owner): undefined {
     this.refuse(node, shape.code ?? 'wrong-type', `${owner.name} must be ${shape.only ? 'true' : 'true or false'}, found ${describe(node)}`);
   }
 
-  private value(node: Node, shape: Extract<Shape, { kind: 'value' }>, owner: Owner): void {
+  private value(node: Node, shape: Extract<Shape, { kind: 'value' }>, owner: Owner): undefined {
     const { type, spelling } = shape;
     const takesList = spelling === 'list' || spelling === 'any value' || (type !== 'any' && type.kind === 'list');
     if (node.kind === 'list' && takesList) {
@@ -142,14 +142,14 @@ class Walk implements Inspection {
     this.wrongType(node, owner, article(spelling), hint);
   }
 
-  private word(node: Node, values: readonly string[], owner: Owner): void {
+  private word(node: Node, values: readonly string[], owner: Owner): undefined {
     if (!isScalar(node, 'text')) return this.wrongType(node, owner, oneOf(values));
     if (values.includes(node.text)) return;
     const meant = didYouMean(node.text, values);
     this.refuse(node, 'unknown-word', `${owner.name} must be ${oneOf(values)}, found ${quoted(node.text)}`, meant && `Did you mean ${meant}?`);
   }
 
-  private text(node: Node, shape: Extract<Shape, { kind: 'text' | 'name' }>, owner: Owner): void {
+  private text(node: Node, shape: Extract<Shape, { kind: 'text' | 'name' }>, owner: Owner): undefined {
     if (!isScalar(node, 'text')) return this.wrongType(node, owner, 'a text', node.kind === 'scalar' ? 'Put it in quotes.' : undefined);
     if (shape.kind === 'name') {
       if (!new RegExp(NAME_PATTERN, 'u').test(node.text))
@@ -158,7 +158,7 @@ class Walk implements Inspection {
       this.refuse(node, 'invalid-text', `${owner.name} must be ${shape.accepts ?? 'another text'}, found ${quoted(node.text)}`);
   }
 
-  private number(node: Node, shape: Extract<Shape, { kind: 'integer' | 'number' }>, owner: Owner): void {
+  private number(node: Node, shape: Extract<Shape, { kind: 'integer' | 'number' }>, owner: Owner): undefined {
     const whole = shape.kind === 'integer';
     const max = whole ? shape.max : undefined;
     const range = max === undefined ? `at least ${shape.min}` : max === shape.min ? `${max}` : `from ${shape.min} to ${max}`;
@@ -168,12 +168,12 @@ class Walk implements Inspection {
       this.refuse(node, 'out-of-range', `${owner.name} must be a ${whole ? 'whole ' : ''}number ${range}, found ${node.text}`);
   }
 
-  private list(node: Node, of: Shape, owner: Owner): void {
+  private list(node: Node, of: Shape, owner: Owner): undefined {
     if (node.kind !== 'list') return this.wrongType(node, owner, 'a list');
     for (const item of node.items) this.shape(item, of, { name: `an item of ${owner.name}`, span: firstKey(item) });
   }
 
-  private names(node: Node, shape: Extract<Shape, { kind: 'names' }>, owner: Owner): void {
+  private names(node: Node, shape: Extract<Shape, { kind: 'names' }>, owner: Owner): undefined {
     if (node.kind !== 'map') return this.wrongType(node, owner, 'a map from names to values');
     const pattern = new RegExp(shape.free ? FREE_NAME_PATTERN : NAME_PATTERN, 'u');
     for (const { key, keySpan, value } of node.entries) {
@@ -185,7 +185,7 @@ class Walk implements Inspection {
     }
   }
 
-  private fields(node: Node, shape: FieldsShape, owner: Owner): void {
+  private fields(node: Node, shape: FieldsShape, owner: Owner): undefined {
     if (node.kind !== 'map') return this.wrongType(node, owner, Object.keys(shape.fields).length === 0 ? '{}' : 'a map');
     const codes = shape.codes ?? {};
     for (const { key, keySpan, value } of node.entries) {
@@ -210,7 +210,7 @@ class Walk implements Inspection {
     }
   }
 
-  private unknownKey(key: string, span: Span, known: readonly string[], owner: Owner): void {
+  private unknownKey(key: string, span: Span, known: readonly string[], owner: Owner): undefined {
     const meant = didYouMean(key, known);
     const list = known.length === 0 ? `${owner.name} takes no keys` : `${owner.name} takes ${known.join(', ')}`;
     this.report(span, 'unknown-key', `${quoted(key)} is not a key of ${owner.name}`, meant === undefined ? `${capitalised(list)}.` : `Did you mean ${meant}?`);
@@ -221,7 +221,7 @@ class Walk implements Inspection {
     return node.entries.some((entry) => own(known, entry.key) === undefined && didYouMean(entry.key, Object.keys(known)) === key);
   }
 
-  private variants(node: Node, shape: Extract<Shape, { kind: 'variants' }>, owner: Owner): void {
+  private variants(node: Node, shape: Extract<Shape, { kind: 'variants' }>, owner: Owner): undefined {
     if (node.kind !== 'map') return this.wrongType(node, owner, 'a map');
     const words = Object.keys(shape.variants);
     const chosen = node.get(shape.by);
@@ -234,7 +234,7 @@ class Walk implements Inspection {
     this.fields(node, variant, { name: `${owner.name} of type ${chosen.kind === 'scalar' ? chosen.text : ''}`, span: owner.span });
   }
 
-  private choice(node: Node, shape: Extract<Shape, { kind: 'choice' }>, owner: Owner): void {
+  private choice(node: Node, shape: Extract<Shape, { kind: 'choice' }>, owner: Owner): undefined {
     const maps = shape.maps ?? [];
     if (node.kind === 'scalar' && shape.scalar !== undefined) return this.shape(node, shape.scalar, owner);
     if (node.kind === 'list' && shape.list !== undefined) return this.shape(node, shape.list, owner);
@@ -253,12 +253,12 @@ class Walk implements Inspection {
     return maps.find(({ by }) => node.get(by) !== undefined) ?? maps.find(({ by }) => near(by));
   }
 
-  private steps(node: Node, owner: Owner): void {
+  private steps(node: Node, owner: Owner): undefined {
     if (node.kind !== 'list') return this.wrongType(node, owner, 'a list of steps', node.kind === 'map' ? 'Begin each step with "- ".' : undefined);
     for (const item of node.items) this.step(item, { name: 'a step', span: firstKey(item) });
   }
 
-  private step(node: Node, owner: Owner): void {
+  private step(node: Node, owner: Owner): undefined {
     if (node.kind !== 'map') return this.wrongType(node, { ...owner, name: 'a step' }, 'a verb with its parameters', 'Write `- verb: …`.');
     const verbs = node.entries.filter(({ key }) => isVerb(key));
     const strangers = node.entries.filter(({ key }) => !isVerb(key) && !isModifier(key));
@@ -271,13 +271,13 @@ class Walk implements Inspection {
     this.modifiers(node, verbs.length === 1 ? (verbs[0]?.key as Verb) : undefined);
   }
 
-  private unknownStepKey(key: string, span: Span, hasVerb: boolean): void {
+  private unknownStepKey(key: string, span: Span, hasVerb: boolean): undefined {
     const meant = didYouMean(key, hasVerb ? MODIFIER_NAMES : [...VERBS, ...MODIFIER_NAMES]);
     const list = hasVerb ? `A step takes its verb and ${MODIFIER_NAMES.join(', ')}.` : `The verbs are ${VERBS.join(', ')}.`;
     this.report(span, 'unknown-key', `${quoted(key)} is neither a verb nor a modifier of a step`, meant === undefined ? list : `Did you mean ${meant}?`);
   }
 
-  private modifiers(node: MapNode, verb: Verb | undefined): void {
+  private modifiers(node: MapNode, verb: Verb | undefined): undefined {
     for (const { key, keySpan, value } of node.entries) {
       if (!isModifier(key)) continue;
       const row = verb === undefined ? undefined : stepRow(verb);

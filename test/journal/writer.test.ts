@@ -100,7 +100,7 @@ describe('JournalWriter', () => {
     old.append('run.started', startedData());
     await old.flush();
     const heir = newWriter(store, 'r1', { epoch: 2, head: old.head });
-    heir.append('run.resumed', { epoch: 2, openCalls: [] });
+    heir.append('run.resumed', { openCalls: [] });
     await heir.flush();
     old.append('variable.set', { name: 'late', value: '1' });
     await expect(old.flush()).rejects.toMatchObject({ reason: 'fenced' });
@@ -173,7 +173,7 @@ describe('JournalWriter', () => {
     await before.flush();
     const row = await store.run('r1');
     const after = newWriter(store, 'r1', { head: before.storedHead, boot: 'boot-2', epoch: 2, ...(row === undefined ? {} : { row }) });
-    after.append('run.resumed', { epoch: 2, openCalls: ['steps/0#1'] });
+    after.append('run.resumed', { openCalls: ['steps/0#1'] });
     after.append('run.ended', { outcome: 'failed', outputs: {} });
     await after.flush();
     expect(verifyChain(await store.read('r1'))).toMatchObject({ ok: true, entries: 3 });

@@ -82,7 +82,7 @@ describe('runReport', () => {
     const script = new Script();
     script.append('run.started', startedData());
     script.append('run.ended', { outcome: 'halted', reason: 'killed', outputs: {} });
-    script.append('run.resumed', { epoch: 2, openCalls: [] });
+    script.append('run.resumed', { openCalls: [] });
     expect(runReport(script.entries)).toMatchObject({ outcome: 'halted', reason: 'interrupted' });
     script.append('run.ended', { outcome: 'stopped', reason: 'no_signal', outputs: { n: '1' } });
     expect(runReport(script.entries)).toMatchObject({ outcome: 'stopped', reason: 'no_signal', outputs: { n: '1' } });

@@ -63,7 +63,7 @@ describe('timeline', () => {
     append('deadman.moved', { event: 'armed', market: evil, timeoutMs: 5000, because: evil });
     append('approval.asked', { ask: evil, by: [evil], until: 0, plan: evil });
     append('operator.acted', { command: evil, by: evil, step: evil, reason: evil });
-    append('run.resumed', { epoch: 2, openCalls: [evil] });
+    append('run.resumed', { openCalls: [evil] });
     append('step.ended', { verb: evil, id: evil, outcome: 'failed', attempts: 1, error: { kind: evil, message: evil }, value: evil }, `steps/${evil}`);
     append('run.ended', { outcome: 'halted', reason: evil, outputs: { [evil]: evil } });
     const rows = timeline(script.entries);

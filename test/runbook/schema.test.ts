@@ -74,8 +74,9 @@ describe('the schema', () => {
   it('allows no key that is not named', () => {
     const open: string[] = [];
     const visit = (schema: unknown, path: string): void => {
-      if (Array.isArray(schema)) schema.forEach((each, index) => visit(each, `${path}/${index}`));
-      else if (typeof schema === 'object' && schema !== null) {
+      if (Array.isArray(schema)) {
+        for (const [index, each] of schema.entries()) visit(each, `${path}/${index}`);
+      } else if (typeof schema === 'object' && schema !== null) {
         const { type, properties, additionalProperties, $ref } = schema as Record<string, unknown>;
         if (type === 'object' && properties !== undefined && additionalProperties === undefined && !('oneOf' in schema) && $ref === undefined) open.push(path);
         for (const [key, each] of Object.entries(schema)) visit(each, `${path}/${key}`);

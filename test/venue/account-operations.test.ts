@@ -74,16 +74,20 @@ describe('GET /account', () => {
   });
 
   it('keeps equity the sum of balance and open profit when a part of the cost can not be divided evenly', async () => {
-    const venue = new SimulatedVenue({
-      ...CALM,
-      account: { equity: '100000', positions: [{ market: 'BTC-USD', size: '0.0003', price: '63001', agoMs: 1000 }] },
-    });
+    const positions = [
+      { market: 'BTC-USD', size: '0.0002', price: '63001', agoMs: 2000 },
+      { market: 'BTC-USD', size: '0.0001', price: '63000', agoMs: 1000 },
+    ];
+    const venue = new SimulatedVenue({ ...CALM, account: { equity: '100000', positions } });
     const before = await venue.account();
     await venue.place({ type: 'market', side: 'short', price: '60000', size: '0.0001' });
     await venue.pass(100);
     const after = await venue.account();
-    // Selling 0.0001 at 63999 instead of the mark of 64000, and the fee: that is all that may change.
+    // A third of the cost of 18.9002 is 6.30006667, rounded; it sold for 6.3999, and the fee was 0.00319995.
+    expect(after.balance).toBe(total([before.balance, '6.3999', '-6.30006667', '-0.00319995']));
+    // 63999 instead of the mark of 64000, and the fee: that is all that may change.
     expect(after.account_equity).toBe(total([before.account_equity, '-0.0001', '-0.00319995']));
+    expect(after.account_equity).toBe(total([after.balance, after.cum_unrealized_pnl]));
   });
 });
 
@@ -122,28 +126,32 @@ describe('PUT /account/leverage', () => {
 
 describe('POST /jwt', () => {
   const EXPIRING = { ...CALM, auth: { lifeMs: 60_000 } };
+  /** What the venue sends: a list of one, a text or an object. */
+  const refreshed = async (venue: SimulatedVenue, refresh_token = 'anything') => {
+    const said = await venue.call('POST /jwt', { is_client: true, refresh_token });
+    return said.result as unknown as readonly [string & { readonly refresh_token: string }];
+  };
 
   it('renews the session of a transport whose token has run out', async () => {
     const venue = new SimulatedVenue(EXPIRING);
     expect((await venue.call('GET /account', {})).success).toBe(true);
     await venue.until(60_001);
     expect(await venue.call('GET /account', {})).toMatchObject({ status: 401, success: false, error: 'JWT_EXPIRED' });
-    const fresh = await venue.call('POST /jwt', { is_client: true, refresh_token: 'anything' });
-    expect(fresh.result).toEqual([expect.stringMatching(/^[\w-]+\.[\w-]+\.simulated$/)]);
+    expect(await refreshed(venue)).toEqual([expect.stringMatching(/^[\w-]+\.[\w-]+\.simulated$/)]);
     expect((await venue.call('GET /account', {})).success).toBe(true);
   });
 
   it('says in the token when it ends', async () => {
     const venue = new SimulatedVenue(EXPIRING);
-    const [token] = (await venue.call('POST /jwt', { is_client: true, refresh_token: 'anything' })).result;
-    const claims = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString());
+    const [token] = await refreshed(venue);
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
     expect(claims).toMatchObject({ iat: START_MS / 1000, exp: START_MS / 1000 + 60 });
   });
 
   it('spends a refresh token that rotates, and gives the next one', async () => {
     const venue = new SimulatedVenue({ ...CALM, auth: { rotate: true, refreshToken: 'first' } });
     const refresh = (refresh_token: string) => venue.call('POST /jwt', { is_client: true, refresh_token });
-    const next = (await refresh('first')).result[0].refresh_token;
+    const [{ refresh_token: next }] = await refreshed(venue, 'first');
     expect(await refresh('first')).toMatchObject({ status: 401, success: false, error: 'INVALID_REFRESH_TOKEN' });
     expect((await refresh(next)).success).toBe(true);
     expect(venue.simulator.books().requests.map((request) => request.params['refresh_token'])).toEqual([
@@ -159,7 +167,7 @@ describe('POST /jwt', () => {
     expect(await venue.call('GET /account', {})).toMatchObject({ status: 401, error: 'UNAUTHORIZED' });
     token = 'made-up';
     expect(await venue.call('GET /account', {})).toMatchObject({ status: 401, error: 'UNAUTHORIZED' });
-    [token] = (await venue.call('POST /jwt', { is_client: true, refresh_token: 'anything' })).result;
+    [token] = await refreshed(venue);
     expect((await venue.call('GET /account', {})).success).toBe(true);
   });
 });

@@ -6,7 +6,7 @@ import { Refusal } from './request.ts';
 import type { Settings } from './settings.ts';
 
 /** Rows of a page when p_limit is absent; the venue document does not show it. */
-export const DEFAULT_PAGE_ROWS = 100;
+const DEFAULT_PAGE_ROWS = 100;
 
 export function listOrders(book: Book, params: Params<'GET /orders'>, at: number, settings: Settings): OrderRecord[] {
   if (params.client_order_id !== undefined && params.market_id === undefined) {

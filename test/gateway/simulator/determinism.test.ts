@@ -75,6 +75,17 @@ describe('one seed', () => {
   });
 });
 
+it('draws delays over their whole range, a new one for each request and order', async () => {
+  const venue = new SimulatedVenue({ ...WIDE, latencyMs: { min: 20, max: 60 }, processingMs: { min: 20, max: 80 } }, 5);
+  for (let count = 0; count < 400; count += 1) await venue.place({ size: '0.0001', price: '60000' });
+  await venue.pass(1000);
+  const { orders, requests } = venue.simulator.books();
+  const there = requests.map((request) => (request.arrivedAt ?? 0) - request.sentAt);
+  const decided = orders.map((order) => (order.history[1]?.at ?? 0) - order.arrivedAt);
+  expect([Math.min(...there), Math.max(...there)]).toEqual([10, 30]);
+  expect([Math.min(...decided), Math.max(...decided)]).toEqual([20, 80]);
+});
+
 describe('virtual time', () => {
   it('ends when nothing works, and runs on while something does', async () => {
     const venue = new SimulatedVenue();

@@ -1,0 +1,68 @@
+/**
+ * The last filter before anything is written: takes every secret the process holds out of a text, in whatever spelling it
+ * got there: as it is, in JSON, in a URL, in base 64 at any place. A part of twelve characters is hidden too, so that a text
+ * cut short shows nothing either (reliability.md, I19).
+ */
+import type { Secret } from './secret.ts';
+
+const PART = 12;
+
+export class Redactor {
+  /** Every part of twelve characters of every spelling. */
+  private readonly parts = new Set<string>();
+  /** Spellings shorter than a part. */
+  private readonly short = new Set<string>();
+
+  constructor(secrets: readonly Secret[] = []) {
+    for (const secret of secrets) this.add(secret);
+  }
+
+  /** Also filters `secret` from now on: one that was rotated or obtained. */
+  add(secret: Secret): void {
+    for (const spelling of spellings(secret.reveal())) {
+      if (spelling.length < PART) this.short.add(spelling);
+      for (let at = 0; at + PART <= spelling.length; at += 1) this.parts.add(spelling.slice(at, at + PART));
+    }
+  }
+
+  /** `text` with `[redacted]` in the place of each run that belongs to a secret. A JSON text stays one. */
+  redact(text: string): string {
+    let shown = text;
+    for (const spelling of this.short) shown = shown.replaceAll(spelling, '[redacted]');
+    return this.parts.size === 0 ? shown : this.withoutParts(shown);
+  }
+
+  private withoutParts(text: string): string {
+    let out = '';
+    let copied = 0;
+    let hiddenUntil = 0;
+    for (let at = 0; at + PART <= text.length; at += 1) {
+      if (!this.parts.has(text.slice(at, at + PART))) continue;
+      if (at > hiddenUntil || hiddenUntil === 0) out += `${text.slice(copied, at)}[redacted]`;
+      hiddenUntil = at + PART;
+      copied = hiddenUntil;
+    }
+    return out + text.slice(copied);
+  }
+}
+
+function spellings(secret: string): readonly string[] {
+  const encoded = encodeURIComponent(secret);
+  return [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encoded,
+    // Some writers use lower-case escapes, and forms write a blank as a plus.
+    encoded.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
+    Buffer.from(secret).toString('hex'),
+    ...[0, 1, 2].flatMap((before) => base64Within(secret, before)),
+  ];
+}
+
+/** The characters of a base 64 text that come from the secret alone, when `before` bytes (mod 3) stand in front of it. */
+function base64Within(secret: string, before: number): readonly string[] {
+  const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
+  const whole = bytes.subarray(0, bytes.length - (bytes.length % 3)).toString('base64');
+  const own = whole.slice(before === 0 ? 0 : 4);
+  return own.length < 8 ? [] : [own, own.replaceAll('+', '-').replaceAll('/', '_')];
+}

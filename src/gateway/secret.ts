@@ -1,0 +1,116 @@
+/**
+ * Secrets in the hands of the program: values that print as a placeholder wherever they end up by accident, where they come
+ * from, and the filter that takes them out of whatever is written. Nothing here decides where a secret is sent.
+ */
+import { inspect } from 'node:util';
+import type { Profile, SecretReference } from '../venue/profile.ts';
+import { secretBytes } from '../venue/signing.ts';
+import { readSecretFile } from './secret-file.ts';
+
+/** A secret text. Only `reveal` gives it; printed, serialised or inspected it is its name in brackets. */
+export class Secret {
+  /** What the profile calls it: `auth.jwt`. */
+  readonly name: string;
+  readonly #text: string;
+  constructor(name: string, text: string) {
+    this.name = name;
+    this.#text = text;
+  }
+  reveal(): string {
+    return this.#text;
+  }
+  toString(): string {
+    return `[redacted:${this.name}]`;
+  }
+  toJSON(): string {
+    return this.toString();
+  }
+  [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+/** The secrets that a profile refers to, by the setting's name. */
+export interface ProfileSecrets {
+  readonly jwt?: Secret;
+  readonly refreshToken?: Secret;
+  readonly apiKey?: Secret;
+  /** Hex, with or without `0x`. */
+  readonly apiSecret?: Secret;
+  readonly postgres?: Secret;
+  /** By the name of the target. */
+  readonly webhooks: Readonly<Record<string, Secret>>;
+}
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Each is a sentence that names the setting and what is wrong, without any value. */
+export type SecretsReading = { readonly secrets: ProfileSecrets; readonly all: readonly Secret[]; readonly problems: readonly string[] };
+
+/**
+ * Loads every secret of a profile; `variables` is the environment. A JWT that is not set is no problem where a refresh token
+ * is there: it obtains one.
+ */
+export function loadSecrets(profile: Pick<Profile, 'auth' | 'store' | 'notify'>, variables: Variables): SecretsReading {
+  const problems: string[] = [];
+  const all: Secret[] = [];
+  const load = (name: string, reference: SecretReference | undefined, form: Form, optional = false): Secret | undefined => {
+    if (reference === undefined) return undefined;
+    const read = readSecret(name, reference, variables, form);
+    if ('secret' in read) {
+      all.push(read.secret);
+      return read.secret;
+    }
+    if (!(optional && read.absent)) problems.push(read.problem);
+    return undefined;
+  };
+  const { auth, store, notify } = profile;
+  const jwt = auth.mode === 'jwt' ? load('auth.jwt', auth.jwt, 'header', auth.refreshToken !== undefined) : undefined;
+  const refreshToken = auth.mode === 'jwt' ? load('auth.refresh_token', auth.refreshToken, 'header') : undefined;
+  const apiKey = auth.mode === 'api_key' ? load('auth.api_key', auth.apiKey, 'header') : undefined;
+  const apiSecret = auth.mode === 'api_key' ? load('auth.secret', auth.secret, 'hex') : undefined;
+  const postgres = store !== undefined && 'postgres' in store ? load('store.postgres', store.postgres, 'text') : undefined;
+  const webhooks = Object.entries(notify).flatMap(([name, target]): [string, Secret][] => {
+    const secret = 'webhook' in target ? load(`notify.${name}.webhook`, target.webhook, 'text') : undefined;
+    return secret === undefined ? [] : [[name, secret]];
+  });
+  const given = { jwt, refreshToken, apiKey, apiSecret, postgres };
+  const present = Object.fromEntries(Object.entries(given).filter(([, secret]) => secret !== undefined));
+  return { secrets: { ...present, webhooks: Object.fromEntries(webhooks) }, all, problems };
+}
+
+/** Names of the environment variables that hold a profile's secrets: to be removed from the environment once they are loaded. */
+export function secretVariables(profile: Pick<Profile, 'auth' | 'store' | 'notify'>): readonly string[] {
+  const references: (SecretReference | undefined)[] = [
+    ...(profile.auth.mode === 'jwt' ? [profile.auth.jwt, profile.auth.refreshToken] : []),
+    ...(profile.auth.mode === 'api_key' ? [profile.auth.apiKey, profile.auth.secret] : []),
+    ...(profile.store !== undefined && 'postgres' in profile.store ? [profile.store.postgres] : []),
+    ...Object.values(profile.notify).map((target) => ('webhook' in target ? target.webhook : undefined)),
+  ];
+  return references.flatMap((reference) => (reference !== undefined && 'env' in reference ? [reference.env] : []));
+}
+
+/** `header`: goes into a header as it is; `hex`: a key's bytes. */
+type Form = 'header' | 'hex' | 'text';
+
+/** Shorter than any real one; a filter for it would tear harmless texts apart. */
+const SHORTEST = 6;
+
+function readSecret(name: string, reference: SecretReference, variables: Variables, form: Form): { readonly secret: Secret } | { readonly problem: string; readonly absent: boolean } {
+  const where = 'env' in reference ? `the environment variable ${reference.env}` : `the file ${reference.file}`;
+  const refused = (why: string, absent = false) => ({ problem: `${name}: ${where} ${why}`, absent });
+  let text: string;
+  if ('env' in reference) {
+    const value = Object.hasOwn(variables, reference.env) ? variables[reference.env] : undefined;
+    if (value === undefined || value.trim() === '') return refused('is not set', true);
+    text = value.trim();
+  } else {
+    const file = readSecretFile(reference.file);
+    if ('problem' in file) return refused(file.problem, file.absent);
+    text = file.text;
+  }
+  if (text.length < SHORTEST) return refused(`holds fewer than ${SHORTEST} characters`);
+  if (form === 'header' && !/^[\x21-\x7e]{1,8192}$/.test(text)) return refused('holds characters that can not be sent in a header: blanks, line breaks or others that are not printable');
+  if (form === 'hex' && secretBytes(text) === undefined) return refused('does not hold hex digits, with or without 0x');
+  return { secret: new Secret(name, text) };
+}

@@ -1,0 +1,32 @@
+/**
+ * A run as CloudEvents 1.0, one JSON event a line, for whoever feeds journals into an event bus. The data of each event is
+ * the entry's own; what the envelope has no attribute for travels as extension attributes.
+ */
+import { escapeUnprintable } from '../base/printable.ts';
+import type { Entry } from '../journal/entry.ts';
+import { isoTime } from './run.ts';
+
+export function cloudEventsExport(entries: Iterable<Entry>): string {
+  let text = '';
+  for (const entry of entries) text += `${escapeUnprintable(JSON.stringify(cloudEvent(entry)))}\n`;
+  return text;
+}
+
+/** `source` and `id` together are unique; `sequence` sorts as a text, as its extension asks. */
+function cloudEvent({ run, seq, at, type, step, actor, account, def, hash, data }: Entry) {
+  return {
+    specversion: '1.0',
+    id: String(seq),
+    source: `/runs/${encodeURIComponent(run)}`,
+    type: `perp-runbook.${type}`,
+    time: isoTime(at),
+    ...(step === '' ? {} : { subject: step }),
+    datacontenttype: 'application/json',
+    sequence: String(seq).padStart(12, '0'),
+    actor,
+    account,
+    definition: def,
+    entryhash: hash,
+    data,
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * A run as CSV (RFC 4180), safe to open in a spreadsheet: a cell that a spreadsheet would take for a formula begins with an
+ * apostrophe, and no cell holds a line break or an escape. Plain decimals stay as they are, a minus in front too; a
+ * spreadsheet shows at most 15 of their digits, so figures that must be exact are read from the JSON.
+ */
+import { parseDecimal } from '../base/decimal.ts';
+import { escapeUnprintable } from '../base/printable.ts';
+import type { Entry, Json } from '../journal/entry.ts';
+import { fillsOf } from './fills.ts';
+import { foldOrders, ordersDocument } from './orders.ts';
+import { isoTime, runReport } from './run.ts';
+import { timeline } from './timeline.ts';
+
+type Row = Readonly<Record<string, Json | undefined>>;
+
+interface CsvTable {
+  readonly about: string;
+  readonly columns: readonly string[];
+  rows(entries: readonly Entry[]): Iterable<Row>;
+}
+
+/** The tables of a run; `timeline` tells all of it, the others are what one counts with. */
+export const CSV_TABLES = {
+  timeline: {
+    about: 'the whole story, a line for each thing that happened',
+    columns: ['sequence', 'at', 'offsetMs', 'kind', 'depth', 'text'],
+    rows: timelineRows,
+  },
+  entries: {
+    about: 'every entry of the journal',
+    columns: ['sequence', 'at', 'type', 'step', 'actor', 'epoch', 'data', 'hash'],
+    rows: (entries) => entries.map(({ seq, at, type, step, actor, epoch, data, hash }) => ({ sequence: seq, at: isoTime(at), type, step, actor, epoch, data: data as Json, hash })),
+  },
+  steps: {
+    about: 'steps with their outcome',
+    columns: ['path', 'id', 'verb', 'outcome', 'attempts', 'startedAt', 'endedAt'],
+    rows: (entries) => runReport(entries).steps as readonly object[] as readonly Row[],
+  },
+  requests: {
+    about: 'requests, keep-alives and look-ups too',
+    columns: ['at', 'method', 'path', 'params', 'tokens', 'status', 'success'],
+    rows: (entries) => runReport(entries).requests as readonly object[] as readonly Row[],
+  },
+  orders: {
+    about: 'orders with their last state',
+    columns: ['clientOrderId', 'orderId', 'market', 'side', 'type', 'price', 'size', 'filled', 'averagePrice', 'state'],
+    rows: (entries) => ordersDocument(entries).orders as readonly object[] as readonly Row[],
+  },
+  fills: {
+    about: 'fills of the orders',
+    columns: ['id', 'at', 'clientOrderId', 'orderId', 'step', 'market', 'side', 'price', 'size', 'value', 'fee', 'maker', 'liquidation'],
+    rows: (entries) => fillsOf(foldOrders(entries)).fills as readonly object[] as readonly Row[],
+  },
+} as const satisfies Record<string, CsvTable>;
+export type CsvTableName = keyof typeof CSV_TABLES;
+
+export function csvExport(entries: readonly Entry[], table: CsvTableName = 'timeline'): string {
+  const { columns, rows }: CsvTable = CSV_TABLES[table];
+  let text = line(columns);
+  for (const row of rows(entries)) text += line(columns.map((column) => cellText(row[column])));
+  return text;
+}
+
+function* timelineRows(entries: readonly Entry[]): Iterable<Row> {
+  for (const { seq, at, offsetMs, kind, depth, spans } of timeline(entries)) {
+    yield { sequence: seq, at: isoTime(at), offsetMs, kind, depth, text: spans.map((span) => span.text).join('') };
+  }
+}
+
+function line(cells: readonly string[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+function cellText(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** What a spreadsheet may begin a formula with, blanks before it and the full-width forms included. */
+const FORMULA = /^[\s'"]*[=+\-@\uff1d\uff0b\uff0d\uff20|%]/u;
+
+/** One cell: harmless, and quoted where it has to be. */
+export function csvCell(text: string): string {
+  const printed = escapeUnprintable(text);
+  const safe = FORMULA.test(printed) && parseDecimal(printed) === undefined ? `'${printed}` : printed;
+  return /[",\r\n;]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

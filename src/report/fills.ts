@@ -1,0 +1,131 @@
+/**
+ * The fills of a run: what traded, at what price, for which fee. Only fills of the run's own orders, each once, as the order
+ * book of the engine booked them; an account's other trades, which a read may show as well, are not the run's.
+ */
+import { Decimal, type DecimalString, decimal, decimalText } from '../base/decimal.ts';
+import type { Entry } from '../journal/entry.ts';
+import type { BookOrder } from '../journal/orders.ts';
+import { averagePrice, netSizeOfFills, sumOfFills } from '../venue/fills.ts';
+import type { FillRecord, Side } from '../venue/records.ts';
+import { foldOrders } from './orders.ts';
+
+export interface FillRow {
+  /** The venue's id of the fill. */
+  readonly id: string;
+  /** When the venue traded it, ISO 8601; six digits where it has them. */
+  readonly at: string;
+  readonly clientOrderId: string;
+  readonly orderId: string;
+  /** The step that wanted the order. */
+  readonly step: string;
+  readonly market: string;
+  readonly side: Side;
+  /** Quote currency. */
+  readonly price: DecimalString;
+  /** Base currency. */
+  readonly size: DecimalString;
+  /** Price × size, quote currency. */
+  readonly value: DecimalString;
+  /** Quote currency; negative is a rebate. */
+  readonly fee: DecimalString;
+  readonly maker: boolean;
+  readonly liquidation: boolean;
+}
+
+/** What traded on one side of one market. */
+export interface FillTotal {
+  readonly market: string;
+  readonly side: Side;
+  readonly fills: number;
+  readonly size: DecimalString;
+  /** Σ size × price / Σ size, to 18 places. */
+  readonly averagePrice: DecimalString;
+  readonly value: DecimalString;
+  readonly fee: DecimalString;
+  /** Size that traded as maker. */
+  readonly makerSize: DecimalString;
+}
+
+/** `audit fills RUN --json`. */
+export interface FillsDocument {
+  /** In the order they happened. */
+  readonly fills: readonly FillRow[];
+  readonly totals: readonly FillTotal[];
+  /** By market: what the fills did to the position, long positive, base currency. */
+  readonly net: Readonly<Record<string, DecimalString>>;
+}
+
+export function fillsDocument(entries: Iterable<Entry>): FillsDocument {
+  return fillsOf(foldOrders(entries));
+}
+
+/** The fills of orders that were folded already. */
+export function fillsOf(orders: readonly BookOrder[]): FillsDocument {
+  const booked = orders.flatMap((order) => [...order.snapshot.context.fills.values()].map((fill) => ({ order, fill })));
+  booked.sort((a, b) => a.fill.timestamp - b.fill.timestamp);
+  const fills = booked.map(({ fill }) => fill);
+  const groups = grouped(fills, ({ market_id, side }) => `${market_id} ${side}`);
+  const byMarket = grouped(fills, ({ market_id }) => market_id);
+  return {
+    fills: booked.map(({ order, fill }) => fillRow(order, fill)),
+    totals: groups.map(([, of]) => totalOf(of)),
+    net: Object.fromEntries(byMarket.map(([market, of]) => [market, netSizeOfFills(of)])),
+  };
+}
+
+function fillRow({ intent, step }: BookOrder, fill: FillRecord): FillRow {
+  return {
+    id: fill.id,
+    at: timeOfUs(fill.timestamp),
+    clientOrderId: intent.clientOrderId,
+    orderId: fill.order_id,
+    step,
+    market: fill.market_id,
+    side: fill.side,
+    price: fill.price,
+    size: fill.size,
+    value: decimalText(decimal(fill.price).times(decimal(fill.size))),
+    fee: fill.fee,
+    maker: fill.is_maker,
+    liquidation: fill.liquidation,
+  };
+}
+
+function totalOf(fills: readonly FillRecord[]): FillTotal {
+  const [first] = fills;
+  if (first === undefined) throw new Error('a group of fills has at least one');
+  const sum = (of: (fill: FillRecord) => Decimal) => decimalText(fills.reduce((total, fill) => total.plus(of(fill)), new Decimal(0)));
+  return {
+    market: first.market_id,
+    side: first.side,
+    fills: fills.length,
+    size: sumOfFills(fills),
+    // Without size there is no average; the price of the fill is the best that can be said.
+    averagePrice: decimalText(decimal(averagePrice(fills) ?? first.price).toDecimalPlaces(18)),
+    value: sum((fill) => decimal(fill.price).times(decimal(fill.size))),
+    fee: sum((fill) => decimal(fill.fee)),
+    makerSize: sumOfFills(fills.filter((fill) => fill.is_maker)),
+  };
+}
+
+/** Elements by a key, in the order the keys were first met. */
+export function grouped<T>(elements: Iterable<T>, keyOf: (element: T) => string): readonly (readonly [string, readonly T[]])[] {
+  const groups = new Map<string, T[]>();
+  for (const element of elements) {
+    const key = keyOf(element);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [element]);
+    else group.push(element);
+  }
+  return [...groups];
+}
+
+/** Microseconds since the epoch as ISO 8601: six digits where they matter. */
+export function timeOfUs(us: number): string {
+  const ms = Math.floor(us / 1000);
+  // A forged or garbled time must not make a report throw.
+  if (!Number.isSafeInteger(us) || Math.abs(ms) > 8.64e15) return String(us);
+  const rest = us - ms * 1000;
+  const iso = new Date(ms).toISOString();
+  return rest === 0 ? iso : `${iso.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
+}

@@ -1,0 +1,35 @@
+/** The code table's third part: what a schedule that can be read will do that its author may not expect. */
+import type { CodeRow } from './row.ts';
+
+export const SCHEDULE_CODES = {
+  'schedule-dst-gap': {
+    severity: 'warning',
+    summary: 'a schedule with a time that will not exist when the clocks are put forward',
+    cause: 'In the next twelve months the zone skips that hour; what happens then is set by `dst: {gap: next_valid|skip}`.',
+    example: 'schedule: {cron: "30 2 * * *", tz: Europe/Berlin}',
+    fix: 'Move it out of the skipped hour, or see `runbook schedule preview` for what it will do.',
+  },
+  'schedule-dst-overlap': {
+    severity: 'warning',
+    summary: 'a schedule with a time that will come twice when the clocks are put back',
+    cause: 'In the next twelve months the zone repeats that hour; what happens then is set by `dst: {overlap: first|both}`.',
+    example: 'schedule: {cron: "30 2 * * *", tz: Europe/Berlin}',
+    fix: 'Move it out of the repeated hour, or see `runbook schedule preview` for what it will do.',
+  },
+  'schedule-collision': {
+    severity: 'warning',
+    summary: 'two slots due at the same instant under one concurrency key',
+    cause: 'Only one run holds a concurrency key at a time; the other waits, is skipped or fails, as `on_busy` says.',
+    example: 'schedule: [{cron: "0 8 * * *", tz: UTC}, {cron: "0 8 * * 1", tz: UTC}]\nconcurrency: {key: account, on_busy: skip}',
+    fix: 'Move one of them by more than a run takes, or exclude the common days.',
+  },
+  'schedule-over': {
+    severity: 'warning',
+    summary: 'a schedule whose last time has passed',
+    cause: '`to`, or the instant of `at`, lies in the past: it fires no more.',
+    example: 'schedule: {at: 2020-01-01T00:00:00Z}',
+    fix: 'Remove the slot, or correct its dates.',
+  },
+} as const satisfies Record<string, CodeRow>;
+
+export type ScheduleCode = keyof typeof SCHEDULE_CODES;
