@@ -19,17 +19,17 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   cli: ['base', 'venue', 'journal', 'gateway', 'runbook', 'engine', 'report'],
 };
 
-export interface Door {
+interface Door {
   readonly what: string;
   /** Found in a text where the door is used. */
   readonly uses: RegExp;
-  /** The only places that may. */
+  /** The only places that may: files, or a folder of `src` with `/` behind it. */
   readonly through: readonly string[];
 }
 
 const importOf = (names: string) => new RegExp(`(?:from|import|import\\()\\s*['"](?:${names})(?:/[^'"]*)?['"]`);
 
-export const DOORS: readonly Door[] = [
+const DOORS: readonly Door[] = [
   { what: 'got', uses: importOf('got'), through: ['src/gateway/live.ts'] },
   { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
   { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document.ts'] },
@@ -43,7 +43,8 @@ export const DOORS: readonly Door[] = [
   {
     what: 'the real time',
     uses: /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bDateTime\.(?:now|local|utc)\(\s*\)|\bhrtime\b/,
-    through: ['src/base/clock.ts'],
+    // The command line decides when a run begins; the machine's own clock is what processes compare leases by.
+    through: ['src/base/clock.ts', 'src/cli/', 'src/journal/machine.ts'],
   },
   {
     what: 'real timers',
@@ -54,7 +55,7 @@ export const DOORS: readonly Door[] = [
   {
     what: 'real randomness',
     uses: /\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bgetRandomValues\b/,
-    through: ['src/cli/fresh-name.ts'],
+    through: ['src/cli/'],
   },
 ];
 
@@ -102,7 +103,11 @@ export function doorBreaches(sources: Sources, doors = DOORS): string[] {
   return Object.entries(sources).flatMap(([file, text]) => {
     const code = withoutComments(text);
     return doors
-      .filter((door) => door.uses.test(code) && !door.through.includes(file))
+      .filter(
+        (door) =>
+          door.uses.test(code) &&
+          !door.through.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)),
+      )
       .map((door) => `${file} uses ${door.what}; only ${door.through.join(', ')} may`);
   });
 }

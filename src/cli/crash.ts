@@ -6,6 +6,8 @@ import { appendFileSync } from 'node:fs';
 import { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import { redactedText } from '../gateway/fixture-redaction.ts';
+import { Redactor } from '../gateway/redactor.ts';
+import { Secret } from '../gateway/secret.ts';
 import type { Environment } from './environment.ts';
 import type { StateFolder } from './state.ts';
 import { ENGINE_VERSION } from './version.ts';
@@ -17,7 +19,8 @@ export function reportCrash(
   state: StateFolder,
   environment: Environment,
 ): string {
-  const hide = (text: string) => redactedText(text, environment.secrets());
+  const redactor = new Redactor(environment.secrets().map((text) => new Secret('environment', text)));
+  const hide = (text: string) => redactedText(redactor.redact(text));
   const message = error instanceof Error ? error.message : String(error);
   const stack = error instanceof Error ? (error.stack ?? message) : message;
   const lines = [

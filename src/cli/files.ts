@@ -8,7 +8,7 @@ import { printable } from '../base/printable.ts';
 import { EXIT, Refusal } from './exit.ts';
 
 /** Far above any runbook or profile, far below what would hurt. */
-export const LARGEST_TEXT = 8 * 1024 * 1024;
+const LARGEST_TEXT = 8 * 1024 * 1024;
 /** Recordings of long runs. */
 export const LARGEST_RECORDING = 256 * 1024 * 1024;
 

@@ -2,6 +2,7 @@
  * Fixtures in files: which of the three formats by the ending (`.yaml`, `.yml`, `.jsonl`, `.har`), reading with every
  * number to the digit, problems with their place. The format itself is the gateway's business.
  */
+import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { type Diagnostic, positionAt, type SourceText } from '../base/diagnostic.ts';
 import { printable } from '../base/printable.ts';
@@ -11,7 +12,7 @@ import { writeFixture, writeFixtureLines } from '../gateway/fixture-text.ts';
 import { fixtureToHar, harToFixture } from '../gateway/har.ts';
 import { type DocumentLimits, type Node, nodeAt, readDocument } from '../runbook/document.ts';
 import { EXIT, Refusal } from './exit.ts';
-import { LARGEST_RECORDING, readSource, replaceText } from './files.ts';
+import { LARGEST_RECORDING, readSource, readText, replaceText } from './files.ts';
 import { ENGINE_VERSION } from './version.ts';
 
 const FORMATS = { '.yaml': 'yaml', '.yml': 'yaml', '.jsonl': 'lines', '.har': 'har' } as const;
@@ -48,8 +49,27 @@ export function readFixtureFile(path: string): FixtureFile {
 }
 
 export function writeFixtureFile(path: string, fixture: Fixture): void {
-  replaceText(path, fixtureText(formatOf(path), fixture), 'fixture');
+  replaceText(path, fixtureText(fixtureTarget(path), fixture), 'fixture');
 }
+
+/**
+ * The format in which a fixture goes to `path`; ends the command where that is none, or where something else stands there:
+ * a recording must not cost anyone a runbook. To be asked before a long run, so that it is not recorded in vain.
+ */
+export function fixtureTarget(path: string): Format {
+  const format = formatOf(path);
+  if (existsSync(path) && !LOOKS_RECORDED[format].test(readText(path, 'file', LARGEST_RECORDING))) {
+    throw new Refusal(`${printable(path, 300)} exists and is no fixture; it was left as it is`);
+  }
+  return format;
+}
+
+/** By how it begins; an empty file may be replaced as well. */
+const LOOKS_RECORDED: Readonly<Record<Format, RegExp>> = {
+  yaml: /^(?:\s*#.*\n)*\s*(?:fixture:|$)/,
+  lines: /^\s*(?:\{"fixture"|$)/,
+  har: /^\s*(?:\{\s*"log"|$)/,
+};
 
 function fixtureText(format: Format, fixture: Fixture): string {
   switch (format) {
@@ -65,7 +85,7 @@ function fixtureText(format: Format, fixture: Fixture): string {
 }
 
 /** The format a path's ending names; anything else ends the command. */
-export function formatOf(path: string): Format {
+function formatOf(path: string): Format {
   const ending = extname(path).toLowerCase();
   if (Object.hasOwn(FORMATS, ending)) return FORMATS[ending as keyof typeof FORMATS];
   throw new Refusal(`${printable(path, 300)} must end in ${Object.keys(FORMATS).join(', ')} to be a fixture`);

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import type { SourceText } from '../base/diagnostic.ts';
 import { printable } from '../base/printable.ts';
+import type { JsonObject } from '../journal/entry.ts';
 import { checkRunbook } from '../runbook/check.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { readDocument } from '../runbook/document.ts';
 import { readInputs, valueOfJson } from '../runbook/inputs.ts';
-import type { Value } from '../runbook/values.ts';
+import { type Value, valueJson } from '../runbook/values.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { readSource } from './files.ts';
 import { exactData } from './profile-file.ts';
@@ -126,6 +127,11 @@ function inputsFile(path: string): Record<string, string> {
       value.kind === 'scalar' ? value.text : JSON.stringify(exactData(value)),
     ]),
   );
+}
+
+/** Inputs as the journal and a fixture keep them. */
+export function inputsJson(inputs: Readonly<Record<string, Value>>): JsonObject {
+  return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
 }
 
 export function sha256(text: string): string {

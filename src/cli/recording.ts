@@ -1,11 +1,11 @@
 /** `runbook record`: a recording from one format to another. Records nothing itself; `run --record` does. */
 import { printable } from '../base/printable.ts';
 import { EXIT, type ExitCode } from './exit.ts';
-import { formatOf, readFixtureFile, writeFixtureFile } from './fixture-file.ts';
+import { fixtureTarget, readFixtureFile, writeFixtureFile } from './fixture-file.ts';
 import type { Invocation } from './verb.ts';
 
 export async function convertRecording(from: string, to: string, { terminal }: Invocation): Promise<ExitCode> {
-  formatOf(to);
+  fixtureTarget(to);
   const { fixture, notes } = readFixtureFile(from);
   writeFixtureFile(to, fixture);
   for (const note of notes) terminal.note(`${printable(from, 300)}: ${note}`);

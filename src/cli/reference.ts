@@ -57,7 +57,7 @@ function commandLinePage(verbs: readonly VerbRow[]): string {
 }
 
 /** How a verb is called: `runbook record --from <FILE> --to <FILE>`. */
-export function synopsis({ name, arguments: args, options }: VerbRow): string {
+function synopsis({ name, arguments: args, options }: VerbRow): string {
   const words = Object.entries(args).map(([word, { many, optional }]) => {
     const shown = many === true ? `${word}...` : word;
     return optional === true ? `[${shown}]` : `<${shown}>`;

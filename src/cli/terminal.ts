@@ -41,6 +41,7 @@ export class Terminal {
   private readonly err: TextStream;
   private readonly coloured: { readonly out: boolean; readonly err: boolean };
   private progressShown = false;
+  private filter: (text: string) => string = (text) => text;
 
   constructor({ out, err, json, quiet, color, environment }: TerminalOptions) {
     this.out = out;
@@ -52,9 +53,14 @@ export class Terminal {
     this.coloured = { out: forced || (may && out.isTTY === true), err: forced || (may && err.isTTY === true) };
   }
 
+  /** From now on, whatever is written passes through `filter` first: it takes the secrets of an account out. */
+  redactWith(filter: (text: string) => string): void {
+    this.filter = filter;
+  }
+
   /** The result of a command: `document` with `--json`, else what `human` says, unless that is nothing. */
   answer(document: object, human: () => string): void {
-    if (this.json) return void this.out.write(`${escapeUnprintable(JSON.stringify(document))}\n`);
+    if (this.json) return void this.out.write(this.filter(`${escapeUnprintable(JSON.stringify(document))}\n`));
     const text = human();
     if (text !== '') this.print(text);
   }
@@ -63,7 +69,7 @@ export class Terminal {
   print(text: string): void {
     if (this.json) return;
     this.endProgress();
-    this.out.write(text.endsWith('\n') ? text : `${text}\n`);
+    this.out.write(this.filter(text.endsWith('\n') ? text : `${text}\n`));
   }
 
   /** Something worth knowing, on standard error; silenced by `--quiet`. */
@@ -79,7 +85,7 @@ export class Terminal {
   /** The one line that shows how far a long command is; only on a terminal. */
   progress(text: string): void {
     if (this.quiet || this.err.isTTY !== true) return;
-    this.err.write(`\r\u001b[2K${printable(text, (this.err.columns ?? 80) - 1)}`);
+    this.err.write(`\r\u001b[2K${printable(this.filter(text), (this.err.columns ?? 80) - 1)}`);
     this.progressShown = true;
   }
 
@@ -99,7 +105,7 @@ export class Terminal {
 
   private say(text: string): void {
     this.endProgress();
-    this.err.write(`${text}\n`);
+    this.err.write(this.filter(`${text}\n`));
   }
 
   private diagnostic(diagnostic: Diagnostic): string {

@@ -1,7 +1,8 @@
 /** `runbook validate`: loads, checks and type-checks files, offline, and prints what is wrong with them. */
-import { type Diagnostic, inReadingOrder, place } from '../base/diagnostic.ts';
+import { SystemClock } from '../base/clock.ts';
+import { type Diagnostic, inReadingOrder, place, type SourceText } from '../base/diagnostic.ts';
 import { printable } from '../base/printable.ts';
-import { checkRunbook } from '../runbook/check.ts';
+import { checkRunbook, type ScheduleLint } from '../runbook/check.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { readRunbook } from './runbook-file.ts';
 import type { Terminal } from './terminal.ts';
@@ -10,9 +11,21 @@ import type { Invocation } from './verb.ts';
 export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
   // All are read before one is checked: a name mistyped is wrong usage, whatever the others hold.
   const read = files.map((file) => ({ file, ...readRunbook(file) }));
-  const checked = read.map(({ file, source, load }) => ({ file, diagnostics: checkRunbook(source, load).diagnostics }));
+  const scheduleLint = await scheduleLintFor(read.map(({ source }) => source));
+  const checked = read.map(({ file, source, load }) => ({
+    file,
+    diagnostics: checkRunbook(source, load, { scheduleLint }).diagnostics,
+  }));
   terminal.answer({ files: checked.map(fileDocument) }, () => verdicts(checked, terminal));
   return checked.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
+}
+
+/** What schedules will do; calendars are loaded only where a text speaks of one. */
+async function scheduleLintFor(sources: readonly SourceText[]): Promise<ScheduleLint> {
+  if (!sources.some(({ text }) => text.includes('schedule'))) return () => [];
+  const { scheduleDiagnostics } = await import('../runbook/schedule-lints.ts');
+  const nowMs = new SystemClock().now();
+  return (runbook) => scheduleDiagnostics(runbook, nowMs);
 }
 
 interface CheckedFile {

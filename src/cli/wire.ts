@@ -19,6 +19,7 @@ import { Simulator } from '../gateway/simulator/simulator.ts';
 import type { Transport } from '../gateway/transport.ts';
 import type { DataOf, Entry, JsonObject } from '../journal/entry.ts';
 import { OrderBook } from '../journal/orders.ts';
+import { RunLog } from '../journal/run-log.ts';
 import type { JournalStore } from '../journal/store.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
@@ -74,11 +75,8 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   });
   const book = new OrderBook({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
   const gate = new LimitGate(book, stage.markets);
-  // The gate first: it counts what was sent, and the book's listeners write entries of their own.
-  writer.subscribe((entry) => gate.apply(entry));
-  writer.subscribe((entry) => book.apply(entry));
-  if (options.onEntry !== undefined) writer.subscribe(options.onEntry);
-  writer.append('run.started', started);
+  const log = new RunLog(writer, book, [(entry) => gate.apply(entry), ...(options.onEntry === undefined ? [] : [options.onEntry])]);
+  log.append('run.started', started);
   const client = new VenueClient({
     profile: SIMULATED_PROFILE,
     transport: stage.transport,
@@ -88,7 +86,7 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
       SIMULATED_PROFILE.rateLimit.costs,
       { random: () => chance(seed, `budget ${clock.now()}`) },
     ),
-    log: { append: (type, data, step) => void writer.append(type, data, step), flush: () => writer.flush(), book },
+    log,
     clock,
     gate,
     feeds: stage.feeds,
@@ -110,9 +108,9 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
     venue: client,
     clock,
     notifier: { send() {} },
-    log: { append: (type, data, step, actor) => void writer.append(type, data, step, actor), book },
+    log,
   });
-  stage.onMiss((message) => act(running, writer, { command: 'cancel', by: 'fixture', reason: message }));
+  stage.onMiss((message) => act(running, log, { command: 'cancel', by: 'fixture', reason: message }));
   try {
     const result = await clock.runUntil(running.done);
     const recording = stage.recording();
@@ -152,8 +150,8 @@ export async function replayRun(entries: readonly Entry[], loaded: LoadedRunbook
 }
 
 /** Writes what a person or a signal wants into the journal, then hands it to the run. */
-export function act(running: RunningRun, writer: JournalWriter, command: OperatorCommand): void {
-  writer.append('operator.acted', { ...command }, '', command.by);
+export function act(running: RunningRun, log: RunLog, command: OperatorCommand): void {
+  log.append('operator.acted', { ...command }, '', command.by);
   running.command(command);
 }
 
@@ -184,11 +182,10 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
   const recorder = venue.record
     ? new FixtureRecorder(simulator.transport(), clock, {
         runbook: options.loaded.runbook.name,
-        inputs: inputsJson(options.inputs) as Fixture['inputs'] & object,
+        inputs: inputsJson(options.inputs),
         seed,
         markets: simulator.markets,
         startMs: at,
-        secrets: () => [],
       })
     : undefined;
   return {

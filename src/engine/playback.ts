@@ -5,7 +5,7 @@
  */
 import { type Clock, type Timer, VirtualClock } from '../base/clock.ts';
 import type { DataOf, Entry, EntryOf, EntryType } from '../journal/entry.ts';
-import { ORIGIN } from '../journal/entry.ts';
+import { isFeedRequest, ORIGIN } from '../journal/entry.ts';
 import { OrderBook } from '../journal/orders.ts';
 import { canonicalJson } from '../base/json.ts';
 import type { EndpointName, Result } from '../venue/catalogue.ts';
@@ -177,6 +177,7 @@ export class Playback {
 
   private deliver(entry: Entry): void {
     this.take(entry);
+    if ((entry.type === 'call.intended' || entry.type === 'call.settled') && isFeedRequest(entry.data.call)) return;
     switch (entry.type) {
       case 'call.attempted': {
         const open = this.open.get(entry.data.call);
@@ -281,6 +282,7 @@ export class Playback {
 
 /** Gateway entries that answer nobody. */
 function isSilent(entry: Entry): boolean {
+  if (entry.type === 'call.intended' || entry.type === 'call.settled') return isFeedRequest(entry.data.call);
   return entry.type === 'call.attempted' || entry.type === 'call.checked' || entry.type === 'run.resumed';
 }
 

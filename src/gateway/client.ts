@@ -117,7 +117,7 @@ export class VenueClient implements VenuePort {
   }
 
   async request(name: string, params: Readonly<Record<string, string>>, id: string, step: string): Promise<RequestOutcome> {
-    const { requests, log, budget, transport, clock } = this.parts;
+    const { requests, log, budget, transport, clock, session } = this.parts;
     log.append('call.intended', { call: id, endpoint: `request ${name}`, params: { ...params }, class: 'read' }, step);
     const settle = (outcome: RequestOutcome, extra: Partial<DataOf<'call.settled'>> = {}): RequestOutcome => {
       const told =
@@ -131,6 +131,10 @@ export class VenueClient implements VenuePort {
     if ('problem' in wired) {
       await this.turn();
       return settle({ kind: 'denied', failure: 'denied', message: `UNKNOWN_REQUEST: ${wired.problem}` }, { code: 'UNKNOWN_REQUEST' });
+    }
+    if (session !== undefined && !(await session.ready())) {
+      await this.turn();
+      return settle({ kind: 'rejected', failure: 'transport', message: 'the session could not be renewed' });
     }
     const granted = await budget.acquire({ endpoint: `GET ${wired.request.path}`, weight: wired.tokens, class: 'read' });
     if (granted.kind === 'refused') {
@@ -147,7 +151,8 @@ export class VenueClient implements VenuePort {
     }
     granted.ticket.answered(reply.headers, { limited: reply.status === 429 });
     const read = requests?.read(name, reply) ?? { problem: 'no reader' };
-    const extra = { sentAt, status: reply.status, headers: rateHeaders(reply) };
+    const success = !('problem' in read) && reply.status !== 429;
+    const extra = { sentAt, status: reply.status, success, headers: rateHeaders(reply) };
     if (reply.status === 429) return settle({ kind: 'rejected', failure: 'rate_limited', message: 'the rate limit is exhausted' }, extra);
     if ('problem' in read) return settle({ kind: 'unresolved', failure: 'transport', message: read.problem }, extra);
     return settle({ kind: 'confirmed', result: read.result }, extra);

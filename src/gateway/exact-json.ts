@@ -2,26 +2,15 @@
  * JSON whose numbers stay what was written: read as literals, written back to the digit. For recordings and for whatever
  * else must repeat an answer exactly; it never turns a fraction into a JavaScript number.
  */
-import { isLosslessNumber, LosslessNumber, parse, stringify } from 'lossless-json';
+import { isLosslessNumber, LosslessNumber, stringify } from 'lossless-json';
+import { type JsonLimits, type JsonReading, readJson } from '../venue/wire.ts';
 
-/** A value read by `parseExactJson`: every number is a literal. */
-export type ExactJson =
-  | null
-  | boolean
-  | string
-  | LosslessNumber
-  | readonly ExactJson[]
-  | { readonly [key: string]: ExactJson };
+/** A recording holds many answers: more than one answer may, in size and in depth. */
+const RECORDING_LIMITS: JsonLimits = { maxLength: 256 * 1024 * 1024, maxDepth: 80, maxValues: 20_000_000 };
 
-export type ExactReading = { readonly value: ExactJson; readonly problem?: undefined } | { readonly problem: string };
-
-/** Reads one JSON document. Never throws: also a text that is nested too deeply to be read is a problem. */
-export function parseExactJson(text: string): ExactReading {
-  try {
-    return { value: parse(text) as ExactJson };
-  } catch (error) {
-    return { problem: error instanceof SyntaxError ? error.message : 'nested too deeply' };
-  }
+/** Reads one JSON document of a recording; every number is a literal. Never throws. */
+export function parseExactJson(text: string): JsonReading {
+  return readJson(text, RECORDING_LIMITS);
 }
 
 /** Writes a value of `parseExactJson` on one line, numbers to the digit. */

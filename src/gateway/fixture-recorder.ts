@@ -9,8 +9,8 @@ import { redactedExchange } from './fixture-redaction.ts';
 import type { Transport, WireReply, WireRequest } from './transport.ts';
 
 export interface Recording extends Omit<FixtureHeader, 'recordedAt' | 'feeds'> {
-  /** The secrets in use at this moment, whole: tokens, keys. Asked at each exchange, since tokens change. */
-  readonly secrets: () => readonly string[];
+  /** Takes the secrets of the account out of a text; needless where there is no account. */
+  readonly redact?: (text: string) => string;
 }
 
 export class FixtureRecorder implements Transport {
@@ -34,8 +34,6 @@ export class FixtureRecorder implements Transport {
   async send(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
     const order = this.sent++;
     const sentAt = this.clock.now();
-    // Asked before and after: an answer may bring a token that was not a secret yet, and use up one that was.
-    const before = this.recording.secrets();
     const reply = await this.inner.send(request, options);
     const { method, path } = request;
     const params = Object.fromEntries(Object.entries(request.params).map(([name, { text }]) => [name, text]));
@@ -45,7 +43,7 @@ export class FixtureRecorder implements Transport {
       request: { method, path, params },
       reply: reply as RecordedReply,
     };
-    this.kept.push({ order, sentAt, exchange: redactedExchange(exchange, [...before, ...this.recording.secrets()]) });
+    this.kept.push({ order, sentAt, exchange: redactedExchange(exchange, this.recording.redact ?? ((text) => text)) });
     return reply;
   }
 
@@ -62,7 +60,7 @@ export class FixtureRecorder implements Transport {
 
   /** What was recorded so far: exchanges by the time they were sent, those without an answer yet left out. */
   fixture(): Fixture {
-    const { secrets: _secrets, ...header } = this.recording;
+    const { redact: _redact, ...header } = this.recording;
     const kept = [...this.kept].sort((a, b) => a.order - b.order);
     return {
       ...header,

@@ -1,7 +1,7 @@
 /**
- * Secrets out of what is written down: recordings, crash reports. Replaces by place (fields that hold a token or a wallet),
- * by form (JWTs, addresses, keys, bearer tokens) and by value (secrets the process knows). It errs on the side of hiding:
- * a placeholder where a harmless text stood is a nuisance, the reverse is a theft.
+ * Secrets out of what is written down: recordings, crash reports. Replaces by place (fields that hold a token or a wallet)
+ * and by form (JWTs, addresses, keys, bearer tokens); those that the process knows are the business of `redactor.ts`, which
+ * comes first. It errs on the side of hiding: a placeholder where a harmless text stood is a nuisance, the reverse is a theft.
  */
 import type { RecordedExchange, RecordedReply, RecordedRequest } from './fixture.ts';
 
@@ -9,11 +9,11 @@ import type { RecordedExchange, RecordedReply, RecordedRequest } from './fixture
 export const HIDDEN_WALLET = `0x${'0'.repeat(40)}`;
 /** A text of the form of a JWT, without a signature anyone could have made. */
 export const HIDDEN_JWT = 'hidden.hidden.hidden';
-export const HIDDEN = 'hidden';
+const HIDDEN = '[redacted]';
 
-/** An exchange as it may be written to a file. `secrets`: texts this process was given as such, whole. */
-export function redactedExchange(exchange: RecordedExchange, secrets: readonly string[]): RecordedExchange {
-  const hide = (text: string) => redactedText(text, secrets);
+/** An exchange as it may be written to a file. `redact` takes out the secrets that the process knows. */
+export function redactedExchange(exchange: RecordedExchange, redact: (text: string) => string): RecordedExchange {
+  const hide = (text: string) => redactedText(redact(text));
   const session = exchange.request.path === '/jwt';
   return {
     ...exchange,
@@ -57,17 +57,9 @@ const KEY = /\b(?:0x)?[0-9a-fA-F]{64,}\b/g;
 const WALLET = /\b0x[0-9a-fA-F]{40}\b/g;
 const CREDENTIALS_IN_URL = /(\w+:\/\/)[^\s/@:]+:[^\s/@]+@/g;
 
-/** A shorter text is no secret, and replacing it would tear harmless texts apart. */
-const SHORTEST_SECRET = 6;
-
-/** A text with everything in it replaced that is, or may be, a secret. A JSON text stays one. */
-export function redactedText(text: string, secrets: readonly string[] = []): string {
-  let hidden = text;
-  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
-    if (secret.length < SHORTEST_SECRET) continue;
-    for (const form of spellings(secret)) hidden = hidden.replaceAll(form, HIDDEN);
-  }
-  return hidden
+/** A text with everything in it replaced that has the form of a secret. A JSON text stays one. */
+export function redactedText(text: string): string {
+  return text
     .replace(SECRET_MEMBER, `$1"${HIDDEN}"`)
     .replace(WALLET_MEMBER, `$1"${HIDDEN_WALLET}"`)
     .replace(JWT, HIDDEN_JWT)
@@ -75,17 +67,4 @@ export function redactedText(text: string, secrets: readonly string[] = []): str
     .replace(KEY, HIDDEN)
     .replace(WALLET, HIDDEN_WALLET)
     .replace(CREDENTIALS_IN_URL, `$1${HIDDEN}@`);
-}
-
-/** The ways one secret is spelled in files and messages: as it is, in JSON, in a URL, in base 64. */
-function spellings(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  const forms = [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret),
-    bytes.toString('base64'),
-    bytes.toString('base64url'),
-  ];
-  return [...new Set(forms)];
 }

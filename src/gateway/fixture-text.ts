@@ -66,8 +66,7 @@ function everyNumberIsShort(value: unknown): boolean {
 
 /** JSON on one line, with a blank after each comma and colon; also YAML 1.2, since every string is quoted. */
 function oneLine(value: unknown): string {
-  const literal = numberLiteral(value);
-  if (literal !== undefined) return literal;
+  if (typeof value !== 'number' && numberLiteral(value) !== undefined) return exactJsonText(value);
   if (Array.isArray(value)) return `[${value.map(oneLine).join(', ')}]`;
   if (!isRecord(value)) return escapeUnprintable(JSON.stringify(value));
   const fields = Object.entries(value).map(([key, each]) => `${oneLine(key)}: ${oneLine(each)}`);

@@ -7,6 +7,7 @@ import { type DecimalString, parseDecimal } from '../base/decimal.ts';
 import { parseDurationMs } from '../base/duration.ts';
 import { printable } from '../base/printable.ts';
 import { type SchemaIssue, schemaIssues } from '../base/schema.ts';
+import type { Json } from '../journal/entry.ts';
 import type { MarketRules } from '../venue/port.ts';
 import { exactJsonText, numberLiteral, parseExactJson } from './exact-json.ts';
 import { FIXTURE_SCHEMA_NAME, fixtureSchema } from './fixture-schema.ts';
@@ -21,7 +22,7 @@ export interface FixtureHeader {
   readonly recordedAt: number;
   readonly runbook?: string;
   /** Inputs of the recorded run: texts, flags, lists and maps of them; a number as its literal. */
-  readonly inputs?: Readonly<Record<string, RecordedInput>>;
+  readonly inputs?: Readonly<Record<string, Json>>;
   readonly seed?: number;
   /** What `tick` and `lot` round to. */
   readonly markets: Readonly<Record<string, MarketRules>>;
@@ -32,13 +33,6 @@ export interface FixtureHeader {
   /** By `afterMs`, as far as they were read in that order. */
   readonly feeds: readonly RecordedFeed[];
 }
-
-export type RecordedInput =
-  | null
-  | string
-  | boolean
-  | readonly RecordedInput[]
-  | { readonly [key: string]: RecordedInput };
 
 export interface RecordedFeed {
   readonly name: string;
@@ -108,7 +102,7 @@ export function readFixtureLines(text: string): FixtureReading {
     if (line.trim() === '') continue;
     const reading = parseExactJson(line);
     if (reading.problem !== undefined)
-      return { problems: [{ path: [], message: `line ${index + 1} is not JSON: ${reading.problem}` }] };
+      return { problems: [{ path: [], message: `line ${index + 1} can not be read: ${reading.problem}` }] };
     records.push(reading.value);
   }
   const [header, ...exchanges] = records;
@@ -122,7 +116,7 @@ export interface FixtureFile {
   readonly recorded_at: string;
   readonly start: string;
   readonly runbook?: string;
-  readonly inputs?: Readonly<Record<string, RecordedInput>>;
+  readonly inputs?: Readonly<Record<string, Json>>;
   readonly seed?: number;
   readonly capabilities?: readonly string[];
   readonly markets: Readonly<Record<string, MarketRules>>;

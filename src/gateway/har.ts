@@ -27,8 +27,7 @@ export interface HarReading {
 /** Reads the text of a HAR file. The base URL is the one under which most entries are endpoints of the venue. */
 export function harToFixture(text: string): HarReading {
   const reading = parseExactJson(text);
-  if (reading.problem !== undefined)
-    return { fixture: undefined, notes: [`it is not JSON: ${printable(reading.problem, 200)}`] };
+  if (reading.problem !== undefined) return { fixture: undefined, notes: [`it can not be read: ${reading.problem}`] };
   const log = member(reading.value, 'log');
   const entries = member(log, 'entries');
   if (!Array.isArray(entries)) return { fixture: undefined, notes: ['it is not HAR: log.entries is no list'] };
@@ -127,7 +126,7 @@ function recorded(met: Meeting, base: string, afterMs: number, notes: string[]):
     },
     reply: replyOf(met, notes),
   };
-  return redactedExchange(exchange, []);
+  return redactedExchange(exchange, (text) => text);
 }
 
 function bodyParams({ entry, number }: Meeting, notes: string[]): Record<string, string> {

@@ -23,7 +23,7 @@ export interface AccountFacts {
 }
 
 export class LimitGate {
-  private readonly book: OrderBook;
+  private book: OrderBook;
   private readonly markets: Readonly<Record<string, MarketRules>>;
   private readonly others: () => AccountFacts;
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
@@ -40,6 +40,11 @@ export class LimitGate {
     this.book = book;
     this.markets = markets;
     this.others = others;
+  }
+
+  /** The book of the run as it is taken up again: made by whoever plays its record. */
+  useBook(book: OrderBook): void {
+    this.book = book;
   }
 
   /** Takes in one entry of the run, in order. */

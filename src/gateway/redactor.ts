@@ -19,7 +19,7 @@ export class Redactor {
 
   /** Also filters `secret` from now on: one that was rotated or obtained. */
   add(secret: Secret): void {
-    for (const spelling of spellings(secret.reveal())) {
+    for (const spelling of secretParts(secret.reveal()).flatMap(spellings)) {
       if (spelling.length < PART) this.short.add(spelling);
       for (let at = 0; at + PART <= spelling.length; at += 1) this.parts.add(spelling.slice(at, at + PART));
     }
@@ -45,6 +45,15 @@ export class Redactor {
     return out + text.slice(copied);
   }
 }
+
+/** Of a URL what is secret in it: scheme and host are everywhere, and hiding them would hide harmless texts. */
+function secretParts(secret: string): readonly string[] {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(secret) || !URL.canParse(secret)) return [secret];
+  const { username, password, pathname, search, hash } = new URL(secret);
+  const parts = [password, decodeURIComponent(password), username, `${pathname}${search}${hash}`];
+  return [...new Set(parts)].filter((part) => part.length >= SHORTEST);
+}
+const SHORTEST = 6;
 
 function spellings(secret: string): readonly string[] {
   const encoded = encodeURIComponent(secret);

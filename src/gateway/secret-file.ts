@@ -55,8 +55,9 @@ function folderProblem(path: string): string | undefined {
  * crash can no longer bring the old text back; rejects and leaves the old file where the disk refuses.
  */
 export async function replaceSecretFile(path: string, text: string): Promise<void> {
-  const beside = `${path}.${process.pid}.${Date.now().toString(36)}.part`;
+  const beside = `${path}.${process.pid}.part`;
   try {
+    await rm(beside, { force: true });
     const file = await open(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
     try {
       await file.writeFile(`${text}\n`);

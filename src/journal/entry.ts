@@ -230,3 +230,13 @@ export type EntryOf<T extends EntryType> = Envelope & { readonly type: T; readon
 export type Entry = { [T in EntryType]: EntryOf<T> }[EntryType];
 /** Which endpoint a call entry names; profile requests are `GET /path`. */
 export type CallEndpoint = EndpointName | `GET ${string}`;
+
+const FEED_REQUEST = '#feed-request:';
+
+/** The id of a declared request that a feed made of itself: the engine knows only the feed. */
+export function feedRequestId(step: string, feed: string, n: number): string {
+  return `${step}${FEED_REQUEST}${feed}:${n}`;
+}
+export function isFeedRequest(call: string): boolean {
+  return call.includes(FEED_REQUEST);
+}

@@ -77,7 +77,7 @@ function cellText(value: Json | undefined): string {
 }
 
 /** What a spreadsheet may begin a formula with, blanks before it and the full-width forms included. */
-const FORMULA = /^[\s'"]*[=+\-@\uff1d\uff0b\uff0d\uff20|%]/u;
+const FORMULA = /^[\s'"]*[=+\-@\uff1d\uff0b\uff0d\uff20|]/u;
 
 /** One cell: harmless, and quoted where it has to be. */
 export function csvCell(text: string): string {

@@ -101,7 +101,7 @@ class TraceFold {
 
   trace(): OtlpTrace {
     if (this.started === undefined || this.root === undefined) throw new StoreError('damaged', 'the run does not begin with run.started');
-    const { run, account, def, data } = this.started;
+    const { account, data } = this.started;
     // What the journal leaves open ends where the journal does; whether it was done is not known.
     const open = [...this.calls.values(), ...this.steps.values()].map((each) => closed(each, this.lastAt, { code: 0 }));
     const spans = [closed(this.root, this.lastAt, this.rootStatus), ...this.spans, ...open];
@@ -110,7 +110,7 @@ class TraceFold {
       resourceSpans: [
         {
           resource: { attributes: resource },
-          scopeSpans: [{ scope: { name: 'perp-runbook', version: data.engine }, spans: spans.map((span) => ({ ...span, traceId: traceIdOf(run, def) })) }],
+          scopeSpans: [{ scope: { name: 'perp-runbook', version: data.engine }, spans }],
         },
       ],
     };
@@ -118,7 +118,7 @@ class TraceFold {
 
   private begin(entry: EntryOf<'run.started'>): void {
     this.started ??= entry;
-    this.traceId = traceIdOf(entry.run, entry.def);
+    this.traceId = hex(`${entry.run} ${entry.def}`, 32);
     const { runbook, mode, trigger, by, inputs, file } = entry.data;
     const inputsGiven = Object.fromEntries(Object.entries(inputs).map(([name, value]) => [`runbook.input.${name}`, value]));
     this.root ??= this.open(entry, runbook, 1, { 'runbook.run': entry.run, 'runbook.mode': mode, 'runbook.trigger': trigger, 'runbook.by': by, 'runbook.file': file, 'runbook.definition': entry.def, ...inputsGiven });
@@ -211,10 +211,6 @@ function attributes(fields: Readonly<Record<string, Json | undefined>>): readonl
 
 function nano(ms: number): string {
   return `${BigInt(ms) * 1_000_000n}`;
-}
-
-function traceIdOf(run: string, def: string): string {
-  return hex(`${run} ${def}`, 32);
 }
 
 function hex(text: string, digits: number): string {

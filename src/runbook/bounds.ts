@@ -78,6 +78,8 @@ interface Load {
   readonly burst: number;
   /** Tokens of the dearest minute of a wait or loop in it. */
   readonly rate: number;
+  /** Those of `rate` that are spent on reading orders that are waited for: waits of one market share their readings. */
+  readonly polls: number;
   /** Time that certainly passes. */
   readonly ms: number;
   readonly writes: number;
@@ -93,7 +95,7 @@ interface View {
   readonly depth: number;
 }
 
-const IDLE: Load = { burst: 0, rate: 0, ms: 0, writes: 0, orders: 0, notional: 'none' };
+const IDLE: Load = { burst: 0, rate: 0, polls: 0, ms: 0, writes: 0, orders: 0, notional: 'none' };
 
 function blockLoad(steps: readonly CheckedStep[], view: View): Load {
   let all = IDLE;
@@ -112,12 +114,18 @@ function blockLoad(steps: readonly CheckedStep[], view: View): Load {
 function together(first: Load, second: Load): Load {
   return {
     burst: first.burst + second.burst,
-    rate: Math.max(first.rate, second.rate),
+    ...dearer(first, second),
     ms: first.ms + second.ms,
     writes: first.writes + second.writes,
     orders: first.orders + second.orders,
     notional: sum(first.notional, second.notional),
   };
+}
+
+/** The rate of the dearer minute. */
+function dearer(first: Load, second: Load): Pick<Load, 'rate' | 'polls'> {
+  const { rate, polls } = second.rate > first.rate ? second : first;
+  return { rate, polls };
 }
 
 function sum(first: Load['notional'], second: Load['notional']): Load['notional'] {
@@ -137,7 +145,7 @@ function stepLoad(step: CheckedStep, view: View): Load {
   const write = (name: EndpointName, count = 1): Load => ({ ...IDLE, burst: costs(name), writes: count });
   switch (step.verb) {
     case 'place':
-      return { ...write('POST /orders'), orders: 1, notional: orderNotional(step, known), rate: awaitRate(step, view) };
+      return { ...write('POST /orders'), orders: 1, notional: orderNotional(step, known), ...awaitRate(step, view) };
     case 'protect': {
       const legs = (step.args.stopLoss === undefined ? 0 : 1) + (step.args.takeProfit === undefined ? 0 : 1);
       return { ...IDLE, burst: legs * costs('POST /orders'), writes: legs, orders: legs };
@@ -146,7 +154,7 @@ function stepLoad(step: CheckedStep, view: View): Load {
       return write('PUT /orders');
     case 'cancel': {
       const count = step.args.kind === 'order' ? 1 : step.args.kind === 'ids' ? known.length(step.args.ids) : Number.POSITIVE_INFINITY;
-      return { ...write('DELETE /orders', count), rate: awaitRate(step, view) };
+      return { ...write('DELETE /orders', count), ...awaitRate(step, view) };
     }
     case 'cancel_all':
       return write('DELETE /orders/cancel_all');
@@ -210,7 +218,7 @@ function either(first: Load, second: Load): Load {
   const larger = (a: Load['notional'], b: Load['notional']): Load['notional'] => (a === 'none' ? b : b === 'none' ? a : a === undefined || b === undefined ? undefined : a.greaterThan(b) ? a : b);
   return {
     burst: Math.max(first.burst, second.burst),
-    rate: Math.max(first.rate, second.rate),
+    ...dearer(first, second),
     ms: Math.min(first.ms, second.ms),
     writes: Math.max(first.writes, second.writes),
     orders: Math.max(first.orders, second.orders),
@@ -224,14 +232,19 @@ function polls(everyMs: number, withinMs: number | undefined): number {
 }
 
 /** An `await` that lasts until fills or an end come polls like a wait; `accepted` and `live` are over in a moment. */
-function awaitRate(step: CheckedStep, { known, costs }: View): number {
-  if (step.await === undefined || step.await === 'accepted' || step.await === 'live') return 0;
-  return polls(ORDER_POLL_MS, known.duration(step.timeout)) * costs('GET /orders');
+function awaitRate(step: CheckedStep, view: View): Pick<Load, 'rate' | 'polls'> {
+  if (step.await === undefined || step.await === 'accepted' || step.await === 'live') return { rate: 0, polls: 0 };
+  return orderPolls(view.known.duration(step.timeout), view);
+}
+
+function orderPolls(withinMs: number | undefined, { costs }: View): Pick<Load, 'rate' | 'polls'> {
+  const rate = polls(ORDER_POLL_MS, withinMs) * costs('GET /orders');
+  return { rate, polls: rate };
 }
 
 function waitLoad(step: StepOf<'wait_for'>, view: View): Load {
   const within = view.known.duration(step.args.within);
-  if (step.args.kind === 'order') return { ...IDLE, rate: polls(ORDER_POLL_MS, within) * view.costs('GET /orders') };
+  if (step.args.kind === 'order') return { ...IDLE, ...orderPolls(within, view) };
   const every = view.known.duration(step.args.every);
   const { burst } = stepLoad(step.args.read, view);
   return every === undefined ? { ...IDLE, burst } : { ...IDLE, rate: polls(every, within) * burst };
@@ -240,13 +253,21 @@ function waitLoad(step: StepOf<'wait_for'>, view: View): Load {
 function parallelLoad(step: StepOf<'parallel'>, view: View): Load {
   if (step.args.kind === 'branches') {
     const loads = step.args.branches.map((branch) => blockLoad(branch.do, view));
-    const rate = loads.reduce((total, load) => total + load.rate, 0);
-    return { ...loads.reduce(together, IDLE), rate };
+    return { ...loads.reduce(together, IDLE), ...atOnce(loads, 1, view) };
   }
   const count = view.known.length(step.args.in);
   const width = Math.min(count, view.known.decimal(step.args.max)?.toNumber() ?? 1);
   const body = blockLoad(step.args.do, view);
-  return { ...times(body, count), burst: body.burst * (Number.isFinite(count) ? count : width), rate: body.rate * width };
+  return { ...times(body, count), burst: body.burst * (Number.isFinite(count) ? count : width), ...atOnce([body], width, view) };
+}
+
+/** Rates of what goes on at the same time, each `width` times. One reading serves all who wait in a market. */
+function atOnce(loads: readonly Load[], width: number, view: View): Pick<Load, 'rate' | 'polls'> {
+  const total = (figure: (load: Load) => number): number => loads.reduce((all, load) => all + figure(load), 0) * width;
+  const waited = total(({ polls }) => polls);
+  const markets = view.runbook.limits?.markets?.length ?? Number.POSITIVE_INFINITY;
+  const shared = Math.min(waited, markets * orderPolls(undefined, view).polls);
+  return { rate: total(({ rate }) => rate) - waited + shared, polls: shared };
 }
 
 function repeatLoad(step: StepOf<'repeat'>, view: View): Load {
@@ -258,7 +279,7 @@ function repeatLoad(step: StepOf<'repeat'>, view: View): Load {
   const byTime = length === undefined ? Number.POSITIVE_INFINITY : interval > 0 ? Math.ceil(length / interval) : Number.POSITIVE_INFINITY;
   const rounds = Math.min(known.decimal(step.args.max)?.toNumber() ?? Number.POSITIVE_INFINITY, byTime);
   const all = times(body, rounds);
-  if (interval > 0) return { ...all, burst: 0, rate: Math.max(body.rate, Math.min(MINUTE_MS / interval, rounds) * body.burst) };
+  if (interval > 0) return { ...all, burst: 0, ...dearer(body, { ...IDLE, rate: Math.min(MINUTE_MS / interval, rounds) * body.burst }) };
   // A pause that is told by an input nobody has given yet proves nothing; no pause at all is as fast as the network is.
   const endless = !Number.isFinite(rounds) && step.args.every === undefined && length !== undefined && body.burst > 0;
   return { ...all, burst: Number.isFinite(rounds) ? rounds * body.burst : body.burst, rate: endless ? Number.POSITIVE_INFINITY : body.rate };

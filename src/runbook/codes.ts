@@ -5,9 +5,10 @@
 import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
 import { CHECK_CODES, type CheckCode } from './codes/check.ts';
 import type { CodeRow } from './codes/row.ts';
+import { SCHEDULE_CODES } from './codes/schedule.ts';
 import { SYNTAX_CODES } from './codes/syntax.ts';
 
-export const CODES = { ...SYNTAX_CODES, ...CHECK_CODES } as const satisfies Record<string, CodeRow>;
+export const CODES = { ...SYNTAX_CODES, ...CHECK_CODES, ...SCHEDULE_CODES } as const satisfies Record<string, CodeRow>;
 export type Code = keyof typeof CODES;
 
 /** A diagnostic of the checks; severity and, where the caller has none, the hint come from the table. */

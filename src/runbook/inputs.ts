@@ -104,9 +104,9 @@ export function valueOfJson(type: ValueType, json: unknown): Value {
     case 'text':
       return typeof json === 'string' ? json : undefined;
     case 'duration':
-      return typeof json === 'string' ? valueOf(readDuration(json)) : undefined;
+      return typeof json === 'string' ? readValue(readDuration(json)) : undefined;
     case 'time':
-      return typeof json === 'string' ? valueOf(readTime(json)) : undefined;
+      return typeof json === 'string' ? readValue(readTime(json)) : undefined;
     case 'optional':
       return json === null ? undefined : valueOfJson(type.of, json);
     case 'list':
@@ -120,7 +120,7 @@ export function valueOfJson(type: ValueType, json: unknown): Value {
   }
 }
 
-function valueOf<T extends Value>(reading: Reading<T>): T | undefined {
+function readValue<T extends Value>(reading: Reading<T>): T | undefined {
   return 'value' in reading ? reading.value : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit.ts';
@@ -26,7 +26,7 @@ describe('the command line', () => {
       expect(out).toContain(name.split(' ')[0]);
       const help = here.run(...name.split(' '), '--help');
       expect(help.exit).toBe(EXIT.done);
-      expect(help.out).toContain(summary);
+      expect(help.out.replace(/\s+/g, ' ')).toContain(summary);
       for (const option of Object.keys(options)) expect(help.out).toContain(`--${option}`);
     }
   });
@@ -103,6 +103,17 @@ describe('validate', () => {
         { file: 'good.yaml', ok: true, diagnostics: [] },
       ],
     });
+  });
+
+  it('looks at what schedules will do', () => {
+    here.write(
+      'never.yaml',
+      `${GOOD}schedule: [{cron: '0 0 31 2 *', tz: UTC, misfire: {within: 1m, then: skip}, overlap: skip}]\n`,
+    );
+    const { exit, out } = here.run('validate', '--json', 'never.yaml');
+    expect(exit).toBe(EXIT.failed);
+    expect(JSON.parse(out).files[0].diagnostics.map((each: { code: string }) => each.code)).toEqual(['schedule-never']);
+    rmSync(join(here.path, 'never.yaml'));
   });
 
   it('with --quiet says nothing of what is valid', () => {

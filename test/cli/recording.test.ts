@@ -59,6 +59,19 @@ describe('record', () => {
     expect(here.read('again.yml')).toBe(here.read('session.yaml'));
   });
 
+  it('replaces a fixture, and nothing that is none', () => {
+    expect(here.run('record', '--from', 'session.jsonl', '--to', 'again.yml').exit).toBe(EXIT.done);
+    for (const name of ['runbook.yaml', 'notes.jsonl', 'other.har']) {
+      here.write(name, 'runbook: mine\n');
+      expect(here.run('record', '--from', 'session.jsonl', '--to', name)).toEqual({
+        exit: EXIT.usage,
+        out: '',
+        err: `error: ${name} exists and is no fixture; it was left as it is\n`,
+      });
+      expect(here.read(name)).toBe('runbook: mine\n');
+    }
+  });
+
   it('answers in JSON', () => {
     const { out } = here.run('record', '--json', '--from', 'session.yaml', '--to', 'copy.jsonl');
     expect(JSON.parse(out)).toEqual({
@@ -84,7 +97,7 @@ describe('record', () => {
       'line 6, column 24: exchanges[0].took must match pattern',
     ],
     ['c.yaml', fixture('exchanges: []\nextra: 1\n'), 'the fixture has the unknown key extra'],
-    ['a.jsonl', '{"fixture":1}\n{', 'a.jsonl is no fixture: line 2 is not JSON'],
+    ['a.jsonl', '{"fixture":1}\n{', 'a.jsonl is no fixture: line 2 can not be read: not JSON'],
   ])('names what is wrong with %s', (name, text, message) => {
     here.write(name, text);
     const { exit, out, err } = here.run('record', '--from', name, '--to', 'never.yaml');

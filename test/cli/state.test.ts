@@ -50,10 +50,10 @@ describe('a crash', () => {
       environment,
     );
     expect(sentence).toBe(
-      'this is a mistake of the program, not yours: lost hidden at\\u001b[31m; details are in .runbook/crash.log',
+      'this is a mistake of the program, not yours: lost [redacted] at\\u001b[31m; details are in .runbook/crash.log',
     );
     const log = here.read('.runbook/crash.log');
-    expect(log).toContain('runbook run --x=hidden\n');
+    expect(log).toContain('runbook run --x=[redacted]\n');
     expect(log).toContain('state.test.ts');
     expect(log).not.toContain(secret);
     expect(statSync(join(here.path, '.runbook/crash.log')).mode & 0o777).toBe(0o600);

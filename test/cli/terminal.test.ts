@@ -63,6 +63,18 @@ describe('a terminal', () => {
     expect(written.err).toBe('\u001b[31merror:\u001b[39m broken\n');
   });
 
+  it('lets nothing past a filter', () => {
+    const { made, written } = terminal({ tty: true });
+    made.redactWith((text) => text.replaceAll('secret', '…'));
+    made.print('secret');
+    made.note('secret');
+    made.complain('secret');
+    made.progress('secret');
+    made.answer({}, () => 'secret');
+    expect(written.out + written.err).not.toContain('secret');
+    expect(written.out).toBe('…\n…\n');
+  });
+
   it('shows progress on a terminal alone, in one line that is gone afterwards', () => {
     const shown = terminal({ tty: true });
     shown.made.progress('a line longer than the terminal');

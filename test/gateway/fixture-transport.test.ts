@@ -278,7 +278,10 @@ describe('a recorder', () => {
       { kind: 'failure', sent: true, message: `timeout with ${SECRET}` } as const,
     ];
     const header = { startMs: START, markets: {}, runbook: 'r' };
-    const recorder = new FixtureRecorder(venue(clock, replies, 30), clock, { ...header, secrets: () => [SECRET] });
+    const recorder = new FixtureRecorder(venue(clock, replies, 30), clock, {
+      ...header,
+      redact: (text: string) => text.replaceAll(SECRET, '[redacted]'),
+    });
     await clock.runUntil(
       recorder.send(wire('POST', '/jwt', { refresh_token: SECRET, is_client: 'true' }), { timeoutMs: 1000 }),
     );
@@ -298,7 +301,7 @@ describe('a recorder', () => {
         {
           afterMs: 0,
           tookMs: 30,
-          request: { method: 'POST', path: '/jwt', params: { refresh_token: 'hidden', is_client: 'true' } },
+          request: { method: 'POST', path: '/jwt', params: { refresh_token: '[redacted]', is_client: 'true' } },
           reply: {
             kind: 'answer',
             status: 200,
@@ -321,7 +324,7 @@ describe('a recorder', () => {
           afterMs: 30,
           tookMs: 30,
           request: { method: 'GET', path: '/account', params: {} },
-          reply: { kind: 'failure', sent: true, message: 'timeout with hidden' },
+          reply: { kind: 'failure', sent: true, message: 'timeout with [redacted]' },
         },
       ],
     });

@@ -166,7 +166,7 @@ describe('reading a fixture', () => {
 
   it('names the line of JSON lines that is no JSON', () => {
     const text = `${JSON.stringify(least)}\n\n{"after":\n`;
-    expect(readFixtureLines(text).problems?.[0]?.message).toMatch(/^line 3 is not JSON/);
+    expect(readFixtureLines(text).problems?.[0]?.message).toMatch(/^line 3 can not be read: not JSON/);
     expect(readFixtureLines('').problems?.[0]?.message).toMatch(/^the first line must be the header/);
   });
 });

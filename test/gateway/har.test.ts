@@ -111,7 +111,7 @@ describe('a HAR as fixture', () => {
   });
 
   it.each([
-    ['text', 'no json', /^it is not JSON/],
+    ['text', 'no json', /^it can not be read: not JSON/],
     ['other JSON', '{"log":{}}', /^it is not HAR/],
     [
       'another site',

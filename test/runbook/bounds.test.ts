@@ -56,4 +56,11 @@ steps:
   it('polls no longer than a wait lasts', () => {
     expect(worst(`steps: [{id: o, ${ORDER}}, {wait_for: {order: o, is: terminal, within: 10s}}]`).tokensPerMinute).toBe(50);
   });
+
+  it('counts the readings of one market once, however many wait in it', () => {
+    const waits = (limits: string) =>
+      worst(`${limits}steps: [{parallel: {each: k, in: range(3), max: 3, do: [{id: o, ${ORDER}}, {wait_for: {order: o, is: terminal, within: 1h}}]}}]`).tokensPerMinute;
+    expect(waits('')).toBe(3 * 300);
+    expect(waits('limits: {markets: [BTC-USD]}\n')).toBe(300);
+  });
 });

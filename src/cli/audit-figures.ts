@@ -1,0 +1,190 @@
+/** `runbook audit orders`, `fills`, `budget` and `stats`: what came of runs, in figures. */
+import { BudgetFold, type BudgetBucket, type BudgetDocument } from '../report/budget.ts';
+import { type FillsDocument, fillsOf } from '../report/fills.ts';
+import { ORDER_EVENT_MEANING } from '../report/meanings.ts';
+import { OrderFold, type OrderHistory } from '../report/orders.ts';
+import { type RunFigures, type StatsDocument, StatsFold } from '../report/stats.ts';
+import { offsetText, shown, spanText } from '../report/wording.ts';
+import { EXIT, type ExitCode } from './exit.ts';
+import { entriesOf, folded, noRunYet, withJournal, withRuns } from './journal-file.ts';
+import { findRun } from './runs.ts';
+import type { Style, Terminal } from './terminal.ts';
+import { type Cell, textTable } from './text-table.ts';
+import type { Invocation } from './verb.ts';
+
+export async function showOrders(name: string, options: { readonly history: boolean }, { terminal, state }: Invocation): Promise<ExitCode> {
+  return withRuns(state, async (store) => {
+    const run = await findRun(store, name);
+    const orders = (await folded(store, run.run, new OrderFold())).histories();
+    terminal.answer({ orders }, () => {
+      if (orders.length === 0) return `run ${shown(run.run)} has no orders`;
+      if (!options.history) return ordersTable(orders, terminal);
+      return orders.map((order) => [ordersTable([order], terminal), ...moves(order, run.startedAt, terminal)].join('\n')).join('\n\n');
+    });
+    return EXIT.done;
+  });
+}
+
+const STATE_STYLE: Readonly<Record<string, Style>> = { closed: 'good', open: 'place', placed: 'place', rejected: 'bad', denied: 'bad', unknown: 'warning', quarantined: 'warning' };
+
+function ordersTable(orders: readonly OrderHistory[], terminal: Terminal): string {
+  const rows = orders.map(({ orderId, clientOrderId, market, side, type, price, size, filled, averagePrice, state }): readonly Cell[] => [
+    shown(orderId ?? ''),
+    shown(clientOrderId),
+    shown(market),
+    shown(side),
+    shown(type),
+    size,
+    price ?? '',
+    filled,
+    averagePrice ?? '',
+    { text: shown(state), style: STATE_STYLE[state] ?? 'faint' },
+  ]);
+  return textTable(['order', 'client order id', 'market', 'side', 'type', '#size', '#price', '#filled', '#average', 'state'], rows, terminal);
+}
+
+function moves({ history }: OrderHistory, startedAt: number, terminal: Terminal): readonly string[] {
+  const meanings: Readonly<Record<string, string>> = ORDER_EVENT_MEANING;
+  return history.map(({ at, from, to, event }) => {
+    const after = terminal.style('faint', offsetText(Date.parse(at) - startedAt).padStart(12));
+    return `${after}  ${shown(from)} → ${shown(to)}${terminal.style('faint', `: ${meanings[event] ?? shown(event)}`)}`;
+  });
+}
+
+export async function showFills(name: string, { terminal, state }: Invocation): Promise<ExitCode> {
+  return withRuns(state, async (store) => {
+    const run = await findRun(store, name);
+    const document = fillsOf((await folded(store, run.run, new OrderFold())).orders());
+    terminal.answer(document, () => (document.fills.length === 0 ? `nothing traded in run ${shown(run.run)}` : fillsText(document, terminal)));
+    return EXIT.done;
+  });
+}
+
+function fillsText({ fills, totals, net }: FillsDocument, terminal: Terminal): string {
+  const rows = fills.map((fill): readonly Cell[] => [
+    fill.at,
+    shown(fill.orderId),
+    shown(fill.market),
+    shown(fill.side),
+    fill.size,
+    fill.price,
+    fill.value,
+    fill.fee,
+    `${fill.maker ? 'maker' : 'taker'}${fill.liquidation ? ', liquidation' : ''}`,
+  ]);
+  const sums = totals.map((total): readonly Cell[] => [
+    shown(total.market),
+    shown(total.side),
+    String(total.fills),
+    total.size,
+    total.averagePrice,
+    total.value,
+    total.fee,
+    net[total.market] ?? '',
+  ]);
+  return [
+    textTable(['at', 'order', 'market', 'side', '#size', '#price', '#value', '#fee', 'as'], rows, terminal),
+    textTable(['market', 'side', '#fills', '#size', '#average price', '#value', '#fees', '#net position change'], sums, terminal),
+  ].join('\n\n');
+}
+
+export async function showBudget(name: string, { terminal, state }: Invocation): Promise<ExitCode> {
+  return withRuns(state, async (store) => {
+    const run = await findRun(store, name);
+    const document = (await folded(store, run.run, new BudgetFold())).document();
+    terminal.answer(document, () => budgetText(document, run.startedAt, terminal));
+    return EXIT.done;
+  });
+}
+
+const BAR_WIDTH = 40;
+
+function budgetText(document: BudgetDocument, startedAt: number, terminal: Terminal): string {
+  const { used, peak, limit, windowMs, requests, waits, limited, refused, leastRemaining, endpoints, bucketMs, buckets } = document;
+  if (requests === 0) return 'nothing was sent';
+  const window = spanText(windowMs);
+  const top = Math.max(limit ?? 0, peak);
+  const lines = [
+    `${terminal.style('strong', `${used} tokens`)} in ${requests} requests; at most ${peak} within ${window}${limit === undefined ? '' : `, of ${limit}`}`,
+    ...(leastRemaining === undefined ? [] : [`the venue said at the least that ${leastRemaining} were left`]),
+    ...(waits.count === 0 ? [] : [`${waits.count} requests waited for tokens, ${spanText(waits.totalMs)} in all, ${spanText(waits.longestMs)} at most`]),
+    ...(limited === 0 ? [] : [terminal.style('warning', `${limited} times the venue refused a request for its rate limit`)]),
+    ...(refused === 0 ? [] : [terminal.style('warning', `${refused} calls were not sent because tokens would have come too late`)]),
+    '',
+    terminal.style('faint', `tokens within ${window}, at their highest in each ${spanText(bucketMs)}; a full bar is ${top}`),
+    ...chart(buckets, { startedAt, bucketMs, top, limit }, terminal),
+    '',
+    textTable(['endpoint', '#requests', '#tokens'], endpoints.map((each): readonly Cell[] => [shown(each.endpoint), String(each.requests), String(each.tokens)]), terminal),
+  ];
+  return lines.join('\n');
+}
+
+interface ChartScale {
+  readonly startedAt: number;
+  readonly bucketMs: number;
+  readonly top: number;
+  readonly limit: number | undefined;
+}
+
+function chart(buckets: readonly BudgetBucket[], { startedAt, bucketMs, top, limit }: ChartScale, terminal: Terminal): readonly string[] {
+  const lines: string[] = [];
+  let expected: number | undefined;
+  for (const bucket of buckets) {
+    const at = Date.parse(bucket.at);
+    if (expected !== undefined && at > expected) lines.push(terminal.style('faint', `${''.padStart(12)}  nothing for ${spanText(at - expected)}`));
+    expected = at + bucketMs;
+    const share = bucket.peak / top;
+    const style: Style = limit !== undefined && bucket.peak > limit * 0.8 ? 'warning' : 'good';
+    const bar = `${'█'.repeat(Math.floor(share * BAR_WIDTH))}${PARTS[Math.floor((share * BAR_WIDTH) % 1 * 8)] ?? ''}`;
+    const left = bucket.remaining === undefined ? '' : `, ${bucket.remaining} left`;
+    const after = terminal.style('faint', offsetText(at - startedAt).replace(/\.000$/, '').padStart(12));
+    lines.push(`${after}  ${terminal.style(style, bar.padEnd(BAR_WIDTH))}  ${bucket.peak}${terminal.style('faint', ` (${bucket.requests} requests${left})`)}`);
+  }
+  return lines;
+}
+const PARTS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+export async function showStats(options: { readonly runbook: string | undefined }, { terminal, state }: Invocation): Promise<ExitCode> {
+  const document = await withJournal(state, async (store) => {
+    const fold = new StatsFold();
+    for (const row of await store.runs(options.runbook === undefined ? {} : { runbook: options.runbook })) {
+      terminal.progress(`reading ${row.run}`);
+      const counting = fold.begin(row);
+      for await (const entry of entriesOf(store, row.run)) counting.apply(entry);
+      counting.end();
+    }
+    return fold.document();
+  });
+  terminal.answer(document ?? new StatsFold().document(), () => (document === undefined || document.total.runs === 0 ? noRunYet(state) : statsText(document, terminal)));
+  return EXIT.done;
+}
+
+function statsText({ total, byRunbook, byDay, denials }: StatsDocument, terminal: Terminal): string {
+  const columns = ['#runs', '#succeeded', '#stopped', '#failed', '#halted', '#no end', '#orders', '#denials', '#rejections', '#ambiguous', '#alarms', '#requests', '#tokens'];
+  const sections = [
+    textTable(['runbook', ...columns], [...byRunbook.map((each) => [shown(each.runbook), ...figures(each)]), ['all', ...figures(total)]], terminal),
+    textTable(['day', ...columns], byDay.map((each) => [each.day, ...figures(each)]), terminal),
+    textTable(['refused here because of', '#times'], denials.map(({ code, count }): readonly Cell[] => [shown(code), String(count)]), terminal),
+  ];
+  return sections.filter((section) => section !== '').join('\n\n');
+}
+
+function figures({ runs, outcomes, orders, denials, rejections, ambiguous, alarms, requests, tokens }: RunFigures): readonly Cell[] {
+  const { succeeded, stopped, failed, halted, unfinished } = outcomes;
+  const alarming = (count: number, style: Style): Cell => (count === 0 ? '0' : { text: String(count), style });
+  return [
+    String(runs),
+    String(succeeded),
+    String(stopped),
+    alarming(failed, 'bad'),
+    alarming(halted, 'warning'),
+    alarming(unfinished, 'warning'),
+    String(orders),
+    alarming(denials, 'warning'),
+    alarming(rejections, 'warning'),
+    alarming(ambiguous, 'warning'),
+    alarming(alarms, 'bad'),
+    String(requests),
+    String(tokens),
+  ];
+}

@@ -1,0 +1,181 @@
+/**
+ * What a person does to runs from another terminal: cancel, approve, reject, kill, release. A command is durable in the store
+ * before it is acknowledged here; the run reads it within a fraction of a second.
+ */
+import { existsSync } from 'node:fs';
+import { SystemClock } from '../base/clock.ts';
+import { printable } from '../base/printable.ts';
+import { Cancellation } from '../engine/interruption.ts';
+import { sleepUntil } from '../engine/waiting.ts';
+import { EVERY_ACCOUNT, type RunCommand } from '../journal/shared.ts';
+import { readAnswer } from '../venue/answers.ts';
+import type { EndpointName, Params } from '../venue/catalogue.ts';
+import type { CallOutcome } from '../venue/port.ts';
+import type { Profile } from '../venue/profile.ts';
+import { wireRequest } from '../venue/wire.ts';
+import { type Account, accountKey, openAccount, openShared, storeFileOf } from './account.ts';
+import { EXIT, type ExitCode, Refusal } from './exit.ts';
+import { recordedProfile } from './live-run.ts';
+import { readProfileFile } from './profile-file.ts';
+import { rememberStore, storeFiles, unfinishedRuns } from './stores.ts';
+import type { Invocation } from './verb.ts';
+
+/** How long an empty list of open orders must have stayed empty before the kill is done, ms. */
+const QUIET_MS = 3_000;
+/** How long a kill goes on trying before it tells a person, ms. */
+const KILL_PATIENCE_MS = 120_000;
+
+export async function command(
+  run: string,
+  what: Exclude<RunCommand, 'kill'>,
+  about: { readonly step?: string; readonly by?: string; readonly reason?: string | undefined },
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const [found] = await unfinishedRuns([run], invocation.state);
+  if (found === undefined) throw new Refusal(`there is no unfinished run ${printable(run, 100)}`);
+  const by = about.by ?? invocation.environment.variable('USER') ?? 'operator';
+  const shared = await openShared(found.storeFile, invocation.environment);
+  try {
+    await shared.mailbox.post({
+      run: found.run,
+      command: what,
+      by,
+      at: new SystemClock().now(),
+      ...(about.step === undefined ? {} : { step: about.step }),
+      ...(about.reason === undefined ? {} : { reason: about.reason }),
+    });
+  } finally {
+    await shared.close();
+  }
+  invocation.terminal.answer(
+    { run: found.run, command: what, by },
+    () => `${what} of ${found.run} by ${printable(by, 100)} is recorded; the run reads it within a second`,
+  );
+  return EXIT.done;
+}
+
+/** Engages the kill switch, then cancels everything until nothing is left. */
+export async function kill(
+  options: {
+    readonly profile: string | undefined;
+    readonly by: string | undefined;
+    readonly reason: string | undefined;
+  },
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const { terminal, state, environment } = invocation;
+  const by = options.by ?? environment.variable('USER') ?? 'operator';
+  const reason = options.reason ?? 'runbook kill';
+  const named = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
+  const at = new SystemClock().now();
+  const files = named === undefined ? storeFiles(state) : [storeFileOf(named, invocation)];
+  for (const file of files) {
+    const shared = await openShared(file, environment);
+    await shared.killSwitch.engage({ scope: named === undefined ? EVERY_ACCOUNT : accountKey(named), by, reason, at });
+    await shared.close();
+  }
+  terminal.note(
+    `the kill switch is engaged${named === undefined ? ' for every account of this state folder' : ''}; no run sends new orders`,
+  );
+  const profiles = named === undefined ? await profilesOfUnfinished(invocation) : [named];
+  if (named !== undefined) rememberStore(state, storeFileOf(named, invocation));
+  let left = 0;
+  for (const profile of profiles) {
+    const account = await openAccount(profile, invocation);
+    try {
+      left += await cancelEverything(account, invocation);
+    } finally {
+      await account.close();
+    }
+  }
+  terminal.answer({ engaged: true, by, left }, () =>
+    left === 0 ? 'killed: nothing is left open' : `${left} orders are still open`,
+  );
+  return left === 0 ? EXIT.done : EXIT.halted;
+}
+
+export async function release(
+  options: { readonly profile: string; readonly by: string },
+  invocation: Invocation,
+): Promise<ExitCode> {
+  if (options.by.trim() === '') throw new Refusal('release needs the name of the person who answers for it: --by NAME');
+  const profile = readProfileFile(options.profile, invocation.terminal);
+  const shared = await openShared(storeFileOf(profile, invocation), invocation.environment);
+  try {
+    const lifted = await shared.killSwitch.release(accountKey(profile), options.by, new SystemClock().now());
+    invocation.terminal.answer({ released: lifted, by: options.by }, () =>
+      lifted ? `released by ${printable(options.by, 100)}` : 'the kill switch was not engaged',
+    );
+    return EXIT.done;
+  } finally {
+    await shared.close();
+  }
+}
+
+/** cancel_all, read back, and again while anything is open; gives what is left in the end. */
+async function cancelEverything(account: Account, { terminal }: Invocation): Promise<number> {
+  const { clock } = account;
+  const until = clock.now() + KILL_PATIENCE_MS;
+  let left = Number.POSITIVE_INFINITY;
+  let emptySince: number | undefined;
+  for (let round = 0; clock.now() < until; round += 1) {
+    if (emptySince === undefined) await ask(account, 'DELETE /orders/cancel_all', {});
+    const listed = await ask(account, 'GET /orders', {
+      status: 'open',
+      p_limit: 1000,
+      start_time: (clock.now() - 90 * 86_400_000) * 1000,
+    });
+    if (listed?.kind === 'confirmed') {
+      left = listed.result.length;
+      emptySince = left > 0 ? undefined : (emptySince ?? clock.now());
+      terminal.progress(`${left} orders open`);
+      if (emptySince !== undefined && clock.now() - emptySince >= QUIET_MS) return 0;
+    }
+    await sleepUntil(
+      clock,
+      clock.now() + (emptySince === undefined ? Math.min(2000, 250 * 2 ** Math.min(round, 3)) : 1000),
+      new Cancellation(),
+    );
+  }
+  if (!Number.isFinite(left))
+    throw new Refusal(
+      'the venue did not answer; it is not known what is open. The kill switch stays engaged',
+      EXIT.halted,
+      'unknown_outcome',
+    );
+  return left;
+}
+
+/** One request on the urgent budget, outside any run; undefined when it could not be sent or was not understood. */
+async function ask<E extends EndpointName>(
+  account: Account,
+  name: E,
+  params: Params<E>,
+): Promise<Extract<CallOutcome<E>, { kind: 'confirmed' }> | undefined> {
+  const { budget, transport, profile, session, clock } = account;
+  if (!(await session.ready())) return undefined;
+  const granted = await budget.acquire({ endpoint: name, weight: budget.weightOf(name), class: 'protect' });
+  if (granted.kind === 'refused') return undefined;
+  granted.ticket.sent();
+  const reply = await transport.send(wireRequest(name, params, profile), { timeoutMs: 10_000 });
+  if (reply.kind === 'failure') {
+    if (reply.sent) granted.ticket.aborted();
+    else granted.ticket.notSent();
+    return undefined;
+  }
+  const verdict = readAnswer(name, reply, profile);
+  granted.ticket.answered(reply.headers, { limited: verdict.kind === 'refused' && verdict.limited });
+  if (verdict.kind === 'refused' && verdict.unauthorized) await session.renew();
+  if (verdict.kind !== 'confirmed') return undefined;
+  return { kind: 'confirmed', result: verdict.result, settledAt: clock.now() };
+}
+
+async function profilesOfUnfinished(invocation: Invocation): Promise<readonly Profile[]> {
+  const profiles = new Map<string, Profile>();
+  for (const { first, storeFile } of await unfinishedRuns([], invocation.state)) {
+    if (!existsSync(storeFile)) continue;
+    const profile = recordedProfile(first);
+    profiles.set(accountKey(profile), profile);
+  }
+  return [...profiles.values()];
+}

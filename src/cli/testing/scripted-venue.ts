@@ -1,0 +1,332 @@
+/**
+ * The venue of a test case. A request is answered by the first rule that fits; if none does, by the script's own orders
+ * where it is about one of them, else by the simulated venue, or not at all. How the two live together:
+ *
+ * - A request that a rule answers does not reach the simulated venue; an order acknowledged by a rule is not in it.
+ * - Orders of the script are read, amended and cancelled in the script, and stand beside the simulated ones in listings.
+ *   `cancel_all` and the deadman switch of the simulated venue take them too, and what is done with them keeps that switch
+ *   from firing.
+ * - Stop-loss and take-profit orders in a market with an order of the script belong to the script: the simulated venue
+ *   knows no position there.
+ * - A listing of several orders asks the rules for each order of the script that it shows.
+ */
+import type { VirtualClock } from '../../base/clock.ts';
+import { Simulator } from '../../gateway/simulator/simulator.ts';
+import type { Transport, WireAnswer, WireReply, WireRequest } from '../../gateway/transport.ts';
+import { type EndpointName, endpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { marketOf } from '../../venue/forms.ts';
+import type { MarketRules } from '../../venue/port.ts';
+import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
+import { envelope, wholeRecord } from './reply-shape.ts';
+import { RuleBook } from './rule-book.ts';
+import { ScriptedAnswers } from './scripted-answers.ts';
+import { isInTime, pageOf, ScriptedOrders, type SentParams } from './scripted-orders.ts';
+import type { TestCase, VenueRule } from './test-case.ts';
+
+/** A request that left the process. */
+export interface Sent {
+  /** From 1, in the order they were sent. */
+  readonly number: number;
+  readonly name: string;
+  /** POST /orders: the type of the order. */
+  readonly type: string | undefined;
+  readonly params: SentParams;
+  /** Epoch ms. */
+  readonly at: number;
+  reply?: WireReply;
+}
+
+/** What befalls one request in the place of what the case says of it. */
+export type Mishap = { readonly kind: 'lost'; readonly when: 'before' | 'after' } | { readonly kind: 'limited' | 'refused' | 'part_filled' };
+
+export interface ScriptedVenueParts {
+  readonly test: Pick<TestCase, 'rules' | 'simulator' | 'seed' | 'account' | 'venueDefault' | 'clock'>;
+  readonly clock: VirtualClock;
+  readonly mishap?: (sent: Sent) => Mishap | undefined;
+  /** Told where nothing answers a request: the case has failed. */
+  readonly onMiss: (message: string) => void;
+}
+
+/** There and back, half each way. */
+const LATENCY_MS = 40;
+const TIMED_OUT: WireReply = { kind: 'failure', sent: true, message: 'timeout: response' };
+const JSON_HEADERS = { 'content-type': 'application/json' } as const;
+const POSITION_TYPES: ReadonlySet<string> = new Set(['stop_loss', 'take_profit']);
+
+type Deliver = (reply: WireReply) => void;
+
+export class ScriptedVenue {
+  readonly simulator: Simulator;
+  readonly orders = new ScriptedOrders();
+  readonly sent: Sent[] = [];
+  private readonly parts: ScriptedVenueParts;
+  private readonly clock: VirtualClock;
+  private readonly rules: RuleBook;
+  private readonly answers: ScriptedAnswers;
+  private readonly simulated: Transport;
+  private readonly leverage = new Map<string, string>();
+  /** Market of a switch that was armed on the simulated venue. */
+  private armed: string | undefined;
+  private firingsSeen = 0;
+
+  constructor(parts: ScriptedVenueParts) {
+    const { test, clock } = parts;
+    this.parts = parts;
+    this.clock = clock;
+    this.rules = new RuleBook(test.rules);
+    this.simulator = new Simulator(test.simulator, clock, test.seed);
+    this.simulated = this.simulator.transport();
+    this.answers = new ScriptedAnswers(this.orders, { order: (params) => this.simulatedOrder(params), account: () => this.account() });
+  }
+
+  get markets(): Readonly<Record<string, MarketRules>> {
+    return this.simulator.markets;
+  }
+
+  /** Rules that answered nothing. */
+  unusedRules(): readonly VenueRule[] {
+    return this.rules.unused();
+  }
+
+  /** Writes a request down as sent; `carryOut` is what happens to it. */
+  note({ method, path, params }: WireRequest): Sent {
+    const texts = Object.fromEntries(Object.entries(params).map(([key, { text }]) => [key, text]));
+    const sent: Sent = { number: this.sent.length + 1, name: `${method} ${path}`, type: texts['type'], params: texts, at: this.clock.now() };
+    this.sent.push(sent);
+    return sent;
+  }
+
+  /** `deliver` is called once, in a turn of the clock, also where no answer comes: then when `timeoutMs` have passed. */
+  carryOut(request: WireRequest, sent: Sent, timeoutMs: number, deliver: Deliver): void {
+    let done = false;
+    const once: Deliver = (reply) => {
+      if (done) return;
+      done = true;
+      timer.cancel();
+      sent.reply = reply;
+      deliver(reply);
+    };
+    const timer = this.clock.at(sent.at + timeoutMs, () => once(TIMED_OUT));
+    const mishap = this.parts.mishap?.(sent);
+    const rule = this.rules.meet(sent.name, sent.params);
+    if (mishap?.kind === 'limited') return this.later(0, () => refusal(429, { 'x-ratelimit-retry-after': '2' }, 'RATE_LIMIT_EXCEEDED'), once);
+    if (mishap?.kind === 'refused') return this.later(0, () => refusal(400, {}, 'REFUSED_BY_TEST'), once);
+    const lost = mishap?.kind === 'lost' ? mishap.when : rule?.lost;
+    if (lost === 'before') return;
+    const answered: Deliver = lost === 'after' ? () => {} : once;
+    if (mishap?.kind === 'part_filled') this.partFill(sent);
+    if (rule !== undefined && saysSomething(rule)) return this.later(rule.delayMs, () => this.scripted(rule, sent), answered);
+    this.byDefault(request, sent, timeoutMs, rule?.delayMs ?? 0, answered);
+  }
+
+  /** Every order of the account that still rests: those of the script, and those of the simulated venue that it does not speak for. */
+  resting(): readonly { readonly id: string; readonly client_order_id: string; readonly status: string }[] {
+    this.takeFirings();
+    const simulated = this.simulator.books().orders.filter(({ terminal, id }) => !terminal && this.orders.find({ order_id: id }) === undefined);
+    return [...this.orders.open(), ...simulated];
+  }
+
+  // By rule
+
+  private scripted(rule: VenueRule, sent: Sent): WireAnswer {
+    const { http, error, headers } = rule;
+    const failed = error !== undefined || (rule.reply === undefined && (http ?? 200) >= 400);
+    if (failed) {
+      // Who speaks of an error has been asked: it counts for the switch. A limit, or a server in trouble, does not.
+      const status = http ?? 400;
+      if (status < 500 && status !== 429) this.keepSwitch(sent.name);
+      if (error === undefined && status >= 500) return { kind: 'answer', status, headers: { 'content-type': 'text/html', ...headers }, body: '<html><body>error</body></html>' };
+      return refusal(status, headers, error ?? REFUSALS[status] ?? 'REFUSED');
+    }
+    const body = this.scriptedBody(rule.reply, sent);
+    const cut = rule.malformed === '' ? body.slice(0, Math.max(1, body.length >> 1)) : rule.malformed;
+    return { kind: 'answer', status: http ?? 200, headers: { ...JSON_HEADERS, ...headers }, body: cut ?? body };
+  }
+
+  private scriptedBody(reply: VenueRule['reply'], { name, params }: Sent): string {
+    if (!isEndpointName(name)) return envelope([]);
+    this.takeFirings();
+    const result = this.answers.result(name, reply, params, this.clock.now());
+    this.keepSwitch(name);
+    return envelope(result);
+  }
+
+  // By default
+
+  private byDefault(request: WireRequest, sent: Sent, timeoutMs: number, delayMs: number, deliver: Deliver): void {
+    if (this.isScripted(sent)) return this.later(delayMs, () => this.ofScript(sent), deliver);
+    if (this.parts.test.venueDefault === 'none') {
+      const message = `no rule answers request ${sent.number}: ${sent.name} ${JSON.stringify(sent.params)}`;
+      this.parts.onMiss(message);
+      return this.later(0, () => ({ kind: 'failure', sent: false, message }), deliver);
+    }
+    void this.simulated.send(request, { timeoutMs }).then((reply) => {
+      const whole = reply.kind === 'answer' ? this.completed(sent, reply) : reply;
+      if (delayMs === 0) deliver(whole);
+      else this.clock.at(this.clock.now() + delayMs, () => deliver(whole));
+    });
+  }
+
+  /** Whether a request is about orders that only the script knows. */
+  private isScripted({ name, type, params }: Sent): boolean {
+    this.takeFirings();
+    switch (name) {
+      case 'POST /orders':
+        return type !== undefined && POSITION_TYPES.has(type) && this.orders.knowsMarket(params['market_id']);
+      case 'PUT /orders':
+      case 'DELETE /orders':
+      case 'GET /fills/order':
+        return this.orders.find(params) !== undefined;
+      case 'GET /orders':
+        return this.orders.find(params) !== undefined || (this.parts.test.venueDefault === 'none' && this.orders.size > 0);
+      case 'GET /fills':
+        return this.parts.test.venueDefault === 'none' && this.orders.size > 0;
+      default:
+        return false;
+    }
+  }
+
+  private ofScript(sent: Sent): WireAnswer {
+    const { name, params } = sent;
+    const ok = (result: unknown): WireAnswer => ({ kind: 'answer', status: 200, headers: JSON_HEADERS, body: envelope(result) });
+    if (name === 'GET /orders') return ok(pageOf(this.scriptedOrders(params), params));
+    if (name === 'GET /fills/order') return ok(this.fillsOf(params['order_id'] ?? ''));
+    if (name === 'GET /fills') return ok(pageOf(this.scriptedFills(params), params));
+    const order = this.orders.find(params);
+    const over = order !== undefined && order.status !== 'open' && order.status !== 'placed';
+    if (name !== 'POST /orders' && over) return refusal(400, {}, 'ORDER_NOT_OPEN');
+    return { kind: 'answer', status: 200, headers: JSON_HEADERS, body: this.scriptedBody(undefined, sent) };
+  }
+
+  /** The simulated venue's answer with what the script knows beside it. */
+  private completed(sent: Sent, answer: WireAnswer): WireAnswer {
+    const { name, params } = sent;
+    if (answer.status >= 400) return answer;
+    switch (name) {
+      case 'GET /orders':
+      case 'GET /fills':
+        return this.orders.size === 0 ? answer : this.merged(answer, name, params);
+      case 'GET /account':
+        return this.parts.test.account === undefined ? answer : withResult(answer, () => [this.account()]);
+      case 'PUT /account/leverage':
+        this.leverage.set(params['market_id'] ?? '', params['leverage'] ?? '');
+        return this.parts.test.account === undefined ? answer : withResult(answer, () => [this.account()]);
+      case 'DELETE /orders/cancel_all':
+        this.orders.cancelAll('', this.clock.now());
+        return answer;
+      case 'POST /cancel_all_after':
+        this.armed = params['market_id'];
+        return answer;
+      default:
+        return answer;
+    }
+  }
+
+  private merged(answer: WireAnswer, name: 'GET /orders' | 'GET /fills', params: SentParams): WireAnswer {
+    this.takeFirings();
+    return withResult(answer, (result) => {
+      if (!Array.isArray(result)) return result;
+      const rows = (result as (OrderRecord | FillRecord)[]).filter((row) => this.orders.find({ order_id: 'order_id' in row ? row.order_id : row.id }) === undefined);
+      const scripted: readonly (OrderRecord | FillRecord)[] = name === 'GET /orders' ? this.scriptedOrders(params) : this.scriptedFills(params);
+      const page = { ...params, p_page: '0' };
+      // The simulated rows are a page already; what a page beyond the first would show of the script has been on the first.
+      return pageOf([...rows, ...(Number(params['p_page'] ?? 0) > 0 ? [] : scripted)], page);
+    });
+  }
+
+  /** Orders of the script as a listing shows them, once the rules that speak of each have been asked. */
+  private scriptedOrders(params: SentParams): readonly OrderRecord[] {
+    if (params['order_id'] === undefined && params['client_order_id'] === undefined) {
+      const { status: _status, ...wider } = params;
+      for (const { id, client_order_id } of this.orders.list(wider)) {
+        const asked = { ...params, order_id: id, client_order_id };
+        const rule = this.rules.meetOrder('GET /orders', asked);
+        if (rule?.reply !== undefined) this.answers.result('GET /orders', rule.reply, { order_id: id }, this.clock.now());
+      }
+    }
+    return this.orders.list(params);
+  }
+
+  private scriptedFills(params: SentParams): readonly FillRecord[] {
+    return this.orders
+      .list({ market_id: params['market_id'] })
+      .flatMap(({ id }) => this.fillsOf(id))
+      .filter(({ timestamp }) => isInTime(timestamp, params));
+  }
+
+  /** What a rule would say of an order's fills, else what follows from its filled size. */
+  private fillsOf(id: string): readonly FillRecord[] {
+    const market = marketOf(id);
+    const asked = { order_id: id, ...(market === undefined ? {} : { market_id: market }) };
+    const reply = this.rules.peek('GET /fills/order', asked)?.reply;
+    if (reply === undefined) return this.orders.fillsOf(id);
+    return this.answers.result('GET /fills/order', reply, asked, this.clock.now()) as readonly FillRecord[];
+  }
+
+  // The venue behind
+
+  /** The simulated account under what the case says of it; leverage that the run has set wins over both. */
+  private account(): AccountRecord {
+    const { account } = this.simulator.books();
+    const given = this.parts.test.account ?? {};
+    const leverage = { ...account.leverage, ...(given['leverage'] as object | undefined), ...Object.fromEntries(this.leverage) };
+    return wholeRecord('account', { ...given, leverage }, { ...account });
+  }
+
+  private simulatedOrder({ order_id: id, client_order_id: clientId }: SentParams): OrderRecord | undefined {
+    const order = this.simulator.books().orders.findLast((each) => (id === undefined ? each.client_order_id === clientId : each.id === id));
+    if (order === undefined) return undefined;
+    const { filled, type, arrivedAt, ...rest } = order;
+    const { client_order_id, market_id, side, size, initial_size, status, reason, time_in_force, price = '0' } = rest;
+    const known = { client_order_id, market_id, side, size, initial_size, status, reason, time_in_force, price };
+    return wholeRecord('order', { id: order.id, order_type: type, total_filled_size: filled, timestamp: arrivedAt * 1000, ...known });
+  }
+
+  /** What was done with an order of the script is activity of the account: told to the simulated venue as a cancel of nothing. */
+  private keepSwitch(name: string): void {
+    if (this.armed === undefined || !isEndpointName(name) || !endpoint(name).qualifies) return;
+    const params = { order_id: { as: 'text', text: `${this.armed}@0` }, market_id: { as: 'text', text: this.armed } } as const;
+    void this.simulated.send({ endpoint: 'DELETE /orders', method: 'DELETE', path: '/orders', params, placement: 'body' }, { timeoutMs: LATENCY_MS });
+  }
+
+  /** When the simulated switch has fired, orders of the script that stood by then are gone as well. */
+  private takeFirings(): void {
+    if (this.armed === undefined || this.orders.size === 0) return;
+    const firings = this.simulator.books().deadman.events.filter(({ event }) => event === 'fired');
+    for (const { at } of firings.slice(this.firingsSeen)) this.orders.cancelAll('deadman switch', at);
+    this.firingsSeen = firings.length;
+  }
+
+  /** Half of what remains of the order a reading asks for is filled just before. */
+  private partFill({ name, params }: Sent): void {
+    if (name !== 'GET /orders') return;
+    const order = this.orders.find(params);
+    if (order !== undefined) this.orders.fillHalf(order.id, this.clock.now());
+  }
+
+  private later(delayMs: number, answer: () => WireReply, deliver: Deliver): void {
+    const there = LATENCY_MS / 2;
+    this.clock.at(this.clock.now() + there, () => {
+      const reply = answer();
+      this.clock.at(this.clock.now() + there + delayMs, () => deliver(reply));
+    });
+  }
+}
+
+/** Texts of refusals where the rule gives a status alone. */
+const REFUSALS: Readonly<Record<number, string>> = { 401: 'UNAUTHORIZED', 404: 'ORDER_NOT_FOUND', 429: 'RATE_LIMIT_EXCEEDED' };
+
+function refusal(status: number, headers: Readonly<Record<string, string>>, error: string): WireAnswer {
+  return { kind: 'answer', status, headers: { ...JSON_HEADERS, ...headers }, body: envelope([], error) };
+}
+
+/** Whether a rule answers; one that only delays or loses leaves the answering to others. */
+function saysSomething({ reply, http, error, malformed, headers }: VenueRule): boolean {
+  return reply !== undefined || http !== undefined || error !== undefined || malformed !== undefined || Object.keys(headers).length > 0;
+}
+
+/** The same answer with another result. Decimals in a body of the simulated venue are texts: reading it loses nothing. */
+function withResult(answer: WireAnswer, change: (result: unknown) => unknown): WireAnswer {
+  const { success, error, result } = JSON.parse(answer.body) as { success: boolean; error: string; result: unknown };
+  return success ? { ...answer, body: envelope(change(result), error) } : answer;
+}

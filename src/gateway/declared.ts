@@ -1,0 +1,147 @@
+/**
+ * Requests and feeds that a profile declares (interface.md, Profile): read-only endpoints the venue has and its document does
+ * not describe. A result is read by its declared shape, exact in decimals; a field that is not declared can not be read.
+ */
+import { isLosslessNumber } from 'lossless-json';
+import { type DecimalString, parseDecimal } from '../base/decimal.ts';
+import type { FeedValue } from '../venue/port.ts';
+import type { DeclaredRequest, Profile, ResultShape } from '../venue/profile.ts';
+import { readJson, type WireValue } from '../venue/wire.ts';
+import { feedRequestId } from '../journal/entry.ts';
+import type { FeedSource, RequestReader, VenueClient } from './client.ts';
+import type { WireAnswer } from './transport.ts';
+
+export function declaredRequests(profile: Profile): RequestReader {
+  return {
+    wire(name, params) {
+      const declared = requestOf(profile, name);
+      if (declared === undefined) return { problem: `the profile declares no request named ${name}` };
+      const unknown = Object.keys(params).find((key) => !Object.hasOwn(declared.query, key));
+      if (unknown !== undefined) return { problem: `request ${name} takes no parameter ${unknown}` };
+      const wire: Record<string, WireValue> = {};
+      for (const key of Object.keys(declared.query)) {
+        const text = params[key];
+        if (text !== undefined) wire[key] = { as: 'text', text };
+      }
+      return { request: { endpoint: `GET ${declared.path}`, method: 'GET', path: declared.path, params: wire, placement: 'query' }, tokens: declared.tokens };
+    },
+    read(name, answer) {
+      const declared = requestOf(profile, name);
+      if (declared === undefined) return { problem: `the profile declares no request named ${name}` };
+      return readDeclared(declared, answer);
+    },
+  };
+}
+
+/** Feeds of a profile, each a declared request and a path into its result. `client` is asked when it is there. */
+export class DeclaredFeeds implements FeedSource {
+  private readonly profile: Profile;
+  private readonly now: () => number;
+  private client: VenueClient | undefined;
+  private asked = 0;
+
+  constructor(profile: Profile, now: () => number) {
+    this.profile = profile;
+    this.now = now;
+  }
+
+  /** The road the requests take: budgeted and journaled like any other. */
+  through(client: VenueClient): void {
+    this.client = client;
+  }
+
+  async read(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
+    const feed = Object.hasOwn(this.profile.feeds, name) ? this.profile.feeds[name] : undefined;
+    if (feed === undefined || this.client === undefined) return undefined;
+    const params = Object.fromEntries(Object.entries(feed.with).map(([parameter, text]) => [parameter, text.replaceAll('${market}', key ?? '')]));
+    this.asked += 1;
+    const at = this.now();
+    const outcome = await this.client.request(feed.request, params, feedRequestId(step, name, this.asked), step);
+    const value = outcome.kind === 'confirmed' ? valueAt(outcome.result, feed.read) : undefined;
+    // True when it was asked for, at the earliest: an answer that took long is old when it comes.
+    return value === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), value, at };
+  }
+}
+
+function requestOf(profile: Profile, name: string): DeclaredRequest | undefined {
+  return Object.hasOwn(profile.requests, name) ? profile.requests[name] : undefined;
+}
+
+function readDeclared(declared: DeclaredRequest, answer: WireAnswer): { readonly result: unknown } | { readonly problem: string } {
+  const read = readJson(answer.body);
+  if (read.problem !== undefined) return { problem: `the answer is not JSON: ${read.problem}` };
+  const envelope = read.value as { readonly success?: unknown; readonly error?: unknown; readonly result?: unknown } | null;
+  const wrapped = typeof envelope === 'object' && envelope !== null && typeof envelope.success === 'boolean';
+  if (wrapped && envelope.success === false) return { problem: `refused: ${String(envelope.error).slice(0, 200)}` };
+  if (answer.status >= 300) return { problem: `status ${answer.status}` };
+  try {
+    return { result: shaped(declared.result, wrapped ? envelope.result : read.value, 'result') };
+  } catch (error) {
+    if (error instanceof Misshapen) return { problem: error.message };
+    throw error;
+  }
+}
+
+class Misshapen extends Error {}
+
+function shaped(shape: ResultShape, value: unknown, at: string): unknown {
+  switch (shape.kind) {
+    case 'value':
+      return leaf(shape, value, at);
+    case 'list':
+      if (!Array.isArray(value)) throw new Misshapen(`${at} is no list`);
+      return value.map((each, index) => shaped(shape.of, each, `${at}[${index}]`));
+    case 'map':
+      return Object.fromEntries(Object.entries(recordOf(value, at)).map(([key, each]) => [key, shaped(shape.of, each, `${at}.${key}`)]));
+    case 'record': {
+      const record = recordOf(value, at);
+      return Object.fromEntries(Object.entries(shape.fields).map(([name, of]) => [name, shaped(of, record[name], `${at}.${name}`)]));
+    }
+    default:
+      return shape satisfies never;
+  }
+}
+
+function leaf(shape: Extract<ResultShape, { kind: 'value' }>, value: unknown, at: string): unknown {
+  if (value === undefined || value === null) {
+    if (shape.optional) return null;
+    throw new Misshapen(`${at} is absent`);
+  }
+  switch (shape.type) {
+    case 'price':
+    case 'size':
+    case 'money':
+    case 'number':
+    case 'integer': {
+      const text = decimalOf(value);
+      if (text === undefined) throw new Misshapen(`${at} is no plain decimal`);
+      return text;
+    }
+    case 'boolean':
+      if (typeof value !== 'boolean') throw new Misshapen(`${at} is neither true nor false`);
+      return value;
+    default:
+      return isLosslessNumber(value) ? value.toString() : String(value);
+  }
+}
+
+function decimalOf(value: unknown): DecimalString | undefined {
+  const text = isLosslessNumber(value) ? value.toString() : typeof value === 'string' ? value : undefined;
+  return text !== undefined && parseDecimal(text) !== undefined ? text : undefined;
+}
+
+function recordOf(value: unknown, at: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Misshapen(`${at} is no record`);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** The decimal at a path such as `result[0].fair_price`; undefined where there is none. */
+function valueAt(result: unknown, path: string): DecimalString | undefined {
+  const steps = path.match(/[A-Za-z0-9_-]+/g) ?? [];
+  let value: unknown = { result };
+  for (const step of steps) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[step];
+  }
+  return decimalOf(value);
+}

@@ -1,0 +1,188 @@
+/**
+ * The transport to a real venue, and the only importer of got. One request, one answer: it retries nothing, follows no
+ * redirection, takes at most 8 MiB, bounds every phase, and says honestly whether a byte can have left. Errors of got hold the
+ * whole request, token included; none of them leaves this file.
+ */
+import { lookup as systemLookup } from 'node:dns';
+import { Agent as HttpAgent, type ClientRequest } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { isIP, type Socket } from 'node:net';
+import type { Got } from 'got';
+import type { Clock } from '../base/clock.ts';
+import { isLoopbackHost } from '../venue/hosts.ts';
+import type { Profile } from '../venue/profile.ts';
+import { encodeBody, encodeQuery } from '../venue/wire.ts';
+import { AddressRule } from './addresses.ts';
+import type { Variables } from './secret.ts';
+import type { Transport, WireFailure, WireReply, WireRequest } from './transport.ts';
+
+/** Decompressed; a page of 1000 orders has about half a megabyte. */
+export const LARGEST_BODY = 8 * 1024 * 1024;
+/** The longest of each phase before the answer; the whole exchange is bounded by the caller. */
+const PHASE_MS = 5_000;
+
+export interface LiveParts {
+  readonly profile: Pick<Profile, 'baseUrl' | 'allowedAddresses'>;
+  readonly clock: Clock;
+  /** The environment: looked at for switches that would weaken TLS. */
+  readonly variables: Variables;
+  /** How names are resolved; the system's way by default. */
+  readonly resolve?: Parameters<AddressRule['lookup']>[0];
+}
+
+export interface LiveSendOptions {
+  readonly timeoutMs: number;
+  /** Added to the request: the session's. Lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A live transport, or the sentence why there can be none. */
+export function openLive(parts: LiveParts): { readonly transport: LiveTransport } | { readonly problem: string } {
+  if (parts.variables['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    return { problem: 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, a live run does not start with it' };
+  }
+  const { hostname } = new URL(parts.profile.baseUrl);
+  const literal = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(literal) !== 0 && !ruleFor(parts.profile).permits(literal)) {
+    return { problem: `the base URL's address ${literal} is not a public one; list it under allowed_addresses if it is meant` };
+  }
+  return { transport: new LiveTransport(parts) };
+}
+
+function ruleFor({ baseUrl, allowedAddresses }: LiveParts['profile']): AddressRule {
+  return new AddressRule(isLoopbackHost(new URL(baseUrl).hostname), allowedAddresses);
+}
+
+export class LiveTransport implements Transport {
+  private readonly baseUrl: string;
+  private readonly clock: Clock;
+  private readonly http: HttpAgent;
+  private readonly https: HttpsAgent;
+  private readonly lookup: ReturnType<AddressRule['lookup']>;
+  private loaded: Promise<Got> | undefined;
+
+  /** Use `openLive`, which refuses what must not be opened. */
+  constructor({ profile, clock, resolve = systemLookup }: LiveParts) {
+    this.baseUrl = profile.baseUrl;
+    this.clock = clock;
+    // Agents of our own know nothing of HTTP_PROXY, whatever the runtime's default ones do.
+    this.http = new HttpAgent({ keepAlive: true, scheduling: 'lifo' });
+    this.https = new HttpsAgent({ keepAlive: true, scheduling: 'lifo', minVersion: 'TLSv1.2', rejectUnauthorized: true });
+    this.lookup = ruleFor(profile).lookup(resolve);
+  }
+
+  async send(request: WireRequest, options: LiveSendOptions): Promise<WireReply> {
+    const reply = await this.exchange(request, options).catch((error: unknown): WireFailure => ({ kind: 'failure', sent: false, message: codeOf(error) }));
+    return new Promise((resolve) => this.clock.arrive(() => resolve(reply)));
+  }
+
+  async close(): Promise<void> {
+    this.http.destroy();
+    this.https.destroy();
+    await Promise.resolve();
+  }
+
+  private async exchange(request: WireRequest, { timeoutMs, headers }: LiveSendOptions): Promise<WireReply> {
+    const got = await this.got();
+    const body = encodeBody(request);
+    const query = encodeQuery(request);
+    const phase = Math.min(timeoutMs, PHASE_MS);
+    return new Promise((resolve) => {
+      const stream = got.stream(`${this.baseUrl}${request.path}${query === '' ? '' : `?${query}`}`, {
+        method: request.method,
+        headers: {
+          accept: 'application/json',
+          'accept-encoding': 'gzip, deflate',
+          'user-agent': 'perp-runbook',
+          ...(body === '' ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === '' ? {} : { body }),
+        agent: { http: this.http, https: this.https },
+        dnsLookup: this.lookup as never,
+        decompress: true,
+        followRedirect: false,
+        throwHttpErrors: false,
+        retry: { limit: 0 },
+        https: { minVersion: 'TLSv1.2', rejectUnauthorized: true },
+        timeout: { lookup: phase, connect: phase, secureConnect: phase, send: phase, response: timeoutMs, request: timeoutMs },
+      });
+      const departure = new Departure(this.baseUrl.startsWith('https:'));
+      const fail = (message: string): void => {
+        resolve({ kind: 'failure', sent: departure.possible, message });
+        stream.destroy();
+      };
+      let status = 0;
+      let answered: Readonly<Record<string, string>> = {};
+      const chunks: Buffer[] = [];
+      let length = 0;
+      stream.on('request', (sent: ClientRequest) => departure.watch(sent));
+      stream.on('response', (response: { statusCode: number; headers: NodeJS.Dict<string | string[]> }) => {
+        status = response.statusCode;
+        answered = plainHeaders(response.headers);
+      });
+      stream.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > LARGEST_BODY) fail('body over 8 MiB');
+        else chunks.push(chunk);
+      });
+      stream.once('end', () => {
+        const text = decoded(Buffer.concat(chunks, length));
+        if (text === undefined) fail('body is not UTF-8');
+        else resolve({ kind: 'answer', status, headers: answered, body: text });
+      });
+      // Stays for good: what comes after the promise has settled must not become an unhandled error.
+      stream.on('error', (error) => fail(messageOf(error)));
+    });
+  }
+
+  private got(): Promise<Got> {
+    // Loaded with the first request: it costs 85 ms of start-up that a dry-run never needs.
+    this.loaded ??= import('got').then(({ got }) => got);
+    return this.loaded;
+  }
+}
+
+/** Whether a byte of the request can have left. A doubt counts as yes: a second order is worse than a look-up. */
+class Departure {
+  possible = false;
+  private readonly secure: boolean;
+  constructor(secure: boolean) {
+    this.secure = secure;
+  }
+
+  watch(request: ClientRequest): void {
+    request.once('socket', (socket: Socket) => {
+      // A reused socket is written to at once, and a reset on it says nothing about what arrived.
+      if (request.reusedSocket) this.possible = true;
+      else if (socket.connecting) socket.once(this.secure ? 'secureConnect' : 'connect', () => (this.possible = true));
+      // A new socket that is destroyed before it was connected (a name that leads nowhere) has carried nothing.
+      else this.possible = !socket.destroyed;
+    });
+  }
+}
+
+function plainHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]])),
+  );
+}
+
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `ECONNREFUSED`, `timeout: response`: never got's own text, which may quote the request. */
+function messageOf(error: unknown): string {
+  const event = error instanceof Error && error.name === 'TimeoutError' && 'event' in error ? error.event : undefined;
+  return typeof event === 'string' && /^[A-Za-z]+$/.test(event) ? `timeout: ${event}` : codeOf(error);
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : 'the request failed';
+}

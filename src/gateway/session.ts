@@ -1,0 +1,282 @@
+/**
+ * The session with the venue: puts credentials on every request, and keeps a JWT good. It stands between the client and a
+ * live transport and is itself a transport, because it has to see every POST /jwt, whoever asked for it: the refresh token
+ * is filled in here, and a rotated one is kept before it is used. It decides nothing about orders and repeats no request.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { CallClass } from '../venue/port.ts';
+import { readAnswer } from '../venue/answers.ts';
+import { jwtTimes } from '../venue/jwt.ts';
+import type { AuthSettings, Profile } from '../venue/profile.ts';
+import { secretBytes, signature } from '../venue/signing.ts';
+import { wireRequest } from '../venue/wire.ts';
+import type { Budget } from './budget.ts';
+import type { Session } from './client.ts';
+import type { LiveSendOptions } from './live.ts';
+import { type ProfileSecrets, Secret } from './secret.ts';
+import type { TokenStore } from './token-store.ts';
+import type { Transport, WireReply, WireRequest } from './transport.ts';
+
+export interface SessionParts {
+  readonly profile: Pick<Profile, 'auth' | 'encoding' | 'positionOrders' | 'definiteRejects' | 'rateLimit'>;
+  readonly secrets: ProfileSecrets;
+  /** Where requests go on to, with headers. */
+  readonly transport: { send(request: WireRequest, options: LiveSendOptions): Promise<WireReply>; close?(): Promise<void> };
+  readonly budget: Pick<Budget, 'acquire' | 'weightOf'>;
+  readonly clock: Clock;
+  /** Keeps a rotated refresh token; without one a venue that rotates is met once and then never again. */
+  readonly store?: TokenStore;
+  /** Told of every secret that was obtained, before it is used: for the filter over what is written. */
+  readonly obtained?: (secret: Secret) => void;
+  /** Told when the session can not be kept: a person must act. Free of secrets. */
+  readonly alarm?: (message: string) => void;
+}
+
+/** Refreshed when this share of its life is over: early enough to try several times, late enough to be rare. */
+const REFRESH_AT = 0.8;
+/** Also the time in which a second refusal is about the token that has just been replaced. */
+const EXCHANGE_MS = 10_000;
+/** A clock may be off by so much: a JWT that ran out by ours may still be good by the venue's (fault matrix, row 51). */
+const SKEW_MS = 600_000;
+const BACKOFF_MS = { first: 1_000, most: 60_000 } as const;
+const ALARM_AFTER = 3;
+/** Without a session there is no cancel and no deadman beat. */
+const CLASS: CallClass = 'protect';
+
+interface HeldJwt {
+  readonly secret: Secret;
+  /** Epoch ms. */
+  readonly refreshAt: number;
+  readonly expiresAt: number;
+}
+type JwtAuth = Extract<AuthSettings, { mode: 'jwt' }>;
+
+export class VenueSession implements Session, Transport {
+  private readonly parts: SessionParts;
+  private jwt: HeldJwt | undefined;
+  private refreshToken: Secret | undefined;
+  /** Rotated, but not on the disk yet: not to be used. */
+  private unsaved: Secret | undefined;
+  private renewal: Promise<boolean> | undefined;
+  private exchange: Promise<unknown> = Promise.resolve();
+  private renewedAt = Number.NEGATIVE_INFINITY;
+  private failures = 0;
+  private notBefore = Number.NEGATIVE_INFINITY;
+  /** The venue has refused the JWT that is held, and no other could be had since. */
+  private refused = false;
+  private why: string | undefined;
+
+  constructor(parts: SessionParts) {
+    this.parts = parts;
+    const { jwt, refreshToken } = parts.secrets;
+    if (jwt !== undefined) this.jwt = this.held(jwt);
+    this.refreshToken = parts.store?.load() ?? refreshToken;
+    if (this.refreshToken !== undefined && this.refreshToken !== refreshToken) parts.obtained?.(this.refreshToken);
+  }
+
+  /** Why the session could not be renewed last, printable; undefined while all is well. */
+  get problem(): string | undefined {
+    return this.why;
+  }
+
+  /** Several renewals in a row have failed: no new orders should be placed that may soon not be cancelled. */
+  get failing(): boolean {
+    return this.failures >= ALARM_AFTER;
+  }
+
+  /** When the JWT runs out, epoch ms; undefined without one. */
+  get expiresAt(): number | undefined {
+    return this.jwt?.expiresAt;
+  }
+
+  async ready(): Promise<boolean> {
+    if (this.parts.profile.auth.mode !== 'jwt') return true;
+    const { jwt } = this;
+    if (jwt === undefined) return this.renewOnce();
+    const now = this.parts.clock.now();
+    // What was refused or has run out is still tried where nothing better can be had: it costs a token, and a cancel kept
+    // back because of one refusal that meant something else could cost more.
+    if (this.refused || now >= jwt.expiresAt) return (await this.renewOnce()) || now < jwt.expiresAt + SKEW_MS;
+    // Ahead of time nobody has to wait: the JWT that is held is good until the new one is there.
+    if (now >= jwt.refreshAt && this.refreshToken !== undefined) void this.renewOnce();
+    return true;
+  }
+
+  async renew(): Promise<boolean> {
+    if (this.parts.profile.auth.mode !== 'jwt') return false;
+    // Two requests under one JWT are refused twice; it was renewed for both.
+    if (this.renewal === undefined && this.parts.clock.monotonic() - this.renewedAt < EXCHANGE_MS) return true;
+    const renewed = await this.renewOnce();
+    if (!renewed) this.refused = true;
+    return renewed;
+  }
+
+  send(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
+    if (request.endpoint === 'POST /jwt') return this.sendJwt(request, options);
+    return this.parts.transport.send(request, { ...options, headers: this.headersFor(request) });
+  }
+
+  async close(): Promise<void> {
+    await this.parts.transport.close?.();
+  }
+
+  /** The credentials of a request, made at the moment it leaves: a signature has a short life. Lower-case names. */
+  headersFor(request: WireRequest): Record<string, string> {
+    const { auth } = this.parts.profile;
+    switch (auth.mode) {
+      case 'none':
+        return {};
+      case 'api_key':
+        return this.signed(request, auth);
+      case 'jwt':
+        if (this.jwt === undefined || (request.endpoint === 'POST /jwt' && !auth.sendJwtOnRefresh)) return {};
+        return carried(auth, this.jwt.secret);
+      default:
+        return auth satisfies never;
+    }
+  }
+
+  private signed(request: WireRequest, auth: Extract<AuthSettings, { mode: 'api_key' }>): Record<string, string> {
+    const { apiKey, apiSecret } = this.parts.secrets;
+    const key = secretBytes(apiSecret?.reveal() ?? '');
+    if (apiKey === undefined || key === undefined) throw new Error('gateway: a signed session was made without its key');
+    const expiry = Math.floor((this.parts.clock.now() + auth.signatureLifeMs) / 1000);
+    return {
+      [auth.headers.key.toLowerCase()]: apiKey.reveal(),
+      [auth.headers.expiry.toLowerCase()]: String(expiry),
+      [auth.headers.signature.toLowerCase()]: signature(request, expiry, key),
+      ...(auth.chain === undefined ? {} : { [auth.headers.chain.toLowerCase()]: auth.chain }),
+    };
+  }
+
+  /** One renewal for all who want it. Never rejects. */
+  private renewOnce(): Promise<boolean> {
+    if (this.renewal !== undefined) return this.renewal;
+    if (this.parts.clock.monotonic() < this.notBefore) return Promise.resolve(false);
+    const renewal = this.obtain().finally(() => {
+      this.renewal = undefined;
+    });
+    this.renewal = renewal;
+    return renewal;
+  }
+
+  private async obtain(): Promise<boolean> {
+    const { profile, budget } = this.parts;
+    const auth = profile.auth as JwtAuth;
+    if (this.refreshToken === undefined) return this.failed('there is no refresh token');
+    // Another process may have rotated the token in the meantime: then a second request with the new one is worth it.
+    for (let attempt = 1; ; attempt += 1) {
+      const granted = await budget.acquire({ endpoint: 'POST /jwt', weight: budget.weightOf('POST /jwt'), class: CLASS });
+      if (granted.kind === 'refused') return this.failed('there are no tokens for POST /jwt');
+      const used = this.refreshToken;
+      granted.ticket.sent();
+      const reply = await this.send(wireRequest('POST /jwt', { is_client: auth.isClient, refresh_token: '' }, profile), { timeoutMs: EXCHANGE_MS });
+      if (reply.kind === 'failure') {
+        if (reply.sent) granted.ticket.aborted();
+        else granted.ticket.notSent();
+        return this.failed(`POST /jwt: ${reply.message}`);
+      }
+      const verdict = readAnswer('POST /jwt', reply, profile);
+      const limited = verdict.kind === 'refused' && verdict.limited;
+      const hint = verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
+      granted.ticket.answered(reply.headers, { limited, ...hint });
+      if (verdict.kind === 'confirmed') return true;
+      const other = attempt === 1 && verdict.kind === 'refused' && !limited ? this.parts.store?.load() : undefined;
+      if (other === undefined || other.reveal() === used.reveal()) {
+        // The venue's text is not repeated: it may quote the token.
+        return this.failed(verdict.kind === 'refused' ? `POST /jwt was refused with status ${reply.status}` : `POST /jwt: ${verdict.why}`);
+      }
+      this.parts.obtained?.(other);
+      this.refreshToken = other;
+    }
+  }
+
+  /** Two of them at once would spend one refresh token twice. */
+  private sendJwt(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
+    const turn = this.exchange.then(() => this.exchangeJwt(request, options));
+    this.exchange = turn.catch(() => undefined);
+    return turn;
+  }
+
+  private async exchangeJwt(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
+    const { transport, profile, clock } = this.parts;
+    const settled = (reply: WireReply): Promise<WireReply> => new Promise((resolve) => clock.arrive(() => resolve(reply)));
+    if (!(await this.saved())) return settled({ kind: 'failure', sent: false, message: 'the rotated refresh token can not be kept' });
+    const completed = this.completed(request);
+    if (completed === undefined) return settled({ kind: 'failure', sent: false, message: 'there is no refresh token' });
+    const reply = await transport.send(completed, { ...options, headers: this.headersFor(request) });
+    const verdict = reply.kind === 'answer' ? readAnswer('POST /jwt', reply, profile) : undefined;
+    if (verdict?.kind !== 'confirmed') return reply;
+    await this.adopt(verdict.result);
+    // The disk answers when it likes; what follows belongs in a turn of its own.
+    return settled(reply);
+  }
+
+  /** Whoever asks for a new JWT leaves the refresh token empty: it never passes through the engine or the journal. */
+  private completed(request: WireRequest): WireRequest | undefined {
+    const given = request.params['refresh_token'];
+    if (given === undefined || given.text !== '') return request;
+    if (this.refreshToken === undefined) return undefined;
+    return { ...request, params: { ...request.params, refresh_token: { ...given, text: this.refreshToken.reveal() } } };
+  }
+
+  private async adopt(result: { readonly jwt: string; readonly refresh_token?: string }): Promise<void> {
+    const jwt = new Secret('auth.jwt', result.jwt);
+    this.parts.obtained?.(jwt);
+    this.why = undefined;
+    if (result.refresh_token !== undefined && result.refresh_token !== this.refreshToken?.reveal()) {
+      this.unsaved = new Secret('auth.refresh_token', result.refresh_token);
+      this.parts.obtained?.(this.unsaved);
+      await this.saved();
+    }
+    this.jwt = this.held(jwt);
+    this.renewedAt = this.parts.clock.monotonic();
+    this.refused = false;
+    this.failures = 0;
+    this.notBefore = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Makes a rotated refresh token durable, and only then the one in use. */
+  private async saved(): Promise<boolean> {
+    if (this.unsaved === undefined) return true;
+    try {
+      if (this.parts.store === undefined) throw new Error('there is no place for it');
+      await this.parts.store.save(this.unsaved);
+      this.refreshToken = this.unsaved;
+      this.unsaved = undefined;
+      return true;
+    } catch (error) {
+      this.tell(`the venue rotated the refresh token and the new one could not be kept: ${error instanceof Error ? error.message : 'no reason given'}`);
+      return false;
+    }
+  }
+
+  private failed(why: string): false {
+    this.failures += 1;
+    this.why = why;
+    const backoff = Math.min(BACKOFF_MS.most, BACKOFF_MS.first * 2 ** (this.failures - 1));
+    this.notBefore = this.parts.clock.monotonic() + backoff;
+    if (this.failures === ALARM_AFTER) this.tell(`the session could not be renewed ${ALARM_AFTER} times in a row: ${why}`);
+    return false;
+  }
+
+  private tell(message: string): void {
+    this.why = message;
+    this.parts.alarm?.(message);
+  }
+
+  private held(secret: Secret): HeldJwt {
+    const now = this.parts.clock.now();
+    const { issuedAt, expiresAt } = jwtTimes(secret.reveal());
+    const life = this.parts.profile.auth.mode === 'jwt' ? this.parts.profile.auth.jwtLifeMs : 0;
+    // A JWT from the future was issued by a clock ahead of ours: its life begins now.
+    const from = Math.min(issuedAt ?? now, now);
+    const until = expiresAt ?? from + life;
+    return { secret, expiresAt: until, refreshAt: from + (until - from) * REFRESH_AT };
+  }
+}
+
+function carried(auth: JwtAuth, jwt: Secret): Record<string, string> {
+  if (auth.carrier.in === 'cookie') return { cookie: `${auth.carrier.cookie}=${jwt.reveal()}` };
+  return { [auth.carrier.header.toLowerCase()]: `${auth.carrier.prefix}${jwt.reveal()}` };
+}

@@ -1,0 +1,254 @@
+/**
+ * A run as one HTML file that opens from a mail attachment: everything in it, nothing fetched, no script. A policy in its
+ * head forbids whatever it does not need, so that even a mistake in the escaping could load or run nothing.
+ */
+import { createHash } from 'node:crypto';
+import type { Entry, EntryOf, Json, JsonObject } from '../journal/entry.ts';
+import { StoreError } from '../journal/store.ts';
+import { BudgetFold } from './budget.ts';
+import { type FillsDocument, fillsOf } from './fills.ts';
+import { STYLE } from './html-style.ts';
+import { type Html, html, markupOf, type Piece, preformatted } from './html-text.ts';
+import { OrderFold } from './orders.ts';
+import { RoutineFilter } from './routine.ts';
+import { RunFold, type RunReport } from './run.ts';
+import { timeAxis } from './time-axis.ts';
+import { TimelineFold, type TimelineRow } from './timeline.ts';
+import type { RunVerdict } from './verify.ts';
+import { jsonText, offsetText, readBy, shown, spanText } from './wording.ts';
+
+export interface PageOptions {
+  /** What `audit verify` found, to be printed on top. */
+  readonly verdict?: RunVerdict;
+}
+
+/** Rows of a table in the page at most; a browser opens more only slowly. What is left out is counted. */
+const MOST_ROWS = 3000;
+
+/** The whole file. Throws StoreError `damaged` when the entries do not begin with `run.started`. */
+export function runPage(entries: Iterable<Entry>, options: PageOptions = {}): string {
+  const folds = new PageFold();
+  for (const entry of entries) folds.apply(entry);
+  return markupOf(folds.page(options));
+}
+
+type Decision = EntryOf<'step.decided'>;
+
+class PageFold {
+  private started: EntryOf<'run.started'> | undefined;
+  private count = 0;
+  private readonly run = new RunFold();
+  private readonly orders = new OrderFold();
+  private readonly budget = new BudgetFold();
+  private readonly timeline = new TimelineFold();
+  private readonly routine = new RoutineFilter();
+  private readonly rows: TimelineRow[] = [];
+  private readonly decisions: Decision[] = [];
+  private leftOut = 0;
+
+  apply(entry: Entry): void {
+    this.count += 1;
+    if (entry.type === 'run.started') this.started ??= entry;
+    if (entry.type === 'step.decided') this.decisions.push(entry);
+    this.run.apply(entry);
+    this.orders.apply(entry);
+    this.budget.apply(entry);
+    this.tell(this.routine.push(entry, this.timeline.apply(entry)));
+  }
+
+  private tell(rows: readonly TimelineRow[]): void {
+    for (const row of rows) {
+      if (this.rows.length < MOST_ROWS) this.rows.push(row);
+      else this.leftOut += 1;
+    }
+  }
+
+  page({ verdict }: PageOptions): Html {
+    const { started } = this;
+    if (started === undefined) throw new StoreError('damaged', 'the run has no entries');
+    this.tell([...this.routine.end(), ...this.timeline.unanswered()]);
+    const report = this.run.report();
+    const budget = this.budget.document();
+    const orders = this.orders.orders();
+    const axis = timeAxis({ report, orders, spending: this.budget.points, limit: budget.limit, windowMs: budget.windowMs });
+    return document(
+      `${report.runbook}: ${report.outcome}`,
+      html`${heading(report, started, verdict, this.count)}
+<h2>Over time</h2>
+<div class="scroll" tabindex="0" role="region" aria-label="the run over its time">${axis}${AXIS_KEY}</div>
+${stepsTable(report)}
+${decisionsTable(this.decisions)}
+${this.ordersTable(report)}
+${fillsTable(fillsOf(orders))}
+${timelineTable(this.rows, this.leftOut)}
+${requestsTable(report)}
+${facts('Inputs', started.data.inputs)}
+${facts('Outputs', report.outputs)}
+${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summary>Runbook ${shown(name)} as it ran</summary><p class="soft">${shown(file)}, sha256 ${sha256}</p><div class="scroll" tabindex="0" role="region" aria-label="text of the runbook"><pre>${preformatted(text)}</pre></div></details>`)}
+<details><summary>Settings in force</summary><div class="scroll" tabindex="0" role="region" aria-label="settings"><pre>${preformatted(JSON.stringify(started.data.settings, null, 2))}</pre></div></details>`,
+    );
+  }
+
+  private ordersTable(report: RunReport): Html | undefined {
+    if (report.orders.length === 0) return undefined;
+    const rows = this.orders.histories().map(({ history, ...order }) => [
+      cell(html`${shown(order.orderId ?? order.clientOrderId)}<br><span class="soft">${shown(order.clientOrderId)}</span>`),
+      cell(`${order.type} ${order.side} ${shown(order.market)}`),
+      number(order.size),
+      number(order.price ?? ''),
+      number(order.filled),
+      number(order.averagePrice ?? ''),
+      cell(html`${order.state}<br><span class="soft">${history.map(({ to }) => to).join(' → ')}</span>`),
+    ]);
+    return section('Orders', 'every order of the run, with the states it went through', ['order', 'what', '#size', '#price', '#filled', '#average', 'state'], rows);
+  }
+}
+
+function document(title: string, body: Html): Html {
+  const style = markupOf(STYLE);
+  const digest = createHash('sha256').update(style).digest('base64');
+  const policy = `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'`;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${shown(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+</body>
+</html>
+`;
+}
+
+const OUTCOME_CLASS = { succeeded: 'good', stopped: 'good', failed: 'bad', halted: 'doubt' } as const;
+
+function heading(report: RunReport, { data, run, account, def }: EntryOf<'run.started'>, verdict: RunVerdict | undefined, count: number): Html {
+  const why = report.error === undefined ? report.reason : `${report.error.kind}: ${report.error.message}`;
+  const where = { fixtures: 'against recorded answers', simulated: 'against the simulated venue', live: 'with real orders' }[report.mode];
+  const lengthMs = Date.parse(report.endedAt) - Date.parse(report.startedAt);
+  return html`<header>
+<h1>${shown(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${report.outcome}</span></h1>
+${why === undefined ? undefined : html`<p>${shown(why)}</p>`}
+<p class="soft">Run ${shown(run)}, ${where}, account ${shown(account)}, started by ${shown(data.by ?? data.trigger)}.</p>
+<dl class="facts">
+${fact('began', report.startedAt)}${fact('ended', report.endedAt)}${fact('took', spanText(lengthMs))}
+${fact('requests', report.requests.length)}${fact('orders', report.orders.length)}
+${fact('tokens', `${report.tokens.used}, at most ${report.tokens.peakPerMinute} in a minute`)}
+${fact('journal', journalText(verdict, count))}${fact('definition', def)}${fact('engine', shown(data.engine))}
+</dl>
+</header>`;
+}
+
+function journalText(verdict: RunVerdict | undefined, count: number): Piece {
+  if (verdict === undefined) return `${count} entries, not verified`;
+  if (verdict.ok) return html`<span class="good">verified</span>: ${verdict.entries} entries, ${verdict.anchors} anchors`;
+  return html`<span class="bad">not as it was written</span>: ${shown(verdict.problem?.detail ?? 'unknown')}`;
+}
+
+function fact(term: string, value: Piece): Html {
+  return html`<div><dt>${term}</dt><dd>${value}</dd></div>
+`;
+}
+
+const AXIS_KEY = html`<ul class="key"><li>orders: hollow while meant, grey in flight, green while open; a ring is a fill</li><li>requests: red where refused, amber where no answer came</li></ul>`;
+
+function stepsTable(report: RunReport): Html {
+  const start = Date.parse(report.startedAt);
+  const rows = report.steps.slice(0, MOST_ROWS).map((step) => [
+    time(offsetText(Date.parse(step.startedAt) - start)),
+    cell(html`<span class="name">${shown(step.id ?? step.verb)}</span>${step.id === undefined ? undefined : ` ${step.verb}`}<br><span class="soft">${shown(step.path)}</span>`),
+    html`<td class="${step.outcome}">${step.outcome}</td>`,
+    number(step.attempts),
+    number(spanText(Date.parse(step.endedAt) - Date.parse(step.startedAt))),
+  ]);
+  return section('Steps', counted('every step that was executed or skipped', report.steps.length), ['#after', 'step', 'outcome', '#attempts', '#took'], rows);
+}
+
+function decisionsTable(decisions: readonly Decision[]): Html | undefined {
+  if (decisions.length === 0) return undefined;
+  const rows = decisions.slice(0, MOST_ROWS).map(({ seq, step, data }) => [
+    number(seq),
+    cell(shown(step)),
+    cell(html`${data.what} <span class="value">${shown(data.expression)}</span>`),
+    cell(html`<span class="value">${jsonText(data.value)}</span>`),
+    cell(html`<span class="value">${Object.entries(readBy(data.expression, data.inputs)).map(([name, value]) => html`${shown(name)} = ${jsonText(value)}<br>`)}</span>`),
+  ]);
+  return section('Decisions', counted('what was decided, and from what', decisions.length), ['#entry', 'step', 'expression', 'value', 'with'], rows);
+}
+
+function fillsTable({ fills, totals }: FillsDocument): Html | undefined {
+  if (fills.length === 0) return undefined;
+  const rows = fills.slice(0, MOST_ROWS).map((fill) => [
+    time(fill.at),
+    cell(shown(fill.orderId)),
+    cell(`${fill.side} ${shown(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
+    number(fill.size),
+    number(fill.price),
+    number(fill.value),
+    number(fill.fee),
+    cell(fill.maker ? 'maker' : 'taker'),
+  ]);
+  const sums = totals.map((total) => `${total.side} ${total.market}: ${total.size} at ${total.averagePrice}, fee ${total.fee}`).join('; ');
+  return section('Fills', counted(sums, fills.length), ['at', 'order', 'what', '#size', '#price', '#value', '#fee', 'as'], rows);
+}
+
+function timelineTable(told: readonly TimelineRow[], leftOut: number): Html {
+  const rows = told.map(({ offsetMs, depth, spans }) => [
+    time(offsetText(offsetMs)),
+    html`<td><div class="d${Math.min(depth, 4)}">${spans.map(({ role, text }) => html`<span class="${role}">${text}</span>`)}</div></td>`,
+  ]);
+  const more = leftOut === 0 ? '' : `; ${leftOut} more lines are in the journal`;
+  return section('The story', `what happened, in order; reads and keep-alives that changed nothing are counted, not listed${more}`, ['#after', 'what'], rows);
+}
+
+function requestsTable(report: RunReport): Html {
+  const start = Date.parse(report.startedAt);
+  const rows = report.requests.slice(0, MOST_ROWS).map((request) => [
+    time(offsetText(Date.parse(request.at) - start)),
+    cell(`${request.method} ${shown(request.path)}`),
+    cell(html`<span class="value">${Object.entries(request.params).map(([name, value]) => `${shown(name)}=${jsonText(value)} `)}</span>`),
+    number(request.tokens),
+    html`<td class="${request.success ? 'good' : request.status === null ? 'doubt' : 'bad'}">${request.status ?? 'no answer'}</td>`,
+  ]);
+  return html`<details><summary>All requests (${report.requests.length})</summary>${table(counted('every request, in the order sent', report.requests.length), ['#after', 'request', 'parameters', '#tokens', 'status'], rows)}</details>`;
+}
+
+function facts(title: string, values: JsonObject): Html | undefined {
+  const entries: readonly (readonly [string, Json])[] = Object.entries(values);
+  if (entries.length === 0) return undefined;
+  return section(title, undefined, ['name', 'value'], entries.map(([name, value]) => [cell(shown(name)), cell(html`<span class="value">${jsonText(value)}</span>`)]));
+}
+
+function counted(about: string, count: number): string {
+  return count > MOST_ROWS ? `${about}; the first ${MOST_ROWS} of ${count}` : about;
+}
+
+function section(title: string, caption: string | undefined, columns: readonly string[], rows: readonly (readonly Html[])[]): Html {
+  return html`<section><h2>${title}</h2>${table(caption, columns, rows, title)}</section>`;
+}
+
+/** `#` before a column's name: its cells are numbers. */
+function table(caption: string | undefined, columns: readonly string[], rows: readonly (readonly Html[])[], label = caption): Html {
+  const head = columns.map((column) => (column.startsWith('#') ? html`<th scope="col" class="number">${column.slice(1)}</th>` : html`<th scope="col">${column}</th>`));
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table>${caption === undefined ? undefined : html`<caption>${shown(caption)}</caption>`}<thead><tr>${head}</tr></thead><tbody>
+${rows.map((cells) => html`<tr>${cells}</tr>
+`)}</tbody></table></div>`;
+}
+
+function cell(content: Piece): Html {
+  return html`<td>${content}</td>`;
+}
+function number(content: Piece): Html {
+  return html`<td class="number">${content}</td>`;
+}
+function time(content: Piece): Html {
+  return html`<td class="time number">${content}</td>`;
+}

@@ -1,0 +1,295 @@
+import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer as createTcp, type Server as TcpServer, type Socket } from 'node:net';
+import { createServer as createTls } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Clock, VirtualClock } from '../../src/base/clock.ts';
+import { LARGEST_BODY, type LiveParts, LiveTransport, openLive } from '../../src/gateway/live.ts';
+import type { WireReply } from '../../src/gateway/transport.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { wireRequest } from '../../src/venue/wire.ts';
+import { UNTRUSTED } from './untrusted.ts';
+
+const PLACE = wireRequest('POST /orders', { market_id: 'BTC-USD', side: 'long', size: '0.1', type: 'limit', price: '64264.20' }, SIMULATED_PROFILE);
+const LIST = wireRequest('GET /orders', { order_id: 'BTC-USD@7', p_limit: 10 }, SIMULATED_PROFILE);
+
+/** Sockets are real, time is not: what arrives is run at once, and counted. */
+class ArrivalClock extends VirtualClock implements Clock {
+  turns = 0;
+  inTurn = false;
+  override arrive(turn: () => void): void {
+    this.turns += 1;
+    this.inTurn = true;
+    turn();
+    setImmediate(() => {
+      this.inTurn = false;
+    });
+  }
+}
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+function listening<T extends Server | TcpServer>(server: T): Promise<T> {
+  closing.push(() => {
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    server.close();
+  });
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
+}
+
+function portOf(server: Server | TcpServer): number {
+  return (server.address() as AddressInfo).port;
+}
+
+function transportTo(baseUrl: string, parts: Partial<LiveParts> = {}): LiveTransport {
+  const opened = openLive({ profile: { baseUrl, allowedAddresses: [] }, clock: new ArrivalClock(0), variables: {}, ...parts });
+  if ('problem' in opened) throw new Error(opened.problem);
+  closing.push(() => void opened.transport.close());
+  return opened.transport;
+}
+
+async function serving(handle: (request: IncomingMessage, response: ServerResponse, body: string) => void): Promise<LiveTransport> {
+  const server = await listening(
+    createHttp((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => handle(request, response, Buffer.concat(chunks).toString()));
+    }),
+  );
+  return transportTo(`http://127.0.0.1:${portOf(server)}/api`);
+}
+
+/** A server that does with its raw socket what it likes, once a request has begun to come in. */
+async function rawServing(talk: (socket: Socket, requests: number) => void): Promise<LiveTransport> {
+  let requests = 0;
+  const server = await listening(
+    createTcp((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', () => talk(socket, (requests += 1)));
+    }),
+  );
+  return transportTo(`http://127.0.0.1:${portOf(server)}`);
+}
+
+const OPTIONS = { timeoutMs: 5_000 };
+
+describe('LiveTransport, requests and answers', () => {
+  it('sends the exact body with its headers and gives the answer whole', async () => {
+    const seen: unknown[] = [];
+    const transport = await serving((request, response, body) => {
+      const { authorization, 'content-type': type, 'user-agent': agent } = request.headers;
+      seen.push([request.method, request.url, body, type, authorization, agent]);
+      response.writeHead(400, { 'content-type': 'application/json', 'X-RateLimit-Remaining': '7' }).end('{"success":false,"error":"é","result":[]}');
+    });
+    const reply = await transport.send(PLACE, { ...OPTIONS, headers: { authorization: 'Bearer t' } });
+    expect(seen).toEqual([['POST', '/api/orders', '{"market_id":"BTC-USD","price":64264.20,"side":"long","size":0.1,"type":"limit"}', 'application/json', 'Bearer t', 'perp-runbook']]);
+    expect(reply).toMatchObject({ kind: 'answer', status: 400, headers: { 'x-ratelimit-remaining': '7' }, body: '{"success":false,"error":"é","result":[]}' });
+  });
+
+  it('puts the parameters of a GET into the query and sends no body', async () => {
+    const seen: unknown[] = [];
+    const transport = await serving((request, response, body) => {
+      seen.push([request.method, request.url, body, request.headers['content-length']]);
+      response.end('{}');
+    });
+    await transport.send(LIST, OPTIONS);
+    expect(seen).toEqual([['GET', '/api/orders?order_id=BTC-USD%407&p_limit=10', '', undefined]]);
+  });
+
+  it('sends a body with a DELETE', async () => {
+    const bodies: string[] = [];
+    const transport = await serving((_, response, body) => {
+      bodies.push(body);
+      response.end('{}');
+    });
+    await transport.send(wireRequest('DELETE /orders', { order_id: 'BTC-USD@7', market_id: 'BTC-USD' }, SIMULATED_PROFILE), OPTIONS);
+    await transport.send(wireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE), OPTIONS);
+    expect(bodies).toEqual(['{"order_id":"BTC-USD@7","market_id":"BTC-USD"}', '{}']);
+  });
+
+  it('settles inside a turn of the clock', async () => {
+    const clock = new ArrivalClock(0);
+    const server = await listening(createHttp((_, response) => response.end('{}')));
+    const transport = transportTo(`http://127.0.0.1:${portOf(server)}`, { clock });
+    const inTurn = await transport.send(LIST, OPTIONS).then(() => clock.inTurn);
+    expect([inTurn, clock.turns]).toEqual([true, 1]);
+  });
+
+  it('unpacks gzip', async () => {
+    const transport = await serving((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"success":true}')));
+    expect(await transport.send(LIST, OPTIONS)).toMatchObject({ kind: 'answer', body: '{"success":true}' });
+  });
+
+  it.each([[301], [302], [307], [308]])('does not follow a %i, nor repeat the request elsewhere', async (status) => {
+    let requests = 0;
+    const transport = await serving((_, response) => {
+      requests += 1;
+      response.writeHead(status, { location: '/api/elsewhere' }).end();
+    });
+    expect(await transport.send(PLACE, OPTIONS)).toMatchObject({ kind: 'answer', status, body: '' });
+    expect(requests).toBe(1);
+  });
+
+  it.each([[500], [503], [429], [408]])('does not repeat a request that was answered with %i', async (status) => {
+    let requests = 0;
+    const transport = await serving((_, response) => {
+      requests += 1;
+      response.writeHead(status, { 'retry-after': '0' }).end('x');
+    });
+    expect(await transport.send(LIST, OPTIONS)).toMatchObject({ kind: 'answer', status, body: 'x' });
+    expect(requests).toBe(1);
+  });
+
+  it('keeps a connection for the next request', async () => {
+    const ports: (number | undefined)[] = [];
+    const transport = await serving((request, response) => {
+      ports.push(request.socket.remotePort);
+      response.end('{}');
+    });
+    await transport.send(LIST, OPTIONS);
+    await transport.send(LIST, OPTIONS);
+    expect(ports[0]).toBe(ports[1]);
+  });
+});
+
+describe('LiveTransport, no answer', () => {
+  const failure = (sent: boolean, message: unknown): WireReply => ({ kind: 'failure', sent, message: message as string });
+
+  it('knows that nothing was sent where the connection was refused', async () => {
+    const server = await listening(createTcp());
+    const port = portOf(server);
+    await new Promise((resolve) => server.close(resolve));
+    expect(await transportTo(`http://127.0.0.1:${port}`).send(PLACE, OPTIONS)).toEqual(failure(false, 'ECONNREFUSED'));
+  });
+
+  it('knows that nothing was sent where the name does not resolve', async () => {
+    const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
+      setImmediate(() => done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []));
+    expect(await transportTo('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(failure(false, 'ENOTFOUND'));
+  });
+
+  it.each([['10.0.0.1'], ['127.0.0.1'], ['169.254.169.254'], ['::1'], ['fd00::1'], ['::ffff:192.168.0.1'], ['0.0.0.0']])('does not connect where the name leads to %s', async (address) => {
+    const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
+      done(null, [{ address: '8.8.8.8', family: 4 }, { address, family: address.includes(':') ? 6 : 4 }]);
+    expect(await transportTo('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(failure(false, 'BLOCKED_ADDRESS'));
+  });
+
+  it('connects to a private address that the profile allows', async () => {
+    const server = await listening(createHttp((_, response) => response.end('{}')));
+    const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]);
+    const profile = { baseUrl: `http://venue.example:${portOf(server)}`, allowedAddresses: ['127.0.0.0/8'] };
+    expect(await transportTo(profile.baseUrl, { profile, resolve }).send(LIST, OPTIONS)).toMatchObject({ kind: 'answer', body: '{}' });
+  });
+
+  it('does not let localhost lead anywhere else', async () => {
+    const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) => done(null, [{ address: '8.8.8.8', family: 4 }]);
+    expect(await transportTo('http://localhost:1', { resolve }).send(PLACE, OPTIONS)).toEqual(failure(false, 'BLOCKED_ADDRESS'));
+  });
+
+  it('sends nothing to a server whose certificate nobody trusts', async () => {
+    const received: string[] = [];
+    const server = await listening(createTls(UNTRUSTED, (socket) => socket.on('error', () => {}).on('data', (data) => received.push(data.toString()))));
+    expect(await transportTo(`https://127.0.0.1:${portOf(server)}`).send(PLACE, OPTIONS)).toEqual(failure(false, 'DEPTH_ZERO_SELF_SIGNED_CERT'));
+    expect(received).toEqual([]);
+  });
+
+  it('sends nothing to a server that does not speak TLS', async () => {
+    const server = await listening(createTcp((socket) => socket.on('error', () => {}).on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))));
+    expect(await transportTo(`https://127.0.0.1:${portOf(server)}`).send(PLACE, OPTIONS)).toMatchObject({ sent: false, message: expect.stringMatching(/^(ERR_SSL_|EPROTO)/) });
+  });
+
+  it('cannot say that nothing was sent where the connection broke during the request', async () => {
+    const transport = await rawServing((socket) => socket.resetAndDestroy());
+    expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'ECONNRESET'));
+  });
+
+  it('cannot say it either where a kept connection broke, and does not try again', async () => {
+    let requests = 0;
+    const transport = await rawServing((socket, count) => {
+      requests = count;
+      if (count === 1) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
+      else socket.resetAndDestroy();
+    });
+    expect(await transport.send(LIST, OPTIONS)).toMatchObject({ kind: 'answer', body: '{}' });
+    expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'ECONNRESET'));
+    expect(requests).toBe(2);
+  });
+
+  it('takes a body that was cut short for no answer', async () => {
+    const transport = await rawServing((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":true'));
+    expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'ECONNRESET'));
+  });
+
+  it('takes chunks without an end for no answer', async () => {
+    const transport = await rawServing((socket) => socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n'));
+    expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'ECONNRESET'));
+  });
+
+  it('takes what is not HTTP for no answer', async () => {
+    const transport = await rawServing((socket) => socket.end('hello\r\n\r\n'));
+    expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, expect.stringMatching(/^HPE_/)));
+  });
+
+  it('gives up on a venue that does not answer', async () => {
+    const transport = await rawServing(() => {});
+    expect(await transport.send(PLACE, { timeoutMs: 40 })).toEqual(failure(true, expect.stringMatching(/^timeout: (response|request)$/)));
+  });
+
+  it('gives up on an answer that drips', async () => {
+    const transport = await rawServing((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{'));
+    expect(await transport.send(PLACE, { timeoutMs: 60 })).toEqual(failure(true, 'timeout: request'));
+  });
+
+  it('stops reading after 8 MiB', async () => {
+    const transport = await serving((_, response) => response.end(Buffer.alloc(LARGEST_BODY + 1, 0x20)));
+    expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'body over 8 MiB'));
+  });
+
+  it('stops unpacking after 8 MiB', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
+    const transport = await serving((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
+    expect(bomb.length).toBeLessThan(100_000);
+    expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'body over 8 MiB'));
+  });
+
+  it('takes a damaged gzip for no answer', async () => {
+    const transport = await serving((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(Buffer.from('not gzip')));
+    expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'Z_DATA_ERROR'));
+  });
+
+  it('takes what is not UTF-8 for no answer', async () => {
+    const transport = await serving((_, response) => response.end(Buffer.from([0x7b, 0xff, 0x7d])));
+    expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'body is not UTF-8'));
+  });
+
+  it('never lets a header’s content into a message', async () => {
+    const transport = await serving((_, response) => response.end('{}'));
+    const reply = await transport.send(PLACE, { ...OPTIONS, headers: { authorization: 'Bearer very-secret\nx' } });
+    expect(reply).toEqual(failure(false, 'ERR_INVALID_CHAR'));
+  });
+});
+
+describe('openLive', () => {
+  const open = (baseUrl: string, variables = {}, allowedAddresses: string[] = []) =>
+    openLive({ profile: { baseUrl, allowedAddresses }, clock: new VirtualClock(0), variables });
+
+  it('refuses to start where the check of certificates is switched off', () => {
+    expect(open('https://venue.example', { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual({
+      problem: 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, a live run does not start with it',
+    });
+  });
+
+  it.each([['https://10.0.0.1'], ['https://[fd00::1]'], ['https://169.254.169.254'], ['https://0.0.0.0']])('refuses the private address %s', (url) => {
+    expect(open(url)).toHaveProperty('problem', expect.stringContaining('is not a public one'));
+  });
+
+  it('takes public addresses, loopback ones and those the profile allows', () => {
+    for (const opened of [open('https://8.8.8.8'), open('http://127.0.0.1:1'), open('http://[::1]:1'), open('https://10.1.2.3', {}, ['10.1.0.0/16'])]) {
+      expect(opened).toHaveProperty('transport');
+    }
+  });
+});

@@ -1,0 +1,198 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Redactor } from '../../src/gateway/redactor.ts';
+import { loadSecrets, Secret, secretVariables } from '../../src/gateway/secret.ts';
+import { readSecretFile, replaceSecretFile } from '../../src/gateway/secret-file.ts';
+import { tokenStoreFor } from '../../src/gateway/token-store.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'runbook-secret-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const TOKEN = 'canary-0123456789/abcdef+XYZ';
+
+function file(name: string, text = TOKEN, mode = 0o600): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+function jwtProfile(auth: Partial<Extract<Profile['auth'], { mode: 'jwt' }>>): Profile {
+  const carrier = { in: 'header', header: 'Authorization', prefix: 'Bearer ' } as const;
+  return { ...SIMULATED_PROFILE, auth: { mode: 'jwt', isClient: true, carrier, jwtLifeMs: 1000, sendJwtOnRefresh: true, ...auth } };
+}
+
+describe('Secret', () => {
+  it('shows itself to no one but who asks for it', () => {
+    const secret = new Secret('auth.jwt', TOKEN);
+    const error = new Error('wrapped', { cause: { secret } });
+    const shown = [String(secret), `${secret}`, JSON.stringify({ secret }), inspect({ secret }, { depth: 9, showHidden: true }), inspect(error), JSON.stringify(Object.entries(secret))];
+    for (const text of shown) expect(text).not.toContain('canary');
+    expect(shown[0]).toBe('[redacted:auth.jwt]');
+    expect(secret.reveal()).toBe(TOKEN);
+  });
+});
+
+describe('loadSecrets', () => {
+  it('reads the environment and files, and says which variables to remove', () => {
+    const profile = { ...jwtProfile({ jwt: { env: 'VENUE_JWT' }, refreshToken: { file: file('refresh', `${TOKEN}\n`) } }), notify: { ops: { webhook: { env: 'HOOK' } }, desk: { log: true } } } as const;
+    const { secrets, all, problems } = loadSecrets(profile, { VENUE_JWT: ' a.b.cdef \n', HOOK: 'https://hooks.example/T0/B1', OTHER: 'x' });
+    expect(problems).toEqual([]);
+    expect([secrets.jwt?.reveal(), secrets.refreshToken?.reveal(), secrets.webhooks['ops']?.reveal()]).toEqual(['a.b.cdef', TOKEN, 'https://hooks.example/T0/B1']);
+    expect(all.map((each) => each.name)).toEqual(['auth.jwt', 'auth.refresh_token', 'notify.ops.webhook']);
+    expect(secretVariables(profile)).toEqual(['VENUE_JWT', 'HOOK']);
+  });
+
+  it('can do without a JWT where there is a refresh token, but not without both', () => {
+    const both = jwtProfile({ jwt: { env: 'A' }, refreshToken: { env: 'B' } });
+    expect(loadSecrets(both, { B: TOKEN }).problems).toEqual([]);
+    expect(loadSecrets(both, {}).problems).toEqual(['auth.refresh_token: the environment variable B is not set']);
+    expect(loadSecrets(jwtProfile({ jwt: { env: 'A' } }), { A: '  ' }).problems).toEqual(['auth.jwt: the environment variable A is not set']);
+  });
+
+  it.each([
+    ['a line break', 'abc\ndefgh', 'holds characters that can not be sent in a header: blanks, line breaks or others that are not printable'],
+    ['too little', 'abc', 'holds fewer than 6 characters'],
+  ])('refuses a JWT of %s without repeating it', (_, text, why) => {
+    expect(loadSecrets(jwtProfile({ jwt: { env: 'A' } }), { A: text }).problems).toEqual([`auth.jwt: the environment variable A ${why}`]);
+  });
+
+  it('refuses an API secret that is not hex', () => {
+    const auth = { mode: 'api_key', apiKey: { env: 'K' }, secret: { env: 'S' }, signatureLifeMs: 1, headers: { key: 'k', expiry: 't', signature: 's', chain: 'e' } } as const;
+    const { secrets, problems } = loadSecrets({ ...SIMULATED_PROFILE, auth }, { K: 'key-123', S: 'not-hex-at-all' });
+    expect(problems).toEqual(['auth.secret: the environment variable S does not hold hex digits, with or without 0x']);
+    expect(secrets.apiKey?.reveal()).toBe('key-123');
+  });
+
+  it('does not take what objects inherit for variables', () => {
+    expect(loadSecrets(jwtProfile({ jwt: { env: 'constructor' } }), {}).problems).toEqual(['auth.jwt: the environment variable constructor is not set']);
+  });
+});
+
+describe('readSecretFile', () => {
+  const problem = (path: string) => {
+    const read = readSecretFile(path);
+    return 'problem' in read ? read.problem : 'read';
+  };
+
+  it('reads a file that is its owner’s alone', () => {
+    expect(readSecretFile(file('good', ` ${TOKEN} \n`))).toEqual({ text: TOKEN });
+    expect(readSecretFile(file('readonly', TOKEN, 0o400))).toEqual({ text: TOKEN });
+  });
+
+  it.each([[0o640], [0o604], [0o660], [0o644], [0o602]])('refuses a file of mode %o', (mode) => {
+    expect(problem(file(`mode-${mode}`, TOKEN, mode))).toBe(`can be read or written by others (mode ${mode.toString(8)}); set it to 600`);
+  });
+
+  it('refuses a link, a folder, what is missing, and what is too large', () => {
+    symlinkSync(file('target'), join(folder, 'link'));
+    expect(problem(join(folder, 'link'))).toBe('is a link; name the file itself');
+    expect(problem(folder)).toBe('is not a regular file');
+    expect(problem(join(folder, 'missing'))).toBe('does not exist');
+    expect(problem(file('large', 'x'.repeat(70_000)))).toBe('has more than 65536 bytes');
+  });
+
+  it('refuses a file in a folder that others can write to', () => {
+    const open = join(folder, 'open');
+    mkdirSync(open);
+    writeFileSync(join(open, 'token'), TOKEN, { mode: 0o600 });
+    chmodSync(open, 0o777);
+    expect(problem(join(open, 'token'))).toBe('is in a folder that others can write to (mode 777)');
+  });
+});
+
+describe('replaceSecretFile', () => {
+  it('leaves one whole file, for its owner alone', async () => {
+    const inside = join(folder, 'replaced');
+    mkdirSync(inside);
+    const path = join(inside, 'token');
+    await replaceSecretFile(path, 'first-token');
+    await replaceSecretFile(path, 'second-token');
+    expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777, readdirSync(inside)]).toEqual(['second-token\n', 0o600, ['token']]);
+  });
+
+  it('says that it could not, without the text', async () => {
+    const path = join(folder, 'nowhere', 'token');
+    await expect(replaceSecretFile(path, TOKEN)).rejects.toThrow(`the file ${path} can not be written (ENOENT)`);
+  });
+});
+
+describe('tokenStoreFor', () => {
+  const kept = join(folder, 'kept.json');
+  const original = new Secret('auth.refresh_token', 'original-token');
+
+  it('keeps a token from the environment beside it, until the operator sets another one', async () => {
+    const profile = jwtProfile({ refreshToken: { env: 'R' } });
+    const store = tokenStoreFor(profile, original, kept);
+    expect(store?.load()).toBeUndefined();
+    await store?.save(new Secret('auth.refresh_token', 'rotated-token'));
+    expect(tokenStoreFor(profile, original, kept)?.load()?.reveal()).toBe('rotated-token');
+    expect(tokenStoreFor(profile, new Secret('auth.refresh_token', 'another-token'), kept)?.load()).toBeUndefined();
+    expect(readFileSync(kept, 'utf8')).not.toContain('original-token');
+  });
+
+  it('keeps a token from a file in that file', async () => {
+    const path = file('own', 'original-token');
+    const store = tokenStoreFor(jwtProfile({ refreshToken: { file: path } }), original, kept);
+    await store?.save(new Secret('auth.refresh_token', 'rotated-again'));
+    expect([store?.load()?.reveal(), readFileSync(path, 'utf8')]).toEqual(['rotated-again', 'rotated-again\n']);
+  });
+
+  it('reads nothing from a file that is not its own', () => {
+    writeFileSync(kept, '{"origin": 1', { mode: 0o600 });
+    expect(tokenStoreFor(jwtProfile({ refreshToken: { env: 'R' } }), original, kept)?.load()).toBeUndefined();
+    expect(tokenStoreFor(SIMULATED_PROFILE, original, kept)).toBeUndefined();
+  });
+});
+
+describe('Redactor', () => {
+  const redactor = new Redactor([new Secret('a', TOKEN)]);
+  it.each([
+    ['as it is', TOKEN],
+    ['in a URL', encodeURIComponent(TOKEN)],
+    ['in a URL, small letters', encodeURIComponent(TOKEN).toLowerCase().replace('xyz', 'XYZ')],
+    ['in hex', Buffer.from(TOKEN).toString('hex')],
+    ['in base 64', Buffer.from(TOKEN).toString('base64')],
+    ['in base 64 for URLs', Buffer.from(TOKEN).toString('base64url')],
+    ['in base 64 behind one byte', Buffer.from(`a${TOKEN}`).toString('base64')],
+    ['in base 64 behind a user name', Buffer.from(`user:${TOKEN}`).toString('base64')],
+    ['cut short', TOKEN.slice(5, 20)],
+  ])('takes out a secret %s', (_, text) => {
+    const redacted = redactor.redact(`before ${text} after`);
+    expect(redacted).toContain('[redacted]');
+    expect(redacted).toMatch(/^before .* after$/);
+    for (let at = 0; at + 12 <= text.length; at += 1) expect(redacted).not.toContain(text.slice(at, at + 12));
+  });
+
+  it('takes out what JSON escapes', () => {
+    const odd = 'quote"and\\back\nslash-and-more';
+    const line = JSON.stringify({ error: `bad token ${odd}!` });
+    const redacted = new Redactor([new Secret('a', odd)]).redact(line);
+    expect(JSON.parse(redacted)).toEqual({ error: 'bad token [redacted]!' });
+  });
+
+  it('takes out each of several occurrences once, and what was added later', () => {
+    const later = new Redactor();
+    later.add(new Secret('a', TOKEN));
+    later.add(new Secret('b', 'short-1'));
+    expect(later.redact(`${TOKEN}${TOKEN} x ${TOKEN}, short-1.`)).toBe('[redacted] x [redacted], [redacted].');
+  });
+
+  it('leaves other texts as they are', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 60 }), (text) => {
+        fc.pre(!TOKEN.includes(text.slice(0, 12)) || text.length < 12);
+        expect(redactor.redact(text)).toBe(text);
+      }),
+    );
+  });
+
+  it('hides of a URL what is secret in it, not scheme and host', () => {
+    const url = new Redactor([new Secret('store.postgres', 'postgres://user:p4ssw0rd-p4ssw0rd@db.example:5432/runbook')]);
+    expect(url.redact('connect to db.example:5432 failed for p4ssw0rd-p4ssw0rd')).toBe('connect to db.example:5432 failed for [redacted]');
+  });
+});

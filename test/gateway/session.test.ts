@@ -1,0 +1,317 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import type { Budget } from '../../src/gateway/budget.ts';
+import type { LiveSendOptions } from '../../src/gateway/live.ts';
+import { Secret } from '../../src/gateway/secret.ts';
+import { VenueSession, type SessionParts } from '../../src/gateway/session.ts';
+import type { TokenStore } from '../../src/gateway/token-store.ts';
+import type { WireReply, WireRequest } from '../../src/gateway/transport.ts';
+import { jwtTimes } from '../../src/venue/jwt.ts';
+import { type AuthSettings, SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { secretBytes, signature } from '../../src/venue/signing.ts';
+import { wireRequest } from '../../src/venue/wire.ts';
+
+const START = Date.parse('2026-01-05T08:00:00.000Z');
+const HOUR = 3_600_000;
+const LIST = wireRequest('GET /orders', { market_id: 'BTC-USD' }, SIMULATED_PROFILE);
+
+type JwtAuth = Extract<AuthSettings, { mode: 'jwt' }>;
+const AUTH: JwtAuth = {
+  mode: 'jwt',
+  isClient: true,
+  carrier: { in: 'header', header: 'Authorization', prefix: 'Bearer ' },
+  jwtLifeMs: 48 * HOUR,
+  sendJwtOnRefresh: true,
+};
+
+function jwt(name: string, times: { iat?: number; exp?: number }): string {
+  const claims = Object.fromEntries(Object.entries(times).map(([claim, ms]) => [claim, ms / 1000]));
+  return ['{"alg":"none"}', JSON.stringify({ ...claims, sub: name })].map((part) => Buffer.from(part).toString('base64url')).join('.') + '.sig';
+}
+
+const hourLong = (name: string, from = START) => jwt(name, { iat: from, exp: from + HOUR });
+
+function answer(body: unknown, status = 200): WireReply {
+  return { kind: 'answer', status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}
+const granted = (result: unknown) => answer({ success: true, error: '', result });
+const refused = (status = 401) => answer({ success: false, error: 'INVALID_REFRESH_TOKEN secret-refresh-1', result: [] }, status);
+
+interface Bench {
+  readonly session: VenueSession;
+  readonly clock: VirtualClock;
+  /** What went on to the venue: endpoint, authorization header, refresh token. */
+  readonly sent: string[];
+  readonly tickets: string[];
+  readonly obtained: string[];
+  readonly alarms: string[];
+  run<T>(work: Promise<T>): Promise<T>;
+}
+
+/** A session in virtual time whose venue answers each POST /jwt with the next of `replies`, 100 ms later. */
+function bench(
+  replies: readonly WireReply[],
+  given: { jwt?: string; refreshToken?: string; auth?: AuthSettings; store?: TokenStore; parts?: Partial<SessionParts>; onSend?: () => void } = {},
+): Bench {
+  const clock = new VirtualClock(START);
+  const [sent, tickets, obtained, alarms]: [string[], string[], string[], string[]] = [[], [], [], []];
+  const left = [...replies];
+  const transport = {
+    send(request: WireRequest, { headers = {} }: LiveSendOptions): Promise<WireReply> {
+      given.onSend?.();
+      sent.push([request.endpoint, headers['authorization'] ?? headers['cookie'] ?? '-', request.params['refresh_token']?.text ?? ''].join(' ').trim());
+      const reply = request.endpoint === 'POST /jwt' ? (left.shift() ?? { kind: 'failure', sent: true, message: 'nothing left to answer' }) : granted([]);
+      return new Promise((resolve) => clock.at(clock.now() + 100, () => resolve(reply as WireReply)));
+    },
+  };
+  const budget: Pick<Budget, 'acquire' | 'weightOf'> = {
+    weightOf: () => 20,
+    acquire: ({ endpoint, weight, class: cls }) => {
+      tickets.push(`${endpoint} ${weight} ${cls}`);
+      const told = (what: string) => () => void tickets.push(what);
+      return Promise.resolve({ kind: 'granted', waitedMs: 0, ticket: { sent: told('sent'), answered: told('answered'), aborted: told('aborted'), notSent: told('not sent') } });
+    },
+  };
+  const session = new VenueSession({
+    profile: { ...SIMULATED_PROFILE, auth: given.auth ?? AUTH },
+    secrets: {
+      ...(given.jwt === undefined ? {} : { jwt: new Secret('auth.jwt', given.jwt) }),
+      ...(given.refreshToken === undefined ? {} : { refreshToken: new Secret('auth.refresh_token', given.refreshToken) }),
+      webhooks: {},
+    },
+    transport,
+    budget,
+    clock,
+    ...(given.store === undefined ? {} : { store: given.store }),
+    obtained: (secret) => obtained.push(secret.reveal()),
+    alarm: (message) => alarms.push(message),
+    ...given.parts,
+  });
+  return { session, clock, sent, tickets, obtained, alarms, run: (work) => clock.runUntil(work) };
+}
+
+function memoryStore(initial?: string): TokenStore & { readonly saves: string[]; token: string | undefined; broken: boolean } {
+  return {
+    saves: [],
+    token: initial,
+    broken: false,
+    load() {
+      return this.token === undefined ? undefined : new Secret('auth.refresh_token', this.token);
+    },
+    save(token) {
+      if (this.broken) return Promise.reject(new Error('the disk is full'));
+      this.saves.push(token.reveal());
+      this.token = token.reveal();
+      return Promise.resolve();
+    },
+  };
+}
+
+describe('VenueSession, headers', () => {
+  it.each([
+    ['a header with its prefix', AUTH, { authorization: 'Bearer a.b.c' }],
+    ['a header of another name', { ...AUTH, carrier: { in: 'header', header: 'RBT-JWT', prefix: '' } }, { 'rbt-jwt': 'a.b.c' }],
+    ['a cookie', { ...AUTH, carrier: { in: 'cookie', cookie: 'jwt' } }, { cookie: 'jwt=a.b.c' }],
+    ['nothing', { mode: 'none' }, {}],
+  ] as [string, AuthSettings, object][])('puts the JWT into %s', (_, auth, headers) => {
+    expect(bench([], { jwt: 'a.b.c', auth }).session.headersFor(LIST)).toEqual(headers);
+  });
+
+  it('leaves the JWT out of POST /jwt where the deployment does not want it there', () => {
+    const { session } = bench([], { jwt: 'a.b.c', auth: { ...AUTH, sendJwtOnRefresh: false } });
+    expect(session.headersFor(wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE))).toEqual({});
+  });
+
+  it('signs each request anew in mode api_key, with the time it leaves at', () => {
+    const auth: AuthSettings = {
+      mode: 'api_key',
+      apiKey: { env: 'K' },
+      secret: { env: 'S' },
+      chain: 'rbx',
+      signatureLifeMs: 20_000,
+      headers: { key: 'RBT-API-KEY', expiry: 'RBT-TS', signature: 'RBT-SIGNATURE', chain: 'EID' },
+    };
+    const secrets = { apiKey: new Secret('k', 'key-1'), apiSecret: new Secret('s', '0xdeadbeef'), webhooks: {} };
+    const { session } = bench([], { auth, parts: { secrets } });
+    const expiry = START / 1000 + 20;
+    expect(session.headersFor(LIST)).toEqual({
+      'rbt-api-key': 'key-1',
+      'rbt-ts': String(expiry),
+      'rbt-signature': signature(LIST, expiry, secretBytes('0xdeadbeef') as Uint8Array),
+      eid: 'rbx',
+    });
+  });
+
+  it('is always ready in mode api_key, and has nothing to renew', async () => {
+    const { session, run } = bench([], { auth: { mode: 'none' } });
+    expect([await run(session.ready()), await run(session.renew())]).toEqual([true, false]);
+  });
+});
+
+describe('VenueSession, life of a JWT', () => {
+  it('goes by exp, and by the profile where there is none', () => {
+    expect(bench([], { jwt: hourLong('a') }).session.expiresAt).toBe(START + HOUR);
+    expect(bench([], { jwt: jwt('a', {}) }).session.expiresAt).toBe(START + 48 * HOUR);
+    expect(bench([], { jwt: 'opaque' }).session.expiresAt).toBe(START + 48 * HOUR);
+    expect(bench([], { jwt: jwt('a', { iat: START - HOUR }) }).session.expiresAt).toBe(START + 47 * HOUR);
+  });
+
+  it('obtains the first JWT before a request leaves', async () => {
+    const first = hourLong('first');
+    const { session, run, sent, tickets, obtained } = bench([granted([first])], { refreshToken: 'r-1' });
+    expect(await run(session.ready())).toBe(true);
+    expect(sent).toEqual(['POST /jwt - r-1']);
+    expect(tickets).toEqual(['POST /jwt 20 protect', 'sent', 'answered']);
+    expect(obtained).toEqual([first]);
+    expect(session.headersFor(LIST)).toEqual({ authorization: `Bearer ${first}` });
+  });
+
+  it('does nothing before four fifths of its life, and then refreshes without keeping anybody waiting', async () => {
+    const [old, young] = [hourLong('old'), hourLong('young', START + HOUR)];
+    const { session, run, clock, sent } = bench([granted([young])], { jwt: old, refreshToken: 'r-1' });
+    await clock.advanceTo(START + 0.8 * HOUR - 1);
+    expect(await run(session.ready())).toBe(true);
+    await clock.advanceTo(START + 0.8 * HOUR + 200);
+    expect(sent).toEqual([]);
+    expect(await run(session.ready())).toBe(true);
+    expect(session.headersFor(LIST)).toEqual({ authorization: `Bearer ${old}` });
+    await clock.advanceTo(clock.now() + 200);
+    expect([sent, session.headersFor(LIST)]).toEqual([[`POST /jwt Bearer ${old} r-1`], { authorization: `Bearer ${young}` }]);
+  });
+
+  it('renews once for all who wait', async () => {
+    const { session, run, sent } = bench([granted([hourLong('new')])], { refreshToken: 'r-1' });
+    expect(await run(Promise.all([session.ready(), session.renew(), session.ready(), session.renew()]))).toEqual([true, true, true, true]);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('takes a second refusal right after a renewal to be about the JWT before', async () => {
+    const { session, run, clock, sent } = bench([granted([hourLong('b')]), granted([hourLong('c')])], { jwt: hourLong('a'), refreshToken: 'r-1' });
+    expect(await run(session.renew())).toBe(true);
+    expect(await run(session.renew())).toBe(true);
+    expect(sent).toHaveLength(1);
+    await clock.advanceTo(clock.now() + 10_001);
+    expect(await run(session.renew())).toBe(true);
+    expect(sent).toHaveLength(2);
+  });
+
+  it('keeps the old JWT until a new one is there, and waits longer after each failure', async () => {
+    const { session, run, clock, sent, alarms } = bench([refused(), { kind: 'failure', sent: true, message: 'timeout: response' }, refused()], { jwt: hourLong('old'), refreshToken: 'secret-refresh-1' });
+    expect(await run(session.renew())).toBe(false);
+    expect([await run(session.ready()), sent.length]).toEqual([true, 1]);
+    await clock.advanceTo(clock.now() + 1_000);
+    expect([await run(session.ready()), sent.length]).toEqual([true, 2]);
+    await clock.advanceTo(clock.now() + 1_000);
+    expect([await run(session.ready()), sent.length]).toEqual([true, 2]);
+    await clock.advanceTo(clock.now() + 1_000);
+    expect([await run(session.ready()), sent.length, session.failing]).toEqual([true, 3, true]);
+    expect(session.headersFor(LIST)).toEqual({ authorization: `Bearer ${hourLong('old')}` });
+    expect(alarms).toEqual(['the session could not be renewed 3 times in a row: POST /jwt was refused with status 401']);
+  });
+
+  it('holds a JWT that has run out by our clock for good a while, because the clock may be off', async () => {
+    const { session, run, clock } = bench([], { jwt: hourLong('old') });
+    await clock.advanceTo(START + HOUR + 599_999);
+    expect(await run(session.ready())).toBe(true);
+    await clock.advanceTo(START + HOUR + 600_000);
+    expect([await run(session.ready()), session.problem]).toEqual([false, 'there is no refresh token']);
+  });
+
+  it('is not ready without a JWT and a way to get one', async () => {
+    const { session, run, sent } = bench([]);
+    expect([await run(session.ready()), sent]).toEqual([false, []]);
+  });
+
+  it('gives tokens back where nothing was sent', async () => {
+    const { session, run, tickets } = bench([{ kind: 'failure', sent: false, message: 'ECONNREFUSED' }], { refreshToken: 'r-1' });
+    expect([await run(session.ready()), session.problem]).toEqual([false, 'POST /jwt: ECONNREFUSED']);
+    expect(tickets.at(-1)).toBe('not sent');
+  });
+});
+
+describe('VenueSession, rotated refresh tokens', () => {
+  it('keeps the new one before anything uses it', async () => {
+    const store = memoryStore();
+    const order: string[] = [];
+    const base = store.save.bind(store);
+    store.save = (token) => {
+      order.push(`save ${token.reveal()}`);
+      return base(token);
+    };
+    const replies = [granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }]), granted([{ jwt: hourLong('b'), refresh_token: 'r-3' }])];
+    const { session, run, clock, sent, obtained } = bench(replies, { refreshToken: 'r-1', store, onSend: () => order.push('send') });
+    await run(session.ready());
+    await clock.advanceTo(clock.now() + 20_000);
+    await run(session.renew());
+    expect(order).toEqual(['send', 'save r-2', 'send', 'save r-3']);
+    expect(sent.map((line) => line.split(' ').at(-1))).toEqual(['r-1', 'r-2']);
+    expect(obtained).toEqual(expect.arrayContaining(['r-2', 'r-3']));
+  });
+
+  it('begins with what was kept by a process before', async () => {
+    const { session, run, sent } = bench([granted([hourLong('a')])], { refreshToken: 'r-1', store: memoryStore('r-9') });
+    await run(session.ready());
+    expect(sent).toEqual(['POST /jwt - r-9']);
+  });
+
+  it('uses the JWT but not a refresh token that could not be kept, says so, and tries again to keep it', async () => {
+    const store = memoryStore();
+    store.broken = true;
+    const { session, run, clock, sent, alarms } = bench([granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }]), granted([hourLong('b')])], { refreshToken: 'r-1', store });
+    expect(await run(session.ready())).toBe(true);
+    expect(alarms).toEqual(['the venue rotated the refresh token and the new one could not be kept: the disk is full']);
+    await clock.advanceTo(clock.now() + 20_000);
+    expect([await run(session.renew()), sent.length]).toEqual([false, 1]);
+    store.broken = false;
+    await clock.advanceTo(clock.now() + 20_000);
+    expect(await run(session.renew())).toBe(true);
+    expect([store.saves, sent.at(-1)?.split(' ').at(-1)]).toEqual([['r-2'], 'r-2']);
+  });
+
+  it('looks whether another process has rotated the token when it is refused', async () => {
+    const store = memoryStore();
+    const { session, run, sent } = bench([refused(), granted([hourLong('a')])], { refreshToken: 'r-1', store, onSend: () => (store.token = 'r-2') });
+    expect(await run(session.ready())).toBe(true);
+    expect(sent).toEqual(['POST /jwt - r-1', 'POST /jwt - r-2']);
+  });
+
+  it('fills the token in for whoever asks, adopts the answer, and never has two under way', async () => {
+    const store = memoryStore();
+    const replies = [granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }]), granted([{ jwt: hourLong('b'), refresh_token: 'r-3' }])];
+    const { session, run, sent } = bench(replies, { refreshToken: 'r-1', store });
+    const asked = wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE);
+    const [ready, reply] = await run(Promise.all([session.ready(), session.send(asked, { timeoutMs: 1000 })]));
+    expect([ready, reply.kind]).toEqual([true, 'answer']);
+    expect(sent.map((line) => line.split(' ').at(-1))).toEqual(['r-1', 'r-2']);
+    expect(session.headersFor(LIST)).toEqual({ authorization: `Bearer ${hourLong('b')}` });
+  });
+
+  it('sends no POST /jwt without a token to fill in', async () => {
+    const { session, run, sent } = bench([]);
+    const asked = wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE);
+    expect(await run(session.send(asked, { timeoutMs: 1000 }))).toEqual({ kind: 'failure', sent: false, message: 'there is no refresh token' });
+    expect(sent).toEqual([]);
+  });
+
+  it('never lets a token into a problem or an alarm', async () => {
+    const { session, run, alarms } = bench([refused(400)], { refreshToken: 'secret-refresh-1' });
+    await run(session.ready());
+    expect([session.problem, ...alarms].join()).not.toContain('secret-refresh-1');
+    expect(JSON.stringify(session.problem)).toBe('"POST /jwt was refused with status 400"');
+  });
+});
+
+describe('jwtTimes', () => {
+  it.each([
+    ['both claims', jwt('a', { iat: START, exp: START + 1000 }), { issuedAt: START, expiresAt: START + 1000 }],
+    ['no claims', jwt('a', {}), {}],
+    ['an opaque text', 'opaque', {}],
+    ['a payload that is not JSON', 'a.b.c', {}],
+    ['exp in milliseconds', `a.${Buffer.from(`{"exp":${START}}`).toString('base64url')}.c`, { expiresAt: START }],
+    ['exp as a text', `a.${Buffer.from('{"exp":"1767600000"}').toString('base64url')}.c`, {}],
+    ['exp that is no time', `a.${Buffer.from('{"exp":-1,"iat":1e300}').toString('base64url')}.c`, {}],
+    ['null', `a.${Buffer.from('null').toString('base64url')}.c`, {}],
+  ])('reads %s', (_, token, times) => {
+    expect(jwtTimes(token)).toEqual(times);
+  });
+});
