@@ -6,7 +6,7 @@
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { printable } from '../base/printable.ts';
-import type { RunSetup } from '../engine/context.ts';
+import type { RunSetup } from '../engine/ports.ts';
 import { Divergence, Playback } from '../engine/playback.ts';
 import { type RunningRun, type RunResult, startRun } from '../engine/run.ts';
 import { VenueClient } from '../gateway/client.ts';
@@ -27,6 +27,7 @@ import { JournalWriter } from '../journal/writer.ts';
 import { RunFold } from '../report/run.ts';
 import { printSummary } from '../report/summary.ts';
 import { worstCase } from '../runbook/bounds.ts';
+import { everyStep } from '../runbook/risk.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import { isLoopbackHost } from '../venue/hosts.ts';
@@ -52,6 +53,8 @@ export interface RunOptions {
   readonly record: string | undefined;
   readonly plan: string | undefined;
   readonly yes: boolean;
+  readonly step: boolean;
+  readonly until: string | undefined;
 }
 
 /** The shortest deadman timeout a live run may have, ms: below it a slow answer is taken for silence (interface.md, settled points). */
@@ -65,6 +68,8 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   const profile = readProfileFile(options.profile, terminal);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs });
   refuseUnready(loaded.runbook, profile);
+  refuseUntil(loaded.runbook, options.until);
+  if (options.step && !process.stdin.isTTY) throw new Refusal('--step asks before each write, and there is nobody to ask: standard input is no terminal');
   const plan = planFor(loaded.runbook, inputs, { profile, now: Date.now() });
   if (options.plan !== undefined && (options.plan.length < 4 || !plan.hash.startsWith(options.plan.toLowerCase()))) {
     throw new Refusal(
@@ -85,7 +90,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
       if (killed !== undefined) throw killedRefusal(killed);
       rememberStore(invocation.state, account.storeFile);
       const run = newRunName(loaded.runbook.name);
-      const live = new LiveRun(account, lease, invocation, { record: options.record });
+      const live = new LiveRun(account, lease, invocation, options);
       return live.finish(await live.begin(loaded, inputs, run, plan.hash));
     });
   } finally {
@@ -106,7 +111,7 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
     const account = await openAccount(profile, invocation);
     try {
       const exit = await holding(account, `resume of ${run}`, async (lease) => {
-        const live = new LiveRun(account, lease, invocation, { record: undefined });
+        const live = new LiveRun(account, lease, invocation, { record: undefined, step: false, until: undefined });
         return live.finish(await live.takeUp(run));
       });
       if (exit > worst || worst === EXIT.done) worst = exit;
@@ -138,12 +143,14 @@ async function holding(
   }
 }
 
+type LiveOptions = Pick<RunOptions, 'record' | 'step' | 'until'>;
+
 /** One run, live: its journal, its road, and what can reach it from outside. */
 class LiveRun {
   private readonly account: Account;
   private readonly lease: LeaseKeeper;
   private readonly invocation: Invocation;
-  private readonly options: { readonly record: string | undefined };
+  private readonly options: LiveOptions;
   private readonly fold = new RunFold();
   private killed: KillOrder | undefined;
   private signalled: ExitCode | undefined;
@@ -154,7 +161,7 @@ class LiveRun {
     account: Account,
     lease: LeaseKeeper,
     invocation: Invocation,
-    options: { readonly record: string | undefined },
+    options: LiveOptions,
   ) {
     this.account = account;
     this.lease = lease;
@@ -386,6 +393,7 @@ class LiveRun {
       epoch: lease.epoch,
       session: account.session,
       requests: declaredRequests(profile),
+      ...(this.options.step ? { confirm: (call) => agreed(`${call.endpoint} ${printable(JSON.stringify(call.params), 400)}?`) } : {}),
       forbidden: (protective) => {
         if (!lease.mayAct()) return 'LEASE_LOST: another process may act for the account by now';
         return this.killed !== undefined && !protective ? `KILL_SWITCH_ENGAGED: by ${this.killed.by}` : undefined;
@@ -412,6 +420,7 @@ class LiveRun {
       startedAt: started.startedAt,
       absenceHorizonMs: profile.ambiguityWindowMs,
       plan: started.plan ?? '',
+      until: started.until,
     };
   }
 
@@ -437,6 +446,7 @@ class LiveRun {
       settings: { ...profileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
       engine: ENGINE_VERSION,
       account: profile.account,
+      ...(this.options.until === undefined ? {} : { until: this.options.until }),
     };
   }
 
@@ -486,6 +496,12 @@ function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
         `a deadman timeout of ${timeoutMs} ms is too short to act by; live it is at least ${LEAST_DEADMAN_MS} ms; nothing was sent`,
       );
   }
+}
+
+function refuseUntil(runbook: CheckedRunbook, until: string | undefined): void {
+  if (until === undefined) return;
+  const ids = [...everyStep(runbook.steps)].flatMap((step) => (step.id === undefined ? [] : [step.id]));
+  if (!ids.includes(until)) throw new Refusal(`--until names no step: ${printable(until, 80)}; steps with an id are ${ids.join(', ') || 'none'}`);
 }
 
 function killedRefusal(killed: KillOrder): Refusal {

@@ -1,6 +1,6 @@
 /** Where a run's notifications go live: the webhooks and the log that the profile names. Never waited for, never fatal. */
 import { printable } from '../base/printable.ts';
-import type { Notifier } from '../engine/context.ts';
+import type { Notifier } from '../engine/ports.ts';
 import { postNotice } from '../gateway/webhook.ts';
 import type { Account } from './account.ts';
 import type { Terminal } from './terminal.ts';

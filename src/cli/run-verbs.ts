@@ -65,6 +65,8 @@ export const RUN_VERBS: readonly VerbRow[] = [
       record: { doc: 'write the exchanges into a fixture, secrets replaced', value: 'FILE', takes: 'file' },
       plan: { doc: 'the approved plan; refuses any other', value: 'HASH' },
       yes: { doc: 'do not ask' },
+      step: { doc: 'ask before each write' },
+      until: { doc: 'stop after this step', value: 'ID' },
     },
     example: 'run flatten.yaml --profile main.yaml --input markets=["BTC-USD"]',
     async run({ file }, options, invocation) {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { VirtualClock } from '../base/clock.ts';
 import type { SourceText } from '../base/diagnostic.ts';
-import type { OperatorCommand, RunSetup } from '../engine/context.ts';
+import type { OperatorCommand, RunSetup } from '../engine/ports.ts';
 import { Playback } from '../engine/playback.ts';
 import { type RunResult, type RunningRun, startRun } from '../engine/run.ts';
 import { LocalBudget } from '../gateway/budget.ts';
@@ -142,6 +142,7 @@ export async function replayRun(entries: readonly Entry[], loaded: LoadedRunbook
       startedAt: data.startedAt,
       absenceHorizonMs: settings.absenceHorizonMs ?? SIMULATED_PROFILE.ambiguityWindowMs,
       plan: data.plan ?? '',
+      until: data.until,
     },
     { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
   );

@@ -6,69 +6,69 @@ import { Decimal, wholeNumber } from '../base/decimal.ts';
 import type { CheckedStep, StepOf, Verb } from '../runbook/checked.ts';
 import { type RecordValue, type Value, valueJson } from '../runbook/values.ts';
 import { Abandoned, Cancellation, StepFailure, Stop } from './interruption.ts';
-import type { Interpreter, StepRun } from './interpreter.ts';
 import { callRunbook } from './call.ts';
 import { Frame, StepScope } from './scope.ts';
 import type { VenueVerb } from './verbs.ts';
 import { waitForOrder } from './verbs.ts';
 import { sleepUntil } from './waiting.ts';
+import type { StepRun, Walker } from './walker.ts';
 
 export type ControlVerb = Exclude<Verb, VenueVerb>;
-type Control<V extends ControlVerb> = (interpreter: Interpreter, at: StepRun<StepOf<V>>) => Promise<Value> | Value;
+type Control<V extends ControlVerb> = (walker: Walker, at: StepRun<StepOf<V>>) => Promise<Value> | Value;
 
-export function runControl(interpreter: Interpreter, at: StepRun): Promise<Value> | Value {
+export function runControl(walker: Walker, at: StepRun): Promise<Value> | Value {
   const control = CONTROLS[at.step.verb as ControlVerb] as Control<ControlVerb>;
-  return control(interpreter, at as StepRun<StepOf<ControlVerb>>);
+  return control(walker, at as StepRun<StepOf<ControlVerb>>);
 }
 
 const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
-  let(interpreter, at) {
-    for (const { name, value } of at.step.args.names) at.frame.set(name, interpreter.evaluate(value, at.scope, at.path));
+  let(walker, at) {
+    for (const { name, value } of at.step.args.names) at.frame.set(name, walker.evaluate(value, at.scope, at.path));
     return undefined;
   },
 
-  set(interpreter, at) {
-    const values = at.step.args.names.map(({ name, value }) => [name, interpreter.evaluate(value, at.scope, at.path)] as const);
+  set(walker, at) {
+    const values = at.step.args.names.map(({ name, value }) => [name, walker.evaluate(value, at.scope, at.path)] as const);
     for (const [name, value] of values) {
       at.frame.roots.values.set(name, value);
-      interpreter.run.log.append('variable.set', { name, value: valueJson(value) }, at.path);
+      walker.run.log.append('variable.set', { name, value: valueJson(value) }, at.path);
     }
     return undefined;
   },
 
-  assert(interpreter, at) {
-    if (interpreter.decideCondition('assert', at.step.args.condition, at.scope, at.path)) return undefined;
-    const because = at.step.because === undefined ? '' : `: ${interpreter.evaluate(at.step.because, at.scope, at.path)}`;
+  assert(walker, at) {
+    if (walker.decideCondition('assert', at.step.args.condition, at.scope, at.path)) return undefined;
+    const because = at.step.because === undefined ? '' : `: ${walker.evaluate(at.step.because, at.scope, at.path)}`;
     throw new StepFailure('assertion', `not true: ${at.step.args.condition.text}${because}`, at.path);
   },
 
-  async wait(interpreter, at) {
+  async wait(walker, at) {
     const { args } = at.step;
-    const { clock } = interpreter.run;
+    const { clock } = walker.run;
     const until =
       args.kind === 'for'
-        ? clock.now() + interpreter.evaluate(args.for, at.scope, at.path).ms
-        : Math.ceil(interpreter.evaluate(args.until, at.scope, at.path).us / 1000);
-    interpreter.run.keeper.waitsUntil(at.path, until);
+        ? clock.now() + walker.evaluate(args.for, at.scope, at.path).ms
+        : Math.ceil(walker.evaluate(args.until, at.scope, at.path).us / 1000);
+    walker.run.keeper.waitsUntil(at.path, until);
     await sleepUntil(clock, until, at.cancel);
     return undefined;
   },
 
-  async wait_for(interpreter, at) {
+  async wait_for(walker, at) {
     const { args } = at.step;
-    if (args.kind === 'order') return waitForOrder(interpreter, at, args);
-    const { clock } = interpreter.run;
-    const deadline = clock.now() + interpreter.evaluate(args.within, at.scope, at.path).ms;
-    const every = interpreter.evaluate(args.every, at.scope, at.path).ms;
-    interpreter.run.keeper.waitsUntil(at.path, deadline);
+    if (args.kind === 'order') return waitForOrder(walker, at, args);
+    const { clock } = walker.run;
+    const deadline = clock.now() + walker.evaluate(args.within, at.scope, at.path).ms;
+    const every = walker.evaluate(args.every, at.scope, at.path).ms;
+    walker.run.keeper.waitsUntil(at.path, deadline);
     for (let round = 0; ; round += 1) {
       const frame = at.frame.inner({ staticPath: at.step.path, path: `${at.path}[${round}]` });
       const startedAt = clock.now();
-      await interpreter.step(args.read, frame, at.cancel);
+      await walker.step(args.read, frame, at.cancel);
       const { id } = args.read;
       // The read's name outlives the wait: on_timeout and the steps after speak of what was read last.
       if (id !== undefined) at.frame.set(id, frame.find(id));
-      if (interpreter.decideCondition('until', args.until, new StepScope(frame, clock.now()), at.path)) return undefined;
+      if (walker.decideCondition('until', args.until, new StepScope(frame, clock.now()), at.path)) return undefined;
       const next = startedAt + every;
       if (next > deadline) {
         if (clock.now() < deadline) await sleepUntil(clock, deadline, at.cancel);
@@ -78,38 +78,38 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     }
   },
 
-  async for_each(interpreter, at) {
+  async for_each(walker, at) {
     const { each, in: list, at: position, do: steps, collect } = at.step.args;
-    const items = interpreter.evaluate(list, at.scope, at.path);
+    const items = walker.evaluate(list, at.scope, at.path);
     const collected: RecordValue[] = [];
     for (const [index, item] of items.entries()) {
       const frame = iteration(at, index);
       frame.set(each, item);
       if (position !== undefined) frame.set(position, new Decimal(index));
-      await interpreter.block(steps, frame, at.cancel);
+      await walker.block(steps, frame, at.cancel);
       if (collect !== undefined) {
-        const scope = new StepScope(frame, interpreter.run.clock.now());
-        collected.push(Object.fromEntries(collect.map(({ name, value }) => [name, interpreter.evaluate(value, scope, at.path)])));
+        const scope = new StepScope(frame, walker.run.clock.now());
+        collected.push(Object.fromEntries(collect.map(({ name, value }) => [name, walker.evaluate(value, scope, at.path)])));
       }
     }
     return collect === undefined ? undefined : collected;
   },
 
-  async repeat(interpreter, at) {
+  async repeat(walker, at) {
     const { every, for: duration, max, while: condition, until, do: steps } = at.step.args;
-    const { clock } = interpreter.run;
+    const { clock } = walker.run;
     const startedAt = clock.now();
-    const period = every === undefined ? undefined : interpreter.evaluate(every, at.scope, at.path).ms;
-    const endsAt = duration === undefined ? undefined : startedAt + interpreter.evaluate(duration, at.scope, at.path).ms;
-    const most = max === undefined ? undefined : wholeNumber(interpreter.evaluate(max, at.scope, at.path));
-    if (endsAt !== undefined) interpreter.run.keeper.waitsUntil(at.path, endsAt);
+    const period = every === undefined ? undefined : walker.evaluate(every, at.scope, at.path).ms;
+    const endsAt = duration === undefined ? undefined : startedAt + walker.evaluate(duration, at.scope, at.path).ms;
+    const most = max === undefined ? undefined : wholeNumber(walker.evaluate(max, at.scope, at.path));
+    if (endsAt !== undefined) walker.run.keeper.waitsUntil(at.path, endsAt);
     for (let round = 0; most === undefined || round < most; round += 1) {
       if (endsAt !== undefined && clock.now() >= endsAt) break;
       const frame = iteration(at, round);
-      if (condition !== undefined && !(await decideFresh(interpreter, at, 'while', condition, frame))) break;
+      if (condition !== undefined && !(await decideFresh(walker, at, 'while', condition, frame))) break;
       const roundAt = clock.now();
-      await interpreter.block(steps, frame, at.cancel);
-      if (until !== undefined && (await decideFresh(interpreter, at, 'until', until, frame))) break;
+      await walker.block(steps, frame, at.cancel);
+      if (until !== undefined && (await decideFresh(walker, at, 'until', until, frame))) break;
       if (period === undefined) continue;
       const next = roundAt + period;
       if (endsAt !== undefined && next >= endsAt) {
@@ -121,22 +121,22 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     return undefined;
   },
 
-  async parallel(interpreter, at) {
+  async parallel(walker, at) {
     const { args } = at.step;
     const branches =
       args.kind === 'branches'
         ? args.branches.map(({ name, do: steps }) => ({
             steps,
-            frame: at.frame.inner({ staticPath: `${at.step.path}/${name}`, path: `${at.path}/${name}` }),
+            frame: at.frame.inner({ staticPath: `${at.step.path}/branches/${name}`, path: `${at.path}/branches/${name}` }),
           }))
-        : interpreter.evaluate(args.in, at.scope, at.path).map((item, index) => {
+        : walker.evaluate(args.in, at.scope, at.path).map((item, index) => {
             const frame = iteration(at, index);
             frame.set(args.each, item);
             return { steps: args.do, frame };
           });
-    const width = args.kind === 'each' ? wholeNumber(interpreter.evaluate(args.max, at.scope, at.path)) : branches.length;
+    const width = args.kind === 'each' ? wholeNumber(walker.evaluate(args.max, at.scope, at.path)) : branches.length;
     const join = args.kind === 'branches' ? args.join : 'all';
-    await runBranches(interpreter, at, branches, { width, join, onFail: args.onFail });
+    await runBranches(walker, at, branches, { width, join, onFail: args.onFail });
     if (args.kind === 'branches') {
       // Branch names live on behind the join; a branch that did not finish leaves its names absent.
       for (const [index, branch] of args.branches.entries()) {
@@ -146,23 +146,23 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     return undefined;
   },
 
-  async switch(interpreter, at) {
+  async switch(walker, at) {
     for (const { when, do: steps } of at.step.args.cases) {
-      if (!interpreter.decideCondition('when', when, at.scope, at.path)) continue;
-      await interpreter.block(steps, at.frame.inner(), at.cancel);
+      if (!walker.decideCondition('when', when, at.scope, at.path)) continue;
+      await walker.block(steps, at.frame.inner(), at.cancel);
       return undefined;
     }
-    if (at.step.args.else !== undefined) await interpreter.block(at.step.args.else, at.frame.inner(), at.cancel);
+    if (at.step.args.else !== undefined) await walker.block(at.step.args.else, at.frame.inner(), at.cancel);
     return undefined;
   },
 
   call: callRunbook,
 
-  async approve(interpreter, at) {
+  async approve(walker, at) {
     const { ask, by, within, onTimeout } = at.step.args;
-    const { clock, log, approvals, keeper, setup } = interpreter.run;
-    const until = clock.now() + interpreter.evaluate(within, at.scope, at.path).ms;
-    log.append('approval.asked', { ask: interpreter.evaluate(ask, at.scope, at.path), by, until, plan: setup.plan }, at.path);
+    const { clock, log, approvals, keeper, setup } = walker.run;
+    const until = clock.now() + walker.evaluate(within, at.scope, at.path).ms;
+    log.append('approval.asked', { ask: walker.evaluate(ask, at.scope, at.path), by, until, plan: setup.plan }, at.path);
     keeper.waitsUntil(at.path, until);
     const own = new Cancellation(at.cancel);
     const timer = clock.at(until, () => own.cancel('timeout', `nobody answered within the time given`));
@@ -180,21 +180,21 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     }
   },
 
-  notify(interpreter, at) {
+  notify(walker, at) {
     const { to, text } = at.step.args;
-    const said = interpreter.evaluate(text, at.scope, at.path);
-    interpreter.run.log.append('notification.sent', { to, text: said }, at.path);
-    interpreter.run.notifier.send(to, said);
+    const said = walker.evaluate(text, at.scope, at.path);
+    walker.run.log.append('notification.sent', { to, text: said }, at.path);
+    walker.run.notifier.send(to, said);
     return undefined;
   },
 
-  stop(interpreter, at) {
-    const because = at.step.because === undefined ? '' : interpreter.evaluate(at.step.because, at.scope, at.path);
+  stop(walker, at) {
+    const because = at.step.because === undefined ? '' : walker.evaluate(at.step.because, at.scope, at.path);
     throw new Stop(at.step.args.outcome, because);
   },
 
-  fail(interpreter, at) {
-    const because = at.step.because === undefined ? 'the runbook says fail' : interpreter.evaluate(at.step.because, at.scope, at.path);
+  fail(walker, at) {
+    const because = at.step.because === undefined ? 'the runbook says fail' : walker.evaluate(at.step.because, at.scope, at.path);
     throw new StepFailure('assertion', because, at.path);
   },
 };
@@ -203,11 +203,11 @@ function iteration(at: StepRun, index: number): Frame {
   return at.frame.inner({ staticPath: at.step.path, path: `${at.path}[${index}]` });
 }
 
-async function decideFresh(interpreter: Interpreter, at: StepRun, what: string, condition: Parameters<Interpreter['decideCondition']>[1], frame: Frame): Promise<boolean> {
-  const { clock, feeds } = interpreter.run;
+async function decideFresh(walker: Walker, at: StepRun, what: string, condition: Parameters<Walker['decideCondition']>[1], frame: Frame): Promise<boolean> {
+  const { clock, feeds } = walker.run;
   const scope = new StepScope(frame, clock.now());
   await feeds.ensure(at.step.feeds, frame.roots.runbook.feeds, scope, at.path);
-  return interpreter.decideCondition(what, condition, new StepScope(frame, clock.now()), frame.path);
+  return walker.decideCondition(what, condition, new StepScope(frame, clock.now()), frame.path);
 }
 
 interface Branch {
@@ -220,7 +220,7 @@ interface Branch {
  * cancels the others' waits (cancel_others) or lets them finish; either way it is the first failure that is thrown.
  */
 async function runBranches(
-  interpreter: Interpreter,
+  walker: Walker,
   at: StepRun,
   branches: readonly Branch[],
   policy: { readonly width: number; readonly join: 'all' | 'any'; readonly onFail: 'cancel_others' | 'let_others_finish' },
@@ -233,7 +233,7 @@ async function runBranches(
     for (let branch = branches[next++]; branch !== undefined; branch = branches[next++]) {
       if (own.reason !== undefined) return;
       try {
-        await interpreter.block(branch.steps, branch.frame, own);
+        await walker.block(branch.steps, branch.frame, own);
         finished += 1;
         if (policy.join === 'any') own.cancel('sibling', 'another branch was first');
       } catch (error) {

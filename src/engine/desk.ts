@@ -11,7 +11,7 @@ import type { LimitRules } from '../venue/limits.ts';
 import { isTerminal } from '../venue/order.ts';
 import type { CallOutcome, OrderTerms } from '../venue/port.ts';
 import type { Params } from '../venue/catalogue.ts';
-import type { RunContext } from './context.ts';
+import type { RunPorts, RunSetup } from './ports.ts';
 import { failureOfOutcome } from './failure.ts';
 import { Cancellation, Halt, StepFailure } from './interruption.ts';
 import { OrderHandle } from './orders.ts';
@@ -41,6 +41,13 @@ export interface Desk {
   readonly limits: LimitRules | undefined;
   readonly reference: { readonly price: string; readonly at: number } | undefined;
 }
+/** What the desk needs of the run. */
+interface DeskParts extends RunPorts {
+  readonly setup: RunSetup;
+  readonly keeper: { beforeOrder(step: string): Promise<void> };
+  callId(path: string): string;
+}
+
 export type Terms = Omit<OrderTerms, 'clientOrderId'> & { readonly tag?: string };
 
 interface Placed {
@@ -51,12 +58,12 @@ interface Placed {
 
 export class OrderDesk {
   readonly watch: OrderWatch;
-  private readonly run: Omit<RunContext, 'desk'>;
+  private readonly run: DeskParts;
   private readonly handles = new Map<string, OrderHandle>();
   /** While a cancel_all is under way nothing new is sent (reliability.md, I7). */
   private barrier: Promise<unknown> = Promise.resolve();
 
-  constructor(run: Omit<RunContext, 'desk'>) {
+  constructor(run: DeskParts) {
     this.run = run;
     this.watch = new OrderWatch(run.venue, run.clock, run.callId);
   }

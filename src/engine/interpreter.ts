@@ -15,24 +15,12 @@ import { decide, type StepActor, startStepActor } from './machines.ts';
 import { type Frame, StepScope } from './scope.ts';
 import { isVenueVerb, runVenueVerb } from './verbs.ts';
 import { sleepUntil } from './waiting.ts';
+import type { StepRun, Walker } from './walker.ts';
 
 /** More `then: retry` than this from one catch is a loop nobody bounded. */
 const CATCH_RETRIES = 10;
 
-/** A step while it runs: where it is, what it sees, and how long it may go on. */
-export interface StepRun<S extends CheckedStep = CheckedStep> {
-  readonly step: S;
-  /** Path with iterations, and `~n` for attempts after the first. */
-  readonly path: string;
-  readonly attempt: number;
-  readonly scope: StepScope;
-  readonly frame: Frame;
-  readonly cancel: Cancellation;
-  /** Kept from one attempt of this step to the next: orders placed so far, by role. */
-  readonly memory: Map<string, unknown>;
-}
-
-export class Interpreter {
+export class Interpreter implements Walker {
   readonly run: RunContext;
 
   constructor(run: RunContext) {
@@ -57,6 +45,7 @@ export class Interpreter {
       return;
     }
     await this.attempts(step, path, frame, cancel, actor);
+    if (step.id !== undefined && step.id === this.run.setup.until) throw new Stop('until', `stopped after ${step.id}, as asked`);
   }
 
   /** Evaluates with the failure in words a runbook can catch. */

@@ -20,7 +20,7 @@ import {
   wantedDeadman,
 } from '../venue/deadman.ts';
 import type { CallOutcome, VenuePort } from '../venue/port.ts';
-import type { RunLog } from './context.ts';
+import type { RunJournal } from './ports.ts';
 import { Cancellation, Halt } from './interruption.ts';
 import type { StepScope } from './scope.ts';
 import { sleepUntil } from './waiting.ts';
@@ -33,7 +33,7 @@ const FIRST_RETRY_MS = 250;
 
 interface KeeperParts {
   readonly venue: VenuePort;
-  readonly log: RunLog;
+  readonly log: RunJournal;
   readonly clock: Clock;
   readonly callId: (path: string) => string;
   /** Reads every working order of the run: what must come before a new one once the switch may have fired. */

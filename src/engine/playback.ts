@@ -10,7 +10,7 @@ import { OrderBook } from '../journal/orders.ts';
 import { canonicalJson } from '../base/json.ts';
 import type { EndpointName, Result } from '../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RejectionCause, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
-import type { OperatorCommand, RunLog } from './context.ts';
+import type { OperatorCommand, RunJournal } from './ports.ts';
 
 /** The first thing that today's engine does differently. */
 export class Divergence extends Error {
@@ -36,8 +36,8 @@ interface OpenCall {
 /** What takes over when the record ends before the run does. */
 export interface Takeover {
   /** Writes an entry that the run's book has already taken in. */
-  readonly keep: RunLog['append'];
-  readonly log: Pick<RunLog, 'append'>;
+  readonly keep: RunJournal['append'];
+  readonly log: Pick<RunJournal, 'append'>;
   readonly venue: VenuePort;
   readonly clock: Clock;
   /** Settles a call whose process died: it never left, or nobody knows. */
@@ -54,7 +54,7 @@ export interface PlaybackOptions {
 }
 
 export class Playback {
-  readonly log: RunLog;
+  readonly log: RunJournal;
   readonly venue: VenuePort;
   readonly clock: RelayClock;
   private readonly entries: readonly Entry[];

@@ -4,13 +4,15 @@
  */
 import type { ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
 import { type Value, valueJson } from '../runbook/values.ts';
-import type { Approvals, OperatorCommand, RunContext, RunPorts, RunSetup, UndoEntry } from './context.ts';
+import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { OrderDesk } from './desk.ts';
 import { FeedCache } from './feeds.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
 import { Interpreter } from './interpreter.ts';
 import { DeadmanKeeper } from './keeper.ts';
 import { decide, type RunEvent, startRunActor } from './machines.ts';
+import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
+import { reconcile } from './reconciliation.ts';
 import { startRoots } from './roots.ts';
 import { Frame, StepScope } from './scope.ts';
 import { signal } from './waiting.ts';
@@ -102,6 +104,7 @@ class Execution {
       const roots = await startRoots(this.context, setup.runbook, setup.inputs, { path: '', limits: undefined });
       this.frame = new Frame(roots, { staticPath: '', path: '' });
       this.move('STARTED');
+      if (setup.mode === 'live') await reconcile(this.context);
       await keeper.enter(setup.runbook, new StepScope(this.frame, this.context.clock.now()), '');
       await this.interpreter.block(setup.runbook.steps, this.frame, this.whole);
     });

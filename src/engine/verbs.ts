@@ -14,13 +14,13 @@ import type { Desk, Terms } from './desk.ts';
 import { failureOfOutcome } from './failure.ts';
 import { hydrate } from './hydrate.ts';
 import { Cancellation, StepFailure } from './interruption.ts';
-import type { Interpreter, StepRun } from './interpreter.ts';
 import { handleOf, OrderHandle } from './orders.ts';
 import { sleepUntil } from './waiting.ts';
+import type { StepRun, Walker } from './walker.ts';
 
 type Rows = typeof STEPS;
 export type VenueVerb = { [V in Verb]: Rows[V]['group'] extends 'venue' ? V : never }[Verb];
-type VerbFunction<V extends VenueVerb> = (interpreter: Interpreter, at: StepRun<StepOf<V>>) => Promise<Value>;
+type VerbFunction<V extends VenueVerb> = (walker: Walker, at: StepRun<StepOf<V>>) => Promise<Value>;
 type EndpointsOf<V extends VenueVerb> = Rows[V]['endpoints'][number];
 
 /** Pages of one `all_pages` list: a bound on a list that never ends. */
@@ -31,43 +31,43 @@ export function isVenueVerb(at: StepRun): at is StepRun<StepOf<VenueVerb>> {
   return STEPS[at.step.verb].group === 'venue';
 }
 
-export function runVenueVerb(interpreter: Interpreter, at: StepRun<StepOf<VenueVerb>>): Promise<Value> {
+export function runVenueVerb(walker: Walker, at: StepRun<StepOf<VenueVerb>>): Promise<Value> {
   const run = VERBS[at.step.verb] as VerbFunction<VenueVerb>;
-  return run(interpreter, at);
+  return run(walker, at);
 }
 
 const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
-  async place(interpreter, at) {
+  async place(walker, at) {
     const { args } = at.step;
-    const market = text(interpreter, at, args.market);
+    const market = text(walker, at, args.market);
     const terms: Terms = {
       market,
-      side: text(interpreter, at, args.side) as Side,
+      side: text(walker, at, args.side) as Side,
       type: args.type,
-      size: decimalText(interpreter.evaluate(args.size, at.scope, at.path)),
-      ...given('price', args.price, interpreter, at),
-      ...given('trigger', args.trigger, interpreter, at),
+      size: decimalText(walker.evaluate(args.size, at.scope, at.path)),
+      ...given('price', args.price, walker, at),
+      ...given('trigger', args.trigger, walker, at),
       timeInForce: args.tif,
       onAmbiguous: args.onAmbiguous,
       ...(at.step.allow === undefined ? {} : { allow: at.step.allow }),
       ...(args.tag === undefined ? {} : { tag: args.tag }),
     };
-    const { desk } = interpreter.run;
-    await ensureBand(interpreter, at);
-    const on = deskOf(interpreter, at, market);
-    await clearEarlier(interpreter, at, '');
+    const { desk } = walker.run;
+    await ensureBand(walker, at);
+    const on = deskOf(walker, at, market);
+    await clearEarlier(walker, at, '');
     const handle = await desk.place(on, '', terms);
-    undoLater(interpreter, at, [handle]);
+    undoLater(walker, at, [handle]);
     await desk.reach(handle, at.step.await ?? 'live', on);
     return handle.value;
   },
 
-  async protect(interpreter, at) {
+  async protect(walker, at) {
     const { args } = at.step;
-    const market = text(interpreter, at, args.market);
-    const side = text(interpreter, at, args.side) as Side;
-    const { desk } = interpreter.run;
-    const on = deskOf(interpreter, at, market);
+    const market = text(walker, at, args.market);
+    const side = text(walker, at, args.side) as Side;
+    const { desk } = walker.run;
+    const on = deskOf(walker, at, market);
     const legs = [
       ['stop_loss', args.stopLoss],
       ['take_profit', args.takeProfit],
@@ -75,138 +75,138 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const value: Record<string, Value> = {};
     for (const [type, leg] of legs) {
       if (leg === undefined) continue;
-      const handle = await desk.place(on, type, legTerms(interpreter, at, leg, { market, side, type }));
-      undoLater(interpreter, at, [handle]);
+      const handle = await desk.place(on, type, legTerms(walker, at, leg, { market, side, type }));
+      undoLater(walker, at, [handle]);
       await desk.reach(handle, at.step.await ?? 'live', on);
       value[type] = handle.value;
     }
     return value;
   },
 
-  async amend(interpreter, at) {
+  async amend(walker, at) {
     const { args } = at.step;
-    const handle = orderOf(interpreter, at, args.order);
-    const price = interpreter.evaluate(args.price, at.scope, at.path);
-    const size = args.size === undefined ? undefined : interpreter.evaluate(args.size, at.scope, at.path);
-    await ensureBand(interpreter, at);
-    await interpreter.run.desk.amend(handle, price, size, deskOf(interpreter, at, handle.market_id));
+    const handle = orderOf(walker, at, args.order);
+    const price = walker.evaluate(args.price, at.scope, at.path);
+    const size = args.size === undefined ? undefined : walker.evaluate(args.size, at.scope, at.path);
+    await ensureBand(walker, at);
+    await walker.run.desk.amend(handle, price, size, deskOf(walker, at, handle.market_id));
     return handle.value;
   },
 
-  async cancel(interpreter, at) {
+  async cancel(walker, at) {
     const { args } = at.step;
-    const { desk } = interpreter.run;
+    const { desk } = walker.run;
     const target = at.step.await ?? 'accepted';
     if (args.kind === 'order') {
-      const handle = orderOf(interpreter, at, args.order);
-      await desk.cancel(handle, target, deskOf(interpreter, at, handle.market_id));
+      const handle = orderOf(walker, at, args.order);
+      await desk.cancel(handle, target, deskOf(walker, at, handle.market_id));
       return handle.value;
     }
     if (args.kind === 'mine') {
-      const market = text(interpreter, at, args.market);
-      for (const order of desk.working(market)) await desk.cancel(desk.handle(order), target, deskOf(interpreter, at, market));
+      const market = text(walker, at, args.market);
+      for (const order of desk.working(market)) await desk.cancel(desk.handle(order), target, deskOf(walker, at, market));
       return undefined;
     }
-    for (const value of interpreter.evaluate(args.ids, at.scope, at.path)) {
-      const handle = handleOf(value) ?? handleById(interpreter, String(value));
-      await desk.cancel(handle, target, deskOf(interpreter, at, handle.market_id));
+    for (const value of walker.evaluate(args.ids, at.scope, at.path)) {
+      const handle = handleOf(value) ?? handleById(walker, String(value));
+      await desk.cancel(handle, target, deskOf(walker, at, handle.market_id));
     }
     return undefined;
   },
 
-  async cancel_all(interpreter, at) {
-    await interpreter.run.desk.cancelAll(deskOf(interpreter, at, undefined));
+  async cancel_all(walker, at) {
+    await walker.run.desk.cancelAll(deskOf(walker, at, undefined));
     return undefined;
   },
 
-  async set_leverage(interpreter, at) {
-    const market_id = text(interpreter, at, at.step.args.market);
-    const leverage = wholeNumber(interpreter.evaluate(at.step.args.leverage, at.scope, at.path));
-    const outcome = await call<'set_leverage', 'PUT /account/leverage'>(interpreter, at, 'PUT /account/leverage', { market_id, leverage }, 'enter');
+  async set_leverage(walker, at) {
+    const market_id = text(walker, at, at.step.args.market);
+    const leverage = wholeNumber(walker.evaluate(at.step.args.leverage, at.scope, at.path));
+    const outcome = await call<'set_leverage', 'PUT /account/leverage'>(walker, at, 'PUT /account/leverage', { market_id, leverage }, 'enter');
     // A leverage that was set twice is set once: an answer that never came is simply asked for again (reliability.md, fault 64).
     const settled =
       outcome.kind === 'unresolved'
-        ? await call<'set_leverage', 'PUT /account/leverage'>(interpreter, at, 'PUT /account/leverage', { market_id, leverage }, 'enter')
+        ? await call<'set_leverage', 'PUT /account/leverage'>(walker, at, 'PUT /account/leverage', { market_id, leverage }, 'enter')
         : outcome;
     return hydrate(ACCOUNT, one(confirmed(settled, at), at));
   },
 
-  async read_account(interpreter, at) {
-    return hydrate(ACCOUNT, one(confirmed(await call<'read_account', 'GET /account'>(interpreter, at, 'GET /account', {}, 'read'), at), at));
+  async read_account(walker, at) {
+    return hydrate(ACCOUNT, one(confirmed(await call<'read_account', 'GET /account'>(walker, at, 'GET /account', {}, 'read'), at), at));
   },
 
-  async read_tier(interpreter, at) {
-    return hydrate(TIER, one(confirmed(await call<'read_tier', 'GET /profile'>(interpreter, at, 'GET /profile', {}, 'read'), at), at));
+  async read_tier(walker, at) {
+    return hydrate(TIER, one(confirmed(await call<'read_tier', 'GET /profile'>(walker, at, 'GET /profile', {}, 'read'), at), at));
   },
 
-  async list_orders(interpreter, at) {
+  async list_orders(walker, at) {
     const { args } = at.step;
     const filter = {
-      market_id: optionalText(interpreter, at, args.market),
-      status: optionalText(interpreter, at, args.status) as Params<'GET /orders'>['status'],
-      order_id: optionalText(interpreter, at, args.order),
-      client_order_id: optionalText(interpreter, at, args.clientOrderId),
+      market_id: optionalText(walker, at, args.market),
+      status: optionalText(walker, at, args.status) as Params<'GET /orders'>['status'],
+      order_id: optionalText(walker, at, args.order),
+      client_order_id: optionalText(walker, at, args.clientOrderId),
     };
-    const records = await pages(interpreter, at, (paging) => call<'list_orders', 'GET /orders'>(interpreter, at, 'GET /orders', { ...filter, ...paging }, 'read'));
-    const { book } = interpreter.run.log;
+    const records = await pages(walker, at, (paging) => call<'list_orders', 'GET /orders'>(walker, at, 'GET /orders', { ...filter, ...paging }, 'read'));
+    const { book } = walker.run.log;
     return { orders: records.map((record) => listed(record, book.get(record.client_order_id))) };
   },
 
-  async list_fills(interpreter, at) {
+  async list_fills(walker, at) {
     const { args } = at.step;
     if (args.order !== undefined) {
-      const value = interpreter.evaluate(args.order, at.scope, at.path);
+      const value = walker.evaluate(args.order, at.scope, at.path);
       const order_id = handleOf(value)?.id ?? String(value);
-      const fills = confirmed(await call<'list_fills', 'GET /fills/order'>(interpreter, at, 'GET /fills/order', { order_id }, 'read'), at);
+      const fills = confirmed(await call<'list_fills', 'GET /fills/order'>(walker, at, 'GET /fills/order', { order_id }, 'read'), at);
       return { fills: fills.map(hydrateFill) };
     }
-    const market_id = optionalText(interpreter, at, args.market);
-    const fills = await pages(interpreter, at, (paging) => call<'list_fills', 'GET /fills'>(interpreter, at, 'GET /fills', { market_id, ...paging }, 'read'));
+    const market_id = optionalText(walker, at, args.market);
+    const fills = await pages(walker, at, (paging) => call<'list_fills', 'GET /fills'>(walker, at, 'GET /fills', { market_id, ...paging }, 'read'));
     return { fills: fills.map(hydrateFill) };
   },
 
-  async refresh(interpreter, at) {
-    const handle = orderOf(interpreter, at, at.step.args.order);
-    await interpreter.run.desk.refresh(handle, deskOf(interpreter, at, handle.market_id));
+  async refresh(walker, at) {
+    const handle = orderOf(walker, at, at.step.args.order);
+    await walker.run.desk.refresh(handle, deskOf(walker, at, handle.market_id));
     return handle.value;
   },
 
-  async arm_deadman(interpreter, at) {
-    const market_id = text(interpreter, at, at.step.args.market);
-    const timeout: Duration = interpreter.evaluate(at.step.args.timeout, at.scope, at.path);
-    const outcome = await insisted(interpreter, at, () => call<'arm_deadman', 'POST /cancel_all_after'>(interpreter, at, 'POST /cancel_all_after', { market_id, timeout: timeout.ms }, 'protect'));
+  async arm_deadman(walker, at) {
+    const market_id = text(walker, at, at.step.args.market);
+    const timeout: Duration = walker.evaluate(at.step.args.timeout, at.scope, at.path);
+    const outcome = await insisted(walker, at, () => call<'arm_deadman', 'POST /cancel_all_after'>(walker, at, 'POST /cancel_all_after', { market_id, timeout: timeout.ms }, 'protect'));
     const record = confirmed(outcome, at);
-    interpreter.run.log.append('deadman.moved', { event: 'armed', market: market_id, timeoutMs: timeout.ms, because: 'arm_deadman' }, at.path);
+    walker.run.log.append('deadman.moved', { event: 'armed', market: market_id, timeoutMs: timeout.ms, because: 'arm_deadman' }, at.path);
     return record === null ? undefined : hydrate(DEADMAN, record);
   },
 
-  async read_deadman(interpreter, at) {
-    const market_id = text(interpreter, at, at.step.args.market);
-    const record = confirmed(await call<'read_deadman', 'GET /cancel_all_after'>(interpreter, at, 'GET /cancel_all_after', { market_id }, 'read'), at);
+  async read_deadman(walker, at) {
+    const market_id = text(walker, at, at.step.args.market);
+    const record = confirmed(await call<'read_deadman', 'GET /cancel_all_after'>(walker, at, 'GET /cancel_all_after', { market_id }, 'read'), at);
     return record === null ? undefined : hydrate(DEADMAN, record);
   },
 
-  async disarm_deadman(interpreter, at) {
-    const market_id = text(interpreter, at, at.step.args.market);
-    confirmed(await insisted(interpreter, at, () => call<'disarm_deadman', 'DELETE /cancel_all_after'>(interpreter, at, 'DELETE /cancel_all_after', { market_id }, 'protect')), at);
-    interpreter.run.log.append('deadman.moved', { event: 'disarmed', market: market_id, because: 'disarm_deadman' }, at.path);
+  async disarm_deadman(walker, at) {
+    const market_id = text(walker, at, at.step.args.market);
+    confirmed(await insisted(walker, at, () => call<'disarm_deadman', 'DELETE /cancel_all_after'>(walker, at, 'DELETE /cancel_all_after', { market_id }, 'protect')), at);
+    walker.run.log.append('deadman.moved', { event: 'disarmed', market: market_id, because: 'disarm_deadman' }, at.path);
     return undefined;
   },
 
-  async refresh_session(interpreter, at) {
+  async refresh_session(walker, at) {
     // The gateway holds the refresh token and puts it in; it never passes through the engine or the journal.
-    confirmed(await call<'refresh_session', 'POST /jwt'>(interpreter, at, 'POST /jwt', { is_client: true, refresh_token: '' }, 'protect'), at);
+    confirmed(await call<'refresh_session', 'POST /jwt'>(walker, at, 'POST /jwt', { is_client: true, refresh_token: '' }, 'protect'), at);
     return undefined;
   },
 
-  async request(interpreter, at) {
+  async request(walker, at) {
     const params = Object.fromEntries(
       Object.entries(at.step.args.with).map(([name, expr]) => {
-        const value = interpreter.evaluate(expr, at.scope, at.path);
+        const value = walker.evaluate(expr, at.scope, at.path);
         return [name, Decimal.isDecimal(value) ? decimalText(value as Decimal) : String(value)];
       }),
     );
-    const outcome = await interpreter.run.venue.request(at.step.args.name, params, interpreter.run.callId(at.path), at.path);
+    const outcome = await walker.run.venue.request(at.step.args.name, params, walker.run.callId(at.path), at.path);
     if (outcome.kind !== 'confirmed') {
       const kind = outcome.failure === 'cancelled' || outcome.failure === 'unknown_outcome' ? 'transport' : outcome.failure;
       throw new StepFailure(kind, outcome.message, at.path, outcome.retryAfterMs);
@@ -217,18 +217,18 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
 
 /** `wait_for: {order, is, within}`. */
 export async function waitForOrder(
-  interpreter: Interpreter,
+  walker: Walker,
   at: StepRun<StepOf<'wait_for'>>,
   args: { readonly order: Expr<RecordValue>; readonly is: Exclude<AwaitTarget, 'accepted'>; readonly within: Expr<Duration> },
 ): Promise<Value> {
-  const { clock, desk, keeper } = interpreter.run;
-  const handle = orderOf(interpreter, at, args.order);
-  const until = clock.now() + interpreter.evaluate(args.within, at.scope, at.path).ms;
+  const { clock, desk, keeper } = walker.run;
+  const handle = orderOf(walker, at, args.order);
+  const until = clock.now() + walker.evaluate(args.within, at.scope, at.path).ms;
   keeper.waitsUntil(at.path, until);
   const own = new Cancellation(at.cancel);
   const timer = clock.at(until, () => own.cancel('timeout', `order ${handle.id} did not become ${args.is} within the time given`));
   try {
-    await desk.reach(handle, args.is, { ...deskOf(interpreter, at, handle.market_id), cancel: own });
+    await desk.reach(handle, args.is, { ...deskOf(walker, at, handle.market_id), cancel: own });
     return undefined;
   } catch (error) {
     handle.touch();
@@ -242,13 +242,13 @@ export async function waitForOrder(
 
 /** Calls one of the endpoints that the verb's row names. */
 function call<V extends VenueVerb, E extends EndpointsOf<V> & EndpointName>(
-  interpreter: Interpreter,
+  walker: Walker,
   at: StepRun,
   name: E,
   params: Params<E>,
   klass: CallClass,
 ): Promise<CallOutcome<E>> {
-  const { venue, callId } = interpreter.run;
+  const { venue, callId } = walker.run;
   const { limits } = at.frame.roots;
   return venue.call({
     id: callId(at.path),
@@ -261,10 +261,10 @@ function call<V extends VenueVerb, E extends EndpointsOf<V> & EndpointName>(
 }
 
 /** Repeats a call whose effect is the same however often it arrives, while no answer comes. */
-async function insisted<E extends EndpointName>(interpreter: Interpreter, at: StepRun, once: () => Promise<CallOutcome<E>>): Promise<CallOutcome<E>> {
+async function insisted<E extends EndpointName>(walker: Walker, at: StepRun, once: () => Promise<CallOutcome<E>>): Promise<CallOutcome<E>> {
   let outcome = await once();
   for (let tries = 0; outcome.kind === 'unresolved' && tries < 4; tries += 1) {
-    await sleepUntil(interpreter.run.clock, interpreter.run.clock.now() + 250 * 2 ** tries, at.cancel);
+    await sleepUntil(walker.run.clock, walker.run.clock.now() + 250 * 2 ** tries, at.cancel);
     outcome = await once();
   }
   return outcome;
@@ -294,13 +294,13 @@ interface Paging {
  * and a record that comes twice counts once (venue-notes.md, surprise 10).
  */
 async function pages<E extends 'GET /orders' | 'GET /fills'>(
-  interpreter: Interpreter,
+  walker: Walker,
   at: StepRun<StepOf<'list_orders'>> | StepRun<StepOf<'list_fills'>>,
   read: (paging: Paging) => Promise<CallOutcome<E>>,
 ): Promise<Result<E>> {
   const { args } = at.step;
-  const number = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : wholeNumber(interpreter.evaluate(expr, at.scope, at.path)));
-  const time = (expr: Expr<Time> | undefined) => (expr === undefined ? undefined : interpreter.evaluate(expr, at.scope, at.path).us);
+  const number = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : wholeNumber(walker.evaluate(expr, at.scope, at.path)));
+  const time = (expr: Expr<Time> | undefined) => (expr === undefined ? undefined : walker.evaluate(expr, at.scope, at.path).us);
   const range = { start_time: time(args.since), end_time: time(args.until) };
   if (!args.allPages) {
     const p_order = args.sort === undefined ? undefined : args.sort === 'asc' ? 'ASC' : 'DESC';
@@ -316,12 +316,12 @@ async function pages<E extends 'GET /orders' | 'GET /fills'>(
   return (args.sort === 'asc' ? all : all.reverse()) as unknown as Result<E>;
 }
 
-function legTerms(interpreter: Interpreter, at: StepRun, leg: ProtectLeg, position: { market: string; side: Side; type: 'stop_loss' | 'take_profit' }): Terms {
+function legTerms(walker: Walker, at: StepRun, leg: ProtectLeg, position: { market: string; side: Side; type: 'stop_loss' | 'take_profit' }): Terms {
   return {
     ...position,
-    size: decimalText(interpreter.evaluate(leg.fraction, at.scope, at.path)),
-    trigger: decimalText(interpreter.evaluate(leg.trigger, at.scope, at.path)),
-    price: decimalText(interpreter.evaluate(leg.price, at.scope, at.path)),
+    size: decimalText(walker.evaluate(leg.fraction, at.scope, at.path)),
+    trigger: decimalText(walker.evaluate(leg.trigger, at.scope, at.path)),
+    price: decimalText(walker.evaluate(leg.price, at.scope, at.path)),
     onAmbiguous: 'halt',
   };
 }
@@ -330,36 +330,36 @@ function legTerms(interpreter: Interpreter, at: StepRun, leg: ProtectLeg, positi
  * Before a place is tried again: an order of an earlier attempt that still rests is taken away first. One that has filled
  * makes another attempt a second position, so the step fails instead.
  */
-async function clearEarlier(interpreter: Interpreter, at: StepRun<StepOf<'place'>>, leg: string): Promise<void> {
-  const placed = at.memory.get(`order:${leg}`) as { order?: Parameters<typeof interpreter.run.desk.handle>[0] } | undefined;
+async function clearEarlier(walker: Walker, at: StepRun<StepOf<'place'>>, leg: string): Promise<void> {
+  const placed = at.memory.get(`order:${leg}`) as { order?: Parameters<typeof walker.run.desk.handle>[0] } | undefined;
   const order = placed?.order;
   if (order === undefined || order.snapshot.state === 'draft') return;
-  const handle = interpreter.run.desk.handle(order);
-  await interpreter.run.desk.cancel(handle, 'terminal', deskOf(interpreter, at, order.intent.market));
+  const handle = walker.run.desk.handle(order);
+  await walker.run.desk.cancel(handle, 'terminal', deskOf(walker, at, order.intent.market));
   if (decimal(order.snapshot.context.filled).gt(0)) {
     throw new StepFailure('rejected', `order ${handle.id} of an earlier attempt has filled ${order.snapshot.context.filled}; another would be a second position`, at.path);
   }
 }
 
 /** What taking a placed order back means: its unfilled rest is cancelled, unless the runbook says otherwise. */
-function undoLater(interpreter: Interpreter, at: StepRun<StepOf<'place'>> | StepRun<StepOf<'protect'>>, handles: readonly OrderHandle[]): void {
+function undoLater(walker: Walker, at: StepRun<StepOf<'place'>> | StepRun<StepOf<'protect'>>, handles: readonly OrderHandle[]): void {
   const { undo } = at.step;
   if (undo === 'keep' || Array.isArray(undo) || at.step.verb === 'protect') return;
-  interpreter.run.undos.push({
+  walker.run.undos.push({
     path: `${at.path}/undo`,
     async run(cancel) {
       for (const handle of handles) {
-        await interpreter.run.desk.cancel(handle, 'terminal', { step: `${at.path}/undo`, cancel, memory: new Map(), limits: undefined, reference: undefined });
+        await walker.run.desk.cancel(handle, 'terminal', { step: `${at.path}/undo`, cancel, memory: new Map(), limits: undefined, reference: undefined });
       }
     },
   });
 }
 
-async function ensureBand(interpreter: Interpreter, at: StepRun): Promise<void> {
-  await interpreter.run.feeds.ensure(at.frame.roots.bandFeeds, at.frame.roots.runbook.feeds, at.scope, at.path);
+async function ensureBand(walker: Walker, at: StepRun): Promise<void> {
+  await walker.run.feeds.ensure(at.frame.roots.bandFeeds, at.frame.roots.runbook.feeds, at.scope, at.path);
 }
 
-function deskOf(interpreter: Interpreter, at: StepRun, market: string | undefined): Desk {
+function deskOf(walker: Walker, at: StepRun, market: string | undefined): Desk {
   const { roots } = at.frame;
   const reference = market === undefined ? undefined : roots.reference(at.scope);
   const path = at.attempt === 1 ? at.path : at.path.slice(0, at.path.lastIndexOf('~'));
@@ -368,19 +368,19 @@ function deskOf(interpreter: Interpreter, at: StepRun, market: string | undefine
     cancel: at.cancel,
     memory: at.memory,
     limits: roots.limits,
-    reference: reference === undefined ? undefined : { price: decimalText(reference), at: interpreter.run.clock.now() },
+    reference: reference === undefined ? undefined : { price: decimalText(reference), at: walker.run.clock.now() },
   };
 }
 
-function orderOf(interpreter: Interpreter, at: StepRun, expr: Expr<RecordValue>): OrderHandle {
-  const handle = handleOf(interpreter.evaluate(expr, at.scope, at.path));
+function orderOf(walker: Walker, at: StepRun, expr: Expr<RecordValue>): OrderHandle {
+  const handle = handleOf(walker.evaluate(expr, at.scope, at.path));
   if (handle === undefined) throw new StepFailure('not_found', `${expr.text} is no order that this run knows`, at.path);
   return handle;
 }
 
-function handleById(interpreter: Interpreter, id: string): OrderHandle {
-  const own = interpreter.run.log.book.orders().find((order) => order.snapshot.context.venueId === id || order.intent.clientOrderId === id);
-  if (own !== undefined) return interpreter.run.desk.handle(own);
+function handleById(walker: Walker, id: string): OrderHandle {
+  const own = walker.run.log.book.orders().find((order) => order.snapshot.context.venueId === id || order.intent.clientOrderId === id);
+  if (own !== undefined) return walker.run.desk.handle(own);
   return OrderHandle.ofRecord({
     id,
     client_order_id: '',
@@ -394,7 +394,7 @@ function handleById(interpreter: Interpreter, id: string): OrderHandle {
     status: 'open',
     reason: '',
     profile_id: 0,
-    timestamp: interpreter.run.clock.now() * 1000,
+    timestamp: walker.run.clock.now() * 1000,
     time_in_force: '',
   });
 }
@@ -407,14 +407,14 @@ function hydrateFill(fill: FillRecord): Value {
   return hydrate(FILL, fill);
 }
 
-function text(interpreter: Interpreter, at: StepRun, expr: Expr<string>): string {
-  return interpreter.evaluate(expr, at.scope, at.path);
+function text(walker: Walker, at: StepRun, expr: Expr<string>): string {
+  return walker.evaluate(expr, at.scope, at.path);
 }
 
-function optionalText(interpreter: Interpreter, at: StepRun, expr: Expr<string> | undefined): string | undefined {
-  return expr === undefined ? undefined : interpreter.evaluate(expr, at.scope, at.path);
+function optionalText(walker: Walker, at: StepRun, expr: Expr<string> | undefined): string | undefined {
+  return expr === undefined ? undefined : walker.evaluate(expr, at.scope, at.path);
 }
 
-function given(name: 'price' | 'trigger', expr: Expr<Decimal> | undefined, interpreter: Interpreter, at: StepRun): { price?: string; trigger?: string } {
-  return expr === undefined ? {} : { [name]: decimalText(interpreter.evaluate(expr, at.scope, at.path)) };
+function given(name: 'price' | 'trigger', expr: Expr<Decimal> | undefined, walker: Walker, at: StepRun): { price?: string; trigger?: string } {
+  return expr === undefined ? {} : { [name]: decimalText(walker.evaluate(expr, at.scope, at.path)) };
 }

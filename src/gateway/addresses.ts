@@ -6,11 +6,36 @@ import type { LookupAddress, LookupOptions } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 const PRIVATE_V4 = [
-  '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24',
-  '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4',
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
 ] as const;
 /** 64:ff9b::/96 and 2002::/16 carry IPv4 addresses, private ones too. IPv4-mapped ones are judged as what they map. */
-const PRIVATE_V6 = ['::/128', '::1/128', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '2001:db8::/32', '2002::/16', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'] as const;
+const PRIVATE_V6 = [
+  '::/128',
+  '::1/128',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001:db8::/32',
+  '2002::/16',
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+] as const;
 const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const;
 
 const privateList = blockList([...PRIVATE_V4, ...PRIVATE_V6]);
@@ -41,7 +66,13 @@ export class AddressRule {
    * A `lookup` for sockets: resolves by `resolve` and refuses when any of the addresses may not be reached, so that no
    * second attempt lands on it.
    */
-  lookup(resolve: (host: string, options: LookupOptions & { all: true }, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void): LookupFunction {
+  lookup(
+    resolve: (
+      host: string,
+      options: LookupOptions & { all: true },
+      done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+    ) => void,
+  ): LookupFunction {
     return (host, options, done) => {
       resolve(host, { ...options, all: true }, (error, addresses) => {
         if (error !== null) return done(error, []);

@@ -57,6 +57,8 @@ export interface ClientParts {
   readonly session?: Session;
   /** Why nothing may be sent at this moment although everything else would allow it: the lease was lost, or a kill switch is engaged. */
   readonly forbidden?: (protective: boolean) => string | undefined;
+  /** Asked before each write, where a person wants to be (`run --step`); false denies it. */
+  readonly confirm?: (call: VenueCall) => Promise<boolean>;
   /** Turns a declared request's answer into the value it is read as. */
   readonly requests?: RequestReader;
 }
@@ -164,7 +166,10 @@ export class VenueClient implements VenuePort {
     if (problems.length > 0) return this.deny(call, 'INVALID_REQUEST', `INVALID_REQUEST: ${problems.join('; ')}`);
     const denial = this.limited(call);
     if (denial !== undefined) return this.deny(call, denial.code, denial.message);
-    const { budget, session, forbidden, profile } = this.parts;
+    const { budget, session, forbidden, confirm, profile } = this.parts;
+    if (row.method !== 'GET' && confirm !== undefined && !(await confirm(call as unknown as VenueCall))) {
+      return this.deny(call, 'NOT_CONFIRMED', 'NOT_CONFIRMED: the person at the terminal said no');
+    }
     for (let n = attempts + 1; ; n += 1) {
       if (session !== undefined && !(await session.ready())) {
         return this.settled(call, this.rejection('unauthorized', 'the session could not be renewed'));

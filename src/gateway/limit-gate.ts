@@ -9,7 +9,7 @@ import { endpoint, isEndpointName } from '../venue/catalogue.ts';
 import { checkLimits, type LimitFacts, type LimitRules, type LimitVerdict, notionalOf, type PositionFact, type WorkingOrder } from '../venue/limits.ts';
 import { exposureOf, isTerminal } from '../venue/order.ts';
 import type { MarketRules, VenueCall } from '../venue/port.ts';
-import type { AccountRecord, FillRecord } from '../venue/records.ts';
+import type { AccountRecord, FillRecord, OrderRecord } from '../venue/records.ts';
 
 const MINUTE_MS = 60_000;
 /** How long a refusal is remembered, ms: the longest window a throttle may have. */
@@ -35,6 +35,8 @@ export class LimitGate {
   private runNotional = new Decimal(0);
   private account: { readonly record: AccountRecord; readonly at: number } | undefined;
   private lastReadAt: number | undefined;
+  /** Open orders of the account that are not this run's, as of the last complete list. */
+  private externalOpen = 0;
 
   constructor(book: OrderBook, markets: Readonly<Record<string, MarketRules>>, others: () => AccountFacts = () => ({ killed: false, working: [] })) {
     this.book = book;
@@ -88,7 +90,7 @@ export class LimitGate {
       now,
       killed: others.killed,
       working,
-      openOrders: { run: own.length, account: working.length },
+      openOrders: { run: own.length, account: working.length + this.externalOpen },
       positions: this.positions(),
       counters: {
         writes: this.writes,
@@ -149,6 +151,11 @@ export class LimitGate {
     if (data.kind === 'rejected' && data.failure === 'rejected') this.refusals.push(at);
     if (data.kind !== 'confirmed') return;
     if (call.endpoint.startsWith('GET ')) this.lastReadAt = at;
+    const { status, market_id } = call.params as { readonly status?: string; readonly market_id?: string };
+    if (call.endpoint === 'GET /orders' && status === 'open' && market_id === undefined) {
+      const records = data.result as unknown as readonly OrderRecord[];
+      this.externalOpen = records.filter((record) => this.book.byId(record.id) === undefined && this.book.get(record.client_order_id) === undefined).length;
+    }
     if (call.endpoint === 'GET /account' || call.endpoint === 'PUT /account/leverage') {
       const [record] = data.result as unknown as readonly AccountRecord[];
       if (record !== undefined) this.account = { record, at };

@@ -39,12 +39,17 @@ export interface LiveSendOptions {
 /** A live transport, or the sentence why there can be none. */
 export function openLive(parts: LiveParts): { readonly transport: LiveTransport } | { readonly problem: string } {
   if (parts.variables['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
-    return { problem: 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, a live run does not start with it' };
+    return {
+      problem:
+        'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, a live run does not start with it',
+    };
   }
   const { hostname } = new URL(parts.profile.baseUrl);
   const literal = hostname.replace(/^\[|\]$/g, '');
   if (isIP(literal) !== 0 && !ruleFor(parts.profile).permits(literal)) {
-    return { problem: `the base URL's address ${literal} is not a public one; list it under allowed_addresses if it is meant` };
+    return {
+      problem: `the base URL's address ${literal} is not a public one; list it under allowed_addresses if it is meant`,
+    };
   }
   return { transport: new LiveTransport(parts) };
 }
@@ -67,12 +72,19 @@ export class LiveTransport implements Transport {
     this.clock = clock;
     // Agents of our own know nothing of HTTP_PROXY, whatever the runtime's default ones do.
     this.http = new HttpAgent({ keepAlive: true, scheduling: 'lifo' });
-    this.https = new HttpsAgent({ keepAlive: true, scheduling: 'lifo', minVersion: 'TLSv1.2', rejectUnauthorized: true });
+    this.https = new HttpsAgent({
+      keepAlive: true,
+      scheduling: 'lifo',
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
+    });
     this.lookup = ruleFor(profile).lookup(resolve);
   }
 
   async send(request: WireRequest, options: LiveSendOptions): Promise<WireReply> {
-    const reply = await this.exchange(request, options).catch((error: unknown): WireFailure => ({ kind: 'failure', sent: false, message: codeOf(error) }));
+    const reply = await this.exchange(request, options).catch(
+      (error: unknown): WireFailure => ({ kind: 'failure', sent: false, message: codeOf(error) }),
+    );
     return new Promise((resolve) => this.clock.arrive(() => resolve(reply)));
   }
 
@@ -105,7 +117,14 @@ export class LiveTransport implements Transport {
         throwHttpErrors: false,
         retry: { limit: 0 },
         https: { minVersion: 'TLSv1.2', rejectUnauthorized: true },
-        timeout: { lookup: phase, connect: phase, secureConnect: phase, send: phase, response: timeoutMs, request: timeoutMs },
+        timeout: {
+          lookup: phase,
+          connect: phase,
+          secureConnect: phase,
+          send: phase,
+          response: timeoutMs,
+          request: timeoutMs,
+        },
       });
       const departure = new Departure(this.baseUrl.startsWith('https:'));
       const fail = (message: string): void => {
@@ -164,7 +183,9 @@ class Departure {
 
 function plainHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]])),
+    Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+    ),
   );
 }
 

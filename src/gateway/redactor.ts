@@ -61,8 +61,8 @@ function spellings(secret: string): readonly string[] {
     secret,
     JSON.stringify(secret).slice(1, -1),
     encoded,
-    // Some writers use lower-case escapes, and forms write a blank as a plus.
-    encoded.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
+    // Some writers use small letters in what they escape.
+    encoded.replace(/%[0-9A-F]{2}/g, (escaped) => escaped.toLowerCase()),
     Buffer.from(secret).toString('hex'),
     ...[0, 1, 2].flatMap((before) => base64Within(secret, before)),
   ];

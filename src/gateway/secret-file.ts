@@ -38,7 +38,9 @@ function fileProblem(handle: number): string | undefined {
   const user = process.geteuid?.();
   if (user === undefined) return undefined;
   if (status.uid !== user) return 'belongs to another user';
-  return (status.mode & 0o077) === 0 ? undefined : `can be read or written by others (mode ${(status.mode & 0o777).toString(8)}); set it to 600`;
+  return (status.mode & 0o077) === 0
+    ? undefined
+    : `can be read or written by others (mode ${(status.mode & 0o777).toString(8)}); set it to 600`;
 }
 
 /** Whoever can write to the folder can put another file in this one's place. */
@@ -47,7 +49,9 @@ function folderProblem(path: string): string | undefined {
   if (user === undefined) return undefined;
   const status = statSync(dirname(path));
   if (status.uid !== user && status.uid !== 0) return 'is in a folder of another user';
-  return (status.mode & 0o022) === 0 ? undefined : `is in a folder that others can write to (mode ${(status.mode & 0o777).toString(8)})`;
+  return (status.mode & 0o022) === 0
+    ? undefined
+    : `is in a folder that others can write to (mode ${(status.mode & 0o777).toString(8)})`;
 }
 
 /**
@@ -58,7 +62,11 @@ export async function replaceSecretFile(path: string, text: string): Promise<voi
   const beside = `${path}.${process.pid}.part`;
   try {
     await rm(beside, { force: true });
-    const file = await open(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    const file = await open(
+      beside,
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+      0o600,
+    );
     try {
       await file.writeFile(`${text}\n`);
       await file.sync();

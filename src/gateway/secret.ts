@@ -45,7 +45,11 @@ export interface ProfileSecrets {
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Each is a sentence that names the setting and what is wrong, without any value. */
-export type SecretsReading = { readonly secrets: ProfileSecrets; readonly all: readonly Secret[]; readonly problems: readonly string[] };
+export type SecretsReading = {
+  readonly secrets: ProfileSecrets;
+  readonly all: readonly Secret[];
+  readonly problems: readonly string[];
+};
 
 /**
  * Loads every secret of a profile; `variables` is the environment. A JWT that is not set is no problem where a refresh token
@@ -54,7 +58,12 @@ export type SecretsReading = { readonly secrets: ProfileSecrets; readonly all: r
 export function loadSecrets(profile: Pick<Profile, 'auth' | 'store' | 'notify'>, variables: Variables): SecretsReading {
   const problems: string[] = [];
   const all: Secret[] = [];
-  const load = (name: string, reference: SecretReference | undefined, form: Form, optional = false): Secret | undefined => {
+  const load = (
+    name: string,
+    reference: SecretReference | undefined,
+    form: Form,
+    optional = false,
+  ): Secret | undefined => {
     if (reference === undefined) return undefined;
     const read = readSecret(name, reference, variables, form);
     if ('secret' in read) {
@@ -69,7 +78,8 @@ export function loadSecrets(profile: Pick<Profile, 'auth' | 'store' | 'notify'>,
   const refreshToken = auth.mode === 'jwt' ? load('auth.refresh_token', auth.refreshToken, 'header') : undefined;
   const apiKey = auth.mode === 'api_key' ? load('auth.api_key', auth.apiKey, 'header') : undefined;
   const apiSecret = auth.mode === 'api_key' ? load('auth.secret', auth.secret, 'hex') : undefined;
-  const postgres = store !== undefined && 'postgres' in store ? load('store.postgres', store.postgres, 'text') : undefined;
+  const postgres =
+    store !== undefined && 'postgres' in store ? load('store.postgres', store.postgres, 'text') : undefined;
   const webhooks = Object.entries(notify).flatMap(([name, target]): [string, Secret][] => {
     const secret = 'webhook' in target ? load(`notify.${name}.webhook`, target.webhook, 'text') : undefined;
     return secret === undefined ? [] : [[name, secret]];
@@ -96,7 +106,12 @@ type Form = 'header' | 'hex' | 'text';
 /** Shorter than any real one; a filter for it would tear harmless texts apart. */
 const SHORTEST = 6;
 
-function readSecret(name: string, reference: SecretReference, variables: Variables, form: Form): { readonly secret: Secret } | { readonly problem: string; readonly absent: boolean } {
+function readSecret(
+  name: string,
+  reference: SecretReference,
+  variables: Variables,
+  form: Form,
+): { readonly secret: Secret } | { readonly problem: string; readonly absent: boolean } {
   const where = 'env' in reference ? `the environment variable ${reference.env}` : `the file ${reference.file}`;
   const refused = (why: string, absent = false) => ({ problem: `${name}: ${where} ${why}`, absent });
   let text: string;
@@ -110,7 +125,10 @@ function readSecret(name: string, reference: SecretReference, variables: Variabl
     text = file.text;
   }
   if (text.length < SHORTEST) return refused(`holds fewer than ${SHORTEST} characters`);
-  if (form === 'header' && !/^[\x21-\x7e]{1,8192}$/.test(text)) return refused('holds characters that can not be sent in a header: blanks, line breaks or others that are not printable');
+  if (form === 'header' && !/^[\x21-\x7e]{1,8192}$/.test(text))
+    return refused(
+      'holds characters that can not be sent in a header: blanks, line breaks or others that are not printable',
+    );
   if (form === 'hex' && secretBytes(text) === undefined) return refused('does not hold hex digits, with or without 0x');
   return { secret: new Secret(name, text) };
 }

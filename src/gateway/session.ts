@@ -21,7 +21,10 @@ export interface SessionParts {
   readonly profile: Pick<Profile, 'auth' | 'encoding' | 'positionOrders' | 'definiteRejects' | 'rateLimit'>;
   readonly secrets: ProfileSecrets;
   /** Where requests go on to, with headers. */
-  readonly transport: { send(request: WireRequest, options: LiveSendOptions): Promise<WireReply>; close?(): Promise<void> };
+  readonly transport: {
+    send(request: WireRequest, options: LiveSendOptions): Promise<WireReply>;
+    close?(): Promise<void>;
+  };
   readonly budget: Pick<Budget, 'acquire' | 'weightOf'>;
   readonly clock: Clock;
   /** Keeps a rotated refresh token; without one a venue that rotates is met once and then never again. */
@@ -139,7 +142,8 @@ export class VenueSession implements Session, Transport {
   private signed(request: WireRequest, auth: Extract<AuthSettings, { mode: 'api_key' }>): Record<string, string> {
     const { apiKey, apiSecret } = this.parts.secrets;
     const key = secretBytes(apiSecret?.reveal() ?? '');
-    if (apiKey === undefined || key === undefined) throw new Error('gateway: a signed session was made without its key');
+    if (apiKey === undefined || key === undefined)
+      throw new Error('gateway: a signed session was made without its key');
     const expiry = Math.floor((this.parts.clock.now() + auth.signatureLifeMs) / 1000);
     return {
       [auth.headers.key.toLowerCase()]: apiKey.reveal(),
@@ -166,11 +170,18 @@ export class VenueSession implements Session, Transport {
     if (this.refreshToken === undefined) return this.failed('there is no refresh token');
     // Another process may have rotated the token in the meantime: then a second request with the new one is worth it.
     for (let attempt = 1; ; attempt += 1) {
-      const granted = await budget.acquire({ endpoint: 'POST /jwt', weight: budget.weightOf('POST /jwt'), class: CLASS });
+      const granted = await budget.acquire({
+        endpoint: 'POST /jwt',
+        weight: budget.weightOf('POST /jwt'),
+        class: CLASS,
+      });
       if (granted.kind === 'refused') return this.failed('there are no tokens for POST /jwt');
       const used = this.refreshToken;
       granted.ticket.sent();
-      const reply = await this.send(wireRequest('POST /jwt', { is_client: auth.isClient, refresh_token: '' }, profile), { timeoutMs: EXCHANGE_MS });
+      const reply = await this.send(
+        wireRequest('POST /jwt', { is_client: auth.isClient, refresh_token: '' }, profile),
+        { timeoutMs: EXCHANGE_MS },
+      );
       if (reply.kind === 'failure') {
         if (reply.sent) granted.ticket.aborted();
         else granted.ticket.notSent();
@@ -178,13 +189,18 @@ export class VenueSession implements Session, Transport {
       }
       const verdict = readAnswer('POST /jwt', reply, profile);
       const limited = verdict.kind === 'refused' && verdict.limited;
-      const hint = verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
+      const hint =
+        verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
       granted.ticket.answered(reply.headers, { limited, ...hint });
       if (verdict.kind === 'confirmed') return true;
       const other = attempt === 1 && verdict.kind === 'refused' && !limited ? this.parts.store?.load() : undefined;
       if (other === undefined || other.reveal() === used.reveal()) {
         // The venue's text is not repeated: it may quote the token.
-        return this.failed(verdict.kind === 'refused' ? `POST /jwt was refused with status ${reply.status}` : `POST /jwt: ${verdict.why}`);
+        return this.failed(
+          verdict.kind === 'refused'
+            ? `POST /jwt was refused with status ${reply.status}`
+            : `POST /jwt: ${verdict.why}`,
+        );
       }
       this.parts.obtained?.(other);
       this.refreshToken = other;
@@ -200,8 +216,10 @@ export class VenueSession implements Session, Transport {
 
   private async exchangeJwt(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
     const { transport, profile, clock } = this.parts;
-    const settled = (reply: WireReply): Promise<WireReply> => new Promise((resolve) => clock.arrive(() => resolve(reply)));
-    if (!(await this.saved())) return settled({ kind: 'failure', sent: false, message: 'the rotated refresh token can not be kept' });
+    const settled = (reply: WireReply): Promise<WireReply> =>
+      new Promise((resolve) => clock.arrive(() => resolve(reply)));
+    if (!(await this.saved()))
+      return settled({ kind: 'failure', sent: false, message: 'the rotated refresh token can not be kept' });
     const completed = this.completed(request);
     if (completed === undefined) return settled({ kind: 'failure', sent: false, message: 'there is no refresh token' });
     const reply = await transport.send(completed, { ...options, headers: this.headersFor(request) });
@@ -246,7 +264,9 @@ export class VenueSession implements Session, Transport {
       this.unsaved = undefined;
       return true;
     } catch (error) {
-      this.tell(`the venue rotated the refresh token and the new one could not be kept: ${error instanceof Error ? error.message : 'no reason given'}`);
+      this.tell(
+        `the venue rotated the refresh token and the new one could not be kept: ${error instanceof Error ? error.message : 'no reason given'}`,
+      );
       return false;
     }
   }
@@ -256,7 +276,8 @@ export class VenueSession implements Session, Transport {
     this.why = why;
     const backoff = Math.min(BACKOFF_MS.most, BACKOFF_MS.first * 2 ** (this.failures - 1));
     this.notBefore = this.parts.clock.monotonic() + backoff;
-    if (this.failures === ALARM_AFTER) this.tell(`the session could not be renewed ${ALARM_AFTER} times in a row: ${why}`);
+    if (this.failures === ALARM_AFTER)
+      this.tell(`the session could not be renewed ${ALARM_AFTER} times in a row: ${why}`);
     return false;
   }
 

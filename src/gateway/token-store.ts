@@ -21,7 +21,11 @@ const NAME = 'auth.refresh_token';
  * The store that suits the profile: the token's own file where it came from one, else `stateFile`, because an environment
  * can not be written to. Undefined where no refresh token is used.
  */
-export function tokenStoreFor(profile: Pick<Profile, 'auth'>, given: Secret | undefined, stateFile: string): TokenStore | undefined {
+export function tokenStoreFor(
+  profile: Pick<Profile, 'auth'>,
+  given: Secret | undefined,
+  stateFile: string,
+): TokenStore | undefined {
   if (profile.auth.mode !== 'jwt' || profile.auth.refreshToken === undefined || given === undefined) return undefined;
   const reference = profile.auth.refreshToken;
   return 'file' in reference ? ownFile(reference.file) : besideEnvironment(stateFile, given);
@@ -46,7 +50,9 @@ function besideEnvironment(path: string, given: Secret): TokenStore {
       const { value } = 'text' in read ? (readJson(read.text) as { value?: unknown }) : {};
       if (value === null || typeof value !== 'object') return undefined;
       const kept = value as Readonly<Record<string, unknown>>;
-      return kept['origin'] === origin && typeof kept['refresh_token'] === 'string' ? new Secret(NAME, kept['refresh_token']) : undefined;
+      return kept['origin'] === origin && typeof kept['refresh_token'] === 'string'
+        ? new Secret(NAME, kept['refresh_token'])
+        : undefined;
     },
     save: (token) => replaceSecretFile(path, JSON.stringify({ origin, refresh_token: token.reveal() })),
   };

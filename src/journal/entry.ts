@@ -47,6 +47,8 @@ export type EntryBody =
         readonly plan?: string;
         readonly fixture?: { readonly file: string; readonly sha256: string };
         readonly account: string;
+        /** The step after which the run was asked to stop. */
+        readonly until?: string;
         /** Where the schedule started it: the nominal instant, epoch ms, and the slot's name. */
         readonly occurrence?: { readonly slot: string; readonly nominal: number };
       };
@@ -165,6 +167,11 @@ export type EntryBody =
     }
   /** LateFill, Overfill, Resurrected, RejectedWithFill, ExternalChange, AmendLost, CancelLost, illegal events, duplicates, orphans. */
   | { readonly type: 'order.alarmed'; readonly data: { readonly clientOrderId: string; readonly alarm: string; readonly detail: JsonObject } }
+  /** What was open on the account when a live run began; decimals as strings. */
+  | {
+      readonly type: 'account.reconciled';
+      readonly data: { readonly open: number; readonly external: readonly JsonObject[]; readonly ofOtherRuns: readonly JsonObject[] };
+    }
   | {
       readonly type: 'deadman.moved';
       readonly data: { readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired'; readonly market: string; readonly timeoutMs?: number; readonly because?: string };
@@ -199,6 +206,7 @@ export const ORIGIN = {
   'order.concluded': 'engine',
   'order.moved': 'engine',
   'order.alarmed': 'engine',
+  'account.reconciled': 'engine',
   'deadman.moved': 'engine',
   'approval.asked': 'engine',
   'operator.acted': 'world',

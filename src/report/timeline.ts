@@ -176,6 +176,14 @@ export class TimelineFold {
       }
       case 'deadman.moved':
         return this.deadmanMoved(entry);
+      case 'account.reconciled': {
+        const { open, external, ofOtherRuns } = entry.data;
+        const others = [...external.map((each) => `external ${shown(jsonText(each['id'] ?? ''))}`), ...ofOtherRuns.map((each) => `of another run ${shown(jsonText(each['id'] ?? ''))}`)];
+        return this.rows('order', 0, [
+          name(`${open} open orders on the account before this run`),
+          muted(others.length === 0 ? '' : `, left alone: ${others.slice(0, 20).join(', ')}`),
+        ]);
+      }
       case 'approval.asked':
         return this.rows('person', this.depth(entry.step), [
           name('asked '),

@@ -3,7 +3,7 @@
  * or dark as the reader's system is. Everything that comes from a runbook is text, never markup.
  */
 import { printable } from '../base/printable.ts';
-import { clockText, dateText, type ZoneChange, zoneChanges, zoneOffsetMs, zoneStretches } from './local-time.ts';
+import { clockText, dateText, type ZoneChange, zoneChanges, zoneStretches } from './local-time.ts';
 import { eachOccurrence, type Occurrence } from './schedule.ts';
 import type { ScheduledSlot } from './schedule-collisions.ts';
 
@@ -39,7 +39,7 @@ export function scheduleCalendar(slots: readonly ScheduledSlot[], { year, month,
   const height = HEAD + weeks * CELL.height + MARGIN;
   const title = `Schedules, ${MONTHS[month - 1]} ${year}`;
   const byDay = linesByDay(slots, firstDay, days, zone);
-  const changes = new Map(zoneChanges(zone, firstDay - DAY_MS, firstDay + (days + 1) * DAY_MS).map((change) => [dateText(change.atMs + change.offsetBeforeMs), change]));
+  const changes = changesByDay(firstDay, days, zone);
   const total = [...byDay.values()].reduce((sum, { count }) => sum + count, 0);
   const cells = Array.from({ length: days }, (_, index) => {
     const date = dateText(firstDay + index * DAY_MS);
@@ -58,6 +58,13 @@ export function scheduleCalendar(slots: readonly ScheduledSlot[], { year, month,
     ...cells,
     '</svg>\n',
   ].join('\n');
+}
+
+/** Changes of the zone's clocks by the date on which they begin. */
+function changesByDay(firstDay: number, days: number, zone: string): ReadonlyMap<string, ZoneChange> {
+  const begins = ({ atMs, offsetBeforeMs }: ZoneChange): number => atMs + offsetBeforeMs;
+  const changes = zoneChanges(zone, firstDay - DAY_MS, firstDay + (days + 1) * DAY_MS).filter((change) => begins(change) >= firstDay && begins(change) < firstDay + days * DAY_MS);
+  return new Map(changes.map((change) => [dateText(begins(change)), change]));
 }
 
 const STYLE = [
@@ -94,44 +101,56 @@ interface Day {
   readonly count: number;
 }
 
-/** A slot that fires up to this often on a day is written out; above that one line tells how often. */
-const MOST_WRITTEN = 3;
+interface Due {
+  readonly slot: ScheduledSlot;
+  /** On the clocks of the calendar's zone. */
+  readonly wallMs: number;
+  readonly occurrence: Occurrence;
+}
 
 function linesByDay(slots: readonly ScheduledSlot[], firstDay: number, days: number, zone: string): ReadonlyMap<string, Day> {
-  const byDay = new Map<string, { readonly slot: ScheduledSlot; readonly wallMs: number; readonly occurrence: Occurrence }[]>();
-  const fromMs = firstDay - DAY_MS;
-  const toMs = firstDay + (days + 1) * DAY_MS;
+  const byDay = new Map<string, Due[]>();
+  for (const due of dueInMonth(slots, firstDay, firstDay + days * DAY_MS, zone)) {
+    const date = dateText(due.wallMs);
+    const others = byDay.get(date);
+    if (others === undefined) byDay.set(date, [due]);
+    else others.push(due);
+  }
+  return new Map([...byDay].map(([date, due]) => [date, { lines: slots.flatMap((slot) => slotLines(slot, due)).sort((a, b) => a.atMs - b.atMs), count: due.length }]));
+}
+
+function* dueInMonth(slots: readonly ScheduledSlot[], wallFromMs: number, wallToMs: number, zone: string): Generator<Due, void, undefined> {
+  const fromMs = wallFromMs - DAY_MS;
+  const toMs = wallToMs + DAY_MS;
   const stretches = [...zoneStretches(zone, fromMs, toMs)];
   for (const slot of slots) {
     for (const occurrence of eachOccurrence(slot.declaration, fromMs, toMs)) {
-      const stretch = stretches.find(({ endMs }) => occurrence.nominalMs < endMs);
-      const wallMs = occurrence.nominalMs + (stretch?.offsetMs ?? zoneOffsetMs(zone, occurrence.nominalMs));
-      if (wallMs < firstDay || wallMs >= firstDay + days * DAY_MS) continue;
-      const date = dateText(wallMs);
-      const due = byDay.get(date) ?? [];
-      due.push({ slot, wallMs, occurrence });
-      byDay.set(date, due);
+      const wallMs = occurrence.nominalMs + (stretches.find(({ endMs }) => occurrence.nominalMs < endMs)?.offsetMs ?? 0);
+      if (wallMs >= wallFromMs && wallMs < wallToMs) yield { slot, wallMs, occurrence };
     }
   }
-  return new Map(
-    [...byDay].map(([date, due]) => {
-      const lines = slots.flatMap((slot) => {
-        const mine = due.filter((each) => each.slot === slot);
-        const name = printable(slot.runbook, 60);
-        const titles = mine.map(({ wallMs, occurrence }) => [`${clockText(wallMs)} ${name} slot ${slot.declaration.slot}`, ...occurrence.notes.map(({ text }) => text)].join(': '));
-        const changed = mine.map(({ occurrence }) => occurrence.notes.length > 0);
-        const [first] = mine;
-        const last = mine.at(-1);
-        if (first !== undefined && last !== undefined && mine.length > MOST_WRITTEN) {
-          const text = `${clockText(first.wallMs)}–${clockText(last.wallMs)} ${name} ×${mine.length}`;
-          const notes = titles.filter((_, index) => changed[index]);
-          return [{ at: first.occurrence.nominalMs, text, changed: notes.length > 0, title: [`${text} (slot ${slot.declaration.slot})`, ...notes.slice(0, MOST_WRITTEN)].join('\n') }];
-        }
-        return mine.map(({ wallMs, occurrence }, index) => ({ at: occurrence.nominalMs, text: `${clockText(wallMs)} ${name}`, changed: changed[index] ?? false, title: titles[index] ?? '' }));
-      });
-      return [date, { lines: lines.sort((a, b) => a.at - b.at), count: due.length }] as const;
-    }),
-  );
+}
+
+/** A slot that fires up to this often on a day is written out; above that one line tells how often. */
+const MOST_WRITTEN = 3;
+
+function slotLines(slot: ScheduledSlot, due: readonly Due[]): readonly (Line & { readonly atMs: number })[] {
+  const name = printable(slot.runbook, 60);
+  const lines = due
+    .filter((each) => each.slot === slot)
+    .map(({ wallMs, occurrence: { nominalMs, notes } }) => ({
+      atMs: nominalMs,
+      clock: clockText(wallMs),
+      text: `${clockText(wallMs)} ${name}`,
+      changed: notes.length > 0,
+      title: [`${clockText(wallMs)} ${name} slot ${slot.declaration.slot}`, ...notes.map(({ text }) => text)].join(': '),
+    }));
+  const [first] = lines;
+  const last = lines.at(-1);
+  if (first === undefined || last === undefined || lines.length <= MOST_WRITTEN) return lines;
+  const text = `${first.clock}–${last.clock} ×${lines.length} ${name}`;
+  const changed = lines.filter((line) => line.changed);
+  return [{ atMs: first.atMs, text, changed: changed.length > 0, title: [`${text} slot ${slot.declaration.slot}`, ...changed.slice(0, MOST_WRITTEN).map(({ title }) => title)].join('\n') }];
 }
 
 function description(total: number, byDay: ReadonlyMap<string, Day>, changes: ReadonlyMap<string, ZoneChange>, zone: string): string {

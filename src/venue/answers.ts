@@ -41,10 +41,16 @@ export type AnswerVerdict<E extends EndpointName = EndpointName> =
 /** What of a profile decides how an answer is read. */
 export type AnswerSettings = Pick<Profile, 'definiteRejects' | 'rateLimit' | 'positionOrders'>;
 
-export function readAnswer<E extends EndpointName>(name: E, answer: Answer, settings: AnswerSettings): AnswerVerdict<E> {
+export function readAnswer<E extends EndpointName>(
+  name: E,
+  answer: Answer,
+  settings: AnswerSettings,
+): AnswerVerdict<E> {
   const envelope = readEnvelope(answer);
-  if (envelope.kind !== 'envelope' || !envelope.success) return refusalOf(answer, envelope, settings) ?? { kind: 'unreadable', why: envelope.why };
-  if (answer.status >= 300) return { kind: 'unreadable', why: `status ${answer.status}, although the answer says success` };
+  if (envelope.kind !== 'envelope' || !envelope.success)
+    return refusalOf(answer, envelope, settings) ?? { kind: 'unreadable', why: envelope.why };
+  if (answer.status >= 300)
+    return { kind: 'unreadable', why: `status ${answer.status}, although the answer says success` };
   const notes = new Notes();
   if (envelope.error !== '') notes.add(`success with the error text ${printable(envelope.error, 120)}`);
   try {
@@ -57,7 +63,13 @@ export function readAnswer<E extends EndpointName>(name: E, answer: Answer, sett
 }
 
 type Envelope =
-  | { readonly kind: 'envelope'; readonly success: boolean; readonly error: string; readonly result: unknown; readonly why: string }
+  | {
+      readonly kind: 'envelope';
+      readonly success: boolean;
+      readonly error: string;
+      readonly result: unknown;
+      readonly why: string;
+    }
   | { readonly kind: 'none'; readonly why: string };
 
 function readEnvelope({ status, headers, body }: Answer): Envelope {
@@ -66,18 +78,24 @@ function readEnvelope({ status, headers, body }: Answer): Envelope {
   if (status < 200 || status > 599) return none(`status ${status}`);
   if (body.trim() === '') return none(`status ${status} with an empty body`);
   const type = headers['content-type'];
-  if (type !== undefined && !/^\s*(?:application|text)\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) return none(`status ${status} with content type ${printable(type, 60)}`);
+  if (type !== undefined && !/^\s*(?:application|text)\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
+    return none(`status ${status} with content type ${printable(type, 60)}`);
   const read = readJson(body);
   if (read.problem !== undefined) return none(`status ${status}, body: ${read.problem}`);
   const record = asRecord(read.value);
-  if (record === undefined || typeof record['success'] !== 'boolean') return none(`status ${status} without the envelope of the venue`);
+  if (record === undefined || typeof record['success'] !== 'boolean')
+    return none(`status ${status} without the envelope of the venue`);
   const { success, error, result } = record;
   const text = typeof error === 'string' ? error : error === undefined || error === null ? '' : JSON.stringify(error);
   return { kind: 'envelope', success, error: text, result, why: 'refused' };
 }
 
 /** A refusal with an envelope, or one whose status alone suffices. */
-function refusalOf({ status, headers }: Answer, envelope: Envelope, settings: AnswerSettings): Extract<AnswerVerdict, { kind: 'refused' }> | undefined {
+function refusalOf(
+  { status, headers }: Answer,
+  envelope: Envelope,
+  settings: AnswerSettings,
+): Extract<AnswerVerdict, { kind: 'refused' }> | undefined {
   const enveloped = envelope.kind === 'envelope';
   const limitedStatus = settings.rateLimit.statuses.includes(status) && (enveloped || status === 429);
   if (!enveloped && !limitedStatus && status !== 401) return undefined;
@@ -104,10 +122,18 @@ function isExhausted(headers: Headers): boolean {
   return readRetryAfter(headers) !== undefined && (remaining === undefined || /^\s*0+\s*$/.test(remaining));
 }
 
-function readResult(shape: AnswerShape, name: EndpointName, result: unknown, settings: AnswerSettings, notes: Notes): unknown {
+function readResult(
+  shape: AnswerShape,
+  name: EndpointName,
+  result: unknown,
+  settings: AnswerSettings,
+  notes: Notes,
+): unknown {
   switch (shape.shape) {
     case 'list':
-      return shape.one ? [readRecord(shape.of, theOne(result, notes), settings, notes)] : rows(result, notes).map((row) => readRecord(shape.of, row, settings, notes));
+      return shape.one
+        ? [readRecord(shape.of, theOne(result, notes), settings, notes)]
+        : rows(result, notes).map((row) => readRecord(shape.of, row, settings, notes));
     case 'jwt':
       return readJwt(result, notes);
     case 'deadman':
@@ -124,7 +150,9 @@ function readResult(shape: AnswerShape, name: EndpointName, result: unknown, set
 function theOne(result: unknown, notes: Notes): unknown {
   if (Array.isArray(result)) {
     if (result.length === 1) return result[0] as unknown;
-    throw new Unreadable(result.length === 0 ? 'success without a record' : `${result.length} records where one was asked for`);
+    throw new Unreadable(
+      result.length === 0 ? 'success without a record' : `${result.length} records where one was asked for`,
+    );
   }
   if (asRecord(result) === undefined) throw new Unreadable(`the result is ${kindOf(result)}, not a list of one record`);
   notes.add('the record is not in a list');
@@ -162,7 +190,8 @@ function readDeadman(name: EndpointName, result: unknown, settings: AnswerSettin
   const given = Array.isArray(result) ? (result as unknown[]) : [result];
   if (given.length > 1) throw new Unreadable(`${given.length} records where one was asked for`);
   const [record] = given;
-  const empty = record === undefined || record === null || (asRecord(record) !== undefined && Object.keys(record).length === 0);
+  const empty =
+    record === undefined || record === null || (asRecord(record) !== undefined && Object.keys(record).length === 0);
   if (!empty) return readRecord('deadman', record, settings, notes);
   // Success without a record does not prove that the switch was armed, and believing it would leave orders unguarded.
   if (name === 'POST /cancel_all_after') throw new Unreadable('success without a record of the switch');
@@ -173,7 +202,8 @@ function readDeadman(name: EndpointName, result: unknown, settings: AnswerSettin
 function readNothing(result: unknown, notes: Notes): null {
   const items = Array.isArray(result) ? (result as unknown[]) : [result];
   if (items.includes(false)) throw new Unreadable('success with the result false');
-  if (items.some((item) => item !== true && item !== null && item !== undefined)) notes.add('a result where none is documented; ignored');
+  if (items.some((item) => item !== true && item !== null && item !== undefined))
+    notes.add('a result where none is documented; ignored');
   return null;
 }
 

@@ -97,7 +97,8 @@ export const ASSUMPTIONS = {
   signatureLifeMs: {
     open: 'life of a signature',
     default: 20_000,
-    reason: 'long enough for a skewed clock and a slow network, short enough to bound how late an order can still be accepted',
+    reason:
+      'long enough for a skewed clock and a slow network, short enough to bound how late an order can still be accepted',
     section: 'Authentication',
     alsoSeen: 'at most 600 s ahead; 15 to 30 s is usual',
     setting: 'auth.signature_life',
@@ -143,7 +144,8 @@ export const ASSUMPTIONS = {
   unknownCost: {
     open: 'token cost of GET /orders, GET /fills/order, DELETE /orders/cancel_all and the deadman calls',
     default: 10,
-    reason: 'too high wastes some of the budget, too low overruns it; the real cost is learned from X-RateLimit-Remaining',
+    reason:
+      'too high wastes some of the budget, too low overruns it; the real cost is learned from X-RateLimit-Remaining',
     section: 'Rate limit',
     alsoSeen: 'unknown',
     setting: 'rate_limit.costs',
@@ -206,7 +208,8 @@ export const ASSUMPTIONS = {
   marketOrderPrice: {
     open: 'whether a market order needs a price',
     default: 'optional',
-    reason: 'listed without an optional marker, but a market order by its name has none; the venue refuses where it wants one',
+    reason:
+      'listed without an optional marker, but a market order by its name has none; the venue refuses where it wants one',
     section: 'Orders',
     alsoSeen: 'a price as the worst one accepted',
     setting: 'market_order_price',

@@ -46,7 +46,13 @@ export type DeadmanEvent =
   | { readonly type: 'LEASE_LEFT'; readonly at: number; readonly id: string }
   /** POST /cancel_all_after leaves: to arm or to renew. */
   | { readonly type: 'ARM_SENT'; readonly at: number; readonly market: string; readonly timeoutMs: number }
-  | { readonly type: 'ARM_ANSWERED'; readonly at: number; readonly sentAt: number; readonly timeoutMs: number; readonly echo: DeadmanRecord | null }
+  | {
+      readonly type: 'ARM_ANSWERED';
+      readonly at: number;
+      readonly sentAt: number;
+      readonly timeoutMs: number;
+      readonly echo: DeadmanRecord | null;
+    }
   /** `certain`: refused, or never left (a 429 is certain: it renewed nothing). Otherwise it may have arrived. */
   | { readonly type: 'ARM_FAILED'; readonly at: number; readonly sentAt: number; readonly certain: boolean }
   /** POST, PUT, DELETE /orders or cancel_all was answered with success (rule 1). */
@@ -93,7 +99,10 @@ export function wantedDeadman({ leases }: DeadmanState): DeadmanLease | undefine
   const [first, ...others] = leases;
   if (first === undefined) return undefined;
   const shortest = others.reduce((best, each) => (each.timeoutMs < best.timeoutMs ? each : best), first);
-  const keepAliveMs = Math.min(...leases.map((each) => each.keepAliveMs), Math.max(1, Math.floor(shortest.timeoutMs / 2)));
+  const keepAliveMs = Math.min(
+    ...leases.map((each) => each.keepAliveMs),
+    Math.max(1, Math.floor(shortest.timeoutMs / 2)),
+  );
   return { ...shortest, keepAliveMs };
 }
 
@@ -139,11 +148,17 @@ export function needsDelete(state: DeadmanState): boolean {
 function expire(state: DeadmanState, now: number): DeadmanStep {
   const until = standsUntil(state);
   if (until === undefined || now <= until) return { state, alarms: [] };
-  return fired(state, `no qualifying request was answered that was sent within ${now - (state.lastQualifyingSentAt ?? now)} ms; it fires after ${state.timeoutMs} ms`);
+  return fired(
+    state,
+    `no qualifying request was answered that was sent within ${now - (state.lastQualifyingSentAt ?? now)} ms; it fires after ${state.timeoutMs} ms`,
+  );
 }
 
 function fired(state: DeadmanState, because: string): DeadmanStep {
-  return { state: { ...state, status: 'assumed_fired', retryAt: undefined }, alarms: [{ alarm: 'assumed_fired', because }] };
+  return {
+    state: { ...state, status: 'assumed_fired', retryAt: undefined },
+    alarms: [{ alarm: 'assumed_fired', because }],
+  };
 }
 
 function only(state: DeadmanState): DeadmanStep {
@@ -153,9 +168,17 @@ function only(state: DeadmanState): DeadmanStep {
 function take(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
   switch (event.type) {
     case 'LEASE_ENTERED':
-      return only(withLeases(state, [...state.leases.filter(({ id }) => id !== event.lease.id), event.lease], event.at));
+      return only(
+        withLeases(state, [...state.leases.filter(({ id }) => id !== event.lease.id), event.lease], event.at),
+      );
     case 'LEASE_LEFT':
-      return only(withLeases(state, state.leases.filter(({ id }) => id !== event.id), event.at));
+      return only(
+        withLeases(
+          state,
+          state.leases.filter(({ id }) => id !== event.id),
+          event.at,
+        ),
+      );
     case 'ARM_SENT':
       return only(armSent(state, event));
     case 'ARM_ANSWERED':
@@ -167,7 +190,9 @@ function take(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
     case 'READ':
       return read(state, event);
     case 'DISARM_BEGUN':
-      return only(state.status === 'off' ? state : { ...state, status: 'disarming', retryAt: undefined, deletion: undefined });
+      return only(
+        state.status === 'off' ? state : { ...state, status: 'disarming', retryAt: undefined, deletion: undefined },
+      );
     case 'DELETE_SENT':
       return only({ ...state, deletion: { sentAt: event.at, answered: false } });
     case 'DELETE_ANSWERED':
@@ -217,10 +242,16 @@ function armAnswered(state: DeadmanState, event: DeadmanEvent & { type: 'ARM_ANS
   const said = echo?.timeout ?? event.timeoutMs;
   const alarms: DeadmanAlarm[] = [];
   if (echo !== null && echo.timeout !== event.timeoutMs) {
-    alarms.push({ alarm: 'timeout_mismatch', because: `asked for ${event.timeoutMs} ms, the venue says ${echo.timeout} ms` });
+    alarms.push({
+      alarm: 'timeout_mismatch',
+      because: `asked for ${event.timeoutMs} ms, the venue says ${echo.timeout} ms`,
+    });
   }
   if (echo !== null && echo.status !== 'active') {
-    alarms.push({ alarm: 'timeout_mismatch', because: `asked to be armed, the venue says ${echo.status.slice(0, 40)}` });
+    alarms.push({
+      alarm: 'timeout_mismatch',
+      because: `asked to be armed, the venue says ${echo.status.slice(0, 40)}`,
+    });
     return { state: { ...state, inFlight, status: state.status === 'arming' ? 'unknown' : state.status }, alarms };
   }
   const timeoutMs = Math.min(event.timeoutMs, said);
@@ -268,7 +299,12 @@ function read(state: DeadmanState, { sentAt, record }: DeadmanEvent & { type: 'R
       if (!active) return only(state.inFlight === 0 ? { ...cleared(state), status: 'off' } : state);
       return {
         state,
-        alarms: [{ alarm: 'foreign_switch', because: `a switch of ${record.timeout} ms is armed already, by another program or an earlier run` }],
+        alarms: [
+          {
+            alarm: 'foreign_switch',
+            because: `a switch of ${record.timeout} ms is armed already, by another program or an earlier run`,
+          },
+        ],
       };
     case 'armed':
       // A read that was sent before the venue said "armed" may be older than that.
@@ -285,22 +321,36 @@ function read(state: DeadmanState, { sentAt, record }: DeadmanEvent & { type: 'R
   }
 }
 
-function readDisarming(state: DeadmanState, sentAt: number, record: DeadmanRecord | null, active: boolean): DeadmanStep {
+function readDisarming(
+  state: DeadmanState,
+  sentAt: number,
+  record: DeadmanRecord | null,
+  active: boolean,
+): DeadmanStep {
   const { deletion } = state;
   if (deletion === undefined) {
     // Nothing was deleted: an active switch is as expected, a missing one went by itself.
-    if (active || state.lastQualifyingSentAt === undefined) return only(active ? state : { ...cleared(state), status: 'off' });
-    return sentAt > (state.armedAt ?? sentAt) ? fired(state, 'the venue says that the switch is not active, and no DELETE was sent yet') : only(state);
+    if (active || state.lastQualifyingSentAt === undefined)
+      return only(active ? state : { ...cleared(state), status: 'off' });
+    return sentAt > (state.armedAt ?? sentAt)
+      ? fired(state, 'the venue says that the switch is not active, and no DELETE was sent yet')
+      : only(state);
   }
   if (sentAt < deletion.sentAt || state.inFlight > 0) return only(state);
   if (!active) return only({ ...cleared(state), status: 'off' });
   const because = `the switch is active again after DELETE (${record?.timeout ?? '?'} ms)`;
   // A beat arrived behind the DELETE, or the DELETE never did: sent again.
-  return { state: { ...state, deletion: undefined }, alarms: deletion.answered ? [{ alarm: 'late_beat', because }] : [] };
+  return {
+    state: { ...state, deletion: undefined },
+    alarms: deletion.answered ? [{ alarm: 'late_beat', because }] : [],
+  };
 }
 
 function mismatch(state: DeadmanState, record: DeadmanRecord): DeadmanStep {
   if (record.timeout === state.timeoutMs || state.inFlight > 0) return only(state);
   const because = `armed with ${state.timeoutMs} ms, the venue says ${record.timeout} ms: another program has changed it`;
-  return { state: { ...state, timeoutMs: Math.min(state.timeoutMs, record.timeout) }, alarms: [{ alarm: 'timeout_mismatch', because }] };
+  return {
+    state: { ...state, timeoutMs: Math.min(state.timeoutMs, record.timeout) },
+    alarms: [{ alarm: 'timeout_mismatch', because }],
+  };
 }

@@ -20,9 +20,11 @@ export interface ErrorMeaning {
 const LIMITED = /rate[\s_-]*limit|too[\s_-]*many[\s_-]*requests|throttl/i;
 const UNAUTHORIZED =
   /unauthori[sz]ed|not[\s_-]*authenticated|authentication[\s_-]*(?:failed|required)|jwt|(?:token|session|signature)[\s_-]*(?:has[\s_-]*|is[\s_-]*)?(?:expired|invalid)|invalid[\s_-]*(?:token|session|signature|api[\s_-]*key)/i;
-const NOT_FOUND = /(?:^|[^a-z])(?:orders?[\s_-]*(?:id[\s_-]*)?(?:is[\s_-]*|was[\s_-]*)?)?(?:not[\s_-]*found|does[\s_-]*not[\s_-]*exist)|unknown[\s_-]*order|no[\s_-]*such[\s_-]*order/i;
+const NOT_FOUND =
+  /(?:^|[^a-z])(?:orders?[\s_-]*(?:id[\s_-]*)?(?:is[\s_-]*|was[\s_-]*)?)?(?:not[\s_-]*found|does[\s_-]*not[\s_-]*exist)|unknown[\s_-]*order|no[\s_-]*such[\s_-]*order/i;
 /** What else can be missing: none of these says anything about an order. */
-const OTHER_THING = /(?:market|instrument|symbol|contract|account|profile|position|endpoint|route|page|path|user|token)s?[\s_-]*(?:id[\s_-]*)?(?:is[\s_-]*|was[\s_-]*)?(?:not[\s_-]*found|does[\s_-]*not[\s_-]*exist)/i;
+const OTHER_THING =
+  /(?:market|instrument|symbol|contract|account|profile|position|endpoint|route|page|path|user|token)s?[\s_-]*(?:id[\s_-]*)?(?:is[\s_-]*|was[\s_-]*)?(?:not[\s_-]*found|does[\s_-]*not[\s_-]*exist)/i;
 const CLIENT_ID = /client[\s_-]*(?:order[\s_-]*)?id|cl[\s_-]*ord[\s_-]*id/i;
 const TAKEN = /duplicat|already|not[\s_-]*unique|in[\s_-]*use|exists/i;
 

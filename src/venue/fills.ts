@@ -72,7 +72,8 @@ export function bookFill(fills: ReadonlyMap<string, FillRecord>, filled: Decimal
       kind: 'added',
     };
   }
-  if (sameDecimal(known.size, fill.size) && sameDecimal(known.price, fill.price)) return { fills, filled, kind: 'repeated' };
+  if (sameDecimal(known.size, fill.size) && sameDecimal(known.price, fill.price))
+    return { fills, filled, kind: 'repeated' };
   if (exceeds(known.size, fill.size)) return { fills, filled, kind: 'corrected' };
   const corrected = new Map(fills).set(fill.id, fill);
   return { fills: corrected, filled: sumOfFills(corrected.values()), kind: 'corrected' };

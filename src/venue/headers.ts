@@ -43,7 +43,11 @@ export function readRateHeaders(headers: Headers, now: number, resetUnit: ResetU
  * is given, as a date. Clamped to 0 to 120 s; undefined for what is no number at all.
  */
 export function readRetryAfter(headers: Headers, now?: number): number | undefined {
-  return seconds(headers['x-ratelimit-retry-after']) ?? seconds(headers['retry-after']) ?? untilDate(headers['retry-after'], now);
+  return (
+    seconds(headers['x-ratelimit-retry-after']) ??
+    seconds(headers['retry-after']) ??
+    untilDate(headers['retry-after'], now)
+  );
 }
 
 /** Epoch ms of X-RateLimit-Reset; only within two minutes of `now`, else the unit was guessed wrongly or the venue's clock is off. */
@@ -83,7 +87,12 @@ function seconds(text: string | undefined): number | undefined {
 }
 
 function untilDate(text: string | undefined, now: number | undefined): number | undefined {
-  if (text === undefined || now === undefined || !/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)) return undefined;
+  if (
+    text === undefined ||
+    now === undefined ||
+    !/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)
+  )
+    return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : clamped(at - now);
 }

@@ -16,7 +16,9 @@ const CLAIM_LIMITS = { maxLength: 16_384, maxDepth: 8, maxValues: 500 } as const
 /** Reads `iat` and `exp`. Never throws: what is no JWT has no times. */
 export function jwtTimes(token: string): JwtTimes {
   const [, payload] = token.split('.');
-  const { value } = readJson(Buffer.from(payload ?? '', 'base64url').toString('utf8'), CLAIM_LIMITS) as { value?: unknown };
+  const { value } = readJson(Buffer.from(payload ?? '', 'base64url').toString('utf8'), CLAIM_LIMITS) as {
+    value?: unknown;
+  };
   if (value === null || typeof value !== 'object') return {};
   const { iat, exp } = value as Readonly<Record<string, unknown>>;
   const issuedAt = instant(iat);

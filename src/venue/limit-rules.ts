@@ -78,7 +78,10 @@ const common = <T>() => either<readonly T[]>((a, b) => a.filter((each) => b.incl
 const smaller = either<DecimalString>((a, b) => (decimal(a).lte(decimal(b)) ? a : b));
 const larger = either<DecimalString>((a, b) => (decimal(a).gte(decimal(b)) ? a : b));
 const fewer = either<number>(Math.min);
-const throttle = either<Throttle>((a, b) => ({ max: Math.min(a.max, b.max), windowMs: Math.max(a.windowMs, b.windowMs) }));
+const throttle = either<Throttle>((a, b) => ({
+  max: Math.min(a.max, b.max),
+  windowMs: Math.max(a.windowMs, b.windowMs),
+}));
 const stricter = either<TradingMode>((a, b) => (TRADING_MODES.indexOf(a) >= TRADING_MODES.indexOf(b) ? a : b));
 const stricterEach = either<Readonly<Record<string, TradingMode>>>((a, b) => {
   const modes = new Map(Object.entries(a));

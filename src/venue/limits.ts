@@ -11,7 +11,14 @@ import type { LimitRules, TradingMode } from './limit-rules.ts';
 import type { Side } from './records.ts';
 
 export { DENIALS, type DenialCode, endsRun } from './denials.ts';
-export { LIMIT_CONTROLS, type LimitRules, type Throttle, tighter, TRADING_MODES, type TradingMode } from './limit-rules.ts';
+export {
+  LIMIT_CONTROLS,
+  type LimitRules,
+  type Throttle,
+  TRADING_MODES,
+  type TradingMode,
+  tighter,
+} from './limit-rules.ts';
 
 /** The venue takes 1000 open orders per account; the last fifty are kept for what protects (reliability.md, row 63). */
 export const MOST_OPEN_ORDERS = 950;
@@ -98,20 +105,32 @@ export interface LimitFacts {
   };
   readonly reference?: PriceAt | undefined;
   readonly account?:
-    | { readonly equity: DecimalString; readonly health: DecimalString; readonly at: number; readonly leverage?: Readonly<Record<string, DecimalString>> }
+    | {
+        readonly equity: DecimalString;
+        readonly health: DecimalString;
+        readonly at: number;
+        readonly leverage?: Readonly<Record<string, DecimalString>>;
+      }
     | undefined;
   /** Markets with an order of unknown fate, beside those of `working`. */
   readonly quarantinedMarkets?: readonly string[];
   /** ms since the venue was last read; undefined where it never was. */
   readonly lastReadAgeMs?: number | undefined;
   /** Tick, lot and smallest size of the market; undefined where nobody describes it: then they are not checked. */
-  readonly marketRules?: { readonly tick: DecimalString; readonly lot: DecimalString; readonly min_size?: DecimalString } | undefined;
+  readonly marketRules?:
+    | { readonly tick: DecimalString; readonly lot: DecimalString; readonly min_size?: DecimalString }
+    | undefined;
 }
 
 export type LimitVerdict =
   /** `considered`: control to figures, for the journal: `max_order_notional: 16066.05/25000`. */
   | { readonly ok: true; readonly considered: Readonly<Record<string, string>> }
-  | { readonly ok: false; readonly code: DenialCode; readonly message: string; readonly considered: Readonly<Record<string, string>> };
+  | {
+      readonly ok: false;
+      readonly code: DenialCode;
+      readonly message: string;
+      readonly considered: Readonly<Record<string, string>>;
+    };
 
 /** Checks one write. Pure; see the table `CHECKS` for the order. */
 export function checkLimits(write: LimitWrite, rules: LimitRules, facts: LimitFacts): LimitVerdict {
@@ -119,7 +138,15 @@ export function checkLimits(write: LimitWrite, rules: LimitRules, facts: LimitFa
   const considered: Record<string, string> = {};
   if (kind === undefined) return { ok: true, considered };
   const order = kind === 'leverage' ? undefined : orderOf(write, facts);
-  const at: Case = { write, kind, order, market: order?.market ?? paramOf(write, 'market_id') ?? '', rules, facts, considered };
+  const at: Case = {
+    write,
+    kind,
+    order,
+    market: order?.market ?? paramOf(write, 'market_id') ?? '',
+    rules,
+    facts,
+    considered,
+  };
   for (const check of CHECKS) {
     const denial = check(at);
     if (denial !== undefined) return { ok: false, code: denial.code, message: messageOf(denial), considered };
@@ -210,7 +237,9 @@ function orderOf(write: LimitWrite, facts: LimitFacts): Proposal | undefined {
   if (write.endpoint === 'POST /orders') return write.intent === undefined ? undefined : placed(write.intent);
   const id = paramOf(write, 'order_id');
   const target = facts.working.find((each) =>
-    write.clientOrderId === undefined ? each.orderId !== undefined && each.orderId === id : each.clientOrderId === write.clientOrderId,
+    write.clientOrderId === undefined
+      ? each.orderId !== undefined && each.orderId === id
+      : each.clientOrderId === write.clientOrderId,
   );
   const known: WriteTerms | undefined = target ?? write.intent;
   return known === undefined ? undefined : amended(write, known, target);
@@ -287,7 +316,8 @@ function lowers(at: Case): boolean {
 }
 
 function modeOf({ rules, facts, market }: Case): TradingMode {
-  const own = rules.marketModes !== undefined && Object.hasOwn(rules.marketModes, market) ? rules.marketModes[market] : undefined;
+  const own =
+    rules.marketModes !== undefined && Object.hasOwn(rules.marketModes, market) ? rules.marketModes[market] : undefined;
   const modes = [rules.mode, own, facts.mode];
   return modes.includes('halted') ? 'halted' : modes.includes('reducing') ? 'reducing' : 'active';
 }
@@ -392,28 +422,36 @@ const CHECKS: readonly Check[] = [
   function writes(at) {
     const { maxWrites } = at.rules;
     const used = at.facts.counters.writes + 1;
-    return maxWrites === undefined || within(at, 'max_writes', used, maxWrites) ? undefined : deny('WRITES_EXCEED_MAX', used, maxWrites);
+    return maxWrites === undefined || within(at, 'max_writes', used, maxWrites)
+      ? undefined
+      : deny('WRITES_EXCEED_MAX', used, maxWrites);
   },
 
   function orderRate(at) {
     const { maxOrdersPerMinute } = at.rules;
     if (maxOrdersPerMinute === undefined || at.kind === 'leverage') return undefined;
     const used = at.facts.counters.ordersLastMinute + 1;
-    return within(at, 'orders_per_minute', used, maxOrdersPerMinute) ? undefined : deny('ORDER_RATE_EXCEEDED', used, maxOrdersPerMinute);
+    return within(at, 'orders_per_minute', used, maxOrdersPerMinute)
+      ? undefined
+      : deny('ORDER_RATE_EXCEEDED', used, maxOrdersPerMinute);
   },
 
   function stepFills(at) {
     const { stepFills } = at.rules;
     if (stepFills === undefined || at.kind === 'leverage') return undefined;
     const fills = at.facts.counters.stepFills ?? 0;
-    return within(at, 'step_fills', fills, stepFills.max) ? undefined : deny('STEP_FILLS_EXCEEDED', fills, stepFills.max, stepFills.windowMs);
+    return within(at, 'step_fills', fills, stepFills.max)
+      ? undefined
+      : deny('STEP_FILLS_EXCEEDED', fills, stepFills.max, stepFills.windowMs);
   },
 
   function refusals(at) {
     const { refusals } = at.rules;
     if (refusals === undefined) return undefined;
     const count = at.facts.counters.refusals ?? 0;
-    return within(at, 'refusals', count, refusals.max) ? undefined : deny('REFUSALS_EXCEEDED', count, refusals.max, refusals.windowMs);
+    return within(at, 'refusals', count, refusals.max)
+      ? undefined
+      : deny('REFUSALS_EXCEEDED', count, refusals.max, refusals.windowMs);
   },
 
   function openOrders(at) {
@@ -423,7 +461,9 @@ const CHECKS: readonly Check[] = [
     if (maxOpenOrders !== undefined && !within(at, 'max_open_orders', run + 1, maxOpenOrders)) {
       return deny('OPEN_ORDERS_EXCEED_MAX', run + 1, maxOpenOrders);
     }
-    return account + 1 > MOST_OPEN_ORDERS ? deny('OPEN_ORDERS_NEAR_VENUE_LIMIT', account + 1, MOST_OPEN_ORDERS) : undefined;
+    return account + 1 > MOST_OPEN_ORDERS
+      ? deny('OPEN_ORDERS_NEAR_VENUE_LIMIT', account + 1, MOST_OPEN_ORDERS)
+      : undefined;
   },
 
   function orderSize(at) {
@@ -438,12 +478,20 @@ const CHECKS: readonly Check[] = [
     at.considered['mode'] = 'reducing';
     if (lowers(at)) return undefined;
     const { side, rest } = at.order;
-    return deny('REDUCING_ONLY', 'reducing', side, decimalText(rest), decimalText(positionOf(at)), decimalText(workingOnSide(at, side)));
+    return deny(
+      'REDUCING_ONLY',
+      'reducing',
+      side,
+      decimalText(rest),
+      decimalText(positionOf(at)),
+      decimalText(workingOnSide(at, side)),
+    );
   },
 
   function side(at) {
     const { order, rules } = at;
-    if (rules.sides === undefined || order === undefined || rules.sides.includes(order.side) || lowers(at)) return undefined;
+    if (rules.sides === undefined || order === undefined || rules.sides.includes(order.side) || lowers(at))
+      return undefined;
     return deny('SIDE_NOT_ALLOWED', order.side, rules.sides.join(' '));
   },
 
@@ -482,7 +530,8 @@ const CHECKS: readonly Check[] = [
 
   function orderNotional(at) {
     const { order, rules } = at;
-    if (rules.maxOrderNotional === undefined || order === undefined || order.fraction || passesCaps(at)) return undefined;
+    if (rules.maxOrderNotional === undefined || order === undefined || order.fraction || passesCaps(at))
+      return undefined;
     const price = priceOf(at);
     if (price === undefined) return deny('NOTIONAL_UNKNOWN', at.market);
     const notional = order.size.times(exact(price));
@@ -493,7 +542,13 @@ const CHECKS: readonly Check[] = [
   /** An amend that keeps the size sends nothing new: a quote that follows the market must not use the run's notional up. */
   function runNotional(at) {
     const { order, rules, facts } = at;
-    if (rules.maxRunNotional === undefined || order === undefined || order.fraction || order.added.isZero() || passesCaps(at)) {
+    if (
+      rules.maxRunNotional === undefined ||
+      order === undefined ||
+      order.fraction ||
+      order.added.isZero() ||
+      passesCaps(at)
+    ) {
       return undefined;
     }
     const price = priceOf(at);
@@ -501,7 +556,12 @@ const CHECKS: readonly Check[] = [
     const notional = order.added.times(exact(price));
     const sum = notional.plus(exact(facts.counters.runNotional));
     if (within(at, 'max_run_notional', sum, rules.maxRunNotional)) return undefined;
-    return deny('NOTIONAL_EXCEEDS_MAX_PER_RUN', decimalText(notional), facts.counters.runNotional, rules.maxRunNotional);
+    return deny(
+      'NOTIONAL_EXCEEDS_MAX_PER_RUN',
+      decimalText(notional),
+      facts.counters.runNotional,
+      rules.maxRunNotional,
+    );
   },
 
   function priceBand(at) {
@@ -511,7 +571,8 @@ const CHECKS: readonly Check[] = [
     const reference = referenceOf(at);
     if (reference === undefined) return deny('REFERENCE_MISSING', market);
     const age = facts.now - reference.at;
-    if (rules.maxReferenceAgeMs !== undefined && age > rules.maxReferenceAgeMs) return deny('REFERENCE_STALE', age, rules.maxReferenceAgeMs);
+    if (rules.maxReferenceAgeMs !== undefined && age > rules.maxReferenceAgeMs)
+      return deny('REFERENCE_STALE', age, rules.maxReferenceAgeMs);
     const middle = exact(reference.price);
     const width = middle.times(exact(rules.priceBandWithin));
     const [low, high] = [decimalText(middle.minus(width)), decimalText(middle.plus(width))];

@@ -92,7 +92,11 @@ export type OrderEvent =
   | (Timed & { readonly type: 'CANCEL'; readonly cause?: CancelCause | undefined })
   | (Timed & { readonly type: 'ACK'; readonly orderId: string })
   | (Refusal & { readonly type: 'REFUSED' | 'DUPLICATE' | 'SUBMIT_UNKNOWN' | 'AMEND_REFUSED' | 'CANCEL_REFUSED' })
-  | (Timed & { readonly type: 'AMEND_ACK'; readonly price?: DecimalString | undefined; readonly size?: DecimalString | undefined })
+  | (Timed & {
+      readonly type: 'AMEND_ACK';
+      readonly price?: DecimalString | undefined;
+      readonly size?: DecimalString | undefined;
+    })
   | (Timed & {
       readonly type:
         | 'RATE_LIMITED'

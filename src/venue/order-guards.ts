@@ -5,7 +5,14 @@
  * *resolved*. A guard decides only; what an event leaves behind is written in order-updates.ts.
  */
 import { sameDecimal } from './fills.ts';
-import { type Amend, isPositionStop, type Observation, type OrderContext, type OrderEvent, TIMINGS } from './order-context.ts';
+import {
+  type Amend,
+  isPositionStop,
+  type Observation,
+  type OrderContext,
+  type OrderEvent,
+  TIMINGS,
+} from './order-context.ts';
 import type { OrderRecord } from './records.ts';
 
 export const GUARDS = {
@@ -23,7 +30,10 @@ export const GUARDS = {
   amendSettled: ({ amend }, event) => {
     if (amend?.req === undefined) return true;
     if (!isObservation(event)) return false;
-    return showsRequested(amend, event.record) || (isLateOldRead(amend, event) && amend.oldReads + 1 >= TIMINGS.amendLostReads);
+    return (
+      showsRequested(amend, event.record) ||
+      (isLateOldRead(amend, event) && amend.oldReads + 1 >= TIMINGS.amendLostReads)
+    );
   },
 
   /** A read sent long enough after the cancel was answered; while a cancel is in flight no read can speak against it. */
@@ -59,7 +69,8 @@ export const GUARDS = {
 export type GuardName = keyof typeof GUARDS;
 
 /** Texts of a refused cancel that say the order is not there to be cancelled any more; the venue shows no list of them. */
-const ENDED_TEXT = /closed|not[ _-]?found|unknown[ _-]?order|does[ _-]?not[ _-]?exist|no[ _-]?such|duplicat|already|filled|cancell?ed/i;
+const ENDED_TEXT =
+  /closed|not[ _-]?found|unknown[ _-]?order|does[ _-]?not[ _-]?exist|no[ _-]?such|duplicat|already|filled|cancell?ed/i;
 
 export function isObservation(event: OrderEvent): event is Observation {
   return 'record' in event;

@@ -46,7 +46,9 @@ export function afterEvent(context: OrderContext, from: OrderState, to: OrderSta
   const draft = begin(context, from, to);
   take(draft, event);
   if (from !== to) enter(draft, event);
-  return draft.redundant ? { ...NOTHING, context: { ...context, stale: context.stale + 1 }, redundant: true } : changeOf(draft);
+  return draft.redundant
+    ? { ...NOTHING, context: { ...context, stale: context.stale + 1 }, redundant: true }
+    : changeOf(draft);
 }
 
 /** Takes an event that the table turns away: dropped and counted, or kept as a contradiction with both facts. */
@@ -63,11 +65,18 @@ export function afterAnomaly(
   const draft = begin(context, state, quarantine ? 'quarantined' : state);
   contradict(draft, event);
   if (quarantine) enter(draft, event);
-  return draft.redundant ? { ...NOTHING, context: { ...context, stale: context.stale + 1 }, redundant: true } : changeOf(draft);
+  return draft.redundant
+    ? { ...NOTHING, context: { ...context, stale: context.stale + 1 }, redundant: true }
+    : changeOf(draft);
 }
 
 /** Three contradictions on one order within 60 s make it a case for a person (orders.md, illegal events). */
-export function isQuarantineDue(state: OrderState, context: OrderContext, event: OrderEvent, outcome: '~' | '!' | 'X'): boolean {
+export function isQuarantineDue(
+  state: OrderState,
+  context: OrderContext,
+  event: OrderEvent,
+  outcome: '~' | '!' | 'X',
+): boolean {
   if (outcome !== '!' || state === 'quarantined' || !counts(context, event)) return false;
   return recentIllegal(context, event.at).length + 1 >= TIMINGS.illegalEvents;
 }
@@ -198,18 +207,31 @@ function enter(draft: Draft, event: OrderEvent): void {
     else if (event.type !== 'SUBMIT') raise(draft, 'Reappeared', { to, event: event.type });
   }
   if (to === 'quarantined') {
-    raise(draft, 'Quarantined', { from, event: event.type, notFound: order.absence.count, illegal: order.illegal.recent.length });
+    raise(draft, 'Quarantined', {
+      from,
+      event: event.type,
+      notFound: order.absence.count,
+      illegal: order.illegal.recent.length,
+    });
   }
   // A cancel asked for while there was no order to cancel yet, or one that was lost, is asked for again.
   const live = to === 'processing' || to === 'open';
-  if (live && order.cancel !== undefined && order.cancel.cause !== 'external' && order.cancel.tries < TIMINGS.cancelTries) {
+  if (
+    live &&
+    order.cancel !== undefined &&
+    order.cancel.cause !== 'external' &&
+    order.cancel.tries < TIMINGS.cancelTries
+  ) {
     want(draft, 'cancel_again');
   }
 }
 
 const ENDED: ReadonlySet<OrderState> = new Set<OrderState>(['closed', 'canceled', 'rejected', 'absent', 'denied']);
 
-function termsOf({ price, size }: { price?: string | undefined; size?: string | undefined }): { price?: string; size?: string } {
+function termsOf({ price, size }: { price?: string | undefined; size?: string | undefined }): {
+  price?: string;
+  size?: string;
+} {
   return { ...(price === undefined ? {} : { price }), ...(size === undefined ? {} : { size }) };
 }
 
@@ -220,7 +242,10 @@ function forgetAttempt(order: Writable<OrderContext>): void {
   order.cancel = undefined;
 }
 
-function reviseDraft(order: Writable<OrderContext>, { price, size }: { price: string; size?: string | undefined }): void {
+function reviseDraft(
+  order: Writable<OrderContext>,
+  { price, size }: { price: string; size?: string | undefined },
+): void {
   order.intent = { ...order.intent, price, size: size ?? order.intent.size };
   order.price = price;
   if (size === undefined) return;
@@ -234,7 +259,8 @@ function beginAmend(order: Writable<OrderContext>, event: OrderEvent & { type: '
   order.amend = { old: { price: order.price, size: order.size }, req: termsOf(event), sentAt: event.at, oldReads: 0 };
   // Whoever amends does not want it gone: an earlier cancel that was lost is not asked for again.
   order.cancel = undefined;
-  if (event.size !== undefined && order.authorised !== undefined) order.authorised = largerDecimal(order.authorised, event.size);
+  if (event.size !== undefined && order.authorised !== undefined)
+    order.authorised = largerDecimal(order.authorised, event.size);
 }
 
 /** The POST was answered or given up: reads sent from now on say something about absence, earlier ones do not. */
@@ -384,10 +410,14 @@ function adoptTerms(order: Writable<OrderContext>, record: OrderRecord, since: n
   order.price = record.price;
   order.size = record.initial_size;
   // Whether an amended size is the whole or the rest is not shown (surprise 5): what may fill in all is the larger reading.
-  const most = largerDecimal(record.initial_size, decimalText(decimal(record.size).plus(decimal(record.total_filled_size))));
+  const most = largerDecimal(
+    record.initial_size,
+    decimalText(decimal(record.size).plus(decimal(record.total_filled_size))),
+  );
   if (!isPositionStop(order.intent)) order.authorised = largerDecimal(order.authorised ?? most, most);
   // A record that repeats the fraction says nothing about a size in base currency.
-  else if (!sameDecimal(order.intent.size, record.initial_size)) order.authorised = largerDecimal(order.authorised ?? most, most);
+  else if (!sameDecimal(order.intent.size, record.initial_size))
+    order.authorised = largerDecimal(order.authorised ?? most, most);
 }
 
 /** The venue shows an amend in progress. One of ours that was thought settled is open again; another's has no requested terms. */
@@ -416,7 +446,11 @@ function updateRemaining(order: Writable<OrderContext>): void {
   const { lastRecord, filled, recordFilled } = order;
   const done = largerDecimal(filled, recordFilled);
   const fraction = isPositionStop(order.intent) && order.authorised === undefined;
-  if (lastRecord !== undefined && SHOWS_REST.has(lastRecord.status) && sameDecimal(lastRecord.initial_size, order.size)) {
+  if (
+    lastRecord !== undefined &&
+    SHOWS_REST.has(lastRecord.status) &&
+    sameDecimal(lastRecord.initial_size, order.size)
+  ) {
     // The record's own rest, less what was filled since: after an amend it need not be size less filled (surprise 5).
     order.remaining = fraction ? '0' : shortfall(lastRecord.size, shortfall(done, lastRecord.total_filled_size));
   } else {
@@ -425,7 +459,14 @@ function updateRemaining(order: Writable<OrderContext>): void {
 }
 
 /** Statuses whose record says how much is still working. */
-const SHOWS_REST: ReadonlySet<string> = new Set(['open', 'placed', 'processing', 'amending', 'canceling', 'cancelingall']);
+const SHOWS_REST: ReadonlySet<string> = new Set([
+  'open',
+  'placed',
+  'processing',
+  'amending',
+  'canceling',
+  'cancelingall',
+]);
 
 function watchOverfill(draft: Draft): void {
   const { order } = draft;
@@ -452,7 +493,13 @@ function book(draft: Draft, fill: FillRecord): void {
   order.filled = booking.filled;
   order.venueId ??= fill.order_id;
   if (ENDED.has(from) && (order.settled || exceeds(order.filled, order.recordFilled))) {
-    raise(draft, 'LateFill', { state: from, fill: fill.id, size: fill.size, filled: order.filled, recordFilled: order.recordFilled });
+    raise(draft, 'LateFill', {
+      state: from,
+      fill: fill.id,
+      size: fill.size,
+      filled: order.filled,
+      recordFilled: order.recordFilled,
+    });
   }
   if (from === 'rejected') raise(draft, 'RejectedWithFill', { fill: fill.id, filled: order.filled });
   if (fill.liquidation) raise(draft, 'ExternalAction', { fill: fill.id, size: fill.size, liquidation: true });

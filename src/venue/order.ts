@@ -26,7 +26,6 @@ import { afterAnomaly, afterEvent, type Change, isQuarantineDue } from './order-
 import type { OrderTerms } from './port.ts';
 import type { OrderRecord } from './records.ts';
 
-export { newOrder, ORDER_ALARMS, ORDER_STATES, TIMINGS } from './order-context.ts';
 export type {
   CancelCause,
   Observation,
@@ -42,6 +41,7 @@ export type {
   OrderStep,
   OrderWant,
 } from './order-context.ts';
+export { newOrder, ORDER_ALARMS, ORDER_STATES, TIMINGS } from './order-context.ts';
 
 /**
  * What a cell says: a state to go to · `.` stay, update the context · `~` stale or redundant: drop, count · `!`
@@ -60,8 +60,21 @@ function split(guard: GuardName, then: Outcome, otherwise: Outcome): Split {
   return { arms: [[guard, then]], otherwise };
 }
 
-const [draft, submitting, unknown, processing, open, amending, canceling, closed, canceled, rejected, absent, denied, quarantin] =
-  ORDER_STATES;
+const [
+  draft,
+  submitting,
+  unknown,
+  processing,
+  open,
+  amending,
+  canceling,
+  closed,
+  canceled,
+  rejected,
+  absent,
+  denied,
+  quarantin,
+] = ORDER_STATES;
 const X = 'X';
 const _ = '.';
 const Z = '~';
@@ -76,7 +89,13 @@ const cancelCon = split('cancelConfirmed', canceled, _);
 const closedLag = split('sentBeforeClose', Z, C);
 const endedOpen = split('sentBeforeEnd', Z, open);
 const notFound = split('sentBeforeConfirmed', Z, C);
-const notFoundC: Split = { arms: [['neverConfirmed', _], ['sentBeforeConfirmed', Z]], otherwise: C };
+const notFoundC: Split = {
+  arms: [
+    ['neverConfirmed', _],
+    ['sentBeforeConfirmed', Z],
+  ],
+  otherwise: C,
+};
 
 /** In the column order of ORDER_STATES. */
 type Row = readonly [Cell, Cell, Cell, Cell, Cell, Cell, Cell, Cell, Cell, Cell, Cell, Cell, Cell];
@@ -142,13 +161,24 @@ export const ORDER_EVENT_TYPES = Object.keys(ROWS) as readonly OrderEventType[];
 
 /** The table of orders.md: event, then state, then what happens. */
 export const TRANSITIONS: Readonly<Record<OrderEventType, Readonly<Record<OrderState, Cell>>>> = Object.fromEntries(
-  ORDER_EVENT_TYPES.map((type) => [type, Object.fromEntries(ORDER_STATES.map((state, column) => [state, ROWS[type][column]]))]),
+  ORDER_EVENT_TYPES.map((type) => [
+    type,
+    Object.fromEntries(ORDER_STATES.map((state, column) => [state, ROWS[type][column]])),
+  ]),
 ) as Record<OrderEventType, Record<OrderState, Cell>>;
 
 /** States an order does not leave by itself. Fills may still arrive; a contradicting record can still re-open it. */
 const TERMINAL: ReadonlySet<OrderState> = new Set([closed, canceled, rejected, absent, denied]);
 /** States in which it may be, or come to be, in the venue's book. */
-const WORKING: ReadonlySet<OrderState> = new Set([submitting, unknown, processing, open, amending, canceling, quarantin]);
+const WORKING: ReadonlySet<OrderState> = new Set([
+  submitting,
+  unknown,
+  processing,
+  open,
+  amending,
+  canceling,
+  quarantin,
+]);
 
 export function isTerminal(state: OrderState): boolean {
   return TERMINAL.has(state);
@@ -184,7 +214,10 @@ export const orderCan = {
  * the records say; `worstRemaining` is the most that can still fill: an order whose fate is not known counts whole, an
  * amend in doubt with the larger of its sizes. A stop_loss or take_profit counts only what its records say.
  */
-export function exposureOf({ state, context }: OrderSnapshot): { readonly filled: string; readonly worstRemaining: string } {
+export function exposureOf({ state, context }: OrderSnapshot): {
+  readonly filled: string;
+  readonly worstRemaining: string;
+} {
   const filled = largerDecimal(context.filled, context.recordFilled);
   if (!isWorking(state)) return { filled, worstRemaining: '0' };
   if (isPositionStop(context.intent)) return { filled, worstRemaining: context.remaining };
@@ -233,7 +266,12 @@ export function stepOrder(order: OrderSnapshot, event: OrderEvent): OrderStep {
     case '!':
     case 'X': {
       const quarantine = isQuarantineDue(order.state, order.context, event, outcome);
-      return stepTo(order, quarantine ? 'quarantined' : order.state, outcome, afterAnomaly(order, event, outcome, quarantine));
+      return stepTo(
+        order,
+        quarantine ? 'quarantined' : order.state,
+        outcome,
+        afterAnomaly(order, event, outcome, quarantine),
+      );
     }
     case '.':
       return stepTo(order, order.state, outcome, afterEvent(order.context, order.state, order.state, event));
@@ -288,8 +326,10 @@ const machineSetup = setup({
   },
   guards: {
     /** A split cell's arm: named in the drawing by the guard that opens it. */
-    cell: ({ context, event }, { state, is }: { readonly state: OrderState; readonly is: Outcome; readonly when: string }) =>
-      event.type !== 'ANOMALY' && outcomeOf({ state, context: context.order }, event) === is,
+    cell: (
+      { context, event },
+      { state, is }: { readonly state: OrderState; readonly is: Outcome; readonly when: string },
+    ) => event.type !== 'ANOMALY' && outcomeOf({ state, context: context.order }, event) === is,
     thirdContradiction: ({ context, event }, { state }: { readonly state: OrderState }) =>
       event.type === 'ANOMALY' && isQuarantineDue(state, context.order, event.event, event.outcome),
   },
@@ -327,7 +367,9 @@ function waysOf(state: OrderState, cell: Cell) {
 }
 
 function stateNode(state: OrderState) {
-  const on = Object.fromEntries(ORDER_EVENT_TYPES.map((type) => [type, waysOf(state, TRANSITIONS[type][state])] as const));
+  const on = Object.fromEntries(
+    ORDER_EVENT_TYPES.map((type) => [type, waysOf(state, TRANSITIONS[type][state])] as const),
+  );
   const anomaly = [
     { ...way(state, 'quarantined'), guard: { type: 'thirdContradiction', params: { state } } as const },
     way(state, state),
@@ -344,9 +386,17 @@ function stateNode(state: OrderState) {
  */
 export const orderMachine = machineSetup.createMachine({
   id: 'order',
-  context: ({ input }) => ({ order: newOrder(input.intent, input.at, input.options).context, alarms: [], wants: [], redundant: false }),
+  context: ({ input }) => ({
+    order: newOrder(input.intent, input.at, input.options).context,
+    alarms: [],
+    wants: [],
+    redundant: false,
+  }),
   initial: 'draft',
-  states: Object.fromEntries(ORDER_STATES.map((state) => [state, stateNode(state)])) as Record<OrderState, ReturnType<typeof stateNode>>,
+  states: Object.fromEntries(ORDER_STATES.map((state) => [state, stateNode(state)])) as Record<
+    OrderState,
+    ReturnType<typeof stateNode>
+  >,
 });
 
 /** One order's life as a standalone actor: fed events one by one, never persisted; a resumed run feeds it again. */
@@ -373,7 +423,8 @@ export class OrderActor {
     const taken = !isForeign(order.context, event) && before.can(event);
     const outcome = taken ? undefined : outcomeOf(order, event);
     if (outcome === undefined) this.actor.send(event);
-    else if (outcome === '~' || outcome === '!' || outcome === 'X') this.actor.send({ type: 'ANOMALY', event, outcome });
+    else if (outcome === '~' || outcome === '!' || outcome === 'X')
+      this.actor.send({ type: 'ANOMALY', event, outcome });
     else throw new Error(`order: the machine does not take ${event.type} in ${order.state}, the table does`);
     const after = this.actor.getSnapshot();
     if (after.status === 'error') throw after.error;

@@ -27,7 +27,8 @@ export function limitSettings(rules: LimitRules): Record<string, unknown> {
   const limits: Record<string, unknown> = {};
   for (const [name, control] of Object.entries(LIMIT_CONTROL_OF)) {
     const value = rules[control];
-    if (value !== undefined) limits[name] = typeof value === 'number' && control.endsWith('Ms') ? durationWord(value) : value;
+    if (value !== undefined)
+      limits[name] = typeof value === 'number' && control.endsWith('Ms') ? durationWord(value) : value;
   }
   if (rules.priceBandWithin !== undefined) {
     limits['price_band'] = {
@@ -35,7 +36,9 @@ export function limitSettings(rules: LimitRules): Record<string, unknown> {
       ...(rules.maxReferenceAgeMs === undefined ? {} : { max_age: durationWord(rules.maxReferenceAgeMs) }),
     };
   }
-  if (rules.stepFills !== undefined) limits['step_fills'] = { max: rules.stepFills.max, window: durationWord(rules.stepFills.windowMs) };
-  if (rules.refusals !== undefined) limits['refusals'] = { max: rules.refusals.max, window: durationWord(rules.refusals.windowMs) };
+  if (rules.stepFills !== undefined)
+    limits['step_fills'] = { max: rules.stepFills.max, window: durationWord(rules.stepFills.windowMs) };
+  if (rules.refusals !== undefined)
+    limits['refusals'] = { max: rules.refusals.max, window: durationWord(rules.refusals.windowMs) };
   return limits;
 }

@@ -5,7 +5,15 @@
 import { decimal, decimalText, parseAuthoredDecimal } from '../base/decimal.ts';
 import { printable } from '../base/printable.ts';
 import { didYouMean } from '../base/schema.ts';
-import { PROFILE_SETTINGS, RESULT_WORDS, type ReadProfile, type ResultShape, type ResultWord, type Setting, type SettingForm } from './profile-settings.ts';
+import {
+  PROFILE_SETTINGS,
+  RESULT_WORDS,
+  type ReadProfile,
+  type ResultShape,
+  type ResultWord,
+  type Setting,
+  type SettingForm,
+} from './profile-settings.ts';
 import { looksSecret } from './secrecy.ts';
 
 export type DataPath = readonly (string | number)[];
@@ -29,7 +37,10 @@ export interface ProfileFinding {
 }
 
 /** What was read, as far as it could be; to be used only where nothing was found wrong. */
-export function readSettings(data: unknown): { readonly settings: ReadProfile; readonly findings: readonly ProfileFinding[] } {
+export function readSettings(data: unknown): {
+  readonly settings: ReadProfile;
+  readonly findings: readonly ProfileFinding[];
+} {
   const reader = new SettingsReader();
   const settings = reader.group(data, PROFILE_SETTINGS, []) as unknown as ReadProfile;
   return { settings, findings: reader.findings };
@@ -42,13 +53,15 @@ const UNITS = [
   ['s', 1000],
   ['ms', 1],
 ] as const;
-export const DURATION_PATTERN = '^(?=\\d)(?:\\d{1,6}d)?(?:\\d{1,6}h)?(?:\\d{1,6}m(?!s))?(?:\\d{1,9}s)?(?:\\d{1,12}ms)?$';
+export const DURATION_PATTERN =
+  '^(?=\\d)(?:\\d{1,6}d)?(?:\\d{1,6}h)?(?:\\d{1,6}m(?!s))?(?:\\d{1,9}s)?(?:\\d{1,12}ms)?$';
 
 /** Milliseconds of `20s`, `1h30m`, `250ms`; undefined for anything else. */
 export function durationMs(text: string): number | undefined {
   if (!new RegExp(DURATION_PATTERN).test(text)) return undefined;
   let total = 0;
-  for (const [, count, unit] of text.matchAll(/(\d+)(ms|[dhms])/g)) total += Number(count) * (UNITS.find(([name]) => name === unit)?.[1] ?? 0);
+  for (const [, count, unit] of text.matchAll(/(\d+)(ms|[dhms])/g))
+    total += Number(count) * (UNITS.find(([name]) => name === unit)?.[1] ?? 0);
   return total;
 }
 
@@ -83,7 +96,8 @@ class SettingsReader {
       }
     }
     for (const [key, setting] of Object.entries(fields)) {
-      if (setting.required === true && !Object.hasOwn(record, key)) this.add('profile-missing', path, `${dotted([...path, key])} is missing: ${setting.about}`);
+      if (setting.required === true && !Object.hasOwn(record, key))
+        this.add('profile-missing', path, `${dotted([...path, key])} is missing: ${setting.about}`);
     }
     return read;
   }
@@ -94,7 +108,12 @@ class SettingsReader {
         return this.text(data, setting, path);
       case 'word':
         if (typeof data === 'string' && setting.of.includes(data)) return data;
-        return this.wrong(path, `one of ${setting.of.join(', ')}`, data, typeof data === 'string' ? didYouMean(data, setting.of) : undefined);
+        return this.wrong(
+          path,
+          `one of ${setting.of.join(', ')}`,
+          data,
+          typeof data === 'string' ? didYouMean(data, setting.of) : undefined,
+        );
       case 'whole':
         return this.whole(data, setting, path);
       case 'decimal':
@@ -109,7 +128,9 @@ class SettingsReader {
         return this.shape(data, path, DEEPEST_SHAPE);
       case 'list':
         if (!Array.isArray(data)) return this.wrong(path, 'a list', data);
-        return data.map((item, index) => this.value(item, setting.of, [...path, index])).filter((each) => each !== undefined);
+        return data
+          .map((item, index) => this.value(item, setting.of, [...path, index]))
+          .filter((each) => each !== undefined);
       case 'map':
         return this.map(data, setting, path);
       case 'group':
@@ -120,12 +141,17 @@ class SettingsReader {
   }
 
   private text(data: unknown, setting: Extract<SettingForm, { form: 'text' }>, path: DataPath): string | undefined {
-    const fits = typeof data === 'string' && (setting.pattern === undefined || new RegExp(setting.pattern, 'u').test(data));
+    const fits =
+      typeof data === 'string' && (setting.pattern === undefined || new RegExp(setting.pattern, 'u').test(data));
     return fits ? data : this.wrong(path, setting.accepts, data);
   }
 
   /** A number may come as the text it was written as. */
-  private whole(data: unknown, { min, max }: Extract<SettingForm, { form: 'whole' }>, path: DataPath): number | undefined {
+  private whole(
+    data: unknown,
+    { min, max }: Extract<SettingForm, { form: 'whole' }>,
+    path: DataPath,
+  ): number | undefined {
     const number = typeof data === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(data) ? Number(data) : data;
     if (typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max) return number;
     return this.wrong(path, `a whole number from ${min} to ${max}`, data);
@@ -134,37 +160,62 @@ class SettingsReader {
   private decimal(data: unknown, positive: boolean, path: DataPath): string | undefined {
     const text = typeof data === 'number' ? exactText(data) : data;
     const value = typeof text === 'string' ? parseAuthoredDecimal(text) : undefined;
-    if (value === undefined) return this.wrong(path, 'a plain decimal such as "0.0001", in quotes where it is long', data);
+    if (value === undefined)
+      return this.wrong(path, 'a plain decimal such as "0.0001", in quotes where it is long', data);
     const inRange = positive ? value.greaterThan(0) : !value.lessThan(0);
-    return inRange ? decimalText(value) : this.wrong(path, positive ? 'a decimal above 0' : 'a decimal of at least 0', data);
+    return inRange
+      ? decimalText(value)
+      : this.wrong(path, positive ? 'a decimal above 0' : 'a decimal of at least 0', data);
   }
 
-  private duration(data: unknown, { minMs, maxMs }: Extract<SettingForm, { form: 'duration' }>, path: DataPath): number | undefined {
+  private duration(
+    data: unknown,
+    { minMs, maxMs }: Extract<SettingForm, { form: 'duration' }>,
+    path: DataPath,
+  ): number | undefined {
     const ms = typeof data === 'string' ? durationMs(data) : undefined;
     if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
-    return this.wrong(path, `a duration such as 20s or 1h30m, from ${durationWord(minMs)} to ${durationWord(maxMs)}`, data);
+    return this.wrong(
+      path,
+      `a duration such as 20s or 1h30m, from ${durationWord(minMs)} to ${durationWord(maxMs)}`,
+      data,
+    );
   }
 
   /** The value is never repeated: whoever gets this wrong has most likely written the secret itself here. */
   private secret(data: unknown, path: DataPath): unknown {
     const wanted = `${dotted(path)} must say where the secret is: {env: NAME} or {file: PATH}`;
-    if (data === null || typeof data !== 'object' || Array.isArray(data)) return this.add('profile-secret', path, wanted, 'A secret never stands in a profile.');
+    if (data === null || typeof data !== 'object' || Array.isArray(data))
+      return this.add('profile-secret', path, wanted, 'A secret never stands in a profile.');
     const record = data as Readonly<Record<string, unknown>>;
     const keys = Object.keys(record);
     const [key] = keys;
     if (keys.length !== 1 || (key !== 'env' && key !== 'file')) return this.add('profile-form', path, wanted);
     const text = record[key];
-    if (key === 'file') return typeof text === 'string' && text !== '' && !text.includes('\0') ? { file: text } : this.add('profile-form', [...path, key], wanted);
-    if (typeof text === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text) && !looksSecret(text)) return { env: text };
-    return this.add('profile-form', [...path, key], `${dotted([...path, key])} must be the name of an environment variable: letters, digits and _, no digit first`);
+    if (key === 'file')
+      return typeof text === 'string' && text !== '' && !text.includes('\0')
+        ? { file: text }
+        : this.add('profile-form', [...path, key], wanted);
+    if (typeof text === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text) && !looksSecret(text))
+      return { env: text };
+    return this.add(
+      'profile-form',
+      [...path, key],
+      `${dotted([...path, key])} must be the name of an environment variable: letters, digits and _, no digit first`,
+    );
   }
 
-  private map(data: unknown, { of, key: pattern, keys, names }: Extract<SettingForm, { form: 'map' }>, path: DataPath): unknown {
+  private map(
+    data: unknown,
+    { of, key: pattern, keys, names }: Extract<SettingForm, { form: 'map' }>,
+    path: DataPath,
+  ): unknown {
     const record = this.record(data, path);
     if (record === undefined) return undefined;
     const read: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
     for (const key of Object.keys(record)) {
-      const known = keys === undefined ? new RegExp(pattern ?? '.').test(key) && !RESERVED.has(key) : keys.includes(key);
+      const known =
+        keys === undefined ? new RegExp(pattern ?? '.').test(key) && !RESERVED.has(key) : keys.includes(key);
       if (known) {
         const value = this.value(record[key], of, [...path, key]);
         if (value !== undefined) read[key] = value;
@@ -175,7 +226,8 @@ class SettingsReader {
   }
 
   private shape(data: unknown, path: DataPath, depth: number): ResultShape | undefined {
-    if (depth === 0) return this.add('profile-form', path, `${dotted(path)} is nested more than ${DEEPEST_SHAPE} levels deep`);
+    if (depth === 0)
+      return this.add('profile-form', path, `${dotted(path)} is nested more than ${DEEPEST_SHAPE} levels deep`);
     if (typeof data === 'string') {
       const word = data.endsWith('?') ? data.slice(0, -1) : data;
       if (isResultWord(word)) return { kind: 'value', type: word, optional: word !== data };
@@ -190,7 +242,8 @@ class SettingsReader {
     }
     const fields: Record<string, ResultShape> = Object.create(null) as Record<string, ResultShape>;
     for (const [key, value] of Object.entries(record)) {
-      if (!/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) || RESERVED.has(key)) this.add('profile-form', [...path, key], `${dotted(path)}: ${shown(key)} is not the name of a field`);
+      if (!/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) || RESERVED.has(key))
+        this.add('profile-form', [...path, key], `${dotted(path)}: ${shown(key)} is not the name of a field`);
       const field = this.shape(value, [...path, key], depth - 1);
       if (field !== undefined) fields[key] = field;
     }
@@ -198,21 +251,32 @@ class SettingsReader {
   }
 
   private record(data: unknown, path: DataPath): Readonly<Record<string, unknown>> | undefined {
-    if (data !== null && typeof data === 'object' && !Array.isArray(data)) return data as Readonly<Record<string, unknown>>;
+    if (data !== null && typeof data === 'object' && !Array.isArray(data))
+      return data as Readonly<Record<string, unknown>>;
     return this.wrong(path, 'a map', data);
   }
 
   private unknown(key: string, known: readonly string[], path: DataPath): undefined {
     const meant = didYouMean(key, known);
     const where = path.length === 0 ? 'a profile' : dotted(path);
-    this.add('profile-unknown', [...path, key], `${where} has no ${shown(key)}`, meant === undefined ? `There are ${known.join(', ')}.` : `Is ${meant} meant?`);
+    this.add(
+      'profile-unknown',
+      [...path, key],
+      `${where} has no ${shown(key)}`,
+      meant === undefined ? `There are ${known.join(', ')}.` : `Is ${meant} meant?`,
+    );
   }
 
   private wrong(path: DataPath, accepts: string, data: unknown, meant?: string): undefined {
     // What stands below auth is never repeated, whatever it looks like.
     const found = path[0] === 'auth' ? describe(data) : `found ${shown(data)}`;
     const what = path.length === 0 ? 'a profile' : dotted(path);
-    return this.add('profile-form', path, `${what} must be ${accepts}, ${found}`, meant === undefined ? undefined : `Is ${meant} meant?`);
+    return this.add(
+      'profile-form',
+      path,
+      `${what} must be ${accepts}, ${found}`,
+      meant === undefined ? undefined : `Is ${meant} meant?`,
+    );
   }
 
   private add(code: ProfileCode, path: DataPath, message: string, hint?: string): undefined {
@@ -234,7 +298,11 @@ function exactText(value: number): string | undefined {
 }
 
 export function dotted(path: DataPath): string {
-  return path.reduce<string>((text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? shownKey(part) : `${text}.${shownKey(part)}`), '');
+  return path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number' ? `${text}[${part}]` : text === '' ? shownKey(part) : `${text}.${shownKey(part)}`,
+    '',
+  );
 }
 
 function shownKey(key: string): string {
@@ -242,7 +310,8 @@ function shownKey(key: string): string {
 }
 
 function shown(data: unknown): string {
-  if (typeof data === 'string') return looksSecret(data) ? 'what looks like a secret (not shown)' : `"${printable(data, 60)}"`;
+  if (typeof data === 'string')
+    return looksSecret(data) ? 'what looks like a secret (not shown)' : `"${printable(data, 60)}"`;
   if (typeof data === 'number' || typeof data === 'boolean') return String(data);
   return describe(data).replace('found ', '');
 }

@@ -32,7 +32,12 @@ export function profileSchema(): object {
       shape: {
         anyOf: [
           { type: 'string', pattern: `^(?:${RESULT_WORDS.join('|')})\\??$` },
-          { type: 'object', additionalProperties: false, required: ['type', 'of'], properties: { type: { enum: ['list', 'map'] }, of: { $ref: '#/$defs/shape' } } },
+          {
+            type: 'object',
+            additionalProperties: false,
+            required: ['type', 'of'],
+            properties: { type: { enum: ['list', 'map'] }, of: { $ref: '#/$defs/shape' } },
+          },
           { type: 'object', additionalProperties: { $ref: '#/$defs/shape' } },
         ],
       },
@@ -45,7 +50,9 @@ function group(fields: Readonly<Record<string, Setting>>): Schema {
   return {
     type: 'object',
     additionalProperties: false,
-    properties: Object.fromEntries(Object.entries(fields).map(([key, setting]) => [key, { description: setting.about, ...formSchema(setting) }])),
+    properties: Object.fromEntries(
+      Object.entries(fields).map(([key, setting]) => [key, { description: setting.about, ...formSchema(setting) }]),
+    ),
     ...(required.length === 0 ? {} : { required }),
   };
 }

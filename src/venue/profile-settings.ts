@@ -13,7 +13,18 @@ import { ORDER_TYPES, SIDES } from './records.ts';
 export type SecretReference = { readonly env: string } | { readonly file: string };
 
 /** Types a declared request's query and result may have: the words of the runbook language. */
-export const RESULT_WORDS = ['price', 'size', 'money', 'number', 'integer', 'text', 'market', 'side', 'boolean', 'time'] as const;
+export const RESULT_WORDS = [
+  'price',
+  'size',
+  'money',
+  'number',
+  'integer',
+  'text',
+  'market',
+  'side',
+  'boolean',
+  'time',
+] as const;
 export type ResultWord = (typeof RESULT_WORDS)[number];
 
 /** What the result of a declared request looks like. A record's unlisted fields can not be read. */
@@ -34,7 +45,13 @@ export type SettingForm =
   | { readonly form: 'shape' }
   | { readonly form: 'list'; readonly of: SettingForm }
   /** `key`: what a key must look like; `keys`: the only ones there are. */
-  | { readonly form: 'map'; readonly of: SettingForm; readonly key?: string; readonly keys?: readonly string[]; readonly names: string }
+  | {
+      readonly form: 'map';
+      readonly of: SettingForm;
+      readonly key?: string;
+      readonly keys?: readonly string[];
+      readonly names: string;
+    }
   | { readonly form: 'group'; readonly fields: Readonly<Record<string, Setting>> };
 
 export type Setting = SettingForm & { readonly about: string; readonly required?: true };
@@ -61,7 +78,9 @@ export type ReadSetting<S> = S extends { form: 'text' }
                   : S extends { form: 'group'; fields: infer F }
                     ? ReadGroup<F>
                     : never;
-export type ReadGroup<F> = { readonly [K in keyof F as F[K] extends { required: true } ? K : never]: ReadSetting<F[K]> } & {
+export type ReadGroup<F> = {
+  readonly [K in keyof F as F[K] extends { required: true } ? K : never]: ReadSetting<F[K]>;
+} & {
   readonly [K in keyof F as F[K] extends { required: true } ? never : K]?: ReadSetting<F[K]>;
 };
 
@@ -70,13 +89,22 @@ export const NAME_PATTERN = '^[A-Za-z][A-Za-z0-9_-]{0,63}$';
 const HEADER_PATTERN = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$";
 
 const header = (about: string) => ({ form: 'text', pattern: HEADER_PATTERN, accepts: 'a header name', about }) as const;
-const name = (about: string) => ({ form: 'text', pattern: NAME_PATTERN, accepts: 'a letter, then letters, digits, _ or -', about }) as const;
+const name = (about: string) =>
+  ({ form: 'text', pattern: NAME_PATTERN, accepts: 'a letter, then letters, digits, _ or -', about }) as const;
 const market = { form: 'text', pattern: MARKET_PATTERN, accepts: 'a market id, <BASE>-<QUOTE>' } as const;
 const DAY_MS = 86_400_000;
 const duration = (about: string, minMs: number, maxMs: number) => ({ form: 'duration', minMs, maxMs, about }) as const;
 const decimal = (about: string) => ({ form: 'decimal', about }) as const;
 const whole = (about: string, min: number, max: number) => ({ form: 'whole', min, max, about }) as const;
-const throttle = (about: string) => ({ form: 'group', about, fields: { max: { ...whole('how many', 1, 1_000_000), required: true }, window: { ...duration('in which time', 1, 30 * DAY_MS), required: true } } }) as const;
+const throttle = (about: string) =>
+  ({
+    form: 'group',
+    about,
+    fields: {
+      max: { ...whole('how many', 1, 1_000_000), required: true },
+      window: { ...duration('in which time', 1, 30 * DAY_MS), required: true },
+    },
+  }) as const;
 
 /** The limits, spelled as in the file; each is a control of `limit-rules.ts`. */
 export const LIMIT_SETTINGS = {
@@ -109,7 +137,13 @@ export const LIMIT_SETTINGS = {
   max_account_age: duration('how old the account record behind the two floors may be', 1, 30 * DAY_MS),
   max_read_age: duration('how long ago the venue may last have been read', 1, 30 * DAY_MS),
   mode: { form: 'word', of: TRADING_MODES, about: 'active; reducing: only what lowers exposure; halted: only cancels' },
-  market_modes: { form: 'map', of: { form: 'word', of: TRADING_MODES }, key: MARKET_PATTERN, names: 'a market id, <BASE>-<QUOTE>', about: 'the same per market' },
+  market_modes: {
+    form: 'map',
+    of: { form: 'word', of: TRADING_MODES },
+    key: MARKET_PATTERN,
+    names: 'a market id, <BASE>-<QUOTE>',
+    about: 'the same per market',
+  },
 } as const satisfies Record<string, Setting>;
 
 export const PROFILE_SETTINGS = {
@@ -127,18 +161,37 @@ export const PROFILE_SETTINGS = {
     required: true,
     about: 'how requests are authenticated; secrets as references only',
     fields: {
-      mode: { form: 'word', of: ['jwt', 'api_key', 'none'], about: 'jwt by default; none for a loopback address alone' },
+      mode: {
+        form: 'word',
+        of: ['jwt', 'api_key', 'none'],
+        about: 'jwt by default; none for a loopback address alone',
+      },
       jwt: { form: 'secret', about: 'the JWT; may be absent when a refresh token is there' },
       refresh_token: { form: 'secret', about: 'obtains a new JWT when the current one has expired' },
       is_client: { form: 'flag', about: 'sent with POST /jwt; true by default' },
       header: header('header that carries the JWT; Authorization by default'),
-      prefix: { form: 'text', pattern: '^[\\x21-\\x7e]*[ ]?$', accepts: 'printable characters', about: 'what stands before the JWT; "Bearer " in Authorization, else nothing' },
-      cookie: { form: 'text', pattern: HEADER_PATTERN, accepts: 'a cookie name', about: 'cookie that carries the JWT, instead of a header' },
+      prefix: {
+        form: 'text',
+        pattern: '^[\\x21-\\x7e]*[ ]?$',
+        accepts: 'printable characters',
+        about: 'what stands before the JWT; "Bearer " in Authorization, else nothing',
+      },
+      cookie: {
+        form: 'text',
+        pattern: HEADER_PATTERN,
+        accepts: 'a cookie name',
+        about: 'cookie that carries the JWT, instead of a header',
+      },
       jwt_life: duration('life of a JWT without exp claim; 48h by default', 60_000, 365 * DAY_MS),
       send_jwt_on_refresh: { form: 'flag', about: 'whether POST /jwt carries the JWT it replaces; true by default' },
       api_key: { form: 'secret', about: 'the API key, in mode api_key' },
       secret: { form: 'secret', about: "the API key's secret, hex" },
-      chain: { form: 'text', pattern: '^[A-Za-z0-9._-]{1,64}$', accepts: 'letters, digits, . _ or -', about: 'value of the chain header; without it the header is not sent' },
+      chain: {
+        form: 'text',
+        pattern: '^[A-Za-z0-9._-]{1,64}$',
+        accepts: 'letters, digits, . _ or -',
+        about: 'value of the chain header; without it the header is not sent',
+      },
       signature_life: duration('life of a signature; 20s by default', 1000, 600_000),
       signing_headers: {
         form: 'group',
@@ -174,8 +227,16 @@ export const PROFILE_SETTINGS = {
         about: 'tokens of endpoints the venue document gives no figure for; 10 by default',
       },
       order_rate: whole('order actions a second for the account; no such limit by default', 1, 100_000),
-      statuses: { form: 'list', of: { form: 'whole', min: 200, max: 599 }, about: 'HTTP statuses that mean an exhausted limit; 429 by default' },
-      reset_unit: { form: 'word', of: RESET_UNITS, about: 'unit of X-RateLimit-Reset; auto by default: by its magnitude' },
+      statuses: {
+        form: 'list',
+        of: { form: 'whole', min: 200, max: 599 },
+        about: 'HTTP statuses that mean an exhausted limit; 429 by default',
+      },
+      reset_unit: {
+        form: 'word',
+        of: RESET_UNITS,
+        about: 'unit of X-RateLimit-Reset; auto by default: by its magnitude',
+      },
     },
   },
   position_orders: {
@@ -187,7 +248,11 @@ export const PROFILE_SETTINGS = {
       take_profit: { form: 'word', of: ['take_profit', 'take_profit_limit'], about: 'type of a take-profit' },
     },
   },
-  market_order_price: { form: 'word', of: ['optional', 'required'], about: 'whether a market order needs a price; optional by default' },
+  market_order_price: {
+    form: 'word',
+    of: ['optional', 'required'],
+    about: 'whether a market order needs a price; optional by default',
+  },
   max_leverage: whole('the largest leverage the venue lets this account set; 20 by default', 1, 50),
   definite_rejects: {
     form: 'list',
@@ -217,10 +282,27 @@ export const PROFILE_SETTINGS = {
       form: 'group',
       fields: {
         method: { form: 'word', of: ['GET'], required: true, about: 'reads alone can be declared' },
-        path: { form: 'text', pattern: '^(?:/[A-Za-z0-9._~-]+)+$', accepts: 'a path such as /markets', required: true, about: 'path below the base URL' },
-        query: { form: 'map', of: { form: 'word', of: RESULT_WORDS }, key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$', names: 'a parameter name', about: 'its parameters and their types' },
+        path: {
+          form: 'text',
+          pattern: '^(?:/(?!\\.\\.?(?:/|$))[A-Za-z0-9._~-]+)+$',
+          accepts: 'a path such as /markets',
+          required: true,
+          about: 'path below the base URL',
+        },
+        query: {
+          form: 'map',
+          of: { form: 'word', of: RESULT_WORDS },
+          key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+          names: 'a parameter name',
+          about: 'its parameters and their types',
+        },
         tokens: { ...whole('what it costs', 0, 100_000), required: true },
-        result: { form: 'shape', required: true, about: 'type of its result: a word, {type: list, of: …}, {type: map, of: …} or {field: type, …}; a ? behind a word where it may be absent' },
+        result: {
+          form: 'shape',
+          required: true,
+          about:
+            'type of its result: a word, {type: list, of: …}, {type: map, of: …} or {field: type, …}; a ? behind a word where it may be absent',
+        },
       },
     },
   },
@@ -233,7 +315,13 @@ export const PROFILE_SETTINGS = {
       form: 'group',
       fields: {
         request: { ...name('a declared request'), required: true },
-        with: { form: 'map', of: { form: 'text', accepts: 'a text; ${market} stands for the market' }, key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$', names: 'a parameter name', about: 'its parameters' },
+        with: {
+          form: 'map',
+          of: { form: 'text', accepts: 'a text; ${market} stands for the market' },
+          key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+          names: 'a parameter name',
+          about: 'its parameters',
+        },
         read: {
           form: 'text',
           pattern: '^result(?:\\[\\d{1,4}\\]|\\.[A-Za-z_][A-Za-z0-9_]*)*$',
@@ -244,7 +332,11 @@ export const PROFILE_SETTINGS = {
       },
     },
   },
-  capabilities: { form: 'list', of: { form: 'text', pattern: NAME_PATTERN, accepts: 'a capability such as cancel_all' }, about: 'what runbooks on this account may need' },
+  capabilities: {
+    form: 'list',
+    of: { form: 'text', pattern: NAME_PATTERN, accepts: 'a capability such as cancel_all' },
+    about: 'what runbooks on this account may need',
+  },
   limits: { form: 'group', fields: LIMIT_SETTINGS, about: 'limits of the account; a runbook can only tighten them' },
   ambiguity: {
     form: 'group',
@@ -253,7 +345,11 @@ export const PROFILE_SETTINGS = {
   },
   allowed_addresses: {
     form: 'list',
-    of: { form: 'text', pattern: '^[0-9A-Fa-f:.]{2,45}(?:/\\d{1,3})?$', accepts: 'an IP address or a network such as 10.1.0.0/16' },
+    of: {
+      form: 'text',
+      pattern: '^[0-9A-Fa-f:.]{2,45}(?:/\\d{1,3})?$',
+      accepts: 'an IP address or a network such as 10.1.0.0/16',
+    },
     about: 'private addresses the base URL may resolve to; none by default',
   },
   store: {

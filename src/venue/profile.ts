@@ -19,7 +19,9 @@ import { looksSecret } from './secrecy.ts';
 export type { ResultShape, ResultWord, SecretReference } from './profile-settings.ts';
 
 /** Where the JWT travels. */
-export type JwtCarrier = { readonly in: 'header'; readonly header: string; readonly prefix: string } | { readonly in: 'cookie'; readonly cookie: string };
+export type JwtCarrier =
+  | { readonly in: 'header'; readonly header: string; readonly prefix: string }
+  | { readonly in: 'cookie'; readonly cookie: string };
 
 export type AuthSettings =
   | {
@@ -38,7 +40,12 @@ export type AuthSettings =
       readonly secret: SecretReference;
       readonly chain?: string;
       readonly signatureLifeMs: number;
-      readonly headers: { readonly key: string; readonly expiry: string; readonly signature: string; readonly chain: string };
+      readonly headers: {
+        readonly key: string;
+        readonly expiry: string;
+        readonly signature: string;
+        readonly chain: string;
+      };
     }
   | { readonly mode: 'none' };
 
@@ -82,7 +89,10 @@ export interface Profile {
   };
   readonly positionOrders: {
     readonly sizeField: 'size' | 'size_percent';
-    readonly types: { readonly stop_loss: 'stop_loss' | 'stop_loss_limit'; readonly take_profit: 'take_profit' | 'take_profit_limit' };
+    readonly types: {
+      readonly stop_loss: 'stop_loss' | 'stop_loss_limit';
+      readonly take_profit: 'take_profit' | 'take_profit_limit';
+    };
   };
   readonly marketOrderPrice: 'optional' | 'required';
   /** The largest leverage the venue lets this account set. */
@@ -157,14 +167,24 @@ function inlineSecret(path: DataPath): ProfileFinding {
 
 /** The profile with all defaults filled in. Only for settings that have no error. */
 function completed(settings: ReadProfile, folder: string): Profile {
-  const { rate_limit: rate = {}, position_orders: position = {}, feeds = {}, requests = {}, notify = {}, store } = settings;
+  const {
+    rate_limit: rate = {},
+    position_orders: position = {},
+    feeds = {},
+    requests = {},
+    notify = {},
+    store,
+  } = settings;
   const defaults = ASSUMPTIONS;
   return {
     name: settings.profile,
     baseUrl: settings.base_url.replace(/\/+$/, ''),
     account: settings.account ?? 'main',
     auth: completedAuth(settings.auth, folder),
-    encoding: { ...defaults.encoding.default, ...(settings.encoding as Partial<Record<EndpointName, Placement>> | undefined) },
+    encoding: {
+      ...defaults.encoding.default,
+      ...(settings.encoding as Partial<Record<EndpointName, Placement>> | undefined),
+    },
     rateLimit: {
       tokens: rate.tokens ?? defaults.tokens.default,
       windowMs: rate.window ?? defaults.windowMs.default,
@@ -192,7 +212,10 @@ function completed(settings: ReadProfile, folder: string): Profile {
     ambiguityWindowMs: settings.ambiguity?.window ?? defaults.ambiguityWindowMs.default,
     allowedAddresses: settings.allowed_addresses ?? [],
     ...(store === undefined ? {} : { store: completedStore(store, folder) }),
-    notify: mapped(notify, ({ webhook }): NotifyTarget => (webhook === undefined ? { log: true } : { webhook: located(webhook, folder) })),
+    notify: mapped(
+      notify,
+      ({ webhook }): NotifyTarget => (webhook === undefined ? { log: true } : { webhook: located(webhook, folder) }),
+    ),
   };
 }
 
@@ -255,7 +278,6 @@ export function costOf(profile: Pick<Profile, 'rateLimit'>, name: EndpointName):
   return endpoint(name).tokens ?? profile.rateLimit.costs[name] ?? ASSUMPTIONS.unknownCost.default;
 }
 
-
 /** Every capability, for runs that reach no venue. */
 const ALL = '*';
 
@@ -269,6 +291,9 @@ export function grants(profile: Pick<Profile, 'capabilities'>, capability: strin
  * describes them, and who composes the run puts them in.
  */
 export const SIMULATED_PROFILE: Profile = {
-  ...completed({ profile: 'simulated', base_url: 'http://127.0.0.1', account: 'simulated', auth: { mode: 'none' } }, '.'),
+  ...completed(
+    { profile: 'simulated', base_url: 'http://127.0.0.1', account: 'simulated', auth: { mode: 'none' } },
+    '.',
+  ),
   capabilities: [ALL],
 };

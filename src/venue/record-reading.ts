@@ -44,7 +44,8 @@ type FieldRule =
 const decimal = { as: 'decimal' } as const;
 /** Counts and ids that nothing is decided by. */
 const incidental = { as: 'integer', missing: 0 } as const;
-const status = (missing?: string) => ({ as: 'text', known: ORDER_STATUSES, ...(missing === undefined ? {} : { missing }) }) as const;
+const status = (missing?: string) =>
+  ({ as: 'text', known: ORDER_STATUSES, ...(missing === undefined ? {} : { missing }) }) as const;
 const timeInForce = { as: 'text', missing: '', known: TIMES_IN_FORCE } as const;
 
 const FIELDS: { readonly [N in keyof Records]: { readonly [F in keyof Records[N]]-?: FieldRule } } = {
@@ -136,7 +137,12 @@ const FIELDS: { readonly [N in keyof Records]: { readonly [F in keyof Records[N]
 };
 
 /** Reads one record. Throws `Unreadable` where it lacks what can not be done without. */
-export function readRecord(name: RecordName | 'deadman', value: unknown, settings: Pick<Profile, 'positionOrders'>, notes: Notes): Records[RecordName | 'deadman'] {
+export function readRecord(
+  name: RecordName | 'deadman',
+  value: unknown,
+  settings: Pick<Profile, 'positionOrders'>,
+  notes: Notes,
+): Records[RecordName | 'deadman'] {
   const record = withDocumentedTypes(recordOf(value, name), settings);
   const fields: Readonly<Record<string, FieldRule>> = FIELDS[name];
   const read: Record<string, unknown> = {};
@@ -144,14 +150,21 @@ export function readRecord(name: RecordName | 'deadman', value: unknown, setting
     const each = readField(`${name}.${field}`, record[field], rule, record, notes);
     if (each !== undefined) read[field] = each;
   }
-  for (const field of Object.keys(record)) if (!Object.hasOwn(fields, field)) notes.add(`unknown field ${printable(field, 40)} of ${name}`);
+  for (const field of Object.keys(record))
+    if (!Object.hasOwn(fields, field)) notes.add(`unknown field ${printable(field, 40)} of ${name}`);
   if (typeof read['id'] === 'string' && read['market_id'] !== undefined && marketOf(read['id']) !== read['market_id']) {
     throw new Unreadable(`${name}.id is of another market than ${name}.market_id`);
   }
   return read as unknown as Records[RecordName | 'deadman'];
 }
 
-function readField(what: string, value: unknown, rule: FieldRule, record: Readonly<Record<string, unknown>>, notes: Notes): unknown {
+function readField(
+  what: string,
+  value: unknown,
+  rule: FieldRule,
+  record: Readonly<Record<string, unknown>>,
+  notes: Notes,
+): unknown {
   if (value === undefined || value === null || value === '') {
     if ('missing' in rule && rule.missing !== undefined) return rule.missing;
     if (rule.as === 'optional market') return undefined;
@@ -229,7 +242,9 @@ function readInteger(what: string, value: unknown): number {
 function readDecimals(what: string, value: unknown): Readonly<Record<string, DecimalString>> {
   const record = recordOf(value, what);
   // `fromEntries` defines keys rather than assigning them: a market named `__proto__` is a key like any other.
-  return Object.fromEntries(Object.entries(record).map(([market, each]) => [market, readDecimal(`${what}.${printable(market, 40)}`, each)]));
+  return Object.fromEntries(
+    Object.entries(record).map(([market, each]) => [market, readDecimal(`${what}.${printable(market, 40)}`, each)]),
+  );
 }
 
 function readTier(what: string, value: unknown, notes: Notes): unknown {
@@ -237,16 +252,24 @@ function readTier(what: string, value: unknown, notes: Notes): unknown {
   const step = (name: string, each: unknown): TierStep => {
     const { tier, title, min_volume: least } = recordOf(each, `${what}.${name}`);
     const field = (suffix: string) => `${what}.${name}.${suffix}`;
-    return { tier: readInteger(field('tier'), tier), title: readText(field('title'), title ?? '', undefined, notes), min_volume: readDecimal(field('min_volume'), least) };
+    return {
+      tier: readInteger(field('tier'), tier),
+      title: readText(field('title'), title ?? '', undefined, notes),
+      min_volume: readDecimal(field('min_volume'), least),
+    };
   };
   const reached = step('current', current);
-  if (next !== undefined && next !== null) return { current: reached, next: step('next', next), needed_volume: readDecimal(`${what}.needed_volume`, needed) };
+  if (next !== undefined && next !== null)
+    return { current: reached, next: step('next', next), needed_volume: readDecimal(`${what}.needed_volume`, needed) };
   notes.add('no next tier: the highest is reached');
   return { current: reached, next: reached, needed_volume: '0' };
 }
 
 /** Types under the document's names, where the deployment has others for them (assumption `positionOrders`). */
-function withDocumentedTypes(record: Readonly<Record<string, unknown>>, { positionOrders }: Pick<Profile, 'positionOrders'>): Readonly<Record<string, unknown>> {
+function withDocumentedTypes(
+  record: Readonly<Record<string, unknown>>,
+  { positionOrders }: Pick<Profile, 'positionOrders'>,
+): Readonly<Record<string, unknown>> {
   const named = { ...record };
   for (const field of ['type', 'order_type']) {
     const documented = Object.entries(positionOrders.types).find(([, spelled]) => spelled === named[field])?.[0];

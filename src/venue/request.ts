@@ -21,7 +21,9 @@ const LONGEST_DECIMAL = 80;
 export function requestProblems(name: EndpointName, params: Given, settings?: RequestSettings): readonly string[] {
   const rows = endpoint(name).parameters;
   const given = Object.entries(params).filter(([, value]) => value !== undefined);
-  const unknown = given.filter(([key]) => !Object.hasOwn(rows, key)).map(([key]) => unknownParameter(name, key, Object.keys(rows)));
+  const unknown = given
+    .filter(([key]) => !Object.hasOwn(rows, key))
+    .map(([key]) => unknownParameter(name, key, Object.keys(rows)));
   const missing = Object.entries(rows)
     .filter(([key, row]) => row.required && params[key] === undefined)
     .map(([key]) => `${key} is required for ${name}`);
@@ -50,7 +52,11 @@ function fits(key: string, value: unknown, row: Parameter, settings: RequestSett
       return row.max === undefined || !number.greaterThan(decimal(row.max));
     }
     case 'integer':
-      return Number.isSafeInteger(value) && (value as number) >= (row.min ?? Number.MIN_SAFE_INTEGER) && (value as number) <= most(key, row, settings);
+      return (
+        Number.isSafeInteger(value) &&
+        (value as number) >= (row.min ?? Number.MIN_SAFE_INTEGER) &&
+        (value as number) <= most(key, row, settings)
+      );
     case 'timestamp':
       return Number.isSafeInteger(value) && (value as number) >= 0;
     case 'boolean':
@@ -71,7 +77,11 @@ function fits(key: string, value: unknown, row: Parameter, settings: RequestSett
 }
 
 /** Some accounts may set more than the documented leverage (assumption `maxLeverage`). */
-function most(key: string, row: Extract<Parameter, { type: 'integer' }>, settings: RequestSettings | undefined): number {
+function most(
+  key: string,
+  row: Extract<Parameter, { type: 'integer' }>,
+  settings: RequestSettings | undefined,
+): number {
   if (key === 'leverage' && settings !== undefined) return settings.maxLeverage;
   return row.max ?? Number.MAX_SAFE_INTEGER;
 }
@@ -83,7 +93,9 @@ function accepted(key: string, row: Parameter, settings: RequestSettings | undef
       return `a plain decimal${row.min === undefined ? '' : ` of at least ${row.min}`}${row.max === undefined ? '' : ` of at most ${row.max}`}`;
     case 'integer': {
       const max = most(key, row, settings);
-      return max === Number.MAX_SAFE_INTEGER ? `an integer of at least ${row.min ?? 0}` : `an integer from ${row.min ?? 0} to ${max}`;
+      return max === Number.MAX_SAFE_INTEGER
+        ? `an integer of at least ${row.min ?? 0}`
+        : `an integer from ${row.min ?? 0} to ${max}`;
     }
     case 'timestamp':
       return 'a whole number of microseconds since the epoch';
@@ -107,7 +119,8 @@ function accepted(key: string, row: Parameter, settings: RequestSettings | undef
 function shown(value: unknown, row: Parameter | undefined): string {
   if (row?.secret === true) return 'something else (not shown)';
   if (typeof value === 'string') return printable(value === '' ? 'an empty text' : value, 80);
-  if (typeof value === 'number' || typeof value === 'boolean') return row?.type === 'decimal' ? `the ${typeof value} ${value}` : String(value);
+  if (typeof value === 'number' || typeof value === 'boolean')
+    return row?.type === 'decimal' ? `the ${typeof value} ${value}` : String(value);
   return value === null ? 'nothing' : `a ${Array.isArray(value) ? 'list' : typeof value}`;
 }
 
@@ -123,7 +136,8 @@ function crossProblems(name: EndpointName, params: Given, settings: RequestSetti
       problems.push(...placementProblems(params, settings));
       break;
     case 'DELETE /orders':
-      if (params['order_id'] === undefined && params['client_order_id'] === undefined) problems.push('order_id or client_order_id is required for DELETE /orders');
+      if (params['order_id'] === undefined && params['client_order_id'] === undefined)
+        problems.push('order_id or client_order_id is required for DELETE /orders');
       break;
     default:
   }
@@ -140,7 +154,11 @@ function timesReversed({ start_time: start, end_time: end }: Given): string | un
   return `start_time ${start} is after end_time ${end}`;
 }
 
-type OrderRule = { readonly price: 'required' | 'optional'; readonly trigger: 'required' | 'none'; readonly fraction?: true };
+type OrderRule = {
+  readonly price: 'required' | 'optional';
+  readonly trigger: 'required' | 'none';
+  readonly fraction?: true;
+};
 
 /** The three parameter tables of POST /orders (venue-api.md, Orders). */
 const ORDER_RULES: Readonly<Record<string, OrderRule>> = {
@@ -158,11 +176,16 @@ function placementProblems(params: Given, settings: RequestSettings | undefined)
   if (rule === undefined) return [];
   const priced = type === 'market' && settings?.marketOrderPrice === 'required' ? 'required' : rule.price;
   const problems: string[] = [];
-  if (priced === 'required' && params['price'] === undefined) problems.push(`price is required for an order of type ${type}`);
-  if (rule.trigger === 'required' && params['trigger_price'] === undefined) problems.push(`trigger_price is required for an order of type ${type}`);
-  if (rule.trigger === 'none' && params['trigger_price'] !== undefined) problems.push(`an order of type ${type} has no trigger_price`);
+  if (priced === 'required' && params['price'] === undefined)
+    problems.push(`price is required for an order of type ${type}`);
+  if (rule.trigger === 'required' && params['trigger_price'] === undefined)
+    problems.push(`trigger_price is required for an order of type ${type}`);
+  if (rule.trigger === 'none' && params['trigger_price'] !== undefined)
+    problems.push(`an order of type ${type} has no trigger_price`);
   if (rule.fraction === true && decimal(String(params['size'])).greaterThan(1)) {
-    problems.push(`size of a ${type} is a fraction of the position and must be at most 1, found ${String(params['size'])}`);
+    problems.push(
+      `size of a ${type} is a fraction of the position and must be at most 1, found ${String(params['size'])}`,
+    );
   }
   return problems;
 }

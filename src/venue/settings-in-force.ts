@@ -31,7 +31,12 @@ export function profileSettings(profile: Profile): SettingsJson {
     max_leverage: profile.maxLeverage,
     definite_rejects: profile.definiteRejects,
     markets: profile.markets,
-    requests: Object.fromEntries(Object.entries(profile.requests).map(([name, request]) => [name, { ...request, result: shapeSetting(request.result) }])),
+    requests: Object.fromEntries(
+      Object.entries(profile.requests).map(([name, request]) => [
+        name,
+        { ...request, result: shapeSetting(request.result) },
+      ]),
+    ),
     feeds: profile.feeds,
     capabilities: profile.capabilities,
     limits: limitSettings(profile.limits),
@@ -70,7 +75,9 @@ function authSettings(auth: AuthSettings): unknown {
         jwt: auth.jwt,
         refresh_token: auth.refreshToken,
         is_client: auth.isClient,
-        ...(auth.carrier.in === 'cookie' ? { cookie: auth.carrier.cookie } : { header: auth.carrier.header, prefix: auth.carrier.prefix }),
+        ...(auth.carrier.in === 'cookie'
+          ? { cookie: auth.carrier.cookie }
+          : { header: auth.carrier.header, prefix: auth.carrier.prefix }),
         jwt_life: durationWord(auth.jwtLifeMs),
         send_jwt_on_refresh: auth.sendJwtOnRefresh,
       };

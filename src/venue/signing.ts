@@ -13,7 +13,10 @@ import { jsonLiteral, type WireRequest } from './wire.ts';
 export function signedMessage(request: WireRequest, expirySeconds: number): string {
   const body = request.placement === 'body' ? Object.entries(request.params) : [];
   const pairs: [key: string, text: string][] = [
-    ...body.map(([key, value]): [string, string] => [key, value.as === 'text' ? jsonLiteral(value).slice(1, -1) : value.text]),
+    ...body.map(([key, value]): [string, string] => [
+      key,
+      value.as === 'text' ? jsonLiteral(value).slice(1, -1) : value.text,
+    ]),
     ['method', request.method],
     ['path', request.path],
   ];

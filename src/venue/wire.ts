@@ -68,7 +68,10 @@ function wireValue(key: string, parameter: Parameter, value: unknown): WireValue
 }
 
 /** Position orders as this deployment spells them (assumption `positionOrders`). */
-function positionSpelling(wire: Readonly<Record<string, WireValue>>, { positionOrders }: WireSettings): Record<string, WireValue> {
+function positionSpelling(
+  wire: Readonly<Record<string, WireValue>>,
+  { positionOrders }: WireSettings,
+): Record<string, WireValue> {
   const type = wire['type']?.text;
   if (type !== 'stop_loss' && type !== 'take_profit') return { ...wire };
   return Object.fromEntries(
@@ -114,7 +117,8 @@ export function jsonLiteral(value: WireValue): string {
 function prove(text: string, params: Readonly<Record<string, WireValue>>): void {
   const read = parse(text) as Readonly<Record<string, unknown>>;
   const keys = Object.keys(params);
-  const same = Object.keys(read).length === keys.length && keys.every((key) => isSame(read[key], params[key] as WireValue));
+  const same =
+    Object.keys(read).length === keys.length && keys.every((key) => isSame(read[key], params[key] as WireValue));
   if (!same) throw new Error('the encoded body does not read back as the request');
 }
 
@@ -144,7 +148,8 @@ export type JsonReading = { readonly value: unknown; readonly problem?: undefine
  * key `__proto__` is a key like any other. Never throws.
  */
 export function readJson(text: string, limits: JsonLimits = ANSWER_LIMITS): JsonReading {
-  if (text.length > limits.maxLength) return { problem: `${text.length} characters, at most ${limits.maxLength} are read` };
+  if (text.length > limits.maxLength)
+    return { problem: `${text.length} characters, at most ${limits.maxLength} are read` };
   const measured = measure(text);
   if (measured.depth > limits.maxDepth) return { problem: `nested more than ${limits.maxDepth} levels deep` };
   if (measured.members + measured.items > limits.maxValues) return { problem: `more than ${limits.maxValues} values` };
@@ -167,7 +172,8 @@ function measure(text: string): { depth: number; members: number; items: number 
   for (let at = 0; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
       case 0x22: // "
-        for (at += 1; at < text.length && text.charCodeAt(at) !== 0x22; at += 1) if (text.charCodeAt(at) === 0x5c) at += 1;
+        for (at += 1; at < text.length && text.charCodeAt(at) !== 0x22; at += 1)
+          if (text.charCodeAt(at) === 0x5c) at += 1;
         break;
       case 0x5b: // [
       case 0x7b: // {

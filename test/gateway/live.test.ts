@@ -5,13 +5,17 @@ import { createServer as createTls } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, VirtualClock } from '../../src/base/clock.ts';
-import { LARGEST_BODY, type LiveParts, LiveTransport, openLive } from '../../src/gateway/live.ts';
+import { LARGEST_BODY, type LiveParts, type LiveTransport, openLive } from '../../src/gateway/live.ts';
 import type { WireReply } from '../../src/gateway/transport.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
 import { wireRequest } from '../../src/venue/wire.ts';
 import { UNTRUSTED } from './untrusted.ts';
 
-const PLACE = wireRequest('POST /orders', { market_id: 'BTC-USD', side: 'long', size: '0.1', type: 'limit', price: '64264.20' }, SIMULATED_PROFILE);
+const PLACE = wireRequest(
+  'POST /orders',
+  { market_id: 'BTC-USD', side: 'long', size: '0.1', type: 'limit', price: '64264.20' },
+  SIMULATED_PROFILE,
+);
 const LIST = wireRequest('GET /orders', { order_id: 'BTC-USD@7', p_limit: 10 }, SIMULATED_PROFILE);
 
 /** Sockets are real, time is not: what arrives is run at once, and counted. */
@@ -46,13 +50,20 @@ function portOf(server: Server | TcpServer): number {
 }
 
 function transportTo(baseUrl: string, parts: Partial<LiveParts> = {}): LiveTransport {
-  const opened = openLive({ profile: { baseUrl, allowedAddresses: [] }, clock: new ArrivalClock(0), variables: {}, ...parts });
+  const opened = openLive({
+    profile: { baseUrl, allowedAddresses: [] },
+    clock: new ArrivalClock(0),
+    variables: {},
+    ...parts,
+  });
   if ('problem' in opened) throw new Error(opened.problem);
   closing.push(() => void opened.transport.close());
   return opened.transport;
 }
 
-async function serving(handle: (request: IncomingMessage, response: ServerResponse, body: string) => void): Promise<LiveTransport> {
+async function serving(
+  handle: (request: IncomingMessage, response: ServerResponse, body: string) => void,
+): Promise<LiveTransport> {
   const server = await listening(
     createHttp((request, response) => {
       const chunks: Buffer[] = [];
@@ -69,7 +80,10 @@ async function rawServing(talk: (socket: Socket, requests: number) => void): Pro
   const server = await listening(
     createTcp((socket) => {
       socket.on('error', () => {});
-      socket.on('data', () => talk(socket, (requests += 1)));
+      socket.on('data', () => {
+        requests += 1;
+        talk(socket, requests);
+      });
     }),
   );
   return transportTo(`http://127.0.0.1:${portOf(server)}`);
@@ -83,11 +97,27 @@ describe('LiveTransport, requests and answers', () => {
     const transport = await serving((request, response, body) => {
       const { authorization, 'content-type': type, 'user-agent': agent } = request.headers;
       seen.push([request.method, request.url, body, type, authorization, agent]);
-      response.writeHead(400, { 'content-type': 'application/json', 'X-RateLimit-Remaining': '7' }).end('{"success":false,"error":"é","result":[]}');
+      response
+        .writeHead(400, { 'content-type': 'application/json', 'X-RateLimit-Remaining': '7' })
+        .end('{"success":false,"error":"é","result":[]}');
     });
     const reply = await transport.send(PLACE, { ...OPTIONS, headers: { authorization: 'Bearer t' } });
-    expect(seen).toEqual([['POST', '/api/orders', '{"market_id":"BTC-USD","price":64264.20,"side":"long","size":0.1,"type":"limit"}', 'application/json', 'Bearer t', 'perp-runbook']]);
-    expect(reply).toMatchObject({ kind: 'answer', status: 400, headers: { 'x-ratelimit-remaining': '7' }, body: '{"success":false,"error":"é","result":[]}' });
+    expect(seen).toEqual([
+      [
+        'POST',
+        '/api/orders',
+        '{"market_id":"BTC-USD","price":64264.20,"side":"long","size":0.1,"type":"limit"}',
+        'application/json',
+        'Bearer t',
+        'perp-runbook',
+      ],
+    ]);
+    expect(reply).toMatchObject({
+      kind: 'answer',
+      status: 400,
+      headers: { 'x-ratelimit-remaining': '7' },
+      body: '{"success":false,"error":"é","result":[]}',
+    });
   });
 
   it('puts the parameters of a GET into the query and sends no body', async () => {
@@ -106,7 +136,10 @@ describe('LiveTransport, requests and answers', () => {
       bodies.push(body);
       response.end('{}');
     });
-    await transport.send(wireRequest('DELETE /orders', { order_id: 'BTC-USD@7', market_id: 'BTC-USD' }, SIMULATED_PROFILE), OPTIONS);
+    await transport.send(
+      wireRequest('DELETE /orders', { order_id: 'BTC-USD@7', market_id: 'BTC-USD' }, SIMULATED_PROFILE),
+      OPTIONS,
+    );
     await transport.send(wireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE), OPTIONS);
     expect(bodies).toEqual(['{"order_id":"BTC-USD@7","market_id":"BTC-USD"}', '{}']);
   });
@@ -120,7 +153,9 @@ describe('LiveTransport, requests and answers', () => {
   });
 
   it('unpacks gzip', async () => {
-    const transport = await serving((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"success":true}')));
+    const transport = await serving((_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"success":true}')),
+    );
     expect(await transport.send(LIST, OPTIONS)).toMatchObject({ kind: 'answer', body: '{"success":true}' });
   });
 
@@ -157,7 +192,11 @@ describe('LiveTransport, requests and answers', () => {
 });
 
 describe('LiveTransport, no answer', () => {
-  const failure = (sent: boolean, message: unknown): WireReply => ({ kind: 'failure', sent, message: message as string });
+  const failure = (sent: boolean, message: unknown): WireReply => ({
+    kind: 'failure',
+    sent,
+    message: message as string,
+  });
 
   it('knows that nothing was sent where the connection was refused', async () => {
     const server = await listening(createTcp());
@@ -169,37 +208,72 @@ describe('LiveTransport, no answer', () => {
   it('knows that nothing was sent where the name does not resolve', async () => {
     const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
       setImmediate(() => done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []));
-    expect(await transportTo('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(failure(false, 'ENOTFOUND'));
+    expect(await transportTo('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(
+      failure(false, 'ENOTFOUND'),
+    );
   });
 
-  it.each([['10.0.0.1'], ['127.0.0.1'], ['169.254.169.254'], ['::1'], ['fd00::1'], ['::ffff:192.168.0.1'], ['0.0.0.0']])('does not connect where the name leads to %s', async (address) => {
+  it.each([
+    ['10.0.0.1'],
+    ['127.0.0.1'],
+    ['169.254.169.254'],
+    ['::1'],
+    ['fd00::1'],
+    ['::ffff:192.168.0.1'],
+    ['0.0.0.0'],
+  ])('does not connect where the name leads to %s', async (address) => {
     const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
-      done(null, [{ address: '8.8.8.8', family: 4 }, { address, family: address.includes(':') ? 6 : 4 }]);
-    expect(await transportTo('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(failure(false, 'BLOCKED_ADDRESS'));
+      done(null, [
+        { address: '8.8.8.8', family: 4 },
+        { address, family: address.includes(':') ? 6 : 4 },
+      ]);
+    expect(await transportTo('https://venue.example', { resolve }).send(PLACE, OPTIONS)).toEqual(
+      failure(false, 'BLOCKED_ADDRESS'),
+    );
   });
 
   it('connects to a private address that the profile allows', async () => {
     const server = await listening(createHttp((_, response) => response.end('{}')));
-    const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]);
+    const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
+      done(null, [{ address: '127.0.0.1', family: 4 }]);
     const profile = { baseUrl: `http://venue.example:${portOf(server)}`, allowedAddresses: ['127.0.0.0/8'] };
-    expect(await transportTo(profile.baseUrl, { profile, resolve }).send(LIST, OPTIONS)).toMatchObject({ kind: 'answer', body: '{}' });
+    expect(await transportTo(profile.baseUrl, { profile, resolve }).send(LIST, OPTIONS)).toMatchObject({
+      kind: 'answer',
+      body: '{}',
+    });
   });
 
   it('does not let localhost lead anywhere else', async () => {
-    const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) => done(null, [{ address: '8.8.8.8', family: 4 }]);
-    expect(await transportTo('http://localhost:1', { resolve }).send(PLACE, OPTIONS)).toEqual(failure(false, 'BLOCKED_ADDRESS'));
+    const resolve: NonNullable<LiveParts['resolve']> = (_host, _options, done) =>
+      done(null, [{ address: '8.8.8.8', family: 4 }]);
+    expect(await transportTo('http://localhost:1', { resolve }).send(PLACE, OPTIONS)).toEqual(
+      failure(false, 'BLOCKED_ADDRESS'),
+    );
   });
 
   it('sends nothing to a server whose certificate nobody trusts', async () => {
     const received: string[] = [];
-    const server = await listening(createTls(UNTRUSTED, (socket) => socket.on('error', () => {}).on('data', (data) => received.push(data.toString()))));
-    expect(await transportTo(`https://127.0.0.1:${portOf(server)}`).send(PLACE, OPTIONS)).toEqual(failure(false, 'DEPTH_ZERO_SELF_SIGNED_CERT'));
+    const server = await listening(
+      createTls(UNTRUSTED, (socket) =>
+        socket.on('error', () => {}).on('data', (data) => received.push(data.toString())),
+      ),
+    );
+    expect(await transportTo(`https://127.0.0.1:${portOf(server)}`).send(PLACE, OPTIONS)).toEqual(
+      failure(false, 'DEPTH_ZERO_SELF_SIGNED_CERT'),
+    );
     expect(received).toEqual([]);
   });
 
   it('sends nothing to a server that does not speak TLS', async () => {
-    const server = await listening(createTcp((socket) => socket.on('error', () => {}).on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))));
-    expect(await transportTo(`https://127.0.0.1:${portOf(server)}`).send(PLACE, OPTIONS)).toMatchObject({ sent: false, message: expect.stringMatching(/^(ERR_SSL_|EPROTO)/) });
+    const server = await listening(
+      createTcp((socket) =>
+        socket.on('error', () => {}).on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+      ),
+    );
+    expect(await transportTo(`https://127.0.0.1:${portOf(server)}`).send(PLACE, OPTIONS)).toMatchObject({
+      sent: false,
+      message: expect.stringMatching(/^(ERR_SSL_|EPROTO)/),
+    });
   });
 
   it('cannot say that nothing was sent where the connection broke during the request', async () => {
@@ -220,12 +294,16 @@ describe('LiveTransport, no answer', () => {
   });
 
   it('takes a body that was cut short for no answer', async () => {
-    const transport = await rawServing((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":true'));
+    const transport = await rawServing((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":true'),
+    );
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'ECONNRESET'));
   });
 
   it('takes chunks without an end for no answer', async () => {
-    const transport = await rawServing((socket) => socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n'));
+    const transport = await rawServing((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n'),
+    );
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'ECONNRESET'));
   });
 
@@ -236,7 +314,9 @@ describe('LiveTransport, no answer', () => {
 
   it('gives up on a venue that does not answer', async () => {
     const transport = await rawServing(() => {});
-    expect(await transport.send(PLACE, { timeoutMs: 40 })).toEqual(failure(true, expect.stringMatching(/^timeout: (response|request)$/)));
+    expect(await transport.send(PLACE, { timeoutMs: 40 })).toEqual(
+      failure(true, expect.stringMatching(/^timeout: (response|request)$/)),
+    );
   });
 
   it('gives up on an answer that drips', async () => {
@@ -257,7 +337,9 @@ describe('LiveTransport, no answer', () => {
   });
 
   it('takes a damaged gzip for no answer', async () => {
-    const transport = await serving((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(Buffer.from('not gzip')));
+    const transport = await serving((_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(Buffer.from('not gzip')),
+    );
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, 'Z_DATA_ERROR'));
   });
 
@@ -279,16 +361,25 @@ describe('openLive', () => {
 
   it('refuses to start where the check of certificates is switched off', () => {
     expect(open('https://venue.example', { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual({
-      problem: 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, a live run does not start with it',
+      problem:
+        'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, a live run does not start with it',
     });
   });
 
-  it.each([['https://10.0.0.1'], ['https://[fd00::1]'], ['https://169.254.169.254'], ['https://0.0.0.0']])('refuses the private address %s', (url) => {
-    expect(open(url)).toHaveProperty('problem', expect.stringContaining('is not a public one'));
-  });
+  it.each([['https://10.0.0.1'], ['https://[fd00::1]'], ['https://169.254.169.254'], ['https://0.0.0.0']])(
+    'refuses the private address %s',
+    (url) => {
+      expect(open(url)).toHaveProperty('problem', expect.stringContaining('is not a public one'));
+    },
+  );
 
   it('takes public addresses, loopback ones and those the profile allows', () => {
-    for (const opened of [open('https://8.8.8.8'), open('http://127.0.0.1:1'), open('http://[::1]:1'), open('https://10.1.2.3', {}, ['10.1.0.0/16'])]) {
+    for (const opened of [
+      open('https://8.8.8.8'),
+      open('http://127.0.0.1:1'),
+      open('http://[::1]:1'),
+      open('https://10.1.2.3', {}, ['10.1.0.0/16']),
+    ]) {
       expect(opened).toHaveProperty('transport');
     }
   });

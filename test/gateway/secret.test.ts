@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -23,14 +33,24 @@ function file(name: string, text = TOKEN, mode = 0o600): string {
 
 function jwtProfile(auth: Partial<Extract<Profile['auth'], { mode: 'jwt' }>>): Profile {
   const carrier = { in: 'header', header: 'Authorization', prefix: 'Bearer ' } as const;
-  return { ...SIMULATED_PROFILE, auth: { mode: 'jwt', isClient: true, carrier, jwtLifeMs: 1000, sendJwtOnRefresh: true, ...auth } };
+  return {
+    ...SIMULATED_PROFILE,
+    auth: { mode: 'jwt', isClient: true, carrier, jwtLifeMs: 1000, sendJwtOnRefresh: true, ...auth },
+  };
 }
 
 describe('Secret', () => {
   it('shows itself to no one but who asks for it', () => {
     const secret = new Secret('auth.jwt', TOKEN);
     const error = new Error('wrapped', { cause: { secret } });
-    const shown = [String(secret), `${secret}`, JSON.stringify({ secret }), inspect({ secret }, { depth: 9, showHidden: true }), inspect(error), JSON.stringify(Object.entries(secret))];
+    const shown = [
+      String(secret),
+      `${secret}`,
+      JSON.stringify({ secret }),
+      inspect({ secret }, { depth: 9, showHidden: true }),
+      inspect(error),
+      JSON.stringify(Object.entries(secret)),
+    ];
     for (const text of shown) expect(text).not.toContain('canary');
     expect(shown[0]).toBe('[redacted:auth.jwt]');
     expect(secret.reveal()).toBe(TOKEN);
@@ -39,10 +59,21 @@ describe('Secret', () => {
 
 describe('loadSecrets', () => {
   it('reads the environment and files, and says which variables to remove', () => {
-    const profile = { ...jwtProfile({ jwt: { env: 'VENUE_JWT' }, refreshToken: { file: file('refresh', `${TOKEN}\n`) } }), notify: { ops: { webhook: { env: 'HOOK' } }, desk: { log: true } } } as const;
-    const { secrets, all, problems } = loadSecrets(profile, { VENUE_JWT: ' a.b.cdef \n', HOOK: 'https://hooks.example/T0/B1', OTHER: 'x' });
+    const profile = {
+      ...jwtProfile({ jwt: { env: 'VENUE_JWT' }, refreshToken: { file: file('refresh', `${TOKEN}\n`) } }),
+      notify: { ops: { webhook: { env: 'HOOK' } }, desk: { log: true } },
+    } as const;
+    const { secrets, all, problems } = loadSecrets(profile, {
+      VENUE_JWT: ' a.b.cdef \n',
+      HOOK: 'https://hooks.example/T0/B1',
+      OTHER: 'x',
+    });
     expect(problems).toEqual([]);
-    expect([secrets.jwt?.reveal(), secrets.refreshToken?.reveal(), secrets.webhooks['ops']?.reveal()]).toEqual(['a.b.cdef', TOKEN, 'https://hooks.example/T0/B1']);
+    expect([secrets.jwt?.reveal(), secrets.refreshToken?.reveal(), secrets.webhooks['ops']?.reveal()]).toEqual([
+      'a.b.cdef',
+      TOKEN,
+      'https://hooks.example/T0/B1',
+    ]);
     expect(all.map((each) => each.name)).toEqual(['auth.jwt', 'auth.refresh_token', 'notify.ops.webhook']);
     expect(secretVariables(profile)).toEqual(['VENUE_JWT', 'HOOK']);
   });
@@ -51,25 +82,41 @@ describe('loadSecrets', () => {
     const both = jwtProfile({ jwt: { env: 'A' }, refreshToken: { env: 'B' } });
     expect(loadSecrets(both, { B: TOKEN }).problems).toEqual([]);
     expect(loadSecrets(both, {}).problems).toEqual(['auth.refresh_token: the environment variable B is not set']);
-    expect(loadSecrets(jwtProfile({ jwt: { env: 'A' } }), { A: '  ' }).problems).toEqual(['auth.jwt: the environment variable A is not set']);
+    expect(loadSecrets(jwtProfile({ jwt: { env: 'A' } }), { A: '  ' }).problems).toEqual([
+      'auth.jwt: the environment variable A is not set',
+    ]);
   });
 
   it.each([
-    ['a line break', 'abc\ndefgh', 'holds characters that can not be sent in a header: blanks, line breaks or others that are not printable'],
+    [
+      'a line break',
+      'abc\ndefgh',
+      'holds characters that can not be sent in a header: blanks, line breaks or others that are not printable',
+    ],
     ['too little', 'abc', 'holds fewer than 6 characters'],
   ])('refuses a JWT of %s without repeating it', (_, text, why) => {
-    expect(loadSecrets(jwtProfile({ jwt: { env: 'A' } }), { A: text }).problems).toEqual([`auth.jwt: the environment variable A ${why}`]);
+    expect(loadSecrets(jwtProfile({ jwt: { env: 'A' } }), { A: text }).problems).toEqual([
+      `auth.jwt: the environment variable A ${why}`,
+    ]);
   });
 
   it('refuses an API secret that is not hex', () => {
-    const auth = { mode: 'api_key', apiKey: { env: 'K' }, secret: { env: 'S' }, signatureLifeMs: 1, headers: { key: 'k', expiry: 't', signature: 's', chain: 'e' } } as const;
+    const auth = {
+      mode: 'api_key',
+      apiKey: { env: 'K' },
+      secret: { env: 'S' },
+      signatureLifeMs: 1,
+      headers: { key: 'k', expiry: 't', signature: 's', chain: 'e' },
+    } as const;
     const { secrets, problems } = loadSecrets({ ...SIMULATED_PROFILE, auth }, { K: 'key-123', S: 'not-hex-at-all' });
     expect(problems).toEqual(['auth.secret: the environment variable S does not hold hex digits, with or without 0x']);
     expect(secrets.apiKey?.reveal()).toBe('key-123');
   });
 
   it('does not take what objects inherit for variables', () => {
-    expect(loadSecrets(jwtProfile({ jwt: { env: 'constructor' } }), {}).problems).toEqual(['auth.jwt: the environment variable constructor is not set']);
+    expect(loadSecrets(jwtProfile({ jwt: { env: 'constructor' } }), {}).problems).toEqual([
+      'auth.jwt: the environment variable constructor is not set',
+    ]);
   });
 });
 
@@ -85,7 +132,9 @@ describe('readSecretFile', () => {
   });
 
   it.each([[0o640], [0o604], [0o660], [0o644], [0o602]])('refuses a file of mode %o', (mode) => {
-    expect(problem(file(`mode-${mode}`, TOKEN, mode))).toBe(`can be read or written by others (mode ${mode.toString(8)}); set it to 600`);
+    expect(problem(file(`mode-${mode}`, TOKEN, mode))).toBe(
+      `can be read or written by others (mode ${mode.toString(8)}); set it to 600`,
+    );
   });
 
   it('refuses a link, a folder, what is missing, and what is too large', () => {
@@ -112,7 +161,11 @@ describe('replaceSecretFile', () => {
     const path = join(inside, 'token');
     await replaceSecretFile(path, 'first-token');
     await replaceSecretFile(path, 'second-token');
-    expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777, readdirSync(inside)]).toEqual(['second-token\n', 0o600, ['token']]);
+    expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777, readdirSync(inside)]).toEqual([
+      'second-token\n',
+      0o600,
+      ['token'],
+    ]);
   });
 
   it('says that it could not, without the text', async () => {
@@ -192,7 +245,11 @@ describe('Redactor', () => {
   });
 
   it('hides of a URL what is secret in it, not scheme and host', () => {
-    const url = new Redactor([new Secret('store.postgres', 'postgres://user:p4ssw0rd-p4ssw0rd@db.example:5432/runbook')]);
-    expect(url.redact('connect to db.example:5432 failed for p4ssw0rd-p4ssw0rd')).toBe('connect to db.example:5432 failed for [redacted]');
+    const url = new Redactor([
+      new Secret('store.postgres', 'postgres://user:p4ssw0rd-p4ssw0rd@db.example:5432/runbook'),
+    ]);
+    expect(url.redact('connect to db.example:5432 failed for p4ssw0rd-p4ssw0rd')).toBe(
+      'connect to db.example:5432 failed for [redacted]',
+    );
   });
 });

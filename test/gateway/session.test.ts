@@ -26,7 +26,9 @@ const AUTH: JwtAuth = {
 
 function jwt(name: string, times: { iat?: number; exp?: number }): string {
   const claims = Object.fromEntries(Object.entries(times).map(([claim, ms]) => [claim, ms / 1000]));
-  return ['{"alg":"none"}', JSON.stringify({ ...claims, sub: name })].map((part) => Buffer.from(part).toString('base64url')).join('.') + '.sig';
+  return `${['{"alg":"none"}', JSON.stringify({ ...claims, sub: name })]
+    .map((part) => Buffer.from(part).toString('base64url'))
+    .join('.')}.sig`;
 }
 
 const hourLong = (name: string, from = START) => jwt(name, { iat: from, exp: from + HOUR });
@@ -35,7 +37,8 @@ function answer(body: unknown, status = 200): WireReply {
   return { kind: 'answer', status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 const granted = (result: unknown) => answer({ success: true, error: '', result });
-const refused = (status = 401) => answer({ success: false, error: 'INVALID_REFRESH_TOKEN secret-refresh-1', result: [] }, status);
+const refused = (status = 401) =>
+  answer({ success: false, error: 'INVALID_REFRESH_TOKEN secret-refresh-1', result: [] }, status);
 
 interface Bench {
   readonly session: VenueSession;
@@ -51,7 +54,14 @@ interface Bench {
 /** A session in virtual time whose venue answers each POST /jwt with the next of `replies`, 100 ms later. */
 function bench(
   replies: readonly WireReply[],
-  given: { jwt?: string; refreshToken?: string; auth?: AuthSettings; store?: TokenStore; parts?: Partial<SessionParts>; onSend?: () => void } = {},
+  given: {
+    jwt?: string;
+    refreshToken?: string;
+    auth?: AuthSettings;
+    store?: TokenStore;
+    parts?: Partial<SessionParts>;
+    onSend?: () => void;
+  } = {},
 ): Bench {
   const clock = new VirtualClock(START);
   const [sent, tickets, obtained, alarms]: [string[], string[], string[], string[]] = [[], [], [], []];
@@ -59,8 +69,19 @@ function bench(
   const transport = {
     send(request: WireRequest, { headers = {} }: LiveSendOptions): Promise<WireReply> {
       given.onSend?.();
-      sent.push([request.endpoint, headers['authorization'] ?? headers['cookie'] ?? '-', request.params['refresh_token']?.text ?? ''].join(' ').trim());
-      const reply = request.endpoint === 'POST /jwt' ? (left.shift() ?? { kind: 'failure', sent: true, message: 'nothing left to answer' }) : granted([]);
+      sent.push(
+        [
+          request.endpoint,
+          headers['authorization'] ?? headers['cookie'] ?? '-',
+          request.params['refresh_token']?.text ?? '',
+        ]
+          .join(' ')
+          .trim(),
+      );
+      const reply =
+        request.endpoint === 'POST /jwt'
+          ? (left.shift() ?? { kind: 'failure', sent: true, message: 'nothing left to answer' })
+          : granted([]);
       return new Promise((resolve) => clock.at(clock.now() + 100, () => resolve(reply as WireReply)));
     },
   };
@@ -69,14 +90,20 @@ function bench(
     acquire: ({ endpoint, weight, class: cls }) => {
       tickets.push(`${endpoint} ${weight} ${cls}`);
       const told = (what: string) => () => void tickets.push(what);
-      return Promise.resolve({ kind: 'granted', waitedMs: 0, ticket: { sent: told('sent'), answered: told('answered'), aborted: told('aborted'), notSent: told('not sent') } });
+      return Promise.resolve({
+        kind: 'granted',
+        waitedMs: 0,
+        ticket: { sent: told('sent'), answered: told('answered'), aborted: told('aborted'), notSent: told('not sent') },
+      });
     },
   };
   const session = new VenueSession({
     profile: { ...SIMULATED_PROFILE, auth: given.auth ?? AUTH },
     secrets: {
       ...(given.jwt === undefined ? {} : { jwt: new Secret('auth.jwt', given.jwt) }),
-      ...(given.refreshToken === undefined ? {} : { refreshToken: new Secret('auth.refresh_token', given.refreshToken) }),
+      ...(given.refreshToken === undefined
+        ? {}
+        : { refreshToken: new Secret('auth.refresh_token', given.refreshToken) }),
       webhooks: {},
     },
     transport,
@@ -90,7 +117,9 @@ function bench(
   return { session, clock, sent, tickets, obtained, alarms, run: (work) => clock.runUntil(work) };
 }
 
-function memoryStore(initial?: string): TokenStore & { readonly saves: string[]; token: string | undefined; broken: boolean } {
+function memoryStore(
+  initial?: string,
+): TokenStore & { readonly saves: string[]; token: string | undefined; broken: boolean } {
   return {
     saves: [],
     token: initial,
@@ -110,7 +139,11 @@ function memoryStore(initial?: string): TokenStore & { readonly saves: string[];
 describe('VenueSession, headers', () => {
   it.each([
     ['a header with its prefix', AUTH, { authorization: 'Bearer a.b.c' }],
-    ['a header of another name', { ...AUTH, carrier: { in: 'header', header: 'RBT-JWT', prefix: '' } }, { 'rbt-jwt': 'a.b.c' }],
+    [
+      'a header of another name',
+      { ...AUTH, carrier: { in: 'header', header: 'RBT-JWT', prefix: '' } },
+      { 'rbt-jwt': 'a.b.c' },
+    ],
     ['a cookie', { ...AUTH, carrier: { in: 'cookie', cookie: 'jwt' } }, { cookie: 'jwt=a.b.c' }],
     ['nothing', { mode: 'none' }, {}],
   ] as [string, AuthSettings, object][])('puts the JWT into %s', (_, auth, headers) => {
@@ -119,7 +152,9 @@ describe('VenueSession, headers', () => {
 
   it('leaves the JWT out of POST /jwt where the deployment does not want it there', () => {
     const { session } = bench([], { jwt: 'a.b.c', auth: { ...AUTH, sendJwtOnRefresh: false } });
-    expect(session.headersFor(wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE))).toEqual({});
+    expect(
+      session.headersFor(wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE)),
+    ).toEqual({});
   });
 
   it('signs each request anew in mode api_key, with the time it leaves at', () => {
@@ -176,17 +211,28 @@ describe('VenueSession, life of a JWT', () => {
     expect(await run(session.ready())).toBe(true);
     expect(session.headersFor(LIST)).toEqual({ authorization: `Bearer ${old}` });
     await clock.advanceTo(clock.now() + 200);
-    expect([sent, session.headersFor(LIST)]).toEqual([[`POST /jwt Bearer ${old} r-1`], { authorization: `Bearer ${young}` }]);
+    expect([sent, session.headersFor(LIST)]).toEqual([
+      [`POST /jwt Bearer ${old} r-1`],
+      { authorization: `Bearer ${young}` },
+    ]);
   });
 
   it('renews once for all who wait', async () => {
     const { session, run, sent } = bench([granted([hourLong('new')])], { refreshToken: 'r-1' });
-    expect(await run(Promise.all([session.ready(), session.renew(), session.ready(), session.renew()]))).toEqual([true, true, true, true]);
+    expect(await run(Promise.all([session.ready(), session.renew(), session.ready(), session.renew()]))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
     expect(sent).toHaveLength(1);
   });
 
   it('takes a second refusal right after a renewal to be about the JWT before', async () => {
-    const { session, run, clock, sent } = bench([granted([hourLong('b')]), granted([hourLong('c')])], { jwt: hourLong('a'), refreshToken: 'r-1' });
+    const { session, run, clock, sent } = bench([granted([hourLong('b')]), granted([hourLong('c')])], {
+      jwt: hourLong('a'),
+      refreshToken: 'r-1',
+    });
     expect(await run(session.renew())).toBe(true);
     expect(await run(session.renew())).toBe(true);
     expect(sent).toHaveLength(1);
@@ -196,7 +242,10 @@ describe('VenueSession, life of a JWT', () => {
   });
 
   it('keeps the old JWT until a new one is there, and waits longer after each failure', async () => {
-    const { session, run, clock, sent, alarms } = bench([refused(), { kind: 'failure', sent: true, message: 'timeout: response' }, refused()], { jwt: hourLong('old'), refreshToken: 'secret-refresh-1' });
+    const { session, run, clock, sent, alarms } = bench(
+      [refused(), { kind: 'failure', sent: true, message: 'timeout: response' }, refused()],
+      { jwt: hourLong('old'), refreshToken: 'secret-refresh-1' },
+    );
     expect(await run(session.renew())).toBe(false);
     expect([await run(session.ready()), sent.length]).toEqual([true, 1]);
     await clock.advanceTo(clock.now() + 1_000);
@@ -206,7 +255,9 @@ describe('VenueSession, life of a JWT', () => {
     await clock.advanceTo(clock.now() + 1_000);
     expect([await run(session.ready()), sent.length, session.failing]).toEqual([true, 3, true]);
     expect(session.headersFor(LIST)).toEqual({ authorization: `Bearer ${hourLong('old')}` });
-    expect(alarms).toEqual(['the session could not be renewed 3 times in a row: POST /jwt was refused with status 401']);
+    expect(alarms).toEqual([
+      'the session could not be renewed 3 times in a row: POST /jwt was refused with status 401',
+    ]);
   });
 
   it('holds a JWT that has run out by our clock for good a while, because the clock may be off', async () => {
@@ -223,7 +274,9 @@ describe('VenueSession, life of a JWT', () => {
   });
 
   it('gives tokens back where nothing was sent', async () => {
-    const { session, run, tickets } = bench([{ kind: 'failure', sent: false, message: 'ECONNREFUSED' }], { refreshToken: 'r-1' });
+    const { session, run, tickets } = bench([{ kind: 'failure', sent: false, message: 'ECONNREFUSED' }], {
+      refreshToken: 'r-1',
+    });
     expect([await run(session.ready()), session.problem]).toEqual([false, 'POST /jwt: ECONNREFUSED']);
     expect(tickets.at(-1)).toBe('not sent');
   });
@@ -238,8 +291,15 @@ describe('VenueSession, rotated refresh tokens', () => {
       order.push(`save ${token.reveal()}`);
       return base(token);
     };
-    const replies = [granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }]), granted([{ jwt: hourLong('b'), refresh_token: 'r-3' }])];
-    const { session, run, clock, sent, obtained } = bench(replies, { refreshToken: 'r-1', store, onSend: () => order.push('send') });
+    const replies = [
+      granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }]),
+      granted([{ jwt: hourLong('b'), refresh_token: 'r-3' }]),
+    ];
+    const { session, run, clock, sent, obtained } = bench(replies, {
+      refreshToken: 'r-1',
+      store,
+      onSend: () => order.push('send'),
+    });
     await run(session.ready());
     await clock.advanceTo(clock.now() + 20_000);
     await run(session.renew());
@@ -249,7 +309,10 @@ describe('VenueSession, rotated refresh tokens', () => {
   });
 
   it('begins with what was kept by a process before', async () => {
-    const { session, run, sent } = bench([granted([hourLong('a')])], { refreshToken: 'r-1', store: memoryStore('r-9') });
+    const { session, run, sent } = bench([granted([hourLong('a')])], {
+      refreshToken: 'r-1',
+      store: memoryStore('r-9'),
+    });
     await run(session.ready());
     expect(sent).toEqual(['POST /jwt - r-9']);
   });
@@ -257,7 +320,10 @@ describe('VenueSession, rotated refresh tokens', () => {
   it('uses the JWT but not a refresh token that could not be kept, says so, and tries again to keep it', async () => {
     const store = memoryStore();
     store.broken = true;
-    const { session, run, clock, sent, alarms } = bench([granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }]), granted([hourLong('b')])], { refreshToken: 'r-1', store });
+    const { session, run, clock, sent, alarms } = bench(
+      [granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }]), granted([hourLong('b')])],
+      { refreshToken: 'r-1', store },
+    );
     expect(await run(session.ready())).toBe(true);
     expect(alarms).toEqual(['the venue rotated the refresh token and the new one could not be kept: the disk is full']);
     await clock.advanceTo(clock.now() + 20_000);
@@ -270,14 +336,21 @@ describe('VenueSession, rotated refresh tokens', () => {
 
   it('looks whether another process has rotated the token when it is refused', async () => {
     const store = memoryStore();
-    const { session, run, sent } = bench([refused(), granted([hourLong('a')])], { refreshToken: 'r-1', store, onSend: () => (store.token = 'r-2') });
+    const { session, run, sent } = bench([refused(), granted([hourLong('a')])], {
+      refreshToken: 'r-1',
+      store,
+      onSend: () => (store.token = 'r-2'),
+    });
     expect(await run(session.ready())).toBe(true);
     expect(sent).toEqual(['POST /jwt - r-1', 'POST /jwt - r-2']);
   });
 
   it('fills the token in for whoever asks, adopts the answer, and never has two under way', async () => {
     const store = memoryStore();
-    const replies = [granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }]), granted([{ jwt: hourLong('b'), refresh_token: 'r-3' }])];
+    const replies = [
+      granted([{ jwt: hourLong('a'), refresh_token: 'r-2' }]),
+      granted([{ jwt: hourLong('b'), refresh_token: 'r-3' }]),
+    ];
     const { session, run, sent } = bench(replies, { refreshToken: 'r-1', store });
     const asked = wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE);
     const [ready, reply] = await run(Promise.all([session.ready(), session.send(asked, { timeoutMs: 1000 })]));
@@ -289,7 +362,11 @@ describe('VenueSession, rotated refresh tokens', () => {
   it('sends no POST /jwt without a token to fill in', async () => {
     const { session, run, sent } = bench([]);
     const asked = wireRequest('POST /jwt', { is_client: true, refresh_token: '' }, SIMULATED_PROFILE);
-    expect(await run(session.send(asked, { timeoutMs: 1000 }))).toEqual({ kind: 'failure', sent: false, message: 'there is no refresh token' });
+    expect(await run(session.send(asked, { timeoutMs: 1000 }))).toEqual({
+      kind: 'failure',
+      sent: false,
+      message: 'there is no refresh token',
+    });
     expect(sent).toEqual([]);
   });
 

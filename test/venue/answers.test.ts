@@ -5,7 +5,13 @@ import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
-function read<E extends EndpointName>(name: E, body: string, status = 200, headers: Record<string, string> = JSON_TYPE, settings = SIMULATED_PROFILE): AnswerVerdict<E> {
+function read<E extends EndpointName>(
+  name: E,
+  body: string,
+  status = 200,
+  headers: Record<string, string> = JSON_TYPE,
+  settings = SIMULATED_PROFILE,
+): AnswerVerdict<E> {
   return readAnswer(name, { status, headers, body }, settings);
 }
 
@@ -60,7 +66,13 @@ const FILL = {
   fee: '-0.0178801',
   liquidation: false,
 };
-const DEADMAN = { market_id: 'BTC-USD', profile_id: 1, timeout: 60000, last_updated: 1701324346000000, status: 'active' };
+const DEADMAN = {
+  market_id: 'BTC-USD',
+  profile_id: 1,
+  timeout: 60000,
+  last_updated: 1701324346000000,
+  status: 'active',
+};
 const ACCOUNT = {
   id: 13,
   status: 'active',
@@ -91,10 +103,19 @@ describe('readAnswer, the recorded samples', () => {
     ['GET /account', ACCOUNT],
     ['PUT /account/leverage', ACCOUNT],
     ['DELETE /orders', { id: 'BTC-USD@1', market_id: 'BTC-USD', profile_id: 1, status: 'canceling' }],
-    ['PUT /orders', { id: 'BTC-USD@1', market_id: 'BTC-USD', price: '1', profile_id: 1, size: '2', status: 'amending' }],
+    [
+      'PUT /orders',
+      { id: 'BTC-USD@1', market_id: 'BTC-USD', price: '1', profile_id: 1, size: '2', status: 'amending' },
+    ],
     [
       'GET /profile',
-      { tier_status: { current: { tier: 0, title: 'Basic', min_volume: '0' }, next: { tier: 1, title: 'Plus', min_volume: '1000' }, needed_volume: '999.5' } },
+      {
+        tier_status: {
+          current: { tier: 0, title: 'Basic', min_volume: '0' },
+          next: { tier: 1, title: 'Plus', min_volume: '1000' },
+          needed_volume: '999.5',
+        },
+      },
     ],
   ] as const)('%s gives its record as it is', (name, record) => {
     expect(read(name, success([record]))).toEqual({ kind: 'confirmed', result: [record], notes: [] });
@@ -136,11 +157,14 @@ describe('readAnswer, shapes that were seen', () => {
     expect(read('POST /jwt', success(result))).toEqual({ kind: 'confirmed', result: wanted, notes });
   });
 
-  it.each([[[]], [['a b']], [['']], [['a\nb']], [['a', 'b']], [[{ jwt: 1 }]], [null]])('POST /jwt with %j is unreadable, and the token is not quoted', (result) => {
-    const verdict = read('POST /jwt', success(result));
-    expect(verdict.kind).toBe('unreadable');
-    expect(verdict).not.toHaveProperty('why', expect.stringContaining('a b'));
-  });
+  it.each([[[]], [['a b']], [['']], [['a\nb']], [['a', 'b']], [[{ jwt: 1 }]], [null]])(
+    'POST /jwt with %j is unreadable, and the token is not quoted',
+    (result) => {
+      const verdict = read('POST /jwt', success(result));
+      expect(verdict.kind).toBe('unreadable');
+      expect(verdict).not.toHaveProperty('why', expect.stringContaining('a b'));
+    },
+  );
 
   it.each([[DEADMAN], [[DEADMAN]]])('the deadman switch is %j', (result) => {
     expect(read('POST /cancel_all_after', success(result))).toEqual({ kind: 'confirmed', result: DEADMAN, notes: [] });
@@ -149,7 +173,10 @@ describe('readAnswer, shapes that were seen', () => {
 
   it.each([[[]], [{}], [null], [[{}]], [[null]]])('a switch that is not active is %j', (result) => {
     expect(read('GET /cancel_all_after', success(result))).toEqual({ kind: 'confirmed', result: null, notes: [] });
-    expect(read('POST /cancel_all_after', success(result))).toEqual({ kind: 'unreadable', why: 'success without a record of the switch' });
+    expect(read('POST /cancel_all_after', success(result))).toEqual({
+      kind: 'unreadable',
+      why: 'success without a record of the switch',
+    });
   });
 
   it.each([[[]], [[true]], [null], [true]])('cancel_all and the deadman’s removal give %j', (result) => {
@@ -158,11 +185,18 @@ describe('readAnswer, shapes that were seen', () => {
   });
 
   it('takes a false from cancel_all for no success', () => {
-    expect(read('DELETE /orders/cancel_all', success([false]))).toEqual({ kind: 'unreadable', why: 'success with the result false' });
+    expect(read('DELETE /orders/cancel_all', success([false]))).toEqual({
+      kind: 'unreadable',
+      why: 'success with the result false',
+    });
   });
 
   it('reads null as an empty list of orders, and says so', () => {
-    expect(read('GET /orders', success(null))).toEqual({ kind: 'confirmed', result: [], notes: ['null in the place of an empty list'] });
+    expect(read('GET /orders', success(null))).toEqual({
+      kind: 'confirmed',
+      result: [],
+      notes: ['null in the place of an empty list'],
+    });
   });
 
   it('reads the highest tier, which has no next one', () => {
@@ -187,17 +221,30 @@ describe('readAnswer, fields', () => {
     ['time_in_force', ''],
   ])('fills in %s where it is absent, null or empty', (field, empty) => {
     for (const missing of [undefined, null, '']) {
-      expect(order({ [field]: missing })).toEqual({ kind: 'confirmed', result: [{ ...ORDER, [field]: empty }], notes: [] });
+      expect(order({ [field]: missing })).toEqual({
+        kind: 'confirmed',
+        result: [{ ...ORDER, [field]: empty }],
+        notes: [],
+      });
     }
   });
 
-  it.each([['id'], ['side'], ['size'], ['initial_size'], ['total_filled_size'], ['status'], ['timestamp']])('can not do without %s', (field) => {
-    expect(order({ [field]: undefined })).toEqual({ kind: 'unreadable', why: `order.${field} is missing` });
-  });
+  it.each([['id'], ['side'], ['size'], ['initial_size'], ['total_filled_size'], ['status'], ['timestamp']])(
+    'can not do without %s',
+    (field) => {
+      expect(order({ [field]: undefined })).toEqual({ kind: 'unreadable', why: `order.${field} is missing` });
+    },
+  );
 
   it('never makes up a balance or a fee', () => {
-    expect(read('GET /account', success([{ ...ACCOUNT, total_position_margin: null }]))).toEqual({ kind: 'unreadable', why: 'account.total_position_margin is missing' });
-    expect(read('GET /fills', success([{ ...FILL, fee: undefined }]))).toEqual({ kind: 'unreadable', why: 'fill.fee is missing' });
+    expect(read('GET /account', success([{ ...ACCOUNT, total_position_margin: null }]))).toEqual({
+      kind: 'unreadable',
+      why: 'account.total_position_margin is missing',
+    });
+    expect(read('GET /fills', success([{ ...FILL, fee: undefined }]))).toEqual({
+      kind: 'unreadable',
+      why: 'fill.fee is missing',
+    });
   });
 
   it('keeps unknown statuses and types and notes them, and ignores unknown fields', () => {
@@ -220,23 +267,38 @@ describe('readAnswer, fields', () => {
     expect(raw(json)).toEqual({ kind: 'confirmed', result: [{ ...ORDER, size }], notes: [] });
   });
 
-  it.each([['"size":"NaN"'], ['"size":"Infinity"'], ['"size":"0x1F"'], ['"size":"1,5"'], ['"size":true'], ['"size":[1]'], ['"size":1e999999'], ['"size":"1e-401"'], [`"size":"${'9'.repeat(600)}"`]])(
-    'refuses %s as a decimal',
-    (json) => {
-      expect(raw(json)).toEqual({ kind: 'unreadable', why: 'order.size is not a decimal' });
+  it.each([
+    ['"size":"NaN"'],
+    ['"size":"Infinity"'],
+    ['"size":"0x1F"'],
+    ['"size":"1,5"'],
+    ['"size":true'],
+    ['"size":[1]'],
+    ['"size":1e999999'],
+    ['"size":"1e-401"'],
+    [`"size":"${'9'.repeat(600)}"`],
+  ])('refuses %s as a decimal', (json) => {
+    expect(raw(json)).toEqual({ kind: 'unreadable', why: 'order.size is not a decimal' });
+  });
+
+  it.each([['12@BTC'], ['BTC-USD@'], ['BTC-USD@x'], ['BTC-USD-1'], [12], ['BTC-USD@1\n']])(
+    'refuses %j as an order id',
+    (id) => {
+      expect(order({ id })).toEqual({ kind: 'unreadable', why: 'order.id is not an order id, <market_id>@<number>' });
     },
   );
 
-  it.each([['12@BTC'], ['BTC-USD@'], ['BTC-USD@x'], ['BTC-USD-1'], [12], ['BTC-USD@1\n']])('refuses %j as an order id', (id) => {
-    expect(order({ id })).toEqual({ kind: 'unreadable', why: 'order.id is not an order id, <market_id>@<number>' });
-  });
-
   it('keeps an order id beyond what JavaScript can count', () => {
-    expect(order({ id: 'BTC-USD@90071992547409931234' })).toMatchObject({ result: [{ id: 'BTC-USD@90071992547409931234' }] });
+    expect(order({ id: 'BTC-USD@90071992547409931234' })).toMatchObject({
+      result: [{ id: 'BTC-USD@90071992547409931234' }],
+    });
   });
 
   it('refuses an order whose id is of another market', () => {
-    expect(order({ market_id: 'ETH-USD' })).toEqual({ kind: 'unreadable', why: 'order.id is of another market than order.market_id' });
+    expect(order({ market_id: 'ETH-USD' })).toEqual({
+      kind: 'unreadable',
+      why: 'order.id is of another market than order.market_id',
+    });
   });
 
   it('refuses a timestamp that is not a safe whole number', () => {
@@ -249,22 +311,36 @@ describe('readAnswer, fields', () => {
   });
 
   it('reads a side in capitals, and no side that is neither', () => {
-    expect(order({ side: 'SHORT' })).toEqual({ kind: 'confirmed', result: [ORDER], notes: ['order.side spelled SHORT'] });
+    expect(order({ side: 'SHORT' })).toEqual({
+      kind: 'confirmed',
+      result: [ORDER],
+      notes: ['order.side spelled SHORT'],
+    });
     expect(order({ side: 'buy' })).toEqual({ kind: 'unreadable', why: 'order.side is neither long nor short' });
   });
 
   it('names position orders as the document does, however the deployment spells them', () => {
-    const positionOrders = { sizeField: 'size', types: { stop_loss: 'stop_loss_limit', take_profit: 'take_profit' } } as const;
-    const verdict = readAnswer('POST /orders', { status: 200, headers: {}, body: success([{ ...PLACEMENT, type: 'stop_loss_limit' }]) }, { ...SIMULATED_PROFILE, positionOrders });
+    const positionOrders = {
+      sizeField: 'size',
+      types: { stop_loss: 'stop_loss_limit', take_profit: 'take_profit' },
+    } as const;
+    const verdict = readAnswer(
+      'POST /orders',
+      { status: 200, headers: {}, body: success([{ ...PLACEMENT, type: 'stop_loss_limit' }]) },
+      { ...SIMULATED_PROFILE, positionOrders },
+    );
     expect(verdict).toEqual({ kind: 'confirmed', result: [{ ...PLACEMENT, type: 'stop_loss' }], notes: [] });
   });
 
   it('keeps a leverage map with a market named __proto__ from touching anything', () => {
     const body = success([ACCOUNT]).replace('"BTC-USD":"20"', '"__proto__":"20"');
     const verdict = read('GET /account', body);
-    expect(verdict).toMatchObject({ kind: 'confirmed' });
-    expect(({} as Record<string, unknown>)['20']).toBeUndefined();
-    expect(Object.getPrototypeOf((verdict as { result: { leverage: object }[] }).result[0]?.leverage)).toBe(Object.prototype);
+    const leverage = verdict.kind === 'confirmed' ? verdict.result[0]?.leverage : undefined;
+    expect(Object.entries(leverage ?? {})).toEqual([
+      ['__proto__', '20'],
+      ['ETH-USD', '1'],
+    ]);
+    expect(Object.getPrototypeOf(leverage)).toBe(Object.prototype);
   });
 });
 
@@ -280,7 +356,11 @@ describe('readAnswer, one record', () => {
   });
 
   it('takes the record without its list', () => {
-    expect(read('POST /orders', success(PLACEMENT))).toEqual({ kind: 'confirmed', result: [PLACEMENT], notes: ['the record is not in a list'] });
+    expect(read('POST /orders', success(PLACEMENT))).toEqual({
+      kind: 'confirmed',
+      result: [PLACEMENT],
+      notes: ['the record is not in a list'],
+    });
   });
 });
 
@@ -294,15 +374,33 @@ describe('readAnswer, answers that are none', () => {
     ['a proxy’s 502', 502, HTML, '<html>', 'status 502 with content type text/html'],
     ['truncated JSON', 200, JSON_TYPE, success([PLACEMENT]).slice(0, -20), 'status 200, body: not JSON'],
     ['trailing garbage', 200, JSON_TYPE, `${success([PLACEMENT])}{}`, 'status 200, body: not JSON'],
-    ['a key twice', 200, JSON_TYPE, '{"success":true,"success":true,"result":[]}', 'status 200, body: an object names a key twice'],
+    [
+      'a key twice',
+      200,
+      JSON_TYPE,
+      '{"success":true,"success":true,"result":[]}',
+      'status 200, body: an object names a key twice',
+    ],
     ['deep JSON', 200, JSON_TYPE, '['.repeat(10_000), 'status 200, body: nested more than 16 levels deep'],
     ['a list', 200, JSON_TYPE, '[]', 'status 200 without the envelope of the venue'],
-    ['success as a text', 200, JSON_TYPE, '{"success":"true","result":[]}', 'status 200 without the envelope of the venue'],
+    [
+      'success as a text',
+      200,
+      JSON_TYPE,
+      '{"success":"true","result":[]}',
+      'status 200 without the envelope of the venue',
+    ],
     ['a 301', 301, JSON_TYPE, success([PLACEMENT]), 'status 301: a redirection, which is never followed'],
     ['a 307 with an envelope', 307, JSON_TYPE, failure('MOVED'), 'status 307: a redirection, which is never followed'],
     ['success with status 500', 500, JSON_TYPE, success([PLACEMENT]), 'status 500, although the answer says success'],
     ['success with status 400', 400, JSON_TYPE, success([PLACEMENT]), 'status 400, although the answer says success'],
-    ['a 403 in plain text', 403, { 'content-type': 'text/plain' }, 'forbidden', 'status 403 with content type text/plain'],
+    [
+      'a 403 in plain text',
+      403,
+      { 'content-type': 'text/plain' },
+      'forbidden',
+      'status 403 with content type text/plain',
+    ],
   ])('%s is unreadable', (_, status, headers, body, why) => {
     expect(read('POST /orders', body, status, headers)).toEqual({ kind: 'unreadable', why });
   });
@@ -312,13 +410,17 @@ describe('readAnswer, answers that are none', () => {
   });
 
   it('notes a success that also names an error', () => {
-    expect(read('DELETE /orders/cancel_all', '{"success":true,"error":"odd","result":[]}')).toEqual({ kind: 'confirmed', result: null, notes: ['success with the error text odd'] });
+    expect(read('DELETE /orders/cancel_all', '{"success":true,"error":"odd","result":[]}')).toEqual({
+      kind: 'confirmed',
+      result: null,
+      notes: ['success with the error text odd'],
+    });
   });
 });
 
 describe('readAnswer, refusals', () => {
   const EXHAUSTED = { ...JSON_TYPE, 'x-ratelimit-remaining': '0', 'x-ratelimit-retry-after': '3' };
-  const flags = (verdict: AnswerVerdict) => {
+  const flags = <E extends EndpointName>(verdict: AnswerVerdict<E>) => {
     if (verdict.kind !== 'refused') return verdict.kind;
     const { limited, unauthorized, notFound, duplicate, definite, serverError } = verdict;
     return Object.entries({ limited, unauthorized, notFound, duplicate, definite, serverError })
@@ -356,16 +458,23 @@ describe('readAnswer, refusals', () => {
   });
 
   it('takes a success with status 429 for neither success nor refusal', () => {
-    expect(read('POST /orders', success([PLACEMENT]), 429)).toEqual({ kind: 'unreadable', why: 'status 429, although the answer says success' });
+    expect(read('POST /orders', success([PLACEMENT]), 429)).toEqual({
+      kind: 'unreadable',
+      why: 'status 429, although the answer says success',
+    });
   });
 
   it('gives the wait the venue asks for, at most two minutes', () => {
-    expect(read('GET /orders', failure('x'), 429, { ...JSON_TYPE, 'x-ratelimit-retry-after': '1e9' })).toMatchObject({ retryAfterMs: 120_000 });
+    expect(read('GET /orders', failure('x'), 429, { ...JSON_TYPE, 'x-ratelimit-retry-after': '1e9' })).toMatchObject({
+      retryAfterMs: 120_000,
+    });
   });
 
   it('knows the texts that the profile adds as definite, in any case', () => {
     const settings = { ...SIMULATED_PROFILE, definiteRejects: ['insufficient margin'] };
-    expect(flags(read('POST /orders', failure('Insufficient Margin: need 5'), 400, JSON_TYPE, settings))).toBe('definite');
+    expect(flags(read('POST /orders', failure('Insufficient Margin: need 5'), 400, JSON_TYPE, settings))).toBe(
+      'definite',
+    );
   });
 
   it('takes another status for an exhausted limit where the profile names it', () => {

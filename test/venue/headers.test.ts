@@ -5,12 +5,27 @@ const NOW = Date.parse('2026-01-05T08:00:00.000Z');
 
 describe('readRateHeaders', () => {
   it('reads all four', () => {
-    const headers = { 'x-ratelimit-limit': '1200', 'x-ratelimit-remaining': '17', 'x-ratelimit-reset': String(NOW / 1000 + 30), 'x-ratelimit-retry-after': '2' };
-    expect(readRateHeaders(headers, NOW)).toEqual({ limit: 1200, remaining: 17, resetAt: NOW + 30_000, retryAfterMs: 2000 });
+    const headers = {
+      'x-ratelimit-limit': '1200',
+      'x-ratelimit-remaining': '17',
+      'x-ratelimit-reset': String(NOW / 1000 + 30),
+      'x-ratelimit-retry-after': '2',
+    };
+    expect(readRateHeaders(headers, NOW)).toEqual({
+      limit: 1200,
+      remaining: 17,
+      resetAt: NOW + 30_000,
+      retryAfterMs: 2000,
+    });
   });
 
   it('leaves out what is absent, garbage or impossible', () => {
-    const headers = { 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '-1', 'x-ratelimit-reset': 'soon', 'retry-after': 'later' };
+    const headers = {
+      'x-ratelimit-limit': '0',
+      'x-ratelimit-remaining': '-1',
+      'x-ratelimit-reset': 'soon',
+      'retry-after': 'later',
+    };
     expect(readRateHeaders(headers, NOW)).toEqual({});
     expect(readRateHeaders({}, NOW)).toEqual({});
   });
@@ -36,9 +51,12 @@ describe('readReset', () => {
     expect(readReset('2026-01-05T08:01:00Z', NOW, 's')).toBeUndefined();
   });
 
-  it.each([['1'], [String(NOW / 1000 + 121)], [String(NOW / 1000 - 121)], ['-5'], ['1e9'], ['']])('ignores %s: not within two minutes of now', (text) => {
-    expect(readReset(text, NOW)).toBeUndefined();
-  });
+  it.each([['1'], [String(NOW / 1000 + 121)], [String(NOW / 1000 - 121)], ['-5'], ['1e9'], ['']])(
+    'ignores %s: not within two minutes of now',
+    (text) => {
+      expect(readReset(text, NOW)).toBeUndefined();
+    },
+  );
 });
 
 describe('readRetryAfter', () => {

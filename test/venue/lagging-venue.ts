@@ -4,7 +4,17 @@
  * It is written from venue-notes.md alone and shares nothing with the project's simulator.
  */
 import { Decimal } from '../../src/base/decimal.ts';
-import { exposureOf, isTerminal, newOrder, observed, type OrderEvent, type OrderSnapshot, type OrderStep, orderCan, stepOrder } from '../../src/venue/order.ts';
+import {
+  exposureOf,
+  isTerminal,
+  newOrder,
+  type OrderEvent,
+  type OrderSnapshot,
+  type OrderStep,
+  observed,
+  orderCan,
+  stepOrder,
+} from '../../src/venue/order.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 
@@ -151,7 +161,10 @@ class VenueOrder {
       timestamp: this.time.now * 1000,
     });
     const filled = new Decimal(record.total_filled_size).plus(size);
-    this.write({ total_filled_size: filled.toFixed(), size: Decimal.max(0, new Decimal(record.size).minus(size)).toFixed() });
+    this.write({
+      total_filled_size: filled.toFixed(),
+      size: Decimal.max(0, new Decimal(record.size).minus(size)).toFixed(),
+    });
   }
 
   /** Taken, and decided a little later: done, overtaken by a fill, or failed. */
@@ -250,7 +263,8 @@ class Life {
     const step = stepOrder(before, event);
     this.order = step.snapshot;
     for (const { alarm } of step.alarms) this.alarms.set(alarm, (this.alarms.get(alarm) ?? 0) + 1);
-    if (new Decimal(step.snapshot.context.filled).lt(before.context.filled)) this.fail(`filled went down at ${event.type}`);
+    if (new Decimal(step.snapshot.context.filled).lt(before.context.filled))
+      this.fail(`filled went down at ${event.type}`);
     if (step.disposition === 'caller_error') this.fail(`caller error: ${event.type} in ${before.state}`);
     this.boundHolds(event.type);
     this.alarmsAreTrue(before.state, step);
@@ -272,7 +286,10 @@ class Life {
     for (const order of this.orders) {
       const { total_filled_size, size } = order.record;
       const truth = new Decimal(total_filled_size).plus(order.ended ? 0 : size);
-      if (truth.gt(bound)) this.fail(`${this.order.state} after ${event}: counts ${bound}, the venue has ${truth} (${order.record.status})`);
+      if (truth.gt(bound))
+        this.fail(
+          `${this.order.state} after ${event}: counts ${bound}, the venue has ${truth} (${order.record.status})`,
+        );
     }
   }
 
@@ -284,9 +301,11 @@ class Life {
     for (const { alarm, detail } of step.alarms) {
       if (alarm === 'CancelLost' && truth.status === 'canceled') this.fail('calls a cancel lost that was done');
       if (alarm === 'Resurrected' && ENDED.has(truth.status)) this.fail(`resurrects what is ${truth.status}`);
-      if (alarm === 'Contradiction' && from === 'closed') this.fail('takes a late read of a closed order for a contradiction');
+      if (alarm === 'Contradiction' && from === 'closed')
+        this.fail('takes a late read of a closed order for a contradiction');
       const { requestedPrice, requestedSize } = detail;
-      const applied = truth.price === requestedPrice && (requestedSize === undefined || truth.initial_size === requestedSize);
+      const applied =
+        truth.price === requestedPrice && (requestedSize === undefined || truth.initial_size === requestedSize);
       if (alarm === 'AmendLost' && applied) this.fail('calls an amend lost that was applied');
     }
     const ended = to === 'canceled' && (from === 'amending' || from === 'canceling');
@@ -308,7 +327,10 @@ class Life {
     const { time, random } = this;
     if (!orderCan.submit(this.order)) return;
     // One request that changes something at a time, for one order (reliability.md, I7).
-    if (this.inFlight) return time.in(500, () => this.post());
+    if (this.inFlight) {
+      time.in(500, () => this.post());
+      return;
+    }
     this.take({ type: 'SUBMIT', at: time.now });
     const fate = random();
     const arrive = () => {
@@ -316,15 +338,20 @@ class Life {
       this.orders.push(new VenueOrder(time, random, `BTC-USD@${1000 + this.orders.length}`, this.terms));
       return 'placed';
     };
-    if (fate < 0.08) return this.giveUp();
+    if (fate < 0.08) {
+      this.giveUp();
+      return;
+    }
     if (fate < 0.16) {
       // Late, but not later than the horizon allows.
       time.in(random() * 60_000, arrive);
-      return this.giveUp();
+      this.giveUp();
+      return;
     }
     if (fate < 0.24) {
       time.in(this.delay(), arrive);
-      return this.giveUp();
+      this.giveUp();
+      return;
     }
     if (fate < 0.3) {
       time.in(this.delay(), () => {
@@ -340,7 +367,9 @@ class Life {
     time.in(this.delay(), () => {
       const kind = arrive();
       const orderId = this.orders.at(-1)?.id ?? '';
-      time.in(this.delay(), () => this.take(kind === 'placed' ? { type: 'ACK', at: time.now, orderId } : { type: 'DUPLICATE', at: time.now }));
+      time.in(this.delay(), () =>
+        this.take(kind === 'placed' ? { type: 'ACK', at: time.now, orderId } : { type: 'DUPLICATE', at: time.now }),
+      );
     });
   }
 
@@ -386,7 +415,8 @@ class Life {
       let answer: OrderEvent['type'] = 'AMEND_ACK';
       if (fate < 0.1) answer = 'AMEND_UNKNOWN';
       // Nothing is resized once it is filled: what a size means then is not shown.
-      else if (order?.record.status !== 'open' || (size !== undefined && order.fills.length > 0)) answer = 'AMEND_REFUSED';
+      else if (order?.record.status !== 'open' || (size !== undefined && order.fills.length > 0))
+        answer = 'AMEND_REFUSED';
       else order.amend(price, size);
       if (fate > 0.9) answer = 'AMEND_UNKNOWN';
       time.in(answer === 'AMEND_UNKNOWN' ? 2_000 : this.delay(), () => {
@@ -441,9 +471,15 @@ class Life {
   private conclude(): void {
     const { state, context } = this.order;
     const { absence } = context;
-    const proven = absence.count >= 5 && absence.provenAfter !== undefined && (absence.lastSentAt ?? 0) > absence.provenAfter;
-    const stuck = this.time.now - context.since > this.patience && !isTerminal(state) && state !== 'open' && state !== 'quarantined';
-    if ((proven && (state === 'unknown' || state === 'canceling')) || stuck) this.take({ type: 'T_EXHAUSTED', at: this.time.now });
+    const proven =
+      absence.count >= 5 && absence.provenAfter !== undefined && (absence.lastSentAt ?? 0) > absence.provenAfter;
+    const stuck =
+      this.time.now - context.since > this.patience &&
+      !isTerminal(state) &&
+      state !== 'open' &&
+      state !== 'quarantined';
+    if ((proven && (state === 'unknown' || state === 'canceling')) || stuck)
+      this.take({ type: 'T_EXHAUSTED', at: this.time.now });
     if (this.order.state === 'absent' && this.resends() && this.random() < 0.8) this.post();
   }
 
@@ -461,7 +497,8 @@ class Life {
     this.time.in(9_000, () => {
       this.readFills();
       this.time.in(2_500, () => {
-        if (isTerminal(this.order.state) && this.order.context.terminalAt === terminalAt) this.take({ type: 'T_SETTLE', at: this.time.now });
+        if (isTerminal(this.order.state) && this.order.context.terminalAt === terminalAt)
+          this.take({ type: 'T_SETTLE', at: this.time.now });
       });
     });
   }
@@ -472,12 +509,17 @@ class Life {
     const order = this.venueOrder;
     if (!context.settled) {
       // Not resolved is not wrong, as long as it is said.
-      if (state === 'quarantined' && order !== undefined) this.fail(`left quarantined, though the venue shows ${order.record.status}`);
-      if (state !== 'quarantined' && (order === undefined || order.ended)) this.fail(`left ${state}, the venue says ${order?.record.status ?? 'nothing'}`);
+      if (state === 'quarantined' && order !== undefined)
+        this.fail(`left quarantined, though the venue shows ${order.record.status}`);
+      if (state !== 'quarantined' && (order === undefined || order.ended))
+        this.fail(`left ${state}, the venue says ${order?.record.status ?? 'nothing'}`);
       return;
     }
     const status = order?.record.status;
-    const right = order === undefined ? state === 'absent' || (state === 'rejected' && context.confirmedAt === undefined) : state === status;
+    const right =
+      order === undefined
+        ? state === 'absent' || (state === 'rejected' && context.confirmedAt === undefined)
+        : state === status;
     if (!right) this.fail(`believes ${state}, the venue says ${status ?? 'nothing'}`);
     const sum = (order?.fills ?? []).reduce((total, fill) => total.plus(fill.size), new Decimal(0));
     if (!sum.eq(context.filled)) this.fail(`counts ${context.filled} filled, the venue ${sum}`);

@@ -29,18 +29,41 @@ function facts(over: Partial<LimitFacts> = {}): LimitFacts {
 }
 
 function place(over: Partial<WriteTerms> = {}): LimitWrite {
-  const intent: WriteTerms = { clientOrderId: 'rbnew', market: 'BTC-USD', side: 'long', type: 'limit', size: '0.5', price: '60000', ...over };
+  const intent: WriteTerms = {
+    clientOrderId: 'rbnew',
+    market: 'BTC-USD',
+    side: 'long',
+    type: 'limit',
+    size: '0.5',
+    price: '60000',
+    ...over,
+  };
   return { endpoint: 'POST /orders', params: { market_id: intent.market }, intent, step: 'entry' };
 }
 function amend(params: { price: string; size?: string }): LimitWrite {
-  return { endpoint: 'PUT /orders', params: { order_id: 'BTC-USD@1', market_id: 'BTC-USD', ...params }, clientOrderId: 'rb1', step: 'requote' };
+  return {
+    endpoint: 'PUT /orders',
+    params: { order_id: 'BTC-USD@1', market_id: 'BTC-USD', ...params },
+    clientOrderId: 'rb1',
+    step: 'requote',
+  };
 }
 function leverage(value: number): LimitWrite {
   return { endpoint: 'PUT /account/leverage', params: { market_id: 'BTC-USD', leverage: value }, step: 'lev' };
 }
 function working(over: Partial<WorkingOrder> = {}): WorkingOrder {
   const size = over.size ?? '0.5';
-  return { clientOrderId: 'rb1', orderId: 'BTC-USD@1', market: 'BTC-USD', side: 'long', type: 'limit', price: '60000', size, worstRemaining: size, ...over };
+  return {
+    clientOrderId: 'rb1',
+    orderId: 'BTC-USD@1',
+    market: 'BTC-USD',
+    side: 'long',
+    type: 'limit',
+    price: '60000',
+    size,
+    worstRemaining: size,
+    ...over,
+  };
 }
 
 /** The code of the denial, or `ok`. */
@@ -55,10 +78,16 @@ function message(write: LimitWrite, rules: LimitRules, at: LimitFacts = facts())
 
 describe('a denial', () => {
   it('names its figures as language.md writes them', () => {
-    expect(message(place({ size: '0.502' }), { maxOrderNotional: '25000' })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=30120, max=25000');
+    expect(message(place({ size: '0.502' }), { maxOrderNotional: '25000' })).toBe(
+      'NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=30120, max=25000',
+    );
   });
   it('says what was considered until then', () => {
-    const verdict = checkLimits(place(), { maxOrderNotional: '25000', maxOpenOrders: 3 }, facts({ openOrders: { run: 1, account: 1 } }));
+    const verdict = checkLimits(
+      place(),
+      { maxOrderNotional: '25000', maxOpenOrders: 3 },
+      facts({ openOrders: { run: 1, account: 1 } }),
+    );
     expect(verdict.considered).toEqual({ max_open_orders: '2/3', max_order_notional: '30000/25000' });
   });
   it('has a row with a summary, its figures and a remedy for every code', () => {
@@ -67,101 +96,284 @@ describe('a denial', () => {
       expect(row.summary.length).toBeGreaterThan(10);
       expect(row.fix.length).toBeGreaterThan(5);
     }
-    expect((Object.keys(DENIALS) as (keyof typeof DENIALS)[]).filter(endsRun)).toEqual(['STEP_FILLS_EXCEEDED', 'REFUSALS_EXCEEDED']);
+    expect((Object.keys(DENIALS) as (keyof typeof DENIALS)[]).filter(endsRun)).toEqual([
+      'STEP_FILLS_EXCEEDED',
+      'REFUSALS_EXCEEDED',
+    ]);
   });
 });
 
 describe('what only protects', () => {
   const strict: LimitRules = { mode: 'halted', markets: [], maxWrites: 0, maxOpenOrders: 0, maxOrderSize: '0' };
-  it.each(['DELETE /orders', 'DELETE /orders/cancel_all', 'POST /cancel_all_after', 'DELETE /cancel_all_after', 'GET /orders', 'POST /jwt'] as const)(
-    'always passes: %s',
-    (endpoint) => {
-      const write: LimitWrite = { endpoint, params: { market_id: 'BTC-USD' }, step: 'exit' };
-      expect(checkLimits(write, strict, facts({ killed: true, mode: 'halted' }))).toEqual({ ok: true, considered: {} });
-    },
-  );
+  it.each([
+    'DELETE /orders',
+    'DELETE /orders/cancel_all',
+    'POST /cancel_all_after',
+    'DELETE /cancel_all_after',
+    'GET /orders',
+    'POST /jwt',
+  ] as const)('always passes: %s', (endpoint) => {
+    const write: LimitWrite = { endpoint, params: { market_id: 'BTC-USD' }, step: 'exit' };
+    expect(checkLimits(write, strict, facts({ killed: true, mode: 'halted' }))).toEqual({ ok: true, considered: {} });
+  });
 });
 
 describe('each control, below, at and above its edge', () => {
-  const at = (over: Partial<LimitFacts['counters']>) => facts({ counters: { writes: 0, ordersLastMinute: 0, runNotional: '0', ...over } });
+  const at = (over: Partial<LimitFacts['counters']>) =>
+    facts({ counters: { writes: 0, ordersLastMinute: 0, runNotional: '0', ...over } });
   const cases: readonly (readonly [string, LimitRules, readonly (readonly [LimitWrite, LimitFacts, string])[]])[] = [
-    ['markets', { markets: ['BTC-USD'] }, [[place(), facts(), 'ok'], [place({ market: 'ETH-USD' }), facts(), 'MARKET_NOT_ALLOWED'], [leverage(2), facts(), 'ok']]],
-    ['markets, none', { markets: [] }, [[place(), facts(), 'MARKET_NOT_ALLOWED'], [leverage(2), facts(), 'MARKET_NOT_ALLOWED']]],
-    ['orderTypes', { orderTypes: ['limit'] }, [[place(), facts(), 'ok'], [place({ type: 'market' }), facts(), 'ORDER_TYPE_NOT_ALLOWED']]],
-    ['sides', { sides: ['long'] }, [[place(), facts(), 'ok'], [place({ side: 'short' }), facts(), 'SIDE_NOT_ALLOWED']]],
-    ['maxOrderSize', { maxOrderSize: '0.5' }, [[place({ size: '0.49' }), facts(), 'ok'], [place(), facts(), 'ok'], [place({ size: '0.500000000000000001' }), facts(), 'SIZE_EXCEEDS_MAX_PER_ORDER']]],
-    ['maxOrderNotional', { maxOrderNotional: '30000' }, [[place({ price: '59999' }), facts(), 'ok'], [place(), facts(), 'ok'], [place({ price: '60000.000000000000000001' }), facts(), 'NOTIONAL_EXCEEDS_MAX_PER_ORDER']]],
-    ['maxRunNotional', { maxRunNotional: '30000' }, [[place(), at({ runNotional: '0' }), 'ok'], [place(), at({ runNotional: '0.000000000000000001' }), 'NOTIONAL_EXCEEDS_MAX_PER_RUN']]],
-    ['maxOpenOrders', { maxOpenOrders: 3 }, [[place(), facts({ openOrders: { run: 1, account: 1 } }), 'ok'], [place(), facts({ openOrders: { run: 2, account: 2 } }), 'ok'], [place(), facts({ openOrders: { run: 3, account: 3 } }), 'OPEN_ORDERS_EXCEED_MAX']]],
-    ['open orders of the account', {}, [[place(), facts({ openOrders: { run: 1, account: 949 } }), 'ok'], [place(), facts({ openOrders: { run: 1, account: 950 } }), 'OPEN_ORDERS_NEAR_VENUE_LIMIT']]],
-    ['maxLeverage', { maxLeverage: '5' }, [[leverage(4), facts(), 'ok'], [leverage(5), facts(), 'ok'], [leverage(6), facts(), 'LEVERAGE_EXCEEDS_MAX']]],
-    ['leverage by default', {}, [[leverage(20), facts(), 'ok'], [leverage(21), facts(), 'LEVERAGE_EXCEEDS_MAX'], [leverage(0), facts(), 'LEVERAGE_NOT_WHOLE'], [leverage(2.5), facts(), 'LEVERAGE_NOT_WHOLE']]],
-    ['maxWrites', { maxWrites: 60 }, [[place(), at({ writes: 58 }), 'ok'], [place(), at({ writes: 59 }), 'ok'], [place(), at({ writes: 60 }), 'WRITES_EXCEED_MAX']]],
-    ['maxOrdersPerMinute', { maxOrdersPerMinute: 10 }, [[place(), at({ ordersLastMinute: 9 }), 'ok'], [place(), at({ ordersLastMinute: 10 }), 'ORDER_RATE_EXCEEDED']]],
-    ['stepFills', { stepFills: { max: 3, windowMs: 1000 } }, [[place(), at({ stepFills: 3 }), 'ok'], [place(), at({ stepFills: 4 }), 'STEP_FILLS_EXCEEDED']]],
-    ['refusals', { refusals: { max: 5, windowMs: 1000 } }, [[place(), at({ refusals: 5 }), 'ok'], [place(), at({ refusals: 6 }), 'REFUSALS_EXCEEDED']]],
-    ['priceBandWithin', { priceBandWithin: '0.03' }, [
-      [place({ price: '61800' }), facts({ reference: { price: '60000', at: NOW } }), 'ok'],
-      [place({ price: '58200' }), facts({ reference: { price: '60000', at: NOW } }), 'ok'],
-      [place({ price: '61800.000000000000000001' }), facts({ reference: { price: '60000', at: NOW } }), 'PRICE_OUTSIDE_BAND'],
-      [place({ price: '58199.999999999999999999' }), facts({ reference: { price: '60000', at: NOW } }), 'PRICE_OUTSIDE_BAND'],
-      [place(), facts(), 'REFERENCE_MISSING'],
-    ]],
-    ['maxReferenceAgeMs', { priceBandWithin: '0.03', maxReferenceAgeMs: 3_000 }, [
-      [place(), facts({ reference: { price: '60000', at: NOW - 3_000 } }), 'ok'],
-      [place(), facts({ reference: { price: '60000', at: NOW - 3_001 } }), 'REFERENCE_STALE'],
-    ]],
-    ['maxPosition', { maxPosition: '2' }, [
-      [place(), facts({ positions: { 'BTC-USD': { size: '1' } }, working: [working()] }), 'ok'],
-      [place({ size: '0.500001' }), facts({ positions: { 'BTC-USD': { size: '1' } }, working: [working()] }), 'POSITION_EXCEEDS_MAX'],
-      [place({ side: 'short', size: '2' }), facts(), 'ok'],
-      [place({ side: 'short', size: '2.1' }), facts(), 'POSITION_EXCEEDS_MAX'],
-    ]],
-    ['maxMarketNotional', { maxMarketNotional: '90000' }, [
-      [place(), facts({ positions: { 'BTC-USD': { size: '0.5', notional: '30000' } }, working: [working()] }), 'ok'],
-      [place(), facts({ positions: { 'BTC-USD': { size: '0.5', notional: '30000.1' } }, working: [working()] }), 'NOTIONAL_EXCEEDS_MAX_PER_MARKET'],
-      [place(), facts({ positions: { 'BTC-USD': { size: '0.5' } } }), 'NOTIONAL_UNKNOWN'],
-      [place(), facts({ positions: { 'BTC-USD': { size: '1' } }, reference: { price: '60000', at: NOW } }), 'ok'],
-    ]],
-    ['maxExposure', { maxExposure: '100000' }, [
-      [place(), facts({ positions: { 'ETH-USD': { size: '-20', notional: '70000' } } }), 'ok'],
-      [place(), facts({ positions: { 'ETH-USD': { size: '-20', notional: '70000.01' } } }), 'EXPOSURE_EXCEEDS_MAX'],
-      [place(), facts({ positions: { 'ETH-USD': { size: '-20' } } }), 'NOTIONAL_UNKNOWN'],
-    ]],
-    ['minEquity', { minEquity: '1000' }, [
-      [place(), facts({ account: { equity: '1000', health: '1', at: NOW } }), 'ok'],
-      [place(), facts({ account: { equity: '999.999999999999999999', health: '1', at: NOW } }), 'EQUITY_BELOW_MIN'],
-      [place(), facts(), 'ACCOUNT_STALE'],
-    ]],
-    ['minHealth', { minHealth: '0.2', maxAccountAgeMs: 60_000 }, [
-      [place(), facts({ account: { equity: '0', health: '0.2', at: NOW - 60_000 } }), 'ok'],
-      [place(), facts({ account: { equity: '0', health: '0.19', at: NOW } }), 'HEALTH_BELOW_MIN'],
-      [place(), facts({ account: { equity: '0', health: '1', at: NOW - 60_001 } }), 'ACCOUNT_STALE'],
-    ]],
-    ['maxReadAgeMs', { maxReadAgeMs: 30_000 }, [
-      [place(), facts({ lastReadAgeMs: 30_000 }), 'ok'],
-      [place(), facts({ lastReadAgeMs: 30_001 }), 'PICTURE_STALE'],
-      [place(), facts(), 'PICTURE_STALE'],
-    ]],
-    ['quarantined markets', {}, [
-      [place(), facts({ quarantinedMarkets: ['ETH-USD'] }), 'ok'],
-      [place(), facts({ quarantinedMarkets: ['BTC-USD'] }), 'MARKET_QUARANTINED'],
-      [place(), facts({ working: [working({ quarantined: true })] }), 'MARKET_QUARANTINED'],
-    ]],
-    ['kill switch', {}, [[place(), facts({ killed: true }), 'KILL_SWITCH_ENGAGED'], [leverage(1), facts({ killed: true }), 'KILL_SWITCH_ENGAGED']]],
+    [
+      'markets',
+      { markets: ['BTC-USD'] },
+      [
+        [place(), facts(), 'ok'],
+        [place({ market: 'ETH-USD' }), facts(), 'MARKET_NOT_ALLOWED'],
+        [leverage(2), facts(), 'ok'],
+      ],
+    ],
+    [
+      'markets, none',
+      { markets: [] },
+      [
+        [place(), facts(), 'MARKET_NOT_ALLOWED'],
+        [leverage(2), facts(), 'MARKET_NOT_ALLOWED'],
+      ],
+    ],
+    [
+      'orderTypes',
+      { orderTypes: ['limit'] },
+      [
+        [place(), facts(), 'ok'],
+        [place({ type: 'market' }), facts(), 'ORDER_TYPE_NOT_ALLOWED'],
+      ],
+    ],
+    [
+      'sides',
+      { sides: ['long'] },
+      [
+        [place(), facts(), 'ok'],
+        [place({ side: 'short' }), facts(), 'SIDE_NOT_ALLOWED'],
+      ],
+    ],
+    [
+      'maxOrderSize',
+      { maxOrderSize: '0.5' },
+      [
+        [place({ size: '0.49' }), facts(), 'ok'],
+        [place(), facts(), 'ok'],
+        [place({ size: '0.500000000000000001' }), facts(), 'SIZE_EXCEEDS_MAX_PER_ORDER'],
+      ],
+    ],
+    [
+      'maxOrderNotional',
+      { maxOrderNotional: '30000' },
+      [
+        [place({ price: '59999' }), facts(), 'ok'],
+        [place(), facts(), 'ok'],
+        [place({ price: '60000.000000000000000001' }), facts(), 'NOTIONAL_EXCEEDS_MAX_PER_ORDER'],
+      ],
+    ],
+    [
+      'maxRunNotional',
+      { maxRunNotional: '30000' },
+      [
+        [place(), at({ runNotional: '0' }), 'ok'],
+        [place(), at({ runNotional: '0.000000000000000001' }), 'NOTIONAL_EXCEEDS_MAX_PER_RUN'],
+      ],
+    ],
+    [
+      'maxOpenOrders',
+      { maxOpenOrders: 3 },
+      [
+        [place(), facts({ openOrders: { run: 1, account: 1 } }), 'ok'],
+        [place(), facts({ openOrders: { run: 2, account: 2 } }), 'ok'],
+        [place(), facts({ openOrders: { run: 3, account: 3 } }), 'OPEN_ORDERS_EXCEED_MAX'],
+      ],
+    ],
+    [
+      'open orders of the account',
+      {},
+      [
+        [place(), facts({ openOrders: { run: 1, account: 949 } }), 'ok'],
+        [place(), facts({ openOrders: { run: 1, account: 950 } }), 'OPEN_ORDERS_NEAR_VENUE_LIMIT'],
+      ],
+    ],
+    [
+      'maxLeverage',
+      { maxLeverage: '5' },
+      [
+        [leverage(4), facts(), 'ok'],
+        [leverage(5), facts(), 'ok'],
+        [leverage(6), facts(), 'LEVERAGE_EXCEEDS_MAX'],
+      ],
+    ],
+    [
+      'leverage by default',
+      {},
+      [
+        [leverage(20), facts(), 'ok'],
+        [leverage(21), facts(), 'LEVERAGE_EXCEEDS_MAX'],
+        [leverage(0), facts(), 'LEVERAGE_NOT_WHOLE'],
+        [leverage(2.5), facts(), 'LEVERAGE_NOT_WHOLE'],
+      ],
+    ],
+    [
+      'maxWrites',
+      { maxWrites: 60 },
+      [
+        [place(), at({ writes: 58 }), 'ok'],
+        [place(), at({ writes: 59 }), 'ok'],
+        [place(), at({ writes: 60 }), 'WRITES_EXCEED_MAX'],
+      ],
+    ],
+    [
+      'maxOrdersPerMinute',
+      { maxOrdersPerMinute: 10 },
+      [
+        [place(), at({ ordersLastMinute: 9 }), 'ok'],
+        [place(), at({ ordersLastMinute: 10 }), 'ORDER_RATE_EXCEEDED'],
+      ],
+    ],
+    [
+      'stepFills',
+      { stepFills: { max: 3, windowMs: 1000 } },
+      [
+        [place(), at({ stepFills: 3 }), 'ok'],
+        [place(), at({ stepFills: 4 }), 'STEP_FILLS_EXCEEDED'],
+      ],
+    ],
+    [
+      'refusals',
+      { refusals: { max: 5, windowMs: 1000 } },
+      [
+        [place(), at({ refusals: 5 }), 'ok'],
+        [place(), at({ refusals: 6 }), 'REFUSALS_EXCEEDED'],
+      ],
+    ],
+    [
+      'priceBandWithin',
+      { priceBandWithin: '0.03' },
+      [
+        [place({ price: '61800' }), facts({ reference: { price: '60000', at: NOW } }), 'ok'],
+        [place({ price: '58200' }), facts({ reference: { price: '60000', at: NOW } }), 'ok'],
+        [
+          place({ price: '61800.000000000000000001' }),
+          facts({ reference: { price: '60000', at: NOW } }),
+          'PRICE_OUTSIDE_BAND',
+        ],
+        [
+          place({ price: '58199.999999999999999999' }),
+          facts({ reference: { price: '60000', at: NOW } }),
+          'PRICE_OUTSIDE_BAND',
+        ],
+        [place(), facts(), 'REFERENCE_MISSING'],
+      ],
+    ],
+    [
+      'maxReferenceAgeMs',
+      { priceBandWithin: '0.03', maxReferenceAgeMs: 3_000 },
+      [
+        [place(), facts({ reference: { price: '60000', at: NOW - 3_000 } }), 'ok'],
+        [place(), facts({ reference: { price: '60000', at: NOW - 3_001 } }), 'REFERENCE_STALE'],
+      ],
+    ],
+    [
+      'maxPosition',
+      { maxPosition: '2' },
+      [
+        [place(), facts({ positions: { 'BTC-USD': { size: '1' } }, working: [working()] }), 'ok'],
+        [
+          place({ size: '0.500001' }),
+          facts({ positions: { 'BTC-USD': { size: '1' } }, working: [working()] }),
+          'POSITION_EXCEEDS_MAX',
+        ],
+        [place({ side: 'short', size: '2' }), facts(), 'ok'],
+        [place({ side: 'short', size: '2.1' }), facts(), 'POSITION_EXCEEDS_MAX'],
+      ],
+    ],
+    [
+      'maxMarketNotional',
+      { maxMarketNotional: '90000' },
+      [
+        [place(), facts({ positions: { 'BTC-USD': { size: '0.5', notional: '30000' } }, working: [working()] }), 'ok'],
+        [
+          place(),
+          facts({ positions: { 'BTC-USD': { size: '0.5', notional: '30000.1' } }, working: [working()] }),
+          'NOTIONAL_EXCEEDS_MAX_PER_MARKET',
+        ],
+        [place(), facts({ positions: { 'BTC-USD': { size: '0.5' } } }), 'NOTIONAL_UNKNOWN'],
+        [place(), facts({ positions: { 'BTC-USD': { size: '1' } }, reference: { price: '60000', at: NOW } }), 'ok'],
+      ],
+    ],
+    [
+      'maxExposure',
+      { maxExposure: '100000' },
+      [
+        [place(), facts({ positions: { 'ETH-USD': { size: '-20', notional: '70000' } } }), 'ok'],
+        [place(), facts({ positions: { 'ETH-USD': { size: '-20', notional: '70000.01' } } }), 'EXPOSURE_EXCEEDS_MAX'],
+        [place(), facts({ positions: { 'ETH-USD': { size: '-20' } } }), 'NOTIONAL_UNKNOWN'],
+      ],
+    ],
+    [
+      'minEquity',
+      { minEquity: '1000' },
+      [
+        [place(), facts({ account: { equity: '1000', health: '1', at: NOW } }), 'ok'],
+        [place(), facts({ account: { equity: '999.999999999999999999', health: '1', at: NOW } }), 'EQUITY_BELOW_MIN'],
+        [place(), facts(), 'ACCOUNT_STALE'],
+      ],
+    ],
+    [
+      'minHealth',
+      { minHealth: '0.2', maxAccountAgeMs: 60_000 },
+      [
+        [place(), facts({ account: { equity: '0', health: '0.2', at: NOW - 60_000 } }), 'ok'],
+        [place(), facts({ account: { equity: '0', health: '0.19', at: NOW } }), 'HEALTH_BELOW_MIN'],
+        [place(), facts({ account: { equity: '0', health: '1', at: NOW - 60_001 } }), 'ACCOUNT_STALE'],
+      ],
+    ],
+    [
+      'maxReadAgeMs',
+      { maxReadAgeMs: 30_000 },
+      [
+        [place(), facts({ lastReadAgeMs: 30_000 }), 'ok'],
+        [place(), facts({ lastReadAgeMs: 30_001 }), 'PICTURE_STALE'],
+        [place(), facts(), 'PICTURE_STALE'],
+      ],
+    ],
+    [
+      'quarantined markets',
+      {},
+      [
+        [place(), facts({ quarantinedMarkets: ['ETH-USD'] }), 'ok'],
+        [place(), facts({ quarantinedMarkets: ['BTC-USD'] }), 'MARKET_QUARANTINED'],
+        [place(), facts({ working: [working({ quarantined: true })] }), 'MARKET_QUARANTINED'],
+      ],
+    ],
+    [
+      'kill switch',
+      {},
+      [
+        [place(), facts({ killed: true }), 'KILL_SWITCH_ENGAGED'],
+        [leverage(1), facts({ killed: true }), 'KILL_SWITCH_ENGAGED'],
+      ],
+    ],
   ];
 
   it.each(cases)('%s', (_, rules, edges) => {
-    for (const [write, where, expected] of edges) expect([write.intent, where, code(write, rules, where)]).toEqual([write.intent, where, expected]);
+    for (const [write, where, expected] of edges)
+      expect([write.intent, where, code(write, rules, where)]).toEqual([write.intent, where, expected]);
   });
 
   it('is exact to the last of 36 digits on both sides of a product', () => {
     const size = '123456789012345678.123456789012345678';
     const price = '987654321098765432.987654321098765432';
     const notional = notionalOf(place({ size, price }).intent as WriteTerms) as string;
-    expect(notional).toBe('121932631137021795348727328944368236.545937809785093740832190818442766496');
+    // Whole numbers as the oracle: 18 places each, so 36 in the product.
+    const product = String(BigInt(size.replace('.', '')) * BigInt(price.replace('.', '')));
+    expect(notional).toBe(`${product.slice(0, -36)}.${product.slice(-36)}`);
     expect(code(place({ size, price }), { maxOrderNotional: notional })).toBe('ok');
-    const less = `${notional.slice(0, -1)}5`;
+    const less = `${notional.slice(0, -1)}${Number(notional.at(-1)) - 1}`;
     expect(code(place({ size, price }), { maxOrderNotional: less })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
   });
 });
@@ -170,13 +382,19 @@ describe('tick and lot', () => {
   const marketRules = { tick: '0.5', lot: '0.001', min_size: '0.01' };
   const where = facts({ marketRules });
   it('deny what is off the step, with the nearest legal value', () => {
-    expect(message(place({ price: '60000.3' }), {}, where)).toBe('PRICE_OFF_TICK: price=60000.3, tick=0.5, nearest=60000.5');
+    expect(message(place({ price: '60000.3' }), {}, where)).toBe(
+      'PRICE_OFF_TICK: price=60000.3, tick=0.5, nearest=60000.5',
+    );
     expect(message(place({ price: '0.1' }), {}, where)).toBe('PRICE_OFF_TICK: price=0.1, tick=0.5, nearest=0.5');
-    expect(message(place({ type: 'stop_limit', trigger: '60000.7' }), {}, where)).toBe('TRIGGER_OFF_TICK: trigger=60000.7, tick=0.5, nearest=60000.5');
+    expect(message(place({ type: 'stop_limit', trigger: '60000.7' }), {}, where)).toBe(
+      'TRIGGER_OFF_TICK: trigger=60000.7, tick=0.5, nearest=60000.5',
+    );
     expect(message(place({ size: '0.5004' }), {}, where)).toBe('SIZE_OFF_LOT: size=0.5004, lot=0.001, nearest=0.5');
     expect(message(place({ size: '0.0004' }), {}, where)).toBe('SIZE_OFF_LOT: size=0.0004, lot=0.001, nearest=0.01');
     expect(message(place({ size: '0.009' }), {}, where)).toBe('SIZE_BELOW_MIN: size=0.009, min=0.01');
-    expect(message(amend({ price: '60000.1' }), {}, facts({ marketRules, working: [working()] }))).toBe('PRICE_OFF_TICK: price=60000.1, tick=0.5, nearest=60000');
+    expect(message(amend({ price: '60000.1' }), {}, facts({ marketRules, working: [working()] }))).toBe(
+      'PRICE_OFF_TICK: price=60000.1, tick=0.5, nearest=60000',
+    );
   });
   it('let through what is on it, and everything where nobody describes the market', () => {
     expect(code(place({ size: '0.01', price: '60000.50' }), {}, where)).toBe('ok');
@@ -184,11 +402,15 @@ describe('tick and lot', () => {
   });
   it('ask no lot of a fraction, but a tick of its prices', () => {
     expect(code(place({ type: 'stop_loss', size: '0.3333', trigger: '59000', price: '58900' }), {}, where)).toBe('ok');
-    expect(code(place({ type: 'stop_loss', size: '1', trigger: '59000', price: '58900.1' }), {}, where)).toBe('PRICE_OFF_TICK');
+    expect(code(place({ type: 'stop_loss', size: '1', trigger: '59000', price: '58900.1' }), {}, where)).toBe(
+      'PRICE_OFF_TICK',
+    );
   });
   it('step by what is no power of ten', () => {
     expect(code(place({ price: '60000' }), {}, facts({ marketRules: { tick: '3', lot: '0.7' } }))).toBe('SIZE_OFF_LOT');
-    expect(code(place({ price: '60000', size: '2.1' }), {}, facts({ marketRules: { tick: '3', lot: '0.7' } }))).toBe('ok');
+    expect(code(place({ price: '60000', size: '2.1' }), {}, facts({ marketRules: { tick: '3', lot: '0.7' } }))).toBe(
+      'ok',
+    );
   });
 });
 
@@ -196,7 +418,11 @@ describe('the price of a notional', () => {
   const rules: LimitRules = { maxOrderNotional: '30000' };
   it.each([
     ['a market order by its protection price', { type: 'market', price: '60001' }, 'NOTIONAL_EXCEEDS_MAX_PER_ORDER'],
-    ['a stop_market by its trigger', { type: 'stop_market', price: undefined, trigger: '60001' }, 'NOTIONAL_EXCEEDS_MAX_PER_ORDER'],
+    [
+      'a stop_market by its trigger',
+      { type: 'stop_market', price: undefined, trigger: '60001' },
+      'NOTIONAL_EXCEEDS_MAX_PER_ORDER',
+    ],
     ['a stop_limit by its price', { type: 'stop_limit', price: '60000', trigger: '70000' }, 'ok'],
     ['nothing at all', { type: 'market', price: undefined }, 'NOTIONAL_UNKNOWN'],
   ] as const)('is %s', (_, over, expected) => {
@@ -204,8 +430,16 @@ describe('the price of a notional', () => {
   });
   it('is the reference where the order has none', () => {
     const reference = { price: '60001', at: NOW };
-    expect(code(place({ type: 'market', price: undefined }), rules, facts({ reference }))).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
-    expect(code({ ...place({ type: 'market', price: undefined }), reference: { price: '60000', at: NOW } }, rules, facts({ reference }))).toBe('ok');
+    expect(code(place({ type: 'market', price: undefined }), rules, facts({ reference }))).toBe(
+      'NOTIONAL_EXCEEDS_MAX_PER_ORDER',
+    );
+    expect(
+      code(
+        { ...place({ type: 'market', price: undefined }), reference: { price: '60000', at: NOW } },
+        rules,
+        facts({ reference }),
+      ),
+    ).toBe('ok');
   });
 });
 
@@ -234,12 +468,17 @@ describe('allow: reduce', () => {
   it('passes nothing else', () => {
     expect(code(exit(), { maxOrderSize: '0.1' }, held)).toBe('SIZE_EXCEEDS_MAX_PER_ORDER');
     expect(code(exit(), { maxOpenOrders: 0 }, held)).toBe('OPEN_ORDERS_EXCEED_MAX');
-    expect(code(exit(), { priceBandWithin: '0.01' }, { ...held, reference: { price: '50000', at: NOW } })).toBe('PRICE_OUTSIDE_BAND');
+    expect(code(exit(), { priceBandWithin: '0.01' }, { ...held, reference: { price: '50000', at: NOW } })).toBe(
+      'PRICE_OUTSIDE_BAND',
+    );
   });
 });
 
 describe('modes', () => {
-  const held = facts({ positions: { 'BTC-USD': { size: '0.5' } }, account: { equity: '1', health: '1', at: NOW, leverage: { 'BTC-USD': '5' } } });
+  const held = facts({
+    positions: { 'BTC-USD': { size: '0.5' } },
+    account: { equity: '1', health: '1', at: NOW, leverage: { 'BTC-USD': '5' } },
+  });
   it('reducing lets through what certainly lowers exposure', () => {
     expect(code(place({ side: 'short' }), { mode: 'reducing' }, held)).toBe('ok');
     expect(code(place({ side: 'short', size: '0.51' }), { mode: 'reducing' }, held)).toBe('REDUCING_ONLY');
@@ -256,7 +495,8 @@ describe('modes', () => {
     expect(code(amend({ price: '60001' }), { mode: 'reducing' }, where)).toBe('REDUCING_ONLY');
   });
   it('halted lets nothing through', () => {
-    for (const write of [place({ side: 'short' }), amend({ price: '1' }), leverage(1)]) expect(code(write, { mode: 'halted' }, held)).toBe('TRADING_HALTED');
+    for (const write of [place({ side: 'short' }), amend({ price: '1' }), leverage(1)])
+      expect(code(write, { mode: 'halted' }, held)).toBe('TRADING_HALTED');
   });
   it('hold for one market, or come from the facts', () => {
     const rules: LimitRules = { marketModes: { 'ETH-USD': 'halted' } };
@@ -264,7 +504,14 @@ describe('modes', () => {
     expect(code(place(), {}, facts({ mode: 'reducing' }))).toBe('REDUCING_ONLY');
   });
   it('never stop what lowers exposure for a stale picture, a floor, a quarantine or a side', () => {
-    const rules: LimitRules = { maxReadAgeMs: 1, minEquity: '1000', sides: ['long'], maxPosition: '0', maxMarketNotional: '0', maxExposure: '0' };
+    const rules: LimitRules = {
+      maxReadAgeMs: 1,
+      minEquity: '1000',
+      sides: ['long'],
+      maxPosition: '0',
+      maxMarketNotional: '0',
+      maxExposure: '0',
+    };
     expect(code(place({ side: 'short' }), rules, { ...held, quarantinedMarkets: ['BTC-USD'] })).toBe('ok');
   });
 });
@@ -272,16 +519,26 @@ describe('modes', () => {
 describe('an amend', () => {
   it('is measured as the order it makes', () => {
     const where = facts({ working: [working()] });
-    expect(code(amend({ price: '60001' }), { maxOrderNotional: '30000' }, where)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
-    expect(code(amend({ price: '60000', size: '0.6' }), { maxOrderSize: '0.5' }, where)).toBe('SIZE_EXCEEDS_MAX_PER_ORDER');
+    expect(code(amend({ price: '60001' }), { maxOrderNotional: '30000' }, where)).toBe(
+      'NOTIONAL_EXCEEDS_MAX_PER_ORDER',
+    );
+    expect(code(amend({ price: '60000', size: '0.6' }), { maxOrderSize: '0.5' }, where)).toBe(
+      'SIZE_EXCEEDS_MAX_PER_ORDER',
+    );
     expect(code(amend({ price: '60000', size: '0.6' }), { maxPosition: '0.6' }, where)).toBe('ok');
     expect(code(amend({ price: '60000', size: '0.6' }), { maxPosition: '0.59' }, where)).toBe('POSITION_EXCEEDS_MAX');
   });
   it('is no further order, and uses up notional only for size that is new', () => {
-    const where = facts({ working: [working()], openOrders: { run: 3, account: 3 }, counters: { writes: 1, ordersLastMinute: 1, runNotional: '30000' } });
+    const where = facts({
+      working: [working()],
+      openOrders: { run: 3, account: 3 },
+      counters: { writes: 1, ordersLastMinute: 1, runNotional: '30000' },
+    });
     const rules: LimitRules = { maxOpenOrders: 3, maxRunNotional: '30000' };
     expect(code(amend({ price: '60500' }), rules, where)).toBe('ok');
-    expect(message(amend({ price: '60500', size: '0.6' }), rules, where)).toBe('NOTIONAL_EXCEEDS_MAX_PER_RUN: notional=6050, sent=30000, max=30000');
+    expect(message(amend({ price: '60500', size: '0.6' }), rules, where)).toBe(
+      'NOTIONAL_EXCEEDS_MAX_PER_RUN: notional=6050, sent=30000, max=30000',
+    );
   });
   it('of an order that is not known is denied; its intent is enough to know it', () => {
     const unknown = amend({ price: '60000' });
@@ -289,7 +546,11 @@ describe('an amend', () => {
     expect(code({ ...unknown, intent: place().intent }, {})).toBe('ok');
   });
   it('is found by its venue id too', () => {
-    const byId: LimitWrite = { endpoint: 'PUT /orders', params: { order_id: 'BTC-USD@1', market_id: 'BTC-USD', price: '60000' }, step: 's' };
+    const byId: LimitWrite = {
+      endpoint: 'PUT /orders',
+      params: { order_id: 'BTC-USD@1', market_id: 'BTC-USD', price: '60000' },
+      step: 's',
+    };
     expect(code(byId, { maxOrderSize: '0.4' }, facts({ working: [working()] }))).toBe('SIZE_EXCEEDS_MAX_PER_ORDER');
   });
 });
@@ -298,15 +559,25 @@ describe('self-match', () => {
   const resting = facts({ working: [working({ side: 'short', price: '60000' })] });
   it('denies a price that an own resting order would take', () => {
     expect(code(place({ price: '59999' }), {}, resting)).toBe('ok');
-    expect(message(place({ price: '60000' }), {}, resting)).toBe('SELF_MATCH: price=60000, resting=60000, order=BTC-USD@1');
+    expect(message(place({ price: '60000' }), {}, resting)).toBe(
+      'SELF_MATCH: price=60000, resting=60000, order=BTC-USD@1',
+    );
     expect(code(place({ type: 'market', price: undefined }), {}, resting)).toBe('SELF_MATCH');
     expect(code(place({ market: 'ETH-USD', price: '70000' }), {}, resting)).toBe('ok');
     expect(code(place({ side: 'short', price: '50000' }), {}, resting)).toBe('ok');
-    expect(code(amend({ price: '60000' }), {}, facts({ working: [working(), working({ clientOrderId: 'rb2', orderId: 'BTC-USD@2', side: 'short' })] }))).toBe('SELF_MATCH');
+    expect(
+      code(
+        amend({ price: '60000' }),
+        {},
+        facts({ working: [working(), working({ clientOrderId: 'rb2', orderId: 'BTC-USD@2', side: 'short' })] }),
+      ),
+    ).toBe('SELF_MATCH');
   });
   it('leaves stops alone, and what both sides allow', () => {
     expect(code(place({ type: 'stop_limit', price: '70000', trigger: '69000' }), {}, resting)).toBe('ok');
-    expect(code(place({ price: '70000' }), {}, facts({ working: [working({ side: 'short', type: 'stop_market' })] }))).toBe('ok');
+    expect(
+      code(place({ price: '70000' }), {}, facts({ working: [working({ side: 'short', type: 'stop_market' })] })),
+    ).toBe('ok');
     expect(code(place({ price: '70000' }), { selfMatch: 'allow' }, resting)).toBe('ok');
     expect(code(place({ price: '70000' }), tighter({ selfMatch: 'allow' }, {}), resting)).toBe('SELF_MATCH');
   });
@@ -326,7 +597,9 @@ describe('position stops', () => {
       sides: ['long'],
     };
     expect(code(stop, rules, facts({ reference: { price: '60000', at: NOW } }))).toBe('ok');
-    expect(code(stop, { maxOpenOrders: 2 }, facts({ openOrders: { run: 2, account: 2 } }))).toBe('OPEN_ORDERS_EXCEED_MAX');
+    expect(code(stop, { maxOpenOrders: 2 }, facts({ openOrders: { run: 2, account: 2 } }))).toBe(
+      'OPEN_ORDERS_EXCEED_MAX',
+    );
   });
 });
 
@@ -361,7 +634,9 @@ describe('tighter', () => {
       mode: some(fc.constantFrom('active' as const, 'reducing' as const, 'halted' as const)),
       marketModes: some(fc.constantFrom({ 'BTC-USD': 'reducing' as const }, { 'ETH-USD': 'halted' as const })),
     })
-    .map((record) => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as LimitRules);
+    .map(
+      (record) => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as LimitRules,
+    );
   const write: fc.Arbitrary<LimitWrite> = fc.oneof(
     fc
       .record({
@@ -379,7 +654,10 @@ describe('tighter', () => {
   const situation: fc.Arbitrary<LimitFacts> = fc
     .record({
       position: fc.constantFrom('-1', '0', '0.5', '1'),
-      orders: fc.subarray([working(), working({ clientOrderId: 'rb2', orderId: 'BTC-USD@2', side: 'short', price: '60500' })]),
+      orders: fc.subarray([
+        working(),
+        working({ clientOrderId: 'rb2', orderId: 'BTC-USD@2', side: 'short', price: '60500' }),
+      ]),
       count: fc.nat(4),
       age: fc.nat(100),
     })
@@ -388,34 +666,37 @@ describe('tighter', () => {
         positions: { 'BTC-USD': { size: position, notional: '30000' } },
         working: orders,
         openOrders: { run: count, account: count },
-        counters: { writes: count, ordersLastMinute: count, runNotional: String(count * 20_000), stepFills: count, refusals: count },
+        counters: {
+          writes: count,
+          ordersLastMinute: count,
+          runNotional: String(count * 20_000),
+          stepFills: count,
+          refusals: count,
+        },
         reference: { price: '60000', at: NOW - age },
         account: { equity: '50000', health: '0.5', at: NOW - age },
         lastReadAgeMs: age,
       }),
     );
 
-  it('lets through exactly what both let through', () => {
+  it('lets nothing through that either denies', () => {
     fc.assert(
       fc.property(rules, rules, write, situation, (a, b, each, where) => {
-        const both = checkLimits(each, tighter(a, b), where).ok;
-        const [one, other] = [checkLimits(each, a, where).ok, checkLimits(each, b, where).ok];
-        // Windows of a throttle and the two halves of a band are counted by the caller: combined they may be tighter still.
-        if (both && !(selfMatchOnly(a, b, each, where))) expect([one, other]).toEqual([true, true]);
+        fc.pre(checkLimits(each, tighter(a, b), where).ok);
+        expect([checkLimits(each, a, where).ok, checkLimits(each, b, where).ok]).toEqual([true, true]);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 300, maxSkipsPerRun: 1_000 },
     );
   });
-  /** `selfMatch: allow` of one set is not allowed by the other, which is what makes the first looser than both together. */
-  function selfMatchOnly(a: LimitRules, b: LimitRules, each: LimitWrite, where: LimitFacts): boolean {
-    return [a, b].some((set) => !checkLimits(each, set, where).ok && checkLimits(each, { ...set, selfMatch: 'allow' }, where).ok);
-  }
 
   it('gives the same whichever comes first, and nothing new from the same set twice', () => {
     fc.assert(
       fc.property(rules, rules, write, situation, (a, b, each, where) => {
         expect(checkLimits(each, tighter(a, b), where).ok).toBe(checkLimits(each, tighter(b, a), where).ok);
-        expect(tighter({ selfMatch: 'allow', ...a }, { selfMatch: 'allow', ...a })).toEqual({ selfMatch: 'allow', ...a });
+        expect(tighter({ selfMatch: 'allow', ...a }, { selfMatch: 'allow', ...a })).toEqual({
+          selfMatch: 'allow',
+          ...a,
+        });
       }),
       { numRuns: 500 },
     );

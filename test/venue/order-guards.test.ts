@@ -1,7 +1,16 @@
 /** Both arms of every split cell, at the edge where they part, and what the odd rows leave behind (orders.md, Guards and actions). */
 import { describe, expect, it } from 'vitest';
-import { newOrder, ORDER_STATES, type OrderEvent, type OrderSnapshot, type OrderState, stepOrder, TIMINGS, TRANSITIONS } from '../../src/venue/order.ts';
-import { eventOf, fill, life, orderIn, record, T0, terms } from './order-samples.ts';
+import {
+  newOrder,
+  ORDER_STATES,
+  type OrderEvent,
+  type OrderSnapshot,
+  type OrderState,
+  stepOrder,
+  TIMINGS,
+  TRANSITIONS,
+} from '../../src/venue/order.ts';
+import { eventOf, fill, life, orderIn, type record, T0, terms } from './order-samples.ts';
 
 /** A record read: sent at T0 + `sent`, answered 10 ms later. */
 function read(type: OrderEvent['type'], sent: number, over: Parameters<typeof record>[1] = {}): OrderEvent {
@@ -47,7 +56,10 @@ describe('absence', () => {
     expect(end([eventOf('DUPLICATE', 1_100), ...reads, exhausted], doubt())[0]).toBe('quarantined');
   });
   it('counts from the last attempt, and takes the horizon of the profile', () => {
-    const order = life([eventOf('SUBMIT', 0), eventOf('SUBMIT_UNKNOWN', 1_000)], newOrder(terms(), T0, { absenceHorizonMs: 2_000 }));
+    const order = life(
+      [eventOf('SUBMIT', 0), eventOf('SUBMIT_UNKNOWN', 1_000)],
+      newOrder(terms(), T0, { absenceHorizonMs: 2_000 }),
+    );
     const reads = [1_500, 2_000, 2_500, 2_900, 3_001].map(notFound);
     expect(end([...reads, exhausted], order.snapshot)[0]).toBe('absent');
     expect(end([...reads, eventOf('SUBMIT_UNKNOWN', 3_100), exhausted], order.snapshot)[0]).toBe('quarantined');
@@ -55,7 +67,11 @@ describe('absence', () => {
   it('is taken back by whatever shows the order', () => {
     const absent = orderIn('absent');
     expect(end([read('P_OPEN', 5_000)], absent)).toEqual(['open', 'moved', ['Reappeared']]);
-    expect(end([{ type: 'FILL', at: T0 + 5_000, fill: fill('1', '2') }], absent)).toEqual(['open', 'moved', ['LateFill', 'Reappeared']]);
+    expect(end([{ type: 'FILL', at: T0 + 5_000, fill: fill('1', '2') }], absent)).toEqual([
+      'open',
+      'moved',
+      ['LateFill', 'Reappeared'],
+    ]);
   });
   it('lets a second attempt begin anew', () => {
     const step = stepOrder(orderIn('absent'), eventOf('SUBMIT', 5_000));
@@ -70,12 +86,21 @@ describe('absence', () => {
     expect(end([...reads.slice(1), exhausted], cancelled)[0]).toBe('quarantined');
     expect(end([exhausted], orderIn('canceling'))[0]).toBe('quarantined');
   });
-  cell('canceling', 'P_NOT_FOUND', 'counted while never seen, stale soon after the first record, then contradicting', () => {
-    expect(end([notFound(1_500)], cancelled)).toEqual(['canceling', 'updated', []]);
-    // The order of the sample was first seen at T0 + 30 ms.
-    expect(end([notFound(30 + 2_499)], orderIn('canceling'))).toEqual(['canceling', 'stale', []]);
-    expect(end([notFound(30 + 2_500)], orderIn('canceling'))).toEqual(['canceling', 'contradiction', ['Contradiction']]);
-  });
+  cell(
+    'canceling',
+    'P_NOT_FOUND',
+    'counted while never seen, stale soon after the first record, then contradicting',
+    () => {
+      expect(end([notFound(1_500)], cancelled)).toEqual(['canceling', 'updated', []]);
+      // The order of the sample was first seen at T0 + 30 ms.
+      expect(end([notFound(30 + 2_499)], orderIn('canceling'))).toEqual(['canceling', 'stale', []]);
+      expect(end([notFound(30 + 2_500)], orderIn('canceling'))).toEqual([
+        'canceling',
+        'contradiction',
+        ['Contradiction'],
+      ]);
+    },
+  );
   cell('open', 'P_NOT_FOUND', 'stale when sent within the read lag of the first record', () => {
     expect(end([notFound(30 + 2_499)], orderIn('open'))).toEqual(['open', 'stale', []]);
     expect(end([notFound(30 + 2_500)], orderIn('open'))).toEqual(['open', 'contradiction', ['Contradiction']]);
@@ -97,7 +122,11 @@ describe('an amend', () => {
   });
   it('is lost only by two reads with the old terms, each sent more than 3 s after it was resolved', () => {
     expect(end([read('P_OPEN', 3_050), read('P_OPEN', 3_060)], amending)).toEqual(['amending', 'updated', []]);
-    expect(end([read('P_OPEN', 3_050), read('P_OPEN', 3_060), read('P_OPEN', 3_070)], amending)).toEqual(['open', 'moved', ['AmendLost']]);
+    expect(end([read('P_OPEN', 3_050), read('P_OPEN', 3_060), read('P_OPEN', 3_070)], amending)).toEqual([
+      'open',
+      'moved',
+      ['AmendLost'],
+    ]);
     expect(end([read('P_OPEN', 3_060), read('P_OPEN', 3_060)], amending)).toEqual(['amending', 'updated', []]);
   });
   it('is not spoken of by any read while the PUT is under way', () => {
@@ -105,10 +134,17 @@ describe('an amend', () => {
     expect(end([read('P_OPEN', 9_000), read('P_OPEN', 12_000)], sent)).toEqual(['amending', 'updated', []]);
   });
   it('needs the requested size where one was requested', () => {
-    const sized = life([{ type: 'AMEND', at: T0 + 100, price: '101', size: '12' }, eventOf('AMEND_ACK', 110)], orderIn('open')).snapshot;
+    const sized = life(
+      [{ type: 'AMEND', at: T0 + 100, price: '101', size: '12' }, eventOf('AMEND_ACK', 110)],
+      orderIn('open'),
+    ).snapshot;
     expect(end([read('P_OPEN', 120, AMENDED)], sized)[0]).toBe('amending');
     const step = life([read('P_OPEN', 120, { ...AMENDED, size: '12', initial_size: '12' })], sized);
-    expect([step.snapshot.state, step.snapshot.context.size, step.snapshot.context.authorised]).toEqual(['open', '12', '12']);
+    expect([step.snapshot.state, step.snapshot.context.size, step.snapshot.context.authorised]).toEqual([
+      'open',
+      '12',
+      '12',
+    ]);
   });
   it('is over when refused, and a late acknowledgement opens the question again', () => {
     expect(end([eventOf('AMEND_REFUSED', 60)], amending)).toEqual(['open', 'moved', []]);
@@ -120,9 +156,16 @@ describe('an amend', () => {
   it('does not make older terms look like a change from outside', () => {
     const applied = life([read('P_OPEN', 60, AMENDED)], amending).snapshot;
     const late = life([read('P_OPEN', 3_069)], applied);
-    expect([late.alarms, late.snapshot.context.price, late.snapshot.context.lastRecord?.price]).toEqual([[], '101', '101']);
+    expect([late.alarms, late.snapshot.context.price, late.snapshot.context.lastRecord?.price]).toEqual([
+      [],
+      '101',
+      '101',
+    ]);
     const changed = life([read('P_OPEN', 3_071)], applied);
-    expect([changed.alarms.map(({ alarm }) => alarm), changed.snapshot.context.price]).toEqual([['ExternalChange'], '100']);
+    expect([changed.alarms.map(({ alarm }) => alarm), changed.snapshot.context.price]).toEqual([
+      ['ExternalChange'],
+      '100',
+    ]);
   });
   it('of another program is taken over and reported', () => {
     const shown = life([read('P_AMENDING', 500)], orderIn('open')).snapshot;
@@ -166,7 +209,13 @@ describe('a cancel', () => {
     expect(wants).toEqual([true, true, false, false]);
   });
   cell('canceling', 'CANCEL_REFUSED', 'stays where the text says that it has ended, else it is open again', () => {
-    for (const message of ['ORDER_ALREADY_CLOSED', 'order not found', 'CLIENT_ORDER_ID_DUPLICATE', 'already canceled', 'ORDER_NOT_FOUND: 1']) {
+    for (const message of [
+      'ORDER_ALREADY_CLOSED',
+      'order not found',
+      'CLIENT_ORDER_ID_DUPLICATE',
+      'already canceled',
+      'ORDER_NOT_FOUND: 1',
+    ]) {
       const step = stepOrder(canceling, { type: 'CANCEL_REFUSED', at: T0 + 100, message });
       expect([message, step.snapshot.state, step.wants]).toEqual([message, 'canceling', ['resync']]);
     }
@@ -203,7 +252,11 @@ describe('the end', () => {
     expect(end([read('P_OPEN', 5_029)], orderIn('closed'))).toEqual(['closed', 'stale', []]);
     expect(end([read('P_OPEN', 5_030)], orderIn('closed'))).toEqual(['closed', 'contradiction', ['Contradiction']]);
   });
-  for (const [state, type] of [['canceled', 'P_OPEN'], ['canceled', 'P_AMENDING'], ['rejected', 'P_OPEN']] as const) {
+  for (const [state, type] of [
+    ['canceled', 'P_OPEN'],
+    ['canceled', 'P_AMENDING'],
+    ['rejected', 'P_OPEN'],
+  ] as const) {
     cell(state, type, 'stale when sent less than 2.5 s after, else working again', () => {
       expect(end([read(type, 2_529)], orderIn(state))).toEqual([state, 'stale', []]);
       expect(end([read(type, 2_530)], orderIn(state))).toEqual(['open', 'moved', ['Resurrected']]);
@@ -215,17 +268,30 @@ describe('the end', () => {
     const expected = stepOrder(told.snapshot, { type: 'FILL', at: T0 + 200, fill: fill('1', '3') });
     expect([expected.disposition, expected.alarms, expected.snapshot.context.filled]).toEqual(['updated', [], '3']);
     const late = stepOrder(expected.snapshot, { type: 'FILL', at: T0 + 300, fill: fill('2', '1') });
-    expect([late.alarms.map(({ alarm }) => alarm), late.snapshot.context.filled, late.snapshot.state]).toEqual([['LateFill'], '4', 'canceled']);
+    expect([late.alarms.map(({ alarm }) => alarm), late.snapshot.context.filled, late.snapshot.state]).toEqual([
+      ['LateFill'],
+      '4',
+      'canceled',
+    ]);
   });
   it('alarms every fill after the grace', () => {
-    const told = life([read('P_CANCELED', 100, { total_filled_size: '3' }), eventOf('T_SETTLE', 11_000)], orderIn('open'));
+    const told = life(
+      [read('P_CANCELED', 100, { total_filled_size: '3' }), eventOf('T_SETTLE', 11_000)],
+      orderIn('open'),
+    );
     expect([told.alarms.map(({ alarm }) => alarm), told.snapshot.context.settled]).toEqual([['FillsIncomplete'], true]);
-    expect(life([{ type: 'FILL', at: T0 + 12_000, fill: fill('1', '3') }], told.snapshot).alarms.map(({ alarm }) => alarm)).toEqual(['LateFill']);
+    expect(
+      life([{ type: 'FILL', at: T0 + 12_000, fill: fill('1', '3') }], told.snapshot).alarms.map(({ alarm }) => alarm),
+    ).toEqual(['LateFill']);
   });
   it('counts a fill once, however often it is read', () => {
     const events = [1, 2, 3].map((ms) => ({ type: 'FILL', at: T0 + 100 + ms, fill: fill('1', '2') }) as const);
     const step = life(events, orderIn('open'));
-    expect([step.disposition, step.snapshot.context.filled, step.snapshot.context.fills.size]).toEqual(['stale', '2', 1]);
+    expect([step.disposition, step.snapshot.context.filled, step.snapshot.context.fills.size]).toEqual([
+      'stale',
+      '2',
+      1,
+    ]);
   });
   it('alarms more than was ordered once, and wants the market halted', () => {
     const first = life([{ type: 'FILL', at: T0 + 100, fill: fill('1', '10.000000000000000001') }], orderIn('open'));
@@ -236,12 +302,23 @@ describe('the end', () => {
   it('keeps `rejected` with fills, and counts them', () => {
     const told = stepOrder(orderIn('open'), read('P_REJECTED', 100, { total_filled_size: '2' }));
     expect([told.snapshot.state, told.alarms.map(({ alarm }) => alarm)]).toEqual(['rejected', ['RejectedWithFill']]);
-    const filled = life([1, 2, 3, 4].map((ms) => ({ type: 'FILL', at: T0 + 200 + ms, fill: fill(String(ms), '1') }) as const), orderIn('rejected'));
-    expect([filled.snapshot.state, filled.snapshot.context.filled, filled.disposition]).toEqual(['rejected', '4', 'contradiction']);
+    const filled = life(
+      [1, 2, 3, 4].map((ms) => ({ type: 'FILL', at: T0 + 200 + ms, fill: fill(String(ms), '1') }) as const),
+      orderIn('rejected'),
+    );
+    expect([filled.snapshot.state, filled.snapshot.context.filled, filled.disposition]).toEqual([
+      'rejected',
+      '4',
+      'contradiction',
+    ]);
     expect(filled.alarms.map(({ alarm }) => alarm)).toEqual(['LateFill', 'RejectedWithFill']);
   });
   it('reports a liquidation', () => {
-    const step = stepOrder(orderIn('open'), { type: 'FILL', at: T0 + 100, fill: fill('1', '1', { liquidation: true }) });
+    const step = stepOrder(orderIn('open'), {
+      type: 'FILL',
+      at: T0 + 100,
+      fill: fill('1', '1', { liquidation: true }),
+    });
     expect(step.alarms.map(({ alarm }) => alarm)).toEqual(['ExternalAction']);
   });
   it('keeps the larger size of a corrected fill', () => {
@@ -256,12 +333,23 @@ describe('the end', () => {
 describe('terms nobody here changed', () => {
   it('are adopted and reported', () => {
     const step = stepOrder(orderIn('open'), read('P_OPEN', 1_000, { price: '90', size: '15', initial_size: '15' }));
-    expect(step.alarms).toEqual([{ alarm: 'ExternalChange', detail: { oldPrice: '100', oldSize: '10', price: '90', size: '15' } }]);
-    expect([step.snapshot.context.price, step.snapshot.context.size, step.snapshot.context.authorised]).toEqual(['90', '15', '15']);
+    expect(step.alarms).toEqual([
+      { alarm: 'ExternalChange', detail: { oldPrice: '100', oldSize: '10', price: '90', size: '15' } },
+    ]);
+    expect([step.snapshot.context.price, step.snapshot.context.size, step.snapshot.context.authorised]).toEqual([
+      '90',
+      '15',
+      '15',
+    ]);
   });
   it('are not seen in another spelling, nor in the price of a market order', () => {
-    expect(stepOrder(orderIn('open'), read('P_OPEN', 1_000, { price: '100.00', initial_size: '10.0' })).alarms).toEqual([]);
-    const market = life([eventOf('SUBMIT', 1), eventOf('ACK', 2), read('P_OPEN', 3, { price: '99.5' })], newOrder(terms({ type: 'market' }), T0));
+    expect(stepOrder(orderIn('open'), read('P_OPEN', 1_000, { price: '100.00', initial_size: '10.0' })).alarms).toEqual(
+      [],
+    );
+    const market = life(
+      [eventOf('SUBMIT', 1), eventOf('ACK', 2), read('P_OPEN', 3, { price: '99.5' })],
+      newOrder(terms({ type: 'market' }), T0),
+    );
     expect(market.alarms).toEqual([]);
   });
 });

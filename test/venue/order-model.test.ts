@@ -28,8 +28,10 @@ describe('the table in a lagging, faulty venue', () => {
     const states = new Set(verdicts.map(({ state }) => state));
     for (const state of ['closed', 'canceled', 'rejected', 'absent']) expect(states).toContain(state);
     const alarms = new Map<string, number>();
-    for (const verdict of verdicts) for (const [alarm, count] of verdict.alarms) alarms.set(alarm, (alarms.get(alarm) ?? 0) + count);
-    for (const alarm of ['LateFill', 'RejectedWithFill', 'AmendLost', 'CancelLost']) expect(alarms.get(alarm) ?? 0).toBeGreaterThan(0);
+    for (const verdict of verdicts)
+      for (const [alarm, count] of verdict.alarms) alarms.set(alarm, (alarms.get(alarm) ?? 0) + count);
+    for (const alarm of ['LateFill', 'RejectedWithFill', 'AmendLost', 'CancelLost'])
+      expect(alarms.get(alarm) ?? 0).toBeGreaterThan(0);
     expect(alarms.get('Overfill') ?? 0).toBe(0);
   });
 });

@@ -1,5 +1,13 @@
 /** Orders, records and events for the tests of the order's life; nothing here asserts. */
-import { newOrder, type OrderEvent, type OrderEventType, type OrderSnapshot, type OrderState, type OrderStep, stepOrder } from '../../src/venue/order.ts';
+import {
+  newOrder,
+  type OrderEvent,
+  type OrderEventType,
+  type OrderSnapshot,
+  type OrderState,
+  type OrderStep,
+  stepOrder,
+} from '../../src/venue/order.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 
@@ -123,7 +131,16 @@ const PATHS: Readonly<Record<OrderState, readonly OrderEventType[]>> = {
   closed: ['SUBMIT', 'ACK', 'P_CLOSED'],
   canceled: ['SUBMIT', 'ACK', 'P_CANCELED'],
   rejected: ['SUBMIT', 'ACK', 'P_REJECTED'],
-  absent: ['SUBMIT', 'SUBMIT_UNKNOWN', 'P_NOT_FOUND', 'P_NOT_FOUND', 'P_NOT_FOUND', 'P_NOT_FOUND', 'P_NOT_FOUND', 'T_EXHAUSTED'],
+  absent: [
+    'SUBMIT',
+    'SUBMIT_UNKNOWN',
+    'P_NOT_FOUND',
+    'P_NOT_FOUND',
+    'P_NOT_FOUND',
+    'P_NOT_FOUND',
+    'P_NOT_FOUND',
+    'T_EXHAUSTED',
+  ],
   denied: ['DENY'],
   quarantined: ['SUBMIT', 'ACK', 'P_OPEN', 'T_EXHAUSTED'],
 };

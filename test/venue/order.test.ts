@@ -4,12 +4,12 @@ import {
   isTerminal,
   isWorking,
   newOrder,
-  observationOf,
   ORDER_EVENT_TYPES,
   ORDER_STATES,
   OrderActor,
   type OrderEventType,
   type OrderState,
+  observationOf,
   orderCan,
   orderMachine,
   outcomeOf,
@@ -55,7 +55,9 @@ T_EXHAUSTED | ~ | unknown | absent / quarantined | quarantined | quarantined | q
 T_SETTLE | ~ | ~ | ~ | ~ | ~ | ~ | ~ | . | . | . | . | . | ~
 `;
 
-const CELLS = ORDER_EVENT_TYPES.flatMap((type) => ORDER_STATES.map((state) => ({ type, state, cell: TRANSITIONS[type][state] })));
+const CELLS = ORDER_EVENT_TYPES.flatMap((type) =>
+  ORDER_STATES.map((state) => ({ type, state, cell: TRANSITIONS[type][state] })),
+);
 
 function outcomesOf(cell: (typeof CELLS)[number]['cell']): readonly string[] {
   return typeof cell === 'string' ? [cell] : [...cell.arms.map(([, then]) => then), cell.otherwise];
@@ -63,7 +65,9 @@ function outcomesOf(cell: (typeof CELLS)[number]['cell']): readonly string[] {
 
 describe('the table', () => {
   it('is the one of the document, with the rule for late "not found" written into its row', () => {
-    const rows = DOCUMENT.trim().split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+    const rows = DOCUMENT.trim()
+      .split('\n')
+      .map((line) => line.split('|').map((cell) => cell.trim()));
     expect(rows.map(([type]) => type)).toEqual(ORDER_EVENT_TYPES);
     for (const [type, ...cells] of rows) {
       const ours = ORDER_STATES.map((state) => [...outcomesOf(TRANSITIONS[type as 'ACK'][state])].sort().join(' / '));
@@ -75,12 +79,16 @@ describe('the table', () => {
     expect(CELLS).toHaveLength(32 * 13);
     const marks = new Set<string>([...ORDER_STATES, '.', '~', '!', 'X']);
     for (const { cell } of CELLS) for (const outcome of outcomesOf(cell)) expect(marks).toContain(outcome);
-    const used = new Set(CELLS.flatMap(({ cell }) => (typeof cell === 'string' ? [] : cell.arms.map(([guard]) => guard))));
+    const used = new Set(
+      CELLS.flatMap(({ cell }) => (typeof cell === 'string' ? [] : cell.arms.map(([guard]) => guard))),
+    );
     expect([...used].sort()).toEqual(Object.keys(GUARDS).sort());
   });
 
   it('lets no event out of a terminal state but what re-opens it knowingly', () => {
-    const exits = CELLS.filter(({ state, cell }) => isTerminal(state) && outcomesOf(cell).some((each) => isWorking(each as OrderState)));
+    const exits = CELLS.filter(
+      ({ state, cell }) => isTerminal(state) && outcomesOf(cell).some((each) => isWorking(each as OrderState)),
+    );
     expect(exits.map(({ type, state }) => `${state} × ${type}`)).toEqual([
       'absent × SUBMIT',
       'absent × ACK',
@@ -124,7 +132,13 @@ describe('the legend', () => {
         expect(step.snapshot.context.illegal.total).toBe(before.context.illegal.total + 1);
         break;
       case 'X':
-        expect([step.snapshot.state, step.moved, step.disposition, step.alarms, step.wants]).toEqual([state, false, 'caller_error', [], []]);
+        expect([step.snapshot.state, step.moved, step.disposition, step.alarms, step.wants]).toEqual([
+          state,
+          false,
+          'caller_error',
+          [],
+          [],
+        ]);
         expect({ ...step.snapshot.context, illegal: before.context.illegal }).toEqual(before.context);
         break;
       default:
@@ -134,7 +148,9 @@ describe('the legend', () => {
   }
 
   it.each(ORDER_EVENT_TYPES)('is what the actor does too: %s', (type) => {
-    for (const [state, ms] of ORDER_STATES.flatMap((each) => [100, 6_000, 30_000].map((when) => [each, when] as const))) {
+    for (const [state, ms] of ORDER_STATES.flatMap((each) =>
+      [100, 6_000, 30_000].map((when) => [each, when] as const),
+    )) {
       const actor = new OrderActor(terms(), T0, { absenceHorizonMs: 20 });
       for (const each of eventsTo(state)) actor.send(each);
       expect(actor.snapshot).toEqual(orderIn(state));
@@ -189,7 +205,10 @@ describe('contradictions', () => {
   });
 
   it('name another order with the same client order id, and take nothing from it', () => {
-    const step = stepOrder(orderIn('open'), eventOf('P_CLOSED', 1_000, 50, { id: 'BTC-USD@7', total_filled_size: '10' }));
+    const step = stepOrder(
+      orderIn('open'),
+      eventOf('P_CLOSED', 1_000, 50, { id: 'BTC-USD@7', total_filled_size: '10' }),
+    );
     expect([step.snapshot.state, step.alarms.map(({ alarm }) => alarm)]).toEqual(['open', ['DuplicateOrder']]);
     expect(step.snapshot.context.recordFilled).toBe('0');
   });
@@ -198,7 +217,11 @@ describe('contradictions', () => {
     const open = orderIn('open');
     const step = stepOrder(open, eventOf('SUBMIT', 1_000));
     expect([step.disposition, step.snapshot.state]).toEqual(['caller_error', 'open']);
-    for (let again = 0, now = step.snapshot; again < 5; again += 1, now = stepOrder(now, eventOf('SUBMIT', 1_001)).snapshot) {
+    for (
+      let again = 0, now = step.snapshot;
+      again < 5;
+      again += 1, now = stepOrder(now, eventOf('SUBMIT', 1_001)).snapshot
+    ) {
       expect(now.state).toBe('open');
     }
   });
@@ -208,7 +231,10 @@ describe('the machine', () => {
   it('says no to every event that the table turns away', () => {
     for (const { state, type } of CELLS) {
       const { context } = orderIn(state);
-      const snapshot = orderMachine.resolveState({ value: state, context: { order: context, alarms: [], wants: [], redundant: false } });
+      const snapshot = orderMachine.resolveState({
+        value: state,
+        context: { order: context, alarms: [], wants: [], redundant: false },
+      });
       const event = eventOf(type, 6_000);
       const outcome = outcomeOf({ state, context }, event);
       expect([state, type, snapshot.can(event)]).toEqual([state, type, !['~', '!', 'X'].includes(outcome)]);
@@ -250,18 +276,33 @@ describe('predicates', () => {
 
   it('let an absent order be sent again only where the author said so', () => {
     const { state, context } = orderIn('absent');
-    expect(orderCan.submit({ state, context: { ...context, intent: { ...context.intent, onAmbiguous: 'resend' } } })).toBe(true);
+    expect(
+      orderCan.submit({ state, context: { ...context, intent: { ...context.intent, onAmbiguous: 'resend' } } }),
+    ).toBe(true);
   });
 
   it('refuse a new size for a part-filled order, and any amend of a position stop', () => {
     const part = stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4' })).snapshot;
     expect([orderCan.amend(part), orderCan.amend(part, { size: '12' })]).toEqual([true, false]);
-    const stop = life([eventOf('SUBMIT', 1), eventOf('ACK', 2), eventOf('P_OPEN', 3)], newOrder(terms({ type: 'stop_loss', size: '0.5' }), T0));
+    const stop = life(
+      [eventOf('SUBMIT', 1), eventOf('ACK', 2), eventOf('P_OPEN', 3)],
+      newOrder(terms({ type: 'stop_loss', size: '0.5' }), T0),
+    );
     expect(orderCan.amend(stop.snapshot)).toBe(false);
   });
 
   it('read every status of the document, and any other text', () => {
-    const statuses = ['processing', 'open', 'placed', 'amending', 'canceling', 'cancelingall', 'closed', 'canceled', 'rejected'];
+    const statuses = [
+      'processing',
+      'open',
+      'placed',
+      'amending',
+      'canceling',
+      'cancelingall',
+      'closed',
+      'canceled',
+      'rejected',
+    ];
     expect(statuses.map((status) => observationOf(record(status)))).toEqual([
       'P_PROCESSING',
       'P_OPEN',
@@ -273,7 +314,8 @@ describe('predicates', () => {
       'P_CANCELED',
       'P_REJECTED',
     ]);
-    for (const odd of ['', 'OPEN', 'toString', '__proto__', 'constructor']) expect(observationOf(record(odd))).toBe('P_STRANGE');
+    for (const odd of ['', 'OPEN', 'toString', '__proto__', 'constructor'])
+      expect(observationOf(record(odd))).toBe('P_STRANGE');
   });
 });
 
@@ -299,7 +341,13 @@ describe('exposure', () => {
   it('counts the larger of fills read and fills told', () => {
     const told = stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4' })).snapshot;
     expect(exposureOf(told)).toEqual({ filled: '4', worstRemaining: '6' });
-    const read = life([{ type: 'FILL', at: T0 + 1_100, fill: fill('1', '4') }, { type: 'FILL', at: T0 + 1_200, fill: fill('2', '3') }], told).snapshot;
+    const read = life(
+      [
+        { type: 'FILL', at: T0 + 1_100, fill: fill('1', '4') },
+        { type: 'FILL', at: T0 + 1_200, fill: fill('2', '3') },
+      ],
+      told,
+    ).snapshot;
     expect(exposureOf(read)).toEqual({ filled: '7', worstRemaining: '3' });
   });
 
@@ -311,7 +359,10 @@ describe('exposure', () => {
   });
 
   it('takes what is left from the record where that is not size less filled (surprise 5)', () => {
-    const odd = stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4', size: '8' })).snapshot;
+    const odd = stepOrder(
+      orderIn('open'),
+      eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4', size: '8' }),
+    ).snapshot;
     expect([odd.context.remaining, exposureOf(odd).worstRemaining]).toEqual(['8', '8']);
   });
 

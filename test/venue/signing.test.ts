@@ -10,7 +10,15 @@ const EXPIRY = 1_700_000_300;
 const VECTORS: [EndpointName, object, string, string][] = [
   [
     'POST /orders',
-    { market_id: 'BTC-USD', type: 'limit', side: 'long', price: '19800', size: '0.45', client_order_id: 'abc-1', time_in_force: 'post_only' },
+    {
+      market_id: 'BTC-USD',
+      type: 'limit',
+      side: 'long',
+      price: '19800',
+      size: '0.45',
+      client_order_id: 'abc-1',
+      time_in_force: 'post_only',
+    },
     'client_order_id=abc-1market_id=BTC-USDmethod=POSTpath=/ordersprice=19800side=longsize=0.45time_in_force=post_onlytype=limit1700000300',
     '0x5085330e0988cf691b89665a645bc08670d149db58f5bb36496ea33b1f03f219',
   ],

@@ -5,7 +5,15 @@ import { ENDPOINT_NAMES } from '../../src/venue/catalogue.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
 import { digestOf, encodeBody, encodeQuery, readJson, wireRequest } from '../../src/venue/wire.ts';
 
-const LIMIT = { market_id: 'BTC-USD', side: 'long', size: '0.10', type: 'limit', price: '64264.200000000000000001', client_order_id: 'rbabc-1', time_in_force: 'post_only' };
+const LIMIT = {
+  market_id: 'BTC-USD',
+  side: 'long',
+  size: '0.10',
+  type: 'limit',
+  price: '64264.200000000000000001',
+  client_order_id: 'rbabc-1',
+  time_in_force: 'post_only',
+};
 
 describe('wireRequest', () => {
   it('writes parameters in the order of the catalogue, decimals digit for digit, and leaves out what is absent', () => {
@@ -17,13 +25,20 @@ describe('wireRequest', () => {
   });
 
   it('puts the parameters of a GET into the query, encoded, and gives it no body', () => {
-    const request = wireRequest('GET /orders', { order_id: 'BTC-USD@1859', p_limit: 1000, start_time: 1748776162875466 }, SIMULATED_PROFILE);
+    const request = wireRequest(
+      'GET /orders',
+      { order_id: 'BTC-USD@1859', p_limit: 1000, start_time: 1748776162875466 },
+      SIMULATED_PROFILE,
+    );
     expect(encodeQuery(request)).toBe('order_id=BTC-USD%401859&start_time=1748776162875466&p_limit=1000');
     expect(encodeBody(request)).toBe('');
   });
 
   it('sends an empty JSON object beside parameters in the query, where the profile has it so', () => {
-    const settings = { ...SIMULATED_PROFILE, encoding: { ...SIMULATED_PROFILE.encoding, 'POST /cancel_all_after': 'query' as const } };
+    const settings = {
+      ...SIMULATED_PROFILE,
+      encoding: { ...SIMULATED_PROFILE.encoding, 'POST /cancel_all_after': 'query' as const },
+    };
     const request = wireRequest('POST /cancel_all_after', { market_id: 'BTC-USD', timeout: 60000 }, settings);
     expect([encodeQuery(request), encodeBody(request)]).toEqual(['market_id=BTC-USD&timeout=60000', '{}']);
   });
@@ -33,21 +48,36 @@ describe('wireRequest', () => {
   });
 
   it('spells position orders as the deployment does, and no others', () => {
-    const positionOrders = { sizeField: 'size_percent', types: { stop_loss: 'stop_loss_limit', take_profit: 'take_profit' } } as const;
+    const positionOrders = {
+      sizeField: 'size_percent',
+      types: { stop_loss: 'stop_loss_limit', take_profit: 'take_profit' },
+    } as const;
     const settings = { ...SIMULATED_PROFILE, positionOrders };
-    const stop = { market_id: 'BTC-USD', side: 'short', size: '0.5', type: 'stop_loss', price: '90', trigger_price: '91' };
+    const stop = {
+      market_id: 'BTC-USD',
+      side: 'short',
+      size: '0.5',
+      type: 'stop_loss',
+      price: '90',
+      trigger_price: '91',
+    };
     expect(encodeBody(wireRequest('POST /orders', stop, settings))).toBe(
       '{"market_id":"BTC-USD","price":90,"side":"short","size_percent":0.5,"type":"stop_loss_limit","trigger_price":91}',
     );
     expect(encodeBody(wireRequest('POST /orders', LIMIT, settings))).toContain('"size":0.10,"type":"limit"');
   });
 
-  it.each([['1e-7'], ['.5'], ['1.'], ['+1'], ['NaN'], [''], ['0x10']])('refuses %s as a decimal: it is our mistake', (price) => {
-    expect(() => wireRequest('POST /orders', { ...LIMIT, price }, SIMULATED_PROFILE)).toThrow(TypeError);
-  });
+  it.each([['1e-7'], ['.5'], ['1.'], ['+1'], ['NaN'], [''], ['0x10']])(
+    'refuses %s as a decimal: it is our mistake',
+    (price) => {
+      expect(() => wireRequest('POST /orders', { ...LIMIT, price }, SIMULATED_PROFILE)).toThrow(TypeError);
+    },
+  );
 
   it('refuses a JavaScript number as a decimal', () => {
-    expect(() => wireRequest('POST /orders', { ...LIMIT, price: 64264.2 }, SIMULATED_PROFILE)).toThrow('price can not go on the wire as decimal: found number');
+    expect(() => wireRequest('POST /orders', { ...LIMIT, price: 64264.2 }, SIMULATED_PROFILE)).toThrow(
+      'price can not go on the wire as decimal: found number',
+    );
   });
 
   it('gives every endpoint a place for its parameters', () => {
@@ -79,11 +109,15 @@ describe('wireRequest', () => {
 
 describe('digestOf', () => {
   it('is the sha256 of the bytes that carry the parameters', () => {
-    expect(digestOf(wireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE))).toBe('44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a');
+    expect(digestOf(wireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE))).toBe(
+      '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a',
+    );
   });
 
   it('tells 0.1 from 0.10: all attempts of an intent have the very same bytes', () => {
-    const digests = ['0.1', '0.10'].map((size) => digestOf(wireRequest('POST /orders', { ...LIMIT, size }, SIMULATED_PROFILE)));
+    const digests = ['0.1', '0.10'].map((size) =>
+      digestOf(wireRequest('POST /orders', { ...LIMIT, size }, SIMULATED_PROFILE)),
+    );
     expect(new Set(digests).size).toBe(2);
   });
 });
@@ -92,7 +126,9 @@ describe('readJson', () => {
   const limits = { maxLength: 200, maxDepth: 3, maxValues: 20 };
 
   it('keeps every number as the text it came as', () => {
-    const { value } = readJson('{"a":12345678901234567890.1234567890123456789,"b":1e-7}') as { value: Record<string, { value: string }> };
+    const { value } = readJson('{"a":12345678901234567890.1234567890123456789,"b":1e-7}') as {
+      value: Record<string, { value: string }>;
+    };
     expect([value['a']?.value, value['b']?.value]).toEqual(['12345678901234567890.1234567890123456789', '1e-7']);
   });
 

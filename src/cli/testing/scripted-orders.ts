@@ -3,7 +3,7 @@
  * reading. An order rests as it was placed until a rule says otherwise; what a rule leaves out follows from what was said
  * before. It matches nothing and fills nothing of itself.
  */
-import { type Decimal, decimal, decimalText, parseDecimal } from '../../base/decimal.ts';
+import { type Decimal, decimal, decimalText, parseDecimal, roundToStep } from '../../base/decimal.ts';
 import type { FillRecord, OrderRecord, PlacementAck } from '../../venue/records.ts';
 import { wholeRecord } from './reply-shape.ts';
 
@@ -84,16 +84,26 @@ export class ScriptedOrders {
     return record;
   }
 
+  /** Half of what remains fills, rounded down to the lot. */
+  fillHalf(id: string, lot: string, now: number): void {
+    const record = this.orders.get(id)?.record;
+    const remaining = record === undefined ? undefined : parseDecimal(record.size);
+    if (record === undefined || remaining === undefined || isOver(record)) return;
+    const half = roundToStep(remaining.div(2), decimal(lot), 'down');
+    if (half.isZero()) return;
+    this.tell(id, { total_filled_size: decimalText(decimal(record.total_filled_size).plus(half)) }, now);
+  }
+
   cancel(id: string): void {
     const order = this.orders.get(id);
-    if (order !== undefined && !TERMINAL.has(order.record.status)) order.record = { ...order.record, status: 'canceled' };
+    if (order !== undefined && !isOver(order.record)) order.record = { ...order.record, status: 'canceled' };
   }
 
   /** Every open order that was placed by then is cancelled. */
   cancelAll(reason: string, untilMs: number): void {
     for (const order of this.orders.values()) {
       const { record } = order;
-      if (record.timestamp <= untilMs * 1000 && !TERMINAL.has(record.status)) order.record = { ...record, status: 'canceled', reason };
+      if (record.timestamp <= untilMs * 1000 && !isOver(record)) order.record = { ...record, status: 'canceled', reason };
     }
   }
 
@@ -118,7 +128,7 @@ export class ScriptedOrders {
   }
 
   open(): readonly OrderRecord[] {
-    return [...this.orders.values()].map(({ record }) => record).filter(({ status }) => !TERMINAL.has(status));
+    return [...this.orders.values()].map(({ record }) => record).filter((record) => !isOver(record));
   }
 
   /** Fills that follow from what was said of an order's filled size, at the order's price. */
@@ -142,6 +152,10 @@ export class ScriptedOrders {
     const fee = price === undefined || size === undefined ? '0' : decimalText(price.times(size).times(decimal(FEE_RATE)));
     return wholeRecord('fill', given, { ...known, id, trade_id: id, fee, timestamp: same.atUs });
   }
+}
+
+export function isOver({ status }: Pick<OrderRecord, 'status'>): boolean {
+  return TERMINAL.has(status);
 }
 
 /** The sizes a rule leaves out, so that they add up: what is filled and what remains make the initial size. */

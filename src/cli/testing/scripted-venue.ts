@@ -20,7 +20,7 @@ import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records
 import { envelope, wholeRecord } from './reply-shape.ts';
 import { RuleBook } from './rule-book.ts';
 import { ScriptedAnswers } from './scripted-answers.ts';
-import { isInTime, pageOf, ScriptedOrders, type SentParams } from './scripted-orders.ts';
+import { isInTime, isOver, pageOf, ScriptedOrders, type SentParams } from './scripted-orders.ts';
 import type { TestCase, VenueRule } from './test-case.ts';
 
 /** A request that left the process. */
@@ -114,7 +114,7 @@ export class ScriptedVenue {
     const lost = mishap?.kind === 'lost' ? mishap.when : rule?.lost;
     if (lost === 'before') return;
     const answered: Deliver = lost === 'after' ? () => {} : once;
-    if (mishap?.kind === 'part_filled') this.partFill(sent);
+    if (mishap?.kind === 'part_filled' && rule === undefined && this.partFills(sent)) return this.later(0, () => this.partFilled(sent), answered);
     if (rule !== undefined && saysSomething(rule)) return this.later(rule.delayMs, () => this.scripted(rule, sent), answered);
     this.byDefault(request, sent, timeoutMs, rule?.delayMs ?? 0, answered);
   }
@@ -193,8 +193,7 @@ export class ScriptedVenue {
     if (name === 'GET /fills/order') return ok(this.fillsOf(params['order_id'] ?? ''));
     if (name === 'GET /fills') return ok(pageOf(this.scriptedFills(params), params));
     const order = this.orders.find(params);
-    const over = order !== undefined && order.status !== 'open' && order.status !== 'placed';
-    if (name !== 'POST /orders' && over) return refusal(400, {}, 'ORDER_NOT_OPEN');
+    if (name !== 'POST /orders' && order !== undefined && isOver(order)) return refusal(400, {}, 'ORDER_NOT_OPEN');
     return { kind: 'answer', status: 200, headers: JSON_HEADERS, body: this.scriptedBody(undefined, sent) };
   }
 
@@ -297,11 +296,28 @@ export class ScriptedVenue {
     this.firingsSeen = firings.length;
   }
 
-  /** Half of what remains of the order a reading asks for is filled just before. */
-  private partFill({ name, params }: Sent): void {
-    if (name !== 'GET /orders') return;
-    const order = this.orders.find(params);
-    if (order !== undefined) this.orders.fillHalf(order.id, this.clock.now());
+  /** Whether the script can carry out a request so that its order fills in part. */
+  private partFills({ name, type, params }: Sent): boolean {
+    if (name === 'DELETE /orders') return this.orders.find(params) !== undefined;
+    return name === 'POST /orders' && type !== undefined && !POSITION_TYPES.has(type);
+  }
+
+  /** An order of which half fills at once and the rest stays; or a cancel that comes after half of what remained has filled. */
+  private partFilled(sent: Sent): WireAnswer {
+    const fillHalf = (order: OrderRecord | undefined) => {
+      const lot = this.markets[order?.market_id ?? '']?.lot;
+      if (order !== undefined && lot !== undefined) this.orders.fillHalf(order.id, lot, this.clock.now());
+    };
+    if (sent.name === 'DELETE /orders') {
+      fillHalf(this.orders.find(sent.params));
+      return this.ofScript(sent);
+    }
+    const body = this.scriptedBody(undefined, sent);
+    const order = this.orders.find({ client_order_id: sent.params['client_order_id'] });
+    fillHalf(order);
+    const { time_in_force: tif } = order ?? {};
+    if (order !== undefined && (tif === 'immediate_or_cancel' || tif === 'fill_or_kill')) this.orders.cancel(order.id);
+    return { kind: 'answer', status: 200, headers: JSON_HEADERS, body };
   }
 
   private later(delayMs: number, answer: () => WireReply, deliver: Deliver): void {

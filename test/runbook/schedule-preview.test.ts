@@ -1,0 +1,121 @@
+/** What a person and a program are shown of what would fire: rows, text, JSON, a month as a drawing. */
+import { describe, expect, it } from 'vitest';
+import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
+import { scheduleCalendar } from '../../src/runbook/schedule-calendar.ts';
+import type { ScheduledSlot } from '../../src/runbook/schedule-collisions.ts';
+import { previewJson, previewText, schedulePreview } from '../../src/runbook/schedule-preview.ts';
+import { atSlot, cronSlot, everySlot, MINUTE_MS } from './sample-schedule.ts';
+
+const slotOf = (runbook: string, declaration: ScheduleDeclaration, key?: string): ScheduledSlot => ({ runbook, declaration, ...(key !== undefined && { concurrency: { key, onBusy: 'queue' as const } }) });
+const fromMs = Date.parse('2026-03-27T12:00:00Z');
+
+describe('the next occurrences', () => {
+  const slots = [slotOf('flatten', cronSlot('30 2 * * *', 'Europe/Berlin')), slotOf('housekeeping', cronSlot('30 21 * * 1-5', 'Europe/London', { slot: '1' }))];
+
+  it('are one list by instant, in UTC and by the clocks there, with what a change does', () => {
+    expect(previewJson(schedulePreview(slots, { fromMs, next: 4 }))).toEqual({
+      occurrences: [
+        { runbook: 'housekeeping', slot: '1', at: '2026-03-27T21:30:00.000Z', local: '2026-03-27T21:30:00.000+00:00' },
+        { runbook: 'flatten', slot: '0', at: '2026-03-28T01:30:00.000Z', local: '2026-03-28T02:30:00.000+01:00' },
+        {
+          runbook: 'flatten',
+          slot: '0',
+          at: '2026-03-29T01:00:00.000Z',
+          local: '2026-03-29T03:00:00.000+02:00',
+          note: '02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): fires at 03:00 instead',
+        },
+        { runbook: 'flatten', slot: '0', at: '2026-03-30T00:30:00.000Z', local: '2026-03-30T02:30:00.000+02:00' },
+      ],
+    });
+  });
+
+  it('are a table for a terminal', () => {
+    expect(previewText(schedulePreview(slots, { fromMs, next: 3 }))).toBe(
+      [
+        '2026-03-27 21:30Z  Fri 2026-03-27 21:30 +00:00 Europe/London  housekeeping  slot 1',
+        '2026-03-28 01:30Z  Sat 2026-03-28 02:30 +01:00 Europe/Berlin  flatten       slot 0',
+        '2026-03-29 01:00Z  Sun 2026-03-29 03:00 +02:00 Europe/Berlin  flatten       slot 0',
+        '    02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): fires at 03:00 instead',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('tell of what a gap takes away at the next that fires', () => {
+    const rows = schedulePreview([slotOf('flatten', cronSlot('30 2 * * *', 'Europe/Berlin', { dst: { gap: 'skip', overlap: 'first' } }))], { fromMs, next: 3 });
+    expect(rows.map(({ local, notes }) => [local.slice(0, 16), notes])).toEqual([
+      ['2026-03-28T02:30', []],
+      ['2026-03-30T02:30', ['before it, 02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): skipped']],
+      ['2026-03-31T02:30', []],
+    ]);
+  });
+
+  it('tell of slots due together under one key', () => {
+    const together = [slotOf('a', everySlot(60 * MINUTE_MS), 'account'), slotOf('b', everySlot(120 * MINUTE_MS), 'account'), slotOf('c', everySlot(60 * MINUTE_MS), 'desk')];
+    expect(schedulePreview(together, { fromMs, next: 4 }).map(({ runbook, at, notes }) => [runbook, at.slice(11, 16), notes])).toEqual([
+      ['a', '12:00', ['due together with b slot 0 under the concurrency key "account": one waits for the other']],
+      ['b', '12:00', ['due together with a slot 0 under the concurrency key "account": one waits for the other']],
+      ['c', '12:00', []],
+      ['a', '13:00', []],
+    ]);
+  });
+
+  it('end where the schedules end', () => {
+    expect(schedulePreview([slotOf('once', atSlot('2026-04-01T00:00:00Z'))], { fromMs, next: 20 }).map(({ at }) => at)).toEqual(['2026-04-01T00:00:00.000Z']);
+    expect(previewText([])).toBe('Nothing would fire.\n');
+  });
+
+  it('do not let a name write on the terminal', () => {
+    const text = previewText(schedulePreview([slotOf('a\u001b[2J', everySlot(MINUTE_MS))], { fromMs, next: 1 }));
+    expect(text).toContain('a\\u001b[2J');
+    expect(text).not.toContain('\u001b');
+  });
+});
+
+describe('a month', () => {
+  const slots = [
+    slotOf('flatten', cronSlot('30 2 * * *', 'Europe/Berlin')),
+    slotOf('watch & <wait>', everySlot(5 * MINUTE_MS)),
+    slotOf('close', cronSlot('0 16 * * 1-5', 'America/New_York')),
+  ];
+  const svg = scheduleCalendar(slots, { year: 2026, month: 3, zone: 'Europe/Berlin' });
+
+  it('says what it shows to whoever can not see it', () => {
+    expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]* role="img" aria-labelledby="calendar-title calendar-desc">/);
+    expect(svg).toContain('<title id="calendar-title">Schedules, March 2026</title>');
+    // 31 × flatten, 22 weekdays of close, and 31 days of five minutes but for the lost hour.
+    expect(svg).toContain(`<desc id="calendar-desc">${31 + 22 + 31 * 288 - 12} occurrences on 31 days, at local times of Europe/Berlin. On 2026-03-29 the clocks 02:00 → 03:00.</desc>`);
+  });
+
+  it('has every day, and marks the one on which the clocks change', () => {
+    expect([...svg.matchAll(/<text class="day"[^>]*>(\d+)</g)].map(([, day]) => Number(day))).toEqual(Array.from({ length: 31 }, (_, index) => index + 1));
+    expect([...svg.matchAll(/<g class="shifted">.*?class="day"[^>]*>(\d+)</g)].map(([, day]) => day)).toEqual(['29']);
+    expect(svg).toContain('<text class="changed"');
+    expect(svg).toContain('fires at 03:00 instead</title>03:00 flatten</text>');
+  });
+
+  it('shows a slot of another zone at the time it is here, and counts what fires often', () => {
+    expect(svg).toContain('22:00 close slot 0</title>');
+    // New York changes three weeks before Berlin.
+    expect(svg).toContain('21:00 close slot 0</title>');
+    expect(svg).toContain('00:00–23:55 ×288 watch &amp; &lt;wait&gt; slot 0');
+    expect(svg).toContain('00:00–23:55 ×276 watch &amp; &lt;wait&gt; slot 0');
+  });
+
+  it('holds no markup that a runbook wrote, no script and nothing from outside', () => {
+    const hostile = scheduleCalendar([slotOf('</text><script>alert(1)</script>"\'&\u0000\u202e', everySlot(60 * MINUTE_MS))], { year: 2026, month: 2, zone: 'UTC' });
+    expect(hostile).not.toMatch(/<script|\u0000|\u202e/);
+    expect(hostile).toContain('&lt;script&gt;');
+    expect(hostile.match(/(?:href|src|url)\s*[=(]/g)).toBeNull();
+    const open: string[] = [];
+    for (const [, close, name = '', empty] of hostile.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)) {
+      if (close) expect(open.pop()).toBe(name);
+      else if (!empty) open.push(name);
+    }
+    expect(open).toEqual([]);
+  });
+
+  it('is readable in the dark', () => {
+    expect(svg).toContain('@media (prefers-color-scheme:dark)');
+  });
+});

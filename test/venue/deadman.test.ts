@@ -1,0 +1,415 @@
+/** What may be said of the venue's switch: never "armed" of one that may have fired, and never too late a beat while all is well. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  canDelete,
+  type DeadmanEvent,
+  type DeadmanState,
+  deadmanAllowsOrders,
+  defaultKeepAliveMs,
+  needsDelete,
+  newDeadman,
+  renewDueAt,
+  standsUntil,
+  stepDeadman,
+  wantedDeadman,
+} from '../../src/venue/deadman.ts';
+import type { DeadmanRecord } from '../../src/venue/records.ts';
+
+const lease = { id: 'run', market: 'BTC-USD', timeoutMs: 60_000, keepAliveMs: 15_000 };
+
+function echo(timeout: number, status = 'active'): DeadmanRecord {
+  return { market_id: 'BTC-USD', profile_id: 1, timeout, last_updated: 1, status };
+}
+function fold(
+  events: readonly DeadmanEvent[],
+  from: DeadmanState = newDeadman(),
+): { state: DeadmanState; alarms: string[] } {
+  const alarms: string[] = [];
+  let state = from;
+  for (const event of events) {
+    const step = stepDeadman(state, event);
+    state = step.state;
+    alarms.push(...step.alarms.map(({ alarm }) => alarm));
+  }
+  return { state, alarms };
+}
+const arm = (sentAt: number, at: number, timeoutMs = 60_000): DeadmanEvent[] => [
+  { type: 'ARM_SENT', at: sentAt, market: 'BTC-USD', timeoutMs },
+  { type: 'ARM_ANSWERED', at, sentAt, timeoutMs, echo: echo(timeoutMs) },
+];
+const armed = () => fold([{ type: 'LEASE_ENTERED', at: 0, lease }, ...arm(1_000, 1_200)]).state;
+
+describe('arming', () => {
+  it('counts from when the request was sent', () => {
+    const state = armed();
+    expect([state.status, state.lastQualifyingSentAt, renewDueAt(state), standsUntil(state)]).toEqual([
+      'armed',
+      1_000,
+      16_000,
+      61_000,
+    ]);
+    expect([deadmanAllowsOrders(state, 61_000), deadmanAllowsOrders(state, 61_001)]).toEqual([true, false]);
+  });
+  it('allows no order before it is answered', () => {
+    const { state } = fold([
+      { type: 'LEASE_ENTERED', at: 0, lease },
+      { type: 'ARM_SENT', at: 1, market: 'BTC-USD', timeoutMs: 60_000 },
+    ]);
+    expect([state.status, deadmanAllowsOrders(state, 2), renewDueAt(state)]).toEqual(['arming', false, undefined]);
+  });
+  it('that failed certainly is off, else unknown', () => {
+    const sent: DeadmanEvent = { type: 'ARM_SENT', at: 1, market: 'BTC-USD', timeoutMs: 60_000 };
+    expect(fold([sent, { type: 'ARM_FAILED', at: 2, sentAt: 1, certain: true }]).state.status).toBe('off');
+    expect(fold([sent, { type: 'ARM_FAILED', at: 2, sentAt: 1, certain: false }]).state.status).toBe('unknown');
+  });
+  it('alarms an echo of another time-out, and takes the shorter', () => {
+    const { state, alarms } = fold([
+      { type: 'LEASE_ENTERED', at: 0, lease },
+      { type: 'ARM_SENT', at: 1, market: 'BTC-USD', timeoutMs: 60_000 },
+      { type: 'ARM_ANSWERED', at: 2, sentAt: 1, timeoutMs: 60_000, echo: echo(30_000) },
+    ]);
+    expect([alarms, state.status, state.timeoutMs]).toEqual([['timeout_mismatch'], 'armed', 30_000]);
+  });
+  it('is not believed when the venue says that it is not active', () => {
+    const { state, alarms } = fold([
+      { type: 'ARM_SENT', at: 1, market: 'BTC-USD', timeoutMs: 60_000 },
+      { type: 'ARM_ANSWERED', at: 2, sentAt: 1, timeoutMs: 60_000, echo: echo(60_000, 'canceled') },
+    ]);
+    expect([alarms, state.status]).toEqual([['timeout_mismatch'], 'unknown']);
+  });
+  it('finds a switch of another program before', () => {
+    const { state, alarms } = fold([{ type: 'READ', at: 2, sentAt: 1, record: echo(5_000) }]);
+    expect([alarms, state.status]).toEqual([['foreign_switch'], 'off']);
+  });
+  it('after a restart knows nothing until it is read', () => {
+    expect(deadmanAllowsOrders(fold([{ type: 'LEASE_ENTERED', at: 0, lease }], newDeadman('unknown')).state, 1)).toBe(
+      false,
+    );
+    expect(fold([{ type: 'READ', at: 2, sentAt: 1, record: null }], newDeadman('unknown')).state.status).toBe('off');
+  });
+});
+
+describe('renewing', () => {
+  it('is done by any answered request that qualifies, from when it was sent', () => {
+    const { state } = fold([{ type: 'QUALIFYING_ANSWERED', at: 10_400, sentAt: 10_000 }], armed());
+    expect([renewDueAt(state), standsUntil(state)]).toEqual([25_000, 70_000]);
+  });
+  it('never counts backwards when answers come out of order', () => {
+    const events: DeadmanEvent[] = [
+      { type: 'QUALIFYING_ANSWERED', at: 10_400, sentAt: 10_000 },
+      { type: 'QUALIFYING_ANSWERED', at: 10_500, sentAt: 5_000 },
+    ];
+    expect(fold(events, armed()).state.lastQualifyingSentAt).toBe(10_000);
+  });
+  it('is not done by a beat that was refused with 429: it is tried again soon', () => {
+    const events: DeadmanEvent[] = [
+      { type: 'ARM_SENT', at: 16_000, market: 'BTC-USD', timeoutMs: 60_000 },
+      { type: 'ARM_FAILED', at: 16_100, sentAt: 16_000, certain: true },
+    ];
+    const { state } = fold(events, armed());
+    expect([state.status, state.lastQualifyingSentAt, renewDueAt(state)]).toEqual(['armed', 1_000, 19_850]);
+  });
+  it('has one beat under way at a time', () => {
+    expect(
+      renewDueAt(fold([{ type: 'ARM_SENT', at: 16_000, market: 'BTC-USD', timeoutMs: 60_000 }], armed()).state),
+    ).toBeUndefined();
+  });
+});
+
+describe('a gap', () => {
+  it('of exactly the time-out still stands; any longer is taken for fired', () => {
+    expect(fold([{ type: 'TIME', at: 61_000 }], armed())).toMatchObject({ state: { status: 'armed' }, alarms: [] });
+    expect(fold([{ type: 'TIME', at: 61_001 }], armed())).toMatchObject({
+      state: { status: 'assumed_fired' },
+      alarms: ['assumed_fired'],
+    });
+  });
+  it('is not hidden by an answer that comes behind it', () => {
+    const { state, alarms } = fold([{ type: 'QUALIFYING_ANSWERED', at: 61_500, sentAt: 59_000 }], armed());
+    expect([state.status, alarms, deadmanAllowsOrders(state, 61_500)]).toEqual([
+      'assumed_fired',
+      ['assumed_fired'],
+      false,
+    ]);
+  });
+  it('needs every order read before the switch is armed again', () => {
+    const gone = fold([{ type: 'TIME', at: 70_000 }], armed()).state;
+    expect(fold(arm(71_000, 71_100), gone).state.status).toBe('assumed_fired');
+    const { state } = fold([{ type: 'RECONCILED', at: 72_000 }, ...arm(73_000, 73_100)], gone);
+    expect([state.status, deadmanAllowsOrders(state, 73_200), standsUntil(state)]).toEqual(['armed', true, 133_000]);
+  });
+  it('is what a read says that finds nothing, unless it was sent before the switch was armed', () => {
+    expect(fold([{ type: 'READ', at: 1_300, sentAt: 1_100, record: null }], armed()).state.status).toBe('armed');
+    expect(fold([{ type: 'READ', at: 1_400, sentAt: 1_300, record: null }], armed())).toMatchObject({
+      state: { status: 'assumed_fired' },
+    });
+    expect(fold([{ type: 'READ', at: 1_400, sentAt: 1_300, record: echo(60_000, 'canceled') }], armed())).toMatchObject(
+      { state: { status: 'assumed_fired' } },
+    );
+  });
+  it('may come sooner where another program changed the time-out', () => {
+    const { state, alarms } = fold([{ type: 'READ', at: 1_400, sentAt: 1_300, record: echo(5_000) }], armed());
+    expect([alarms, standsUntil(state)]).toEqual([['timeout_mismatch'], 6_000]);
+  });
+});
+
+describe('disarming', () => {
+  const beating = () =>
+    fold(
+      [
+        { type: 'ARM_SENT', at: 16_000, market: 'BTC-USD', timeoutMs: 60_000 },
+        { type: 'DISARM_BEGUN', at: 16_050 },
+      ],
+      armed(),
+    ).state;
+  it('waits for the beat under way, sends DELETE, and believes it when a read finds nothing', () => {
+    const waiting = beating();
+    expect([canDelete(waiting), renewDueAt(waiting)]).toEqual([false, undefined]);
+    const drained = fold(
+      [{ type: 'ARM_ANSWERED', at: 16_200, sentAt: 16_000, timeoutMs: 60_000, echo: echo(60_000) }],
+      waiting,
+    ).state;
+    expect([drained.status, needsDelete(drained)]).toEqual(['disarming', true]);
+    const deleted = fold(
+      [
+        { type: 'DELETE_SENT', at: 16_300 },
+        { type: 'DELETE_ANSWERED', at: 16_400 },
+      ],
+      drained,
+    ).state;
+    expect([deleted.status, needsDelete(deleted)]).toEqual(['disarming', false]);
+    const { state, alarms } = fold([{ type: 'READ', at: 16_600, sentAt: 16_500, record: null }], deleted);
+    expect([state.status, alarms, standsUntil(state)]).toEqual(['off', [], undefined]);
+  });
+  it('sends DELETE again where the switch is seen active behind it', () => {
+    const events: DeadmanEvent[] = [
+      { type: 'DISARM_BEGUN', at: 2_000 },
+      { type: 'DELETE_SENT', at: 2_100 },
+      { type: 'DELETE_ANSWERED', at: 2_200 },
+      { type: 'READ', at: 2_400, sentAt: 2_300, record: echo(60_000) },
+    ];
+    const { state, alarms } = fold(events, armed());
+    expect([state.status, alarms, needsDelete(state)]).toEqual(['disarming', ['late_beat'], true]);
+  });
+  it('is not proven by a read that was sent before the DELETE', () => {
+    const events: DeadmanEvent[] = [
+      { type: 'DISARM_BEGUN', at: 2_000 },
+      { type: 'DELETE_SENT', at: 2_100 },
+      { type: 'READ', at: 2_400, sentAt: 2_050, record: null },
+    ];
+    expect(fold(events, armed()).state.status).toBe('disarming');
+  });
+  it('that finds nothing before any DELETE has been fired upon', () => {
+    const { state } = fold(
+      [
+        { type: 'DISARM_BEGUN', at: 2_000 },
+        { type: 'READ', at: 2_400, sentAt: 2_050, record: null },
+      ],
+      armed(),
+    );
+    expect(state.status).toBe('assumed_fired');
+  });
+  it('runs out like any other gap until DELETE is answered, and not after', () => {
+    const begun = fold(
+      [
+        { type: 'DISARM_BEGUN', at: 2_000 },
+        { type: 'DELETE_SENT', at: 2_100 },
+      ],
+      armed(),
+    ).state;
+    expect(fold([{ type: 'TIME', at: 70_000 }], begun).state.status).toBe('assumed_fired');
+    expect(
+      fold(
+        [
+          { type: 'DELETE_ANSWERED', at: 2_200 },
+          { type: 'TIME', at: 70_000 },
+        ],
+        begun,
+      ).state.status,
+    ).toBe('disarming');
+  });
+});
+
+describe('several leases', () => {
+  const short = { id: 'child', market: 'BTC-USD', timeoutMs: 20_000, keepAliveMs: 5_000 };
+  it('share the shortest time-out and keep-alive', () => {
+    const { state } = fold([{ type: 'LEASE_ENTERED', at: 2_000, lease: short }], armed());
+    expect([wantedDeadman(state)?.timeoutMs, wantedDeadman(state)?.keepAliveMs]).toEqual([20_000, 5_000]);
+    expect(renewDueAt(state)).toBe(2_000);
+    const renewed = fold(arm(2_010, 2_100, 20_000), state).state;
+    expect([renewed.timeoutMs, renewDueAt(renewed), standsUntil(renewed)]).toEqual([20_000, 7_010, 22_010]);
+  });
+  it('may be in force with either time-out while the answer is missing', () => {
+    const entered = fold(
+      [
+        { type: 'LEASE_ENTERED', at: 2_000, lease: short },
+        { type: 'ARM_SENT', at: 2_010, market: 'BTC-USD', timeoutMs: 20_000 },
+      ],
+      armed(),
+    );
+    expect(standsUntil(entered.state)).toBe(21_000);
+    const lost = fold([{ type: 'ARM_FAILED', at: 12_010, sentAt: 2_010, certain: false }], entered.state).state;
+    expect([lost.timeoutMs, standsUntil(lost)]).toEqual([20_000, 21_000]);
+  });
+  it('leave the others theirs, and the last leaves nothing to want', () => {
+    const both = fold([{ type: 'LEASE_ENTERED', at: 2_000, lease: short }], armed()).state;
+    const one = fold([{ type: 'LEASE_LEFT', at: 3_000, id: 'child' }], both).state;
+    expect(wantedDeadman(one)).toEqual(lease);
+    const none = fold([{ type: 'LEASE_LEFT', at: 4_000, id: 'run' }], one).state;
+    expect([wantedDeadman(none), renewDueAt(none), deadmanAllowsOrders(none, 4_000)]).toEqual([
+      undefined,
+      undefined,
+      true,
+    ]);
+  });
+  it('beat at least twice in a time-out whatever keep-alive was asked for', () => {
+    const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: { ...lease, keepAliveMs: 59_000 } }]);
+    expect([wantedDeadman(state)?.keepAliveMs, defaultKeepAliveMs(60_000), defaultKeepAliveMs(1)]).toEqual([
+      30_000, 15_000, 1,
+    ]);
+  });
+});
+
+/** The venue's rule, written from the document: it fires when no qualifying request has arrived within the time-out. */
+class VenueSwitch {
+  private deadline: number | undefined;
+  private timeoutMs = 0;
+  firedAt: number | undefined;
+
+  private pass(now: number): void {
+    if (this.deadline !== undefined && now > this.deadline) {
+      this.firedAt ??= this.deadline;
+      this.deadline = undefined;
+    }
+  }
+  arm(now: number, timeoutMs: number): void {
+    this.pass(now);
+    this.timeoutMs = timeoutMs;
+    this.deadline = now + timeoutMs;
+  }
+  qualify(now: number): void {
+    this.pass(now);
+    if (this.deadline !== undefined) this.deadline = now + this.timeoutMs;
+  }
+  hasFired(now: number): boolean {
+    this.pass(now);
+    return this.firedAt !== undefined;
+  }
+}
+
+interface Request {
+  readonly kind: 'arm' | 'order';
+  readonly sentAt: number;
+  readonly arrivesAt: number;
+  readonly answeredAt: number;
+  readonly fate: 'answered' | 'lost' | 'answer lost' | 'limited';
+}
+
+/** Runs keeper and venue side by side in whole milliseconds, latencies from 1; gives the gaps between what was sent, and what was wrong. */
+function sideBySide(
+  timeoutMs: number,
+  latencies: readonly number[],
+  fates: readonly Request['fate'][],
+  orders: readonly number[],
+  until: number,
+) {
+  const venue = new VenueSwitch();
+  let state = fold([
+    { type: 'LEASE_ENTERED', at: 0, lease: { ...lease, timeoutMs, keepAliveMs: defaultKeepAliveMs(timeoutMs) } },
+  ]).state;
+  const arrivals: Request[] = [];
+  const answers: Request[] = [];
+  const sent: number[] = [];
+  const wrong: string[] = [];
+  let count = 0;
+  const take = (event: DeadmanEvent) => {
+    state = stepDeadman(state, event).state;
+  };
+  const send = (kind: Request['kind'], now: number) => {
+    const there = latencies[count % latencies.length] as number;
+    const back = latencies[(count * 7 + 3) % latencies.length] as number;
+    const fate = kind === 'arm' && count === 0 ? 'answered' : (fates[count % fates.length] as Request['fate']);
+    count += 1;
+    const request = { kind, sentAt: now, arrivesAt: now + there, answeredAt: now + there + back, fate };
+    if (fate === 'answered' || fate === 'answer lost') arrivals.push(request);
+    answers.push(request);
+    sent.push(now);
+    if (kind === 'arm') take({ type: 'ARM_SENT', at: now, market: 'BTC-USD', timeoutMs });
+  };
+  send('arm', 0);
+  for (let now = 0; now <= until; now += 1) {
+    for (const request of arrivals.filter(({ arrivesAt }) => arrivesAt === now)) {
+      if (request.kind === 'arm') venue.arm(now, timeoutMs);
+      else venue.qualify(now);
+    }
+    const said = state.status === 'armed' && now <= (standsUntil(state) ?? -1);
+    if (said && venue.hasFired(now)) wrong.push(`armed at ${now}, fired at ${venue.firedAt}`);
+    for (const { kind, sentAt, fate } of answers.filter(({ answeredAt }) => answeredAt === now)) {
+      if (fate === 'answered') {
+        take(
+          kind === 'arm'
+            ? { type: 'ARM_ANSWERED', at: now, sentAt, timeoutMs, echo: echo(timeoutMs) }
+            : { type: 'QUALIFYING_ANSWERED', at: now, sentAt },
+        );
+      } else if (kind === 'arm') {
+        take({ type: 'ARM_FAILED', at: now, sentAt, certain: fate === 'limited' });
+      }
+    }
+    take({ type: 'TIME', at: now });
+    if (deadmanAllowsOrders(state, now) && venue.hasFired(now))
+      wrong.push(`orders allowed at ${now}, fired at ${venue.firedAt}`);
+    if (state.status !== 'armed') continue;
+    if (orders.includes(now)) send('order', now);
+    const due = renewDueAt(state);
+    if (due !== undefined && due <= now) send('arm', now);
+  }
+  return { state, sent, wrong };
+}
+
+describe('beside a venue that keeps its rule', () => {
+  it('never says armed, and never allows an order, when the switch has fired', () => {
+    const fate = fc.constantFrom<Request['fate']>('answered', 'answered', 'lost', 'answer lost', 'limited');
+    let fired = 0;
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 8, max: 120 }),
+        fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 12 }),
+        fc.array(fate, { minLength: 1, maxLength: 12 }),
+        fc.array(fc.nat(600), { maxLength: 12 }),
+        (timeoutMs, latencies, fates, orders) => {
+          const { wrong, state } = sideBySide(timeoutMs, latencies, fates, orders, 600);
+          if (state.status === 'assumed_fired') fired += 1;
+          expect(wrong).toEqual([]);
+        },
+      ),
+      { numRuns: 1_500 },
+    );
+    expect(fired).toBeGreaterThan(100);
+  });
+
+  it('sends at least twice in a time-out while answers come within a quarter of it, and stays armed', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 16, max: 160 }),
+        fc.array(fc.nat(100), { minLength: 1, maxLength: 12 }),
+        fc.array(fc.nat(900), { maxLength: 12 }),
+        (timeoutMs, shares, orders) => {
+          const most = Math.floor(timeoutMs / 8);
+          const { sent, wrong, state } = sideBySide(
+            timeoutMs,
+            shares.map((share) => Math.max(1, Math.floor((share * most) / 100))),
+            ['answered'],
+            orders,
+            900,
+          );
+          const gaps = sent.slice(1).map((at, index) => at - (sent[index] as number));
+          expect(wrong).toEqual([]);
+          expect(state.status).toBe('armed');
+          expect(Math.max(...gaps)).toBeLessThanOrEqual(timeoutMs / 2);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
