@@ -90,6 +90,7 @@ export async function openAccount(
   const { secrets, all, problems } = loadSecrets(profile, variables);
   if (problems.length > 0)
     throw new Refusal(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
+  for (const name of secretVariables(profile)) environment.forget(name);
   const redactor = new Redactor(all);
   const clock = new SystemClock();
   const live = openLive({ profile, clock, variables });

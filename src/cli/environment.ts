@@ -6,17 +6,23 @@
 export interface Environment {
   /** Undefined where it is not set, or set to nothing. */
   variable(name: string): string | undefined;
+  /** Takes a variable out of the process's environment, so that no child process and no crash dump has it; still readable here. */
+  forget(name: string): void;
   /** The values of variables whose names say that they are secret. */
   secrets(): readonly string[];
 }
 
 const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|JWT|CREDENTIAL|API_?KEY|PRIVATE_?KEY|DATABASE_URL|WEBHOOK/i;
 
-export function environmentOf(variables: Readonly<Record<string, string | undefined>>): Environment {
+export function environmentOf(variables: Record<string, string | undefined>): Environment {
+  const held = { ...variables };
   return {
-    variable: (name) => (Object.hasOwn(variables, name) && variables[name] !== '' ? variables[name] : undefined),
+    forget: (name) => {
+      delete variables[name];
+    },
+    variable: (name) => (Object.hasOwn(held, name) && held[name] !== '' ? held[name] : undefined),
     secrets: () =>
-      Object.entries(variables).flatMap(([name, value]) =>
+      Object.entries(held).flatMap(([name, value]) =>
         SECRET_NAME.test(name) && value !== undefined && value !== '' ? [value] : [],
       ),
   };

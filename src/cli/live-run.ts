@@ -31,8 +31,8 @@ import { everyStep } from '../runbook/risk.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import { isLoopbackHost } from '../venue/hosts.ts';
-import { costOf, type Profile, readProfile } from '../venue/profile.ts';
-import { profileSettings } from '../venue/settings-in-force.ts';
+import { costOf, type Profile } from '../venue/profile.ts';
+import { profileSettings, restoredProfile, type SettingsJson } from '../venue/settings-in-force.ts';
 import { type Account, openAccount } from './account.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { writeFixtureFile } from './fixture-file.ts';
@@ -396,6 +396,7 @@ class LiveRun {
       ...(this.options.step ? { confirm: (call) => agreed(`${call.endpoint} ${printable(JSON.stringify(call.params), 400)}?`) } : {}),
       forbidden: (protective) => {
         if (!lease.mayAct()) return 'LEASE_LOST: another process may act for the account by now';
+        if (account.session.failing && !protective) return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
         return this.killed !== undefined && !protective ? `KILL_SWITCH_ENGAGED: by ${this.killed.by}` : undefined;
       },
     });
@@ -515,15 +516,9 @@ function killedRefusal(killed: KillOrder): Refusal {
 
 /** The profile a run was started with, from its first entry; secrets come from the environment again. */
 export function recordedProfile(first: EntryOf<'run.started'>): Profile {
-  const { absenceHorizonMs: _own, ...settings } = first.data.settings as Readonly<Record<string, unknown>>;
-  const source = { file: join(process.cwd(), 'recorded'), text: '' };
-  const { profile, diagnostics } = readProfile(settings, source, () => ({ start: 0, end: 0 }));
-  if (profile === undefined)
-    throw new Refusal(
-      `the settings that run ${first.run} was started with are not accepted any more: ${printable(diagnostics[0]?.message ?? '', 300)}`,
-      EXIT.usage,
-      'configuration',
-    );
+  const { absenceHorizonMs: _own, ...settings } = first.data.settings as SettingsJson;
+  const profile = restoredProfile(settings);
+  if (profile === undefined) throw new Refusal(`the settings that run ${first.run} was started with are not accepted by this version`, EXIT.usage, 'configuration');
   return profile;
 }
 

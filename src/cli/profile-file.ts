@@ -14,9 +14,15 @@ export function readProfileFile(path: string, terminal: Terminal): Profile {
     throw unusable(path);
   }
   const read = readProfile(exactData(root), source, (at) => nodeAt(root, at).span);
-  terminal.diagnostics(read.diagnostics);
+  // The line at fault is not shown where it holds a secret.
+  terminal.diagnostics(read.diagnostics.map((each) => (each.code === 'profile-secret' ? { ...each, source: { ...source, text: blanked(source.text) } } : each)));
   if (read.profile === undefined) throw unusable(path);
   return read.profile;
+}
+
+/** The text with its lines and nothing in them: positions stay. */
+function blanked(text: string): string {
+  return text.replace(/[^\n]/g, ' ');
 }
 
 function unusable(path: string): Refusal {

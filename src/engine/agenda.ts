@@ -190,7 +190,7 @@ export function dueMs(slot: AgendaSlot, nominalMs: number): number {
   if (jitter === undefined || jitter.ms <= 0) return nominalMs;
   const windowMs = misfire.within.ms;
   const next = nextOccurrence(slot.declaration, nominalMs);
-  const mostMs = Math.min(jitter.ms, Math.max(windowMs - PUNCTUAL_MS, Math.floor(windowMs / 2)));
+  const mostMs = Math.min(jitter.ms, Math.max(windowMs - PUNCTUAL_MS, Math.floor(windowMs / 2)), next === undefined ? jitter.ms : next.nominalMs - nominalMs - 1);
   const digest = createHash('sha256').update(`${slot.id} ${nominalMs}`).digest();
   return nominalMs + Math.floor((digest.readUIntBE(0, 6) / 2 ** 48) * (mostMs + 1));
 }

@@ -162,7 +162,7 @@ export class VenueClient implements VenuePort {
 
   private async proceed<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
     const row = endpoint(call.endpoint);
-    const problems = requestProblems(call.endpoint, call.params as Readonly<Record<string, unknown>>);
+    const problems = requestProblems(call.endpoint, call.params as Readonly<Record<string, unknown>>, this.parts.profile);
     if (problems.length > 0) return this.deny(call, 'INVALID_REQUEST', `INVALID_REQUEST: ${problems.join('; ')}`);
     const denial = this.limited(call);
     if (denial !== undefined) return this.deny(call, denial.code, denial.message);

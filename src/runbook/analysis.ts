@@ -6,7 +6,7 @@
  * After a fault the piece is undefined and what is built on it keeps silent, so that one mistake gives one diagnostic;
  * its siblings are still checked.
  */
-import { type Decimal, parseAuthoredDecimal } from '../base/decimal.ts';
+import { type Decimal, parseAuthoredDecimal, wholeNumber } from '../base/decimal.ts';
 import type { Span } from '../base/diagnostic.ts';
 import { didYouMean } from '../base/schema.ts';
 import type { SyntaxCode } from './codes/syntax.ts';
@@ -198,7 +198,7 @@ export class Analysis {
       if (held === undefined) return undefined;
       const where = position(frame);
       const value = list
-        ? (held as readonly Value[])[(where as Decimal).toNumber()]
+        ? (held as readonly Value[])[wholeNumber(where as Decimal)]
         : (held as ReadonlyMap<string, Value>).get(where as string);
       if (value === undefined && strict)
         throw new EvaluationFailure(

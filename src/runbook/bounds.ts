@@ -5,7 +5,7 @@
  * names what goes on for long, not what happens once.
  */
 import type { Decimal } from '../base/decimal.ts';
-import { decimalText, type DecimalString } from '../base/decimal.ts';
+import { decimalText, type DecimalString, wholeNumber } from '../base/decimal.ts';
 import type { EndpointName } from '../venue/catalogue.ts';
 import { endpoint } from '../venue/catalogue.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
@@ -46,7 +46,7 @@ export function worstCase(runbook: CheckedRunbook, costs: Costs, inputs?: Readon
   const cleanup = blockLoad([...runbook.onError, ...runbook.finally], { known, costs, runbook, depth: 0 });
   const total = together(load, cleanup);
   const burst = Math.min(Math.max(load.burst, cleanup.burst), TOKENS_PER_MINUTE);
-  const maxWrites = known.decimal(runbook.limits?.maxWrites)?.toNumber() ?? Number.POSITIVE_INFINITY;
+  const maxWrites = countOf(known.decimal(runbook.limits?.maxWrites));
   const writes = Math.min(total.writes, maxWrites);
   const orders = Math.min(total.orders, maxWrites);
   const notional = notionalOf(runbook, known, total, orders);
@@ -256,7 +256,7 @@ function parallelLoad(step: StepOf<'parallel'>, view: View): Load {
     return { ...loads.reduce(together, IDLE), ...atOnce(loads, 1, view) };
   }
   const count = view.known.length(step.args.in);
-  const width = Math.min(count, view.known.decimal(step.args.max)?.toNumber() ?? 1);
+  const width = Math.min(count, countOf(view.known.decimal(step.args.max), 1));
   const body = blockLoad(step.args.do, view);
   return { ...times(body, count), burst: body.burst * (Number.isFinite(count) ? count : width), ...atOnce([body], width, view) };
 }
@@ -277,7 +277,7 @@ function repeatLoad(step: StepOf<'repeat'>, view: View): Load {
   const interval = Math.max(every ?? 0, body.ms);
   const length = known.duration(step.args.for);
   const byTime = length === undefined ? Number.POSITIVE_INFINITY : interval > 0 ? Math.ceil(length / interval) : Number.POSITIVE_INFINITY;
-  const rounds = Math.min(known.decimal(step.args.max)?.toNumber() ?? Number.POSITIVE_INFINITY, byTime);
+  const rounds = Math.min(countOf(known.decimal(step.args.max)), byTime);
   const all = times(body, rounds);
   if (interval > 0) return { ...all, burst: 0, ...dearer(body, { ...IDLE, rate: Math.min(MINUTE_MS / interval, rounds) * body.burst }) };
   // A pause that is told by an input nobody has given yet proves nothing; no pause at all is as fast as the network is.
@@ -352,4 +352,9 @@ class Known {
     if (collectedAs !== undefined && length !== undefined) this.lengths.set(collectedAs, length);
     return length ?? Number.POSITIVE_INFINITY;
   }
+}
+
+/** A count that is known and whole; else `unknown`. */
+function countOf(value: Decimal | undefined, unknown = Number.POSITIVE_INFINITY): number {
+  return value?.isInteger() ? wholeNumber(value) : unknown;
 }

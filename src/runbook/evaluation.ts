@@ -63,7 +63,7 @@ export function remainder(left: Decimal, right: Decimal, text: string): Decimal 
 
 /** A duration of whole milliseconds, to the nearest. */
 export function durationOf(ms: Decimal | number, text: string): Duration {
-  const whole = typeof ms === 'number' ? Math.round(ms) : ms.toDecimalPlaces(0).toNumber();
+  const whole = typeof ms === 'number' ? Math.round(ms) : Number(ms.toFixed(0));
   if (!Number.isSafeInteger(whole)) throw new EvaluationFailure('the duration is out of all proportion', text);
   return new Duration(whole === 0 ? 0 : whole);
 }

@@ -4,7 +4,7 @@
  * row is decided elsewhere: `apply` may rely on the types.
  */
 import { DateTime, IANAZone } from 'luxon';
-import { Decimal, decimal, roundToStep } from '../base/decimal.ts';
+import { Decimal, decimal, roundToStep, wholeNumber } from '../base/decimal.ts';
 import { bounded, compare, durationOf, quotient } from './evaluation.ts';
 import { FILL, ORDER } from './language-records.ts';
 import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from './typing.ts';
@@ -203,8 +203,8 @@ export const FUNCTIONS = {
           `range has at most ${LONGEST_RANGE} items, asked for ${count.toFixed()}`,
           application.text,
         );
-      application.spend(count.toNumber());
-      return Array.from({ length: count.toNumber() }, (_, index) => new Decimal(index));
+      application.spend(wholeNumber(count));
+      return Array.from({ length: wholeNumber(count) }, (_, index) => new Decimal(index));
     },
   },
   net_size: {

@@ -159,7 +159,7 @@ function description(total: number, byDay: ReadonlyMap<string, Day>, changes: Re
 }
 
 /** A cell holds about this many characters; the rest is told in full by its title. */
-const MOST_SHOWN = 22;
+const MOST_SHOWN = 21;
 
 function shorten(text: string): string {
   const characters = [...text];

@@ -25,11 +25,12 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
   };
   const found: Diagnostic[] = [];
   for (const slot of runbook.schedule) {
-    if (neverFires(slot)) {
-      found.push(finding(runbook.source, places.of(slot), 'schedule-never', `${whenText(slot)} never fires${slot.from || slot.to ? ' between its from and to' : ': no date fits'}`));
+    if (nextOccurrence(slot, nowMs) === undefined) {
+      const bounds = slot.from === undefined && slot.to === undefined ? ': no date fits' : ' between its from and to';
+      if (neverFires(slot)) found.push(finding(runbook.source, places.of(slot), 'schedule-never', `${whenText(slot)} never fires${bounds}`));
+      else found.push(warn(slot, 'schedule-over', `${whenText(slot)} fires no more: its last time has passed`));
       continue;
     }
-    if (nextOccurrence(slot, nowMs) === undefined) found.push(warn(slot, 'schedule-over', `${whenText(slot)} fires no more: its last time has passed`));
     const effects = clockEffects(slot, year).filter(({ outcome }) => outcome !== 'real_time');
     const gap = effects.find(({ kind }) => kind === 'gap');
     const overlap = effects.find(({ kind }) => kind === 'overlap');

@@ -6,6 +6,8 @@
  */
 import { type ActorRefFrom, assign, createActor, setup } from 'xstate';
 import { largerDecimal, shortfall } from './fills.ts';
+import { afterAnomaly, isQuarantineDue } from './order-anomalies.ts';
+import type { Change } from './order-change.ts';
 import {
   isPositionStop,
   newOrder,
@@ -22,7 +24,7 @@ import {
   type OrderWant,
 } from './order-context.ts';
 import { GUARDS, type GuardName, isForeign } from './order-guards.ts';
-import { afterAnomaly, afterEvent, type Change, isQuarantineDue } from './order-updates.ts';
+import { afterEvent } from './order-updates.ts';
 import type { OrderTerms } from './port.ts';
 import type { OrderRecord } from './records.ts';
 
@@ -357,12 +359,12 @@ function way(from: OrderState, to: OrderState) {
 /** The transitions of a cell: none where the event is turned away, for `can()` must then say no. */
 function waysOf(state: OrderState, cell: Cell) {
   const split: Split = typeof cell === 'string' ? { arms: [], otherwise: cell } : cell;
-  const named = split.arms.map(([guard, then]) => ({ then, when: guard as string }));
-  const arms = [...named, { then: split.otherwise, when: split.arms.map(([guard]) => `not ${guard}`).join(' and ') }];
-  return arms.flatMap(({ then, when }) => {
-    if (then === '~' || then === '!' || then === 'X') return [];
-    const taken = way(state, then === '.' ? state : then);
-    return [when === '' ? taken : { ...taken, guard: { type: 'cell', params: { state, is: then, when } } as const }];
+  const named = split.arms.map(([guard, is]) => ({ is, when: guard as string }));
+  const arms = [...named, { is: split.otherwise, when: split.arms.map(([guard]) => `not ${guard}`).join(' and ') }];
+  return arms.flatMap(({ is, when }) => {
+    if (is === '~' || is === '!' || is === 'X') return [];
+    const taken = way(state, is === '.' ? state : is);
+    return [when === '' ? taken : { ...taken, guard: { type: 'cell', params: { state, is, when } } as const }];
   });
 }
 

@@ -118,7 +118,7 @@ export class ScriptedOrders {
   list(params: SentParams): readonly OrderRecord[] {
     return [...this.orders.values()]
       .map(({ record }) => record)
-      .filter((record) => agrees(record, params) && inTime(record.timestamp, params))
+      .filter((record) => agrees(record, params) && isInTime(record.timestamp, params))
       .reverse();
   }
 
@@ -189,7 +189,7 @@ function agrees(record: OrderRecord, { order_id: id, client_order_id: clientId, 
   );
 }
 
-export function inTime(timestampUs: number, { start_time: from, end_time: to }: SentParams): boolean {
+export function isInTime(timestampUs: number, { start_time: from, end_time: to }: SentParams): boolean {
   return (from === undefined || timestampUs >= Number(from)) && (to === undefined || timestampUs <= Number(to));
 }
 

@@ -61,8 +61,6 @@ export interface VenueRule {
   readonly delayMs: number;
   /** The body that is sent instead; empty text: the true one without its end. */
   readonly malformed: string | undefined;
-  /** False where a reply is sent exactly as it is written. */
-  readonly fills: boolean;
   readonly span: Span;
 }
 

@@ -1,0 +1,142 @@
+/**
+ * A stage for the engine: a run against the simulated venue in virtual time, with the venue's own books at hand and a
+ * person who may act while it goes on. Put together as the command line does it, but for the journal's place: in memory.
+ */
+import { VirtualClock } from '../../src/base/clock.ts';
+import type { SourceText } from '../../src/base/diagnostic.ts';
+import { act, type LoadedRunbook, replayRun } from '../../src/cli/wire.ts';
+import type { OperatorCommand } from '../../src/engine/approvals.ts';
+import { startRun } from '../../src/engine/run.ts';
+import { LocalBudget } from '../../src/gateway/budget.ts';
+import { VenueClient } from '../../src/gateway/client.ts';
+import { LimitGate } from '../../src/gateway/limit-gate.ts';
+import { type Books, Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import { readEntry } from '../../src/journal/chain.ts';
+import type { Entry, JsonObject } from '../../src/journal/entry.ts';
+import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { OrderBook } from '../../src/journal/orders.ts';
+import { RunLog } from '../../src/journal/run-log.ts';
+import { JournalWriter } from '../../src/journal/writer.ts';
+import { type RunReport, runReport } from '../../src/report/run.ts';
+import { checkRunbook } from '../../src/runbook/check.ts';
+import { readInputs } from '../../src/runbook/inputs.ts';
+import { type Value, valueJson } from '../../src/runbook/values.ts';
+import { budgetSettings } from '../../src/venue/budget.ts';
+import { chance } from '../../src/venue/identity.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { profileSettings } from '../../src/venue/settings-in-force.ts';
+
+export const START = Date.UTC(2026, 0, 5, 8);
+const ACCOUNT = 'stage';
+
+export interface Scene {
+  readonly loaded: LoadedRunbook;
+  readonly inputs: Readonly<Record<string, Value>>;
+  readonly config: SimulatorConfig;
+  readonly seed?: number;
+  readonly run?: string;
+  /** What a person does, milliseconds after the start. */
+  readonly commands?: readonly (OperatorCommand & { readonly afterMs: number })[];
+}
+
+export interface Performance {
+  readonly entries: readonly Entry[];
+  readonly report: RunReport;
+  /** What is really so at the venue. */
+  readonly books: Books;
+  /** Sets the venue's time forward, and reads its books again: what a switch left armed does in the meantime. */
+  later(ms: number): Promise<Books>;
+}
+
+/** Checks a runbook, and those it calls. Throws with every error of it: a stage takes only sound ones. */
+export function loadedFrom(source: SourceText, load: (name: string) => SourceText | undefined = () => undefined): LoadedRunbook {
+  const called = new Map<string, SourceText>();
+  const { runbook, diagnostics } = checkRunbook(source, (name) => {
+    const text = load(name);
+    if (text !== undefined) called.set(name, text);
+    return text;
+  });
+  if (runbook === undefined) throw new Error(diagnostics.map(({ code, message }) => `${source.file}: ${message} [${code}]`).join('\n'));
+  return { runbook, sources: [{ name: runbook.name, source }, ...[...called].map(([name, text]) => ({ name, source: text }))] };
+}
+
+export function inputsFrom({ runbook }: LoadedRunbook, texts: Readonly<Record<string, string>>): Readonly<Record<string, Value>> {
+  const read = readInputs(runbook, texts);
+  if ('problems' in read) throw new Error(read.problems.join('\n'));
+  return read.values;
+}
+
+export async function perform(scene: Scene): Promise<Performance> {
+  const { loaded, inputs, config, seed = 1, run = 'staged', commands = [] } = scene;
+  const clock = new VirtualClock(START);
+  const simulator = new Simulator(config, clock, seed);
+  const store = new MemoryStore();
+  const absenceHorizonMs = SIMULATED_PROFILE.ambiguityWindowMs;
+  const writer = new JournalWriter(store, {
+    run,
+    account: ACCOUNT,
+    def: loaded.runbook.sha256.slice(0, 16),
+    boot: 'virtual',
+    epoch: 1,
+    actor: 'engine',
+    clock,
+    durable: false,
+  });
+  const book = new OrderBook({ absenceHorizonMs });
+  const gate = new LimitGate(book, simulator.markets);
+  const log = new RunLog(writer, book, [(entry) => gate.apply(entry)]);
+  const { rateLimit } = SIMULATED_PROFILE;
+  log.append('run.started', {
+    runbook: loaded.runbook.name,
+    file: loaded.runbook.source.file,
+    mode: 'simulated',
+    trigger: 'manual',
+    inputs: Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject,
+    seed,
+    startedAt: START,
+    sources: [],
+    settings: { ...profileSettings(SIMULATED_PROFILE), markets: simulator.markets as unknown as JsonObject, absenceHorizonMs },
+    engine: 'stage',
+    account: ACCOUNT,
+  });
+  const venue = new VenueClient({
+    profile: SIMULATED_PROFILE,
+    transport: simulator.transport(),
+    budget: new LocalBudget(budgetSettings({ tokens: rateLimit.tokens, windowMs: rateLimit.windowMs }), clock, rateLimit.costs, {
+      random: () => chance(seed, `budget ${clock.now()}`),
+    }),
+    log,
+    clock,
+    gate,
+    feeds: {
+      read: async (name, key) => {
+        const read = simulator.feed(name, key);
+        return read === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), ...read };
+      },
+    },
+    markets: simulator.markets,
+    epoch: 1,
+  });
+  const running = startRun(
+    { run, account: ACCOUNT, mode: 'simulated', runbook: loaded.runbook, inputs, seed, startedAt: START, absenceHorizonMs, plan: '' },
+    { venue, clock, log, notifier: { send() {} } },
+  );
+  for (const { afterMs, ...command } of commands) clock.at(START + afterMs, () => act(running, log, command));
+  await clock.runUntil(running.done);
+  await writer.close();
+  const entries = (await store.read(run)).map(readEntry);
+  return {
+    entries,
+    report: runReport(entries),
+    books: simulator.books(),
+    async later(ms) {
+      await clock.advanceTo(clock.now() + ms);
+      return simulator.books();
+    },
+  };
+}
+
+/** Executes a performance again from its journal. Throws Divergence where today's engine does otherwise. */
+export function replay({ entries }: Performance, { loaded, inputs }: Scene): Promise<void> {
+  return replayRun(entries, loaded, inputs);
+}
