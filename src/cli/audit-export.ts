@@ -1,18 +1,18 @@
 /** `runbook audit export`: a run in the form of another tool, on standard output. Nothing is sent anywhere. */
 import { join } from 'node:path';
+import { printable } from '../base/printable.ts';
 import { readAnchors } from '../journal/anchors.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { JournalStore, StoredEntry } from '../journal/store.ts';
-import { CSV_TABLES, type CsvTableName, csvExport } from '../report/export-csv.ts';
 import { cloudEventsExport } from '../report/export-cloudevents.ts';
+import { CSV_TABLES, type CsvTableName, csvExport } from '../report/export-csv.ts';
 import { jsonlExport } from '../report/export-jsonl.ts';
 import { otlpExport } from '../report/export-otlp.ts';
 import { runPage } from '../report/html.ts';
 import { verifyRun } from '../report/verify.ts';
-import { printable } from '../base/printable.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import type { ExportFormat } from './export-formats.ts';
 import { ANCHORS_FILE, storedEntries, withRuns } from './journal-file.ts';
+import type { ExportFormat } from './review-words.ts';
 import { findRun } from './runs.ts';
 import type { Invocation } from './verb.ts';
 
@@ -21,7 +21,11 @@ export interface ExportOptions {
   readonly table: string | undefined;
 }
 
-export async function exportRun(name: string, options: ExportOptions, { terminal, state }: Invocation): Promise<ExitCode> {
+export async function exportRun(
+  name: string,
+  options: ExportOptions,
+  { terminal, state }: Invocation,
+): Promise<ExitCode> {
   const format = options.format as ExportFormat;
   if (options.table !== undefined && format !== 'csv') throw new Refusal('--table belongs to --format csv');
   const table = tableOption(options.table);
@@ -42,7 +46,12 @@ interface Wanted {
   readonly anchors: Parameters<typeof verifyRun>[2];
 }
 
-async function exported(store: JournalStore, run: string, stored: readonly StoredEntry[], { format, table, anchors }: Wanted): Promise<string> {
+async function exported(
+  store: JournalStore,
+  run: string,
+  stored: readonly StoredEntry[],
+  { format, table, anchors }: Wanted,
+): Promise<string> {
   switch (format) {
     // As it stands: also a journal that is damaged can be handed to someone who finds out why.
     case 'jsonl':

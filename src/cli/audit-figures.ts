@@ -1,5 +1,5 @@
 /** `runbook audit orders`, `fills`, `budget` and `stats`: what came of runs, in figures. */
-import { BudgetFold, type BudgetBucket, type BudgetDocument } from '../report/budget.ts';
+import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../report/budget.ts';
 import { type FillsDocument, fillsOf } from '../report/fills.ts';
 import { ORDER_EVENT_MEANING } from '../report/meanings.ts';
 import { OrderFold, type OrderHistory } from '../report/orders.ts';
@@ -12,35 +12,55 @@ import type { Style, Terminal } from './terminal.ts';
 import { type Cell, textTable } from './text-table.ts';
 import type { Invocation } from './verb.ts';
 
-export async function showOrders(name: string, options: { readonly history: boolean }, { terminal, state }: Invocation): Promise<ExitCode> {
+export async function showOrders(
+  name: string,
+  options: { readonly history: boolean },
+  { terminal, state }: Invocation,
+): Promise<ExitCode> {
   return withRuns(state, async (store) => {
     const run = await findRun(store, name);
     const orders = (await folded(store, run.run, new OrderFold())).histories();
     terminal.answer({ orders }, () => {
       if (orders.length === 0) return `run ${shown(run.run)} has no orders`;
       if (!options.history) return ordersTable(orders, terminal);
-      return orders.map((order) => [ordersTable([order], terminal), ...moves(order, run.startedAt, terminal)].join('\n')).join('\n\n');
+      return orders
+        .map((order) => [ordersTable([order], terminal), ...moves(order, run.startedAt, terminal)].join('\n'))
+        .join('\n\n');
     });
     return EXIT.done;
   });
 }
 
-const STATE_STYLE: Readonly<Record<string, Style>> = { closed: 'good', open: 'place', placed: 'place', rejected: 'bad', denied: 'bad', unknown: 'warning', quarantined: 'warning' };
+const STATE_STYLE: Readonly<Record<string, Style>> = {
+  closed: 'good',
+  open: 'place',
+  placed: 'place',
+  rejected: 'bad',
+  denied: 'bad',
+  unknown: 'warning',
+  quarantined: 'warning',
+};
 
 function ordersTable(orders: readonly OrderHistory[], terminal: Terminal): string {
-  const rows = orders.map(({ orderId, clientOrderId, market, side, type, price, size, filled, averagePrice, state }): readonly Cell[] => [
-    shown(orderId ?? ''),
-    shown(clientOrderId),
-    shown(market),
-    shown(side),
-    shown(type),
-    size,
-    price ?? '',
-    filled,
-    averagePrice ?? '',
-    { text: shown(state), style: STATE_STYLE[state] ?? 'faint' },
-  ]);
-  return textTable(['order', 'client order id', 'market', 'side', 'type', '#size', '#price', '#filled', '#average', 'state'], rows, terminal);
+  const rows = orders.map(
+    ({ orderId, clientOrderId, market, side, type, price, size, filled, averagePrice, state }): readonly Cell[] => [
+      shown(orderId ?? ''),
+      shown(clientOrderId),
+      shown(market),
+      shown(side),
+      shown(type),
+      size,
+      price ?? '',
+      filled,
+      averagePrice ?? '',
+      { text: shown(state), style: STATE_STYLE[state] ?? 'faint' },
+    ],
+  );
+  return textTable(
+    ['order', 'client order id', 'market', 'side', 'type', '#size', '#price', '#filled', '#average', 'state'],
+    rows,
+    terminal,
+  );
 }
 
 function moves({ history }: OrderHistory, startedAt: number, terminal: Terminal): readonly string[] {
@@ -55,7 +75,9 @@ export async function showFills(name: string, { terminal, state }: Invocation): 
   return withRuns(state, async (store) => {
     const run = await findRun(store, name);
     const document = fillsOf((await folded(store, run.run, new OrderFold())).orders());
-    terminal.answer(document, () => (document.fills.length === 0 ? `nothing traded in run ${shown(run.run)}` : fillsText(document, terminal)));
+    terminal.answer(document, () =>
+      document.fills.length === 0 ? `nothing traded in run ${shown(run.run)}` : fillsText(document, terminal),
+    );
     return EXIT.done;
   });
 }
@@ -84,7 +106,11 @@ function fillsText({ fills, totals, net }: FillsDocument, terminal: Terminal): s
   ]);
   return [
     textTable(['at', 'order', 'market', 'side', '#size', '#price', '#value', '#fee', 'as'], rows, terminal),
-    textTable(['market', 'side', '#fills', '#size', '#average price', '#value', '#fees', '#net position change'], sums, terminal),
+    textTable(
+      ['market', 'side', '#fills', '#size', '#average price', '#value', '#fees', '#net position change'],
+      sums,
+      terminal,
+    ),
   ].join('\n\n');
 }
 
@@ -100,21 +126,49 @@ export async function showBudget(name: string, { terminal, state }: Invocation):
 const BAR_WIDTH = 40;
 
 function budgetText(document: BudgetDocument, startedAt: number, terminal: Terminal): string {
-  const { used, peak, limit, windowMs, requests, waits, limited, refused, leastRemaining, endpoints, bucketMs, buckets } = document;
+  const {
+    used,
+    peak,
+    limit,
+    windowMs,
+    requests,
+    waits,
+    limited,
+    refused,
+    leastRemaining,
+    endpoints,
+    bucketMs,
+    buckets,
+  } = document;
   if (requests === 0) return 'nothing was sent';
   const window = spanText(windowMs);
   const top = Math.max(limit ?? 0, peak);
   const lines = [
     `${terminal.style('strong', `${used} tokens`)} in ${requests} requests; at most ${peak} within ${window}${limit === undefined ? '' : `, of ${limit}`}`,
     ...(leastRemaining === undefined ? [] : [`the venue said at the least that ${leastRemaining} were left`]),
-    ...(waits.count === 0 ? [] : [`${waits.count} requests waited for tokens, ${spanText(waits.totalMs)} in all, ${spanText(waits.longestMs)} at most`]),
-    ...(limited === 0 ? [] : [terminal.style('warning', `${limited} times the venue refused a request for its rate limit`)]),
-    ...(refused === 0 ? [] : [terminal.style('warning', `${refused} calls were not sent because tokens would have come too late`)]),
+    ...(waits.count === 0
+      ? []
+      : [
+          `${waits.count} requests waited for tokens, ${spanText(waits.totalMs)} in all, ${spanText(waits.longestMs)} at most`,
+        ]),
+    ...(limited === 0
+      ? []
+      : [terminal.style('warning', `${limited} times the venue refused a request for its rate limit`)]),
+    ...(refused === 0
+      ? []
+      : [terminal.style('warning', `${refused} calls were not sent because tokens would have come too late`)]),
     '',
-    terminal.style('faint', `tokens within ${window}, at their highest in each ${spanText(bucketMs)}; a full bar is ${top}`),
+    terminal.style(
+      'faint',
+      `tokens within ${window}, at their highest in each ${spanText(bucketMs)}; a full bar is ${top}`,
+    ),
     ...chart(buckets, { startedAt, bucketMs, top, limit }, terminal),
     '',
-    textTable(['endpoint', '#requests', '#tokens'], endpoints.map((each): readonly Cell[] => [shown(each.endpoint), String(each.requests), String(each.tokens)]), terminal),
+    textTable(
+      ['endpoint', '#requests', '#tokens'],
+      endpoints.map((each): readonly Cell[] => [shown(each.endpoint), String(each.requests), String(each.tokens)]),
+      terminal,
+    ),
   ];
   return lines.join('\n');
 }
@@ -126,25 +180,40 @@ interface ChartScale {
   readonly limit: number | undefined;
 }
 
-function chart(buckets: readonly BudgetBucket[], { startedAt, bucketMs, top, limit }: ChartScale, terminal: Terminal): readonly string[] {
+function chart(
+  buckets: readonly BudgetBucket[],
+  { startedAt, bucketMs, top, limit }: ChartScale,
+  terminal: Terminal,
+): readonly string[] {
   const lines: string[] = [];
   let expected: number | undefined;
   for (const bucket of buckets) {
     const at = Date.parse(bucket.at);
-    if (expected !== undefined && at > expected) lines.push(terminal.style('faint', `${''.padStart(12)}  nothing for ${spanText(at - expected)}`));
+    if (expected !== undefined && at > expected)
+      lines.push(terminal.style('faint', `${''.padStart(12)}  nothing for ${spanText(at - expected)}`));
     expected = at + bucketMs;
     const share = bucket.peak / top;
     const style: Style = limit !== undefined && bucket.peak > limit * 0.8 ? 'warning' : 'good';
-    const bar = `${'█'.repeat(Math.floor(share * BAR_WIDTH))}${PARTS[Math.floor((share * BAR_WIDTH) % 1 * 8)] ?? ''}`;
+    const bar = `${'█'.repeat(Math.floor(share * BAR_WIDTH))}${PARTS[Math.floor(((share * BAR_WIDTH) % 1) * 8)] ?? ''}`;
     const left = bucket.remaining === undefined ? '' : `, ${bucket.remaining} left`;
-    const after = terminal.style('faint', offsetText(at - startedAt).replace(/\.000$/, '').padStart(12));
-    lines.push(`${after}  ${terminal.style(style, bar.padEnd(BAR_WIDTH))}  ${bucket.peak}${terminal.style('faint', ` (${bucket.requests} requests${left})`)}`);
+    const after = terminal.style(
+      'faint',
+      offsetText(at - startedAt)
+        .replace(/\.000$/, '')
+        .padStart(12),
+    );
+    lines.push(
+      `${after}  ${terminal.style(style, bar.padEnd(BAR_WIDTH))}  ${bucket.peak}${terminal.style('faint', ` (${bucket.requests} requests${left})`)}`,
+    );
   }
   return lines;
 }
 const PARTS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-export async function showStats(options: { readonly runbook: string | undefined }, { terminal, state }: Invocation): Promise<ExitCode> {
+export async function showStats(
+  options: { readonly runbook: string | undefined },
+  { terminal, state }: Invocation,
+): Promise<ExitCode> {
   const document = await withJournal(state, async (store) => {
     const fold = new StatsFold();
     for (const row of await store.runs(options.runbook === undefined ? {} : { runbook: options.runbook })) {
@@ -155,21 +224,59 @@ export async function showStats(options: { readonly runbook: string | undefined 
     }
     return fold.document();
   });
-  terminal.answer(document ?? new StatsFold().document(), () => (document === undefined || document.total.runs === 0 ? noRunYet(state) : statsText(document, terminal)));
+  terminal.answer(document ?? new StatsFold().document(), () =>
+    document === undefined || document.total.runs === 0 ? noRunYet(state) : statsText(document, terminal),
+  );
   return EXIT.done;
 }
 
 function statsText({ total, byRunbook, byDay, denials }: StatsDocument, terminal: Terminal): string {
-  const columns = ['#runs', '#succeeded', '#stopped', '#failed', '#halted', '#no end', '#orders', '#denials', '#rejections', '#ambiguous', '#alarms', '#requests', '#tokens'];
+  const columns = [
+    '#runs',
+    '#succeeded',
+    '#stopped',
+    '#failed',
+    '#halted',
+    '#no end',
+    '#orders',
+    '#denials',
+    '#rejections',
+    '#ambiguous',
+    '#alarms',
+    '#requests',
+    '#tokens',
+  ];
   const sections = [
-    textTable(['runbook', ...columns], [...byRunbook.map((each) => [shown(each.runbook), ...figures(each)]), ['all', ...figures(total)]], terminal),
-    textTable(['day', ...columns], byDay.map((each) => [each.day, ...figures(each)]), terminal),
-    textTable(['refused here because of', '#times'], denials.map(({ code, count }): readonly Cell[] => [shown(code), String(count)]), terminal),
+    textTable(
+      ['runbook', ...columns],
+      [...byRunbook.map((each) => [shown(each.runbook), ...figures(each)]), ['all', ...figures(total)]],
+      terminal,
+    ),
+    textTable(
+      ['day', ...columns],
+      byDay.map((each) => [each.day, ...figures(each)]),
+      terminal,
+    ),
+    textTable(
+      ['refused here because of', '#times'],
+      denials.map(({ code, count }): readonly Cell[] => [shown(code), String(count)]),
+      terminal,
+    ),
   ];
   return sections.filter((section) => section !== '').join('\n\n');
 }
 
-function figures({ runs, outcomes, orders, denials, rejections, ambiguous, alarms, requests, tokens }: RunFigures): readonly Cell[] {
+function figures({
+  runs,
+  outcomes,
+  orders,
+  denials,
+  rejections,
+  ambiguous,
+  alarms,
+  requests,
+  tokens,
+}: RunFigures): readonly Cell[] {
   const { succeeded, stopped, failed, halted, unfinished } = outcomes;
   const alarming = (count: number, style: Style): Cell => (count === 0 ? '0' : { text: String(count), style });
   return [

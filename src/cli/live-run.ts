@@ -489,6 +489,8 @@ function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
       `${runbook.name} needs ${missing.join(', ')}; the profile grants ${profile.capabilities.join(', ') || 'no capabilities'} (capabilities: […]); nothing was sent`,
     );
   }
+  const unbound = [...new Set([runbook, ...Object.values(runbook.calls)].flatMap(({ feeds }) => feeds.map(({ name }) => name)))].filter((name) => !Object.hasOwn(profile.feeds, name));
+  if (unbound.length > 0) throw new Refusal(`${runbook.name} reads the feed${unbound.length > 1 ? 's' : ''} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'} (feeds: …); nothing was sent`);
   const { deadman } = runbook;
   if (deadman?.timeout.constant) {
     const timeoutMs = deadman.timeout.evaluate({ get: () => undefined, rules: () => undefined }).ms;

@@ -9,9 +9,8 @@ import { Cancellation } from '../engine/interruption.ts';
 import { sleepUntil } from '../engine/waiting.ts';
 import { EVERY_ACCOUNT, type RunCommand } from '../journal/shared.ts';
 import { readAnswer } from '../venue/answers.ts';
-import type { EndpointName, Params } from '../venue/catalogue.ts';
-import type { CallOutcome } from '../venue/port.ts';
 import type { Profile } from '../venue/profile.ts';
+import { ask } from './asking.ts';
 import { wireRequest } from '../venue/wire.ts';
 import { type Account, accountKey, openAccount, openShared, storeFileOf } from './account.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
@@ -119,13 +118,13 @@ async function cancelEverything(account: Account, { terminal }: Invocation): Pro
   let left = Number.POSITIVE_INFINITY;
   let emptySince: number | undefined;
   for (let round = 0; clock.now() < until; round += 1) {
-    if (emptySince === undefined) await ask(account, 'DELETE /orders/cancel_all', {});
+    if (emptySince === undefined) await ask(account, 'DELETE /orders/cancel_all', {}, 'protect');
     const listed = await ask(account, 'GET /orders', {
       status: 'open',
       p_limit: 1000,
       start_time: (clock.now() - 90 * 86_400_000) * 1000,
     });
-    if (listed?.kind === 'confirmed') {
+    if (listed.kind === 'confirmed') {
       left = listed.result.length;
       emptySince = left > 0 ? undefined : (emptySince ?? clock.now());
       terminal.progress(`${left} orders open`);
@@ -144,30 +143,6 @@ async function cancelEverything(account: Account, { terminal }: Invocation): Pro
       'unknown_outcome',
     );
   return left;
-}
-
-/** One request on the urgent budget, outside any run; undefined when it could not be sent or was not understood. */
-async function ask<E extends EndpointName>(
-  account: Account,
-  name: E,
-  params: Params<E>,
-): Promise<Extract<CallOutcome<E>, { kind: 'confirmed' }> | undefined> {
-  const { budget, transport, profile, session, clock } = account;
-  if (!(await session.ready())) return undefined;
-  const granted = await budget.acquire({ endpoint: name, weight: budget.weightOf(name), class: 'protect' });
-  if (granted.kind === 'refused') return undefined;
-  granted.ticket.sent();
-  const reply = await transport.send(wireRequest(name, params, profile), { timeoutMs: 10_000 });
-  if (reply.kind === 'failure') {
-    if (reply.sent) granted.ticket.aborted();
-    else granted.ticket.notSent();
-    return undefined;
-  }
-  const verdict = readAnswer(name, reply, profile);
-  granted.ticket.answered(reply.headers, { limited: verdict.kind === 'refused' && verdict.limited });
-  if (verdict.kind === 'refused' && verdict.unauthorized) await session.renew();
-  if (verdict.kind !== 'confirmed') return undefined;
-  return { kind: 'confirmed', result: verdict.result, settledAt: clock.now() };
 }
 
 async function profilesOfUnfinished(invocation: Invocation): Promise<readonly Profile[]> {

@@ -141,6 +141,16 @@ export const RUN_VERBS: readonly VerbRow[] = [
     },
   }),
   verb({
+    name: 'doctor',
+    summary: 'check a profile against its venue, with reads alone',
+    arguments: {},
+    options: { profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true } },
+    example: 'doctor --profile main.yaml',
+    async run(_args, options, invocation) {
+      return (await import('./doctor.ts')).examine(options, invocation);
+    },
+  }),
+  verb({
     name: 'sim',
     summary: 'serve the simulated venue over HTTP on 127.0.0.1',
     arguments: {},

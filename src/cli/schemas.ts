@@ -6,6 +6,7 @@ import { FIXTURE_SCHEMA_NAME, fixtureSchema } from '../gateway/fixture-schema.ts
 import { SIMULATOR_SCHEMA } from '../gateway/simulator/schema.ts';
 import { runbookSchema } from '../runbook/schema.ts';
 import { PROFILE_SCHEMA_NAME, profileSchema } from '../venue/profile-schema.ts';
+import { TEST_FILE_SCHEMA_NAME, testFileSchema } from './testing/test-file-schema.ts';
 
 export interface BundledSchema {
   /** The file is `schemas/NAME.schema.json`; `schemaIssues` is called with this name. */
@@ -21,4 +22,5 @@ export const SCHEMAS: readonly BundledSchema[] = [
   { name: PROFILE_SCHEMA_NAME, schema: profileSchema(), checked: false },
   { name: 'simulator', schema: SIMULATOR_SCHEMA, checked: true },
   { name: FIXTURE_SCHEMA_NAME, schema: fixtureSchema(), checked: true },
+  { name: TEST_FILE_SCHEMA_NAME, schema: testFileSchema(), checked: true },
 ];

@@ -4,7 +4,9 @@
  */
 import { SHELLS } from './completion-shells.ts';
 import { EXIT } from './exit.ts';
+import { REVIEW_VERBS } from './review-verbs.ts';
 import { RUN_VERBS } from './run-verbs.ts';
+import { TEST_VERBS } from './test-verbs.ts';
 import { type VerbRow, verb } from './verb.ts';
 
 export const VERBS: readonly VerbRow[] = [
@@ -19,6 +21,8 @@ export const VERBS: readonly VerbRow[] = [
     },
   }),
   ...RUN_VERBS,
+  ...REVIEW_VERBS,
+  ...TEST_VERBS,
   verb({
     name: 'record',
     summary: 'turn a recording (HAR 1.2) into a fixture, or one format of fixture into another',

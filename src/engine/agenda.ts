@@ -117,7 +117,10 @@ export function decide(slots: readonly AgendaSlot[], state: AgendaState, moment:
   look.resumeWaiting();
   look.takeMissed(batches);
   look.takeDue(batches);
-  return { decisions: look.decisions, nextLookMs: Math.max(moment.nowMs, Math.min(look.nextDeadlineMs(), ...batches.map(({ nextMs }) => nextMs))) };
+  return {
+    decisions: look.decisions,
+    nextLookMs: Math.max(moment.nowMs, Math.min(look.nextDeadlineMs(), ...batches.map(({ nextMs }) => nextMs))),
+  };
 }
 
 /** The ms by which the wall clock ran ahead (positive) or fell back between two readings; under 2 s is drift, not a jump. */
@@ -154,7 +157,10 @@ function batchOf(slot: AgendaSlot, through: number | undefined, nowMs: number): 
   if (late.length === MOST_MISSED) return { slot, missed, due: [], catchUp: false, nextMs: nowMs };
 
   const soonMs = nowMs + LOOK_EVERY_MS;
-  const open = nominals(declaration, Math.max(fromMs, openMs), soonMs + 1).map((nominalMs) => ({ nominalMs, dueMs: dueMs(slot, nominalMs) }));
+  const open = nominals(declaration, Math.max(fromMs, openMs), soonMs + 1).map((nominalMs) => ({
+    nominalMs,
+    dueMs: dueMs(slot, nominalMs),
+  }));
   const due = open.filter((each) => each.dueMs <= nowMs);
   const punctualMs = Math.min(PUNCTUAL_MS, windowMs);
   const misfired = due.filter((each) => nowMs - each.dueMs > punctualMs).map(({ nominalMs }) => nominalMs);
@@ -167,18 +173,35 @@ function batchOf(slot: AgendaSlot, through: number | undefined, nowMs: number): 
 }
 
 /** The misfire policy. A run on time makes up for those missed before it, and one that replaces would only replace them. */
-function judge(declaration: ScheduleDeclaration, late: Batch['missed'], misfired: readonly number[], punctual: readonly number[]): Pick<Batch, 'missed' | 'due' | 'catchUp'> {
+function judge(
+  declaration: ScheduleDeclaration,
+  late: Batch['missed'],
+  misfired: readonly number[],
+  punctual: readonly number[],
+): Pick<Batch, 'missed' | 'due' | 'catchUp'> {
   const { then } = declaration.misfire;
-  if (then === 'skip') return { missed: [...late, ...misfired.map((nominalMs) => ({ nominalMs, why: 'misfire' as const }))], due: punctual, catchUp: false };
-  if (then === 'run_all' && declaration.overlap !== 'replace') return { missed: late, due: [...misfired, ...punctual], catchUp: misfired.length > 0 };
+  if (then === 'skip')
+    return {
+      missed: [...late, ...misfired.map((nominalMs) => ({ nominalMs, why: 'misfire' as const }))],
+      due: punctual,
+      catchUp: false,
+    };
+  if (then === 'run_all' && declaration.overlap !== 'replace')
+    return { missed: late, due: [...misfired, ...punctual], catchUp: misfired.length > 0 };
   const made = punctual.length > 0 ? [] : misfired.slice(-1);
   const superseded = misfired.slice(0, misfired.length - made.length);
-  return { missed: [...late, ...superseded.map((nominalMs) => ({ nominalMs, why: 'superseded' as const }))], due: [...made, ...punctual], catchUp: false };
+  return {
+    missed: [...late, ...superseded.map((nominalMs) => ({ nominalMs, why: 'superseded' as const }))],
+    due: [...made, ...punctual],
+    catchUp: false,
+  };
 }
 
 function nominals(declaration: ScheduleDeclaration, fromMs: number, toMs: number, most?: number): readonly number[] {
   if (fromMs >= toMs) return [];
-  return occurrences(declaration, { fromMs, toMs, ...(most !== undefined && { most }) }).map(({ nominalMs }) => nominalMs);
+  return occurrences(declaration, { fromMs, toMs, ...(most !== undefined && { most }) }).map(
+    ({ nominalMs }) => nominalMs,
+  );
 }
 
 /**
@@ -190,7 +213,11 @@ export function dueMs(slot: AgendaSlot, nominalMs: number): number {
   if (jitter === undefined || jitter.ms <= 0) return nominalMs;
   const windowMs = misfire.within.ms;
   const next = nextOccurrence(slot.declaration, nominalMs);
-  const mostMs = Math.min(jitter.ms, Math.max(windowMs - PUNCTUAL_MS, Math.floor(windowMs / 2)), next === undefined ? jitter.ms : next.nominalMs - nominalMs - 1);
+  const mostMs = Math.min(
+    jitter.ms,
+    Math.max(windowMs - PUNCTUAL_MS, Math.floor(windowMs / 2)),
+    next === undefined ? jitter.ms : next.nominalMs - nominalMs - 1,
+  );
   const digest = createHash('sha256').update(`${slot.id} ${nominalMs}`).digest();
   return nominalMs + Math.floor((digest.readUIntBE(0, 6) / 2 ** 48) * (mostMs + 1));
 }
@@ -224,7 +251,8 @@ class Look {
       const slot = this.slots.get(each.slot);
       const refusal = this.refusal(slot);
       if (refusal !== undefined) this.skip(each, refusal);
-      else if (slot !== undefined && this.nowMs > each.nominalMs + slot.declaration.misfire.within.ms) this.skip(each, 'late');
+      else if (slot !== undefined && this.nowMs > each.nominalMs + slot.declaration.misfire.within.ms)
+        this.skip(each, 'late');
       else if (slot !== undefined) this.resume(slot, each);
     }
   }
@@ -239,49 +267,57 @@ class Look {
   }
 
   takeMissed(batches: readonly Batch[]): void {
-    for (const { slot, missed } of batches) for (const { nominalMs, why } of missed) this.decisions.push({ type: 'missed', slot: slot.id, nominalMs, why });
+    for (const { slot, missed } of batches)
+      for (const { nominalMs, why } of missed) this.decisions.push({ type: 'missed', slot: slot.id, nominalMs, why });
   }
 
   /** In order of their instants over all slots; of equal ones, in the order of the slots. */
   takeDue(batches: readonly Batch[]): void {
     const busyBefore = new Set([...this.heldSlots, ...this.waiting.map(({ slot }) => slot)]);
-    const due = batches.flatMap(({ slot, due, catchUp }) => due.map((nominalMs) => ({ slot, nominalMs, linesUp: catchUp && !busyBefore.has(slot.id) })));
+    const due = batches.flatMap(({ slot, due, catchUp }) =>
+      due.map((nominalMs) => ({ slot, nominalMs, linesUp: catchUp && !busyBefore.has(slot.id) })),
+    );
     for (const { slot, nominalMs, linesUp } of due.sort(byInstant)) this.take(slot, nominalMs, linesUp);
   }
 
   private take(slot: AgendaSlot, nominalMs: number, linesUp: boolean): void {
     const each = { slot: slot.id, nominalMs };
     const refusal = this.refusal(slot);
-    if (refusal !== undefined) return this.skip(each, refusal);
     const ahead = this.waiting.filter((other) => other.slot === slot.id);
-    if (!this.heldSlots.has(slot.id) && ahead.length === 0) return this.takeFree(slot, nominalMs);
-    const overlap = linesUp ? 'queue' : slot.declaration.overlap;
+    if (refusal !== undefined) this.skip(each, refusal);
+    else if (!this.heldSlots.has(slot.id) && ahead.length === 0) this.takeFree(slot, each);
+    else this.takeOverlapping(slot, each, ahead, linesUp ? 'queue' : slot.declaration.overlap);
+  }
+
+  private takeOverlapping(
+    slot: AgendaSlot,
+    each: Decided,
+    ahead: readonly Decided[],
+    overlap: ScheduleDeclaration['overlap'],
+  ): void {
     switch (overlap) {
       case 'skip':
-        return this.skip(each, 'overlap');
+        this.skip(each, 'overlap');
+        break;
       case 'queue':
-        return this.wait({ type: 'queue', ...each, behind: 'overlap' });
+        this.wait({ type: 'queue', ...each, behind: 'overlap' });
+        break;
       case 'replace':
         for (const older of ahead) this.skip(older, 'overlap');
-        if (!this.heldSlots.has(slot.id)) return this.takeFree(slot, nominalMs);
-        return this.askToStop(slot, each);
+        if (this.heldSlots.has(slot.id)) this.askToStop(slot, each);
+        else this.takeFree(slot, each);
+        break;
       default:
         overlap satisfies never;
     }
   }
 
   /** No run of the slot is in the way; one of another may hold the key. */
-  private takeFree(slot: AgendaSlot, nominalMs: number): void {
-    const each = { slot: slot.id, nominalMs };
-    if (!this.keyHeld(slot)) return this.start(slot, nominalMs, false);
-    switch (slot.concurrency?.onBusy) {
-      case 'skip':
-        return this.skip(each, 'busy');
-      case 'fail':
-        return this.skip(each, 'busy', true);
-      default:
-        return this.wait({ type: 'queue', ...each, behind: 'key' });
-    }
+  private takeFree(slot: AgendaSlot, each: Decided): void {
+    const onBusy = this.keyHeld(slot) ? slot.concurrency?.onBusy : undefined;
+    if (onBusy === undefined) this.start(slot, each.nominalMs, false);
+    else if (onBusy === 'queue') this.wait({ type: 'queue', ...each, behind: 'key' });
+    else this.skip(each, 'busy', onBusy === 'fail');
   }
 
   private start(slot: AgendaSlot, nominalMs: number, waited: boolean): void {
@@ -326,7 +362,9 @@ class Look {
   nextDeadlineMs(): number {
     const ends = this.waiting.flatMap((each) => {
       const slot = this.slots.get(each.slot);
-      return slot === undefined ? [] : [each.nominalMs > this.nowMs ? each.nominalMs : each.nominalMs + slot.declaration.misfire.within.ms + 1];
+      return slot === undefined
+        ? []
+        : [each.nominalMs > this.nowMs ? each.nominalMs : each.nominalMs + slot.declaration.misfire.within.ms + 1];
     });
     return Math.min(this.nowMs + LOOK_EVERY_MS, ...ends);
   }

@@ -53,7 +53,10 @@ class Rendering {
       return;
     }
     this.line(depth, `subgraph ${quoted(`cluster_${idOf(path)}`)} {`);
-    this.line(depth + 1, `label=${quoted(label)}; fontsize=11; style="rounded${regions === undefined ? '' : ',dashed'}"; color="#9aa4b0";`);
+    this.line(
+      depth + 1,
+      `label=${quoted(label)}; fontsize=11; style="rounded${regions === undefined ? '' : ',dashed'}"; color="#9aa4b0";`,
+    );
     if (inside !== undefined) this.block(inside, path, depth + 1);
     for (const region of regions ?? []) this.state(region, path, depth + 1);
     if (regions !== undefined) for (const region of regions) this.arrows(region, path, regions);
@@ -63,16 +66,24 @@ class Rendering {
   private arrows(state: ChartState, parent: readonly string[], siblings: readonly ChartState[]): void {
     const path = [...parent, state.key];
     const draw = ({ to }: Arrow, label: string | undefined) => this.edge(state, path, to, siblings, label);
-    const otherwise = state.then.length > 1 ? 'otherwise' : undefined;
-    for (const arrow of state.then) draw(arrow, arrow.guard ?? otherwise);
-    if (state.after !== undefined) draw(state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`);
-    if (state.fails !== state.then) for (const arrow of state.fails) draw(arrow, arrow.guard ?? 'fails');
+    const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
+    for (const arrow of state.leads) draw(arrow, arrow.guard ?? otherwise);
+    if (state.after !== undefined)
+      draw(state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`);
+    if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard ?? 'fails');
     if (state.halts !== undefined) draw({ to: state.halts }, 'an outcome is not known');
   }
 
-  private edge(state: ChartState, path: readonly string[], to: Target, siblings: readonly ChartState[], label: string | undefined): void {
+  private edge(
+    state: ChartState,
+    path: readonly string[],
+    to: Target,
+    siblings: readonly ChartState[],
+    label: string | undefined,
+  ): void {
     const parent = path.slice(0, -1);
-    const block = to.in === 'run' ? this.root.states : to.in === 'block' ? siblings : this.statesAt(parent.slice(0, -1));
+    const block =
+      to.in === 'run' ? this.root.states : to.in === 'block' ? siblings : this.statesAt(parent.slice(0, -1));
     const at = to.in === 'run' ? [] : to.in === 'block' ? parent : parent.slice(0, -1);
     const target = block.find(({ key }) => key === to.key);
     const head = target === undefined ? quoted(idOf([...at, to.key])) : this.first(target, [...at, to.key]);
@@ -81,7 +92,9 @@ class Rendering {
       ...(isCompound(target) ? [`lhead=${quoted(`cluster_${idOf([...at, to.key])}`)}`] : []),
       ...(isCompound(state) ? [`ltail=${quoted(`cluster_${idOf(path)}`)}`] : []),
     ];
-    this.edges.push(`  ${this.last(state, path)} -> ${head}${attributes.length === 0 ? '' : ` [${attributes.join(', ')}]`};`);
+    this.edges.push(
+      `  ${this.last(state, path)} -> ${head}${attributes.length === 0 ? '' : ` [${attributes.join(', ')}]`};`,
+    );
   }
 
   /** A node inside, for an arrow that ends at the border. */
@@ -103,7 +116,9 @@ class Rendering {
   }
 
   private head({ initial, states }: ChartBlock, path: readonly string[]): string {
-    return isCompound(states.find(({ key }) => key === initial)) ? ` [lhead=${quoted(`cluster_${idOf([...path, initial])}`)}]` : '';
+    return isCompound(states.find(({ key }) => key === initial))
+      ? ` [lhead=${quoted(`cluster_${idOf([...path, initial])}`)}]`
+      : '';
   }
 
   private statesAt(path: readonly string[]): readonly ChartState[] {

@@ -49,18 +49,35 @@ class Rendering {
 
   private arrows(state: ChartState, parent: readonly string[], depth: number, hasEnd: boolean): void {
     const from = this.id([...parent, state.key]);
-    const otherwise = state.then.length > 1 ? 'otherwise' : undefined;
-    for (const arrow of state.then) this.arrow(from, arrow, arrow.guard ?? otherwise, parent, depth, hasEnd);
-    if (state.after !== undefined) this.arrow(from, state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`, parent, depth, hasEnd);
+    const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
+    for (const arrow of state.leads) this.arrow(from, arrow, arrow.guard ?? otherwise, parent, depth, hasEnd);
+    if (state.after !== undefined)
+      this.arrow(
+        from,
+        state.after,
+        state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`,
+        parent,
+        depth,
+        hasEnd,
+      );
     // Clean-up goes on in the same direction whether it failed or not.
-    if (state.fails !== state.then) for (const arrow of state.fails) this.arrow(from, arrow, arrow.guard ?? 'fails', parent, depth, hasEnd);
-    if (state.halts !== undefined) this.arrow(from, { to: state.halts }, 'an outcome is not known', parent, depth, hasEnd);
+    if (state.fails !== state.leads)
+      for (const arrow of state.fails) this.arrow(from, arrow, arrow.guard ?? 'fails', parent, depth, hasEnd);
+    if (state.halts !== undefined)
+      this.arrow(from, { to: state.halts }, 'an outcome is not known', parent, depth, hasEnd);
     if (state.kind === 'final') this.line(depth, `${from} --> [*]`);
     if (state.key === 'running' && parent.length === 0) this.stops(depth);
   }
 
   /** Arrows out of a block become a box that says so. */
-  private arrow(from: string, { to }: Arrow, label: string | undefined, parent: readonly string[], depth: number, hasEnd: boolean): void {
+  private arrow(
+    from: string,
+    { to }: Arrow,
+    label: string | undefined,
+    parent: readonly string[],
+    depth: number,
+    hasEnd: boolean,
+  ): void {
     if (to.in === 'run') {
       if (parent.length > 0) this.stopPhase = to.key;
       const box = `${from}_ends`;
@@ -73,7 +90,10 @@ class Rendering {
     }
     // The join of a parallel state: drawn at the state itself.
     if (to.in === 'parent') return;
-    this.line(depth, `${from} --> ${this.target(to, parent, hasEnd)}${label === undefined ? '' : ` : ${mermaidText(label)}`}`);
+    this.line(
+      depth,
+      `${from} --> ${this.target(to, parent, hasEnd)}${label === undefined ? '' : ` : ${mermaidText(label)}`}`,
+    );
   }
 
   private stopPhase: string | undefined;
@@ -109,6 +129,9 @@ class Rendering {
  */
 export function mermaidText(text: string): string {
   const entity = (character: string) => `#${character.codePointAt(0) ?? 32};`;
-  const safe = text.replace(/\s+/g, ' ').trim().replace(/[^A-Za-z0-9 _.,/+=*()'?|…-]/gu, entity);
+  const safe = text
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(/[^A-Za-z0-9 _.,/+=*()'?|…-]/gu, entity);
   return safe === '' ? '#32;' : safe.replace(/direction/gi, (word) => `${entity(word.charAt(0))}${word.slice(1)}`);
 }

@@ -1,8 +1,10 @@
 /** What a step is called in a chart, and its arguments as the author wrote them. */
+
+import { Decimal, decimalText } from '../base/decimal.ts';
 import type { CheckedStep } from '../runbook/checked.ts';
 import { Duration, durationText, Time, timeText } from '../runbook/values.ts';
-import { Decimal, decimalText } from '../base/decimal.ts';
-import type { ChartJson } from './chart-model.ts';
+
+export type ChartJson = string | number | boolean | readonly ChartJson[] | { readonly [key: string]: ChartJson };
 
 /** Long enough to recognise an expression, short enough for a box. */
 const LONGEST = 70;
@@ -18,12 +20,19 @@ function mainArgument(step: CheckedStep): string {
     case 'place':
       return `${step.args.type} ${step.args.side.text}`;
     case 'protect':
-      return [...(step.args.stopLoss === undefined ? [] : ['stop_loss']), ...(step.args.takeProfit === undefined ? [] : ['take_profit'])].join(' and ');
+      return [
+        ...(step.args.stopLoss === undefined ? [] : ['stop_loss']),
+        ...(step.args.takeProfit === undefined ? [] : ['take_profit']),
+      ].join(' and ');
     case 'amend':
     case 'refresh':
       return step.args.order.text;
     case 'cancel':
-      return step.args.kind === 'order' ? step.args.order.text : step.args.kind === 'mine' ? `mine in ${step.args.market.text}` : step.args.ids.text;
+      return step.args.kind === 'order'
+        ? step.args.order.text
+        : step.args.kind === 'mine'
+          ? `mine in ${step.args.market.text}`
+          : step.args.ids.text;
     case 'set_leverage':
       return `${step.args.leverage.text} in ${step.args.market.text}`;
     case 'assert':
@@ -31,14 +40,19 @@ function mainArgument(step: CheckedStep): string {
     case 'wait':
       return step.args.kind === 'for' ? step.args.for.text : `until ${step.args.until.text}`;
     case 'wait_for':
-      return step.args.kind === 'order' ? `${step.args.order.text} ${step.args.is} within ${step.args.within.text}` : `${step.args.until.text} within ${step.args.within.text}`;
+      return step.args.kind === 'order'
+        ? `${step.args.order.text} ${step.args.is} within ${step.args.within.text}`
+        : `${step.args.until.text} within ${step.args.within.text}`;
     case 'let':
     case 'set':
       return step.args.names.map(({ name }) => name).join(', ');
     case 'for_each':
       return `${step.args.each} in ${step.args.in.text}`;
     case 'repeat':
-      return [...(step.args.every === undefined ? [] : [`every ${step.args.every.text}`]), ...(step.args.for === undefined ? [] : [`for ${step.args.for.text}`])].join(' ');
+      return [
+        ...(step.args.every === undefined ? [] : [`every ${step.args.every.text}`]),
+        ...(step.args.for === undefined ? [] : [`for ${step.args.for.text}`]),
+      ].join(' ');
     case 'parallel':
       return step.args.kind === 'each' ? `each ${step.args.each}` : `join ${step.args.join}`;
     case 'call':
@@ -84,8 +98,12 @@ function argumentText(value: unknown): ChartJson | undefined {
 }
 
 function listText(list: readonly unknown[]): ChartJson | undefined {
-  const named = list.filter((each): each is { readonly name: string; readonly value: object } => typeof each === 'object' && each !== null && 'name' in each && 'value' in each);
+  const named = list.filter(
+    (each): each is { readonly name: string; readonly value: object } =>
+      typeof each === 'object' && each !== null && 'name' in each && 'value' in each,
+  );
   if (named.length > 0) return Object.fromEntries(named.map(({ name, value }) => [name, argumentText(value) ?? '']));
-  if (list.some((each) => typeof each === 'object' && each !== null && ('verb' in each || 'do' in each))) return undefined;
+  if (list.some((each) => typeof each === 'object' && each !== null && ('verb' in each || 'do' in each)))
+    return undefined;
   return list.flatMap((each) => argumentText(each) ?? []);
 }

@@ -3,7 +3,16 @@
  * Steps are invoked actors named by their verb, guards are named by the author's expressions, and a failure that no arrow
  * takes rises to the block around it, as it does in a run. It is a drawing: nobody has implemented its guards.
  */
-import { type Arrow, type ChartBlock, type ChartJson, type ChartState, DONE, type StepFacts, type Target } from './chart-model.ts';
+import {
+  type Arrow,
+  type ChartBlock,
+  type ChartJson,
+  type ChartState,
+  DONE,
+  type StepFacts,
+  type Target,
+} from './chart-model.ts';
+import type { ChartJson } from './chart-text.ts';
 
 export interface XStateChart extends XStateNode {
   readonly id: string;
@@ -40,7 +49,15 @@ interface XStateArrow {
 /** Any actor's failure that nothing inside has taken. */
 const FAILURE = 'xstate.error.actor.*';
 
-export function renderXState(root: ChartBlock, { name, about, file, sha256 }: { readonly name: string; readonly about?: string | undefined; readonly file: string; readonly sha256: string }): XStateChart {
+export function renderXState(
+  root: ChartBlock,
+  {
+    name,
+    about,
+    file,
+    sha256,
+  }: { readonly name: string; readonly about?: string | undefined; readonly file: string; readonly sha256: string },
+): XStateChart {
   const rendering = new Rendering(name, root);
   return {
     id: name,
@@ -60,17 +77,29 @@ class Rendering {
     this.collect(root.states, []);
   }
 
-  block({ initial, states }: ChartBlock, path: readonly string[], withEnd = true): Pick<XStateNode, 'initial' | 'states'> {
+  block(
+    { initial, states }: ChartBlock,
+    path: readonly string[],
+    withEnd = true,
+  ): Pick<XStateNode, 'initial' | 'states'> {
     const nodes = states.map((state): [string, XStateNode] => [state.key, this.state(state, path)]);
-    return { initial, states: Object.fromEntries(withEnd ? [...nodes, [DONE, { type: 'final', ...this.id([...path, DONE]) }]] : nodes) };
+    return {
+      initial,
+      states: Object.fromEntries(withEnd ? [...nodes, [DONE, { type: 'final', ...this.id([...path, DONE]) }]] : nodes),
+    };
   }
 
   private state(state: ChartState, parent: readonly string[]): XStateNode {
     const { key, kind, label, step, does, inside, regions, after } = state;
     const path = [...parent, key];
-    const shared = { ...this.id(path), description: label, tags: [kind], ...(step === undefined ? {} : { meta: step }) };
+    const shared = {
+      ...this.id(path),
+      description: label,
+      tags: [kind],
+      ...(step === undefined ? {} : { meta: step }),
+    };
     if (kind === 'final') return { ...shared, type: 'final' };
-    const then = state.then.map((arrow) => this.arrow(arrow, parent));
+    const leads = state.leads.map((arrow) => this.arrow(arrow, parent));
     const fails = [...this.retry(state), ...state.fails.map((arrow) => this.arrow(arrow, parent))];
     const on = {
       ...(fails.length > 0 && does === undefined ? { [FAILURE]: fails } : {}),
@@ -80,25 +109,38 @@ class Rendering {
       ...shared,
       ...(after === undefined ? {} : { after: { [after.delay]: [this.arrow({ to: after.to }, parent)] } }),
       ...(Object.keys(on).length === 0 ? {} : { on }),
-      ...this.content(state, path, then, fails),
-      ...(inside === undefined && regions === undefined && does === undefined && then.length > 0 ? { always: then } : {}),
+      ...this.content(state, path, leads, fails),
+      ...(inside === undefined && regions === undefined && does === undefined && leads.length > 0
+        ? { always: leads }
+        : {}),
     };
   }
 
-  private content({ does, inside, regions }: ChartState, path: readonly string[], then: readonly XStateArrow[], fails: readonly XStateArrow[]): XStateNode {
-    const onDone = then.length === 0 ? {} : { onDone: then };
+  private content(
+    { does, inside, regions }: ChartState,
+    path: readonly string[],
+    leads: readonly XStateArrow[],
+    fails: readonly XStateArrow[],
+  ): XStateNode {
+    const onDone = leads.length === 0 ? {} : { onDone: leads };
     if (does !== undefined) {
       const { verb, id, input } = does;
       return { invoke: { src: verb, id, input, ...onDone, ...(fails.length === 0 ? {} : { onError: fails }) } };
     }
     if (inside !== undefined) return { ...this.block(inside, path), ...onDone };
     if (regions === undefined) return {};
-    return { type: 'parallel', states: Object.fromEntries(regions.map((region) => [region.key, this.state(region, path)])), ...onDone };
+    return {
+      type: 'parallel',
+      states: Object.fromEntries(regions.map((region) => [region.key, this.state(region, path)])),
+      ...onDone,
+    };
   }
 
   /** Only a step that asks for something has attempts. */
   private retry({ key, retry, does }: ChartState): readonly XStateArrow[] {
-    return retry === undefined || does === undefined ? [] : [{ guard: `retry on ${retry}`, target: key, reenter: true }];
+    return retry === undefined || does === undefined
+      ? []
+      : [{ guard: `retry on ${retry}`, target: key, reenter: true }];
   }
 
   private arrow({ guard, to }: Arrow, parent: readonly string[]): XStateArrow {
@@ -116,8 +158,10 @@ class Rendering {
   }
 
   private collect(states: readonly ChartState[], parent: readonly string[]): void {
-    for (const { key, then, fails, after, halts, inside, regions } of states) {
-      const targets = [...then, ...fails].map(({ to }) => to).concat(after === undefined ? [] : [after.to], halts === undefined ? [] : [halts]);
+    for (const { key, leads, fails, after, halts, inside, regions } of states) {
+      const targets = [...leads, ...fails]
+        .map(({ to }) => to)
+        .concat(after === undefined ? [] : [after.to], halts === undefined ? [] : [halts]);
       for (const to of targets) if (to.in !== 'block') this.named.add(this.idOf(targetPath(to, parent)));
       this.collect(inside?.states ?? regions ?? [], [...parent, key]);
     }

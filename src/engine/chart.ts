@@ -1,8 +1,8 @@
-/** The whole state chart of a checked runbook, in three languages. Pure; the model behind it is in chart-model.ts. */
+/** The whole state chart of a checked runbook, in three languages. Pure; what it is made of is in chart-model.ts. */
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { renderDot } from './chart-dot.ts';
 import { renderMermaid } from './chart-mermaid.ts';
-import { chartOf } from './chart-model.ts';
+import { chartOf } from './chart-phases.ts';
 import { renderXState, type XStateChart } from './chart-xstate.ts';
 
 /** A Mermaid `stateDiagram-v2`. */

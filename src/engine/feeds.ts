@@ -29,7 +29,11 @@ export class FeedCache {
     for (const name of names) {
       const feed = declared.find((each) => each.name === name);
       if (feed === undefined) throw new Error(`engine: step ${step} reads feed ${name}, which is not declared`);
-      for (const market of this.marketsOf(feed, scope)) await this.ensureOne(feed, market, step);
+      const markets = this.marketsOf(feed, scope);
+      for (const market of markets) await this.ensureOne(feed, market, step);
+      if (feed.type.kind === 'map' && !markets.some((market) => this.readings.has(key(name, market)))) {
+        throw new StepFailure('stale_feed', `feed ${name}: no market's value could be read`, step);
+      }
     }
   }
 

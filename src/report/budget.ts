@@ -115,7 +115,9 @@ export class BudgetFold {
       limited: this.limited,
       refused: this.refused,
       ...(remaining.length === 0 ? {} : { leastRemaining: remaining.reduce((least, each) => Math.min(least, each)) }),
-      endpoints: [...this.endpoints].map(([endpoint, counts]) => ({ endpoint, ...counts })).sort((a, b) => b.tokens - a.tokens),
+      endpoints: [...this.endpoints]
+        .map(([endpoint, counts]) => ({ endpoint, ...counts }))
+        .sort((a, b) => b.tokens - a.tokens),
       bucketMs,
       buckets: bucketsOf(this.spendings, start, bucketMs),
     };
@@ -125,7 +127,11 @@ export class BudgetFold {
     this.used += tokens;
     this.inWindow += tokens;
     // The window is half open: a request exactly one window ago is out of it, as in the report's peak.
-    for (let first = this.spendings[this.oldest]; first !== undefined && first.at <= at - this.windowMs; first = this.spendings[this.oldest]) {
+    for (
+      let first = this.spendings[this.oldest];
+      first !== undefined && first.at <= at - this.windowMs;
+      first = this.spendings[this.oldest]
+    ) {
       this.inWindow -= first.tokens;
       this.oldest += 1;
     }
@@ -153,7 +159,10 @@ function rateSettings(settings: JsonObject): { readonly limit: number | undefine
   const rate = (settings.rate_limit ?? {}) as { readonly tokens?: Json; readonly window?: Json };
   const windowMs = typeof rate.window === 'string' ? durationMs(rate.window) : undefined;
   const limit = Number(rate.tokens ?? Number.NaN);
-  return { limit: Number.isSafeInteger(limit) && limit > 0 ? limit : undefined, windowMs: windowMs ?? DEFAULT_WINDOW_MS };
+  return {
+    limit: Number.isSafeInteger(limit) && limit > 0 ? limit : undefined,
+    windowMs: windowMs ?? DEFAULT_WINDOW_MS,
+  };
 }
 
 function texts(headers: JsonObject | undefined): Readonly<Record<string, string>> {

@@ -87,7 +87,8 @@ export function diffRuns(left: readonly Entry[], right: readonly Entry[]): DiffD
 
 /** Whether the earlier occurrence of `told` came before the earlier one of `done`, in a run that has both. */
 function precedes(told: Difference, done: Difference): boolean {
-  const before = (a: Occurrence | undefined, b: Occurrence | undefined) => a !== undefined && b !== undefined && a.sequence < b.sequence;
+  const before = (a: Occurrence | undefined, b: Occurrence | undefined) =>
+    a !== undefined && b !== undefined && a.sequence < b.sequence;
   return before(told.left, done.left) || before(told.right, done.right);
 }
 
@@ -111,7 +112,8 @@ class Reading {
 
   constructor(entries: readonly Entry[]) {
     const [started] = entries;
-    if (started?.type !== 'run.started') throw new StoreError('damaged', `run ${started?.run ?? ''} does not begin with run.started`);
+    if (started?.type !== 'run.started')
+      throw new StoreError('damaged', `run ${started?.run ?? ''} does not begin with run.started`);
     const ended = entries.findLast((entry) => entry.type === 'run.ended');
     const { runbook, mode, sources, engine, inputs, seed, settings, fixture, trigger } = started.data;
     this.side = {
@@ -143,14 +145,26 @@ class Reading {
       const count = (counts.get(kind) ?? 0) + 1;
       counts.set(kind, count);
       const value = this.names.neutral(told.value);
-      marks.push({ key: `${kind} ${count}`, side, what, about: String(this.names.neutral(about)), step: entry.step, sequence: entry.seq, at: entry.at, value });
+      marks.push({
+        key: `${kind} ${count}`,
+        side,
+        what,
+        about: String(this.names.neutral(about)),
+        step: entry.step,
+        sequence: entry.seq,
+        at: entry.at,
+        value,
+      });
     }
     return marks;
   }
 }
 
 /** What an entry contributes to the comparison. Reads that only watch an order are not compared one by one: what they showed is. */
-function markOf(entry: Entry, endpoints: ReadonlyMap<string, string>): Pick<Mark, 'side' | 'what' | 'about' | 'value'> | undefined {
+function markOf(
+  entry: Entry,
+  endpoints: ReadonlyMap<string, string>,
+): Pick<Mark, 'side' | 'what' | 'about' | 'value'> | undefined {
   switch (entry.type) {
     case 'step.decided': {
       const { what, expression, value, inputs } = entry.data;
@@ -158,16 +172,29 @@ function markOf(entry: Entry, endpoints: ReadonlyMap<string, string>): Pick<Mark
     }
     case 'step.ended': {
       const { outcome, error, attempts } = entry.data;
-      return { side: 'done', what: 'step', about: entry.data.verb, value: { outcome, attempts, error: error?.kind ?? null } };
+      return {
+        side: 'done',
+        what: 'step',
+        about: entry.data.verb,
+        value: { outcome, attempts, error: error?.kind ?? null },
+      };
     }
     case 'variable.set':
       return { side: 'done', what: 'variable', about: entry.data.name, value: entry.data.value };
     case 'call.intended':
-      return isRoutine(entry.step) ? undefined : { side: 'done', what: 'request', about: entry.data.endpoint, value: entry.data.params };
+      return isRoutine(entry.step)
+        ? undefined
+        : { side: 'done', what: 'request', about: entry.data.endpoint, value: entry.data.params };
     case 'call.settled': {
       if (isRoutine(entry.step)) return undefined;
       const { call, kind, failure, code, message, result } = entry.data;
-      const value = { kind, failure: failure ?? null, code: code ?? null, message: message ?? null, result: result ?? null };
+      const value = {
+        kind,
+        failure: failure ?? null,
+        code: code ?? null,
+        message: message ?? null,
+        result: result ?? null,
+      };
       return { side: kind === 'denied' ? 'done' : 'told', what: 'answer', about: endpoints.get(call) ?? '', value };
     }
     case 'order.moved': {
@@ -175,12 +202,27 @@ function markOf(entry: Entry, endpoints: ReadonlyMap<string, string>): Pick<Mark
       return { side: 'told', what: 'answer', about: `order ${clientOrderId}`, value: { from, to, event, filled } };
     }
     case 'feed.read':
-      return { side: 'told', what: 'feed', about: entry.data.key === undefined ? entry.data.name : `${entry.data.name}[${entry.data.key}]`, value: entry.data.value ?? null };
+      return {
+        side: 'told',
+        what: 'feed',
+        about: entry.data.key === undefined ? entry.data.name : `${entry.data.name}[${entry.data.key}]`,
+        value: entry.data.value ?? null,
+      };
     case 'operator.acted':
-      return { side: 'told', what: 'person', about: entry.data.command, value: { by: entry.data.by, reason: entry.data.reason ?? null } };
+      return {
+        side: 'told',
+        what: 'person',
+        about: entry.data.command,
+        value: { by: entry.data.by, reason: entry.data.reason ?? null },
+      };
     case 'run.ended': {
       const { outcome, reason, error, outputs } = entry.data;
-      return { side: 'done', what: 'end', about: 'the run', value: { outcome, reason: reason ?? null, error: error?.kind ?? null, outputs } };
+      return {
+        side: 'done',
+        what: 'end',
+        about: 'the run',
+        value: { outcome, reason: reason ?? null, error: error?.kind ?? null, outputs },
+      };
     }
     default:
       return undefined;
@@ -203,11 +245,17 @@ function compare(left: readonly Mark[], right: readonly Mark[]): readonly Differ
     found.push({ order: mark.at - begin, difference: differenceOf(mark, mark, other, fields) });
   }
   // What only the right run has stands where it happened, counted from the run's beginning.
-  for (const mark of byKey.values()) found.push({ order: mark.at - otherBegin, difference: differenceOf(mark, undefined, mark, []) });
+  for (const mark of byKey.values())
+    found.push({ order: mark.at - otherBegin, difference: differenceOf(mark, undefined, mark, []) });
   return found.sort((a, b) => a.order - b.order).map(({ difference }) => difference);
 }
 
-function differenceOf({ side, what, step, about }: Mark, left: Mark | undefined, right: Mark | undefined, fields: readonly FieldDifference[]): Difference {
+function differenceOf(
+  { side, what, step, about }: Mark,
+  left: Mark | undefined,
+  right: Mark | undefined,
+  fields: readonly FieldDifference[],
+): Difference {
   const occurrence = ({ sequence, at, value }: Mark): Occurrence => ({ sequence, at: isoTime(at), value });
   return {
     side,
@@ -225,7 +273,9 @@ export function fieldDifferences(left: Json, right: Json, field = ''): readonly 
   if (canonicalJson(left) === canonicalJson(right)) return [];
   if (isRecord(left) && isRecord(right)) {
     const names = [...new Set([...Object.keys(left), ...Object.keys(right)])];
-    return names.flatMap((name) => fieldDifferences(left[name] ?? null, right[name] ?? null, field === '' ? name : `${field}.${name}`));
+    return names.flatMap((name) =>
+      fieldDifferences(left[name] ?? null, right[name] ?? null, field === '' ? name : `${field}.${name}`),
+    );
   }
   if (Array.isArray(left) && Array.isArray(right) && left.length === right.length) {
     return left.flatMap((each, index) => fieldDifferences(each as Json, right[index] as Json, `${field}[${index}]`));
@@ -238,7 +288,16 @@ function isRecord(value: Json): value is JsonObject {
 }
 
 /** Times and the account's running numbers: different in every run, and no reason for a decision by themselves. */
-const VOLATILE = new Set(['timestamp', 'last_update', 'last_updated', 'last_liq_check', 'start_time', 'end_time', 'trade_id', 'now']);
+const VOLATILE = new Set([
+  'timestamp',
+  'last_update',
+  'last_updated',
+  'last_liq_check',
+  'start_time',
+  'end_time',
+  'trade_id',
+  'now',
+]);
 
 /** Replaces what follows from a run's name: an order's ids become `order 1`, `order 2`, in the order they were meant. */
 class Names {
@@ -283,6 +342,8 @@ class Names {
     const whole = this.known.get(text);
     if (whole !== undefined) return whole;
     // Inside a sentence: an id is a word of its own there.
-    return text.includes(this.run) || /[@0-9]/.test(text) ? text.replace(/[\w@.-]+/g, (word) => this.known.get(word) ?? word) : text;
+    return text.includes(this.run) || /[@0-9]/.test(text)
+      ? text.replace(/[\w@.-]+/g, (word) => this.known.get(word) ?? word)
+      : text;
   }
 }

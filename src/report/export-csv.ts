@@ -29,7 +29,17 @@ export const CSV_TABLES = {
   entries: {
     about: 'every entry of the journal',
     columns: ['sequence', 'at', 'type', 'step', 'actor', 'epoch', 'data', 'hash'],
-    rows: (entries) => entries.map(({ seq, at, type, step, actor, epoch, data, hash }) => ({ sequence: seq, at: isoTime(at), type, step, actor, epoch, data: data as Json, hash })),
+    rows: (entries) =>
+      entries.map(({ seq, at, type, step, actor, epoch, data, hash }) => ({
+        sequence: seq,
+        at: isoTime(at),
+        type,
+        step,
+        actor,
+        epoch,
+        data: data as Json,
+        hash,
+      })),
   },
   steps: {
     about: 'steps with their outcome',
@@ -48,7 +58,21 @@ export const CSV_TABLES = {
   },
   fills: {
     about: 'fills of the orders',
-    columns: ['id', 'at', 'clientOrderId', 'orderId', 'step', 'market', 'side', 'price', 'size', 'value', 'fee', 'maker', 'liquidation'],
+    columns: [
+      'id',
+      'at',
+      'clientOrderId',
+      'orderId',
+      'step',
+      'market',
+      'side',
+      'price',
+      'size',
+      'value',
+      'fee',
+      'maker',
+      'liquidation',
+    ],
     rows: (entries) => fillsOf(foldOrders(entries)).fills as readonly object[] as readonly Row[],
   },
 } as const satisfies Record<string, CsvTable>;

@@ -11,7 +11,10 @@ import { StoreError } from '../journal/store.ts';
 export interface OtlpTrace {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly OtlpAttribute[] };
-    readonly scopeSpans: readonly { readonly scope: { readonly name: string; readonly version: string }; readonly spans: readonly OtlpSpan[] }[];
+    readonly scopeSpans: readonly {
+      readonly scope: { readonly name: string; readonly version: string };
+      readonly spans: readonly OtlpSpan[];
+    }[];
   }[];
 }
 
@@ -26,7 +29,11 @@ export interface OtlpSpan {
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes: readonly OtlpAttribute[];
-  readonly events: readonly { readonly timeUnixNano: string; readonly name: string; readonly attributes: readonly OtlpAttribute[] }[];
+  readonly events: readonly {
+    readonly timeUnixNano: string;
+    readonly name: string;
+    readonly attributes: readonly OtlpAttribute[];
+  }[];
   /** 0 unset, 1 ok, 2 error. */
   readonly status: { readonly code: 0 | 1 | 2; readonly message?: string };
 }
@@ -72,23 +79,41 @@ class TraceFold {
         return;
       case 'step.started': {
         const { verb, id, attempt } = entry.data;
-        if (this.steps.has(entry.step)) return this.event(entry, 'step.attempt', { attempt });
-        this.steps.set(entry.step, this.open(entry, id === undefined ? verb : `${id}: ${verb}`, 1, { 'runbook.step': entry.step, 'runbook.verb': verb, 'runbook.step.id': id }));
+        if (this.steps.has(entry.step)) {
+          this.event(entry, 'step.attempt', { attempt });
+          return;
+        }
+        this.steps.set(
+          entry.step,
+          this.open(entry, id === undefined ? verb : `${id}: ${verb}`, 1, {
+            'runbook.step': entry.step,
+            'runbook.verb': verb,
+            'runbook.step.id': id,
+          }),
+        );
         return;
       }
       case 'step.ended':
-        return this.endStep(entry);
+        this.endStep(entry);
+        return;
       case 'call.intended':
         this.endpoints.set(entry.data.call, { endpoint: entry.data.endpoint, purpose: entry.data.purpose });
         return;
       case 'call.attempted':
-        return this.send(entry);
+        this.send(entry);
+        return;
       case 'call.settled':
-        return this.settle(entry);
+        this.settle(entry);
+        return;
       case 'run.ended': {
         const { outcome, reason, error } = entry.data;
-        this.root?.attributes.push(...attributes({ 'runbook.outcome': outcome, 'runbook.reason': reason, 'error.type': error?.kind }));
-        this.rootStatus = outcome === 'succeeded' || outcome === 'stopped' ? { code: 1 } : { code: 2, message: error?.message ?? reason ?? outcome };
+        this.root?.attributes.push(
+          ...attributes({ 'runbook.outcome': outcome, 'runbook.reason': reason, 'error.type': error?.kind }),
+        );
+        this.rootStatus =
+          outcome === 'succeeded' || outcome === 'stopped'
+            ? { code: 1 }
+            : { code: 2, message: error?.message ?? reason ?? outcome };
         return;
       }
       case 'run.moved':
@@ -100,12 +125,17 @@ class TraceFold {
   }
 
   trace(): OtlpTrace {
-    if (this.started === undefined || this.root === undefined) throw new StoreError('damaged', 'the run does not begin with run.started');
+    if (this.started === undefined || this.root === undefined)
+      throw new StoreError('damaged', 'the run does not begin with run.started');
     const { account, data } = this.started;
     // What the journal leaves open ends where the journal does; whether it was done is not known.
     const open = [...this.calls.values(), ...this.steps.values()].map((each) => closed(each, this.lastAt, { code: 0 }));
     const spans = [closed(this.root, this.lastAt, this.rootStatus), ...this.spans, ...open];
-    const resource = attributes({ 'service.name': 'perp-runbook', 'service.version': data.engine, 'runbook.account': account });
+    const resource = attributes({
+      'service.name': 'perp-runbook',
+      'service.version': data.engine,
+      'runbook.account': account,
+    });
     return {
       resourceSpans: [
         {
@@ -120,17 +150,40 @@ class TraceFold {
     this.started ??= entry;
     this.traceId = hex(`${entry.run} ${entry.def}`, 32);
     const { runbook, mode, trigger, by, inputs, file } = entry.data;
-    const inputsGiven = Object.fromEntries(Object.entries(inputs).map(([name, value]) => [`runbook.input.${name}`, value]));
-    this.root ??= this.open(entry, runbook, 1, { 'runbook.run': entry.run, 'runbook.mode': mode, 'runbook.trigger': trigger, 'runbook.by': by, 'runbook.file': file, 'runbook.definition': entry.def, ...inputsGiven });
+    const inputsGiven = Object.fromEntries(
+      Object.entries(inputs).map(([name, value]) => [`runbook.input.${name}`, value]),
+    );
+    this.root ??= this.open(entry, runbook, 1, {
+      'runbook.run': entry.run,
+      'runbook.mode': mode,
+      'runbook.trigger': trigger,
+      'runbook.by': by,
+      'runbook.file': file,
+      'runbook.definition': entry.def,
+      ...inputsGiven,
+    });
   }
 
   private endStep(entry: EntryOf<'step.ended'>): void {
     const { verb, id, outcome, attempts, error } = entry.data;
-    const open = this.steps.get(entry.step) ?? this.open(entry, id === undefined ? verb : `${id}: ${verb}`, 1, { 'runbook.step': entry.step, 'runbook.verb': verb });
+    const open =
+      this.steps.get(entry.step) ??
+      this.open(entry, id === undefined ? verb : `${id}: ${verb}`, 1, {
+        'runbook.step': entry.step,
+        'runbook.verb': verb,
+      });
     this.steps.delete(entry.step);
-    open.attributes.push(...attributes({ 'runbook.outcome': outcome, 'runbook.attempts': attempts, 'error.type': error?.kind }));
+    open.attributes.push(
+      ...attributes({ 'runbook.outcome': outcome, 'runbook.attempts': attempts, 'error.type': error?.kind }),
+    );
     const failed = outcome === 'failed' || outcome === 'halted';
-    this.spans.push(closed(open, entry.at, failed ? { code: 2, message: error?.message ?? outcome } : { code: outcome === 'skipped' ? 0 : 1 }));
+    this.spans.push(
+      closed(
+        open,
+        entry.at,
+        failed ? { code: 2, message: error?.message ?? outcome } : { code: outcome === 'skipped' ? 0 : 1 },
+      ),
+    );
   }
 
   private send(entry: EntryOf<'call.attempted'>): void {
@@ -155,19 +208,38 @@ class TraceFold {
     const open = this.calls.get(call);
     this.calls.delete(call);
     if (open === undefined) {
-      return this.event(entry, `call.${kind}`, { endpoint: this.endpoints.get(call)?.endpoint ?? call, code, message });
+      this.event(entry, `call.${kind}`, { endpoint: this.endpoints.get(call)?.endpoint ?? call, code, message });
+      return;
     }
-    open.attributes.push(...attributes({ 'http.response.status_code': status, 'venue.outcome': kind, 'error.type': kind === 'confirmed' ? undefined : (failure ?? kind) }));
+    open.attributes.push(
+      ...attributes({
+        'http.response.status_code': status,
+        'venue.outcome': kind,
+        'error.type': kind === 'confirmed' ? undefined : (failure ?? kind),
+      }),
+    );
     this.spans.push(closed(open, entry.at, kind === 'confirmed' ? { code: 1 } : { code: 2, message: message ?? kind }));
   }
 
   /** On the span of the step it belongs to, else on the run's. */
   private event(entry: Entry, name: string, fields: Readonly<Record<string, Json | undefined>>): void {
-    (this.parentOf(entry.step) ?? this.root)?.events.push({ timeUnixNano: nano(entry.at), name, attributes: attributes(fields) });
+    (this.parentOf(entry.step) ?? this.root)?.events.push({
+      timeUnixNano: nano(entry.at),
+      name,
+      attributes: attributes(fields),
+    });
   }
 
-  private open(entry: Entry, name: string, kind: OtlpSpan['kind'], fields: Readonly<Record<string, Json | undefined>>): Open {
-    const parent = this.root === undefined ? undefined : (this.parentOf(entry.step, entry.type === 'step.started' || entry.type === 'step.ended') ?? this.root);
+  private open(
+    entry: Entry,
+    name: string,
+    kind: OtlpSpan['kind'],
+    fields: Readonly<Record<string, Json | undefined>>,
+  ): Open {
+    const parent =
+      this.root === undefined
+        ? undefined
+        : (this.parentOf(entry.step, entry.type === 'step.started' || entry.type === 'step.ended') ?? this.root);
     return {
       span: {
         traceId: this.traceId,

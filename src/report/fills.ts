@@ -94,7 +94,8 @@ function fillRow({ intent, step }: BookOrder, fill: FillRecord): FillRow {
 function totalOf(fills: readonly FillRecord[]): FillTotal {
   const [first] = fills;
   if (first === undefined) throw new Error('a group of fills has at least one');
-  const sum = (of: (fill: FillRecord) => Decimal) => decimalText(fills.reduce((total, fill) => total.plus(of(fill)), new Decimal(0)));
+  const sum = (of: (fill: FillRecord) => Decimal) =>
+    decimalText(fills.reduce((total, fill) => total.plus(of(fill)), new Decimal(0)));
   return {
     market: first.market_id,
     side: first.side,
@@ -109,7 +110,10 @@ function totalOf(fills: readonly FillRecord[]): FillTotal {
 }
 
 /** Elements by a key, in the order the keys were first met. */
-export function grouped<T>(elements: Iterable<T>, keyOf: (element: T) => string): readonly (readonly [string, readonly T[]])[] {
+export function grouped<T>(
+  elements: Iterable<T>,
+  keyOf: (element: T) => string,
+): readonly (readonly [string, readonly T[]])[] {
   const groups = new Map<string, T[]>();
   for (const element of elements) {
     const key = keyOf(element);

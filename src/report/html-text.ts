@@ -13,7 +13,14 @@ export interface Html {
 
 export type Piece = Html | string | number | readonly Piece[] | undefined;
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;', '`': '&#96;' };
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  '`': '&#96;',
+};
 
 /** `html`<b>${text}</b>``: everything put in is escaped, unless it is `Html` itself. Attributes must be quoted. */
 export function html(literal: TemplateStringsArray, ...pieces: readonly Piece[]): Html {

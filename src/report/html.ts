@@ -70,7 +70,13 @@ class PageFold {
     const report = this.run.report();
     const budget = this.budget.document();
     const orders = this.orders.orders();
-    const axis = timeAxis({ report, orders, spending: this.budget.points, limit: budget.limit, windowMs: budget.windowMs });
+    const axis = timeAxis({
+      report,
+      orders,
+      spending: this.budget.points,
+      limit: budget.limit,
+      windowMs: budget.windowMs,
+    });
     return document(
       `${report.runbook}: ${report.outcome}`,
       html`${heading(report, started, verdict, this.count)}
@@ -91,16 +97,25 @@ ${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summ
 
   private ordersTable(report: RunReport): Html | undefined {
     if (report.orders.length === 0) return undefined;
-    const rows = this.orders.histories().map(({ history, ...order }) => [
-      cell(html`${shown(order.orderId ?? order.clientOrderId)}<br><span class="soft">${shown(order.clientOrderId)}</span>`),
-      cell(`${order.type} ${order.side} ${shown(order.market)}`),
-      number(order.size),
-      number(order.price ?? ''),
-      number(order.filled),
-      number(order.averagePrice ?? ''),
-      cell(html`${order.state}<br><span class="soft">${history.map(({ to }) => to).join(' → ')}</span>`),
-    ]);
-    return section('Orders', 'every order of the run, with the states it went through', ['order', 'what', '#size', '#price', '#filled', '#average', 'state'], rows);
+    const rows = this.orders
+      .histories()
+      .map(({ history, ...order }) => [
+        cell(
+          html`${shown(order.orderId ?? order.clientOrderId)}<br><span class="soft">${shown(order.clientOrderId)}</span>`,
+        ),
+        cell(`${order.type} ${order.side} ${shown(order.market)}`),
+        number(order.size),
+        number(order.price ?? ''),
+        number(order.filled),
+        number(order.averagePrice ?? ''),
+        cell(html`${order.state}<br><span class="soft">${history.map(({ to }) => to).join(' → ')}</span>`),
+      ]);
+    return section(
+      'Orders',
+      'every order of the run, with the states it went through',
+      ['order', 'what', '#size', '#price', '#filled', '#average', 'state'],
+      rows,
+    );
   }
 }
 
@@ -130,9 +145,18 @@ ${body}
 
 const OUTCOME_CLASS = { succeeded: 'good', stopped: 'good', failed: 'bad', halted: 'doubt' } as const;
 
-function heading(report: RunReport, { data, run, account, def }: EntryOf<'run.started'>, verdict: RunVerdict | undefined, count: number): Html {
+function heading(
+  report: RunReport,
+  { data, run, account, def }: EntryOf<'run.started'>,
+  verdict: RunVerdict | undefined,
+  count: number,
+): Html {
   const why = report.error === undefined ? report.reason : `${report.error.kind}: ${report.error.message}`;
-  const where = { fixtures: 'against recorded answers', simulated: 'against the simulated venue', live: 'with real orders' }[report.mode];
+  const where = {
+    fixtures: 'against recorded answers',
+    simulated: 'against the simulated venue',
+    live: 'with real orders',
+  }[report.mode];
   const lengthMs = Date.parse(report.endedAt) - Date.parse(report.startedAt);
   return html`<header>
 <h1>${shown(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${report.outcome}</span></h1>
@@ -149,7 +173,8 @@ ${fact('journal', journalText(verdict, count))}${fact('definition', def)}${fact(
 
 function journalText(verdict: RunVerdict | undefined, count: number): Piece {
   if (verdict === undefined) return `${count} entries, not verified`;
-  if (verdict.ok) return html`<span class="good">verified</span>: ${verdict.entries} entries, ${verdict.anchors} anchors`;
+  if (verdict.ok)
+    return html`<span class="good">verified</span>: ${verdict.entries} entries, ${verdict.anchors} anchors`;
   return html`<span class="bad">not as it was written</span>: ${shown(verdict.problem?.detail ?? 'unknown')}`;
 }
 
@@ -162,42 +187,69 @@ const AXIS_KEY = html`<ul class="key"><li>orders: hollow while meant, grey in fl
 
 function stepsTable(report: RunReport): Html {
   const start = Date.parse(report.startedAt);
-  const rows = report.steps.slice(0, MOST_ROWS).map((step) => [
-    time(offsetText(Date.parse(step.startedAt) - start)),
-    cell(html`<span class="name">${shown(step.id ?? step.verb)}</span>${step.id === undefined ? undefined : ` ${step.verb}`}<br><span class="soft">${shown(step.path)}</span>`),
-    html`<td class="${step.outcome}">${step.outcome}</td>`,
-    number(step.attempts),
-    number(spanText(Date.parse(step.endedAt) - Date.parse(step.startedAt))),
-  ]);
-  return section('Steps', counted('every step that was executed or skipped', report.steps.length), ['#after', 'step', 'outcome', '#attempts', '#took'], rows);
+  const rows = report.steps
+    .slice(0, MOST_ROWS)
+    .map((step) => [
+      time(offsetText(Date.parse(step.startedAt) - start)),
+      cell(
+        html`<span class="name">${shown(step.id ?? step.verb)}</span>${step.id === undefined ? undefined : ` ${step.verb}`}<br><span class="soft">${shown(step.path)}</span>`,
+      ),
+      html`<td class="${step.outcome}">${step.outcome}</td>`,
+      number(step.attempts),
+      number(spanText(Date.parse(step.endedAt) - Date.parse(step.startedAt))),
+    ]);
+  return section(
+    'Steps',
+    counted('every step that was executed or skipped', report.steps.length),
+    ['#after', 'step', 'outcome', '#attempts', '#took'],
+    rows,
+  );
 }
 
 function decisionsTable(decisions: readonly Decision[]): Html | undefined {
   if (decisions.length === 0) return undefined;
-  const rows = decisions.slice(0, MOST_ROWS).map(({ seq, step, data }) => [
-    number(seq),
-    cell(shown(step)),
-    cell(html`${data.what} <span class="value">${shown(data.expression)}</span>`),
-    cell(html`<span class="value">${jsonText(data.value)}</span>`),
-    cell(html`<span class="value">${Object.entries(readBy(data.expression, data.inputs)).map(([name, value]) => html`${shown(name)} = ${jsonText(value)}<br>`)}</span>`),
-  ]);
-  return section('Decisions', counted('what was decided, and from what', decisions.length), ['#entry', 'step', 'expression', 'value', 'with'], rows);
+  const rows = decisions
+    .slice(0, MOST_ROWS)
+    .map(({ seq, step, data }) => [
+      number(seq),
+      cell(shown(step)),
+      cell(html`${data.what} <span class="value">${shown(data.expression)}</span>`),
+      cell(html`<span class="value">${jsonText(data.value)}</span>`),
+      cell(
+        html`<span class="value">${Object.entries(readBy(data.expression, data.inputs)).map(([name, value]) => html`${shown(name)} = ${jsonText(value)}<br>`)}</span>`,
+      ),
+    ]);
+  return section(
+    'Decisions',
+    counted('what was decided, and from what', decisions.length),
+    ['#entry', 'step', 'expression', 'value', 'with'],
+    rows,
+  );
 }
 
 function fillsTable({ fills, totals }: FillsDocument): Html | undefined {
   if (fills.length === 0) return undefined;
-  const rows = fills.slice(0, MOST_ROWS).map((fill) => [
-    time(fill.at),
-    cell(shown(fill.orderId)),
-    cell(`${fill.side} ${shown(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
-    number(fill.size),
-    number(fill.price),
-    number(fill.value),
-    number(fill.fee),
-    cell(fill.maker ? 'maker' : 'taker'),
-  ]);
-  const sums = totals.map((total) => `${total.side} ${total.market}: ${total.size} at ${total.averagePrice}, fee ${total.fee}`).join('; ');
-  return section('Fills', counted(sums, fills.length), ['at', 'order', 'what', '#size', '#price', '#value', '#fee', 'as'], rows);
+  const rows = fills
+    .slice(0, MOST_ROWS)
+    .map((fill) => [
+      time(fill.at),
+      cell(shown(fill.orderId)),
+      cell(`${fill.side} ${shown(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
+      number(fill.size),
+      number(fill.price),
+      number(fill.value),
+      number(fill.fee),
+      cell(fill.maker ? 'maker' : 'taker'),
+    ]);
+  const sums = totals
+    .map((total) => `${total.side} ${total.market}: ${total.size} at ${total.averagePrice}, fee ${total.fee}`)
+    .join('; ');
+  return section(
+    'Fills',
+    counted(sums, fills.length),
+    ['at', 'order', 'what', '#size', '#price', '#value', '#fee', 'as'],
+    rows,
+  );
 }
 
 function timelineTable(told: readonly TimelineRow[], leftOut: number): Html {
@@ -206,41 +258,71 @@ function timelineTable(told: readonly TimelineRow[], leftOut: number): Html {
     html`<td><div class="d${Math.min(depth, 4)}">${spans.map(({ role, text }) => html`<span class="${role}">${text}</span>`)}</div></td>`,
   ]);
   const more = leftOut === 0 ? '' : `; ${leftOut} more lines are in the journal`;
-  return section('The story', `what happened, in order; reads and keep-alives that changed nothing are counted, not listed${more}`, ['#after', 'what'], rows);
+  return section(
+    'The story',
+    `what happened, in order; reads and keep-alives that changed nothing are counted, not listed${more}`,
+    ['#after', 'what'],
+    rows,
+  );
 }
 
 function requestsTable(report: RunReport): Html {
   const start = Date.parse(report.startedAt);
-  const rows = report.requests.slice(0, MOST_ROWS).map((request) => [
-    time(offsetText(Date.parse(request.at) - start)),
-    cell(`${request.method} ${shown(request.path)}`),
-    cell(html`<span class="value">${Object.entries(request.params).map(([name, value]) => `${shown(name)}=${jsonText(value)} `)}</span>`),
-    number(request.tokens),
-    html`<td class="${request.success ? 'good' : request.status === null ? 'doubt' : 'bad'}">${request.status ?? 'no answer'}</td>`,
-  ]);
+  const rows = report.requests
+    .slice(0, MOST_ROWS)
+    .map((request) => [
+      time(offsetText(Date.parse(request.at) - start)),
+      cell(`${request.method} ${shown(request.path)}`),
+      cell(
+        html`<span class="value">${Object.entries(request.params).map(([name, value]) => `${shown(name)}=${jsonText(value)} `)}</span>`,
+      ),
+      number(request.tokens),
+      html`<td class="${request.success ? 'good' : request.status === null ? 'doubt' : 'bad'}">${request.status ?? 'no answer'}</td>`,
+    ]);
   return html`<details><summary>All requests (${report.requests.length})</summary>${table(counted('every request, in the order sent', report.requests.length), ['#after', 'request', 'parameters', '#tokens', 'status'], rows)}</details>`;
 }
 
 function facts(title: string, values: JsonObject): Html | undefined {
   const entries: readonly (readonly [string, Json])[] = Object.entries(values);
   if (entries.length === 0) return undefined;
-  return section(title, undefined, ['name', 'value'], entries.map(([name, value]) => [cell(shown(name)), cell(html`<span class="value">${jsonText(value)}</span>`)]));
+  return section(
+    title,
+    undefined,
+    ['name', 'value'],
+    entries.map(([name, value]) => [cell(shown(name)), cell(html`<span class="value">${jsonText(value)}</span>`)]),
+  );
 }
 
 function counted(about: string, count: number): string {
   return count > MOST_ROWS ? `${about}; the first ${MOST_ROWS} of ${count}` : about;
 }
 
-function section(title: string, caption: string | undefined, columns: readonly string[], rows: readonly (readonly Html[])[]): Html {
+function section(
+  title: string,
+  caption: string | undefined,
+  columns: readonly string[],
+  rows: readonly (readonly Html[])[],
+): Html {
   return html`<section><h2>${title}</h2>${table(caption, columns, rows, title)}</section>`;
 }
 
 /** `#` before a column's name: its cells are numbers. */
-function table(caption: string | undefined, columns: readonly string[], rows: readonly (readonly Html[])[], label = caption): Html {
-  const head = columns.map((column) => (column.startsWith('#') ? html`<th scope="col" class="number">${column.slice(1)}</th>` : html`<th scope="col">${column}</th>`));
+function table(
+  caption: string | undefined,
+  columns: readonly string[],
+  rows: readonly (readonly Html[])[],
+  label = caption,
+): Html {
+  const head = columns.map((column) =>
+    column.startsWith('#')
+      ? html`<th scope="col" class="number">${column.slice(1)}</th>`
+      : html`<th scope="col">${column}</th>`,
+  );
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table>${caption === undefined ? undefined : html`<caption>${shown(caption)}</caption>`}<thead><tr>${head}</tr></thead><tbody>
-${rows.map((cells) => html`<tr>${cells}</tr>
-`)}</tbody></table></div>`;
+${rows.map(
+  (cells) => html`<tr>${cells}</tr>
+`,
+)}</tbody></table></div>`;
 }
 
 function cell(content: Piece): Html {

@@ -94,6 +94,10 @@ export const PURPOSES: Readonly<Record<string, string>> = {
   confirm: 'to see what became of the order',
   'keep-alive': 'so that the deadman switch does not fire',
   undo: 'to undo an earlier step',
+  fills: 'to see what traded',
+  arm: 'to arm the deadman switch',
+  disarm: 'to disarm the deadman switch',
+  verify: 'to be sure that the deadman switch is as it should be',
 };
 
 export const STEP_OUTCOMES = {

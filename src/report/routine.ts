@@ -49,7 +49,11 @@ export class RoutineFilter {
       case 'call.attempted':
         return this.isRoutineCall(entry.data.call);
       case 'call.settled':
-        return entry.data.kind === 'confirmed' && this.isRoutineCall(entry.data.call) && rows.every((row) => row.kind !== 'fill');
+        return (
+          entry.data.kind === 'confirmed' &&
+          this.isRoutineCall(entry.data.call) &&
+          rows.every((row) => row.kind !== 'fill')
+        );
       case 'deadman.moved':
         return entry.data.event === 'renewed';
       default:
@@ -68,15 +72,22 @@ export class RoutineFilter {
     this.counts = new Map();
     this.tokens = 0;
     this.lastExchange = [];
-    const last = lastExchange.at(-1);
-    if (held.length <= FEW || last === undefined) return held;
+    const [first] = held;
+    if (held.length <= FEW || first === undefined) return held;
+    // A change has just been found out: by the last of them.
+    const found = before[0]?.kind === 'order' || before[0]?.kind === 'answer';
     const requests = [...counts].map(([title, count]) => `${count} × ${shown(title)}`);
     const summary: TimelineRow = {
-      ...last,
+      ...first,
       kind: 'request',
-      spans: [muted('… '), plain(requests.join(', ')), muted(`, as a matter of routine; nothing changed, ${tokensText(tokens)}`)],
+      spans: [
+        muted('… '),
+        plain(requests.join(', ')),
+        muted(
+          `, as a matter of routine; ${found ? 'only the last showed a change' : 'nothing changed'}, ${tokensText(tokens)}`,
+        ),
+      ],
     };
-    const [next] = before;
-    return next?.kind === 'order' || next?.kind === 'answer' ? [summary, ...lastExchange] : [summary];
+    return found ? [summary, ...lastExchange] : [summary];
   }
 }

@@ -32,7 +32,9 @@ export interface StatsDocument {
   readonly denials: readonly { readonly code: string; readonly count: number }[];
 }
 
-type Counts = { -readonly [K in keyof RunFigures]: RunFigures[K] } & { outcomes: Record<RunOutcome | 'unfinished', number> };
+type Counts = { -readonly [K in keyof RunFigures]: RunFigures[K] } & {
+  outcomes: Record<RunOutcome | 'unfinished', number>;
+};
 
 const nothing = (): Counts => ({
   runs: 0,
@@ -63,7 +65,11 @@ export class StatsFold {
 
   /** Adds a run. What it gives takes the run's entries, and is told when there are no more. */
   begin({ runbook, startedAt, outcome }: CountedRun): { apply(entry: Entry): void; end(): void } {
-    const counts = [this.total, countsFor(this.byRunbook, runbook), countsFor(this.byDay, new Date(startedAt).toISOString().slice(0, 10))];
+    const counts = [
+      this.total,
+      countsFor(this.byRunbook, runbook),
+      countsFor(this.byDay, new Date(startedAt).toISOString().slice(0, 10)),
+    ];
     for (const each of counts) {
       each.runs += 1;
       each.outcomes[outcome ?? 'unfinished'] += 1;
@@ -119,7 +125,9 @@ export class StatsFold {
   document(): StatsDocument {
     return {
       total: this.total,
-      byRunbook: [...this.byRunbook].map(([runbook, counts]) => ({ runbook, ...counts })).sort((a, b) => b.runs - a.runs || (a.runbook < b.runbook ? -1 : 1)),
+      byRunbook: [...this.byRunbook]
+        .map(([runbook, counts]) => ({ runbook, ...counts }))
+        .sort((a, b) => b.runs - a.runs || (a.runbook < b.runbook ? -1 : 1)),
       byDay: [...this.byDay].map(([day, counts]) => ({ day, ...counts })).sort((a, b) => (a.day < b.day ? 1 : -1)),
       denials: [...this.codes].map(([code, count]) => ({ code, count })).sort((a, b) => b.count - a.count),
     };

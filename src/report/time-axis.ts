@@ -2,8 +2,9 @@
  * A run drawn over its time: steps, order lives, requests, the deadman switch, and the tokens of the last minute against the
  * limit. An SVG without styles of its own: its classes are the page's. The tables of the page say the same in words.
  */
-import type { OrderState } from '../venue/order-context.ts';
+
 import type { BookOrder } from '../journal/orders.ts';
+import type { OrderState } from '../venue/order-context.ts';
 import { type Html, html } from './html-text.ts';
 import type { RunReport } from './run.ts';
 import { offsetText, shown, spanText } from './wording.ts';
@@ -52,7 +53,12 @@ class Axis {
 export function timeAxis(data: TimeAxisData): Html {
   const { report } = data;
   const axis = new Axis(Date.parse(report.startedAt), Date.parse(report.endedAt));
-  const lanes: Lane[] = [stepLanes(report, axis), orderLanes(data.orders, axis), requestLanes(report, axis), deadmanLane(report, axis)].filter((lane) => lane.rows > 0);
+  const lanes: Lane[] = [
+    stepLanes(report, axis),
+    orderLanes(data.orders, axis),
+    requestLanes(report, axis),
+    deadmanLane(report, axis),
+  ].filter((lane) => lane.rows > 0);
   const parts: Html[] = [];
   let y = 24;
   for (const lane of lanes) {
@@ -83,15 +89,27 @@ function grid(axis: Axis, height: number): Html {
   const ticks: Html[] = [];
   for (let at = 0; at <= lengthMs; at += step) {
     const x = axis.x(axis.start + at);
-    ticks.push(html`<line class="grid" x1="${x}" y1="16" x2="${x}" y2="${height}"/><text class="tick" x="${x}" y="11">${offsetText(at).replace(/\.000$/, '')}</text>`);
+    ticks.push(
+      html`<line class="grid" x1="${x}" y1="16" x2="${x}" y2="${height}"/><text class="tick" x="${x}" y="11">${offsetText(at).replace(/\.000$/, '')}</text>`,
+    );
   }
   return html`<g aria-hidden="true">${ticks}</g>`;
 }
 
 const SECOND = 1000;
 const TICKS_MS = [
-  1, 2, 5, 10, 20, 50, 100, 200, 500,
-  ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400].map((seconds) => seconds * SECOND),
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
+  ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400].map(
+    (seconds) => seconds * SECOND,
+  ),
 ];
 
 /** A row per step of the runbook; its iterations share it. */
@@ -188,7 +206,9 @@ function deadmanLane(report: RunReport, axis: Axis): Lane {
   let armedAt: number | undefined;
   const close = (until: number) => {
     if (armedAt === undefined) return;
-    bars.push(html`<rect class="bar armed" x="${axis.x(armedAt)}" y="0" width="${axis.width(armedAt, until)}" height="${BAR}" rx="2"><title>armed for ${spanText(until - armedAt)}</title></rect>`);
+    bars.push(
+      html`<rect class="bar armed" x="${axis.x(armedAt)}" y="0" width="${axis.width(armedAt, until)}" height="${BAR}" rx="2"><title>armed for ${spanText(until - armedAt)}</title></rect>`,
+    );
     armedAt = undefined;
   };
   for (const { at, event } of report.deadman) {
@@ -196,7 +216,9 @@ function deadmanLane(report: RunReport, axis: Axis): Lane {
     if (event === 'armed' || event === 'renewed') armedAt ??= when;
     else close(when);
     if (event === 'assumed_fired') {
-      bars.push(html`<rect class="mark lost" x="${axis.x(when)}" y="-2" width="3" height="${BAR + 4}"><title>must have fired</title></rect>`);
+      bars.push(
+        html`<rect class="mark lost" x="${axis.x(when)}" y="-2" width="3" height="${BAR + 4}"><title>must have fired</title></rect>`,
+      );
     }
   }
   close(axis.end);
@@ -217,7 +239,11 @@ function tokenArea({ spending, limit, windowMs }: TimeAxisData, axis: Axis): rea
   for (let column = 0; column <= columns; column += 1) {
     const until = axis.start + column * perColumn;
     const drain = (at: number) => {
-      for (let first = spending[oldest]; first !== undefined && oldest < next && first.at <= at - windowMs; first = spending[oldest]) {
+      for (
+        let first = spending[oldest];
+        first !== undefined && oldest < next && first.at <= at - windowMs;
+        first = spending[oldest]
+      ) {
         inWindow -= first.tokens;
         oldest += 1;
       }
@@ -239,7 +265,9 @@ function tokenArea({ spending, limit, windowMs }: TimeAxisData, axis: Axis): rea
   const limitLine =
     limit === undefined
       ? []
-      : [html`<line class="limit" x1="${LEFT}" y1="${y(limit)}" x2="${WIDTH - RIGHT}" y2="${y(limit)}"/><text class="label" x="6" y="${y(limit) + 10}">limit ${limit}</text>`];
+      : [
+          html`<line class="limit" x1="${LEFT}" y1="${y(limit)}" x2="${WIDTH - RIGHT}" y2="${y(limit)}"/><text class="label" x="6" y="${y(limit) + 10}">limit ${limit}</text>`,
+        ];
   return [
     html`<path class="tokens" d="M${LEFT} ${TOKENS_HEIGHT}${line}L${WIDTH - RIGHT} ${TOKENS_HEIGHT}Z"><title>at most ${peak} tokens within ${spanText(windowMs)}</title></path>`,
     html`<line class="base" x1="${LEFT}" y1="${TOKENS_HEIGHT}" x2="${WIDTH - RIGHT}" y2="${TOKENS_HEIGHT}"/>`,

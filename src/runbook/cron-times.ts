@@ -23,7 +23,8 @@ export class CronTimes {
   /** `text` has five fields, or six with the seconds first; what can not be read throws (the check has read it). */
   constructor(text: string) {
     const fields = text.trim().split(/\s+/);
-    if (fields.length !== 5 && fields.length !== 6) throw new RangeError(`a cron expression has five or six fields, found ${JSON.stringify(text)}`);
+    if (fields.length !== 5 && fields.length !== 6)
+      throw new RangeError(`a cron expression has five or six fields, found ${JSON.stringify(text)}`);
     const pattern = new CronPattern(text, 'UTC', { mode: '5-or-6-parts' });
     this.hours = marked(pattern.hour);
     this.minutes = marked(pattern.minute);

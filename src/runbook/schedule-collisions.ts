@@ -20,7 +20,8 @@ type KeyedRunbook = Pick<CheckedRunbook, 'name' | 'inputs' | 'schedule' | 'concu
 export function scheduledSlots(runbook: KeyedRunbook): readonly ScheduledSlot[] {
   return runbook.schedule.map((declaration) => {
     const key = runbook.concurrency && slotKey(runbook, runbook.concurrency.key, declaration);
-    const concurrency = runbook.concurrency !== undefined && key !== undefined ? { key, onBusy: runbook.concurrency.onBusy } : undefined;
+    const concurrency =
+      runbook.concurrency !== undefined && key !== undefined ? { key, onBusy: runbook.concurrency.onBusy } : undefined;
     return { runbook: runbook.name, declaration, ...(concurrency && { concurrency }) };
   });
 }
@@ -53,7 +54,10 @@ export interface Collision {
 const MOST_COMPARED = 20_000;
 
 /** Every pair of slots that meets in the range, at its first meeting. */
-export function collisions(slots: readonly ScheduledSlot[], range: { readonly fromMs: number; readonly toMs: number }): readonly Collision[] {
+export function collisions(
+  slots: readonly ScheduledSlot[],
+  range: { readonly fromMs: number; readonly toMs: number },
+): readonly Collision[] {
   return slots.flatMap((second, index) =>
     slots.slice(0, index).flatMap((first) => {
       const key = first.concurrency?.key;
@@ -64,7 +68,11 @@ export function collisions(slots: readonly ScheduledSlot[], range: { readonly fr
   );
 }
 
-function firstMeeting(first: ScheduleDeclaration, second: ScheduleDeclaration, { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): Occurrence | undefined {
+function firstMeeting(
+  first: ScheduleDeclaration,
+  second: ScheduleDeclaration,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): Occurrence | undefined {
   const one = eachOccurrence(first, fromMs, toMs);
   const other = eachOccurrence(second, fromMs, toMs);
   let a = one.next().value;

@@ -5,8 +5,8 @@
  */
 import type { Diagnostic, Span } from '../base/diagnostic.ts';
 import type { CheckedRunbook, ScheduleDeclaration } from './checked.ts';
-import { finding } from './codes.ts';
 import { SCHEDULE_CODES, type ScheduleCode } from './codes/schedule.ts';
+import { finding } from './codes.ts';
 import { readDocument } from './document.ts';
 import { clockEffects, effectText, nextOccurrence, occurrences } from './schedule.ts';
 import { type Collision, collisions, scheduledSlots } from './schedule-collisions.ts';
@@ -27,24 +27,39 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
   for (const slot of runbook.schedule) {
     if (nextOccurrence(slot, nowMs) === undefined) {
       const bounds = slot.from === undefined && slot.to === undefined ? ': no date fits' : ' between its from and to';
-      if (neverFires(slot)) found.push(finding(runbook.source, places.of(slot), 'schedule-never', `${whenText(slot)} never fires${bounds}`));
+      if (neverFires(slot))
+        found.push(
+          finding(runbook.source, places.of(slot), 'schedule-never', `${whenText(slot)} never fires${bounds}`),
+        );
       else found.push(warn(slot, 'schedule-over', `${whenText(slot)} fires no more: its last time has passed`));
       continue;
     }
     const effects = clockEffects(slot, year).filter(({ outcome }) => outcome !== 'real_time');
     const gap = effects.find(({ kind }) => kind === 'gap');
     const overlap = effects.find(({ kind }) => kind === 'overlap');
-    if (gap !== undefined) found.push(warn(slot, 'schedule-dst-gap', `in ${gap.zone}, ${effectText(gap)} (gap: ${slot.dst.gap})`));
-    if (overlap !== undefined) found.push(warn(slot, 'schedule-dst-overlap', `in ${overlap.zone}, ${effectText(overlap)} (overlap: ${slot.dst.overlap})`));
+    if (gap !== undefined)
+      found.push(warn(slot, 'schedule-dst-gap', `in ${gap.zone}, ${effectText(gap)} (gap: ${slot.dst.gap})`));
+    if (overlap !== undefined)
+      found.push(
+        warn(slot, 'schedule-dst-overlap', `in ${overlap.zone}, ${effectText(overlap)} (overlap: ${slot.dst.overlap})`),
+      );
   }
-  for (const collision of collisions(scheduledSlots(runbook), year)) found.push(warn(collision.second.declaration, 'schedule-collision', collisionText(collision)));
+  for (const collision of collisions(scheduledSlots(runbook), year))
+    found.push(warn(collision.second.declaration, 'schedule-collision', collisionText(collision)));
   return found;
 }
 
 /** Twelve months later by the calendar. */
 function yearAfter(nowMs: number): number {
   const now = new Date(nowMs);
-  return Date.UTC(now.getUTCFullYear() + 1, now.getUTCMonth(), now.getUTCDate(), now.getUTCHours(), now.getUTCMinutes(), now.getUTCSeconds());
+  return Date.UTC(
+    now.getUTCFullYear() + 1,
+    now.getUTCMonth(),
+    now.getUTCDate(),
+    now.getUTCHours(),
+    now.getUTCMinutes(),
+    now.getUTCSeconds(),
+  );
 }
 
 /** Whenever one asks, past or future: what has merely passed is not an error, or files would break by lying there. */
@@ -83,7 +98,9 @@ class Places {
 
   of(slot: ScheduleDeclaration): Span {
     this.spans ??= this.read();
-    const span = this.spans.find((each) => each !== undefined && each.start >= slot.span.start && each.end <= slot.span.end);
+    const span = this.spans.find(
+      (each) => each !== undefined && each.start >= slot.span.start && each.end <= slot.span.end,
+    );
     return span ?? slot.span;
   }
 
@@ -91,6 +108,8 @@ class Places {
     const { root } = readDocument(this.runbook.source);
     const schedule = root?.kind === 'map' ? root.get('schedule') : undefined;
     const entries = schedule?.kind === 'list' ? schedule.items : schedule === undefined ? [] : [schedule];
-    return entries.map((entry) => (entry.kind === 'map' ? (entry.get('cron') ?? entry.get('every') ?? entry.get('at'))?.span : undefined));
+    return entries.map((entry) =>
+      entry.kind === 'map' ? (entry.get('cron') ?? entry.get('every') ?? entry.get('at'))?.span : undefined,
+    );
   }
 }

@@ -21,7 +21,10 @@ export interface PreviewRow {
 }
 
 /** The next `next` occurrences of all slots together, from `fromMs` on (inclusive), by instant, then in the order of the slots. */
-export function schedulePreview(slots: readonly ScheduledSlot[], options: { readonly fromMs: number; readonly next: number }): readonly PreviewRow[] {
+export function schedulePreview(
+  slots: readonly ScheduledSlot[],
+  options: { readonly fromMs: number; readonly next: number },
+): readonly PreviewRow[] {
   const due = nextOf(slots, options.fromMs, options.next);
   return due.map((each, index) => ({
     runbook: each.slot.runbook,
@@ -30,7 +33,11 @@ export function schedulePreview(slots: readonly ScheduledSlot[], options: { read
     at: new Date(each.occurrence.nominalMs).toISOString(),
     local: each.occurrence.local,
     zone: each.occurrence.zone,
-    notes: [...each.occurrence.notes.map(({ text }) => text), ...skippedBefore(due, index, options.fromMs), ...metBy(due, each)],
+    notes: [
+      ...each.occurrence.notes.map(({ text }) => text),
+      ...skippedBefore(due, index, options.fromMs),
+      ...metBy(due, each),
+    ],
   }));
 }
 
@@ -49,7 +56,8 @@ function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): 
   const due: Due[] = [];
   while (due.length < most) {
     let first = sources[0];
-    for (const source of sources) if (first !== undefined && source.head.nominalMs < first.head.nominalMs) first = source;
+    for (const source of sources)
+      if (first !== undefined && source.head.nominalMs < first.head.nominalMs) first = source;
     if (first === undefined) break;
     due.push({ slot: first.slot, occurrence: first.head });
     const head = first.rest.next().value;
@@ -63,7 +71,10 @@ function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): 
 function skippedBefore(due: readonly Due[], index: number, fromMs: number): readonly string[] {
   const row = due[index] as Due;
   const previous = due.slice(0, index).findLast(({ slot }) => slot === row.slot);
-  return clockEffects(row.slot.declaration, { fromMs: previous?.occurrence.nominalMs ?? fromMs, toMs: row.occurrence.nominalMs })
+  return clockEffects(row.slot.declaration, {
+    fromMs: previous?.occurrence.nominalMs ?? fromMs,
+    toMs: row.occurrence.nominalMs,
+  })
     .filter(({ outcome }) => outcome === 'skipped')
     .map((effect) => `before it, ${effectText(effect)}`);
 }
@@ -74,26 +85,54 @@ function metBy(due: readonly Due[], row: Due): readonly string[] {
   if (mine === undefined) return [];
   const then = { queue: 'one waits for the other', skip: 'one is skipped', fail: 'one fails' }[mine.onBusy];
   return due
-    .filter((other) => other !== row && other.occurrence.nominalMs === row.occurrence.nominalMs && other.slot.concurrency?.key === mine.key)
-    .map(({ slot }) => `due together with ${slot.runbook} slot ${slot.declaration.slot} under the concurrency key ${JSON.stringify(mine.key)}: ${then}`);
+    .filter(
+      (other) =>
+        other !== row &&
+        other.occurrence.nominalMs === row.occurrence.nominalMs &&
+        other.slot.concurrency?.key === mine.key,
+    )
+    .map(
+      ({ slot }) =>
+        `due together with ${slot.runbook} slot ${slot.declaration.slot} under the concurrency key ${JSON.stringify(mine.key)}: ${then}`,
+    );
 }
 
 /** The document of `schedule preview --json`. */
 export function previewJson(rows: readonly PreviewRow[]): {
-  readonly occurrences: readonly { readonly runbook: string; readonly slot: string; readonly at: string; readonly local: string; readonly note?: string }[];
+  readonly occurrences: readonly {
+    readonly runbook: string;
+    readonly slot: string;
+    readonly at: string;
+    readonly local: string;
+    readonly note?: string;
+  }[];
 } {
   return {
-    occurrences: rows.map(({ runbook, slot, at, local, notes }) => ({ runbook, slot, at, local, ...(notes.length > 0 && { note: notes.join('; ') }) })),
+    occurrences: rows.map(({ runbook, slot, at, local, notes }) => ({
+      runbook,
+      slot,
+      at,
+      local,
+      ...(notes.length > 0 && { note: notes.join('; ') }),
+    })),
   };
 }
 
 /** For a terminal: a line for each occurrence, its notes on lines of their own below it. */
 export function previewText(rows: readonly PreviewRow[]): string {
   if (rows.length === 0) return 'Nothing would fire.\n';
-  const cells = rows.map((row) => [utcText(row), `${localDay(row)} ${row.zone}`, printable(row.runbook), `slot ${printable(row.slot)}`]);
+  const cells = rows.map((row) => [
+    utcText(row),
+    `${localDay(row)} ${row.zone}`,
+    printable(row.runbook),
+    `slot ${printable(row.slot)}`,
+  ]);
   const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
   const lines = cells.flatMap((line, index) => [
-    line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd(),
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
     ...(rows[index]?.notes ?? []).map((note) => `    ${printable(note)}`),
   ]);
   return `${lines.join('\n')}\n`;

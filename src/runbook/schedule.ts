@@ -12,7 +12,15 @@
  */
 import type { ScheduleDeclaration } from './checked.ts';
 import { CronTimes } from './cron-times.ts';
-import { clockText, dateText, localText, type ZoneChange, type ZoneStretch, zoneChanges, zoneStretches } from './local-time.ts';
+import {
+  clockText,
+  dateText,
+  localText,
+  type ZoneChange,
+  type ZoneStretch,
+  zoneChanges,
+  zoneStretches,
+} from './local-time.ts';
 
 export interface Occurrence {
   readonly slot: string;
@@ -45,7 +53,8 @@ export interface OccurrenceRange {
 /** The occurrences of a slot in a range, in order, no instant twice. `from` is the schedule's first instant, `to` the first beyond it. */
 export function occurrences(declaration: ScheduleDeclaration, range: OccurrenceRange): readonly Occurrence[] {
   const { fromMs, toMs, most = Number.POSITIVE_INFINITY } = range;
-  if (toMs === Number.POSITIVE_INFINITY && most === Number.POSITIVE_INFINITY) throw new RangeError('a range of occurrences must end somewhere');
+  if (toMs === Number.POSITIVE_INFINITY && most === Number.POSITIVE_INFINITY)
+    throw new RangeError('a range of occurrences must end somewhere');
   const found: Occurrence[] = [];
   if (most <= 0) return found;
   for (const occurrence of eachOccurrence(declaration, fromMs, toMs)) {
@@ -64,7 +73,11 @@ export function nextOccurrence(declaration: ScheduleDeclaration, afterMs: number
 const LAST_MS = Date.UTC(9999, 0, 1);
 
 /** As `occurrences`, found as far as they are asked for. */
-export function* eachOccurrence(declaration: ScheduleDeclaration, fromMs: number, toMs: number): Generator<Occurrence, void, undefined> {
+export function* eachOccurrence(
+  declaration: ScheduleDeclaration,
+  fromMs: number,
+  toMs: number,
+): Generator<Occurrence, void, undefined> {
   const { when, slot } = declaration;
   const startMs = Math.max(fromMs, beginMs(declaration) ?? fromMs);
   const endMs = Math.min(toMs, declaration.to === undefined ? toMs : Math.ceil(declaration.to.us / 1000), LAST_MS);
@@ -74,7 +87,12 @@ export function* eachOccurrence(declaration: ScheduleDeclaration, fromMs: number
       return;
     case 'every': {
       const baseMs = beginMs(declaration) ?? 0;
-      for (let n = Math.max(0, Math.ceil((startMs - baseMs) / when.every.ms)), at = baseMs + n * when.every.ms; at < endMs; at += when.every.ms) yield plain(slot, at, 'UTC', 0);
+      for (
+        let n = Math.max(0, Math.ceil((startMs - baseMs) / when.every.ms)), at = baseMs + n * when.every.ms;
+        at < endMs;
+        at += when.every.ms
+      )
+        yield plain(slot, at, 'UTC', 0);
       return;
     }
     case 'at': {
@@ -98,7 +116,13 @@ function offsetAt(zone: string | undefined, atMs: number): number {
   return stretch?.offsetMs ?? 0;
 }
 
-function plain(slot: string, nominalMs: number, zone: string, offsetMs: number, notes: readonly OccurrenceNote[] = NO_NOTES): Occurrence {
+function plain(
+  slot: string,
+  nominalMs: number,
+  zone: string,
+  offsetMs: number,
+  notes: readonly OccurrenceNote[] = NO_NOTES,
+): Occurrence {
   return { slot, nominalMs, local: localText(nominalMs, offsetMs), zone, notes };
 }
 
@@ -126,7 +150,12 @@ const REACH_MS = 2 * DAY_MS;
 /** Changes of a zone are looked up this far ahead at a time. */
 const CHUNK_MS = 366 * DAY_MS;
 
-function* cronOccurrences(declaration: ScheduleDeclaration, when: CronWhen, fromMs: number, toMs: number): Generator<Occurrence, void, undefined> {
+function* cronOccurrences(
+  declaration: ScheduleDeclaration,
+  when: CronWhen,
+  fromMs: number,
+  toMs: number,
+): Generator<Occurrence, void, undefined> {
   const times = timesOf(when);
   for (let startMs = fromMs; startMs < toMs; ) {
     const wall = times.next(startMs - REACH_MS);
@@ -138,7 +167,13 @@ function* cronOccurrences(declaration: ScheduleDeclaration, when: CronWhen, from
   }
 }
 
-function* chunkOccurrences(declaration: ScheduleDeclaration, when: CronWhen, times: CronTimes, fromMs: number, toMs: number): Generator<Occurrence, void, undefined> {
+function* chunkOccurrences(
+  declaration: ScheduleDeclaration,
+  when: CronWhen,
+  times: CronTimes,
+  fromMs: number,
+  toMs: number,
+): Generator<Occurrence, void, undefined> {
   const stretches = [...zoneStretches(when.tz, fromMs - REACH_MS, toMs + REACH_MS)];
   for (const [index, stretch] of stretches.entries()) {
     if (stretch.endMs <= fromMs || stretch.startMs >= toMs) continue;
@@ -172,7 +207,13 @@ function* stretchOccurrences(
   for (const wall of times.between(wallFrom, window.toMs + offsetMs)) {
     const pass = wall < repeatedUntil ? 'second' : wall >= repeatsFrom ? 'first' : undefined;
     const once = ended?.outcome === 'once';
-    yield plain(slot, wall - offsetMs, when.tz, offsetMs, pass && [{ kind: 'repeated', text: repeatedText(wall, pass, once) }]);
+    yield plain(
+      slot,
+      wall - offsetMs,
+      when.tz,
+      offsetMs,
+      pass && [{ kind: 'repeated', text: repeatedText(wall, pass, once) }],
+    );
   }
 }
 
@@ -200,7 +241,10 @@ export interface ClockEffect {
 }
 
 /** The changes of the clocks in a range, both ends exclusive, that meet a slot; none for what is not a cron expression. */
-export function clockEffects(declaration: ScheduleDeclaration, range: { readonly fromMs: number; readonly toMs: number }): readonly ClockEffect[] {
+export function clockEffects(
+  declaration: ScheduleDeclaration,
+  range: { readonly fromMs: number; readonly toMs: number },
+): readonly ClockEffect[] {
   const { when, from, to } = declaration;
   if (when.kind !== 'cron') return [];
   const times = timesOf(when);
@@ -213,7 +257,12 @@ function changeBetween(before: ZoneStretch, after: ZoneStretch): ZoneChange {
   return { atMs: after.startMs, offsetBeforeMs: before.offsetMs, offsetAfterMs: after.offsetMs };
 }
 
-function effectOf(declaration: ScheduleDeclaration, when: CronWhen, times: CronTimes, change: ZoneChange): ClockEffect | undefined {
+function effectOf(
+  declaration: ScheduleDeclaration,
+  when: CronWhen,
+  times: CronTimes,
+  change: ZoneChange,
+): ClockEffect | undefined {
   const { atMs, offsetBeforeMs, offsetAfterMs } = change;
   const kind = offsetAfterMs > offsetBeforeMs ? 'gap' : 'overlap';
   const wallFromMs = atMs + Math.min(offsetBeforeMs, offsetAfterMs);
@@ -223,7 +272,18 @@ function effectOf(declaration: ScheduleDeclaration, when: CronWhen, times: CronT
   const lastWallMs = walls.at(-1);
   if (firstWallMs === undefined || lastWallMs === undefined) return undefined;
   const outcome = kind === 'gap' ? gapOutcome(declaration, times, wallToMs) : overlapOutcome(declaration, times);
-  return { slot: declaration.slot, zone: when.tz, kind, atMs, wallFromMs, wallToMs, count: walls.length, firstWallMs, lastWallMs, outcome };
+  return {
+    slot: declaration.slot,
+    zone: when.tz,
+    kind,
+    atMs,
+    wallFromMs,
+    wallToMs,
+    count: walls.length,
+    firstWallMs,
+    lastWallMs,
+    outcome,
+  };
 }
 
 function gapOutcome(declaration: ScheduleDeclaration, times: CronTimes, wallAfterMs: number): ClockEffect['outcome'] {
@@ -243,8 +303,10 @@ function overlapOutcome(declaration: ScheduleDeclaration, times: CronTimes): Clo
 export function effectText(effect: ClockEffect): string {
   const { kind, count, firstWallMs, lastWallMs, wallFromMs, wallToMs, outcome } = effect;
   const date = dateText(firstWallMs);
-  const moment = (wallMs: number): string => (dateText(wallMs) === date ? clockText(wallMs) : `${dateText(wallMs)} ${clockText(wallMs)}`);
-  const which = count === 1 ? moment(firstWallMs) : `${count} times from ${moment(firstWallMs)} to ${moment(lastWallMs)}`;
+  const moment = (wallMs: number): string =>
+    dateText(wallMs) === date ? clockText(wallMs) : `${dateText(wallMs)} ${clockText(wallMs)}`;
+  const which =
+    count === 1 ? moment(firstWallMs) : `${count} times from ${moment(firstWallMs)} to ${moment(lastWallMs)}`;
   const many = count > 1;
   if (kind === 'gap') {
     const lost = `${which} ${many ? 'do' : 'does'} not exist on ${date} (the clocks go from ${moment(wallFromMs)} to ${moment(wallToMs)})`;

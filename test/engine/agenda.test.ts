@@ -4,31 +4,61 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AgendaRun, type AgendaSlot, type AgendaState, clockJumpMs, type Decision, decide, dueMs, EMPTY_AGENDA, foldAgenda, LOOK_EVERY_MS } from '../../src/engine/agenda.ts';
+import {
+  type AgendaRun,
+  type AgendaSlot,
+  type AgendaState,
+  clockJumpMs,
+  type Decision,
+  decide,
+  dueMs,
+  EMPTY_AGENDA,
+  foldAgenda,
+  LOOK_EVERY_MS,
+} from '../../src/engine/agenda.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 import { occurrences } from '../../src/runbook/schedule.ts';
 import { Duration } from '../../src/runbook/values.ts';
-import { cronSlot, DAY_MS, everySlot, HOUR_MS, MINUTE_MS } from '../runbook/sample-schedule.ts';
+import { cronSlot, DAY_MS, everySlot, HOUR_MS, MINUTE_MS, misfire } from '../runbook/sample-schedule.ts';
 
 const EIGHT = Date.parse('2026-01-05T08:00:00Z');
 
 type Options = Partial<Pick<AgendaSlot, 'id' | 'enabled' | 'concurrency' | 'knownSinceMs'>> & {
   readonly every?: number;
   readonly within?: number;
-  readonly then?: 'skip' | 'run_once' | 'run_all';
+  readonly policy?: ScheduleDeclaration['misfire']['then'];
   readonly overlap?: ScheduleDeclaration['overlap'];
   readonly jitter?: number;
 };
 
-function slotOf({ every = HOUR_MS, within = MINUTE_MS, then = 'run_once', overlap = 'skip', jitter, ...rest }: Options = {}): AgendaSlot {
-  const declaration = everySlot(every, { misfire: { within: new Duration(within), then }, overlap, ...(jitter !== undefined && { jitter: new Duration(jitter) }) });
+function slotOf({
+  every = HOUR_MS,
+  within = MINUTE_MS,
+  policy = 'run_once',
+  overlap = 'skip',
+  jitter,
+  ...rest
+}: Options = {}): AgendaSlot {
+  const declaration = everySlot(every, {
+    misfire: misfire(within, policy),
+    overlap,
+    ...(jitter !== undefined && { jitter: new Duration(jitter) }),
+  });
   return { id: 'nightly/0', declaration, knownSinceMs: EIGHT - 30 * DAY_MS, enabled: true, ...rest };
 }
 
 /** Everything up to and including `ms` has been decided. */
 const through = (slot: AgendaSlot, ms: number): AgendaState => ({ through: new Map([[slot.id, ms]]), waiting: [] });
-const at = (nowMs: number, rest: { readonly running?: readonly AgendaRun[]; readonly killed?: boolean } = {}): Parameters<typeof decide>[2] => ({ nowMs, running: [], killed: false, ...rest });
-const runOf = (slot: AgendaSlot, rest: Partial<AgendaRun> = {}): AgendaRun => ({ run: 'r1', slot: slot.id, ...(slot.concurrency && { key: slot.concurrency.key }), ...rest });
+const at = (
+  nowMs: number,
+  rest: { readonly running?: readonly AgendaRun[]; readonly killed?: boolean } = {},
+): Parameters<typeof decide>[2] => ({ nowMs, running: [], killed: false, ...rest });
+const runOf = (slot: AgendaSlot, rest: Partial<AgendaRun> = {}): AgendaRun => ({
+  run: 'r1',
+  slot: slot.id,
+  ...(slot.concurrency && { key: slot.concurrency.key }),
+  ...rest,
+});
 
 /** `start 08:00`, `missed 07:58 late`: what was decided, short. */
 function told(decisions: readonly Decision[]): readonly string[] {
@@ -64,33 +94,42 @@ describe('on time', () => {
 
   it('looks at least every half minute, however far the next instant is', () => {
     const slot = slotOf();
-    expect(decide([slot], through(slot, EIGHT), at(EIGHT + 5 * MINUTE_MS)).nextLookMs).toBe(EIGHT + 5 * MINUTE_MS + 30_000);
+    expect(decide([slot], through(slot, EIGHT), at(EIGHT + 5 * MINUTE_MS)).nextLookMs).toBe(
+      EIGHT + 5 * MINUTE_MS + 30_000,
+    );
   });
 
   it('owes nothing from before the schedule was known', () => {
-    const slot = slotOf({ knownSinceMs: EIGHT + 1, within: DAY_MS, then: 'run_all' });
+    const slot = slotOf({ knownSinceMs: EIGHT + 1, within: DAY_MS, policy: 'run_all' });
     expect(decide([slot], EMPTY_AGENDA, at(EIGHT + MINUTE_MS)).decisions).toEqual([]);
-    expect(told(decide([{ ...slot, knownSinceMs: EIGHT }], EMPTY_AGENDA, at(EIGHT + MINUTE_MS)).decisions)).toEqual(['start 08:00']);
+    expect(told(decide([{ ...slot, knownSinceMs: EIGHT }], EMPTY_AGENDA, at(EIGHT + MINUTE_MS)).decisions)).toEqual([
+      'start 08:00',
+    ]);
   });
 
   it('never starts again what was decided, with the clock put back', () => {
     const slot = slotOf({ every: MINUTE_MS });
     const { decisions } = decide([slot], through(slot, EIGHT - MINUTE_MS), at(EIGHT));
     const after = foldAgenda(decisions, through(slot, EIGHT - MINUTE_MS));
-    for (const backMs of [1, MINUTE_MS, HOUR_MS]) expect(decide([slot], after, at(EIGHT - backMs)).decisions).toEqual([]);
+    for (const backMs of [1, MINUTE_MS, HOUR_MS])
+      expect(decide([slot], after, at(EIGHT - backMs)).decisions).toEqual([]);
     expect(told(decide([slot], after, at(EIGHT + MINUTE_MS)).decisions)).toEqual(['start 08:01']);
   });
 
   it('takes slots due at one instant in their order', () => {
     const slots = ['b/0', 'a/0'].map((id) => slotOf({ id }));
-    const decisions = decide(slots, { through: new Map(slots.map(({ id }) => [id, EIGHT - 1])), waiting: [] }, at(EIGHT)).decisions;
+    const decisions = decide(
+      slots,
+      { through: new Map(slots.map(({ id }) => [id, EIGHT - 1])), waiting: [] },
+      at(EIGHT),
+    ).decisions;
     expect(decisions.map(({ slot }) => slot)).toEqual(['b/0', 'a/0']);
   });
 });
 
 describe('down across', () => {
-  const across = (count: number, then: 'skip' | 'run_once' | 'run_all', within: number): readonly string[] => {
-    const slot = slotOf({ every: MINUTE_MS, then, within });
+  const across = (count: number, policy: ScheduleDeclaration['misfire']['then'], within: number): readonly string[] => {
+    const slot = slotOf({ every: MINUTE_MS, policy, within });
     return told(decide([slot], through(slot, EIGHT - count * MINUTE_MS), at(EIGHT + 45_000)).decisions);
   };
 
@@ -103,22 +142,37 @@ describe('down across', () => {
   });
 
   it('three: one run makes up for all, or each has its own, one after another', () => {
-    expect(across(3, 'skip', HOUR_MS)).toEqual(['missed 07:58 misfire', 'missed 07:59 misfire', 'missed 08:00 misfire']);
-    expect(across(3, 'run_once', HOUR_MS)).toEqual(['missed 07:58 superseded', 'missed 07:59 superseded', 'start 08:00']);
+    expect(across(3, 'skip', HOUR_MS)).toEqual([
+      'missed 07:58 misfire',
+      'missed 07:59 misfire',
+      'missed 08:00 misfire',
+    ]);
+    expect(across(3, 'run_once', HOUR_MS)).toEqual([
+      'missed 07:58 superseded',
+      'missed 07:59 superseded',
+      'start 08:00',
+    ]);
     expect(across(3, 'run_all', HOUR_MS)).toEqual(['start 07:58', 'queue 07:59 overlap', 'queue 08:00 overlap']);
     expect(across(3, 'run_all', 2 * MINUTE_MS)).toEqual(['missed 07:58 late', 'start 07:59', 'queue 08:00 overlap']);
   });
 
   it('five hundred: each has its verdict', () => {
-    const slot = slotOf({ every: MINUTE_MS, then: 'run_once', within: 20 * MINUTE_MS });
+    const slot = slotOf({ every: MINUTE_MS, policy: 'run_once', within: 20 * MINUTE_MS });
     const { decisions } = decide([slot], through(slot, EIGHT - 500 * MINUTE_MS), at(EIGHT + 45_000));
-    expect(decisions.map(({ nominalMs }) => nominalMs)).toEqual(Array.from({ length: 500 }, (_, index) => EIGHT - (499 - index) * MINUTE_MS));
+    expect(decisions.map(({ nominalMs }) => nominalMs)).toEqual(
+      Array.from({ length: 500 }, (_, index) => EIGHT - (499 - index) * MINUTE_MS),
+    );
     const count = (text: RegExp): number => told(decisions).filter((each) => text.test(each)).length;
     expect([count(/late$/), count(/superseded$/), count(/^start/)]).toEqual([480, 19, 1]);
   });
 
   it('a year of minutes: in portions, none lost', () => {
-    const slot = slotOf({ every: MINUTE_MS, then: 'run_once', within: 20 * MINUTE_MS, knownSinceMs: EIGHT - 20_000 * MINUTE_MS });
+    const slot = slotOf({
+      every: MINUTE_MS,
+      policy: 'run_once',
+      within: 20 * MINUTE_MS,
+      knownSinceMs: EIGHT - 20_000 * MINUTE_MS,
+    });
     let state = EMPTY_AGENDA;
     const all: Decision[] = [];
     for (let look = 0; look < 10; look += 1) {
@@ -127,19 +181,29 @@ describe('down across', () => {
       state = foldAgenda(answer.decisions, state);
       if (answer.nextLookMs > EIGHT) break;
     }
-    expect(all.map(({ nominalMs }) => nominalMs)).toEqual(Array.from({ length: 20_001 }, (_, index) => EIGHT - (20_000 - index) * MINUTE_MS));
+    expect(all.map(({ nominalMs }) => nominalMs)).toEqual(
+      Array.from({ length: 20_001 }, (_, index) => EIGHT - (20_000 - index) * MINUTE_MS),
+    );
     expect(all.filter(({ type }) => type === 'start').map(({ nominalMs }) => nominalMs)).toEqual([EIGHT]);
   });
 
   it('and one that is due now: it makes up for those before it', () => {
     const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS });
-    expect(told(decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT)).decisions)).toEqual(['missed 07:58 superseded', 'missed 07:59 superseded', 'start 08:00']);
-    const all = slotOf({ every: MINUTE_MS, within: HOUR_MS, then: 'run_all' });
-    expect(told(decide([all], through(all, EIGHT - 3 * MINUTE_MS), at(EIGHT)).decisions)).toEqual(['start 07:58', 'queue 07:59 overlap', 'queue 08:00 overlap']);
+    expect(told(decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT)).decisions)).toEqual([
+      'missed 07:58 superseded',
+      'missed 07:59 superseded',
+      'start 08:00',
+    ]);
+    const all = slotOf({ every: MINUTE_MS, within: HOUR_MS, policy: 'run_all' });
+    expect(told(decide([all], through(all, EIGHT - 3 * MINUTE_MS), at(EIGHT)).decisions)).toEqual([
+      'start 07:58',
+      'queue 07:59 overlap',
+      'queue 08:00 overlap',
+    ]);
   });
 
   it('catching up, the next starts when the one before has ended', () => {
-    const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS, then: 'run_all' });
+    const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS, policy: 'run_all' });
     const first = decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT));
     let state = foldAgenda(first.decisions, through(slot, EIGHT - 3 * MINUTE_MS));
     expect(told(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot)] })).decisions)).toEqual([]);
@@ -150,13 +214,19 @@ describe('down across', () => {
   });
 
   it('replacing, only the newest is started: each would only replace the one before', () => {
-    const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS, then: 'run_all', overlap: 'replace' });
-    expect(told(decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT + 45_000)).decisions)).toEqual(['missed 07:58 superseded', 'missed 07:59 superseded', 'start 08:00']);
+    const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS, policy: 'run_all', overlap: 'replace' });
+    expect(told(decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT + 45_000)).decisions)).toEqual([
+      'missed 07:58 superseded',
+      'missed 07:59 superseded',
+      'start 08:00',
+    ]);
   });
 });
 
 describe('while the run before goes on', () => {
-  const meet = (overlap: ScheduleDeclaration['overlap']): { readonly slot: AgendaSlot; readonly state: AgendaState; readonly decisions: readonly Decision[] } => {
+  const meet = (
+    overlap: ScheduleDeclaration['overlap'],
+  ): { readonly slot: AgendaSlot; readonly state: AgendaState; readonly decisions: readonly Decision[] } => {
     const slot = slotOf({ overlap, within: 10 * MINUTE_MS });
     const before = through(slot, EIGHT - 1);
     const { decisions } = decide([slot], before, at(EIGHT, { running: [runOf(slot)] }));
@@ -171,17 +241,25 @@ describe('while the run before goes on', () => {
     const { slot, state, decisions } = meet('queue');
     expect(told(decisions)).toEqual(['queue 08:00 overlap']);
     expect(told(decide([slot], state, at(EIGHT + 10 * MINUTE_MS, { running: [runOf(slot)] })).decisions)).toEqual([]);
-    expect(decide([slot], state, at(EIGHT + 10 * MINUTE_MS)).decisions).toEqual([{ type: 'start', slot: slot.id, nominalMs: EIGHT, latenessMs: 10 * MINUTE_MS, waited: true }]);
+    expect(decide([slot], state, at(EIGHT + 10 * MINUTE_MS)).decisions).toEqual([
+      { type: 'start', slot: slot.id, nominalMs: EIGHT, latenessMs: 10 * MINUTE_MS, waited: true },
+    ]);
     expect(told(decide([slot], state, at(EIGHT + 10 * MINUTE_MS + 1)).decisions)).toEqual(['skip 08:00 late']);
-    expect(decide([slot], state, at(EIGHT + 10 * MINUTE_MS - 5, { running: [runOf(slot)] })).nextLookMs).toBe(EIGHT + 10 * MINUTE_MS + 1);
+    expect(decide([slot], state, at(EIGHT + 10 * MINUTE_MS - 5, { running: [runOf(slot)] })).nextLookMs).toBe(
+      EIGHT + 10 * MINUTE_MS + 1,
+    );
   });
 
   it('replace: the run is asked to stop, and it starts when that has happened', () => {
     const { slot, state, decisions } = meet('replace');
     expect(decisions).toEqual([{ type: 'replace', slot: slot.id, nominalMs: EIGHT, runs: ['r1'] }]);
     // Asked again by a process that died between recording and asking; not of a run that is stopping.
-    expect(told(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot)] })).decisions)).toEqual(['replace 08:00 r1']);
-    expect(told(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot, { stopping: true })] })).decisions)).toEqual([]);
+    expect(told(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot)] })).decisions)).toEqual([
+      'replace 08:00 r1',
+    ]);
+    expect(
+      told(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot, { stopping: true })] })).decisions),
+    ).toEqual([]);
     expect(told(decide([slot], state, at(EIGHT + 1000)).decisions)).toEqual(['start 08:00 waited']);
   });
 
@@ -189,24 +267,40 @@ describe('while the run before goes on', () => {
     const slot = slotOf({ every: MINUTE_MS, overlap: 'replace', within: HOUR_MS });
     const state = foldAgenda([{ type: 'replace', slot: slot.id, nominalMs: EIGHT, runs: ['r1'] }]);
     const running = [runOf(slot, { stopping: true })];
-    expect(told(decide([slot], state, at(EIGHT + MINUTE_MS, { running })).decisions)).toEqual(['skip 08:00 overlap', 'queue 08:01 overlap']);
+    expect(told(decide([slot], state, at(EIGHT + MINUTE_MS, { running })).decisions)).toEqual([
+      'skip 08:00 overlap',
+      'queue 08:01 overlap',
+    ]);
   });
 
   it('a clock put back does not start early what waits', () => {
     const { slot, state } = meet('queue');
-    expect(decide([slot], state, at(EIGHT - MINUTE_MS))).toEqual({ decisions: [], nextLookMs: EIGHT - MINUTE_MS + 30_000 });
+    expect(decide([slot], state, at(EIGHT - MINUTE_MS))).toEqual({
+      decisions: [],
+      nextLookMs: EIGHT - MINUTE_MS + 30_000,
+    });
   });
 
   it('slots of one runbook do not stand in each other’s way', () => {
     const slots = [slotOf({ id: 'nightly/0' }), slotOf({ id: 'nightly/1' })];
     const state = { through: new Map(slots.map(({ id }) => [id, EIGHT - 1])), waiting: [] };
-    expect(told(decide(slots, state, at(EIGHT, { running: [{ run: 'r1', slot: 'nightly/0' }] })).decisions)).toEqual(['skip 08:00 overlap', 'start 08:00']);
+    expect(told(decide(slots, state, at(EIGHT, { running: [{ run: 'r1', slot: 'nightly/0' }] })).decisions)).toEqual([
+      'skip 08:00 overlap',
+      'start 08:00',
+    ]);
   });
 });
 
 describe('under one concurrency key', () => {
-  const pair = (onBusy: 'queue' | 'skip' | 'fail'): readonly AgendaSlot[] => ['a/0', 'b/0'].map((id) => slotOf({ id, within: 10 * MINUTE_MS, concurrency: { key: 'account', onBusy } }));
-  const fresh: AgendaState = { through: new Map([['a/0', EIGHT - 1], ['b/0', EIGHT - 1]]), waiting: [] };
+  const pair = (onBusy: 'queue' | 'skip' | 'fail'): readonly AgendaSlot[] =>
+    ['a/0', 'b/0'].map((id) => slotOf({ id, within: 10 * MINUTE_MS, concurrency: { key: 'account', onBusy } }));
+  const fresh: AgendaState = {
+    through: new Map([
+      ['a/0', EIGHT - 1],
+      ['b/0', EIGHT - 1],
+    ]),
+    waiting: [],
+  };
 
   it('one starts, and the other waits, is skipped, or fails', () => {
     expect(told(decide(pair('queue'), fresh, at(EIGHT)).decisions)).toEqual(['start 08:00', 'queue 08:00 key']);
@@ -219,11 +313,16 @@ describe('under one concurrency key', () => {
     const { decisions } = decide(pair('queue'), fresh, at(EIGHT, { running }));
     expect(told(decisions)).toEqual(['queue 08:00 key', 'queue 08:00 key']);
     const state = foldAgenda(decisions, fresh);
-    expect(decide(pair('queue'), state, at(EIGHT + MINUTE_MS)).decisions.map(({ type, slot }) => [type, slot])).toEqual([['start', 'a/0']]);
+    expect(decide(pair('queue'), state, at(EIGHT + MINUTE_MS)).decisions.map(({ type, slot }) => [type, slot])).toEqual(
+      [['start', 'a/0']],
+    );
   });
 
   it('another key is no matter', () => {
-    expect(told(decide(pair('skip'), fresh, at(EIGHT, { running: [{ run: 'r9', key: 'desk' }] })).decisions)).toEqual(['start 08:00', 'skip 08:00 busy']);
+    expect(told(decide(pair('skip'), fresh, at(EIGHT, { running: [{ run: 'r9', key: 'desk' }] })).decisions)).toEqual([
+      'start 08:00',
+      'skip 08:00 busy',
+    ]);
   });
 });
 
@@ -234,7 +333,10 @@ describe('with the kill switch engaged, or the slot off', () => {
     const { decisions } = decide([slot], waiting, at(EIGHT, { killed: true }));
     expect(told(decisions)).toEqual(['skip 07:00 kill', 'skip 08:00 kill']);
     expect(decide([slot], foldAgenda(decisions, waiting), at(EIGHT + 1000)).decisions).toEqual([]);
-    expect(told(decide([{ ...slot, enabled: false }], waiting, at(EIGHT)).decisions)).toEqual(['skip 07:00 disabled', 'skip 08:00 disabled']);
+    expect(told(decide([{ ...slot, enabled: false }], waiting, at(EIGHT)).decisions)).toEqual([
+      'skip 07:00 disabled',
+      'skip 08:00 disabled',
+    ]);
     expect(told(decide([], waiting, at(EIGHT)).decisions)).toEqual(['skip 07:00 disabled']);
   });
 });
@@ -243,11 +345,17 @@ describe('jitter', () => {
   const slot = slotOf({ every: HOUR_MS, within: 30 * MINUTE_MS, jitter: 10 * MINUTE_MS });
 
   it('delays by the slot and the instant alone, and spreads', () => {
-    const delays = Array.from({ length: 400 }, (_, index) => dueMs(slot, EIGHT + index * HOUR_MS) - EIGHT - index * HOUR_MS);
-    expect(delays).toEqual(Array.from({ length: 400 }, (_, index) => dueMs(slot, EIGHT + index * HOUR_MS) - EIGHT - index * HOUR_MS));
+    const delays = Array.from(
+      { length: 400 },
+      (_, index) => dueMs(slot, EIGHT + index * HOUR_MS) - EIGHT - index * HOUR_MS,
+    );
+    expect(delays).toEqual(
+      Array.from({ length: 400 }, (_, index) => dueMs(slot, EIGHT + index * HOUR_MS) - EIGHT - index * HOUR_MS),
+    );
     expect(Math.min(...delays)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...delays)).toBeLessThanOrEqual(10 * MINUTE_MS);
-    for (let minute = 0; minute < 10; minute += 1) expect(delays.filter((each) => Math.floor(each / MINUTE_MS) === minute).length).toBeGreaterThan(15);
+    for (let minute = 0; minute < 10; minute += 1)
+      expect(delays.filter((each) => Math.floor(each / MINUTE_MS) === minute).length).toBeGreaterThan(15);
     expect(dueMs({ ...slot, id: 'other/0' }, EIGHT)).not.toBe(dueMs(slot, EIGHT));
   });
 
@@ -272,9 +380,15 @@ describe('jitter', () => {
 
 describe('a jump of the clock', () => {
   it('is told from drift by the clock that never jumps', () => {
-    expect(clockJumpMs({ wallMs: EIGHT, monotonicMs: 0 }, { wallMs: EIGHT + 31_999, monotonicMs: 30_000 })).toBeUndefined();
-    expect(clockJumpMs({ wallMs: EIGHT, monotonicMs: 0 }, { wallMs: EIGHT + HOUR_MS, monotonicMs: 30_000 })).toBe(HOUR_MS - 30_000);
-    expect(clockJumpMs({ wallMs: EIGHT, monotonicMs: 0 }, { wallMs: EIGHT - HOUR_MS, monotonicMs: 30_000 })).toBe(-HOUR_MS - 30_000);
+    expect(
+      clockJumpMs({ wallMs: EIGHT, monotonicMs: 0 }, { wallMs: EIGHT + 31_999, monotonicMs: 30_000 }),
+    ).toBeUndefined();
+    expect(clockJumpMs({ wallMs: EIGHT, monotonicMs: 0 }, { wallMs: EIGHT + HOUR_MS, monotonicMs: 30_000 })).toBe(
+      HOUR_MS - 30_000,
+    );
+    expect(clockJumpMs({ wallMs: EIGHT, monotonicMs: 0 }, { wallMs: EIGHT - HOUR_MS, monotonicMs: 30_000 })).toBe(
+      -HOUR_MS - 30_000,
+    );
   });
 });
 
@@ -283,23 +397,43 @@ describe('a jump of the clock', () => {
 const schedules = fc.record({
   kind: fc.constantFrom('every', 'cron', 'quarter'),
   within: fc.constantFrom(0, 5000, MINUTE_MS, 20 * MINUTE_MS, 3 * HOUR_MS),
-  then: fc.constantFrom('skip', 'run_once', 'run_all'),
+  policy: fc.constantFrom('skip', 'run_once', 'run_all'),
   overlap: fc.constantFrom('skip', 'queue', 'replace'),
   jitter: fc.constantFrom(undefined, 20_000, HOUR_MS),
   key: fc.constantFrom(undefined, 'one', 'two'),
   onBusy: fc.constantFrom('queue', 'skip', 'fail'),
 });
 
-function agendaSlot(id: string, knownSinceMs: number, { kind, within, then, overlap, jitter, key, onBusy }: Parameters<Parameters<typeof schedules.map>[0]>[0]): AgendaSlot {
-  const rest = { misfire: { within: new Duration(within), then }, overlap, ...(jitter !== undefined && { jitter: new Duration(jitter) }) };
-  const declaration = kind === 'every' ? everySlot(7 * MINUTE_MS, rest) : cronSlot(kind === 'cron' ? '30 1,2,3 * * *' : '*/15 * * * *', 'Europe/Berlin', rest);
+function agendaSlot(
+  id: string,
+  knownSinceMs: number,
+  { kind, within, policy, overlap, jitter, key, onBusy }: Parameters<Parameters<typeof schedules.map>[0]>[0],
+): AgendaSlot {
+  const rest = {
+    misfire: misfire(within, policy),
+    overlap,
+    ...(jitter !== undefined && { jitter: new Duration(jitter) }),
+  };
+  const declaration =
+    kind === 'every'
+      ? everySlot(7 * MINUTE_MS, rest)
+      : cronSlot(kind === 'cron' ? '30 1,2,3 * * *' : '*/15 * * * *', 'Europe/Berlin', rest);
   return { id, declaration, knownSinceMs, enabled: true, ...(key !== undefined && { concurrency: { key, onBusy } }) };
 }
 
 const happenings = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('look' as const) }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 40 * MINUTE_MS }) }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('jump' as const), ms: fc.integer({ min: -6 * HOUR_MS, max: 30 * HOUR_MS }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ type: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 40 * MINUTE_MS }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('jump' as const),
+      ms: fc.integer({ min: -6 * HOUR_MS, max: 30 * HOUR_MS }),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('end' as const), which: fc.nat(5) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('die' as const), kept: fc.nat(30) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('kill' as const) }) },
@@ -308,68 +442,85 @@ const happenings = fc.oneof(
 describe('whatever the clock, the machine and the process do', () => {
   it('each occurrence has exactly one verdict, is started at most once, never early, never after its window', () => {
     fc.assert(
-      fc.property(fc.array(schedules, { minLength: 1, maxLength: 4 }), fc.constantFrom('2026-03-29T00:10:00Z', '2026-10-24T23:10:00Z', '2026-06-01T12:00:00Z'), fc.array(happenings, { maxLength: 60 }), (rows, start, story) => {
-        const startMs = Date.parse(start);
-        const slots = rows.map((row, index) => agendaSlot(`r/${index}`, startMs, row));
-        const recorded: Decision[] = [];
-        let running: AgendaRun[] = [];
-        let state: AgendaState = EMPTY_AGENDA;
-        let nowMs = startMs;
-        let latestMs = nowMs;
-        let killed = false;
-        const act = (decision: Decision): void => {
-          if (decision.type === 'replace') running = running.map((run) => (decision.runs.includes(run.run) ? { ...run, stopping: true } : run));
-          if (decision.type !== 'start') return;
-          const slot = slots.find(({ id }) => id === decision.slot) as AgendaSlot;
-          expect(running.some((run) => run.slot === slot.id)).toBe(false);
-          expect(running.some((run) => run.key !== undefined && run.key === slot.concurrency?.key)).toBe(false);
-          expect(nowMs).toBeGreaterThanOrEqual(decision.nominalMs);
-          expect(nowMs - decision.nominalMs).toBeLessThanOrEqual(slot.declaration.misfire.within.ms);
-          expect(decision.latenessMs).toBe(nowMs - decision.nominalMs);
-          expect(killed).toBe(false);
-          running = [...running, { run: `${decision.slot} ${decision.nominalMs}`, slot: slot.id, ...(slot.concurrency && { key: slot.concurrency.key }) }];
-        };
-        const look = (kept = Number.POSITIVE_INFINITY): void => {
-          for (;;) {
-            const { decisions, nextLookMs } = decide(slots, state, { nowMs, running, killed });
-            expect(nextLookMs - nowMs).toBeLessThanOrEqual(LOOK_EVERY_MS);
-            // A process dies after having recorded some of them; what it recorded, it or its successor acts upon.
-            const durable = decisions.slice(0, kept);
-            recorded.push(...durable);
-            state = foldAgenda(durable, state);
-            durable.forEach(act);
-            if (nextLookMs > nowMs || kept !== Number.POSITIVE_INFINITY) return;
+      fc.property(
+        fc.array(schedules, { minLength: 1, maxLength: 4 }),
+        fc.constantFrom('2026-03-29T00:10:00Z', '2026-10-24T23:10:00Z', '2026-06-01T12:00:00Z'),
+        fc.array(happenings, { maxLength: 60 }),
+        (rows, start, story) => {
+          const startMs = Date.parse(start);
+          const slots = rows.map((row, index) => agendaSlot(`r/${index}`, startMs, row));
+          const recorded: Decision[] = [];
+          let running: AgendaRun[] = [];
+          let state: AgendaState = EMPTY_AGENDA;
+          let nowMs = startMs;
+          let latestMs = nowMs;
+          let killed = false;
+          const act = (decision: Decision): void => {
+            if (decision.type === 'replace')
+              running = running.map((run) => (decision.runs.includes(run.run) ? { ...run, stopping: true } : run));
+            if (decision.type !== 'start') return;
+            const slot = slots.find(({ id }) => id === decision.slot) as AgendaSlot;
+            expect(running.some((run) => run.slot === slot.id)).toBe(false);
+            expect(running.some((run) => run.key !== undefined && run.key === slot.concurrency?.key)).toBe(false);
+            expect(nowMs).toBeGreaterThanOrEqual(decision.nominalMs);
+            expect(nowMs - decision.nominalMs).toBeLessThanOrEqual(slot.declaration.misfire.within.ms);
+            expect(decision.latenessMs).toBe(nowMs - decision.nominalMs);
+            expect(killed).toBe(false);
+            running = [
+              ...running,
+              {
+                run: `${decision.slot} ${decision.nominalMs}`,
+                slot: slot.id,
+                ...(slot.concurrency && { key: slot.concurrency.key }),
+              },
+            ];
+          };
+          const look = (kept = Number.POSITIVE_INFINITY): void => {
+            for (;;) {
+              const { decisions, nextLookMs } = decide(slots, state, { nowMs, running, killed });
+              expect(nextLookMs - nowMs).toBeLessThanOrEqual(LOOK_EVERY_MS);
+              // A process dies after having recorded some of them; what it recorded, it or its successor acts upon.
+              const durable = decisions.slice(0, kept);
+              recorded.push(...durable);
+              state = foldAgenda(durable, state);
+              durable.forEach(act);
+              if (nextLookMs > nowMs || kept !== Number.POSITIVE_INFINITY) return;
+            }
+          };
+          for (const event of story) {
+            if (event.type === 'pass' || event.type === 'jump') nowMs += event.ms;
+            if (event.type === 'end') running = running.filter((_, index) => index !== event.which);
+            if (event.type === 'kill') killed = !killed;
+            if (event.type === 'look') look();
+            if (event.type === 'die') {
+              look(event.kept);
+              state = foldAgenda(recorded);
+            }
+            latestMs = Math.max(latestMs, nowMs);
           }
-        };
-        for (const event of story) {
-          if (event.type === 'pass' || event.type === 'jump') nowMs += event.ms;
-          if (event.type === 'end') running = running.filter((_, index) => index !== event.which);
-          if (event.type === 'kill') killed = !killed;
-          if (event.type === 'look') look();
-          if (event.type === 'die') {
-            look(event.kept);
-            state = foldAgenda(recorded);
-          }
-          latestMs = Math.max(latestMs, nowMs);
-        }
-        // In the end the clock has been right for a day, and runs end by themselves.
-        killed = false;
-        nowMs = latestMs + DAY_MS;
-        do {
-          running = [];
-          look();
-        } while (state.waiting.length > 0);
+          // In the end the clock has been right for a day, and runs end by themselves.
+          killed = false;
+          nowMs = latestMs + DAY_MS;
+          do {
+            running = [];
+            look();
+          } while (state.waiting.length > 0);
 
-        const verdicts = new Map<string, string[]>();
-        for (const decision of recorded) {
-          if (decision.type === 'queue' || decision.type === 'replace') continue;
-          const key = `${decision.slot} ${decision.nominalMs}`;
-          verdicts.set(key, [...(verdicts.get(key) ?? []), decision.type]);
-        }
-        const expected = slots.flatMap(({ id, declaration }) => occurrences(declaration, { fromMs: startMs, toMs: nowMs - HOUR_MS }).map(({ nominalMs }) => `${id} ${nominalMs}`));
-        for (const key of expected) expect([key, verdicts.get(key)?.length]).toEqual([key, 1]);
-        for (const [key, given] of verdicts) expect([key, given.length]).toEqual([key, 1]);
-      }),
+          const verdicts = new Map<string, string[]>();
+          for (const decision of recorded) {
+            if (decision.type === 'queue' || decision.type === 'replace') continue;
+            const key = `${decision.slot} ${decision.nominalMs}`;
+            verdicts.set(key, [...(verdicts.get(key) ?? []), decision.type]);
+          }
+          const expected = slots.flatMap(({ id, declaration }) =>
+            occurrences(declaration, { fromMs: startMs, toMs: nowMs - HOUR_MS }).map(
+              ({ nominalMs }) => `${id} ${nominalMs}`,
+            ),
+          );
+          for (const key of expected) expect([key, verdicts.get(key)?.length]).toEqual([key, 1]);
+          for (const [key, given] of verdicts) expect([key, given.length]).toEqual([key, 1]);
+        },
+      ),
       { numRuns: 150 },
     );
   });
@@ -391,7 +542,9 @@ describe('whatever the clock, the machine and the process do', () => {
           }
           nowMs = nextLookMs;
         }
-        const due = occurrences(slot.declaration, { fromMs: startMs, toMs: startMs + 8 * HOUR_MS }).map(({ nominalMs }) => nominalMs);
+        const due = occurrences(slot.declaration, { fromMs: startMs, toMs: startMs + 8 * HOUR_MS }).map(
+          ({ nominalMs }) => nominalMs,
+        );
         expect(starts).toEqual(due.filter((nominalMs) => dueMs(slot, nominalMs) < startMs + 8 * HOUR_MS));
       }),
       { numRuns: 40 },

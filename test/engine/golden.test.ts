@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import { parseDurationMs } from '../../src/base/duration.ts';
-import type { OperatorCommand } from '../../src/engine/approvals.ts';
+import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';

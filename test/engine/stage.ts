@@ -5,7 +5,7 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { SourceText } from '../../src/base/diagnostic.ts';
 import { act, type LoadedRunbook, replayRun } from '../../src/cli/wire.ts';
-import type { OperatorCommand } from '../../src/engine/approvals.ts';
+import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { startRun } from '../../src/engine/run.ts';
 import { LocalBudget } from '../../src/gateway/budget.ts';
 import { VenueClient } from '../../src/gateway/client.ts';

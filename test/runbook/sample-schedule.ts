@@ -2,7 +2,10 @@
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 import { Duration, Time } from '../../src/runbook/values.ts';
 
-type Rest = Partial<Omit<ScheduleDeclaration, 'when' | 'from' | 'to'>> & { readonly from?: string; readonly to?: string };
+type Rest = Partial<Omit<ScheduleDeclaration, 'when' | 'from' | 'to'>> & {
+  readonly from?: string;
+  readonly to?: string;
+};
 
 export function cronSlot(cron: string, tz: string, rest: Rest = {}): ScheduleDeclaration {
   return slotOf({ kind: 'cron', cron, tz }, rest);
@@ -16,6 +19,13 @@ export function atSlot(at: string, tz?: string, rest: Rest = {}): ScheduleDeclar
   return slotOf({ kind: 'at', at: time(at), ...(tz !== undefined && { tz }) }, rest);
 }
 
+export function misfire(
+  withinMs: number,
+  policy: ScheduleDeclaration['misfire']['then'],
+): ScheduleDeclaration['misfire'] {
+  return { within: new Duration(withinMs), then: policy };
+}
+
 export function time(iso: string): Time {
   return Time.ofMs(Date.parse(iso));
 }
@@ -24,7 +34,7 @@ function slotOf(when: ScheduleDeclaration['when'], { from, to, ...rest }: Rest):
   return {
     slot: '0',
     when,
-    misfire: { within: new Duration(60_000), then: 'run_once' },
+    misfire: misfire(60_000, 'run_once'),
     overlap: 'skip',
     dst: { gap: 'next_valid', overlap: 'first' },
     inputs: {},

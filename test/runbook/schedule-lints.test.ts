@@ -7,22 +7,40 @@ import { scheduleDiagnostics } from '../../src/runbook/schedule-lints.ts';
 
 const NOW = Date.parse('2026-01-05T08:00:00Z');
 
-function lint(schedule: string, rest = '', nowMs = NOW): readonly { readonly code: string; readonly at: string; readonly message: string }[] {
+function lint(
+  schedule: string,
+  rest = '',
+  nowMs = NOW,
+): readonly { readonly code: string; readonly at: string; readonly message: string }[] {
   const text = `runbook: nightly\ndsl: 1\n${rest}schedule:\n${schedule}\nsteps:\n  - read_account: {}\n`;
-  const { diagnostics } = checkRunbook({ file: 'nightly.yaml', text }, () => undefined, { scheduleLint: (runbook) => scheduleDiagnostics(runbook, nowMs) });
+  const { diagnostics } = checkRunbook({ file: 'nightly.yaml', text }, () => undefined, {
+    scheduleLint: (runbook) => scheduleDiagnostics(runbook, nowMs),
+  });
   return diagnostics.map(place).map(({ code, line, column, message }) => ({ code, at: `${line}:${column}`, message }));
 }
 
 describe('changes of the clocks in the next twelve months', () => {
   it('warns of a time that will not exist, and of one that comes twice, at the expression', () => {
     expect(lint('  - cron: "30 2 * * *"\n    tz: Europe/Berlin')).toEqual([
-      { code: 'schedule-dst-gap', at: '4:11', message: 'in Europe/Berlin, 02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): fires at 03:00 instead (gap: next_valid)' },
-      { code: 'schedule-dst-overlap', at: '4:11', message: 'in Europe/Berlin, 02:30 comes twice on 2026-10-25 (the clocks go from 03:00 back to 02:00): fires the first time only (overlap: first)' },
+      {
+        code: 'schedule-dst-gap',
+        at: '4:11',
+        message:
+          'in Europe/Berlin, 02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): fires at 03:00 instead (gap: next_valid)',
+      },
+      {
+        code: 'schedule-dst-overlap',
+        at: '4:11',
+        message:
+          'in Europe/Berlin, 02:30 comes twice on 2026-10-25 (the clocks go from 03:00 back to 02:00): fires the first time only (overlap: first)',
+      },
     ]);
   });
 
   it('says nothing of hours that no change touches, of intervals, or of zones that change no clocks', () => {
-    expect(lint('  - {cron: "30 21 * * 1-5", tz: Europe/London}\n  - {every: 1h}\n  - {cron: "30 2 * * *", tz: Asia/Tokyo}')).toEqual([]);
+    expect(
+      lint('  - {cron: "30 21 * * 1-5", tz: Europe/London}\n  - {every: 1h}\n  - {cron: "30 2 * * *", tz: Asia/Tokyo}'),
+    ).toEqual([]);
   });
 
   it('says nothing of what fires through every hour', () => {
@@ -42,7 +60,9 @@ describe('schedules that do not fire', () => {
   });
 
   it('is a warning when all dates have passed, for a file does not break by lying there', () => {
-    expect(lint('  - {at: 2025-12-24T18:00:00Z}')).toEqual([{ code: 'schedule-over', at: '4:10', message: 'the one time fires no more: its last time has passed' }]);
+    expect(lint('  - {at: 2025-12-24T18:00:00Z}')).toEqual([
+      { code: 'schedule-over', at: '4:10', message: 'the one time fires no more: its last time has passed' },
+    ]);
     expect(lint('  - {at: 2025-12-24T18:00:00Z}', '', Date.parse('2025-12-24T17:59:00Z'))).toEqual([]);
   });
 
@@ -59,23 +79,32 @@ describe('slots under one concurrency key', () => {
       {
         code: 'schedule-collision',
         at: '6:12',
-        message: 'slots 0 and 1 are both due at 2026-01-09T15:00:00.000-05:00 under the concurrency key "account": one of them is skipped',
+        message:
+          'slots 0 and 1 are both due at 2026-01-09T15:00:00.000-05:00 under the concurrency key "account": one of them is skipped',
       },
     ]);
   });
 
   it('says nothing without a key, or when they never meet', () => {
     expect(lint(two)).toEqual([]);
-    expect(lint('  - {cron: "0 20 * * *", tz: UTC}\n  - {cron: "1 20 * * *", tz: UTC}', 'concurrency: {key: account, on_busy: skip}\n')).toEqual([]);
+    expect(
+      lint(
+        '  - {cron: "0 20 * * *", tz: UTC}\n  - {cron: "1 20 * * *", tz: UTC}',
+        'concurrency: {key: account, on_busy: skip}\n',
+      ),
+    ).toEqual([]);
   });
 
   it('tells keys apart by the inputs of the slot', () => {
-    const keyed = 'inputs:\n  market: {type: market, default: BTC-USD}\nconcurrency: {key: "desk-${inputs.market}", on_busy: fail}\n';
+    const keyed = `inputs:\n  market: {type: market, default: BTC-USD}\nconcurrency: {key: "desk-\${inputs.market}", on_busy: fail}\n`;
     const apart = '  - {cron: "0 20 * * *", tz: UTC}\n  - {cron: "0 20 * * *", tz: UTC, inputs: {market: ETH-USD}}';
     const same = '  - {cron: "0 20 * * *", tz: UTC}\n  - {cron: "0 20 * * *", tz: UTC, inputs: {market: BTC-USD}}';
     expect(lint(apart, keyed)).toEqual([]);
     expect(lint(same, keyed).map(({ code, message }) => [code, message])).toEqual([
-      ['schedule-collision', 'slots 0 and 1 are both due at 2026-01-05T20:00:00.000+00:00 under the concurrency key "desk-BTC-USD": one of them fails'],
+      [
+        'schedule-collision',
+        'slots 0 and 1 are both due at 2026-01-05T20:00:00.000+00:00 under the concurrency key "desk-BTC-USD": one of them fails',
+      ],
     ]);
   });
 });

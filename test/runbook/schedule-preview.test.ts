@@ -6,11 +6,18 @@ import type { ScheduledSlot } from '../../src/runbook/schedule-collisions.ts';
 import { previewJson, previewText, schedulePreview } from '../../src/runbook/schedule-preview.ts';
 import { atSlot, cronSlot, everySlot, MINUTE_MS } from './sample-schedule.ts';
 
-const slotOf = (runbook: string, declaration: ScheduleDeclaration, key?: string): ScheduledSlot => ({ runbook, declaration, ...(key !== undefined && { concurrency: { key, onBusy: 'queue' as const } }) });
+const slotOf = (runbook: string, declaration: ScheduleDeclaration, key?: string): ScheduledSlot => ({
+  runbook,
+  declaration,
+  ...(key !== undefined && { concurrency: { key, onBusy: 'queue' as const } }),
+});
 const fromMs = Date.parse('2026-03-27T12:00:00Z');
 
 describe('the next occurrences', () => {
-  const slots = [slotOf('flatten', cronSlot('30 2 * * *', 'Europe/Berlin')), slotOf('housekeeping', cronSlot('30 21 * * 1-5', 'Europe/London', { slot: '1' }))];
+  const slots = [
+    slotOf('flatten', cronSlot('30 2 * * *', 'Europe/Berlin')),
+    slotOf('housekeeping', cronSlot('30 21 * * 1-5', 'Europe/London', { slot: '1' })),
+  ];
 
   it('are one list by instant, in UTC and by the clocks there, with what a change does', () => {
     expect(previewJson(schedulePreview(slots, { fromMs, next: 4 }))).toEqual({
@@ -42,17 +49,33 @@ describe('the next occurrences', () => {
   });
 
   it('tell of what a gap takes away at the next that fires', () => {
-    const rows = schedulePreview([slotOf('flatten', cronSlot('30 2 * * *', 'Europe/Berlin', { dst: { gap: 'skip', overlap: 'first' } }))], { fromMs, next: 3 });
+    const rows = schedulePreview(
+      [slotOf('flatten', cronSlot('30 2 * * *', 'Europe/Berlin', { dst: { gap: 'skip', overlap: 'first' } }))],
+      { fromMs, next: 3 },
+    );
     expect(rows.map(({ local, notes }) => [local.slice(0, 16), notes])).toEqual([
       ['2026-03-28T02:30', []],
-      ['2026-03-30T02:30', ['before it, 02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): skipped']],
+      [
+        '2026-03-30T02:30',
+        ['before it, 02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): skipped'],
+      ],
       ['2026-03-31T02:30', []],
     ]);
   });
 
   it('tell of slots due together under one key', () => {
-    const together = [slotOf('a', everySlot(60 * MINUTE_MS), 'account'), slotOf('b', everySlot(120 * MINUTE_MS), 'account'), slotOf('c', everySlot(60 * MINUTE_MS), 'desk')];
-    expect(schedulePreview(together, { fromMs, next: 4 }).map(({ runbook, at, notes }) => [runbook, at.slice(11, 16), notes])).toEqual([
+    const together = [
+      slotOf('a', everySlot(60 * MINUTE_MS), 'account'),
+      slotOf('b', everySlot(120 * MINUTE_MS), 'account'),
+      slotOf('c', everySlot(60 * MINUTE_MS), 'desk'),
+    ];
+    expect(
+      schedulePreview(together, { fromMs, next: 4 }).map(({ runbook, at, notes }) => [
+        runbook,
+        at.slice(11, 16),
+        notes,
+      ]),
+    ).toEqual([
       ['a', '12:00', ['due together with b slot 0 under the concurrency key "account": one waits for the other']],
       ['b', '12:00', ['due together with a slot 0 under the concurrency key "account": one waits for the other']],
       ['c', '12:00', []],
@@ -61,7 +84,9 @@ describe('the next occurrences', () => {
   });
 
   it('end where the schedules end', () => {
-    expect(schedulePreview([slotOf('once', atSlot('2026-04-01T00:00:00Z'))], { fromMs, next: 20 }).map(({ at }) => at)).toEqual(['2026-04-01T00:00:00.000Z']);
+    expect(
+      schedulePreview([slotOf('once', atSlot('2026-04-01T00:00:00Z'))], { fromMs, next: 20 }).map(({ at }) => at),
+    ).toEqual(['2026-04-01T00:00:00.000Z']);
     expect(previewText([])).toBe('Nothing would fire.\n');
   });
 
@@ -81,14 +106,20 @@ describe('a month', () => {
   const svg = scheduleCalendar(slots, { year: 2026, month: 3, zone: 'Europe/Berlin' });
 
   it('says what it shows to whoever can not see it', () => {
-    expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]* role="img" aria-labelledby="calendar-title calendar-desc">/);
+    expect(svg).toMatch(
+      /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]* role="img" aria-labelledby="calendar-title calendar-desc">/,
+    );
     expect(svg).toContain('<title id="calendar-title">Schedules, March 2026</title>');
     // 31 × flatten, 22 weekdays of close, and 31 days of five minutes but for the lost hour.
-    expect(svg).toContain(`<desc id="calendar-desc">${31 + 22 + 31 * 288 - 12} occurrences on 31 days, at local times of Europe/Berlin. On 2026-03-29 the clocks 02:00 → 03:00.</desc>`);
+    expect(svg).toContain(
+      `<desc id="calendar-desc">${31 + 22 + 31 * 288 - 12} occurrences on 31 days, at local times of Europe/Berlin. On 2026-03-29 the clocks 02:00 → 03:00.</desc>`,
+    );
   });
 
   it('has every day, and marks the one on which the clocks change', () => {
-    expect([...svg.matchAll(/<text class="day"[^>]*>(\d+)</g)].map(([, day]) => Number(day))).toEqual(Array.from({ length: 31 }, (_, index) => index + 1));
+    expect([...svg.matchAll(/<text class="day"[^>]*>(\d+)</g)].map(([, day]) => Number(day))).toEqual(
+      Array.from({ length: 31 }, (_, index) => index + 1),
+    );
     expect([...svg.matchAll(/<g class="shifted">.*?class="day"[^>]*>(\d+)</g)].map(([, day]) => day)).toEqual(['29']);
     expect(svg).toContain('<text class="changed"');
     expect(svg).toContain('fires at 03:00 instead</title>03:00 flatten</text>');
@@ -103,7 +134,10 @@ describe('a month', () => {
   });
 
   it('holds no markup that a runbook wrote, no script and nothing from outside', () => {
-    const hostile = scheduleCalendar([slotOf('</text><script>alert(1)</script>"\'&\u0000\u202e', everySlot(60 * MINUTE_MS))], { year: 2026, month: 2, zone: 'UTC' });
+    const hostile = scheduleCalendar(
+      [slotOf('</text><script>alert(1)</script>"\'&\u0000\u202e', everySlot(60 * MINUTE_MS))],
+      { year: 2026, month: 2, zone: 'UTC' },
+    );
     expect(hostile).not.toMatch(/<script|\u0000|\u202e/);
     expect(hostile).toContain('&lt;script&gt;');
     expect(hostile.match(/(?:href|src|url)\s*[=(]/g)).toBeNull();

@@ -43,7 +43,18 @@ const CHANGES: readonly (readonly [zone: string, ...days: string[]])[] = [
 
 const STEADY = new Set(['UTC', 'Asia/Kathmandu']);
 
-const PATTERNS = ['30 2 * * *', '0 0 * * *', '*/15 2 * * *', '*/15 * * * *', '30 * * * *', '5,35 0-3 * * *', '0 */2 * * *', '10 23 * * 1-5', '0,30 1,2,3 30,31 12,3 6', '45 1 29 2,3 *'];
+const PATTERNS = [
+  '30 2 * * *',
+  '0 0 * * *',
+  '*/15 2 * * *',
+  '*/15 * * * *',
+  '30 * * * *',
+  '5,35 0-3 * * *',
+  '0 */2 * * *',
+  '10 23 * * 1-5',
+  '0,30 1,2,3 30,31 12,3 6',
+  '45 1 29 2,3 *',
+];
 
 interface Minute {
   readonly atMs: number;
@@ -59,19 +70,36 @@ function walk(zone: string, fromMs: number, toMs: number): readonly Minute[] {
 type Matcher = { (wallMs: number): boolean; everyHour: boolean };
 
 function matcher(cron: string): Matcher {
-  const [minute, hour, day, month, weekday] = cron.split(' ').map((field, index) => set(field, index)) as [Set<number>, Set<number>, Set<number>, Set<number>, Set<number>];
+  const [minute, hour, day, month, weekday] = cron.split(' ').map((field, index) => set(field, index)) as [
+    Set<number>,
+    Set<number>,
+    Set<number>,
+    Set<number>,
+    Set<number>,
+  ];
   const either = cron.split(' ')[2] !== '*' && cron.split(' ')[4] !== '*';
   const matches = (wallMs: number): boolean => {
     const wall = new Date(wallMs);
     const onDay = day.has(wall.getUTCDate());
     const onWeekday = weekday.has(wall.getUTCDay());
-    return minute.has(wall.getUTCMinutes()) && hour.has(wall.getUTCHours()) && month.has(wall.getUTCMonth() + 1) && (either ? onDay || onWeekday : onDay && onWeekday);
+    return (
+      minute.has(wall.getUTCMinutes()) &&
+      hour.has(wall.getUTCHours()) &&
+      month.has(wall.getUTCMonth() + 1) &&
+      (either ? onDay || onWeekday : onDay && onWeekday)
+    );
   };
   return Object.assign(matches, { everyHour: hour.size === 24 });
 }
 
 function set(field: string, index: number): Set<number> {
-  const [low, high] = [[0, 59], [0, 23], [1, 31], [1, 12], [0, 6]][index] as [number, number];
+  const [low, high] = [
+    [0, 59],
+    [0, 23],
+    [1, 31],
+    [1, 12],
+    [0, 6],
+  ][index] as [number, number];
   const values = new Set<number>();
   for (const part of field.split(',')) {
     const [range = '*', step = '1'] = part.split('/');
@@ -82,13 +110,19 @@ function set(field: string, index: number): Set<number> {
 }
 
 /** The rules of interface.md read out loud over the minutes that there were. */
-function byWalking(minutes: readonly Minute[], fires: Matcher, gap: 'next_valid' | 'skip', overlap: 'first' | 'both'): readonly number[] {
+function byWalking(
+  minutes: readonly Minute[],
+  fires: Matcher,
+  gap: 'next_valid' | 'skip',
+  overlap: 'first' | 'both',
+): readonly number[] {
   const due: number[] = [];
   let shown = Number.NEGATIVE_INFINITY;
   for (const [index, { atMs, wallMs }] of minutes.entries()) {
     const before = minutes[index - 1];
     let fire = fires(wallMs) && (wallMs > shown || overlap === 'both' || fires.everyHour);
-    if (gap === 'next_valid' && before !== undefined) for (let lost = before.wallMs + MINUTE_MS; lost < wallMs; lost += MINUTE_MS) fire ||= fires(lost);
+    if (gap === 'next_valid' && before !== undefined)
+      for (let lost = before.wallMs + MINUTE_MS; lost < wallMs; lost += MINUTE_MS) fire ||= fires(lost);
     if (fire) due.push(atMs);
     shown = Math.max(shown, wallMs);
   }
@@ -103,25 +137,39 @@ describe.each(CHANGES)('in %s', (zone, ...days) => {
     const toMs = fromMs + 3 * DAY_MS;
     // The walk begins earlier: an overlap may be under way at the start of the range.
     const minutes = walk(zone, fromMs - DAY_MS, toMs);
-    const jumps = minutes.filter(({ wallMs }, index) => index > 0 && wallMs !== (minutes[index - 1] as Minute).wallMs + MINUTE_MS);
+    const jumps = minutes.filter(
+      ({ wallMs }, index) => index > 0 && wallMs !== (minutes[index - 1] as Minute).wallMs + MINUTE_MS,
+    );
     expect(jumps.length).toBe(STEADY.has(zone) ? 0 : 1);
     for (const pattern of PATTERNS) {
       const fires = matcher(pattern);
       for (const gap of ['next_valid', 'skip'] as const)
         for (const overlap of ['first', 'both'] as const) {
           const expected = new Set(byWalking(minutes, fires, gap, overlap).filter((each) => each >= fromMs));
-          const found = occurrences(cronSlot(pattern, zone, { dst: { gap, overlap } }), { fromMs, toMs }).map(({ nominalMs }) => nominalMs);
+          const found = occurrences(cronSlot(pattern, zone, { dst: { gap, overlap } }), { fromMs, toMs }).map(
+            ({ nominalMs }) => nominalMs,
+          );
           const extra = iso(found.filter((each) => !expected.has(each)));
           const lost = iso([...expected].filter((each) => !found.includes(each)));
           const inOrder = found.every((each, index) => index === 0 || each > (found[index - 1] as number));
-          expect({ pattern, gap, overlap, extra, lost, inOrder }).toEqual({ pattern, gap, overlap, extra: [], lost: [], inOrder: true });
+          expect({ pattern, gap, overlap, extra, lost, inOrder }).toEqual({
+            pattern,
+            gap,
+            overlap,
+            extra: [],
+            lost: [],
+            inOrder: true,
+          });
         }
     }
   });
 
   it('shows each occurrence by the clocks of the zone', () => {
     const fromMs = Date.parse(`${days[0]}T00:00:00Z`) - DAY_MS;
-    for (const { nominalMs, local } of occurrences(cronSlot('*/20 * * * *', zone), { fromMs, toMs: fromMs + 3 * DAY_MS })) {
+    for (const { nominalMs, local } of occurrences(cronSlot('*/20 * * * *', zone), {
+      fromMs,
+      toMs: fromMs + 3 * DAY_MS,
+    })) {
       expect(Date.parse(local)).toBe(nominalMs);
       expect(Date.parse(`${local.slice(0, 23)}Z`)).toBe(nominalMs + offsetMs(zone, nominalMs));
     }
@@ -134,11 +182,20 @@ describe.each(CHANGES)('in %s', (zone, ...days) => {
     const theirs = (pattern: string): readonly string[] => {
       const found: number[] = [];
       const cron = new Cron(pattern, { timezone: zone });
-      for (let next = cron.nextRun(new Date(fromMs - 1000)); next !== null && next.getTime() < toMs; next = cron.nextRun(next)) found.push(next.getTime());
+      for (
+        let next = cron.nextRun(new Date(fromMs - 1000));
+        next !== null && next.getTime() < toMs;
+        next = cron.nextRun(next)
+      )
+        found.push(next.getTime());
       return iso(found);
     };
     const ours = (pattern: string, gap: 'next_valid' | 'skip'): readonly string[] =>
-      iso(occurrences(cronSlot(pattern, zone, { dst: { gap, overlap: 'first' } }), { fromMs, toMs }).map(({ nominalMs }) => nominalMs));
+      iso(
+        occurrences(cronSlot(pattern, zone, { dst: { gap, overlap: 'first' } }), { fromMs, toMs }).map(
+          ({ nominalMs }) => nominalMs,
+        ),
+      );
     // It drops a fixed time when the gap reaches into the next day: Apia, Kwajalein.
     const wholeDay = zone === 'Pacific/Kwajalein';
     if (!wholeDay) expect(ours('30 2 * * *', 'next_valid')).toEqual(theirs('30 2 * * *'));
@@ -157,14 +214,26 @@ describe('cron-parser', () => {
     const fromMs = Date.UTC(2026, 0, 6);
     for (const pattern of ['30 2 * * *', '*/45 6-9 * * 1-5', '0 0 13 * 5', '15 */7 * * *']) {
       const expected = theirs(pattern, zone, fromMs, 12);
-      expect(iso(occurrences(cronSlot(pattern, zone), { fromMs, toMs: Number.POSITIVE_INFINITY, most: 12 }).map(({ nominalMs }) => nominalMs))).toEqual(iso(expected));
+      expect(
+        iso(
+          occurrences(cronSlot(pattern, zone), { fromMs, toMs: Number.POSITIVE_INFINITY, most: 12 }).map(
+            ({ nominalMs }) => nominalMs,
+          ),
+        ),
+      ).toEqual(iso(expected));
     }
   });
 
   it('differs on purpose in a gap: it fires half an hour later, we at the first time there is', () => {
     const fromMs = Date.UTC(2026, 2, 29);
     expect(iso(theirs('30 2 * * *', 'Europe/Berlin', fromMs, 1))).toEqual(['2026-03-29T01:30:00.000Z']);
-    expect(iso(occurrences(cronSlot('30 2 * * *', 'Europe/Berlin'), { fromMs, toMs: fromMs + DAY_MS }).map(({ nominalMs }) => nominalMs))).toEqual(['2026-03-29T01:00:00.000Z']);
+    expect(
+      iso(
+        occurrences(cronSlot('30 2 * * *', 'Europe/Berlin'), { fromMs, toMs: fromMs + DAY_MS }).map(
+          ({ nominalMs }) => nominalMs,
+        ),
+      ),
+    ).toEqual(['2026-03-29T01:00:00.000Z']);
   });
 });
 
@@ -172,18 +241,30 @@ const field = (low: number, high: number): fc.Arbitrary<string> =>
   fc.oneof(
     fc.constant('*'),
     fc.integer({ min: low, max: high }).map(String),
-    fc.uniqueArray(fc.integer({ min: low, max: high }), { minLength: 1, maxLength: 4 }).map((values) => values.sort((a, b) => a - b).join(',')),
-    fc.tuple(fc.integer({ min: low, max: high }), fc.integer({ min: low, max: high })).map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`),
+    fc
+      .uniqueArray(fc.integer({ min: low, max: high }), { minLength: 1, maxLength: 4 })
+      .map((values) => values.sort((a, b) => a - b).join(',')),
+    fc
+      .tuple(fc.integer({ min: low, max: high }), fc.integer({ min: low, max: high }))
+      .map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`),
   );
-const cronText = fc.tuple(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 6)).map((fields) => fields.join(' '));
+const cronText = fc
+  .tuple(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 6))
+  .map((fields) => fields.join(' '));
 
 describe('any cron expression', () => {
   it('gives in UTC what croner and cron-parser give', () => {
     fc.assert(
       fc.property(cronText, fc.integer({ min: 0, max: 365 * 24 }), (pattern, hour) => {
         const fromMs = Date.UTC(2026, 0, 1) + hour * HOUR_MS;
-        const found = iso(occurrences(cronSlot(pattern, 'UTC'), { fromMs, toMs: Number.POSITIVE_INFINITY, most: 5 }).map(({ nominalMs }) => nominalMs));
-        expect(found).toEqual(new Cron(pattern, { timezone: 'UTC' }).nextRuns(5, new Date(fromMs - 1000)).map((each) => each.toISOString()));
+        const found = iso(
+          occurrences(cronSlot(pattern, 'UTC'), { fromMs, toMs: Number.POSITIVE_INFINITY, most: 5 }).map(
+            ({ nominalMs }) => nominalMs,
+          ),
+        );
+        expect(found).toEqual(
+          new Cron(pattern, { timezone: 'UTC' }).nextRuns(5, new Date(fromMs - 1000)).map((each) => each.toISOString()),
+        );
         const other = CronExpressionParser.parse(pattern, { currentDate: new Date(fromMs - 1000), tz: 'UTC' });
         expect(found).toEqual(Array.from({ length: 5 }, () => other.next().toDate().toISOString()));
       }),
@@ -193,15 +274,27 @@ describe('any cron expression', () => {
 
   it('gives the same instants however a range is cut', () => {
     fc.assert(
-      fc.property(cronText, fc.constantFrom(...CHANGES.map(([zone]) => zone)), fc.integer({ min: 0, max: 300 * 24 }), fc.array(fc.integer({ min: 0, max: 20 * 24 * 4 }), { maxLength: 4 }), (pattern, zone, hour, cuts) => {
-        const fromMs = Date.UTC(2026, 0, 1) + hour * HOUR_MS;
-        const toMs = fromMs + 20 * DAY_MS;
-        const slot = cronSlot(pattern, zone);
-        const whole = occurrences(slot, { fromMs, toMs });
-        const edges = [fromMs, ...cuts.map((quarter) => fromMs + quarter * 15 * MINUTE_MS).sort((a, b) => a - b), toMs];
-        const parts = edges.slice(1).flatMap((edge, index) => occurrences(slot, { fromMs: edges[index] as number, toMs: edge }));
-        expect(parts).toEqual(whole);
-      }),
+      fc.property(
+        cronText,
+        fc.constantFrom(...CHANGES.map(([zone]) => zone)),
+        fc.integer({ min: 0, max: 300 * 24 }),
+        fc.array(fc.integer({ min: 0, max: 20 * 24 * 4 }), { maxLength: 4 }),
+        (pattern, zone, hour, cuts) => {
+          const fromMs = Date.UTC(2026, 0, 1) + hour * HOUR_MS;
+          const toMs = fromMs + 20 * DAY_MS;
+          const slot = cronSlot(pattern, zone);
+          const whole = occurrences(slot, { fromMs, toMs });
+          const edges = [
+            fromMs,
+            ...cuts.map((quarter) => fromMs + quarter * 15 * MINUTE_MS).sort((a, b) => a - b),
+            toMs,
+          ];
+          const parts = edges
+            .slice(1)
+            .flatMap((edge, index) => occurrences(slot, { fromMs: edges[index] as number, toMs: edge }));
+          expect(parts).toEqual(whole);
+        },
+      ),
       { numRuns: 200 },
     );
   });

@@ -230,7 +230,7 @@ class Life {
   private events = 0;
   private inFlight = false;
   private settledAt: number | undefined;
-  /** Somebody else has touched the order: an end shown for an instant can then be taken for one, and is taken back. */
+  /** Somebody else has touched the order: what is said of it may be overtaken for a while, and is taken back. */
   private meddled = false;
   private readonly seed: number;
   /** When this client gives up reading: some long before anything is proven. */
@@ -307,7 +307,8 @@ class Life {
   /** What the machine says of a cancel, an amend or an end must be so at the venue at that moment. */
   private alarmsAreTrue(from: string, step: OrderStep): void {
     const truth = this.venueOrder?.record;
-    if (truth === undefined) return;
+    // Where others touch the order too, the venue may have moved on by itself since the read.
+    if (truth === undefined || this.meddled) return;
     const to = step.snapshot.state;
     for (const { alarm, detail } of step.alarms) {
       if (alarm === 'CancelLost' && truth.status === 'canceled') this.fail('calls a cancel lost that was done');
@@ -319,7 +320,7 @@ class Life {
         truth.price === requestedPrice && (requestedSize === undefined || truth.initial_size === requestedSize);
       if (alarm === 'AmendLost' && applied) this.fail('calls an amend lost that was applied');
     }
-    const ended = !this.meddled && to === 'canceled' && (from === 'amending' || from === 'canceling');
+    const ended = to === 'canceled' && (from === 'amending' || from === 'canceling');
     if (ended && !ENDED.has(truth.status)) this.fail(`calls ${from} canceled, the venue says ${truth.status}`);
   }
 
@@ -440,7 +441,10 @@ class Life {
   /** The switch fires, or is only thought to have fired. */
   private deadman(): void {
     const { time, random } = this;
-    if (random() < 0.7) for (const order of this.orders) order.sweep();
+    if (random() < 0.7) {
+      this.meddled = true;
+      for (const order of this.orders) order.sweep();
+    }
     time.in(random() * 2_000, () => {
       if (!isTerminal(this.order.state)) this.take({ type: 'DEADMAN', at: time.now });
     });

@@ -5,14 +5,16 @@ export const SCHEDULE_CODES = {
   'schedule-dst-gap': {
     severity: 'warning',
     summary: 'a schedule with a time that will not exist when the clocks are put forward',
-    cause: 'In the next twelve months the zone skips that hour; what happens then is set by `dst: {gap: next_valid|skip}`.',
+    cause:
+      'In the next twelve months the zone skips that hour; what happens then is set by `dst: {gap: next_valid|skip}`.',
     example: 'schedule: {cron: "30 2 * * *", tz: Europe/Berlin}',
     fix: 'Move it out of the skipped hour, or see `runbook schedule preview` for what it will do.',
   },
   'schedule-dst-overlap': {
     severity: 'warning',
     summary: 'a schedule with a time that will come twice when the clocks are put back',
-    cause: 'In the next twelve months the zone repeats that hour; what happens then is set by `dst: {overlap: first|both}`.',
+    cause:
+      'In the next twelve months the zone repeats that hour; what happens then is set by `dst: {overlap: first|both}`.',
     example: 'schedule: {cron: "30 2 * * *", tz: Europe/Berlin}',
     fix: 'Move it out of the repeated hour, or see `runbook schedule preview` for what it will do.',
   },
@@ -20,7 +22,8 @@ export const SCHEDULE_CODES = {
     severity: 'warning',
     summary: 'two slots due at the same instant under one concurrency key',
     cause: 'Only one run holds a concurrency key at a time; the other waits, is skipped or fails, as `on_busy` says.',
-    example: 'schedule: [{cron: "0 8 * * *", tz: UTC}, {cron: "0 8 * * 1", tz: UTC}]\nconcurrency: {key: account, on_busy: skip}',
+    example:
+      'schedule: [{cron: "0 8 * * *", tz: UTC}, {cron: "0 8 * * 1", tz: UTC}]\nconcurrency: {key: account, on_busy: skip}',
     fix: 'Move one of them by more than a run takes, or exclude the common days.',
   },
   'schedule-over': {

@@ -1,0 +1,32 @@
+/**
+ * `npm run bench`: brings the peers the product is measured against, builds the product and the benchmark, and runs it.
+ * Whatever the figures say, it ends with 0: a target missed is a figure in the README.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+if (!existsSync(`${here}node_modules`)) run('npm', ['ci', '--prefix', here, '--ignore-scripts', '--no-audit', '--no-fund']);
+run(process.execPath, [`${here}../build.js`]);
+
+await build({
+  entryPoints: [`${here}suite.ts`, `${here}trial.ts`],
+  outdir: `${here}.build`,
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  splitting: true,
+  packages: 'external',
+  platform: 'node',
+  format: 'esm',
+  target: 'node20.19',
+  logLevel: 'warning',
+});
+run(process.execPath, [`${here}.build/suite.mjs`, ...process.argv.slice(2)]);
+
+function run(command, args) {
+  const { status } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  if (status !== 0) process.exit(status ?? 1);
+}

@@ -1,0 +1,54 @@
+/**
+ * How things are timed: medians of rounds in which what is compared takes turns, so that a machine that slows down slows
+ * both. A ratio is the median of the rounds' ratios, never a ratio of two best cases.
+ */
+import { spawnSync } from 'node:child_process';
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** Milliseconds from the start of a process to its end. Throws when it fails: there is nothing to measure then. */
+export function processMs(args: readonly string[], env: NodeJS.ProcessEnv = process.env): number {
+  const begun = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
+  const took = performance.now() - begun;
+  if (status !== 0) throw new Error(`node ${args.join(' ')} ended with ${status}: ${stderr.slice(0, 2000)}`);
+  return took;
+}
+
+/** Runs `ours` and `theirs` in turn, each first in every other round, and gives what each round gave. */
+export async function inTurns<T>(
+  rounds: number,
+  ours: () => T | Promise<T>,
+  theirs: () => T | Promise<T>,
+): Promise<readonly { readonly ours: T; readonly theirs: T }[]> {
+  const results: { ours: T; theirs: T }[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    if (round % 2 === 0) {
+      const first = await ours();
+      results.push({ ours: first, theirs: await theirs() });
+    } else {
+      const first = await theirs();
+      results.push({ ours: await ours(), theirs: first });
+    }
+  }
+  return results;
+}
+
+/** Median ratio of ours to theirs over rounds that take turns. */
+export async function ratio(
+  rounds: number,
+  ours: () => number | Promise<number>,
+  theirs: () => number | Promise<number>,
+): Promise<number> {
+  return median((await inTurns(rounds, ours, theirs)).map((round) => round.ours / round.theirs));
+}

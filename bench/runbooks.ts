@@ -1,0 +1,76 @@
+/** The runbooks that are measured, written for any size. All of them pass the checks without a warning. */
+
+/** A line of calls, one read of the account each. */
+export function lineOf(steps: number): string {
+  return `runbook: line\ndsl: 1\nsteps:\n${'  - read_account: {}\n'.repeat(steps)}`;
+}
+
+/** One call, so many times. */
+export function loopOf(iterations: number): string {
+  return `runbook: loop\ndsl: 1\nsteps:\n  - repeat:\n      max: ${iterations}\n      do:\n        - read_account: {}\n`;
+}
+
+/** One call in each of so many branches, all at once. */
+export function branchesOf(width: number): string {
+  return `runbook: branches
+dsl: 1
+steps:
+  - parallel:
+      each: n
+      in: range(${width})
+      max: ${width}
+      on_fail: let_others_finish
+      do:
+        - assert: n >= 0
+        - read_account: {}
+`;
+}
+
+/** So many waits of one second, and a look at the time after each. */
+export function pollsOf(count: number): string {
+  return `runbook: polls
+dsl: 1
+steps:
+  - repeat:
+      every: 1s
+      max: ${count}
+      do:
+        - assert: now > run.started_at - 1s
+`;
+}
+
+/** A line of writes: each is durable before its first byte leaves. */
+export function writesOf(count: number, every?: string): string {
+  return `runbook: writes
+dsl: 1
+steps:
+  - repeat:
+${every === undefined ? '' : `      every: ${every}\n`}      max: ${count}
+      do:
+        - set_leverage: {market: BTC-USD, leverage: 3}
+`;
+}
+
+const MIXTURE = [
+  (n: number) => `  - id: account_${n}\n    read_account: {}\n`,
+  (n: number) =>
+    `  - assert: account_${n}.account_equity * 3 > inputs.size * inputs.price\n    because: the notional stays under three times the equity\n`,
+  (n: number) => `  - let: {limit_${n}: tick(inputs.price * (1 - bps(${(n % 40) + 1})))}\n`,
+  (n: number) =>
+    `  - if: account_${n}.available_to_trade > 0\n    notify: {to: ops, text: "level ${n}: \${limit_${n}} for \${account_${n}.account_equity}"}\n`,
+  (n: number) =>
+    `  - list_fills: {market: BTC-USD, since: run.started_at}\n    retry: {on: [transport], max: ${(n % 3) + 1}, first: 250ms}\n`,
+];
+
+/** What people write: reads, conditions, values, messages, a fifth of each. */
+export function mixtureOf(steps: number): string {
+  const head = `runbook: mixture
+dsl: 1
+inputs:
+  size:  {type: size, default: 0.25}
+  price: {type: price, default: 64200}
+steps:
+`;
+  const lines = Array.from({ length: steps }, (_, index) => MIXTURE[index % 5]?.(Math.floor(index / 5)) ?? '');
+  return head + lines.join('');
+}

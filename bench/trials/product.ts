@@ -1,0 +1,56 @@
+/** Dry-runs of the product, as the command does them: simulated venue, limits, token budget, journal. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { dryRun, type LoadedRunbook } from '../../src/cli/wire.ts';
+import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import type { JournalStore } from '../../src/journal/store.ts';
+import { checkRunbook } from '../../src/runbook/check.ts';
+import { branchesOf, lineOf, loopOf, pollsOf } from '../runbooks.ts';
+import type { Trial } from './trial.ts';
+
+const START_MS = Date.parse('2026-01-05T08:00:00Z');
+
+function loaded(text: string): LoadedRunbook {
+  const source = { file: 'bench.yaml', text };
+  const { runbook, diagnostics } = checkRunbook(source, () => undefined);
+  if (runbook === undefined) throw new Error(diagnostics.map(({ message }) => message).join('; '));
+  return { runbook, sources: [{ name: runbook.name, source }] };
+}
+
+async function execute(runbook: LoadedRunbook, store: JournalStore, run: string): Promise<void> {
+  const { result } = await dryRun({ loaded: runbook, inputs: {}, run, at: START_MS, seed: 1, store, venue: { kind: 'simulated' } });
+  if (result.outcome !== 'succeeded') throw new Error(`the run ${result.outcome}: ${result.reason ?? ''}`);
+}
+
+/** Each run has a store of its own, so that none finds the entries of the one before. */
+function inMemory(text: (size: number) => string): Trial {
+  return {
+    async prepare(size) {
+      const runbook = loaded(text(size));
+      return () => execute(runbook, new MemoryStore(), 'bench');
+    },
+  };
+}
+
+function inSqlite(text: (size: number) => string): Trial {
+  return {
+    async prepare(size) {
+      const runbook = loaded(text(size));
+      const folder = mkdtempSync(join(tmpdir(), 'runbook-bench-'));
+      process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+      const store = await openSqliteStore(join(folder, 'runbook.db'));
+      let run = 0;
+      return () => execute(runbook, store, `bench-${++run}`);
+    },
+  };
+}
+
+export const PRODUCT_TRIALS = {
+  line: inMemory(lineOf),
+  lineSqlite: inSqlite(lineOf),
+  loop: inMemory(loopOf),
+  branches: inMemory(branchesOf),
+  polls: inMemory(pollsOf),
+} as const satisfies Record<string, Trial>;

@@ -1,0 +1,35 @@
+/** The door to Graphviz: an optional package, loaded when a drawing is asked for and not before. */
+import { EXIT, Refusal } from './exit.ts';
+
+/** What is used of @hpcc-js/wasm-graphviz. */
+export interface Graphviz {
+  dot(source: string): string;
+}
+
+/** Not spelled out in the import: whoever leaves the package out can still build and run everything else. */
+const PACKAGE: string = '@hpcc-js/wasm-graphviz';
+
+/** Lays a chart out as SVG. Ends the command with a sentence where the package is not installed. */
+export async function drawSvg(dot: string, load: () => Promise<Graphviz> = loadGraphviz): Promise<string> {
+  const graphviz = await load();
+  return graphviz.dot(dot);
+}
+
+async function loadGraphviz(): Promise<Graphviz> {
+  let module: { readonly Graphviz: { load(): Promise<Graphviz> } };
+  try {
+    module = await import(PACKAGE);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new Refusal(
+      `an SVG is drawn by the optional package ${PACKAGE}, which is not installed: \`npm install ${PACKAGE}\`, or --format mermaid, dot or xstate, which need nothing`,
+      EXIT.usage,
+      'configuration',
+    );
+  }
+  return module.Graphviz.load();
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+}

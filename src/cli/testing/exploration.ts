@@ -1,0 +1,136 @@
+/**
+ * `runbook test --explore`: a case that holds, again with each request's answer lost, refused, limited or part-filled, and
+ * with the process killed before and after it. A case's expectations say nothing of such a run; what must hold then are the
+ * promises of the engine: no second order for one intent, no order that nobody accounts for, an end, a sound journal.
+ */
+import { verifyChain } from '../../journal/chain.ts';
+import { OrderBook } from '../../journal/orders.ts';
+import { isTerminal } from '../../venue/order.ts';
+import { SIMULATED_PROFILE } from '../../venue/profile.ts';
+import { type CaseResult, type CaseRun, runCase } from './case-run.ts';
+import { requestName } from './request-names.ts';
+import type { Mishap, Sent } from './scripted-venue.ts';
+import type { Crash } from './test-case.ts';
+
+export interface Exploration {
+  /** Runs that were made. */
+  readonly variations: number;
+  readonly violations: readonly { readonly variation: string; readonly problem: string }[];
+}
+
+/** Of each kind of read the first few are tried: a poll is like the one before it. */
+const READS_TRIED = 3;
+const WRITES_TRIED = 12;
+const DOWN_MS = 5000;
+
+type Variation = { readonly text: string; readonly mishap: Mishap } | { readonly text: string; readonly crash: Omit<Crash, 'on' | 'call'> };
+
+const VARIATIONS: readonly Variation[] = [
+  { text: 'lost before it arrives', mishap: { kind: 'lost', when: 'before' } },
+  { text: 'its answer lost', mishap: { kind: 'lost', when: 'after' } },
+  { text: 'refused for want of tokens', mishap: { kind: 'limited' } },
+  { text: 'refused', mishap: { kind: 'refused' } },
+  { text: 'filled in part', mishap: { kind: 'part_filled' } },
+  { text: 'the process killed before it', crash: { when: 'before', answer: 'lost', downMs: DOWN_MS } },
+  { text: 'the process killed before its answer', crash: { when: 'after', answer: 'lost', downMs: DOWN_MS } },
+  { text: 'the process killed after its answer', crash: { when: 'after', answer: 'kept', downMs: DOWN_MS } },
+];
+
+export async function exploreCase(options: CaseRun, plain: CaseResult): Promise<Exploration> {
+  const violations: { readonly variation: string; readonly problem: string }[] = [];
+  let variations = 0;
+  for (const target of targets(plain.venue.sent)) {
+    for (const variation of VARIATIONS) {
+      if (!concerns(variation, target)) continue;
+      variations += 1;
+      const result = await runCase({ ...options, ...meeting(variation, target.number) });
+      const named = `request ${target.number}, ${requestName({ endpoint: target.name, type: target.type })}: ${variation.text}`;
+      for (const problem of problemsOf(result)) violations.push({ variation: named, problem });
+    }
+  }
+  return { variations, violations };
+}
+
+/** A run is the same up to the request that meets something else: so its number names it. */
+function meeting(variation: Variation, number: number): Pick<CaseRun, 'mishap' | 'crash'> {
+  if ('mishap' in variation) return { mishap: (sent) => (sent.number === number ? variation.mishap : undefined) };
+  let died = false;
+  return {
+    crash: (sent) => {
+      if (died || sent.number !== number) return undefined;
+      died = true;
+      return variation.crash;
+    },
+  };
+}
+
+function targets(sent: readonly Sent[]): readonly Sent[] {
+  const seen = new Map<string, number>();
+  return sent.filter(({ name, type }) => {
+    const kind = `${name} ${type ?? ''}`;
+    const count = (seen.get(kind) ?? 0) + 1;
+    seen.set(kind, count);
+    return count <= (name.startsWith('GET ') ? READS_TRIED : WRITES_TRIED);
+  });
+}
+
+function concerns(variation: Variation, { name, type }: Sent): boolean {
+  if (!('mishap' in variation) || variation.mishap.kind !== 'part_filled') return true;
+  return name === 'DELETE /orders' || (name === 'POST /orders' && type !== 'stop_loss' && type !== 'take_profit');
+}
+
+/** What must hold of every run, however it went. */
+export function problemsOf(result: CaseResult): readonly string[] {
+  const problems: string[] = [];
+  if (result.problem !== undefined) problems.push(`the run did not come to an end: ${result.problem}`);
+  else if (!result.entries.some(({ type }) => type === 'run.ended')) problems.push('the run has no end');
+  problems.push(...secondOrders(result), ...unaccounted(result));
+  const chain = verifyChain(result.stored);
+  if (!chain.ok) problems.push(`the journal does not verify: ${chain.problem.detail}`);
+  return problems;
+}
+
+/** Orders.md, "Unknown outcomes": a second POST for an intent only where the first certainly did nothing, or where `resend` allows it. */
+function secondOrders({ entries, venue }: CaseResult): readonly string[] {
+  const resends = new Set<string>();
+  for (const entry of entries) {
+    const intent = entry.type === 'call.intended' ? entry.data.intent : undefined;
+    if (intent?.onAmbiguous === 'resend') resends.add(intent.clientOrderId);
+  }
+  const open = new Map<string, Sent>();
+  const problems: string[] = [];
+  for (const sent of venue.sent) {
+    const id = sent.params['client_order_id'];
+    if (sent.name !== 'POST /orders' || id === undefined) continue;
+    const before = open.get(id);
+    if (before !== undefined && !resends.has(id)) problems.push(`order ${id} was sent as request ${before.number}, which may have placed it, and again as request ${sent.number}`);
+    if (mayHavePlaced(sent)) open.set(id, sent);
+  }
+  return problems;
+}
+
+/** Whether a POST may have made an order: everything but an answer that says no. */
+function mayHavePlaced({ reply }: Sent): boolean {
+  if (reply === undefined) return true;
+  if (reply.kind === 'failure') return reply.sent;
+  return reply.status >= 500 || !/"success":false/.test(reply.body);
+}
+
+/** At the end the run knows of every order of its own that rests, or has halted and says so. */
+function unaccounted({ entries, report, venue }: CaseResult): readonly string[] {
+  const book = new OrderBook({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
+  for (const entry of entries) book.apply(entry);
+  const problems: string[] = [];
+  if (report.outcome === 'halted') return problems;
+  for (const { id, client_order_id: clientId, status } of venue.resting()) {
+    const own = book.get(clientId) ?? book.byId(id);
+    const posted = venue.sent.some(({ params }) => clientId !== '' && params['client_order_id'] === clientId);
+    if (own === undefined && posted) problems.push(`order ${clientId} rests at the venue (${status}) and the journal does not know it`);
+    if (own !== undefined && isTerminal(own.snapshot.state)) problems.push(`order ${id} rests at the venue (${status}), and the run, which ${report.outcome}, holds it for ${own.snapshot.state}`);
+  }
+  for (const order of book.orders()) {
+    const { state } = order.snapshot;
+    if (state === 'unknown' || state === 'submitting' || state === 'quarantined') problems.push(`order ${order.intent.clientOrderId} is ${state}, and the run ${report.outcome} instead of halting`);
+  }
+  return problems;
+}
