@@ -122,8 +122,7 @@ async function cancelEverything(account: Account, { terminal }: Invocation): Pro
     const listed = await ask(account, 'GET /orders', {
       status: 'open',
       p_limit: 1000,
-      start_time: (clock.now() - 90 * 86_400_000) * 1000,
-    });
+      start_time: (clock.now() - 90 * 86_400_000) * 1000 }, 'protect');
     if (listed.kind === 'confirmed') {
       left = listed.result.length;
       emptySince = left > 0 ? undefined : (emptySince ?? clock.now());

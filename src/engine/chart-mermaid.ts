@@ -78,14 +78,14 @@ class Rendering {
     depth: number,
     hasEnd: boolean,
   ): void {
-    if (to.in === 'run') {
-      if (parent.length > 0) this.stopPhase = to.key;
+    if (to.in === 'run' && parent.length > 0) {
+      this.stopPhase = to.key;
+      // A `stop` step says by itself what it does.
+      if (label === undefined) return;
       const box = `${from}_ends`;
-      if (parent.length > 0 && !this.taken.has(box)) {
-        this.taken.add(box);
-        this.line(depth, `${box} : stops the run`);
-      }
-      this.line(depth, `${from} --> ${parent.length > 0 ? box : this.id([to.key])}`);
+      if (!this.taken.has(box)) this.line(depth, `${box} : stops the run`);
+      this.taken.add(box);
+      this.line(depth, `${from} --> ${box} : ${mermaidText(label)}`);
       return;
     }
     // The join of a parallel state: drawn at the state itself.
@@ -132,6 +132,6 @@ export function mermaidText(text: string): string {
   const safe = text
     .replace(/\s+/g, ' ')
     .trim()
-    .replace(/[^A-Za-z0-9 _.,/+=*()'?|…-]/gu, entity);
+    .replace(/[^A-Za-z0-9 _.,/+=()'?|…-]/gu, entity);
   return safe === '' ? '#32;' : safe.replace(/direction/gi, (word) => `${entity(word.charAt(0))}${word.slice(1)}`);
 }

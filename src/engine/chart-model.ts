@@ -57,6 +57,13 @@ export const here = (key: string): Target => ({ in: 'block', key });
 /** A phase of the run. */
 export const phase = (key: string): Target => ({ in: 'run', key });
 
+/** The arrows of a state that holds a block: none when the block never comes to its end, because it stops or fails the run. */
+export function onwards(inside: ChartBlock, leads: readonly Arrow[]): readonly Arrow[] {
+  const ends = ({ to }: Arrow) => to.in === 'block' && to.key === DONE;
+  const comesToEnd = inside.states.some((state) => [...state.leads, ...state.fails].some(ends) || (state.after !== undefined && ends(state.after)));
+  return comesToEnd || inside.initial === DONE ? leads : [];
+}
+
 /** The id, else verb and position: `assert 2`. */
 export function nameOf(step: CheckedStep): string {
   return (

@@ -6,7 +6,6 @@
 import {
   type Arrow,
   type ChartBlock,
-  type ChartJson,
   type ChartState,
   DONE,
   type StepFacts,
