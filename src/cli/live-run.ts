@@ -15,14 +15,14 @@ import type { Fixture } from '../gateway/fixture.ts';
 import { FixtureRecorder } from '../gateway/fixture-recorder.ts';
 import { LimitGate } from '../gateway/limit-gate.ts';
 import { Anchorer, AnchorFile } from '../journal/anchors.ts';
-import { headOf, readEntry } from '../journal/chain.ts';
+import { type ChainHead, headOf, readEntry } from '../journal/chain.ts';
 import type { DataOf, Entry, EntryOf, JsonObject } from '../journal/entry.ts';
 import { type LeaseKeeper, takeLease } from '../journal/lease.ts';
 import { thisMachine } from '../journal/machine.ts';
 import { OrderBook } from '../journal/orders.ts';
 import { RunLog } from '../journal/run-log.ts';
 import type { KillOrder } from '../journal/shared.ts';
-import { StoreError } from '../journal/store.ts';
+import { type RunRow, StoreError } from '../journal/store.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import { RunFold } from '../report/run.ts';
 import { printSummary } from '../report/summary.ts';
@@ -189,7 +189,7 @@ class LiveRun {
     const seed = startedAt % 2 ** 31;
     const started = this.startedData(loaded, inputs, { startedAt, seed, plan });
     if (this.options.record !== undefined) this.recorder = this.recording(loaded, inputs, startedAt, seed);
-    const parts = this.parts(run, loaded.runbook, undefined);
+    const parts = this.parts(run, loaded.runbook);
     parts.log.append('run.started', started);
     const venue = this.client(parts.log, parts.gate, () => parts.writer.flush());
     const setup = this.setup(run, loaded.runbook, inputs, started);
@@ -206,7 +206,7 @@ class LiveRun {
       throw new Refusal(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
     const loaded = loadPinned(first.data.sources, this.invocation.terminal);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
-    const parts = this.parts(run, loaded.runbook, headOf(stored.at(-1)));
+    const parts = this.parts(run, loaded.runbook, { head: headOf(stored.at(-1)), row: await account.store.run(run) });
     const playback = new Playback(entries, {
       markets: account.profile.markets,
       absenceHorizonMs: account.profile.ambiguityWindowMs,
@@ -342,7 +342,7 @@ class LiveRun {
     }
   }
 
-  private parts(run: string, runbook: CheckedRunbook, head: ReturnType<typeof headOf> | undefined) {
+  private parts(run: string, runbook: CheckedRunbook, before?: { readonly head: ChainHead; readonly row: RunRow | undefined }) {
     const { account, lease, fold } = this;
     const { clock } = account;
     const writer = new JournalWriter(account.store, {
@@ -354,7 +354,8 @@ class LiveRun {
       actor: 'engine',
       clock,
       durable: true,
-      ...(head === undefined ? {} : { head }),
+      ...(before === undefined ? {} : { head: before.head }),
+      ...(before?.row === undefined ? {} : { row: before.row }),
     });
     const anchorer = new Anchorer(writer, {
       run,

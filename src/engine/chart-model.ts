@@ -60,7 +60,9 @@ export const phase = (key: string): Target => ({ in: 'run', key });
 /** The arrows of a state that holds a block: none when the block never comes to its end, because it stops or fails the run. */
 export function onwards(inside: ChartBlock, leads: readonly Arrow[]): readonly Arrow[] {
   const ends = ({ to }: Arrow) => to.in === 'block' && to.key === DONE;
-  const comesToEnd = inside.states.some((state) => [...state.leads, ...state.fails].some(ends) || (state.after !== undefined && ends(state.after)));
+  const comesToEnd = inside.states.some(
+    (state) => [...state.leads, ...state.fails].some(ends) || (state.after !== undefined && ends(state.after)),
+  );
   return comesToEnd || inside.initial === DONE ? leads : [];
 }
 

@@ -12,6 +12,7 @@ import {
   here,
   Names,
   nameOf,
+  onwards,
   type StepFacts,
   type Target,
 } from './chart-model.ts';
@@ -62,14 +63,7 @@ export class StepChart {
     let timedOut: string | undefined;
     if (step.onTimeout !== undefined) {
       timedOut = names.of(`${key}_on_timeout`);
-      handlers.push({
-        key: timedOut,
-        kind: 'handler',
-        label: 'on timeout',
-        inside: this.block(step.onTimeout),
-        leads: [{ to: next }],
-        fails: [],
-      });
+      handlers.push(holding(timedOut, 'handler', 'on timeout', this.block(step.onTimeout), [{ to: next }]));
     }
     const delay = step.verb === 'wait_for' ? step.args.within : step.timeout;
     states.push({
@@ -123,14 +117,9 @@ export class StepChart {
             },
           ]
         : [];
-    handlers.push({
-      key,
-      kind: 'handler',
-      label: `catch ${guard}`,
-      inside: this.block(clause.do, last),
-      leads: to === undefined ? [] : [{ to }],
-      fails: [],
-    });
+    handlers.push(
+      holding(key, 'handler', `catch ${guard}`, this.block(clause.do, last), to === undefined ? [] : [{ to }]),
+    );
     return [{ guard, to: here(key) }];
   }
 
@@ -151,7 +140,7 @@ export class StepChart {
       case 'repeat':
         return { inside: this.repeated(step), leads };
       case 'switch':
-        return { inside: this.cases(step), leads };
+        return this.switched(step, leads);
       case 'parallel':
         return { regions: this.branches(step, next), leads };
       case 'wait_for':
@@ -201,6 +190,11 @@ export class StepChart {
     return { initial, states: [...states.map((state) => redirected(state, DONE, 'until')), asked, pause] };
   }
 
+  private switched(step: StepOf<'switch'>, leads: readonly Arrow[]): Pick<ChartState, 'inside' | 'leads'> {
+    const inside = this.cases(step);
+    return { inside, leads: onwards(inside, leads) };
+  }
+
   private cases({ args }: StepOf<'switch'>): ChartBlock {
     const arrows = args.cases.map(({ when }, index): Arrow => ({ guard: when.text, to: here(`case_${index + 1}`) }));
     const otherwise = args.else === undefined ? DONE : 'else';
@@ -211,14 +205,8 @@ export class StepChart {
       leads: [...arrows, { to: here(otherwise) }],
       fails: [],
     };
-    const branch = (key: string, label: string, steps: readonly CheckedStep[]): ChartState => ({
-      key,
-      kind: 'branch',
-      label,
-      inside: this.block(steps),
-      leads: [{ to: here(DONE) }],
-      fails: [],
-    });
+    const branch = (key: string, label: string, steps: readonly CheckedStep[]): ChartState =>
+      holding(key, 'branch', label, this.block(steps), [{ to: here(DONE) }]);
     return {
       initial: 'choose',
       states: [
@@ -275,6 +263,17 @@ interface StepPlace {
   readonly entry: string;
   readonly next: Target;
   readonly names: Names;
+}
+
+/** A state that holds a block. */
+function holding(
+  key: string,
+  kind: ChartState['kind'],
+  label: string,
+  inside: ChartBlock,
+  leads: readonly Arrow[],
+): ChartState {
+  return { key, kind, label, inside, leads: onwards(inside, leads), fails: [] };
 }
 
 function rounds(

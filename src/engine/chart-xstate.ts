@@ -3,14 +3,7 @@
  * Steps are invoked actors named by their verb, guards are named by the author's expressions, and a failure that no arrow
  * takes rises to the block around it, as it does in a run. It is a drawing: nobody has implemented its guards.
  */
-import {
-  type Arrow,
-  type ChartBlock,
-  type ChartState,
-  DONE,
-  type StepFacts,
-  type Target,
-} from './chart-model.ts';
+import { type Arrow, type ChartBlock, type ChartState, DONE, type StepFacts, type Target } from './chart-model.ts';
 import type { ChartJson } from './chart-text.ts';
 
 export interface XStateChart extends XStateNode {

@@ -129,8 +129,9 @@ export class OrderDesk {
       return;
     }
     for (let tries = 1; !isTerminal(order.snapshot.state); tries += 1) {
-      const outcome = await this.sendCancel(order, at);
-      if (outcome.kind === 'rejected' && outcome.failure !== 'duplicate') {
+      // One that is on its way by a cancel of ours is waited for first.
+      const outcome = tries === 1 && isBeingCancelled(order) ? undefined : await this.sendCancel(order, at);
+      if (outcome?.kind === 'rejected' && outcome.failure !== 'duplicate') {
         // Refused: most often a fill or an earlier cancel won. The record decides, not the text.
         await this.watch.read(order, at.step, 'confirm', 'reconcile');
         this.watch.check();
@@ -507,6 +508,11 @@ function isFound(order: BookOrder): boolean {
 }
 function isQuarantined(order: BookOrder): boolean {
   return order.snapshot.state === 'quarantined';
+}
+/** Whether a cancel of this run has been acknowledged and is still at work. */
+function isBeingCancelled({ snapshot }: BookOrder): boolean {
+  const { cancel } = snapshot.context;
+  return snapshot.state === 'canceling' && cancel?.cause === 'run' && cancel.ackedAt !== undefined;
 }
 function isEnded(order: BookOrder): boolean {
   return isTerminal(order.snapshot.state) || isQuarantined(order);

@@ -6,6 +6,7 @@
 import { Decimal, wholeNumber } from '../base/decimal.ts';
 import type { ErrorFact } from '../journal/entry.ts';
 import type { CatchClause, CheckedStep, ErrorKind } from '../runbook/checked.ts';
+import { stepRow } from '../runbook/steps.ts';
 import { EvaluationFailure, type Expr, type Value, valueJson } from '../runbook/values.ts';
 import { chance } from '../venue/identity.ts';
 import type { RunContext } from './context.ts';
@@ -142,7 +143,7 @@ export class Interpreter implements Walker {
       await this.run.feeds.ensure(step.feeds, frame.roots.runbook.feeds, first, path);
       const at: StepRun = {
         step,
-        path: attempt === 1 ? path : `${path}~${attempt}`,
+        path: pathOfAttempt(path, attempt),
         attempt,
         scope: new StepScope(frame, now),
         frame,
@@ -150,6 +151,8 @@ export class Interpreter implements Walker {
         memory,
       };
       const value = isVenueVerb(at) ? await runVenueVerb(this, at) : await runControl(this, at);
+      // A read that was answered too late is no read in time. A write is another matter: what it did is done.
+      if (stepRow(step.verb).retry === 'read') own.check();
       if (step.id !== undefined) frame.set(step.id, value);
       this.undoLater(step, path, frame);
       await keeper.stepSucceeded(step.id);
@@ -158,7 +161,7 @@ export class Interpreter implements Walker {
       return undefined;
     } catch (error) {
       const failure = failureOf(error, own, path);
-      if (failure !== undefined) return failure;
+      if (failure !== undefined) return failure.step === pathOfAttempt(path, attempt) ? failure.at(path) : failure;
       if (error instanceof Halt || (error instanceof Abandoned && error.reason.why === 'halt')) {
         decide(actor, 'HALT');
         this.end(step, path, 'halted', attempt, error instanceof Halt ? error.fact : undefined);
@@ -255,6 +258,11 @@ export class Interpreter implements Walker {
       path,
     );
   }
+}
+
+/** What the calls of an attempt are named after; a step that failed is named without it. */
+function pathOfAttempt(path: string, attempt: number): string {
+  return attempt === 1 ? path : `${path}~${attempt}`;
 }
 
 function named(step: CheckedStep): { id?: string } {

@@ -21,6 +21,10 @@ export class StepFailure extends Error {
   get fact(): ErrorFact {
     return { kind: this.kind, message: this.message, step: this.step };
   }
+  /** The same failure, of another step. */
+  at(step: string): StepFailure {
+    return new StepFailure(this.kind, this.message, step, this.retryAfterMs);
+  }
 }
 
 /** An outcome at the venue is not known, or a contradiction needs a person: nothing that adds risk may follow. */

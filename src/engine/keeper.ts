@@ -93,15 +93,13 @@ export class DeadmanKeeper {
 
   /** Arms the switch before the first order. Throws Halt when it can not be armed, or when it may have fired. */
   async beforeOrder(step: string): Promise<void> {
-    await this.beats;
-    const now = this.parts.clock.now();
-    if (deadmanAllowsOrders(this.state, now)) return;
-    if (this.state.status === 'assumed_fired') {
-      await this.parts.readAll(step);
-      this.take({ type: 'RECONCILED', at: this.parts.clock.now() });
-      if (deadmanAllowsOrders(this.state, this.parts.clock.now())) return;
+    // Branches come here together: whoever finds somebody arming waits for that, and looks again.
+    for (let seen: Promise<unknown> | undefined; seen !== this.beats; ) {
+      seen = this.beats;
+      await seen;
     }
-    this.beats = this.arm(step);
+    if (deadmanAllowsOrders(this.state, this.parts.clock.now())) return;
+    this.beats = this.armAfresh(step);
     await this.beats;
   }
 
@@ -149,6 +147,16 @@ export class DeadmanKeeper {
     this.leases.delete(id);
     this.take({ type: 'LEASE_LEFT', at: this.parts.clock.now(), id });
     if (this.leases.size === 0 && (lease.onExit === 'disarm' || lease.releaseAfter !== undefined)) await this.disarm(because);
+  }
+
+  /** Arms; a switch that may have fired first has every order read, for it may have taken them. */
+  private async armAfresh(step: string): Promise<void> {
+    if (this.state.status === 'assumed_fired') {
+      await this.parts.readAll(step);
+      this.take({ type: 'RECONCILED', at: this.parts.clock.now() });
+      if (deadmanAllowsOrders(this.state, this.parts.clock.now())) return;
+    }
+    await this.arm(step);
   }
 
   private async arm(step: string): Promise<void> {
