@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { Decimal, decimalText } from '../base/decimal.ts';
 import { canonicalJson } from '../base/json.ts';
-import type { CheckedRunbook, CheckedStep, PlaceStep, StepOf } from '../runbook/checked.ts';
+import type { CheckedRunbook, CheckedStep, DeadmanDeclaration, PlaceStep, StepOf } from '../runbook/checked.ts';
 import { ACCOUNT, FILL } from '../runbook/language-records.ts';
 import { type Expr, NotKnown, type RecordValue, type Scope, Time, type Value, valueJson } from '../runbook/values.ts';
 import { endpoint, type EndpointName } from '../venue/catalogue.ts';
@@ -133,10 +133,8 @@ class PlanWalk {
       this.note(prefix, 'finally:');
       this.block(runbook.finally, new PlanScope(this.context, undefined, scope), prefix);
     }
-    if (runbook.deadman?.onExit === 'disarm') {
-      this.request(prefix, 'DELETE /cancel_all_after', { market_id: this.text(runbook.deadman.market, scope) });
-      this.request(prefix, 'GET /cancel_all_after', { market_id: this.text(runbook.deadman.market, scope) });
-    }
+    const { deadman } = runbook;
+    if (deadman?.onExit === 'disarm' && deadman.releaseAfter === undefined) this.disarm(deadman, scope, prefix);
     return scope;
   }
 
@@ -151,6 +149,12 @@ class PlanWalk {
     const beat = deadman.keepAlive === undefined ? undefined : this.known(deadman.keepAlive, scope)?.ms;
     const every = beat ?? (timeout === undefined ? undefined : Math.floor(timeout.ms / 4));
     if (every !== undefined) this.note(prefix, `while orders rest: keep-alive POST /cancel_all_after every ${every / 1000}s without an order request`);
+  }
+
+  private disarm(deadman: DeadmanDeclaration, scope: PlanScope, prefix: string): void {
+    const market_id = this.text(deadman.market, scope);
+    this.request(prefix, 'DELETE /cancel_all_after', { market_id });
+    this.request(prefix, 'GET /cancel_all_after', { market_id });
   }
 
   private block(steps: readonly CheckedStep[], scope: PlanScope, prefix: string): void {
@@ -176,6 +180,8 @@ class PlanWalk {
     const at = this.place(step, prefix);
     const value = this.effect(step, scope, at, prefix);
     if (step.id === undefined) return;
+    const { deadman } = this.context.runbook;
+    if (deadman?.releaseAfter === step.id) this.disarm(deadman, scope, prefix);
     if (value === UNKNOWN) scope.setUnknown(step.id);
     else scope.set(step.id, value);
   }
@@ -188,13 +194,13 @@ class PlanWalk {
         return this.protection(step, scope, at);
       case 'amend':
         this.request(at, 'PUT /orders', {
-          order_id: this.orderId(step.args.order, scope),
+          order_id: this.orderId(step.args.order),
           price: this.number(step.args.price, scope),
           ...(step.args.size === undefined ? {} : { size: this.number(step.args.size, scope) }),
         });
         return UNKNOWN;
       case 'cancel':
-        this.request(at, 'DELETE /orders', step.args.kind === 'order' ? { order_id: this.orderId(step.args.order, scope) } : { order_id: KNOWN_AFTER_RUN }, {
+        this.request(at, 'DELETE /orders', step.args.kind === 'order' ? { order_id: this.orderId(step.args.order) } : { order_id: KNOWN_AFTER_RUN }, {
           ...(step.args.kind === 'mine' ? { times: `for each order of this run in ${this.text(step.args.market, scope)}` } : {}),
           ...(step.args.kind === 'ids' ? { times: 'for each order of the list' } : {}),
         });
@@ -220,7 +226,7 @@ class PlanWalk {
       case 'list_fills':
         return this.fills(step, scope, at);
       case 'refresh':
-        this.request(at, 'GET /orders', { order_id: this.orderId(step.args.order, scope) });
+        this.request(at, 'GET /orders', { order_id: this.orderId(step.args.order) });
         return UNKNOWN;
       case 'arm_deadman': {
         const timeout = this.known(step.args.timeout, scope);
@@ -322,7 +328,9 @@ class PlanWalk {
     };
     const undo = step.undo === 'keep' ? 'none' : Array.isArray(step.undo) ? `${step.undo.length} steps` : 'DELETE /orders';
     const notional = product(params.size, params.price ?? params.trigger_price);
-    this.request(at, 'POST /orders', params, { undo, ...(notional === undefined ? {} : { limits: `notional ${notional}` }) });
+    const { limits } = this.context.runbook;
+    const most = limits?.maxOrderNotional === undefined ? '' : `/${this.number(limits.maxOrderNotional, scope)}`;
+    this.request(at, 'POST /orders', params, { undo, ...(notional === undefined ? {} : { limits: `notional ${notional}${most}` }) });
     return plannedOrder(params);
   }
 
@@ -453,14 +461,16 @@ class PlanWalk {
   }
 
   private request(step: string, name: EndpointName, params: Readonly<Record<string, string>>, extra: { undo?: string; limits?: string; times?: string } = {}): void {
-    const { method, path } = endpoint(name);
+    const { method, path, parameters } = endpoint(name);
+    // In the order in which they go on the wire.
+    const ordered = Object.fromEntries(Object.keys(parameters).flatMap((key) => (params[key] === undefined ? [] : [[key, params[key]]])));
     const times = [...this.loops, ...(extra.times === undefined ? [] : [extra.times])].join('; ');
     this.rows.push({
       kind: 'request',
       step,
       method,
       path,
-      params,
+      params: ordered,
       tokens: this.context.costOf(name),
       ...this.when(),
       ...(times === '' ? {} : { times }),
@@ -513,8 +523,7 @@ class PlanWalk {
     const json = valueJson(value);
     return typeof json === 'string' ? json : JSON.stringify(json);
   }
-  private orderId(expr: Expr<RecordValue>, scope: PlanScope): string {
-    void scope;
+  private orderId(expr: Expr<RecordValue>): string {
     return `<${expr.text}.id>`;
   }
 }
