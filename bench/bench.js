@@ -14,7 +14,7 @@ run(process.execPath, [`${here}../build.js`]);
 
 await build({
   entryPoints: [`${here}suite.ts`, `${here}trial.ts`],
-  outdir: `${here}.build`,
+  outdir: `${here}dist`,
   outExtension: { '.js': '.mjs' },
   bundle: true,
   splitting: true,
@@ -24,7 +24,7 @@ await build({
   target: 'node20.19',
   logLevel: 'warning',
 });
-run(process.execPath, [`${here}.build/suite.mjs`, ...process.argv.slice(2)]);
+run(process.execPath, [`${here}dist/suite.mjs`, ...process.argv.slice(2)]);
 
 function run(command, args) {
   const { status } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });

@@ -21,6 +21,12 @@ export interface Clock {
   arrive(turn: () => void): void;
 }
 
+/** Counts time that passes, whatever is done to the clock on the wall: for leases, polls and whatever keeps watch. */
+export interface Metronome {
+  /** Runs `turn` in a turn of its own when `delayMs` have passed on the monotonic clock. */
+  after(delayMs: number, turn: () => void): Timer;
+}
+
 interface Pending {
   readonly when: number;
   readonly order: number;
@@ -106,7 +112,7 @@ class TimerHeap {
 }
 
 /** Time that moves only when told to: dry-runs, tests, simulations and replays. */
-export class VirtualClock implements Clock {
+export class VirtualClock implements Clock, Metronome {
   private readonly timers = new TimerHeap();
   private readonly arrivals: (() => void)[] = [];
   private time: number;
@@ -128,6 +134,10 @@ export class VirtualClock implements Clock {
 
   at(whenMs: number, turn: () => void): Timer {
     return this.timers.add(whenMs, turn);
+  }
+
+  after(delayMs: number, turn: () => void): Timer {
+    return this.timers.add(this.time + delayMs, turn);
   }
 
   arrive(turn: () => void): void {
@@ -190,8 +200,10 @@ export class VirtualClock implements Clock {
 const LONGEST_SLEEP_MS = 30_000;
 
 /** Real time. Turns run one after another, each followed by everything it set off, before the next may begin. */
-export class SystemClock implements Clock {
+export class SystemClock implements Clock, Metronome {
   private readonly timers = new TimerHeap();
+  /** By the monotonic clock: a wall clock put back an hour must not stop them for an hour. */
+  private readonly delays = new TimerHeap();
   private readonly arrivals: (() => void)[] = [];
   private turnTime: number | undefined;
   private running = false;
@@ -211,6 +223,12 @@ export class SystemClock implements Clock {
     return timer;
   }
 
+  after(delayMs: number, turn: () => void): Timer {
+    const timer = this.delays.add(performance.now() + delayMs, turn);
+    this.arm();
+    return timer;
+  }
+
   arrive(turn: () => void): void {
     this.arrivals.push(turn);
     void this.work();
@@ -220,8 +238,11 @@ export class SystemClock implements Clock {
     if (this.running) return;
     clearTimeout(this.wake);
     const next = this.timers.next();
-    if (next === undefined) return;
-    const wait = Math.min(Math.max(0, next - Date.now()), LONGEST_SLEEP_MS);
+    const delay = this.delays.next();
+    if (next === undefined && delay === undefined) return;
+    const untilNext = next === undefined ? LONGEST_SLEEP_MS : next - Date.now();
+    const untilDelay = delay === undefined ? LONGEST_SLEEP_MS : delay - performance.now();
+    const wait = Math.min(Math.max(0, Math.ceil(Math.min(untilNext, untilDelay))), LONGEST_SLEEP_MS);
     this.wake = setTimeout(() => void this.work(), wait);
   }
 
@@ -243,6 +264,11 @@ export class SystemClock implements Clock {
         for (let timer = this.timers.due(time); timer !== undefined; timer = this.timers.due(time)) {
           ran = true;
           await this.run(timer.turn, time);
+        }
+        const elapsed = performance.now();
+        for (let delay = this.delays.due(elapsed); delay !== undefined; delay = this.delays.due(elapsed)) {
+          ran = true;
+          await this.run(delay.turn, time);
         }
         const arrival = this.arrivals.shift();
         if (arrival !== undefined) await this.run(arrival, time);

@@ -27,8 +27,12 @@ const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
  * Returns undefined for everything else, also for what decimal.js itself would take (`0x1F`, `1e9`, `Infinity`, `1_000`).
  */
 export function parseDecimal(text: string, maxDigits = 400): Decimal | undefined {
-  if (text.length > maxDigits + 2 || !PLAIN.test(text)) return undefined;
-  return new Decimal(text);
+  return isDecimalText(text, maxDigits) ? new Decimal(text) : undefined;
+}
+
+/** Whether a text is what `parseDecimal` reads, where the value is not needed. */
+export function isDecimalText(text: string, maxDigits = 400): boolean {
+  return text.length <= maxDigits + 2 && PLAIN.test(text);
 }
 
 /** A decimal that an author writes: at most 36 digits, at most 18 of them after the point (interface.md, settled points). */

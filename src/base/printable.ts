@@ -11,6 +11,7 @@ const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e
  * where something is missing. Never splits a surrogate pair or an escape.
  */
 export function printable(text: string, max = 512): string {
+  if (text.length <= max && ORDINARY.test(text)) return text;
   let out = '';
   for (const character of text) {
     const shown = escapeUnprintable(character);
@@ -20,7 +21,11 @@ export function printable(text: string, max = 512): string {
   return out;
 }
 
+/** Nearly every text is of these alone, and to see that costs a fraction of looking for all that is unprintable. */
+const ORDINARY = /^[ -~]*$/;
+
 /** Every unprintable character as its JSON escape; nothing is cut. Inside a JSON string literal the meaning stays the same. */
 export function escapeUnprintable(text: string): string {
+  if (ORDINARY.test(text)) return text;
   return text.replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

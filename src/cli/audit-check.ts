@@ -156,7 +156,7 @@ function diffText(document: DiffDocument, terminal: Terminal): string {
       terminal.style(
         'strong',
         nearest.length === 0
-          ? 'nothing was told differently before that'
+          ? `nothing${start.length > 0 ? ' else' : ''} was told differently before that`
           : 'told differently before that, the nearest last',
       ),
     );

@@ -92,7 +92,6 @@ class Telling {
   private readonly options: TellingOptions;
   private readonly fold = new TimelineFold();
   private readonly routine = new RoutineFilter();
-  private readonly callsOfOrder = new Set<string>();
 
   constructor(options: TellingOptions) {
     this.options = options;
@@ -138,7 +137,8 @@ class Telling {
       case 'step.ended':
       case 'step.retried':
       case 'step.decided':
-        return entry.step === order.step;
+        // A later attempt of a step places the order under the attempt's own path.
+        return entry.step === order.step.replace(/~\d+$/, '');
       case 'run.started':
       case 'run.ended':
         return true;

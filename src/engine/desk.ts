@@ -25,6 +25,8 @@ const LOOKUP_EVERY_MS = 5000;
 const ABSENCE_READS = 5;
 /** An order that stays `processing` for this long is cancelled and looked at by a person (reliability.md, fault 29). */
 const CONFIRM_WITHIN_MS = 60_000;
+/** How long the terms of an amended order may stay untold before a person has to look, ms. */
+const AMEND_WITHIN_MS = 240_000;
 /** A cancel that was acknowledged but did not happen is sent again this often (orders.md, canceling × P_OPEN). */
 const CANCEL_TRIES = 4;
 /** Second POSTs of a `resend` intent, each only after proven absence. */
@@ -139,9 +141,11 @@ export class OrderDesk {
         throw failureOfOutcome(outcome, at.step);
       }
       if (target === 'accepted') break;
-      await this.watch.until(order, (each) => isEnded(each) || each.snapshot.state === 'open', at.cancel);
+      const told = await this.watchFor(order, (each) => isEnded(each) || each.snapshot.state === 'open', CONFIRM_WITHIN_MS, at);
       if (isTerminal(order.snapshot.state) || isQuarantined(order)) break;
-      if (tries >= CANCEL_TRIES) throw new StepFailure('rejected', `the venue did not cancel order ${nameOf(order)} after ${tries} tries`, at.step);
+      if (tries < CANCEL_TRIES) continue;
+      if (told) throw new StepFailure('rejected', `the venue did not cancel order ${nameOf(order)} after ${tries} tries`, at.step);
+      this.conclude(order, 'T_EXHAUSTED', `no end to be seen after ${tries} cancels`, at.step);
     }
     if (isQuarantined(order)) throw quarantined(order, at.step);
     if (isTerminal(order.snapshot.state)) await this.readFills(order, at);
@@ -175,7 +179,8 @@ export class OrderDesk {
       handle.touch();
       throw failureOfOutcome(outcome, at.step);
     }
-    await this.watch.until(order, (each) => each.snapshot.state !== 'amending', at.cancel);
+    const told = await this.watchFor(order, (each) => each.snapshot.state !== 'amending', AMEND_WITHIN_MS, at);
+    if (!told) this.conclude(order, 'T_EXHAUSTED', `its terms could not be told for ${AMEND_WITHIN_MS} ms`, at.step);
     await this.readFills(order, at);
     handle.touch();
     if (isTerminal(order.snapshot.state)) {
@@ -355,29 +360,27 @@ export class OrderDesk {
 
   private async confirm(order: BookOrder, confirmBy: number, at: Desk): Promise<void> {
     const { clock } = this.run;
+    if (await this.watchFor(order, isConfirmed, confirmBy - clock.now(), at)) return;
+    this.conclude(order, 'T_CONFIRM', `not confirmed within ${CONFIRM_WITHIN_MS} ms`, at.step);
+    await this.sendCancel(order, at);
+    if (await this.watchFor(order, isEnded, CONFIRM_WITHIN_MS / 2, at)) return;
+    throw new Halt('unknown_outcome', `order ${nameOf(order)} stays ${order.snapshot.state} and can not be cancelled`, at.step);
+  }
+
+  /** Waits until something holds of an order, but no longer than `ms`; false when the time ran out first. */
+  private async watchFor(order: BookOrder, until: (order: BookOrder) => boolean, ms: number, at: Desk): Promise<boolean> {
+    const { clock } = this.run;
     const own = new Cancellation(at.cancel);
-    const timer = clock.at(confirmBy, () => own.cancel('timeout', 'not confirmed'));
+    const timer = clock.at(clock.now() + ms, () => own.cancel('timeout', 'not seen in time'));
     try {
-      await this.watch.until(order, isConfirmed, own);
-      return;
+      await this.watch.until(order, until, own);
+      return true;
     } catch (error) {
       if (own.reason?.origin !== own) throw error;
+      return false;
     } finally {
       timer.cancel();
       own.close();
-    }
-    this.conclude(order, 'T_CONFIRM', `not confirmed within ${CONFIRM_WITHIN_MS} ms`, at.step);
-    await this.sendCancel(order, at);
-    const last = new Cancellation(at.cancel);
-    const end = clock.at(clock.now() + CONFIRM_WITHIN_MS / 2, () => last.cancel('timeout', 'not confirmed'));
-    try {
-      await this.watch.until(order, isEnded, last);
-    } catch (error) {
-      if (last.reason?.origin !== last) throw error;
-      throw new Halt('unknown_outcome', `order ${nameOf(order)} stays ${order.snapshot.state} and can not be cancelled`, at.step);
-    } finally {
-      end.cancel();
-      last.close();
     }
   }
 

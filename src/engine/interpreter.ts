@@ -12,7 +12,7 @@ import { chance } from '../venue/identity.ts';
 import type { RunContext } from './context.ts';
 import { runControl } from './control.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
-import { decide, type StepActor, startStepActor } from './machines.ts';
+import { type StepActor, startStepActor } from './machines.ts';
 import { type Frame, StepScope } from './scope.ts';
 import { isVenueVerb, runVenueVerb } from './verbs.ts';
 import { sleepUntil } from './waiting.ts';
@@ -40,7 +40,7 @@ export class Interpreter implements Walker {
     const path = frame.pathOf(step.path);
     const actor = startStepActor();
     if (step.if !== undefined && !(await this.condition(step.if, step, frame, path))) {
-      decide(actor, 'SKIP');
+      actor.decide('SKIP');
       if (step.id !== undefined) frame.set(step.id, undefined);
       this.end(step, path, 'skipped', 0);
       return;
@@ -80,9 +80,9 @@ export class Interpreter implements Walker {
       const failure = await this.attempt(step, path, frame, cancel, attempt, memory, actor);
       if (failure === undefined) return;
       if (failure.kind === 'timeout' && step.onTimeout !== undefined) {
-        decide(actor, 'TIMED_OUT');
+        actor.decide('TIMED_OUT');
         await this.handled(step.onTimeout, `${path}/on_timeout`, step, frame, failure, cancel, actor, attempt, path);
-        decide(actor, 'OK');
+        actor.decide('OK');
         this.end(step, path, 'succeeded', attempt, failure.fact);
         return;
       }
@@ -92,11 +92,11 @@ export class Interpreter implements Walker {
       }
       const clause = await this.clauseFor(step, failure, frame, path);
       if (clause === undefined) {
-        decide(actor, 'FAIL');
+        actor.decide('FAIL');
         this.end(step, path, 'failed', attempt, failure.fact);
         throw failure;
       }
-      decide(actor, 'CATCH');
+      actor.decide('CATCH');
       await this.handled(clause.do, `${path}/catch`, step, frame, failure, cancel, actor, attempt, path);
       if (clause.then === 'retry' && catchRetries < CATCH_RETRIES) {
         catchRetries += 1;
@@ -104,12 +104,12 @@ export class Interpreter implements Walker {
         continue;
       }
       if (clause.then === 'continue') {
-        decide(actor, 'OK');
+        actor.decide('OK');
         if (step.id !== undefined && frame.find(step.id) === undefined) frame.set(step.id, undefined);
         this.end(step, path, 'failed', attempt, failure.fact);
         return;
       }
-      decide(actor, 'FAIL');
+      actor.decide('FAIL');
       this.end(step, path, 'failed', attempt, failure.fact);
       if (clause.then === 'stop') throw new Stop('stopped', failure.message);
       throw failure;
@@ -128,7 +128,7 @@ export class Interpreter implements Walker {
   ): Promise<StepFailure | undefined> {
     const { clock, log, keeper } = this.run;
     const now = clock.now();
-    decide(actor, 'BEGIN');
+    actor.decide('BEGIN');
     log.append('step.started', { verb: step.verb, ...named(step), attempt, now }, path);
     const own = new Cancellation(cancel);
     let progress: { end(): void } | undefined;
@@ -156,17 +156,17 @@ export class Interpreter implements Walker {
       if (step.id !== undefined) frame.set(step.id, value);
       this.undoLater(step, path, frame);
       await keeper.stepSucceeded(step.id);
-      decide(actor, 'OK');
+      actor.decide('OK');
       this.end(step, path, 'succeeded', attempt, undefined, step.id === undefined ? undefined : value);
       return undefined;
     } catch (error) {
       const failure = failureOf(error, own, path);
       if (failure !== undefined) return failure.step === pathOfAttempt(path, attempt) ? failure.at(path) : failure;
       if (error instanceof Halt || (error instanceof Abandoned && error.reason.why === 'halt')) {
-        decide(actor, 'HALT');
+        actor.decide('HALT');
         this.end(step, path, 'halted', attempt, error instanceof Halt ? error.fact : undefined);
       } else {
-        decide(actor, 'FAIL');
+        actor.decide('FAIL');
         this.end(step, path, error instanceof Stop ? 'succeeded' : 'failed', attempt, factOf(error, path));
       }
       throw error;
@@ -204,7 +204,7 @@ export class Interpreter implements Walker {
       await this.block(steps, inner, cancel);
     } catch (error) {
       const halted = error instanceof Halt || (error instanceof Abandoned && error.reason.why === 'halt');
-      decide(actor, halted ? 'HALT' : 'FAIL');
+      actor.decide(halted ? 'HALT' : 'FAIL');
       const outcome = halted ? 'halted' : error instanceof Stop ? 'succeeded' : 'failed';
       this.end(step, path, outcome, attempt, failure.fact);
       if (!(error instanceof Error)) throw new Error(`engine: ${at} threw no error`);
@@ -230,7 +230,7 @@ export class Interpreter implements Walker {
     cancel: Cancellation,
     actor: StepActor,
   ): Promise<void> {
-    decide(actor, 'RETRY');
+    actor.decide('RETRY');
     const delay = backOffMs(step, attempt, failure, chance(this.run.setup.seed, `${path}~${attempt}`));
     const retryAt = this.run.clock.now() + delay;
     this.run.log.append('step.retried', { verb: step.verb, attempt, error: failure.fact, retryAt }, path);

@@ -3,7 +3,7 @@
  * an event goes in, the next state comes out, and the interpreter does what the state asks for. (The third, an order's,
  * is in venue/order.ts.) They are fed standalone, one actor each, and never persisted: a resumed run feeds them again.
  */
-import { type ActorRefFrom, createActor, setup } from 'xstate';
+import { type AnyStateMachine, type EventFromLogic, initialTransition, type SnapshotFrom, setup, transition } from 'xstate';
 
 /**
  * A run's life. A failure undoes completed steps in reverse before `on_error`; a halt goes the same way with what only
@@ -43,8 +43,7 @@ export const runMachine = setup({
     halted: { tags: 'ended' },
   },
 });
-export type RunActor = ActorRefFrom<typeof runMachine>;
-export type RunEvent = Parameters<RunActor['send']>[0]['type'];
+export type RunEvent = EventFromLogic<typeof runMachine>['type'];
 
 /** A step's attempts: RETRY and CATCH carry the decision that was made from the step's `retry` and `catch`. */
 export const stepMachine = setup({
@@ -76,27 +75,60 @@ export const stepMachine = setup({
     halted: { tags: 'ended' },
   },
 });
-export type StepActor = ActorRefFrom<typeof stepMachine>;
-export type StepEvent = Parameters<StepActor['send']>[0]['type'];
+export type StepEvent = EventFromLogic<typeof stepMachine>['type'];
 
 /**
- * Sends an event that the present state must handle. XState drops an unhandled event without a word; here that would be a
- * decision lost, so it is our mistake and stops the run.
+ * An actor of one of these machines. They have no context, so what XState says of a state and an event holds for every
+ * actor: each pair is asked once and remembered, and a step of a long run costs no more than a look-up.
  */
-export function decide<E extends { type: string }>(
-  actor: { getSnapshot(): { value: unknown; can(event: E): boolean }; send(event: E): void },
-  type: E['type'],
-): string {
-  const event = { type } as E;
-  const snapshot = actor.getSnapshot();
-  if (!snapshot.can(event)) throw new Error(`engine: state ${String(snapshot.value)} does not take ${type}`);
-  actor.send(event);
-  return String(actor.getSnapshot().value);
+export interface Decider<E extends string> {
+  readonly state: string;
+  /**
+   * Moves to the next state. XState drops an event that a state does not handle without a word; here that would be a
+   * decision lost, so it is our mistake and stops the run.
+   */
+  decide(event: E): string;
+}
+export type RunActor = Decider<RunEvent>;
+export type StepActor = Decider<StepEvent>;
+
+export const startRunActor: () => RunActor = actorsOf<RunEvent>(runMachine);
+export const startStepActor: () => StepActor = actorsOf<StepEvent>(stepMachine);
+
+/** A state that has been met, and what was found to follow from it. */
+interface KnownState<E extends string> {
+  readonly name: string;
+  readonly snapshot: SnapshotFrom<AnyStateMachine>;
+  readonly next: Map<E, KnownState<E>>;
 }
 
-export function startRunActor(): RunActor {
-  return createActor(runMachine).start();
-}
-export function startStepActor(): StepActor {
-  return createActor(stepMachine).start();
+function actorsOf<E extends string>(machine: AnyStateMachine): () => Decider<E> {
+  const states = new Map<string, KnownState<E>>();
+  const known = (snapshot: SnapshotFrom<AnyStateMachine>): KnownState<E> => {
+    const name = String(snapshot.value);
+    const state = states.get(name) ?? { name, snapshot, next: new Map() };
+    states.set(name, state);
+    return state;
+  };
+  const after = (state: KnownState<E>, type: E): KnownState<E> => {
+    const { name, snapshot, next } = state;
+    if (!snapshot.can({ type })) throw new Error(`engine: state ${name} does not take ${type}`);
+    const found = known(transition(machine, snapshot, { type })[0]);
+    next.set(type, found);
+    return found;
+  };
+  let initial: KnownState<E> | undefined;
+  return () => {
+    initial ??= known(initialTransition(machine)[0]);
+    let state = initial;
+    return {
+      get state() {
+        return state.name;
+      },
+      decide(event) {
+        state = state.next.get(event) ?? after(state, event);
+        return state.name;
+      },
+    };
+  };
 }

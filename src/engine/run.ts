@@ -10,7 +10,7 @@ import { FeedCache } from './feeds.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
 import { Interpreter } from './interpreter.ts';
 import { DeadmanKeeper } from './keeper.ts';
-import { decide, type RunEvent, startRunActor } from './machines.ts';
+import { type RunEvent, startRunActor } from './machines.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { reconcile } from './reconciliation.ts';
 import { startRoots } from './roots.ts';
@@ -181,8 +181,8 @@ class Execution {
   }
 
   private move(event: RunEvent): string {
-    const from = String(this.actor.getSnapshot().value);
-    const to = decide(this.actor, event);
+    const from = this.actor.state;
+    const to = this.actor.decide(event);
     this.context.log.append('run.moved', { from, to, event }, '');
     return to;
   }

@@ -3,7 +3,6 @@
  * journal the outcome, learn from the headers. It retries nothing that could be a second order; it decides which of the
  * four outcomes a call had, and nothing else does.
  */
-import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { decimal, parseDecimal } from '../base/decimal.ts';
 import type { DataOf, EntryType, Json, JsonObject } from '../journal/entry.ts';
@@ -14,9 +13,10 @@ import { checkLimits, type LimitRules, tighter } from '../venue/limits.ts';
 import type { CallOutcome, FeedValue, MarketRules, OrderTerms, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
 import type { Profile } from '../venue/profile.ts';
 import { requestProblems } from '../venue/request.ts';
-import { encodeBody, encodeQuery, wireRequest } from '../venue/wire.ts';
+import { digestOf, wireRequest } from '../venue/wire.ts';
 import type { PlacementAck } from '../venue/records.ts';
 import type { Budget, Ticket } from './budget.ts';
+import { type CrashPoint, type CrashPoints, pointOf } from './crash-points.ts';
 import type { LimitGate } from './limit-gate.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from './transport.ts';
 
@@ -61,6 +61,8 @@ export interface ClientParts {
   readonly confirm?: (call: VenueCall) => Promise<boolean>;
   /** Turns a declared request's answer into the value it is read as. */
   readonly requests?: RequestReader;
+  /** Told where a call has come to, by simulations alone. */
+  readonly crashPoints?: CrashPoints;
 }
 
 export interface RequestReader {
@@ -83,6 +85,7 @@ export class VenueClient implements VenuePort {
 
   call<E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>> {
     const { log } = this.parts;
+    this.reached('CP0', call);
     log.append(
       'call.intended',
       {
@@ -96,6 +99,7 @@ export class VenueClient implements VenuePort {
       },
       call.step,
     );
+    this.reached('CP1', call);
     return this.proceed(call, 0);
   }
 
@@ -174,6 +178,7 @@ export class VenueClient implements VenuePort {
       if (session !== undefined && !(await session.ready())) {
         return this.settled(call, this.rejection('unauthorized', 'the session could not be renewed'));
       }
+      this.reached('CP2', call);
       const weight = budget.weightOf(call.endpoint);
       const granted = await budget.acquire({
         endpoint: call.endpoint,
@@ -210,6 +215,7 @@ export class VenueClient implements VenuePort {
   ): Promise<{ outcome: CallOutcome<E>; unauthorized: boolean; reply?: WireReply }> {
     const { log, clock, transport, epoch, profile } = this.parts;
     log.append('call.attempted', attemptOf(call.id, n, request, tokens, epoch, waitedMs), call.step);
+    this.reached('CP3', call);
     if (request.method !== 'GET') {
       try {
         await log.flush();
@@ -222,9 +228,11 @@ export class VenueClient implements VenuePort {
         }
       }
     }
+    this.reached('CP4', call);
     const sentAt = clock.now();
     ticket.sent();
     const reply = await transport.send(request, { timeoutMs: EXCHANGE_TIMEOUT_MS });
+    this.reached('CP10', call);
     const times = { sentAt, settledAt: clock.now() };
     if (reply.kind === 'failure') {
       endTicket(ticket, reply);
@@ -293,7 +301,14 @@ export class VenueClient implements VenuePort {
     if (reply === undefined) await this.turn();
     const { log } = this.parts;
     log.append('call.settled', settledData(call, outcome as CallOutcome, reply), call.step);
+    this.reached('CP11', call);
     return outcome;
+  }
+
+  /** Names the point that a call has come to, for whoever wants to know what a crash there would leave behind. */
+  private reached<E extends EndpointName>(point: CrashPoint, call: VenueCall<E>): void {
+    const { crashPoints, log } = this.parts;
+    crashPoints?.reached(pointOf(point, call as unknown as VenueCall, log.book.get(call.clientOrderId ?? '')), call as unknown as VenueCall);
   }
 
   /** The rest runs in a turn of its own, as what comes from outside always does: a replay hands it in at this very place. */
@@ -315,9 +330,8 @@ function journalParams(name: EndpointName, params: object): JsonObject {
 function attemptOf(call: string, n: number, request: WireRequest, tokens: number, epoch: number, waitedMs: number): DataOf<'call.attempted'> {
   const secret = request.endpoint in SECRET_OF ? SECRET_OF[request.endpoint] : undefined;
   const params = Object.fromEntries(Object.entries(request.params).map(([key, value]) => [key, key === secret ? '[redacted]' : value.text]));
-  const bytes = request.placement === 'body' ? encodeBody(request) : encodeQuery(request);
   // A digest of a short secret could be guessed; the one request that carries a secret gets none.
-  const digest = secret === undefined ? createHash('sha256').update(bytes).digest('hex') : '';
+  const digest = secret === undefined ? digestOf(request) : '';
   return { call, n, method: request.method, path: request.path, params, digest, tokens, epoch, waitedMs: Math.round(waitedMs) };
 }
 const SECRET_OF: Readonly<Record<string, string>> = { 'POST /jwt': 'refresh_token' };

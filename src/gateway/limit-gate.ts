@@ -36,7 +36,7 @@ export class LimitGate {
   private account: { readonly record: AccountRecord; readonly at: number } | undefined;
   private lastReadAt: number | undefined;
   /** Open orders of the account that are not this run's, as of the last complete list. */
-  private externalOpen = 0;
+  private external: readonly OrderRecord[] = [];
 
   constructor(book: OrderBook, markets: Readonly<Record<string, MarketRules>>, others: () => AccountFacts = () => ({ killed: false, working: [] })) {
     this.book = book;
@@ -79,7 +79,7 @@ export class LimitGate {
 
   private facts(call: VenueCall, rules: LimitRules, now: number): LimitFacts {
     const others = this.others();
-    const own = this.working();
+    const own = this.workingOrders();
     const working = [...own, ...others.working];
     this.orderTimes = this.orderTimes.filter((at) => now - at < MINUTE_MS);
     this.refusals = this.refusals.filter((at) => now - at < REFUSALS_KEPT_MS);
@@ -90,7 +90,7 @@ export class LimitGate {
       now,
       killed: others.killed,
       working,
-      openOrders: { run: own.length, account: working.length + this.externalOpen },
+      openOrders: { run: own.length, account: working.length + this.externalOpen(others.working) },
       positions: this.positions(),
       counters: {
         writes: this.writes,
@@ -109,7 +109,8 @@ export class LimitGate {
     };
   }
 
-  private working(): readonly WorkingOrder[] {
+  /** The run's orders that are not at their end, those whose fate is unknown among them. */
+  workingOrders(): readonly WorkingOrder[] {
     return this.book
       .orders()
       .filter(({ snapshot }) => !isTerminal(snapshot.state) && snapshot.state !== 'draft')
@@ -124,6 +125,13 @@ export class LimitGate {
         worstRemaining: exposureOf(snapshot).worstRemaining,
         quarantined: snapshot.state === 'quarantined',
       }));
+  }
+
+  /** Orders of nobody we know: what other runs of the account have working is counted as theirs. */
+  private externalOpen(working: readonly WorkingOrder[]): number {
+    if (working.length === 0) return this.external.length;
+    const known = new Set(working.flatMap(({ clientOrderId, orderId }) => [clientOrderId, orderId]));
+    return this.external.filter(({ id, client_order_id }) => !known.has(id) && !known.has(client_order_id)).length;
   }
 
   /** Net size per market over every fill that was ever read: this run's, and the account's where a list showed them. */
@@ -154,7 +162,7 @@ export class LimitGate {
     const { status, market_id } = call.params as { readonly status?: string; readonly market_id?: string };
     if (call.endpoint === 'GET /orders' && status === 'open' && market_id === undefined) {
       const records = data.result as unknown as readonly OrderRecord[];
-      this.externalOpen = records.filter((record) => this.book.byId(record.id) === undefined && this.book.get(record.client_order_id) === undefined).length;
+      this.external = records.filter((record) => this.book.byId(record.id) === undefined && this.book.get(record.client_order_id) === undefined);
     }
     if (call.endpoint === 'GET /account' || call.endpoint === 'PUT /account/leverage') {
       const [record] = data.result as unknown as readonly AccountRecord[];

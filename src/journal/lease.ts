@@ -2,7 +2,7 @@
  * The lease on an account: when one may be taken (pure), and the keeper that renews it and says whether an attempt may
  * still be sent. The venue knows no epochs, so a process that slept through its lease must hold itself back.
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock, Metronome, Timer } from '../base/clock.ts';
 import { LEASE_LIFE_MS, LEASE_RENEWAL_MS, type LeaseAnswer, type Leases } from './shared.ts';
 import { StoreError } from './store.ts';
 
@@ -43,6 +43,8 @@ export interface LeaseRequest {
   /** Who, for the message that others get. */
   readonly holder: string;
   readonly clock: Clock;
+  /** Counts the pauses between renewals, whatever is done to the wall clock; the clock's own timers when left out. */
+  readonly metronome?: Metronome;
   /** Somebody else holds the account now: stop. Called at most once. */
   readonly onLost?: () => void;
 }
@@ -89,8 +91,9 @@ export class LeaseKeeper {
   }
 
   private renewIn(delayMs: number): void {
-    const { clock } = this.request;
-    this.timer = clock.at(clock.now() + delayMs, () => void this.renew());
+    const { clock, metronome } = this.request;
+    const turn = () => void this.renew();
+    this.timer = metronome?.after(delayMs, turn) ?? clock.at(clock.now() + delayMs, turn);
   }
 
   private async renew(): Promise<void> {

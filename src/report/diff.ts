@@ -135,12 +135,14 @@ class Reading {
     const marks: Mark[] = [];
     const counts = new Map<string, number>();
     const endpoints = new Map<string, string>();
+    // An answer names an order before the entry that says whose it is.
+    for (const entry of entries) this.names.learn(entry);
     for (const entry of entries) {
-      this.names.learn(entry);
       if (entry.type === 'call.intended') endpoints.set(entry.data.call, entry.data.endpoint);
       const told = markOf(entry, endpoints);
       if (told === undefined) continue;
-      const { side, what, about } = told;
+      const { side, what } = told;
+      const about = String(this.names.neutral(told.about));
       const kind = canonicalJson([what, entry.step, about]);
       const count = (counts.get(kind) ?? 0) + 1;
       counts.set(kind, count);
@@ -149,7 +151,7 @@ class Reading {
         key: `${kind} ${count}`,
         side,
         what,
-        about: String(this.names.neutral(about)),
+        about,
         step: entry.step,
         sequence: entry.seq,
         at: entry.at,
@@ -333,7 +335,8 @@ class Names {
     if (!isRecord(value)) return value;
     return Object.fromEntries(
       Object.entries(value)
-        .filter(([name]) => !VOLATILE.has(name))
+        // A fill's own number, too.
+        .filter(([name]) => !VOLATILE.has(name) && !(name === 'id' && 'trade_id' in value))
         .map(([name, each]) => [name, this.neutral(each)]),
     );
   }

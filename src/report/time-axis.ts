@@ -194,7 +194,7 @@ function requestLanes(report: RunReport, axis: Axis): Lane {
     }
     const marks = [...places].map(([x, { ok, bad, lost }]) => {
       const worst = lost > 0 ? 'lost' : bad > 0 ? 'bad' : 'ok';
-      return html`<rect class="mark ${worst}" x="${x}" y="0" width="1.5" height="${BAR}"><title>${ok + bad + lost} requests: ${ok} succeeded, ${bad} refused, ${lost} without an answer</title></rect>`;
+      return html`<rect class="mark ${worst}" x="${x}" y="0" width="1.5" height="${BAR}"><title>${ok + bad + lost === 1 ? '1 request' : `${ok + bad + lost} requests`}: ${ok} succeeded, ${bad} refused, ${lost} without an answer</title></rect>`;
     });
     return html`<g transform="translate(0 ${row * ROW})"><text class="label" x="6" y="10">${label} (${of.length})</text>${marks}</g>`;
   });

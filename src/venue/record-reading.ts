@@ -4,7 +4,7 @@
  * nothing stood would be believed. Unknown fields and words are noted and do no harm.
  */
 import { isLosslessNumber } from 'lossless-json';
-import { Decimal, type DecimalString, decimalText, parseDecimal } from '../base/decimal.ts';
+import { Decimal, type DecimalString, decimalText, isDecimalText } from '../base/decimal.ts';
 import { printable } from '../base/printable.ts';
 import type { RecordName, RecordOf } from './catalogue.ts';
 import { isFillId, isMarketId, isOrderId, marketOf } from './forms.ts';
@@ -220,13 +220,13 @@ function readSide(what: string, value: unknown, notes: Notes): string {
 
 /** The longest exponent that is written out. */
 const LONGEST_EXPONENT = 400;
+const ZERO = /^-?0(?:\.0+)?$/;
 
 /** A decimal as text or as a JSON number, whole: a plain literal is kept as it came, an exponent is written out exactly. */
 function readDecimal(what: string, value: unknown): DecimalString {
   const text = isLosslessNumber(value) ? value.value : value;
   if (typeof text !== 'string' || text.length > 500) return unreadable(what, 'not a decimal');
-  const plain = parseDecimal(text);
-  if (plain !== undefined) return plain.isZero() ? decimalText(plain) : text;
+  if (isDecimalText(text)) return ZERO.test(text) ? '0' : text;
   const [, exponent] = /^-?\d{1,400}(?:\.\d{1,400})?[eE]([+-]?\d{1,4})$/.exec(text) ?? [];
   if (exponent === undefined || Math.abs(Number(exponent)) > LONGEST_EXPONENT) return unreadable(what, 'not a decimal');
   return decimalText(new Decimal(text));
@@ -270,10 +270,11 @@ function withDocumentedTypes(
   record: Readonly<Record<string, unknown>>,
   { positionOrders }: Pick<Profile, 'positionOrders'>,
 ): Readonly<Record<string, unknown>> {
-  const named = { ...record };
+  let named = record;
   for (const field of ['type', 'order_type']) {
+    if (named[field] === undefined) continue;
     const documented = Object.entries(positionOrders.types).find(([, spelled]) => spelled === named[field])?.[0];
-    if (documented !== undefined) named[field] = documented;
+    if (documented !== undefined) named = { ...named, [field]: documented };
   }
   return named;
 }

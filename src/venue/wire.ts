@@ -3,8 +3,8 @@
  * exact bytes of body and query. A decimal is a JSON number written digit for digit, never through a JavaScript number and
  * never with an exponent. It checks no bounds (`request.ts`), signs nothing and sends nothing.
  */
-import { createHash } from 'node:crypto';
-import { isLosslessNumber, parse } from 'lossless-json';
+import { hash } from 'node:crypto';
+import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
 import { parseDecimal } from '../base/decimal.ts';
 import { type EndpointName, endpoint, type Parameter } from './catalogue.ts';
 import type { Profile } from './profile.ts';
@@ -105,7 +105,7 @@ export function encodeQuery(request: WireRequest): string {
 /** sha256, in hex, of the exact bytes that carry the parameters. All attempts of one intent must have the same. */
 export function digestOf(request: WireRequest): string {
   const bytes = request.placement === 'body' ? encodeBody(request) : encodeQuery(request);
-  return createHash('sha256').update(bytes).digest('hex');
+  return hash('sha256', bytes, 'hex');
 }
 
 /** A value as its JSON literal. */
@@ -155,22 +155,38 @@ export function readJson(text: string, limits: JsonLimits = ANSWER_LIMITS): Json
   if (measured.members + measured.items > limits.maxValues) return { problem: `more than ${limits.maxValues} values` };
   let value: unknown;
   try {
-    value = parse(text);
+    value = measured.plain ? (JSON.parse(text, exactly) as unknown) : parse(text);
   } catch (error) {
     return { problem: error instanceof SyntaxError ? 'not JSON' : 'not readable' };
   }
-  // The parser lets a repeated key pass when both values are equal: then fewer members come out than went in.
+  // A repeated key passes the parsers, where both values are equal or always: then fewer members come out than went in.
   return countMembers(value) === measured.members ? { value } : { problem: 'an object names a key twice' };
 }
 
-/** Depth, and the number of members and items, of a text that may or may not be JSON: one pass, no recursion. */
-function measure(text: string): { depth: number; members: number; items: number } {
+/** For whole numbers that a JavaScript number holds: they are written as they were read. */
+function exactly(_key: string, value: unknown): unknown {
+  return typeof value === 'number' ? new LosslessNumber(String(value)) : value;
+}
+
+/** Up to here every whole number of so many digits is held exactly; of one more, those that begin below 9 are. */
+const EXACT_DIGITS = 15;
+
+/**
+ * Of a text that may or may not be JSON: depth, the number of members and items, and whether its numbers are whole and
+ * short, so that the runtime's own parser, several times as fast, loses nothing of them. One pass, no recursion.
+ */
+function measure(text: string): { depth: number; members: number; items: number; plain: boolean } {
   let depth = 0;
   let deepest = 0;
   let members = 0;
   let items = 0;
+  let digits = 0;
+  let plain = true;
   for (let at = 0; at < text.length; at += 1) {
-    switch (text.charCodeAt(at)) {
+    const unit = text.charCodeAt(at);
+    digits = unit >= 0x30 && unit <= 0x39 ? digits + 1 : 0;
+    if (digits > EXACT_DIGITS && (digits > EXACT_DIGITS + 1 || text[at - EXACT_DIGITS] === '9')) plain = false;
+    switch (unit) {
       case 0x22: // "
         for (at += 1; at < text.length && text.charCodeAt(at) !== 0x22; at += 1)
           if (text.charCodeAt(at) === 0x5c) at += 1;
@@ -190,10 +206,19 @@ function measure(text: string): { depth: number; members: number; items: number 
       case 0x2c: // ,
         items += 1;
         break;
+      case 0x2b: // +
+      case 0x2d: // -
+      case 0x2e: // .
+      case 0x45: // E
+        plain = false;
+        break;
+      case 0x65: // e, which also ends the words true and false
+        if (text.charCodeAt(at - 1) >= 0x30 && text.charCodeAt(at - 1) <= 0x39) plain = false;
+        break;
       default:
     }
   }
-  return { depth: deepest, members, items };
+  return { depth: deepest, members, items, plain };
 }
 
 function countMembers(value: unknown): number {

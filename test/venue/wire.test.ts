@@ -132,6 +132,16 @@ describe('readJson', () => {
     expect([value['a']?.value, value['b']?.value]).toEqual(['12345678901234567890.1234567890123456789', '1e-7']);
   });
 
+  it('keeps whole numbers of any length, which are read by the shorter way while it is exact', () => {
+    const digits = fc.stringMatching(/^(?:0|-?[1-9]\d{0,19})$/);
+    fc.assert(
+      fc.property(fc.array(digits, { maxLength: 4 }), (literals) => {
+        const { value } = readJson(`[${literals.join(',')}]`) as { value: readonly { value: string }[] };
+        expect(value.map((each) => each.value)).toEqual(literals);
+      }),
+    );
+  });
+
   it.each([
     ['[[[[1]]]]', 'nested more than 3 levels deep'],
     [`[${'1,'.repeat(30)}1]`, 'more than 20 values'],
@@ -140,7 +150,8 @@ describe('readJson', () => {
     ['{"a":1', 'not JSON'],
     ['', 'not JSON'],
     ['{"a":NaN}', 'not JSON'],
-    ['{"a":1,"a":2}', 'not JSON'],
+    ['{"a":1.5,"a":2}', 'not JSON'],
+    ['{"a":1,"a":2}', 'an object names a key twice'],
     ['{"a":1,"a":1}', 'an object names a key twice'],
   ])('refuses %s', (text, problem) => {
     expect(readJson(text, limits)).toEqual({ problem });

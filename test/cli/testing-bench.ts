@@ -1,0 +1,80 @@
+/** `runbook test` in this process, over files that exist for one call. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { environmentOf } from '../../src/cli/environment.ts';
+import { stateFolder } from '../../src/cli/state.ts';
+import { Terminal } from '../../src/cli/terminal.ts';
+import { type FileVerdict, testFiles } from '../../src/cli/testing/run-tests.ts';
+
+export interface Tested {
+  readonly exit: number;
+  readonly files: readonly FileVerdict[];
+  readonly passed: number;
+  readonly failed: number;
+  /** What a person would see instead of the document. */
+  readonly out: string;
+  readonly err: string;
+}
+
+/** One limit order that waits to be filled, and is taken away when that takes too long. */
+export const PATIENT = `runbook: patient
+dsl: 1
+inputs:
+  price: {type: price, default: 60000}
+  patience: {type: duration, default: 30s}
+steps:
+  - id: order
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: inputs.price}
+    undo: cancel
+  - wait_for: {order: order, is: filled, within: inputs.patience}
+    on_timeout:
+      - cancel: order
+      - stop: {outcome: expired, because: never filled}
+  - notify: {to: desk, text: "filled \${order.filled}"}
+outputs:
+  filled: order.filled
+`;
+
+/** Tests the named files; the others lie beside them. Every file is gone afterwards. */
+export async function testing(files: Readonly<Record<string, string>>, options: { readonly explore?: boolean; readonly quiet?: boolean } = {}): Promise<Tested> {
+  const folder = mkdtempSync(join(tmpdir(), 'runbook-testing-'));
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    }
+    const tests = Object.keys(files)
+      .filter((name) => name.endsWith('.test.yaml'))
+      .map((name) => join(folder, name));
+    const machine = await call(tests, folder, true, options);
+    const person = await call(tests, folder, false, options);
+    const document = JSON.parse(machine.out.replaceAll(`${folder}/`, '')) as Pick<Tested, 'files' | 'passed' | 'failed'>;
+    return { ...document, exit: machine.exit, out: person.out.replaceAll(`${folder}/`, ''), err: person.err.replaceAll(`${folder}/`, '') };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function call(
+  tests: readonly string[],
+  folder: string,
+  json: boolean,
+  { explore = false, quiet = false }: { readonly explore?: boolean; readonly quiet?: boolean },
+): Promise<{ exit: number; out: string; err: string }> {
+  const environment = environmentOf({});
+  const written = { out: '', err: '' };
+  const stream = (name: 'out' | 'err') => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+  });
+  const terminal = new Terminal({ out: stream('out'), err: stream('err'), json, quiet, color: false, environment });
+  const exit = await testFiles(tests, { explore }, { terminal, environment, state: stateFolder(undefined, environment, folder) });
+  return { exit, ...written };
+}
+
+/** A test file for `PATIENT`, its cases given as YAML. */
+export function patient(cases: string, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return { 'patient.yaml': PATIENT, 'patient.test.yaml': `tests: patient\ncases:\n${cases}`, ...more };
+}

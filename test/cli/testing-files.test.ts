@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import { place } from '../../src/base/diagnostic.ts';
+import { readTestFile } from '../../src/cli/testing/test-file.ts';
+import { patient, testing } from './testing-bench.ts';
+
+const unread = (path: string): never => {
+  throw new Error(`the account ${path} can not be read: there is no such file or directory`);
+};
+
+/** Code, line and column of everything wrong with a test file. */
+function faults(text: string) {
+  const { file, diagnostics } = readTestFile({ file: 'x.test.yaml', text }, unread);
+  expect(file === undefined).toBe(diagnostics.length > 0);
+  return diagnostics.map(place).map(({ code, line, column, hint = '' }) => ({ code, line, column, hint }));
+}
+
+/** The faults of one case, written from line 4 on. */
+function caseFaults(lines: string) {
+  const indented = lines
+    .split('\n')
+    .map((line) => `    ${line}`)
+    .join('\n');
+  return faults(`tests: x\ncases:\n  - name: a\n${indented}\n    expect: {outcome: succeeded}\n`);
+}
+
+describe('a test file', () => {
+  it('is read with its defaults under each case', () => {
+    const { file, diagnostics } = readTestFile(
+      {
+        file: 'x.test.yaml',
+        text: `tests: x
+defaults:
+  clock: 2026-01-05T08:00:00Z
+  seed: 3
+  inputs: {a: 1, b: [BTC-USD]}
+  account: {balance: 100}
+  venue:
+    - {on: GET /profile, http: 500}
+  expect: {outcome: succeeded, tokens: <= 400}
+cases:
+  - name: one
+    inputs: {a: 2.50}
+    account: {health: "1"}
+    venue:
+      - {on: POST /orders stop_loss, match: {price: 64000}, call: 3+, lost: after, delay: 1s500ms, reply: {id: BTC-USD@4}}
+    crash_at: [{after: POST /orders, answer: kept, call: 2}, {before: GET /account, down: 1m}]
+    feeds: {mid: 3200, mark: {BTC-USD: [{after: 5s, value: 2}, {value: 1, age: 3s}]}}
+    approvals: {go: approve}
+    expect: {outcome: failed, requests: [POST /orders limit x3]}
+`,
+      },
+      unread,
+    );
+    expect(diagnostics).toEqual([]);
+    const [test] = file?.cases ?? [];
+    expect(test).toMatchObject({
+      name: 'one',
+      clock: Date.UTC(2026, 0, 5, 8),
+      seed: 3,
+      inputs: { a: { text: '2.50' }, b: { text: '["BTC-USD"]' } },
+      account: { balance: '100', health: '1' },
+      simulator: { account: { equity: '100' } },
+      rules: [
+        {
+          on: { endpoint: 'POST /orders', type: 'stop_loss' },
+          match: { price: '64000' },
+          call: { first: 3, last: Number.POSITIVE_INFINITY },
+          lost: 'after',
+          delayMs: 1500,
+          reply: { kind: 'records', records: [{ id: 'BTC-USD@4' }] },
+        },
+        { on: { endpoint: 'GET /profile' }, http: 500 },
+      ],
+      crashes: [
+        { when: 'after', on: { endpoint: 'POST /orders' }, call: 2, answer: 'kept', downMs: 1000 },
+        { when: 'before', on: { endpoint: 'GET /account' }, call: 1, downMs: 60_000 },
+      ],
+      feeds: {
+        mid: { kind: 'points', points: [{ afterMs: 0, value: '3200', ageMs: 0 }] },
+        mark: {
+          kind: 'markets',
+          markets: {
+            'BTC-USD': [
+              { afterMs: 0, value: '1', ageMs: 3000 },
+              { afterMs: 5000, value: '2', ageMs: 0 },
+            ],
+          },
+        },
+      },
+      approvals: { go: { answer: 'approve', afterMs: 1000 } },
+      expect: {
+        outcome: { value: 'failed' },
+        tokens: { value: [{ operator: '<=', value: 400 }] },
+        requests: { value: [{ pattern: { endpoint: 'POST /orders', type: 'limit' }, times: 3, text: 'POST /orders limit' }] },
+      },
+    });
+  });
+
+  it.each([
+    ['a key nobody knows', 'venu: []', { code: 'unknown-key', line: 4, column: 5, hint: 'Did you mean venue?' }],
+    ['a request nobody knows', 'venue:\n  - {on: POST /order}', { code: 'unknown-word', line: 5, column: 14, hint: 'Did you mean POST /orders?' }],
+    ['a parameter the endpoint does not have', 'venue:\n  - {on: GET /orders, match: {orderid: x}}', { code: 'unknown-key', line: 5, column: 35, hint: 'Did you mean order_id?' }],
+    ['a field the record does not have', 'venue:\n  - {on: GET /orders, reply: {state: open}}', { code: 'unknown-key', line: 5, column: 35 }],
+    ['a value the field can not have', 'venue:\n  - {on: GET /orders, reply: {side: buy}}', { code: 'wrong-type', line: 5, column: 35 }],
+    ['a decimal that is none', 'venue:\n  - {on: GET /orders, reply: {price: cheap}}', { code: 'wrong-type', line: 5, column: 35 }],
+    ['two records where one is answered', 'venue:\n  - {on: POST /cancel_all_after, reply: [{}, {}]}', { code: 'wrong-type', line: 5, column: 45 }],
+    ['a reply that never arrives', 'venue:\n  - {on: GET /orders, lost: before, reply: []}', { code: 'conflicting-keys', line: 5, column: 41 }],
+    ['a reply beside a refusal', 'venue:\n  - {on: GET /orders, error: NO, reply: []}', { code: 'conflicting-keys', line: 5, column: 27 }],
+    ['a duration that is none', 'venue:\n  - {on: GET /orders, delay: soon}', { code: 'invalid-text', line: 5, column: 34 }],
+    ['a call that is no range', 'venue:\n  - {on: GET /orders, call: 1..2}', { code: 'invalid-text', line: 5, column: 33 }],
+    ['a range that ends before it begins', 'venue:\n  - {on: GET /orders, call: 3-2}', { code: 'out-of-range', line: 5, column: 33 }],
+    ['a time without offset', 'clock: 2026-01-05T08:00:00', { code: 'invalid-text', line: 4, column: 12 }],
+    ['a feed that is no number', 'feeds: {mid: high}', { code: 'invalid-text', line: 4, column: 18 }],
+    ['a crash both before and after', 'crash_at: {before: GET /account, after: GET /account}', { code: 'conflicting-keys', line: 4, column: 15 }],
+    ['an approval that is neither', 'approvals: {go: yes please}', { code: 'unknown-word', line: 4, column: 21 }],
+    ['a simulated market without a start', 'simulator: {markets: {AB-USD: {tick: "1", lot: "1"}}}', { code: 'schema-violation', line: 4, column: 16 }],
+    ['an account in a file that is not there', 'account: nowhere.json', { code: 'invalid-text', line: 4, column: 14 }],
+  ])('has a place for %s', (_what, lines, fault) => {
+    expect(caseFaults(lines)).toMatchObject([fault]);
+  });
+
+  it.each([
+    ['an outcome', 'outcome: succeded', { code: 'unknown-word', column: 23, hint: 'Did you mean succeeded?' }],
+    ['a request', 'requests: [POST /orders limt]', { code: 'unknown-word', column: 25, hint: 'Did you mean POST /orders limit?' }],
+    ['an event of the switch', 'deadman: [armd]', { code: 'unknown-word', column: 24, hint: 'Did you mean armed?' }],
+    ['a duration', 'elapsed: "> soon"', { code: 'invalid-text', column: 14 }],
+    ['a count', 'tokens: "<= many"', { code: 'invalid-text', column: 14 }],
+    ['a field of an order', 'orders: [{sise: 1}]', { code: 'unknown-key', column: 24, hint: 'Did you mean side?' }],
+  ])('has a place for what is wrong with %s that is expected', (_what, expectation, fault) => {
+    expect(faults(`tests: x\ncases:\n  - name: a\n    expect: {${expectation}}\n`)).toMatchObject([{ line: 4, ...fault }]);
+  });
+
+  it('must expect something of each case, and name each once', () => {
+    expect(faults('tests: x\ncases:\n  - name: a\n  - {name: a, expect: {outcome: failed}}\n')).toMatchObject([
+      { code: 'missing-key', line: 3, column: 5 },
+      { code: 'name-taken', line: 4, column: 12 },
+    ]);
+    expect(faults('tests: x\ncases: []\n')).toMatchObject([{ code: 'missing-key', line: 2 }]);
+    expect(faults('tests: ../x\ncases: [{name: a, expect: {outcome: failed}}]\n')).toMatchObject([{ code: 'invalid-text', line: 1, column: 8 }]);
+  });
+
+  it('says what is wrong with the defaults once, however many cases there are', () => {
+    const cases = '  - {name: a}\n  - {name: b}\n';
+    expect(faults(`tests: x\ndefaults: {clock: now, expect: {outcome: failed}}\ncases:\n${cases}`)).toMatchObject([{ code: 'invalid-text', line: 2, column: 19 }]);
+  });
+
+  it('wants whole records with replies: strict, and takes anything with replies: off', () => {
+    const reply = 'venue:\n  - {on: DELETE /orders, reply: {id: BTC-USD@1, status: gone}}';
+    expect(caseFaults(`replies: strict\n${reply}`)).toMatchObject([{ code: 'missing-key', line: 6, column: 37 }]);
+    const whole = reply.replace('status', 'market_id: BTC-USD, profile_id: 1, status');
+    expect(caseFaults(`replies: strict\n${whole}`)).toMatchObject([{ code: 'unknown-word', line: 6 }]);
+    expect(caseFaults(`replies: present\n${whole}`)).toEqual([]);
+    expect(caseFaults('replies: off\nvenue:\n  - {on: DELETE /orders, reply: {nonsense: [1, null]}}')).toEqual([]);
+  });
+});
+
+describe('a test file against its runbook', () => {
+  it('exits 2, with diagnostics, for names the runbook does not have', async () => {
+    const tested = await testing(
+      patient(`  - name: a
+    inputs: {prise: 1, patience: soon}
+    expect: {steps: [ordr], outputs: {filed: 1}}
+`),
+    );
+    expect(tested.exit).toBe(2);
+    expect(tested.files[0]?.diagnostics?.map(({ code, line, column, hint }) => ({ code, line, column, hint }))).toMatchObject([
+      { code: 'unknown-input', line: 4, column: 14, hint: 'Did you mean price?' },
+      { code: 'invalid-text', line: 4, column: 24 },
+      { code: 'unknown-step', line: 5, column: 14, hint: 'Did you mean order?' },
+      { code: 'unknown-key', line: 5, column: 39, hint: 'Did you mean filled?' },
+    ]);
+    expect(tested.err).toContain('patient.test.yaml:4:14 error');
+  });
+
+  it('exits 2 where there is no such runbook', async () => {
+    const tested = await testing({ 'x.test.yaml': 'tests: nowhere\ncases: [{name: a, expect: {outcome: failed}}]\n' });
+    expect(tested.exit).toBe(2);
+    expect(tested.files[0]?.diagnostics).toMatchObject([{ code: 'unknown-runbook', line: 1, column: 1 }]);
+  });
+});

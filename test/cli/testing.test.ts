@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { PATIENT, patient, testing } from './testing-bench.ts';
+
+const shipped = (name: string) => readFileSync(new URL(`../../runbooks/${name}`, import.meta.url), 'utf8');
+
+/** The test file of language.md, as it stands there. */
+const BRACKET = `tests: bracket-entry
+defaults: {clock: 2026-01-05T08:00:00Z, inputs: {side: long, size: 0.25, trigger: 64200}, account: recordings/acct-18k.json}
+cases:
+  - name: stop-loss refused twice, then accepted
+    venue:
+      - {on: POST /orders, match: {type: stop_limit}, reply: {status: processing, id: BTC-USD@11}}
+      - {on: GET /orders, match: {order_id: BTC-USD@11}, call: 1-2, reply: [{status: open, total_filled_size: "0"}]}
+      - {on: GET /orders, match: {order_id: BTC-USD@11}, call: 3+,  reply: [{status: closed, total_filled_size: "0.25", size: "0"}]}
+      - {on: GET /fills/order, reply: [{price: "64201.5", size: "0.25"}]}
+      - {on: POST /orders, match: {type: stop_loss}, call: 1-2, http: 429, headers: {X-RateLimit-Retry-After: "2"}}
+    expect:
+      outcome: succeeded
+      steps: [before, entry, guard]                       # order of ids
+      requests: [PUT /account/leverage, POST /orders stop_limit, POST /orders stop_loss, POST /orders stop_loss, POST /orders stop_loss, POST /orders take_profit]
+      never: [DELETE /orders/cancel_all]
+      outputs: {filled: "0.25", avg_price: "64201.5"}
+      elapsed: ">= 4s"                                    # virtual clock
+  - name: crash between send and answer
+    crash_at: {after: POST /orders stop_limit, answer: lost}
+    expect: {requests_exactly: {POST /orders stop_limit: 1}, outcome: succeeded}
+`;
+const ACCOUNT = '{"success":true,"error":"","result":[{"account_equity":"18000.5","balance":"18000.5","leverage":{"BTC-USD":"5"}}]}';
+
+describe('the test file of the language document', () => {
+  it('holds, with both its cases', async () => {
+    const tested = await testing({
+      'bracket-entry.yaml': shipped('bracket-entry.yaml'),
+      'bracket.test.yaml': BRACKET,
+      'recordings/acct-18k.json': ACCOUNT,
+    });
+    expect(tested.files[0]?.cases.map(({ name, ok, failures }) => ({ name, ok, failures }))).toEqual([
+      { name: 'stop-loss refused twice, then accepted', ok: true, failures: [] },
+      { name: 'crash between send and answer', ok: true, failures: [] },
+    ]);
+    expect([tested.exit, tested.passed, tested.failed]).toEqual([0, 2, 0]);
+  });
+});
+
+describe('what `runbook test` says', () => {
+  it('marks what holds, and for what does not says expectation, place, expected and found', async () => {
+    const tested = await testing(
+      patient(`  - name: fills at once
+    inputs: {price: 65000}
+    expect: {outcome: succeeded}
+  - name: never fills
+    venue:
+      - {on: PUT /orders, reply: {}}
+    expect:
+      outcome: succeeded
+      outputs: {filled: "0.01"}
+`),
+    );
+    expect(tested.exit).toBe(1);
+    expect([tested.passed, tested.failed]).toEqual([1, 1]);
+    const [first, second] = tested.files[0]?.cases ?? [];
+    expect(first).toMatchObject({ name: 'fills at once', ok: true, line: 3, outcome: 'succeeded', failures: [] });
+    expect(second).toMatchObject({ name: 'never fills', ok: false, line: 6, outcome: 'stopped', unusedRules: [8] });
+    expect(second?.failures).toEqual([
+      { expectation: 'outcome', expected: 'succeeded', found: 'stopped: expired', file: 'patient.test.yaml', line: 10, column: 7 },
+      { expectation: 'outputs', expected: 'filled: 0.01', found: 'filled: 0', file: 'patient.test.yaml', line: 11, column: 17 },
+    ]);
+    const lines = tested.out.split('\n');
+    expect(lines[0]).toBe('patient.test.yaml');
+    expect(lines[1]).toMatch(/^ {2}✓ fills at once {2}succeeded after \d+ms$/);
+    expect(lines[2]).toMatch(/^ {2}✗ never fills {2}stopped after 31s\d+ms$/);
+    expect(lines.slice(3, 10)).toEqual([
+      '      patient.test.yaml:10 outcome',
+      '        expected  succeeded',
+      '        found     stopped: expired',
+      '      patient.test.yaml:11 outputs',
+      '        expected  filled: 0.01',
+      '        found     filled: 0',
+      '      note: the rule in line 8 answered nothing',
+    ]);
+    expect(lines[10]).toMatch(/^1 failed, 1 passed in \d+\.\d\d s$/);
+  });
+
+  it('is silent about what holds with --quiet', async () => {
+    const tested = await testing(patient('  - {name: fills at once, inputs: {price: 65000}, expect: {outcome: succeeded}}\n'), { quiet: true });
+    expect([tested.exit, tested.out]).toEqual([0, '']);
+  });
+
+  it('gives one document for several files and fails when one of them does', async () => {
+    const tested = await testing({
+      'patient.yaml': PATIENT,
+      'a.test.yaml': 'tests: patient\ncases: [{name: a, expect: {outcome: stopped}}]\n',
+      'b.test.yaml': 'tests: patient\ncases: [{name: b, expect: {outcome: failed}}]\n',
+    });
+    expect(tested.files.map(({ file, runbook, ok }) => ({ file, runbook, ok }))).toEqual([
+      { file: 'a.test.yaml', runbook: 'patient', ok: true },
+      { file: 'b.test.yaml', runbook: 'patient', ok: false },
+    ]);
+    expect(tested.exit).toBe(1);
+  });
+
+  it('fails a file whose runbook is invalid, and prints why', async () => {
+    const tested = await testing({
+      'broken.yaml': 'runbook: broken\ndsl: 1\nsteps: [{plaice: {}}]\n',
+      'broken.test.yaml': 'tests: broken\ncases: [{name: a, expect: {outcome: failed}}]\n',
+    });
+    expect(tested.exit).toBe(1);
+    expect(tested.files).toEqual([{ file: 'broken.test.yaml', runbook: 'broken', ok: false, cases: [], error: 'broken.yaml is invalid: 1 error' }]);
+    expect(tested.err).toContain('broken.yaml:3:');
+  });
+
+  it('says the same twice: one seed, one document', async () => {
+    const files = patient('  - {name: walks, inputs: {price: 63990, patience: 10m}, seed: 7, expect: {outcome: succeeded}}\n');
+    const [one, two] = [await testing(files), await testing(files)];
+    expect(two.files).toEqual(one.files);
+  });
+
+  it('executes a hundred cases in a few seconds', async () => {
+    const cases = Array.from({ length: 100 }, (_, index) => `  - {name: case ${index}, seed: ${index}, expect: {outcome: stopped, elapsed: "> 30s, < 33s"}}\n`);
+    const before = performance.now();
+    expect((await testing(patient(cases.join('')))).passed).toBe(100);
+    expect(performance.now() - before).toBeLessThan(15_000);
+  });
+});

@@ -1,0 +1,220 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { type AnyMachineSnapshot, type AnyStateMachine, createMachine, fromPromise, initialTransition, transition } from 'xstate';
+import type { SourceText } from '../../src/base/diagnostic.ts';
+import { dotChart, mermaidChart, xstateChart } from '../../src/engine/chart.ts';
+import { mermaidText } from '../../src/engine/chart-mermaid.ts';
+import type { XStateNode } from '../../src/engine/chart-xstate.ts';
+import { checkRunbook } from '../../src/runbook/check.ts';
+import type { CheckedRunbook } from '../../src/runbook/checked.ts';
+
+const FOLDER = fileURLToPath(new URL('../../runbooks/', import.meta.url));
+const EXAMPLES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
+
+function example(file: string): CheckedRunbook {
+  const read = (name: string): SourceText => ({ file: name, text: readFileSync(`${FOLDER}${name}`, 'utf8') });
+  const { runbook, diagnostics } = checkRunbook(read(file), (name) => (EXAMPLES.includes(`${name}.yaml`) ? read(`${name}.yaml`) : undefined));
+  if (runbook === undefined) throw new Error(diagnostics.map((each) => each.message).join('\n'));
+  return runbook;
+}
+
+function written(steps: string, rest = ''): CheckedRunbook {
+  const text = `runbook: written\ndsl: 1\ninputs:\n  n: {type: integer, default: 3}\n  x: {type: text, default: a}\n${rest}steps:\n${steps.replace(/^/gm, '  ')}\n`;
+  const { runbook, diagnostics } = checkRunbook({ file: 'written.yaml', text }, () => undefined);
+  if (runbook === undefined) throw new Error(diagnostics.map((each) => each.message).join('\n'));
+  return runbook;
+}
+
+/** Paths of every step of a runbook, found without knowing how steps are nested. */
+function pathsOf(value: unknown, found: string[] = []): string[] {
+  if (typeof value !== 'object' || value === null) return found;
+  if ('verb' in value && 'path' in value) found.push(String(value.path));
+  for (const [name, each] of Object.entries(value)) if (name !== 'calls' && name !== 'source') pathsOf(each, found);
+  return found;
+}
+
+function nodesOf(node: XStateNode): XStateNode[] {
+  return [node, ...Object.values(node.states ?? {}).flatMap(nodesOf)];
+}
+
+function arrowsOf(node: XStateNode) {
+  const lists = [node.always, node.onDone, node.invoke?.onDone, node.invoke?.onError, ...Object.values(node.after ?? {}), ...Object.values(node.on ?? {})];
+  return lists.flatMap((list) => list ?? []);
+}
+
+/** The machine with every guard answered by `holds`, every delay known and every verb an actor that is never started here. */
+function machineOf(runbook: CheckedRunbook, holds: (guard: string) => boolean = () => true): AnyStateMachine {
+  const chart = xstateChart(runbook);
+  const guards = new Set(nodesOf(chart).flatMap(arrowsOf).flatMap(({ guard }) => guard ?? []));
+  const delays = new Set(nodesOf(chart).flatMap((node) => Object.keys(node.after ?? {})));
+  const verbs = new Set(nodesOf(chart).flatMap((node) => node.invoke?.src ?? []));
+  return createMachine(chart as never).provide({
+    guards: Object.fromEntries([...guards].map((guard) => [guard, () => holds(guard)])),
+    delays: Object.fromEntries([...delays].map((delay) => [delay, 1])),
+    actors: Object.fromEntries([...verbs].map((verb) => [verb, fromPromise(async () => undefined)])),
+  } as never);
+}
+
+/** Walks the chart as a run would: whatever is asked for is done, unless `fate` says otherwise. Gives the steps in order. */
+function walk(machine: AnyStateMachine, fate: (id: string) => 'done' | 'error' = () => 'done'): { readonly steps: string[]; readonly ended: unknown } {
+  const steps: string[] = [];
+  let [snapshot] = initialTransition(machine) as [AnyMachineSnapshot, unknown];
+  for (let count = 0; count < 500 && snapshot.status === 'active'; count += 1) {
+    const waiting = snapshot._nodes.filter((node) => node.invoke.length > 0 || node.after.length > 0).at(-1);
+    if (waiting === undefined) break;
+    const [asked] = waiting.invoke;
+    const delayed = waiting.after[0]?.eventType;
+    if (asked !== undefined) steps.push(asked.id);
+    const type = asked === undefined ? String(delayed) : `xstate.${fate(asked.id)}.actor.${asked.id}`;
+    [snapshot] = transition(machine, snapshot, { type } as never) as [AnyMachineSnapshot, unknown];
+  }
+  return { steps, ended: snapshot.value };
+}
+
+describe.each(EXAMPLES)('the chart of %s', (file) => {
+  const runbook = example(file);
+  const chart = xstateChart(runbook);
+
+  it('is a machine that XState takes, as plain JSON', () => {
+    expect(JSON.parse(JSON.stringify(chart))).toStrictEqual(chart);
+    // Targets are resolved when the machine is made and when its states are first asked for.
+    const machine = createMachine(chart as never);
+    const count = (node: (typeof machine)['root']): number => node.transitions.size + Object.values(node.states).reduce((sum, each) => sum + count(each), 0);
+    expect(count(machine.root)).toBeGreaterThan(0);
+    expect(Object.keys(chart.states ?? {})).toEqual(expect.arrayContaining(['running', 'succeeded', 'stopped', 'failed', 'halted']));
+  });
+
+  it('has every step exactly once, with its line', () => {
+    const facts = nodesOf(chart).flatMap(({ meta }) => (meta !== undefined && 'path' in meta ? [meta] : []));
+    expect(facts.map(({ path }) => path).sort()).toEqual([...pathsOf(runbook)].sort());
+    const lines = runbook.source.text.split('\n');
+    for (const { verb, id, line } of facts) {
+      const around = lines.slice((line ?? 0) - 1, (line ?? 0) + 4).join('\n');
+      expect(around).toContain(`${verb}:`);
+      if (id !== undefined) expect(around).toContain(id);
+    }
+  });
+
+  it('can be left from every state but the final ones', () => {
+    const stuck = nodesOf(chart).filter((node) => {
+      const leaves = arrowsOf(node).length > 0 || node.type === 'final' || node.states !== undefined;
+      // Failing is what it is for: the failure goes to the block around it.
+      return !leaves && node.invoke?.src !== 'fail';
+    });
+    expect(stuck).toEqual([]);
+  });
+
+  it('ends succeeded when all goes well, failed when the first request fails for good', () => {
+    const bounded = new Map<string, number>();
+    // A round each, then on.
+    const holds = (guard: string): boolean => {
+      const seen = bounded.get(guard) ?? 0;
+      bounded.set(guard, seen + 1);
+      return !/^(?:another|.*within|retry|an outcome)/.test(guard) || (seen === 0 && !/^(?:retry|an outcome)/.test(guard));
+    };
+    expect(walk(machineOf(runbook, holds)).ended).toBe('succeeded');
+    const fails = (guard: string) => !/^(?:retry|an outcome|the steps|the run|any error|error is|.* was done)/.test(guard);
+    const failed = walk(machineOf(runbook, fails), (id) => (id.startsWith('steps/') ? 'error' : 'done'));
+    expect(failed.ended).toBe('failed');
+  });
+
+  it('is text that Mermaid and Graphviz can read, whatever the author wrote', () => {
+    const lines = mermaidChart(runbook).trimEnd().split('\n');
+    expect(lines.slice(0, 2)).toEqual(['stateDiagram-v2', '  direction TB']);
+    const grammar = /^ *(?:\[\*\] --> \w+|\w+ --> (?:\[\*\]|\w+)(?: : [^:;#"{}<>[\]%]*(?:#\d+;[^:;#"{}<>[\]%]*)*)?|\w+ : [^:;#"{}<>[\]%]*(?:#\d+;[^:;#"{}<>[\]%]*)*|state \w+ (?:\{|<<choice>>)|\}|--)$/;
+    for (const line of lines.slice(2)) expect(line).toMatch(grammar);
+    expect(lines.filter((line) => line.endsWith('{'))).toHaveLength(lines.filter((line) => line.trim() === '}').length);
+    const dot = dotChart(runbook);
+    // With the quoted texts taken out, what is left is structure alone.
+    const bare = dot.replace(/"(?:[^"\\]|\\.)*"/g, 'Q');
+    expect(bare.match(/\{/g)?.length).toBe(bare.match(/\}/g)?.length);
+    for (const line of bare.split('\n').slice(5, -2)) expect(line).toMatch(/^ *(?:Q \[[\w=, Q.]+\];|start -> Q(?: \[[\w=, Q]+\])?;|subgraph Q \{|label=Q; [\w=; Q.]+;|\}|Q -> Q(?: \[[\w=, Q]+\])?;)$/);
+  });
+});
+
+describe('mermaidChart', () => {
+  it('is this for bracket-entry', async () => {
+    await expect(mermaidChart(example('bracket-entry.yaml'))).toMatchFileSnapshot('../golden/charts/bracket-entry.mmd');
+  });
+
+  it.each([
+    ['a:b;c#d', 'a#58;b#59;c#35;d'],
+    ['x "y" {z} <<choice>> [[fork]] %% -->', 'x #34;y#34; #123;z#125; #60;#60;choice#62;#62; #91;#91;fork#93;#93; #37;#37; --#62;'],
+    ['in Direction  TB\nof', 'in #68;irection TB of'],
+    ['\u001b[31m\u202e', '#27;#91;31m#8238;'],
+    ['  ', '#32;'],
+  ])('writes the label %j as %j', (text, label) => {
+    expect(mermaidText(text)).toBe(label);
+  });
+});
+
+describe('xstateChart', () => {
+  it('is this for bracket-entry', async () => {
+    const text = `${JSON.stringify(xstateChart(example('bracket-entry.yaml')), null, 2)}\n`;
+    await expect(text).toMatchFileSnapshot('../golden/charts/bracket-entry.json');
+  });
+
+  it('leads a failure to its catch, and what the catch does not take to the block around', () => {
+    const runbook = written(`
+- id: outer
+  repeat:
+    max: 2
+    do:
+      - id: inner
+        read_account: {}
+        catch: [{on: [rejected], then: continue}]
+  catch: [{on: [timeout], do: [{notify: {to: ops, text: late}}], then: fail}]
+- read_tier: {}`);
+    const takes = (word: string) => machineOf(runbook, (guard) => guard.includes(word));
+    // inner fails in each of two rounds.
+    const rounds = { seen: 0 };
+    const twice = machineOf(runbook, (guard) => guard === 'error is rejected' || (guard.startsWith('fewer') && rounds.seen++ < 2));
+    const innerFails = (id: string) => (id.endsWith('/inner') || id.endsWith('/fails') ? 'error' : 'done');
+    expect(walk(twice, innerFails)).toEqual({ steps: ['steps/outer/do/inner', 'steps/outer/do/inner', 'steps/2:read_tier'], ended: 'succeeded' });
+    const outer = machineOf(runbook, (guard) => guard.includes('timeout') || guard.startsWith('fewer'));
+    expect(walk(outer, innerFails)).toEqual({ steps: ['steps/outer/do/inner', 'steps/outer/catch/1/1:notify', 'outer_catch_1/fails'], ended: 'failed' });
+    expect(walk(takes('fewer'), innerFails).ended).toBe('failed');
+  });
+
+  it('runs branches at the same time, and leaves with the first where that is what joins them', () => {
+    const branches = (join: string) => written(`- parallel:\n    branches:\n      a: [{read_account: {}}]\n      b: [{read_tier: {}}]\n    join: ${join}\n    on_fail: cancel_others\n- refresh_session: {}`);
+    expect(walk(machineOf(branches('all'))).steps).toHaveLength(3);
+    const any = walk(machineOf(branches('any')));
+    expect(any.steps).toHaveLength(2);
+    expect(any).toMatchObject({ ended: 'succeeded' });
+    expect(xstateChart(branches('all')).states?.running?.states?.parallel_1?.type).toBe('parallel');
+  });
+
+  it('stops into finally, and knows afterwards that it was stopped', () => {
+    const runbook = written(`- if: inputs.n > 1\n  stop: {outcome: early, because: enough}\n- read_account: {}`, 'finally: [{read_tier: {}}]\n');
+    const stopped = walk(machineOf(runbook, (guard) => guard === 'inputs.n > 1' || guard === 'the run was stopped'));
+    expect(stopped).toEqual({ steps: ['finally/1:read_tier'], ended: 'stopped' });
+    const went = walk(machineOf(runbook, (guard) => guard === 'the steps succeeded'));
+    expect(went).toEqual({ steps: ['steps/2:read_account', 'finally/1:read_tier'], ended: 'succeeded' });
+  });
+
+  it('polls until it is so, or too late', () => {
+    const runbook = written(`- wait_for: {read: {id: acct, read_account: {}}, until: acct.health > 1, every: 1s, within: 1m}\n  on_timeout: [{fail: {because: never}}]`);
+    const seen = { count: 0 };
+    const polled = walk(machineOf(runbook, (guard) => guard === 'acct.health > 1' && ++seen.count > 2));
+    expect(polled).toEqual({ steps: Array(3).fill('steps/1:wait_for/acct'), ended: 'succeeded' });
+    const state = xstateChart(runbook).states?.running?.states?.wait_for_1;
+    expect(state?.after).toEqual({ '1m': [{ target: 'wait_for_1_on_timeout' }] });
+  });
+
+  it('undoes what was done, newest first, when the run fails', () => {
+    const placing = (id: string) => `- id: ${id}\n  place: {type: limit, market: BTC-USD, side: long, size: 1, price: 1}`;
+    const runbook = written(`${placing('a')}\n${placing('b')}\n- read_account: {}`);
+    const failed = walk(
+      machineOf(runbook, (guard) => guard.endsWith('was done')),
+      (id) => (id.endsWith('read_account') ? 'error' : 'done'),
+    );
+    expect(failed).toEqual({ steps: ['steps/a', 'steps/b', 'steps/3:read_account', 'steps/b/undo', 'steps/a/undo'], ended: 'failed' });
+  });
+
+  it('keeps names apart that differ in what a key can not hold', () => {
+    const runbook = written(`- read_account: {}\n- id: read_account_1\n  read_account: {}\n- id: done\n  read_account: {}`);
+    expect(Object.keys(xstateChart(runbook).states?.running?.states ?? {})).toEqual(['read_account_1', 'read_account_1_2', 'done_2', 'done']);
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/journal/entry.ts';
+import { diffRuns, fieldDifferences } from '../../src/report/diff.ts';
+import { startedData } from '../journal/sample.ts';
+import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
+
+/** Reads a feed, decides, and places or does not; ids of the order depend on the run. */
+async function quoting({
+  mid,
+  id,
+  offsetMs = 0,
+  interleaved = false,
+}: {
+  mid: string;
+  id: string;
+  offsetMs?: number;
+  interleaved?: boolean;
+}): Promise<readonly Entry[]> {
+  const script = new Script();
+  await script.at(offsetMs);
+  script.append('run.started', startedData());
+  const other = () => script.append('variable.set', { name: 'n', value: '1' }, 'steps/other');
+  if (interleaved) other();
+  script.append('feed.read', { call: 'f#1', name: 'mid', value: mid, at: offsetMs }, 'steps/quote');
+  const wanted = Number(mid) > 100;
+  script.append(
+    'step.decided',
+    { what: 'if', expression: 'feeds.mid > 100', inputs: { 'feeds.mid': mid }, value: wanted },
+    'steps/quote',
+  );
+  if (wanted) {
+    const intent = { ...TERMS, clientOrderId: `c${id}` };
+    const ack = {
+      ...orderRecord({ id: `BTC-USD@${id}`, client_order_id: `c${id}`, timestamp: offsetMs }),
+      is_liquidation: false,
+      type: 'limit',
+    };
+    await script.exchange('POST /orders', { client_order_id: `c${id}`, price: '1' }, 1, [ack], 'steps/quote', {
+      intent,
+    });
+    await script.exchange('GET /orders', { order_id: `BTC-USD@${id}` }, 10, [], 'watch');
+  }
+  if (!interleaved) other();
+  script.append('run.ended', { outcome: 'succeeded', outputs: {} });
+  return script.entries;
+}
+
+describe('diffRuns', () => {
+  it('finds no difference in what follows from a run’s name or time, nor in the order of things that happen at once', async () => {
+    const document = diffRuns(
+      await quoting({ mid: '101', id: '11' }),
+      await quoting({ mid: '101', id: '27', offsetMs: 5000, interleaved: true }),
+    );
+    expect(document).toMatchObject({ same: true, sameDefinition: true, start: [], before: [], differences: [] });
+    expect(document.first).toBeUndefined();
+  });
+
+  it('names what was decided differently first and the input before it', async () => {
+    const { same, first, before, differences } = diffRuns(
+      await quoting({ mid: '101', id: '11' }),
+      await quoting({ mid: '99', id: '12' }),
+    );
+    expect(same).toBe(false);
+    expect(first).toMatchObject({
+      side: 'done',
+      what: 'decision',
+      step: 'steps/quote',
+      about: 'if feeds.mid > 100',
+      fields: [
+        { field: 'value', left: true, right: false },
+        { field: 'inputs.feeds.mid', left: '101', right: '99' },
+      ],
+    });
+    expect(before).toEqual([
+      {
+        side: 'told',
+        what: 'feed',
+        step: 'steps/quote',
+        about: 'mid',
+        left: { sequence: 2, at: '2026-01-05T08:00:00.000Z', value: '101' },
+        right: { sequence: 2, at: '2026-01-05T08:00:00.000Z', value: '99' },
+        fields: [{ field: '', left: '101', right: '99' }],
+      },
+    ]);
+    // What follows: the order of the left run, and nothing about its watching.
+    expect(differences.slice(2).map(({ what, about, right }) => [what, about, right])).toEqual([
+      ['request', 'POST /orders', undefined],
+      ['answer', 'order order 1', undefined],
+      ['answer', 'POST /orders', undefined],
+      ['answer', 'order order 1', undefined],
+    ]);
+  });
+
+  it('names what the runs began with', async () => {
+    const script = new Script();
+    script.append('run.started', startedData({ inputs: { side: 'short' }, seed: 2 }));
+    const other = new Script();
+    other.append(
+      'run.started',
+      startedData({
+        settings: { limits: { max: '5' } },
+        sources: [{ name: 'sample', file: 'f', text: '', sha256: 'cd' }],
+      }),
+    );
+    expect(diffRuns(script.entries, other.entries)).toMatchObject({
+      same: false,
+      sameDefinition: false,
+      start: [
+        { field: 'inputs.side', left: 'short', right: 'long' },
+        { field: 'seed', left: 2, right: 1 },
+        { field: 'settings.limits', left: null, right: { max: '5' } },
+      ],
+      differences: [],
+    });
+  });
+
+  it('is the same for a run and itself', async () => {
+    const entries = await sampleRun();
+    expect(diffRuns(entries, entries)).toMatchObject({ same: true, differences: [] });
+  });
+
+  it('refuses what is no run', async () => {
+    const entries = await sampleRun();
+    const damaged = expect.objectContaining({ name: 'StoreError', reason: 'damaged' });
+    expect(() => diffRuns([], entries)).toThrow(damaged);
+    expect(() => diffRuns(entries, entries.slice(1))).toThrow(damaged);
+  });
+});
+
+describe('fieldDifferences', () => {
+  it('goes to the leaves of records and of lists of one length', () => {
+    expect(fieldDifferences({ a: [1, { b: '2' }], c: 3 }, { c: 3, a: [1, { b: '3' }] })).toEqual([
+      { field: 'a[1].b', left: '2', right: '3' },
+    ]);
+    expect(fieldDifferences({ a: [1] }, { a: [1, 2] })).toEqual([{ field: 'a', left: [1], right: [1, 2] }]);
+    expect(fieldDifferences('1', 1)).toEqual([{ field: '', left: '1', right: 1 }]);
+  });
+});

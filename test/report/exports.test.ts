@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest';
+import { readEntry, verifyChain } from '../../src/journal/chain.ts';
+import { MemoryStore } from '../../src/journal/memory-store.ts';
+import type { StoredEntry } from '../../src/journal/store.ts';
+import { cloudEventsExport } from '../../src/report/export-cloudevents.ts';
+import { CSV_TABLES, type CsvTableName, csvCell, csvExport } from '../../src/report/export-csv.ts';
+import { jsonlExport } from '../../src/report/export-jsonl.ts';
+import { type OtlpSpan, otlpExport, otlpTrace } from '../../src/report/export-otlp.ts';
+import { appendMany, newWriter, startedData } from '../journal/sample.ts';
+import { Script, sampleRun } from './sample-run.ts';
+
+/** What a terminal, a log or a spreadsheet acts on. */
+const UNSAFE = /[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
+
+async function storedRun(): Promise<readonly StoredEntry[]> {
+  const store = new MemoryStore();
+  const writer = newWriter(store, 'r1');
+  appendMany(writer, 12);
+  await writer.flush();
+  return store.read('r1');
+}
+
+describe('jsonlExport', () => {
+  it('holds every entry as it was hashed, so that it can be verified without this program', async () => {
+    const stored = await storedRun();
+    const lines = jsonlExport(stored).split('\n');
+    expect(lines.pop()).toBe('');
+    const again = lines.map((line): StoredEntry => {
+      const { run, seq, at, type, step, hash } = JSON.parse(line) as StoredEntry;
+      return { run, seq, at, type, step, hash, line: `${line.slice(0, line.lastIndexOf(',"hash":'))}}` };
+    });
+    expect(again).toEqual(stored);
+    expect(verifyChain(again)).toMatchObject({ ok: true, entries: 12 });
+    expect(lines.join('')).not.toMatch(UNSAFE);
+  });
+});
+
+describe('csvCell', () => {
+  it.each([
+    ['=1+1', "'=1+1"],
+    ['+49 30', "'+49 30"],
+    ['-2+3+cmd|’ /C calc’!A0', "'-2+3+cmd|’ /C calc’!A0"],
+    ['@SUM(1)', "'@SUM(1)"],
+    ['  =1', "'  =1"],
+    [' b ', '" b "'],
+    ['＝1', "'＝1"],
+    ['|calc', "'|calc"],
+    ['"=1"', `"'""=1"""`],
+    ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
+    ['-0.01', '-0.01'],
+    ['0.10', '0.10'],
+    ['a,b', '"a,b"'],
+    ['a;b', '"a;b"'],
+    ['say "hi"', '"say ""hi"""'],
+    ['line\r\nbreak\ttab', 'line\\u000d\\u000abreak\\u0009tab'],
+    ['\u001b[31m\u202e', '\\u001b[31m\\u202e'],
+    ['', ''],
+  ])('writes %j as %j', (text, cell) => {
+    expect(csvCell(text)).toBe(cell);
+  });
+});
+
+describe('csvExport', () => {
+  it('has the orders and the fills of a run', async () => {
+    const entries = await sampleRun();
+    expect(csvExport(entries, 'orders').split('\r\n')).toEqual([
+      'clientOrderId,orderId,market,side,type,price,size,filled,averagePrice,state',
+      'k2entry1,,BTC-USD,long,limit,64200,0.3,0,,denied',
+      'k2entry2,BTC-USD@11,BTC-USD,long,limit,64200,0.3,0.3,64193.333333333333333333,closed',
+      '',
+    ]);
+    expect(csvExport(entries, 'fills').split('\r\n')[1]).toBe(
+      'BTC-USD-1,2026-01-05T08:00:00.000Z,k2entry2,BTC-USD@11,steps/entry~2,BTC-USD,long,64200,0.1,6420,-0.01,true,false',
+    );
+  });
+
+  it('tells the story by default, a row a line', async () => {
+    const lines = csvExport(await sampleRun()).split('\r\n');
+    expect(lines.slice(0, 2)).toEqual([
+      'sequence,at,offsetMs,kind,depth,text',
+      '1,2026-01-05T08:00:00.000Z,0,run,0,"sample begins at 2026-01-05T08:00:00.000Z, against the simulated venue, account main, run r1, started by manual"',
+    ]);
+  });
+
+  it.each(Object.keys(CSV_TABLES) as CsvTableName[])(
+    'has as many cells in every row of %s as columns, and nothing that acts',
+    (table) => {
+      const evil = '=cmd|"\u001b[2J\r\n,;\'';
+      const script = new Script();
+      script.append('run.started', startedData({ runbook: evil, account: evil, inputs: { [evil]: evil } }));
+      script.append('step.started', { verb: evil, id: evil, attempt: 1, now: 0 }, evil);
+      const call = script.intend('GET /orders', {}, evil);
+      script.attempt(call, 'GET /orders', { [evil]: evil }, 1, evil);
+      script.append('call.settled', { call, kind: 'rejected', status: 400, message: evil }, evil);
+      const text = csvExport(script.entries, table);
+      const rows = text.split('\r\n');
+      expect(rows.pop()).toBe('');
+      for (const row of rows) {
+        expect(cellsOf(row)).toHaveLength(CSV_TABLES[table].columns.length);
+        for (const cell of cellsOf(row)) expect(cell).not.toMatch(/^\s*[=+@|]/);
+      }
+      expect(text).not.toMatch(UNSAFE);
+    },
+  );
+});
+
+/** RFC 4180, read by hand: the writer is not its own judge. */
+function cellsOf(line: string): string[] {
+  const cells: string[] = [];
+  let cell = '';
+  let quoted = false;
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line.charAt(at);
+    if (character === '"' && quoted && line.charAt(at + 1) === '"') {
+      cell += '"';
+      at += 1;
+    } else if (character === '"') quoted = !quoted;
+    else if (character === ',' && !quoted) {
+      cells.push(cell);
+      cell = '';
+    } else cell += character;
+  }
+  expect(quoted).toBe(false);
+  return [...cells, cell];
+}
+
+describe('otlpTrace', () => {
+  const spansOf = (trace: ReturnType<typeof otlpTrace>) => trace.resourceSpans[0]?.scopeSpans[0]?.spans ?? [];
+  const attribute = (span: OtlpSpan | undefined, key: string) =>
+    span?.attributes.find((each) => each.key === key)?.value;
+
+  it('has the run, its steps and its requests as one tree', async () => {
+    const spans = spansOf(otlpTrace(await sampleRun()));
+    const names = new Map(spans.map((span) => [span.spanId, span.name]));
+    expect(names.size).toBe(spans.length);
+    expect(
+      spans.map(({ name, kind, parentSpanId, status }) => [
+        name,
+        kind,
+        parentSpanId && names.get(parentSpanId),
+        status.code,
+      ]),
+    ).toEqual([
+      ['sample', 1, undefined, 2],
+      ['set_leverage', 1, 'sample', 0],
+      ['POST /cancel_all_after', 3, 'sample', 1],
+      ['POST /orders', 3, 'entry: place', 1],
+      ['GET /orders', 3, 'sample', 1],
+      ['entry: place', 1, 'sample', 1],
+      ['GET /fills/order', 3, 'seen: list_fills', 1],
+      ['seen: list_fills', 1, 'repeat', 1],
+      ['GET /orders', 3, 'sample', 1],
+      ['repeat', 1, 'sample', 1],
+      ['GET /account', 3, 'read_account', 2],
+      ['read_account', 1, 'sample', 2],
+    ]);
+    const [root] = spans;
+    expect(root).toMatchObject({
+      startTimeUnixNano: '1767600000000000000',
+      endTimeUnixNano: '1767600075160000000',
+      status: { code: 2, message: 'timeout: response' },
+    });
+    expect(new Set(spans.map((span) => span.traceId)).size).toBe(1);
+    expect(root?.traceId).toMatch(/^[0-9a-f]{32}$/);
+    for (const span of spans) expect(span.spanId).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  it('says what was asked, answered and decided', async () => {
+    const spans = spansOf(otlpTrace(await sampleRun()));
+    const posted = spans.find((span) => span.name === 'POST /orders');
+    expect(attribute(posted, 'http.response.status_code')).toEqual({ intValue: '200' });
+    expect(attribute(posted, 'venue.param.price')).toEqual({ stringValue: '64200' });
+    const lost = spans.find((span) => span.name === 'GET /account');
+    expect(attribute(lost, 'error.type')).toEqual({ stringValue: 'unresolved' });
+    expect(attribute(lost, 'venue.waited_ms')).toEqual({ intValue: '250' });
+    expect(spans.find((span) => span.name === 'entry: place')?.events.map((event) => event.name)).toEqual([
+      'call.denied',
+      'order.moved',
+      'step.retried',
+      'step.attempt',
+      'order.moved',
+      'order.moved',
+    ]);
+    expect(spans[0]?.events.map((event) => event.name)).toContain('step.decided');
+  });
+
+  it('ends what a crash left open where the journal ends, and is the same every time', async () => {
+    const entries = await sampleRun();
+    const cut = entries.slice(
+      0,
+      entries.findIndex((entry) => entry.type === 'call.attempted' && entry.data.path === '/orders') + 1,
+    );
+    const spans = spansOf(otlpTrace(cut));
+    expect(
+      spans.filter((span) => span.status.code === 0).map(({ name, endTimeUnixNano }) => [name, endTimeUnixNano]),
+    ).toEqual([
+      ['sample', '1767600002000000000'],
+      ['set_leverage', '1767600000000000000'],
+      ['POST /orders', '1767600002000000000'],
+      ['entry: place', '1767600002000000000'],
+    ]);
+    expect(otlpExport(entries)).toBe(otlpExport(entries));
+  });
+
+  it('refuses entries that begin elsewhere', async () => {
+    const entries = await sampleRun();
+    const damaged = expect.objectContaining({ name: 'StoreError', reason: 'damaged' });
+    expect(() => otlpTrace([])).toThrow(damaged);
+    expect(() => otlpTrace(entries.slice(1))).toThrow(damaged);
+  });
+});
+
+describe('cloudEventsExport', () => {
+  it('is an event a line with the required attributes, and extension names of letters and digits', async () => {
+    const stored = await storedRun();
+    const lines = cloudEventsExport(stored.map((each) => readEntry(each)))
+      .split('\n')
+      .slice(0, -1);
+    const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(events).toHaveLength(12);
+    expect(events[1]).toMatchObject({
+      specversion: '1.0',
+      id: '2',
+      source: '/runs/r1',
+      type: 'perp-runbook.variable.set',
+      time: '2026-01-05T08:00:00.000Z',
+      subject: 'steps/2:set',
+      sequence: '000000000002',
+      entryhash: stored[1]?.hash,
+    });
+    for (const event of events) for (const name of Object.keys(event)) expect(name).toMatch(/^[a-z0-9]{1,20}$/);
+    expect(new Set(events.map((event) => event.id)).size).toBe(12);
+    expect(lines.join('')).not.toMatch(UNSAFE);
+  });
+});

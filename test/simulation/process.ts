@@ -1,0 +1,170 @@
+/**
+ * One process of the simulation, and what it reaches the world through: a clock, a disk, a road to the venue, the rows it
+ * shares with others. A process can die, and then nothing it began ever goes on; or be frozen, and then everything waits,
+ * timers and answers too, until it is thawed. The world outside goes on in both cases.
+ */
+import type { Clock, Timer } from '../../src/base/clock.ts';
+import type { CrashPoint } from '../../src/gateway/crash-points.ts';
+import type { LedgerRows } from '../../src/journal/shared.ts';
+import type { AppendOptions, JournalStore, StoredEntry } from '../../src/journal/store.ts';
+import { StoreError } from '../../src/journal/store.ts';
+import type { Mishap } from './scenario.ts';
+
+export class Process {
+  /** Counted from 1. */
+  readonly life: number;
+  readonly clock: Clock;
+  readonly startedAt: number;
+  /** Resolves when it dies or is frozen. */
+  readonly struck: Promise<Mishap>;
+  state: 'running' | 'frozen' | 'dead' = 'running';
+  /** Where it was struck, for the story. */
+  struckAt: { readonly at: number; readonly point: string } | undefined;
+  readonly reachedPoints = new Map<string, number>();
+  private readonly base: Clock;
+  private readonly mishap: Mishap | undefined;
+  private held: (() => void)[] = [];
+  private tell: (mishap: Mishap) => void = () => {};
+
+  constructor(base: Clock, life: number, mishap: Mishap | undefined, skewMs: number) {
+    this.base = base;
+    this.life = life;
+    this.mishap = mishap;
+    this.startedAt = base.now();
+    this.struck = new Promise((resolve) => {
+      this.tell = resolve;
+    });
+    this.clock = {
+      now: () => base.now() + skewMs,
+      monotonic: () => base.monotonic(),
+      at: (when, turn): Timer => base.at(when - skewMs, () => this.whenRunning(turn)),
+      arrive: (turn) => base.arrive(() => this.whenRunning(turn)),
+    };
+    if (mishap?.point === 'time') base.at(base.now() + mishap.at, () => this.strike(mishap, 'time'));
+  }
+
+  /** Does it now; once it is thawed, where it is frozen; never, where it is dead. */
+  whenRunning(turn: () => void): void {
+    if (this.state === 'running') turn();
+    else if (this.state === 'frozen') this.held.push(turn);
+  }
+
+  /** A point was reached; gives whether the process is struck by that. */
+  reached(point: CrashPoint, of: string): boolean {
+    if (this.state !== 'running') return false;
+    const key = `${of} ${point}`;
+    this.reachedPoints.set(key, (this.reachedPoints.get(key) ?? 0) + 1);
+    if (this.mishap?.point !== point) return false;
+    const times = (this.reachedPoints.get(`* ${point}`) ?? 0) + 1;
+    this.reachedPoints.set(`* ${point}`, times);
+    if (times !== this.mishap.at) return false;
+    this.strike(this.mishap, `${point} of ${of}`);
+    return true;
+  }
+
+  /** It is dead, and the moment of its death is not over. */
+  get isDying(): boolean {
+    return this.state === 'dead' && this.struckAt?.at === this.base.now();
+  }
+
+  thaw(): void {
+    if (this.state !== 'frozen') return;
+    this.state = 'running';
+    for (const turn of this.held.splice(0)) this.base.arrive(() => this.whenRunning(turn));
+  }
+
+  /** Nothing of it is wanted any more. */
+  end(): void {
+    this.state = 'dead';
+    this.held = [];
+  }
+
+  private strike(mishap: Mishap, point: string): void {
+    if (this.state !== 'running') return;
+    this.state = mishap.kind === 'frozen' ? 'frozen' : 'dead';
+    this.struckAt = { at: this.base.now(), point };
+    this.tell(mishap);
+  }
+}
+
+/** The disk all processes write to. What is in `lines` is durable. */
+export class Disk {
+  readonly lines: StoredEntry[] = [];
+  readonly store: JournalStore;
+
+  constructor(store: JournalStore) {
+    this.store = store;
+  }
+
+  async append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void> {
+    await this.store.append(entries, options);
+    this.lines.push(...entries);
+  }
+}
+
+interface DiskTraits {
+  /** A commit takes up to so long. */
+  readonly commitMs: number;
+  /** Commits that succeed before the disk is full. */
+  readonly fullAfter: number | undefined;
+  /** Whether a commit under way when the process dies had reached the disk. */
+  readonly committed: boolean;
+}
+
+/** The disk as one process sees it. */
+export function diskOf(process: Process, disk: Disk, traits: DiskTraits): JournalStore {
+  const { store } = disk;
+  let commits = 0;
+  return {
+    append: async (entries, options) => {
+      const number = commits++;
+      if (process.state === 'dead') {
+        // It died with this commit under way, in this very turn: the disk may have had it, and nobody will hear of it.
+        if (traits.committed && process.isDying) await disk.append(entries, options).catch(() => {});
+        return never();
+      }
+      if (traits.commitMs > 0) await wait(process.clock, (number * 37) % (traits.commitMs + 1));
+      await awake(process);
+      if (traits.fullAfter !== undefined && number >= traits.fullAfter) throw new StoreError('unavailable', 'the disk is full');
+      await disk.append(entries, options);
+      for (const { type, line } of entries) {
+        if (type === 'call.settled') process.reached('CP12', placed(line));
+        if (type === 'step.ended') process.reached('CP16', 'step');
+      }
+      await awake(process);
+    },
+    read: (run, range) => store.read(run, range),
+    runs: (filter) => store.runs(filter),
+    run: (run) => store.run(run),
+    close: async () => {},
+  };
+}
+
+/** A settled entry names its call only; that is enough to tell a watcher's reading from a step's request. */
+function placed(line: string): string {
+  return line.includes('"step":"watch"') ? 'watch' : 'call';
+}
+
+/** Shared rows: a dead process changes nothing any more. */
+export function rowsOf(process: Process, rows: LedgerRows): LedgerRows {
+  return {
+    async change(key, work) {
+      await awake(process);
+      return rows.change(key, work);
+    },
+  };
+}
+
+/** Resolves at once for a process that runs, when it is thawed for one that is frozen, never for a dead one. */
+export function awake(process: Process): Promise<void> {
+  if (process.state === 'running') return Promise.resolve();
+  return new Promise((resolve) => process.whenRunning(resolve));
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => {});
+}
+
+function wait(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.at(clock.now() + ms, resolve));
+}

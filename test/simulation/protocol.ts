@@ -1,0 +1,42 @@
+/**
+ * The places at which a world can be put together wrongly on purpose. A mutant replaces one or a few of them by something
+ * that breaks the protocol in a way somebody could really write; the right world replaces none.
+ */
+import type { Clock } from '../../src/base/clock.ts';
+import type { RunPorts } from '../../src/engine/ports.ts';
+import type { Budget } from '../../src/gateway/budget.ts';
+import type { ClientParts, VenueClient } from '../../src/gateway/client.ts';
+import type { LimitGate } from '../../src/gateway/limit-gate.ts';
+import type { Transport } from '../../src/gateway/transport.ts';
+import type { LeaseKeeper } from '../../src/journal/lease.ts';
+import type { JournalStore, StoredEntry } from '../../src/journal/store.ts';
+import type { VenuePort } from '../../src/venue/port.ts';
+import type { Profile } from '../../src/venue/profile.ts';
+
+/** What a replaced part may know of the process it is for. */
+export interface Around {
+  readonly life: number;
+  readonly clock: Clock;
+}
+
+export interface Protocol {
+  readonly flush?: (flush: () => Promise<void>, around: Around) => () => Promise<void>;
+  readonly store?: (store: JournalStore, around: Around) => JournalStore;
+  /** Between the session and the road. */
+  readonly transport?: (road: Transport, around: Around) => Transport;
+  readonly client?: (parts: ClientParts) => ClientParts;
+  readonly makeClient?: (parts: ClientParts) => VenueClient;
+  /** What the engine sees. */
+  readonly venue?: (port: VenuePort, around: Around) => VenuePort;
+  /** What settles the calls that a dead process left open. */
+  readonly continueCall?: (client: VenueClient) => VenueClient['continueCall'];
+  readonly budget?: (budget: Budget, around: Around) => Budget;
+  readonly gate?: (gate: LimitGate) => LimitGate;
+  readonly profile?: (profile: Profile) => Profile;
+  readonly absenceHorizonMs?: number;
+  /** What a process that takes the run up finds on the disk. */
+  readonly read?: (lines: readonly StoredEntry[]) => readonly StoredEntry[];
+  readonly mayAct?: (lease: LeaseKeeper) => boolean;
+  readonly ports?: (ports: RunPorts, around: Around) => RunPorts;
+  readonly freshBudget?: boolean;
+}

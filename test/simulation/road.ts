@@ -1,0 +1,70 @@
+/**
+ * The road from a process to the venue: what a process sends is noted by what the venue will never know, namely which
+ * process sent it and what was on its disk then; and the points between the first byte out and the last byte in are here.
+ */
+import type { Clock } from '../../src/base/clock.ts';
+import type { CrashPoint } from '../../src/gateway/crash-points.ts';
+import type { Transport, WireReply, WireRequest } from '../../src/gateway/transport.ts';
+import { digestOf } from '../../src/venue/wire.ts';
+import { awake, type Disk, type Process } from './process.ts';
+
+/** A request that left a process. */
+export interface Sent {
+  readonly life: number;
+  /** Epoch ms by the venue's clock. */
+  readonly at: number;
+  readonly endpoint: string;
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly digest: string;
+  /** Entries that were durable when it left. */
+  readonly durable: number;
+  /** When the process had the reply; absent where it never had. */
+  repliedAt?: number;
+  reply?: WireReply;
+}
+
+export interface RoadParts {
+  readonly process: Process;
+  readonly base: Clock;
+  readonly disk: Disk;
+  readonly sent: Sent[];
+  readonly venue: Transport;
+}
+
+export function roadOf({ process, base, disk, sent, venue }: RoadParts): Transport {
+  const reached = (point: CrashPoint, request: WireRequest) => process.reached(point, request.endpoint);
+  return {
+    async send(request, options): Promise<WireReply> {
+      await awake(process);
+      reached('CP5', request);
+      reached('CP6', request);
+      await awake(process);
+      const note: Sent = {
+        life: process.life,
+        at: base.now(),
+        endpoint: request.endpoint,
+        method: request.method,
+        params: Object.fromEntries(Object.entries(request.params).map(([key, { text }]) => [key, text])),
+        digest: digestOf(request),
+        durable: disk.lines.length,
+      };
+      sent.push(note);
+      const reply = venue.send(request, options);
+      reached('CP7', request);
+      // Halfway back, as far as the shortest latencies go.
+      base.at(base.now() + 8, () => {
+        if (note.repliedAt === undefined) reached('CP8', request);
+      });
+      const answer = await reply;
+      reached('CP9', request);
+      return new Promise((resolve) =>
+        process.whenRunning(() => {
+          note.repliedAt = base.now();
+          note.reply = answer;
+          resolve(answer);
+        }),
+      );
+    },
+  };
+}

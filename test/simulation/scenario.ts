@@ -1,0 +1,232 @@
+/**
+ * What a seed means: a runbook, a venue with its delays and misbehaviour, and where processes die. Bounded on purpose where
+ * the protocol promises something only within bounds: a request is never later than the window in which its order is looked
+ * for, and faults end some time before the simulation does, so that what must come right can.
+ */
+import type { CrashPoint } from '../../src/gateway/crash-points.ts';
+import type { FaultKind, FaultRule } from '../../src/gateway/simulator/faults.ts';
+import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import { SIMULATED_PROFILE, type Profile } from '../../src/venue/profile.ts';
+import { Draws } from './draws.ts';
+import { BTC, DUST, MARKETS, priceOf, type Shape, shapeOf } from './shapes.ts';
+
+export const START_MS = Date.parse('2026-01-05T08:00:00Z');
+export const REFRESH_TOKEN = 'refresh-secret-of-the-simulation-0123456789';
+
+/** How one process ends, or is stopped for a while. */
+export interface Mishap {
+  /** `frozen`: stopped without dying, as by SIGSTOP, until after another process has taken over. */
+  readonly kind: 'dies' | 'frozen';
+  /** A named point, the `at`-th time it is reached; or `at` ms after the process began. */
+  readonly point: CrashPoint | 'time';
+  readonly at: number;
+  /** Until somebody takes the run up again. */
+  readonly downMs: number;
+  /** For the commit that is under way: whether the disk had it. */
+  readonly committed: boolean;
+}
+
+export interface Scenario {
+  readonly seed: number;
+  readonly shape: Shape;
+  readonly venue: SimulatorConfig;
+  readonly profile: Profile;
+  /** Of the first process, the second, …; the ones after these come through. */
+  readonly mishaps: readonly Mishap[];
+  /** A commit takes up to so long. */
+  readonly commitMs: number;
+  /** From this commit on the first process's disk is full. */
+  readonly fullAfter: number | undefined;
+  /** The wall clock of the processes is so far off the venue's. */
+  readonly skewMs: number;
+  /** After this long somebody engages the kill switch. */
+  readonly killAfterMs: number | undefined;
+  /** No fault happens later than this after the start. */
+  readonly faultsUntilMs: number;
+  /** The longest that a request is late. */
+  readonly lateMs: number;
+}
+
+/** Points of a call at which a process can be ended here, the rarely reached ones more often. */
+const POINTS: Readonly<Partial<Record<CrashPoint | 'time', number>>> = {
+  time: 6, CP0: 1, CP1: 1, CP2: 1, CP3: 1.5, CP4: 2, CP5: 1, CP6: 1, CP7: 2, CP8: 2, CP9: 1, CP10: 2, CP11: 1.5,
+  CP12: 1.5, CP13: 1, CP14: 1, CP15: 1, CP16: 1, CP17: 1.5, CP18: 1, CP20: 0.3,
+};
+
+export function scenarioOf(seed: number): Scenario {
+  const draws = new Draws(seed, 'scenario');
+  const shape = shapeOf(seed);
+  const windowMs = draws.of([12_000, 12_000, 20_000, 30_000]);
+  const faultsUntilMs = draws.of([15_000, 30_000, 60_000]);
+  const visibilityMs = draws.of([0, 0, 150, 1500]);
+  const lateMs = windowMs - 2 * visibilityMs - 3000;
+  const tight = draws.chance(0.12);
+  const jwt = draws.chance(0.15);
+  const calm = draws.chance(0.2);
+  const faults = calm ? [] : faultRules(draws, { lateMs, visibilityMs, faultsUntilMs, guarded: shape.deadman !== undefined });
+  const tokens = tight ? draws.of([150, 240, 400]) : 1200;
+  return {
+    seed,
+    shape,
+    venue: venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }),
+    profile: profileOf(windowMs, tokens, jwt),
+    mishaps: draws.chance(0.3) ? [] : Array.from({ length: draws.weighted({ 1: 5, 2: 2, 3: 1 }) === '1' ? 1 : draws.within(2, 3) }, () => mishap(draws)),
+    commitMs: draws.of([0, 0, 0, 5, 150]),
+    fullAfter: draws.chance(0.03) ? draws.within(0, 8) : undefined,
+    skewMs: draws.chance(0.1) ? draws.within(-300_000, 300_000) : 0,
+    killAfterMs: draws.chance(0.04) ? draws.within(0, 15_000) : undefined,
+    faultsUntilMs,
+    lateMs,
+  };
+}
+
+function mishap(draws: Draws): Mishap {
+  const point = draws.weighted(POINTS as Record<CrashPoint | 'time', number>);
+  return {
+    kind: draws.chance(0.06) ? 'frozen' : 'dies',
+    point,
+    at: point === 'time' ? draws.within(0, draws.of([500, 4000, 25_000])) : draws.of([1, 1, 1, 2, 2, 3, 4, 7]),
+    downMs: draws.of([200, 200, 700, 3000, 12_000, 40_000]) + draws.within(0, 300),
+    committed: draws.chance(0.5),
+  };
+}
+
+interface VenueTraits {
+  readonly faults: readonly FaultRule[];
+  readonly visibilityMs: number;
+  readonly tokens: number;
+  readonly tight: boolean;
+  readonly jwt: boolean;
+}
+
+function venueOf(draws: Draws, { faults, visibilityMs, tokens, tight, jwt }: VenueTraits): SimulatorConfig {
+  const market = (id: typeof BTC | typeof DUST) => ({
+    tick: MARKETS[id].tick,
+    lot: MARKETS[id].lot,
+    min_size: MARKETS[id].lot,
+    start: MARKETS[id].start,
+    spreadBps: 0,
+    depth: id === BTC ? draws.of(['0.02', '0.1', '5']) : '100000',
+    levels: 60,
+    path: { kind: 'points' as const, stepMs: 500, points: wandering(draws, id) },
+  });
+  return {
+    markets: { [BTC]: market(BTC), [DUST]: market(DUST) },
+    account: { equity: draws.chance(0.08) ? '900' : '1000000', positions: draws.chance(0.3) ? [{ market: BTC, size: draws.of(['0.1', '-0.2']), price: '64000', agoMs: 60_000 }] : [] },
+    latencyMs: draws.of([{ min: 10, max: 10 }, { min: 20, max: 60 }, { min: 5, max: 400 }]),
+    processingMs: draws.of([{ min: 20, max: 80 }, { min: 0, max: 10 }, { min: 50, max: 1500 }]),
+    visibilityLagMs: { min: 0, max: visibilityMs },
+    readLagMs: draws.of([0, 0, 0, 300, 1500]),
+    fillLagMs: draws.of([0, 0, 400, 1500]),
+    tokens: {
+      limit: tokens,
+      algorithm: draws.of(['sliding_log', 'fixed_window', 'token_bucket', 'sliding_counter']),
+      resetUnit: draws.of(['s', 'ms', 'us', 'iso']),
+      retryAfter: draws.of(['x', 'plain', 'both']),
+      foreign: !tight && draws.chance(0.05) ? [{ afterMs: draws.within(0, 5000), tokens: draws.within(100, 1100) }] : [],
+    },
+    ...(jwt ? { auth: { mode: 'jwt', accept: 'issued', lifeMs: draws.of([3000, 8000, 30_000]), refreshToken: REFRESH_TOKEN, rotate: draws.chance(0.3), result: draws.of(['text', 'object']) } as const } : {}),
+    surprises: {
+      stopStatus: draws.of(['open', 'open', 'placed']),
+      amendFlickerMs: draws.of([0, 0, 0, 300, 1200]),
+      iocRest: draws.of(['canceled', 'canceled', 'rejected']),
+      duplicateIds: draws.of(['accept', 'accept', 'refuse']),
+      errorText: draws.of(['code', 'code_and_text']),
+      refusalStatus: draws.of(['by_kind', 200, 400]),
+      cancelAllResult: draws.of(['empty', 'true']),
+      deadmanResult: draws.of(['object', 'array']),
+      deadmanEmpty: draws.of(['object', 'array', 'null']),
+      cancelAllSkipsProcessing: draws.chance(0.2),
+    },
+    faults,
+  };
+}
+
+/** A price that wanders for the first half minute and then stands. */
+function wandering(draws: Draws, id: typeof BTC | typeof DUST): { afterMs: number; price: string }[] {
+  const points = [{ afterMs: 0, price: priceOf(id, 0) }];
+  let ticks = 0;
+  for (let afterMs = 1000; afterMs <= 30_000; afterMs += draws.within(1, 8) * 500) {
+    ticks = Math.max(-60, Math.min(60, ticks + draws.within(-12, 12)));
+    points.push({ afterMs, price: priceOf(id, ticks) });
+  }
+  return points;
+}
+
+function profileOf(windowMs: number, tokens: number, jwt: boolean): Profile {
+  return {
+    ...SIMULATED_PROFILE,
+    name: 'simulation',
+    account: 'simulation',
+    markets: Object.fromEntries(Object.entries(MARKETS).map(([id, { tick, lot }]) => [id, { tick, lot, min_size: lot }])),
+    ambiguityWindowMs: windowMs,
+    rateLimit: { ...SIMULATED_PROFILE.rateLimit, tokens },
+    ...(jwt
+      ? {
+          auth: {
+            mode: 'jwt',
+            refreshToken: { env: 'REFRESH' },
+            isClient: true,
+            carrier: { in: 'header', header: 'Authorization', prefix: 'Bearer ' },
+            jwtLifeMs: 60_000,
+            sendJwtOnRefresh: false,
+          },
+        }
+      : {}),
+  };
+}
+
+interface FaultBounds {
+  readonly lateMs: number;
+  readonly visibilityMs: number;
+  readonly faultsUntilMs: number;
+  readonly guarded: boolean;
+}
+
+const ROAD: readonly FaultKind[] = ['lost_before', 'lost_after', 'delay', 'refused', 'reset_before', 'reset_after', 'slow_loris', 'truncated', 'oversize'];
+const ANSWER: readonly FaultKind[] = ['status', 'error', 'rate_limited', 'unauthorized', 'malformed', 'empty', 'html', 'redirect'];
+const PLACING: readonly FaultKind[] = ['late_reject', 'stuck', 'invisible', 'empty_result', 'two_records', 'other_record'];
+
+function faultRules(draws: Draws, bounds: FaultBounds): FaultRule[] {
+  return Array.from({ length: draws.within(1, 4) }, () => faultRule(draws, bounds));
+}
+
+function faultRule(draws: Draws, bounds: FaultBounds): FaultRule {
+  const on = draws.weighted({
+    'POST /orders': 10, 'PUT /orders': 3, 'DELETE /orders': 3, 'GET /orders': 3, 'GET /fills/order': 1, 'GET /fills': 0.4,
+    'POST /cancel_all_after': bounds.guarded ? 2 : 0, 'DELETE /cancel_all_after': bounds.guarded ? 2 : 0,
+    'GET /cancel_all_after': bounds.guarded ? 1 : 0, 'DELETE /orders/cancel_all': 0.7, 'PUT /account/leverage': 0.7, 'POST /jwt': 0.5, '*': 0.7,
+  });
+  const kinds = on === 'POST /orders' ? [...ROAD, ...ANSWER, ...PLACING] : on === 'DELETE /orders' ? [...ROAD, ...ANSWER, 'cancel_lost', 'fill_first', 'stuck'] : on === 'PUT /orders' ? [...ROAD, ...ANSWER, 'amend_lost', 'stuck'] : [...ROAD, ...ANSWER];
+  const what = draws.of(kinds as readonly FaultKind[]);
+  const often = draws.weighted({ once: 5, some: 3, burst: 2 });
+  const when = {
+    untilMs: bounds.faultsUntilMs,
+    ...(often === 'once' ? { call: draws.within(1, 4) } : often === 'some' ? { probability: 0.3 } : { afterMs: draws.within(0, 5000) }),
+    ...(often === 'burst' ? { probability: 0.8, untilMs: Math.min(bounds.faultsUntilMs, draws.within(3000, 15_000)) } : {}),
+  };
+  return { on, when, do: what, ...detailsOf(draws, what, on, bounds) };
+}
+
+function detailsOf(draws: Draws, what: FaultKind, on: string, { lateMs, visibilityMs }: FaultBounds): Partial<FaultRule> {
+  switch (what) {
+    case 'delay':
+      // Of the deadman switch and amends no more than the client waits: nothing is said of what overtakes a later one.
+      return { way: draws.of(['request', 'reply']), ms: on === 'POST /orders' ? draws.within(50, lateMs) : draws.within(50, 2000) };
+    case 'status':
+      return { status: draws.of([500, 502, 503, 504, 404]), processed: draws.chance(0.5) };
+    case 'error':
+      // Carried out and yet refused in a text nobody knows: one look-up decides (interface.md), so it must be able to see.
+      return { error: draws.of(['SOMETHING_WENT_WRONG', 'INSUFFICIENT_MARGIN', 'try again later']), status: draws.of([200, 400]), processed: visibilityMs === 0 && draws.chance(0.3) };
+    case 'rate_limited':
+      return { retryAfter: draws.of(['1', '3', '0.5', '-4', 'soon', '']) };
+    case 'stuck':
+      return { ms: draws.of([2000, 20_000]) };
+    case 'invisible':
+      return { ms: draws.within(100, Math.max(200, lateMs - 2000)) };
+    case 'fill_first':
+      return { fraction: draws.of(['1', '0.5']) };
+    default:
+      return {};
+  }
+}

@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  averagePrice,
+  bookFill,
+  largerDecimal,
+  netSizeOfFills,
+  sameDecimal,
+  shortfall,
+  sumOfFills,
+} from '../../src/venue/fills.ts';
+import type { FillRecord } from '../../src/venue/records.ts';
+import { fill } from './order-samples.ts';
+
+describe('fills', () => {
+  it('sum, average and net to the last digit', () => {
+    const fills = [
+      fill('1', '0.1', { price: '0.3' }),
+      fill('2', '0.2', { price: '0.6', side: 'short' }),
+      fill('3', '123456789012345678.000000000000000001', { price: '1' }),
+    ];
+    expect(sumOfFills(fills)).toBe('123456789012345678.300000000000000001');
+    expect(netSizeOfFills(fills)).toBe('123456789012345677.900000000000000001');
+    expect(averagePrice(fills.slice(0, 2))).toBe('0.5');
+    expect([sumOfFills([]), netSizeOfFills([]), averagePrice([])]).toEqual(['0', '0', undefined]);
+  });
+
+  it('are compared as numbers, not as texts', () => {
+    expect([
+      sameDecimal('0.10', '0.1'),
+      sameDecimal('1', '10'),
+      largerDecimal('9', '10'),
+      largerDecimal('2', '2.0'),
+    ]).toEqual([true, false, '10', '2']);
+    expect([shortfall('10', '9.5'), shortfall('9.5', '10'), shortfall('7', '0')]).toEqual(['0.5', '0', '7']);
+  });
+
+  it('count once each, in whatever order and however often they are read', () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 10 ** 9 }), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(sizes, fc.array(fc.nat(19), { maxLength: 60 }), (units, reads) => {
+        const all = units.map((size, index) => fill(String(index), `0.${String(size).padStart(9, '0')}`));
+        const seen = reads.flatMap((index) => all[index] ?? []);
+        let book: { fills: ReadonlyMap<string, FillRecord>; filled: string } = { fills: new Map(), filled: '0' };
+        for (const each of seen) book = bookFill(book.fills, book.filled, each);
+        const distinct = new Set(seen);
+        expect(book.fills.size).toBe(distinct.size);
+        expect(sameDecimal(book.filled, sumOfFills(distinct))).toBe(true);
+      }),
+    );
+  });
+});
