@@ -10,6 +10,35 @@ export function loopOf(iterations: number): string {
   return `runbook: loop\ndsl: 1\nsteps:\n  - repeat:\n      max: ${iterations}\n      do:\n        - read_account: {}\n`;
 }
 
+/** One condition, so many times. */
+export function conditionsOf(iterations: number): string {
+  return `runbook: conditions
+dsl: 1
+vars:
+  n: {type: number, init: 0}
+steps:
+  - repeat:
+      max: ${iterations}
+      do:
+        - assert: n < 1
+`;
+}
+
+/** One condition in each of so many branches, all at once. */
+export function conditionBranchesOf(width: number): string {
+  return `runbook: condition-branches
+dsl: 1
+steps:
+  - parallel:
+      each: n
+      in: range(${width})
+      max: ${width}
+      on_fail: let_others_finish
+      do:
+        - assert: n >= 0
+`;
+}
+
 /** One call in each of so many branches, all at once. */
 export function branchesOf(width: number): string {
   return `runbook: branches
@@ -21,7 +50,6 @@ steps:
       max: ${width}
       on_fail: let_others_finish
       do:
-        - assert: n >= 0
         - read_account: {}
 `;
 }
@@ -35,7 +63,7 @@ steps:
       every: 1s
       max: ${count}
       do:
-        - assert: now > run.started_at - 1s
+        - assert: now >= run.started_at
 `;
 }
 

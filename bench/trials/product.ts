@@ -7,7 +7,7 @@ import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
-import { branchesOf, lineOf, loopOf, pollsOf } from '../runbooks.ts';
+import { branchesOf, conditionBranchesOf, conditionsOf, lineOf, loopOf, pollsOf } from '../runbooks.ts';
 import type { Trial } from './trial.ts';
 
 const START_MS = Date.parse('2026-01-05T08:00:00Z');
@@ -51,6 +51,8 @@ export const PRODUCT_TRIALS = {
   line: inMemory(lineOf),
   lineSqlite: inSqlite(lineOf),
   loop: inMemory(loopOf),
+  conditions: inMemory(conditionsOf),
+  conditionBranches: inMemory(conditionBranchesOf),
   branches: inMemory(branchesOf),
   polls: inMemory(pollsOf),
 } as const satisfies Record<string, Trial>;

@@ -1,34 +1,39 @@
 /**
- * The journal in the state folder as the reviewing verbs open it: only where there is one (looking at runs makes no file),
- * and with the store's errors turned into sentences. Reads in pages, so that a long run needs no long memory.
+ * The journals the reviewing verbs read: the state folder's own and those that live runs were written to, seen as one. They
+ * are opened only where there are some (looking at runs makes no file), and the stores' errors become sentences. Entries
+ * are read in pages, so that a long run needs no long memory.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { printable } from '../base/printable.ts';
+import { type ReadAnchors, readAnchors } from '../journal/anchors.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
 import { openSqliteStore } from '../journal/sqlite-store.ts';
-import { type JournalStore, type StoredEntry, StoreError } from '../journal/store.ts';
+import { type JournalStore, type RunFilter, type RunRow, StoreError, type StoredEntry } from '../journal/store.ts';
 import { EXIT, Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';
+import { storeFiles } from './stores.ts';
 
-export const JOURNAL_FILE = 'runbook.db';
-export const ANCHORS_FILE = 'anchors.jsonl';
+const JOURNAL_FILE = 'runbook.db';
+/** Beside each journal: how far its chains had come, written down a second time. */
+const ANCHORS_FILE = 'anchors.jsonl';
 
-/** Opens the journal for `read` and closes it after; undefined where there is none. */
+/** Opens the journals for `read` and closes them after; undefined where there is none. */
 export async function withJournal<T>(
   state: StateFolder,
   read: (store: JournalStore) => Promise<T>,
 ): Promise<T | undefined> {
-  const file = join(state.path, JOURNAL_FILE);
-  if (!existsSync(file)) return undefined;
-  let store: JournalStore | undefined;
+  const files = journalFiles(state);
+  if (files.length === 0) return undefined;
+  const stores: JournalStore[] = [];
   try {
-    store = await openSqliteStore(file);
-    return await read(store);
+    for (const file of files) stores.push(await openSqliteStore(file));
+    return await read(new Journals(stores));
   } catch (error) {
-    throw error instanceof StoreError ? asRefusal(error, state) : error;
+    throw error instanceof StoreError ? asRefusal(error) : error;
   } finally {
-    await store?.close();
+    for (const store of stores) await store.close();
   }
 }
 
@@ -43,13 +48,66 @@ export function noRunYet(state: StateFolder): string {
   return `there is no run yet: ${join(state.shown, JOURNAL_FILE)} is made by the first \`runbook dry-run FILE\``;
 }
 
-function asRefusal(error: StoreError, state: StateFolder): Refusal {
+/** The anchors beside every journal. `publicKey`: PEM; then only those signed with it count. */
+export function anchorsOf(state: StateFolder, publicKey?: string): readonly (ReadAnchors & { readonly file: string })[] {
+  const folders = [...new Set([state.path, ...journalFiles(state).map(dirname)])];
+  return folders.map((folder) => {
+    const file = join(folder === state.path ? state.shown : folder, ANCHORS_FILE);
+    try {
+      return { file, ...readAnchors(join(folder, ANCHORS_FILE), publicKey) };
+    } catch (error) {
+      const why = printable((error as Error).message, 300);
+      const what = publicKey === undefined ? 'can not be read' : 'can not be checked with this key, which must be a public key in PEM form';
+      throw new Refusal(`${printable(file, 300)} ${what}: ${why}`, EXIT.usage, 'configuration');
+    }
+  });
+}
+
+function journalFiles(state: StateFolder): readonly string[] {
+  return existsSync(state.path) ? storeFiles(state).filter((file) => existsSync(file)) : [];
+}
+
+function asRefusal(error: StoreError): Refusal {
   if (error.reason !== 'damaged') return new Refusal(error.message, EXIT.usage, 'journal');
-  return new Refusal(
-    `${error.message}; \`runbook audit verify\` says what is wrong with ${join(state.shown, JOURNAL_FILE)}`,
-    EXIT.failed,
-    'damaged',
-  );
+  return new Refusal(`${error.message}; \`runbook audit verify\` says more`, EXIT.failed, 'damaged');
+}
+
+/** Several journals to read as one. Each run is in one of them. */
+class Journals implements JournalStore {
+  private readonly stores: readonly JournalStore[];
+
+  constructor(stores: readonly JournalStore[]) {
+    this.stores = stores;
+  }
+
+  append(): Promise<void> {
+    return Promise.reject(new StoreError('unavailable', 'a journal opened for review is not written to'));
+  }
+
+  async read(run: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEntry[]> {
+    for (const store of this.stores) {
+      const entries = await store.read(run, range);
+      if (entries.length > 0) return entries;
+    }
+    return [];
+  }
+
+  async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
+    const rows = await Promise.all(this.stores.map((store) => store.runs(filter)));
+    return rows.flat().sort((a, b) => b.startedAt - a.startedAt || (a.run < b.run ? 1 : -1)).slice(0, filter.limit);
+  }
+
+  async run(run: string): Promise<RunRow | undefined> {
+    for (const store of this.stores) {
+      const row = await store.run(run);
+      if (row !== undefined) return row;
+    }
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    for (const store of this.stores) await store.close();
+  }
 }
 
 const PAGE = 2000;

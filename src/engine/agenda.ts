@@ -26,6 +26,8 @@ export interface AgendaSlot {
   readonly knownSinceMs: number;
   readonly enabled: boolean;
   readonly concurrency?: { readonly key: string; readonly onBusy: 'queue' | 'skip' | 'fail' };
+  /** What of the account only one run may use at a time, such as its deadman switch: who finds it in use waits. */
+  readonly exclusive?: readonly string[];
 }
 
 /** A run under way, whoever started it. */
@@ -34,6 +36,7 @@ export interface AgendaRun {
   /** The slot whose schedule started it. */
   readonly slot?: string;
   readonly key?: string;
+  readonly exclusive?: readonly string[];
   /** Asked to stop already. */
   readonly stopping?: boolean;
 }
@@ -234,6 +237,7 @@ class Look {
   /** Slots and keys held by runs under way, and by those started in this look. */
   private readonly heldSlots: Set<string>;
   private readonly heldKeys: Set<string>;
+  private readonly heldExclusive: Set<string>;
 
   constructor(slots: readonly AgendaSlot[], state: AgendaState, { nowMs, running, killed }: AgendaMoment) {
     this.slots = new Map(slots.map((slot) => [slot.id, slot]));
@@ -243,6 +247,7 @@ class Look {
     this.waiting = [...state.waiting].sort(byInstant);
     this.heldSlots = new Set(running.flatMap(({ slot }) => slot ?? []));
     this.heldKeys = new Set(running.flatMap(({ key }) => key ?? []));
+    this.heldExclusive = new Set(running.flatMap(({ exclusive }) => exclusive ?? []));
   }
 
   /** Those that wait are older than whatever comes due now, and go first. */
@@ -263,7 +268,7 @@ class Look {
     if (this.heldSlots.has(slot.id)) {
       // A process may have died between recording a replacement and asking for it.
       if (slot.declaration.overlap === 'replace') this.askToStop(slot, each);
-    } else if (!this.keyHeld(slot)) this.start(slot, each.nominalMs, true);
+    } else if (!this.keyHeld(slot) && !this.exclusiveHeld(slot)) this.start(slot, each.nominalMs, true);
   }
 
   takeMissed(batches: readonly Batch[]): void {
@@ -314,7 +319,7 @@ class Look {
 
   /** No run of the slot is in the way; one of another may hold the key. */
   private takeFree(slot: AgendaSlot, each: Decided): void {
-    const onBusy = this.keyHeld(slot) ? slot.concurrency?.onBusy : undefined;
+    const onBusy = this.keyHeld(slot) ? slot.concurrency?.onBusy : this.exclusiveHeld(slot) ? 'queue' : undefined;
     if (onBusy === undefined) this.start(slot, each.nominalMs, false);
     else if (onBusy === 'queue') this.wait({ type: 'queue', ...each, behind: 'key' });
     else this.skip(each, 'busy', onBusy === 'fail');
@@ -325,6 +330,7 @@ class Look {
     this.forget({ slot: slot.id, nominalMs });
     this.heldSlots.add(slot.id);
     if (slot.concurrency !== undefined) this.heldKeys.add(slot.concurrency.key);
+    for (const each of slot.exclusive ?? []) this.heldExclusive.add(each);
   }
 
   private skip(each: Decided, why: SkipReason, failed = false): void {
@@ -356,6 +362,10 @@ class Look {
 
   private keyHeld(slot: AgendaSlot): boolean {
     return slot.concurrency !== undefined && this.heldKeys.has(slot.concurrency.key);
+  }
+
+  private exclusiveHeld(slot: AgendaSlot): boolean {
+    return slot.exclusive?.some((each) => this.heldExclusive.has(each)) === true;
   }
 
   /** When the window of something that waits ends, or its time comes again. */

@@ -171,7 +171,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       if (answer.command === 'approve') return undefined;
       throw new StepFailure('approval_rejected', `rejected by ${answer.by}${answer.reason === undefined ? '' : `: ${answer.reason}`}`, at.path);
     } catch (error) {
-      if (!(error instanceof Abandoned) || error.reason.origin !== own) throw error;
+      if (!(error instanceof Abandoned) || !own.timedOut) throw error;
       const kind = onTimeout === 'reject' ? 'approval_rejected' : 'timeout';
       throw new StepFailure(kind, error.reason.message, at.path);
     } finally {

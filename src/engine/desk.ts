@@ -127,18 +127,19 @@ export class OrderDesk {
   async cancel(handle: OrderHandle, target: AwaitTarget, at: Desk): Promise<void> {
     const order = handle.own;
     if (order === undefined) {
-      await this.cancelExternal(handle, at);
+      await this.cancelExternal(handle, target, at);
       return;
     }
     for (let tries = 1; !isTerminal(order.snapshot.state); tries += 1) {
-      // One that is on its way by a cancel of ours is waited for first.
+      // What is on its way already is waited for first.
       const outcome = tries === 1 && isBeingCancelled(order) ? undefined : await this.sendCancel(order, at);
       if (outcome?.kind === 'rejected' && outcome.failure !== 'duplicate') {
         // Refused: most often a fill or an earlier cancel won. The record decides, not the text.
         await this.watch.read(order, at.step, 'confirm', 'reconcile');
         this.watch.check();
         if (isTerminal(order.snapshot.state)) break;
-        throw failureOfOutcome(outcome, at.step);
+        // Still `canceling`: the text says that it is over, and no record does yet.
+        if (order.snapshot.state !== 'canceling') throw failureOfOutcome(outcome, at.step);
       }
       if (target === 'accepted') break;
       const told = await this.watchFor(order, (each) => isEnded(each) || each.snapshot.state === 'open', CONFIRM_WITHIN_MS, at);
@@ -176,7 +177,9 @@ export class OrderDesk {
     });
     if (outcome.kind === 'rejected' || outcome.kind === 'denied') {
       await this.watch.read(order, at.step, 'confirm', 'reconcile');
+      if (isTerminal(order.snapshot.state)) await this.readFills(order, at);
       handle.touch();
+      if (isTerminal(order.snapshot.state)) throw new StepFailure('not_found', `order ${nameOf(order)} was ${order.snapshot.state} before the amend came`, at.step);
       throw failureOfOutcome(outcome, at.step);
     }
     const told = await this.watchFor(order, (each) => each.snapshot.state !== 'amending', AMEND_WITHIN_MS, at);
@@ -363,7 +366,12 @@ export class OrderDesk {
     if (await this.watchFor(order, isConfirmed, confirmBy - clock.now(), at)) return;
     this.conclude(order, 'T_CONFIRM', `not confirmed within ${CONFIRM_WITHIN_MS} ms`, at.step);
     await this.sendCancel(order, at);
-    if (await this.watchFor(order, isEnded, CONFIRM_WITHIN_MS / 2, at)) return;
+    if (await this.watchFor(order, isEnded, CONFIRM_WITHIN_MS / 2, at)) {
+      if (order.snapshot.state !== 'canceled') return;
+      await this.readFills(order, at);
+      const { filled } = order.snapshot.context;
+      throw new StepFailure('cancelled', `order ${nameOf(order)} was not confirmed within ${CONFIRM_WITHIN_MS} ms and was cancelled with ${filled} filled`, at.step);
+    }
     throw new Halt('unknown_outcome', `order ${nameOf(order)} stays ${order.snapshot.state} and can not be cancelled`, at.step);
   }
 
@@ -376,7 +384,7 @@ export class OrderDesk {
       await this.watch.until(order, until, own);
       return true;
     } catch (error) {
-      if (own.reason?.origin !== own) throw error;
+      if (!own.timedOut) throw error;
       return false;
     } finally {
       timer.cancel();
@@ -407,16 +415,37 @@ export class OrderDesk {
     }
   }
 
-  private async cancelExternal(handle: OrderHandle, at: Desk): Promise<void> {
-    const outcome = await this.run.venue.call({
-      id: this.run.callId(at.step),
-      step: at.step,
-      endpoint: 'DELETE /orders',
-      params: { order_id: handle.id, market_id: handle.market_id },
-      class: 'protect',
-    });
-    if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
-    if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
+  /** Cancels an order that is not of this run; there is no book of it, so its own record is asked. */
+  private async cancelExternal(handle: OrderHandle, target: AwaitTarget, at: Desk): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await this.run.venue.call({
+        id: this.run.callId(at.step),
+        step: at.step,
+        endpoint: 'DELETE /orders',
+        params: { order_id: handle.id, market_id: handle.market_id },
+        class: 'protect',
+      });
+      if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
+      if (outcome.kind === 'rejected' && outcome.failure === 'rejected') {
+        // Refused: most often it is over. The record decides, not the text.
+        await this.refresh(handle, at);
+        if (handle.terminal) throw new StepFailure('not_found', `order ${handle.id} is ${handle.status} already`, at.step);
+      }
+      if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
+      if (target !== 'terminal' || (await this.seenEnded(handle, at))) return;
+      if (tries >= CANCEL_TRIES) throw new StepFailure('rejected', `the venue did not cancel order ${handle.id} after ${tries} tries`, at.step);
+    }
+  }
+
+  /** Reads an order that is not of this run until it is over; false when it still works after a while. */
+  private async seenEnded(handle: OrderHandle, at: Desk): Promise<boolean> {
+    const { clock } = this.run;
+    for (const delay of REPEAT_DELAYS_MS.slice(1)) {
+      await sleepUntil(clock, clock.now() + delay, at.cancel);
+      await this.refresh(handle, at);
+      if (handle.terminal) return true;
+    }
+    return false;
   }
 
   /** Reads the fills of an order when its record says that there are some we have not seen. */
@@ -512,10 +541,10 @@ function isFound(order: BookOrder): boolean {
 function isQuarantined(order: BookOrder): boolean {
   return order.snapshot.state === 'quarantined';
 }
-/** Whether a cancel of this run has been acknowledged and is still at work. */
+/** Whether a cancel, one of the account or a fired switch among them, is known to be at work. */
 function isBeingCancelled({ snapshot }: BookOrder): boolean {
   const { cancel } = snapshot.context;
-  return snapshot.state === 'canceling' && cancel?.cause === 'run' && cancel.ackedAt !== undefined;
+  return snapshot.state === 'canceling' && cancel?.ackedAt !== undefined;
 }
 function isEnded(order: BookOrder): boolean {
   return isTerminal(order.snapshot.state) || isQuarantined(order);

@@ -285,7 +285,7 @@ function readJson(root: string, scope: StepScope): ReturnType<typeof valueJson> 
 function failureOf(error: unknown, own: Cancellation, path: string): StepFailure | undefined {
   if (error instanceof StepFailure) return error;
   if (error instanceof Abandoned) {
-    if (error.reason.why === 'timeout' && error.reason.origin === own) return new StepFailure('timeout', error.reason.message, path);
+    if (own.timedOut) return new StepFailure('timeout', error.reason.message, path);
     if (error.reason.why === 'deadman') return new StepFailure('deadman_fired', error.reason.message, path);
   }
   return undefined;

@@ -68,43 +68,81 @@ export interface AbandonReason {
  * request that is under way must be answered for, whatever else happens.
  */
 export class Cancellation {
+  private readonly parent: Cancellation | undefined;
+  private readonly children = new Set<Cancellation>();
+  private listeners = new Set<(reason: AbandonReason) => void>();
   private reasonGiven: AbandonReason | undefined;
-  private listeners: Set<(reason: AbandonReason) => void> | undefined;
-  private readonly detach: (() => void) | undefined;
+  /** An interruption that nobody was waiting for: the next to begin something is told. */
+  private untold: AbandonReason | undefined;
 
   constructor(parent?: Cancellation) {
-    if (parent?.reason !== undefined) this.reasonGiven = parent.reason;
-    else this.detach = parent?.listen((reason) => this.leave(reason));
+    this.parent = parent;
+    this.reasonGiven = parent?.reason;
+    if (this.reasonGiven === undefined) parent?.children.add(this);
   }
 
   get reason(): AbandonReason | undefined {
     return this.reasonGiven;
   }
 
+  /** Whether it was its own time that ran out. */
+  get timedOut(): boolean {
+    return this.reasonGiven?.why === 'timeout' && this.reasonGiven.origin === this;
+  }
+
   cancel(why: AbandonReason['why'], message: string): void {
     this.leave({ why, message, origin: this });
+  }
+
+  /**
+   * Breaks off what is being waited for, and leaves no scope: what follows is decided by who waited. When nobody did, the
+   * next that begins something in these scopes is told instead.
+   */
+  interrupt(why: AbandonReason['why'], message: string): void {
+    const reason: AbandonReason = { why, message, origin: this };
+    if (this.reasonGiven === undefined && !this.pass(reason)) this.untold = reason;
   }
 
   /** Throws when this scope has been left: asked before anything new is begun. */
   check(): void {
     if (this.reasonGiven !== undefined) throw new Abandoned(this.reasonGiven);
+    for (let scope: Cancellation | undefined = this; scope !== undefined; scope = scope.parent) {
+      const { untold } = scope;
+      scope.untold = undefined;
+      if (untold !== undefined) throw new Abandoned(untold);
+    }
   }
 
   listen(listener: (reason: AbandonReason) => void): () => void {
-    this.listeners ??= new Set();
-    this.listeners.add(listener);
-    return () => this.listeners?.delete(listener);
+    const { listeners } = this;
+    listeners.add(listener);
+    return () => listeners.delete(listener);
   }
 
   /** Lets go of the parent: to be called when the scope's work is over. */
   close(): void {
-    this.detach?.();
+    this.parent?.children.delete(this);
   }
 
   private leave(reason: AbandonReason): void {
     if (this.reasonGiven !== undefined) return;
     this.reasonGiven = reason;
-    for (const listener of [...(this.listeners ?? [])]) listener(reason);
-    this.listeners = undefined;
+    this.tell(reason);
+    for (const child of [...this.children]) child.leave(reason);
+    this.children.clear();
+  }
+
+  /** Tells all who wait here and below; false when nobody did. */
+  private pass(reason: AbandonReason): boolean {
+    let told = this.tell(reason);
+    for (const child of [...this.children]) told = child.pass(reason) || told;
+    return told;
+  }
+
+  private tell(reason: AbandonReason): boolean {
+    const waiting = this.listeners;
+    this.listeners = new Set();
+    for (const listener of waiting) listener(reason);
+    return waiting.size > 0;
   }
 }

@@ -38,7 +38,7 @@ interface KeeperParts {
   readonly callId: (path: string) => string;
   /** Reads every working order of the run: what must come before a new one once the switch may have fired. */
   readonly readAll: (step: string) => Promise<void>;
-  /** The run's scope: left when the switch has fired under it. */
+  /** The run's scope: whoever waits in it is interrupted when the switch has fired. */
   readonly whole: Cancellation;
 }
 
@@ -137,8 +137,10 @@ export class DeadmanKeeper {
   }
 
   /** The run has halted: the switch stays armed and is not renewed, so that it takes the orders if nobody else does. */
-  abandon(): void {
+  async abandon(): Promise<void> {
     this.stopBeating();
+    // A beat that is under way is answered for; that arming failed has been said.
+    await this.beats.catch(() => {});
   }
 
   private async leave(id: string, because: string): Promise<void> {
@@ -235,7 +237,7 @@ export class DeadmanKeeper {
       const because = alarms.find(({ alarm }) => alarm === 'assumed_fired')?.because ?? '';
       this.stopBeating();
       this.parts.log.append('deadman.moved', { event: 'assumed_fired', market: state.market ?? '', because }, 'deadman');
-      this.parts.whole.cancel('deadman', `the deadman switch is assumed to have fired: ${because}`);
+      this.parts.whole.interrupt('deadman', `the deadman switch is assumed to have fired: ${because}`);
       return;
     }
     this.schedule();

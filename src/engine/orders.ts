@@ -107,7 +107,8 @@ function ownFields(order: BookOrder): OrderFields {
   const { intent, snapshot } = order;
   const { context, state } = snapshot;
   const record = context.lastRecord;
-  const filled = decimal(context.filled);
+  // A record may be ahead of the fills that were read: what has filled is the larger of the two.
+  const filled = Decimal.max(decimal(context.filled), decimal(context.recordFilled));
   const ordered = record === undefined ? decimal(intent.size) : decimal(record.initial_size);
   const terminal = isTerminal(state);
   const rest = Decimal.max(0, ordered.minus(filled));

@@ -74,7 +74,7 @@ class Execution {
   }
 
   async run(): Promise<RunResult> {
-    const { keeper } = this.context;
+    const { desk, keeper } = this.context;
     let ending = await this.walk();
     let error = 'error' in ending ? ending.error : undefined;
     let state = this.move({ completed: 'COMPLETED', stopped: 'STOPPED', failed: 'FAILED', halted: 'HALTED' }[ending.kind] as RunEvent);
@@ -84,7 +84,8 @@ class Execution {
       if (part.kind === 'halted' && ending.kind !== 'halted') ending = part;
       state = this.move(part.kind === 'halted' ? 'HALTED' : part.kind === 'failed' && state !== 'undoing' && state !== 'undoingHalted' ? 'FAILED' : 'DONE');
     }
-    if (state === 'halted') keeper.abandon();
+    if (state === 'halted') await keeper.abandon();
+    await desk.watch.quiet();
     const outcome = state as RunOutcome;
     const outputs = outcome === 'succeeded' || outcome === 'stopped' ? this.outputs() : {};
     const result: RunResult = {

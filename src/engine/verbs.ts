@@ -232,7 +232,7 @@ export async function waitForOrder(
     return undefined;
   } catch (error) {
     handle.touch();
-    if (own.reason?.origin === own) throw new StepFailure('timeout', own.reason.message, at.path);
+    if (own.timedOut) throw new StepFailure('timeout', own.reason?.message ?? '', at.path);
     throw error;
   } finally {
     timer.cancel();

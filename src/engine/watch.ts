@@ -26,6 +26,7 @@ export class OrderWatch {
   private readonly clock: Clock;
   private readonly callId: (path: string) => string;
   private readonly waiters = new Set<Waiter>();
+  private readonly polls = new Set<Promise<void>>();
   private timer: Timer | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
 
@@ -98,6 +99,11 @@ export class OrderWatch {
     for (const waiter of [...this.waiters]) if (waiter.until(waiter.order)) waiter.done();
   }
 
+  /** Resolves when every reading that was begun has its answer: nothing may come in behind the end of a run. */
+  async quiet(): Promise<void> {
+    await Promise.all(this.polls);
+  }
+
   private arm(): void {
     let next = Number.POSITIVE_INFINITY;
     for (const waiter of this.waiters) next = Math.min(next, waiter.nextAt);
@@ -119,7 +125,10 @@ export class OrderWatch {
     }
     this.timerAt = Number.POSITIVE_INFINITY;
     this.arm();
-    for (const market of markets) void this.pollMarket(market);
+    for (const market of markets) {
+      const poll = this.pollMarket(market).finally(() => this.polls.delete(poll));
+      this.polls.add(poll);
+    }
   }
 
   private async pollMarket(market: string): Promise<void> {

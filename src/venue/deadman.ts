@@ -206,6 +206,13 @@ function take(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
   }
 }
 
+/** One that may have fired has nothing left that could run out: only a read can say whether it is off. */
+function disarmBegun(state: DeadmanState): DeadmanState {
+  if (state.status === 'off') return state;
+  const lapsed = state.status === 'assumed_fired' ? { lastQualifyingSentAt: undefined } : {};
+  return { ...state, status: 'disarming', retryAt: undefined, deletion: undefined, ...lapsed };
+}
+
 function withLeases(state: DeadmanState, leases: readonly DeadmanLease[], at: number): DeadmanState {
   const next = { ...state, leases, changedAt: at };
   return { ...next, keepAliveMs: wantedDeadman(next)?.keepAliveMs ?? state.keepAliveMs };

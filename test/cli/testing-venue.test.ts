@@ -73,11 +73,11 @@ expect: {outcome: succeeded, orders: [{filled: 0.01, average_price: 59996}]}
   it('are asked for each order when several are polled in one listing', async () => {
     const two = `runbook: two
 dsl: 1
+inputs: {prices: {type: list<price>, default: [60000, 61000]}}
 steps:
-  - id: all
-    parallel:
+  - parallel:
       each: n
-      in: "[60000, 61000]"
+      in: inputs.prices
       max: 2
       on_fail: let_others_finish
       do:
@@ -98,7 +98,7 @@ cases:
     expect: {outcome: succeeded, orders: [{order_id: BTC-USD@1, state: closed}, {order_id: BTC-USD@2, state: closed}]}
 `,
     });
-    expect([files[0]?.cases[0]?.failures, err]).toEqual([[], expect.any(String)]);
+    expect([files[0]?.cases[0]?.failures, err]).toEqual([[], expect.not.stringContaining(' error ')]);
   });
 
   it.each([
@@ -136,6 +136,7 @@ describe('what a case says of the world', () => {
 dsl: 1
 inputs: {patience: {type: duration, default: 1s}}
 feeds: {mid: {type: price, max_age: 2s}}
+limits: {markets: [BTC-USD]}
 steps:
   - id: before
     read_account: {}
@@ -205,8 +206,8 @@ cases:
   - name: nobody there for longer than the switch waits
     inputs: {patience: 5m}
     venue: [{on: POST /orders, reply: {id: BTC-USD@3}}]
-    crash_at: {before: GET /orders, call: 5, down: 1m}
-    expect: {orders: [{order_id: BTC-USD@3, state: canceled}], deadman: [armed, assumed_fired], never: [DELETE /orders], error: {kind: deadman_fired}}
+    crash_at: {before: GET /orders, call: 4, down: 1m}
+    expect: {orders: [{order_id: BTC-USD@3, state: canceled}], deadman: [armed, assumed_fired*], never: [DELETE /orders], error: {kind: deadman_fired}}
 `,
     });
     expect(files[0]?.cases.map(({ name, failures: found }) => [name, found])).toEqual([

@@ -26,7 +26,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { DecimalString } from '../../base/decimal.ts';
 import { endpoint } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
-import type { Transport, WireReply } from '../transport.ts';
+import type { Transport, WireReply, WireRequest } from '../transport.ts';
 import { type Books, booksOf, type SeenRequest } from './books.ts';
 import { complete, type SimulatorConfig } from './config.ts';
 import { type Delivery, deliveryOf, replyOf, TIMED_OUT, turnedBack } from './delivery.ts';
@@ -93,7 +93,7 @@ export class Simulator {
         new Promise<WireReply>((resolve) => {
           const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
           const caller = { inProcess: true, token: credentials === undefined ? own : credentials.token() };
-          const venueRequest: VenueRequest = { ...request, headers: {} };
+          const venueRequest: VenueRequest = { ...request, params: this.withRefreshToken(request), headers: {} };
           this.exchange(venueRequest, caller, (delivery) => {
             if (holds && request.endpoint === 'POST /jwt') own = issuedToken(delivery) ?? own;
             const reply = replyOf(delivery);
@@ -103,6 +103,13 @@ export class Simulator {
           });
         }),
     };
+  }
+
+  /** A session puts the refresh token in where it is left empty; the transport in process stands in for one. */
+  private withRefreshToken({ endpoint: name, params }: WireRequest): WireRequest['params'] {
+    const { refresh_token: asked } = params;
+    if (name !== 'POST /jwt' || asked === undefined || asked.text !== '') return params;
+    return { ...params, refresh_token: { ...asked, text: this.venue.settings.auth.refreshToken ?? 'simulated-refresh' } };
   }
 
   /** One request as it comes over HTTP, answered as a transport would: what never comes is a failure after `timeoutMs`. */

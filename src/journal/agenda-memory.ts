@@ -1,0 +1,108 @@
+/** A scheduler's memory in maps, for tests: the same contract as the SQLite one. Forgets everything with the process. */
+import {
+  type AgendaStore,
+  decidedAlready,
+  type HandoverAnswer,
+  type HandoverRequest,
+  type OccurrenceRow,
+  outdated,
+} from './agenda-store.ts';
+
+interface AccountAgenda {
+  epoch: number;
+  /** By slot, since when it is in force. */
+  slots: Map<string, number>;
+  readonly rows: Map<string, OccurrenceRow>;
+}
+
+export class MemoryAgenda implements AgendaStore {
+  private readonly accounts = new Map<string, AccountAgenda>();
+  private readonly requests = new Map<string, { readonly request: HandoverRequest; answer?: HandoverAnswer }>();
+
+  async engage(account: string, epoch: number, slots: readonly string[], at: number): Promise<ReadonlyMap<string, number>> {
+    const agenda = this.under(account, epoch);
+    agenda.slots = new Map(slots.map((slot) => [slot, agenda.slots.get(slot) ?? at]));
+    return new Map(agenda.slots);
+  }
+
+  async marks(account: string, slots: readonly string[]) {
+    const rows = this.rows(account);
+    const through = new Map<string, number>();
+    for (const { slot, nominalMs } of rows)
+      if (slots.includes(slot)) through.set(slot, Math.max(through.get(slot) ?? nominalMs, nominalMs));
+    const waiting = rows.filter(({ verdict }) => verdict === 'waiting').map(({ slot, nominalMs }) => ({ slot, nominalMs }));
+    return { through, waiting };
+  }
+
+  async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
+    const agenda = this.under(account, epoch);
+    const changed = new Map(agenda.rows);
+    for (const row of rows) {
+      const key = keyOf(row);
+      const before = changed.get(key);
+      if (before !== undefined && before.verdict !== 'waiting') throw decidedAlready(row);
+      changed.set(key, row);
+    }
+    for (const [key, row] of changed) agenda.rows.set(key, row);
+  }
+
+  async promised(account: string): Promise<readonly OccurrenceRow[]> {
+    return this.rows(account).filter(({ verdict, began }) => verdict === 'started' && began === undefined);
+  }
+
+  async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
+    for (const [key, row] of this.accounts.get(account)?.rows ?? [])
+      if (row.run === run) this.accounts.get(account)?.rows.set(key, { ...row, began });
+  }
+
+  async occurrences(account: string, { slot, limit = Infinity }: { slot?: string; limit?: number } = {}) {
+    return this.rows(account)
+      .filter((row) => slot === undefined || row.slot === slot)
+      .reverse()
+      .slice(0, limit);
+  }
+
+  async post(request: HandoverRequest): Promise<void> {
+    this.requests.set(request.run, { request });
+  }
+
+  async posted(account: string): Promise<readonly HandoverRequest[]> {
+    return [...this.requests.values()].flatMap(({ request, answer }) =>
+      request.account === account && answer === undefined ? [request] : [],
+    );
+  }
+
+  async answer(run: string, answer: HandoverAnswer): Promise<boolean> {
+    const known = this.requests.get(run);
+    if (known === undefined || known.answer !== undefined) return false;
+    known.answer = answer;
+    return true;
+  }
+
+  async handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined> {
+    const known = this.requests.get(run);
+    return known && (known.answer ?? { state: 'posted' });
+  }
+
+  async close(): Promise<void> {}
+
+  private rows(account: string): OccurrenceRow[] {
+    const rows = [...(this.accounts.get(account)?.rows.values() ?? [])];
+    return rows.sort((a, b) => a.nominalMs - b.nominalMs || (a.slot < b.slot ? -1 : 1));
+  }
+
+  private under(account: string, epoch: number): AccountAgenda {
+    let agenda = this.accounts.get(account);
+    if (agenda === undefined) {
+      agenda = { epoch, slots: new Map(), rows: new Map() };
+      this.accounts.set(account, agenda);
+    }
+    if (epoch < agenda.epoch) throw outdated(account, epoch, agenda.epoch);
+    agenda.epoch = epoch;
+    return agenda;
+  }
+}
+
+function keyOf({ slot, nominalMs }: OccurrenceRow): string {
+  return `${nominalMs} ${slot}`;
+}

@@ -1,0 +1,191 @@
+/**
+ * A scheduler's memory in the journal's own SQLite file: whoever copies the file has the runs and what was decided about
+ * every occurrence together. A connection of its own, whose every commit waits for the disk.
+ */
+import {
+  type AgendaMarks,
+  type AgendaStore,
+  decidedAlready,
+  type HandoverAnswer,
+  type HandoverRequest,
+  type OccurrenceRow,
+  outdated,
+  type Verdict,
+} from './agenda-store.ts';
+import { type Database, openDatabase, type SqlRow } from './sqlite.ts';
+
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS agenda_epoch (
+  account TEXT PRIMARY KEY,
+  epoch INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS agenda_slot (
+  account TEXT NOT NULL,
+  slot TEXT NOT NULL,
+  known_since INTEGER NOT NULL,
+  PRIMARY KEY (account, slot)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS occurrence (
+  account TEXT NOT NULL,
+  slot TEXT NOT NULL,
+  nominal INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  why TEXT,
+  run TEXT,
+  decided_at INTEGER NOT NULL,
+  began TEXT,
+  PRIMARY KEY (account, slot, nominal)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS occurrence_by_time ON occurrence (account, nominal, slot);
+CREATE INDEX IF NOT EXISTS occurrence_waiting ON occurrence (account, nominal) WHERE verdict = 'waiting';
+CREATE INDEX IF NOT EXISTS occurrence_promised ON occurrence (account, nominal) WHERE verdict = 'started' AND began IS NULL;
+CREATE INDEX IF NOT EXISTS occurrence_run ON occurrence (run) WHERE run IS NOT NULL;
+CREATE TABLE IF NOT EXISTS handover (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  run TEXT NOT NULL UNIQUE,
+  account TEXT NOT NULL,
+  request TEXT NOT NULL,
+  answer TEXT               -- NULL until somebody has answered
+);
+CREATE INDEX IF NOT EXISTS handover_posted ON handover (account, sequence) WHERE answer IS NULL`;
+
+const COLUMNS = 'slot, nominal, verdict, why, run, decided_at, began';
+
+/** Rejects with a StoreError that names the file when it can not be opened. `file`: the journal's. */
+export async function openSqliteAgenda(file: string): Promise<AgendaStore> {
+  const database = await openDatabase(file);
+  try {
+    database.transaction(() => database.exec(SCHEMA));
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return new SqliteAgenda(database);
+}
+
+class SqliteAgenda implements AgendaStore {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  async engage(account: string, epoch: number, slots: readonly string[], at: number): Promise<ReadonlyMap<string, number>> {
+    const { database } = this;
+    return this.under(account, epoch, () => {
+      const known = new Map(
+        database
+          .statement('SELECT slot, known_since FROM agenda_slot WHERE account = ?')
+          .all(account)
+          .map((row) => [String(row.slot), Number(row.known_since)]),
+      );
+      const forget = database.statement('DELETE FROM agenda_slot WHERE account = ? AND slot = ?');
+      for (const slot of known.keys()) if (!slots.includes(slot)) forget.run(account, slot);
+      const learn = database.statement('INSERT INTO agenda_slot (account, slot, known_since) VALUES (?, ?, ?)');
+      for (const slot of new Set(slots)) if (!known.has(slot)) learn.run(account, slot, at);
+      return new Map(slots.map((slot) => [slot, known.get(slot) ?? at]));
+    });
+  }
+
+  async marks(account: string, slots: readonly string[]): Promise<AgendaMarks> {
+    const last = this.database.statement('SELECT max(nominal) AS last FROM occurrence WHERE account = ? AND slot = ?');
+    const through = new Map<string, number>();
+    for (const slot of slots) {
+      const found = last.get(account, slot)?.last;
+      if (found !== null && found !== undefined) through.set(slot, Number(found));
+    }
+    const waiting = this.database
+      .statement("SELECT slot, nominal FROM occurrence WHERE account = ? AND verdict = 'waiting' ORDER BY nominal, slot")
+      .all(account)
+      .map((row) => ({ slot: String(row.slot), nominalMs: Number(row.nominal) }));
+    return { through, waiting };
+  }
+
+  async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
+    const write = this.database.statement(`INSERT INTO occurrence (account, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (account, slot, nominal) DO UPDATE SET verdict = excluded.verdict, why = excluded.why, run = excluded.run,
+        decided_at = excluded.decided_at, began = excluded.began WHERE occurrence.verdict = 'waiting'`);
+    this.under(account, epoch, () => {
+      for (const row of rows) {
+        const { slot, nominalMs, verdict, why = null, run = null, decidedAt, began = null } = row;
+        if (write.run(account, slot, nominalMs, verdict, why, run, decidedAt, began).changes !== 1) throw decidedAlready(row);
+      }
+    });
+  }
+
+  async promised(account: string): Promise<readonly OccurrenceRow[]> {
+    return this.database
+      .statement(
+        `SELECT ${COLUMNS} FROM occurrence WHERE account = ? AND verdict = 'started' AND began IS NULL ORDER BY nominal, slot`,
+      )
+      .all(account)
+      .map(occurrence);
+  }
+
+  async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
+    this.database.statement('UPDATE occurrence SET began = ? WHERE run = ? AND account = ?').run(began, run, account);
+  }
+
+  async occurrences(account: string, { slot, limit = -1 }: { slot?: string; limit?: number } = {}): Promise<readonly OccurrenceRow[]> {
+    const of = slot === undefined ? '' : 'AND slot = ?';
+    return this.database
+      .statement(`SELECT ${COLUMNS} FROM occurrence WHERE account = ? ${of} ORDER BY nominal DESC, slot DESC LIMIT ?`)
+      .all(account, ...(slot === undefined ? [] : [slot]), limit)
+      .map(occurrence);
+  }
+
+  async post(request: HandoverRequest): Promise<void> {
+    this.database
+      .statement('INSERT INTO handover (run, account, request) VALUES (?, ?, ?)')
+      .run(request.run, request.account, JSON.stringify(request));
+  }
+
+  async posted(account: string): Promise<readonly HandoverRequest[]> {
+    return this.database
+      .statement('SELECT request FROM handover WHERE account = ? AND answer IS NULL ORDER BY sequence')
+      .all(account)
+      .map((row) => JSON.parse(String(row.request)) as HandoverRequest);
+  }
+
+  async answer(run: string, answer: HandoverAnswer): Promise<boolean> {
+    return (
+      this.database
+        .statement('UPDATE handover SET answer = ? WHERE run = ? AND answer IS NULL')
+        .run(JSON.stringify(answer), run).changes === 1
+    );
+  }
+
+  async handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined> {
+    const row = this.database.statement('SELECT answer FROM handover WHERE run = ?').get(run);
+    if (row === undefined) return undefined;
+    return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as HandoverAnswer);
+  }
+
+  async close(): Promise<void> {
+    this.database.close();
+  }
+
+  /** Runs `work` in a transaction that no process of an older epoch can have after it. */
+  private under<T>(account: string, epoch: number, work: () => T): T {
+    const { database } = this;
+    return database.transaction(() => {
+      const newest = Number(database.statement('SELECT epoch FROM agenda_epoch WHERE account = ?').get(account)?.epoch ?? 0);
+      if (epoch < newest) throw outdated(account, epoch, newest);
+      if (epoch > newest)
+        database.statement('INSERT OR REPLACE INTO agenda_epoch (account, epoch) VALUES (?, ?)').run(account, epoch);
+      return work();
+    });
+  }
+}
+
+function occurrence(row: SqlRow): OccurrenceRow {
+  return {
+    slot: String(row.slot),
+    nominalMs: Number(row.nominal),
+    verdict: row.verdict as Verdict,
+    decidedAt: Number(row.decided_at),
+    ...(row.why === null ? {} : { why: String(row.why) }),
+    ...(row.run === null ? {} : { run: String(row.run) }),
+    ...(row.began === null ? {} : { began: row.began as 'begun' | 'lost' }),
+  };
+}
