@@ -1,7 +1,5 @@
 /** `runbook audit export`: a run in the form of another tool, on standard output. Nothing is sent anywhere. */
-import { join } from 'node:path';
 import { printable } from '../base/printable.ts';
-import { readAnchors } from '../journal/anchors.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { JournalStore, StoredEntry } from '../journal/store.ts';
 import { cloudEventsExport } from '../report/export-cloudevents.ts';
@@ -11,7 +9,7 @@ import { otlpExport } from '../report/export-otlp.ts';
 import { runPage } from '../report/html.ts';
 import { verifyRun } from '../report/verify.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import { ANCHORS_FILE, storedEntries, withRuns } from './journal-file.ts';
+import { anchorsOf, storedEntries, withRuns } from './journal-file.ts';
 import type { ExportFormat } from './review-words.ts';
 import { findRun } from './runs.ts';
 import type { Invocation } from './verb.ts';
@@ -31,7 +29,7 @@ export async function exportRun(
   const table = tableOption(options.table);
   return withRuns(state, async (store) => {
     const { run } = await findRun(store, name);
-    const { anchors } = readAnchors(join(state.path, ANCHORS_FILE));
+    const anchors = anchorsOf(state).flatMap((file) => file.anchors);
     const stored: StoredEntry[] = [];
     for await (const entry of storedEntries(store, run)) stored.push(entry);
     const text = await exported(store, run, stored, { format, table, anchors });

@@ -16,9 +16,11 @@ export interface ListOptions {
 
 export async function listRuns({ runbook, limit }: ListOptions, { terminal, state }: Invocation): Promise<ExitCode> {
   const most = limit === undefined ? undefined : wholeOption('--limit', limit);
-  const rows = await withJournal(state, (store) =>
-    store.runs({ ...(runbook === undefined ? {} : { runbook }), ...(most === undefined ? {} : { limit: most }) }),
-  );
+  const rows = await withJournal(state, async (store) => {
+    const found = await store.runs(runbook === undefined ? {} : { runbook });
+    // By name, which begins with the moment it was given: a dry-run's own times are virtual.
+    return [...found].sort((a, b) => (a.run < b.run ? 1 : -1)).slice(0, most);
+  });
   const runs = (rows ?? []).map(({ run, runbook: name, mode, outcome, startedAt, endedAt, trigger }) => ({
     run,
     runbook: name,

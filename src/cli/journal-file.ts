@@ -10,7 +10,7 @@ import { type ReadAnchors, readAnchors } from '../journal/anchors.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
 import { openSqliteStore } from '../journal/sqlite-store.ts';
-import { type JournalStore, type RunFilter, type RunRow, StoreError, type StoredEntry } from '../journal/store.ts';
+import { type JournalStore, type RunFilter, type RunRow, type StoredEntry, StoreError } from '../journal/store.ts';
 import { EXIT, Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';
 import { storeFiles } from './stores.ts';
@@ -49,7 +49,10 @@ export function noRunYet(state: StateFolder): string {
 }
 
 /** The anchors beside every journal. `publicKey`: PEM; then only those signed with it count. */
-export function anchorsOf(state: StateFolder, publicKey?: string): readonly (ReadAnchors & { readonly file: string })[] {
+export function anchorsOf(
+  state: StateFolder,
+  publicKey?: string,
+): readonly (ReadAnchors & { readonly file: string })[] {
   const folders = [...new Set([state.path, ...journalFiles(state).map(dirname)])];
   return folders.map((folder) => {
     const file = join(folder === state.path ? state.shown : folder, ANCHORS_FILE);
@@ -57,7 +60,10 @@ export function anchorsOf(state: StateFolder, publicKey?: string): readonly (Rea
       return { file, ...readAnchors(join(folder, ANCHORS_FILE), publicKey) };
     } catch (error) {
       const why = printable((error as Error).message, 300);
-      const what = publicKey === undefined ? 'can not be read' : 'can not be checked with this key, which must be a public key in PEM form';
+      const what =
+        publicKey === undefined
+          ? 'can not be read'
+          : 'can not be checked with this key, which must be a public key in PEM form';
       throw new Refusal(`${printable(file, 300)} ${what}: ${why}`, EXIT.usage, 'configuration');
     }
   });
@@ -69,7 +75,8 @@ function journalFiles(state: StateFolder): readonly string[] {
 
 function asRefusal(error: StoreError): Refusal {
   if (error.reason !== 'damaged') return new Refusal(error.message, EXIT.usage, 'journal');
-  return new Refusal(`${error.message}; \`runbook audit verify\` says more`, EXIT.failed, 'damaged');
+  const hint = error.message.startsWith('entry ') ? '; `runbook audit verify` says more' : '';
+  return new Refusal(`${error.message}${hint}`, EXIT.failed, 'damaged');
 }
 
 /** Several journals to read as one. Each run is in one of them. */
@@ -84,7 +91,10 @@ class Journals implements JournalStore {
     return Promise.reject(new StoreError('unavailable', 'a journal opened for review is not written to'));
   }
 
-  async read(run: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEntry[]> {
+  async read(
+    run: string,
+    range?: { readonly after?: number; readonly limit?: number },
+  ): Promise<readonly StoredEntry[]> {
     for (const store of this.stores) {
       const entries = await store.read(run, range);
       if (entries.length > 0) return entries;
@@ -94,7 +104,10 @@ class Journals implements JournalStore {
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
     const rows = await Promise.all(this.stores.map((store) => store.runs(filter)));
-    return rows.flat().sort((a, b) => b.startedAt - a.startedAt || (a.run < b.run ? 1 : -1)).slice(0, filter.limit);
+    return rows
+      .flat()
+      .sort((a, b) => b.startedAt - a.startedAt || (a.run < b.run ? 1 : -1))
+      .slice(0, filter.limit);
   }
 
   async run(run: string): Promise<RunRow | undefined> {

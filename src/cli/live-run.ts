@@ -85,7 +85,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   }
   const account = await openAccount(profile, invocation);
   try {
-    return await holding(account, `run of ${loaded.runbook.name}`, async (lease) => {
+    return await holding(account, `run of ${loaded.runbook.name}`, terminal, async (lease) => {
       const killed = await account.shared.killSwitch.engaged(account.key);
       if (killed !== undefined) throw killedRefusal(killed);
       rememberStore(invocation.state, account.storeFile);
@@ -110,7 +110,7 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
     const profile = recordedProfile(first);
     const account = await openAccount(profile, invocation);
     try {
-      const exit = await holding(account, `resume of ${run}`, async (lease) => {
+      const exit = await holding(account, `resume of ${run}`, invocation.terminal, async (lease) => {
         const live = new LiveRun(account, lease, invocation, { record: undefined, step: false, until: undefined });
         return live.finish(await live.takeUp(run));
       });
@@ -126,9 +126,23 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
 async function holding(
   account: Account,
   holder: string,
+  terminal: Invocation['terminal'],
   work: (lease: LeaseKeeper) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const lease = await takeLease({ leases: account.shared.leases, account: account.key, holder, clock: account.clock });
+  const onLost = () => {
+    // Whoever holds the account has the run as well: what this process would still write down would only be in the way.
+    terminal.complain(
+      `another process holds the account ${account.profile.account} by now, because this one stood still for too long; it has ended where it stood, and sent nothing since. \`runbook resume\` goes on where nobody else does`,
+    );
+    process.exit(EXIT.held);
+  };
+  const lease = await takeLease({
+    leases: account.shared.leases,
+    account: account.key,
+    holder,
+    clock: account.clock,
+    onLost,
+  });
   if (lease.kind === 'taken') {
     throw new Refusal(
       `the account ${account.profile.account} is held by another process (${printable(lease.heldBy, 200)}), for at most ${Math.ceil(lease.remainingMs / 1000)} s unless it renews; nothing was sent`,
@@ -247,6 +261,8 @@ class LiveRun {
           clock: account.clock,
           continueCall: (call, attempts) => client.continueCall(call, attempts),
         });
+        // From here on a process that was only asleep, and wakes now, finds the run taken.
+        void parts.writer.flush().catch(() => {});
         resolve();
       }),
     );
@@ -392,11 +408,11 @@ class LiveRun {
       feeds: this.recorder === undefined ? feeds : recordingFeeds(feeds, this.recorder),
       markets: profile.markets,
       epoch: lease.epoch,
+      lease,
       session: account.session,
       requests: declaredRequests(profile),
       ...(this.options.step ? { confirm: (call) => agreed(`${call.endpoint} ${printable(JSON.stringify(call.params), 400)}?`) } : {}),
       forbidden: (protective) => {
-        if (!lease.mayAct()) return 'LEASE_LOST: another process may act for the account by now';
         if (account.session.failing && !protective) return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
         return this.killed !== undefined && !protective ? `KILL_SWITCH_ENGAGED: by ${this.killed.by}` : undefined;
       },

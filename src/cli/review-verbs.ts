@@ -73,7 +73,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
     options: { key: { doc: 'public key in PEM form: anchors must be signed with it', value: 'FILE', takes: 'file' } },
     example: 'audit verify',
     async run({ run }, options, invocation) {
-      return (await import('./audit-check.ts')).verify(run, options, invocation);
+      return (await import('./audit-verify.ts')).verify(run, options, invocation);
     },
   }),
   verb({
@@ -83,7 +83,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
     options: {},
     example: 'audit diff 20260105T080000123 last',
     async run({ left, right }, _options, invocation) {
-      return (await import('./audit-check.ts')).diff(left, right, invocation);
+      return (await import('./audit-diff.ts')).diff(left, right, invocation);
     },
   }),
   verb({

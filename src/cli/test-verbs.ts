@@ -7,7 +7,9 @@ export const TEST_VERBS: readonly VerbRow[] = [
     summary: 'run runbook test files in virtual time',
     arguments: { files: { doc: 'test files, NAME.test.yaml', takes: 'file', many: true } },
     options: {
-      explore: { doc: 'each case again with every answer lost, refused, limited or part-filled, and the process killed' },
+      explore: {
+        doc: 'each case again with every answer lost, refused, limited or part-filled, and the process killed',
+      },
     },
     example: 'test bracket-entry.test.yaml',
     async run({ files }, { explore }, invocation) {

@@ -10,7 +10,7 @@ import { Playback } from '../engine/playback.ts';
 import { type RunResult, type RunningRun, startRun } from '../engine/run.ts';
 import { LocalBudget } from '../gateway/budget.ts';
 import { LimitGate } from '../gateway/limit-gate.ts';
-import { type FeedSource, VenueClient } from '../gateway/client.ts';
+import { type ClientParts, type FeedSource, VenueClient } from '../gateway/client.ts';
 import type { Fixture } from '../gateway/fixture.ts';
 import { FixtureRecorder } from '../gateway/fixture-recorder.ts';
 import { FixtureTransport } from '../gateway/fixture-transport.ts';
@@ -61,8 +61,13 @@ export interface DryRunResult {
 export async function dryRun(options: DryRun): Promise<DryRunResult> {
   const clock = new VirtualClock(options.at);
   const stage = stageOf(options, clock);
-  const { loaded, run, at, seed, store } = options;
-  const started = startedData(options, stage.markets);
+  const { loaded, run, seed, store, venue } = options;
+  const started = startedData(options, {
+    mode: venue.kind,
+    account: 'dry-run',
+    markets: stage.markets,
+    ...(venue.kind === 'fixtures' ? { fixture: { file: venue.file, sha256: venue.sha256 } } : {}),
+  });
   const writer = new JournalWriter(store, {
     run,
     account: started.account,
@@ -77,33 +82,8 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   const gate = new LimitGate(book, stage.markets);
   const log = new RunLog(writer, book, [(entry) => gate.apply(entry), ...(options.onEntry === undefined ? [] : [options.onEntry])]);
   log.append('run.started', started);
-  const client = new VenueClient({
-    profile: SIMULATED_PROFILE,
-    transport: stage.transport,
-    budget: new LocalBudget(
-      budgetSettings({ tokens: SIMULATED_PROFILE.rateLimit.tokens, windowMs: SIMULATED_PROFILE.rateLimit.windowMs }),
-      clock,
-      SIMULATED_PROFILE.rateLimit.costs,
-      { random: () => chance(seed, `budget ${clock.now()}`) },
-    ),
-    log,
-    clock,
-    gate,
-    feeds: stage.feeds,
-    markets: stage.markets,
-    epoch: 1,
-  });
-  const setup: RunSetup = {
-    run,
-    account: started.account,
-    mode: started.mode,
-    runbook: loaded.runbook,
-    inputs: options.inputs,
-    seed,
-    startedAt: at,
-    absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
-    plan: started.plan ?? '',
-  };
+  const client = virtualClient({ ...stage, clock, log, gate, seed, epoch: 1 });
+  const setup = virtualSetup(options, started);
   const running = startRun(setup, {
     venue: client,
     clock,
@@ -206,14 +186,33 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
   };
 }
 
-function startedData(options: DryRun, markets: Readonly<Record<string, MarketRules>>): DataOf<'run.started'> {
-  const { loaded, venue, at, seed } = options;
+/** The road to a venue in virtual time, with a token budget of its own. */
+export function virtualClient(parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'clock' | 'log' | 'gate' | 'epoch'> & { readonly seed: number }): VenueClient {
+  const { transport, feeds, markets, clock, log, gate, epoch, seed } = parts;
+  const { tokens, windowMs, costs } = SIMULATED_PROFILE.rateLimit;
+  const budget = new LocalBudget(budgetSettings({ tokens, windowMs }), clock, costs, { random: () => chance(seed, `budget ${clock.now()}`) });
+  return new VenueClient({ profile: SIMULATED_PROFILE, transport, budget, log, clock, gate, feeds, markets, epoch });
+}
+
+/** What a run in virtual time is, from its first entry. */
+export function virtualSetup({ loaded, inputs, run }: Pick<DryRun, 'loaded' | 'inputs' | 'run'>, started: DataOf<'run.started'>): RunSetup {
+  const { account, mode, seed, startedAt, plan = '' } = started;
+  const { ambiguityWindowMs } = SIMULATED_PROFILE;
+  return { run, account, mode, runbook: loaded.runbook, inputs, seed, startedAt, absenceHorizonMs: ambiguityWindowMs, plan };
+}
+
+/** The first entry of a run in virtual time: all that is needed to execute it again. */
+export function startedData(
+  { loaded, inputs, at, seed, trigger = 'manual' }: Pick<DryRun, 'loaded' | 'inputs' | 'at' | 'seed' | 'trigger'>,
+  stage: Pick<DataOf<'run.started'>, 'mode' | 'account' | 'fixture'> & { readonly markets: Readonly<Record<string, MarketRules>> },
+): DataOf<'run.started'> {
+  const { mode, account, fixture, markets } = stage;
   return {
     runbook: loaded.runbook.name,
     file: loaded.runbook.source.file,
-    mode: venue.kind === 'fixtures' ? 'fixtures' : 'simulated',
-    trigger: options.trigger ?? 'manual',
-    inputs: inputsJson(options.inputs),
+    mode,
+    trigger,
+    inputs: inputsJson(inputs),
     seed,
     startedAt: at,
     sources: loaded.sources.map(({ name, source }) => ({
@@ -224,8 +223,8 @@ function startedData(options: DryRun, markets: Readonly<Record<string, MarketRul
     })),
     settings: { ...profileSettings(SIMULATED_PROFILE), markets: markets as unknown as JsonObject, absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs },
     engine: ENGINE_VERSION,
-    account: 'dry-run',
-    ...(venue.kind === 'fixtures' ? { fixture: { file: venue.file, sha256: venue.sha256 } } : {}),
+    account,
+    ...(fixture === undefined ? {} : { fixture }),
   };
 }
 

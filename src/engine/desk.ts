@@ -147,6 +147,7 @@ export class OrderDesk {
       if (tries < CANCEL_TRIES) continue;
       if (told) throw new StepFailure('rejected', `the venue did not cancel order ${nameOf(order)} after ${tries} tries`, at.step);
       this.conclude(order, 'T_EXHAUSTED', `no end to be seen after ${tries} cancels`, at.step);
+      break;
     }
     if (isQuarantined(order)) throw quarantined(order, at.step);
     if (isTerminal(order.snapshot.state)) await this.readFills(order, at);

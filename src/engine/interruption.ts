@@ -140,9 +140,9 @@ export class Cancellation {
   }
 
   private tell(reason: AbandonReason): boolean {
-    const waiting = this.listeners;
+    const waiting = [...this.listeners];
     this.listeners = new Set();
     for (const listener of waiting) listener(reason);
-    return waiting.size > 0;
+    return waiting.length > 0;
   }
 }

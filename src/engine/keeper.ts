@@ -211,6 +211,8 @@ export class DeadmanKeeper {
     this.take({ type: 'DISARM_BEGUN', at: clock.now() });
     const common = { step: 'deadman', class: 'protect' as const, params: { market_id: market } };
     for (let tries = 1; ; tries += 1) {
+      // It may have fired meanwhile: whether it is off is still to be seen.
+      if (this.state.status === 'assumed_fired') this.take({ type: 'DISARM_BEGUN', at: clock.now() });
       if (needsDelete(this.state)) {
         this.take({ type: 'DELETE_SENT', at: clock.now() });
         const deleted = await venue.call({ ...common, id: callId('deadman'), endpoint: 'DELETE /cancel_all_after', purpose: 'disarm' });

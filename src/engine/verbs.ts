@@ -6,7 +6,7 @@ import { Decimal, decimal, decimalText, wholeNumber } from '../base/decimal.ts';
 import type { AwaitTarget, ProtectLeg, StepOf, Verb } from '../runbook/checked.ts';
 import { ACCOUNT, DEADMAN, FILL, TIER } from '../runbook/language-records.ts';
 import { STEPS } from '../runbook/steps.ts';
-import { type Duration, type Expr, type RecordValue, Time, type Value } from '../runbook/values.ts';
+import { type Duration, type Expr, type RecordValue, Time, type Value, type ValueType } from '../runbook/values.ts';
 import { endpoint, type EndpointName, type Params, type Result } from '../venue/catalogue.ts';
 import type { CallClass, CallOutcome } from '../venue/port.ts';
 import type { FillRecord, OrderRecord, Side } from '../venue/records.ts';
@@ -128,15 +128,15 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
       outcome.kind === 'unresolved'
         ? await call<'set_leverage', 'PUT /account/leverage'>(walker, at, 'PUT /account/leverage', { market_id, leverage }, 'enter')
         : outcome;
-    return hydrate(ACCOUNT, one(confirmed(settled, at), at));
+    return named(at, ACCOUNT, one(confirmed(settled, at), at));
   },
 
   async read_account(walker, at) {
-    return hydrate(ACCOUNT, one(confirmed(await call<'read_account', 'GET /account'>(walker, at, 'GET /account', {}, 'read'), at), at));
+    return named(at, ACCOUNT, one(confirmed(await call<'read_account', 'GET /account'>(walker, at, 'GET /account', {}, 'read'), at), at));
   },
 
   async read_tier(walker, at) {
-    return hydrate(TIER, one(confirmed(await call<'read_tier', 'GET /profile'>(walker, at, 'GET /profile', {}, 'read'), at), at));
+    return named(at, TIER, one(confirmed(await call<'read_tier', 'GET /profile'>(walker, at, 'GET /profile', {}, 'read'), at), at));
   },
 
   async list_orders(walker, at) {
@@ -177,13 +177,13 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const outcome = await insisted(walker, at, () => call<'arm_deadman', 'POST /cancel_all_after'>(walker, at, 'POST /cancel_all_after', { market_id, timeout: timeout.ms }, 'protect'));
     const record = confirmed(outcome, at);
     walker.run.log.append('deadman.moved', { event: 'armed', market: market_id, timeoutMs: timeout.ms, because: 'arm_deadman' }, at.path);
-    return record === null ? undefined : hydrate(DEADMAN, record);
+    return record === null ? undefined : named(at, DEADMAN, record);
   },
 
   async read_deadman(walker, at) {
     const market_id = text(walker, at, at.step.args.market);
     const record = confirmed(await call<'read_deadman', 'GET /cancel_all_after'>(walker, at, 'GET /cancel_all_after', { market_id }, 'read'), at);
-    return record === null ? undefined : hydrate(DEADMAN, record);
+    return record === null ? undefined : named(at, DEADMAN, record);
   },
 
   async disarm_deadman(walker, at) {
@@ -273,6 +273,11 @@ async function insisted<E extends EndpointName>(walker: Walker, at: StepRun, onc
 function confirmed<E extends EndpointName>(outcome: CallOutcome<E>, at: StepRun): Result<E> {
   if (outcome.kind === 'confirmed') return outcome.result;
   throw failureOfOutcome(outcome, at.path);
+}
+
+/** The value of a record where the step has a name; of any other nobody can speak, and it is not made. */
+function named(at: StepRun, type: ValueType, record: unknown): Value {
+  return at.step.id === undefined ? undefined : hydrate(type, record);
 }
 
 function one<T>(records: readonly T[], at: StepRun): T {

@@ -9,7 +9,7 @@ import type { DataOf, EntryType, Json, JsonObject } from '../journal/entry.ts';
 import type { OrderBook } from '../journal/orders.ts';
 import { type AnswerVerdict, readAnswer } from '../venue/answers.ts';
 import { endpoint, type EndpointName, type Result } from '../venue/catalogue.ts';
-import { checkLimits, type LimitRules, tighter } from '../venue/limits.ts';
+import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits.ts';
 import type { CallOutcome, FeedValue, MarketRules, OrderTerms, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
 import type { Profile } from '../venue/profile.ts';
 import { requestProblems } from '../venue/request.ts';
@@ -55,7 +55,9 @@ export interface ClientParts {
   readonly markets: Readonly<Record<string, MarketRules>>;
   readonly epoch: number;
   readonly session?: Session;
-  /** Why nothing may be sent at this moment although everything else would allow it: the lease was lost, or a kill switch is engaged. */
+  /** Asked before each attempt: whether this process still acts for the account. Resolves when that is certain. */
+  readonly lease?: { holds(): Promise<boolean> };
+  /** Why nothing may be sent at this moment although everything else would allow it: a kill switch is engaged. */
   readonly forbidden?: (protective: boolean) => string | undefined;
   /** Asked before each write, where a person wants to be (`run --step`); false denies it. */
   readonly confirm?: (call: VenueCall) => Promise<boolean>;
@@ -170,7 +172,7 @@ export class VenueClient implements VenuePort {
     if (problems.length > 0) return this.deny(call, 'INVALID_REQUEST', `INVALID_REQUEST: ${problems.join('; ')}`);
     const denial = this.limited(call);
     if (denial !== undefined) return this.deny(call, denial.code, denial.message);
-    const { budget, session, forbidden, confirm, profile } = this.parts;
+    const { budget, session, lease, forbidden, confirm, profile } = this.parts;
     if (row.method !== 'GET' && confirm !== undefined && !(await confirm(call as unknown as VenueCall))) {
       return this.deny(call, 'NOT_CONFIRMED', 'NOT_CONFIRMED: the person at the terminal said no');
     }
@@ -190,8 +192,13 @@ export class VenueClient implements VenuePort {
         const when = new Date(granted.earliestAt).toISOString();
         return this.deny(call, granted.code, `${granted.code}: ${weight} tokens could not be had before ${when}`);
       }
-      // Asked again after the wait: what was allowed a minute ago may be forbidden now.
-      const barred = forbidden?.(row.protective || row.method === 'GET') ?? (granted.waitedMs > 0 ? this.limited(call)?.message : undefined);
+      if (lease !== undefined && !(await lease.holds())) {
+        granted.ticket.notSent();
+        // Another process acts for the account by now, and has this run: nothing that this one would still do or write counts.
+        return new Promise<never>(() => {});
+      }
+      // Asked again, with nothing awaited before the attempt is written: an order of another branch may have come between.
+      const barred = forbidden?.(row.protective || row.method === 'GET') ?? this.denial(call);
       if (barred !== undefined) {
         granted.ticket.notSent();
         return this.deny(call, barred.split(':')[0] ?? 'FORBIDDEN', barred);
@@ -278,14 +285,24 @@ export class VenueClient implements VenuePort {
   }
 
   private limited(call: VenueCall): { code: string; message: string } | undefined {
-    const { profile, clock, log, gate } = this.parts;
-    const rules: LimitRules = call.limits === undefined ? profile.limits : tighter(profile.limits, call.limits);
-    const verdict = gate.check(call, rules, clock.now());
+    const { log } = this.parts;
+    const verdict = this.verdictOn(call);
     if (verdict.ok) {
       if (Object.keys(verdict.considered).length > 0) log.append('call.checked', { call: call.id, limits: verdict.considered }, call.step);
       return undefined;
     }
     return { code: verdict.code, message: verdict.message };
+  }
+
+  private denial(call: VenueCall): string | undefined {
+    const verdict = this.verdictOn(call);
+    return verdict.ok ? undefined : verdict.message;
+  }
+
+  private verdictOn(call: VenueCall): LimitVerdict {
+    const { profile, clock, gate } = this.parts;
+    const rules: LimitRules = call.limits === undefined ? profile.limits : tighter(profile.limits, call.limits);
+    return gate.check(call, rules, clock.now());
   }
 
   private async deny<E extends EndpointName>(call: VenueCall<E>, code: string, message: string): Promise<CallOutcome<E>> {
@@ -355,7 +372,9 @@ function settledData(call: VenueCall, outcome: CallOutcome, reply: WireReply | u
 
 /** Headers worth keeping: those the token budget learned from. */
 function rateHeaders(answer: WireAnswer): JsonObject {
-  return Object.fromEntries(Object.entries(answer.headers).filter(([name]) => name.startsWith('x-ratelimit-') || name === 'retry-after'));
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(answer.headers)) if (name.startsWith('x-ratelimit-') || name === 'retry-after') kept[name] = value;
+  return kept;
 }
 
 function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {

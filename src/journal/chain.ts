@@ -34,8 +34,9 @@ export function sealEntry(
   const { type, data } = body;
   const seq = head.seq + 1;
   const prev = head.hash;
+  const start = lineStart({ run, seq, at, type, step }, prev);
   const line = escapeUnprintable(
-    `${lineStart({ run, seq, at, type, step }, prev)}${JSON.stringify({ mono, boot, epoch, account, def, actor, data }).slice(1)}`,
+    `${start}"mono":${mono},"boot":${quoted(boot)},"epoch":${epoch},"account":${quoted(account)},"def":${quoted(def)},"actor":${quoted(actor)},"data":${JSON.stringify(data)}}`,
   );
   const hash = hashLine(line);
   const entry = { v: 1, seq, at, mono, boot, epoch, account, run, def, step, actor, prev, type, data, hash } as Entry;
@@ -177,7 +178,15 @@ function fits(stored: StoredEntry, head: ChainHead): boolean {
  */
 function lineStart(columns: Omit<StoredEntry, 'line' | 'hash'>, prev: string): string {
   const { run, seq, at, type, step } = columns;
-  return `{"v":1,"run":${JSON.stringify(run)},"seq":${seq},"at":${at},"type":${JSON.stringify(type)},"step":${JSON.stringify(step)},"prev":"${prev}",`;
+  return `{"v":1,"run":${quoted(run)},"seq":${seq},"at":${at},"type":${quoted(type)},"step":${quoted(step)},"prev":"${prev}",`;
+}
+
+/** Printable ASCII but for the quote and the backslash. */
+const UNQUOTED = /^[ !#-[\]-~]*$/;
+
+/** A text as JSON; names and paths hardly ever hold anything to escape. */
+function quoted(text: string): string {
+  return UNQUOTED.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 /** SHA-256 in hex; the one-shot form costs less than half of `createHash` on texts of this length. */

@@ -83,6 +83,24 @@ export class LeaseKeeper {
     return this.state === 'kept' && this.request.clock.monotonic() - this.renewedAt < LEASE_LIFE_MS / 2;
   }
 
+  /**
+   * Whether this process still acts for the account; resolves when that is certain. A process that slept must not take its
+   * own lateness for a loss: it renews first. Where the store can not tell, it waits until it can.
+   */
+  async holds(): Promise<boolean> {
+    while (this.state === 'kept' && !this.mayAct()) {
+      this.timer?.cancel();
+      await this.renew();
+      if (this.state === 'kept' && !this.mayAct()) await this.retryTime();
+    }
+    return this.state === 'kept';
+  }
+
+  private retryTime(): Promise<void> {
+    const { clock } = this.request;
+    return new Promise((resolve) => void clock.at(clock.now() + RENEWAL_RETRY_MS, resolve));
+  }
+
   async release(): Promise<void> {
     this.timer?.cancel();
     const held = this.state === 'kept';

@@ -4,7 +4,7 @@
  */
 import { type DecimalString, decimal, decimalText } from '../base/decimal.ts';
 import type { Entry, JsonObject } from '../journal/entry.ts';
-import { type BookOrder, OrderBook, type OrderBookOptions } from '../journal/orders.ts';
+import { type BookChange, type BookOrder, OrderBook, type OrderBookOptions } from '../journal/orders.ts';
 import { averagePrice, largerDecimal } from '../venue/fills.ts';
 import type { OrderType, Side } from '../venue/records.ts';
 
@@ -52,9 +52,10 @@ export function foldOrders(entries: Iterable<Entry>): readonly BookOrder[] {
 export class OrderFold {
   private book = new OrderBook();
 
-  apply(entry: Entry): void {
+  /** What the entry did to which orders. */
+  apply(entry: Entry): readonly BookChange[] {
     if (entry.type === 'run.started') this.book = new OrderBook(bookOptions(entry.data.settings));
-    this.book.apply(entry);
+    return this.book.apply(entry);
   }
 
   orders(): readonly BookOrder[] {

@@ -190,9 +190,7 @@ function take(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
     case 'READ':
       return read(state, event);
     case 'DISARM_BEGUN':
-      return only(
-        state.status === 'off' ? state : { ...state, status: 'disarming', retryAt: undefined, deletion: undefined },
-      );
+      return only(disarmBegun(state));
     case 'DELETE_SENT':
       return only({ ...state, deletion: { sentAt: event.at, answered: false } });
     case 'DELETE_ANSWERED':

@@ -70,7 +70,7 @@ export type GuardName = keyof typeof GUARDS;
 
 /** Texts of a refused cancel that say the order is not there to be cancelled any more; the venue shows no list of them. */
 const ENDED_TEXT =
-  /closed|not[ _-]?found|unknown[ _-]?order|does[ _-]?not[ _-]?exist|no[ _-]?such|duplicat|already|filled|cancell?ed/i;
+  /closed|not[ _-]?(?:found|open)|unknown[ _-]?order|does[ _-]?not[ _-]?exist|no[ _-]?such|duplicat|already|filled|cancell?ed/i;
 
 export function isObservation(event: OrderEvent): event is Observation {
   return 'record' in event;

@@ -136,6 +136,14 @@ const FIELDS: { readonly [N in keyof Records]: { readonly [F in keyof Records[N]
   },
 };
 
+/** The rules of a record with the names its fields go by in a message. */
+const ROWS = Object.fromEntries(
+  Object.entries(FIELDS).map(([name, fields]) => [
+    name,
+    Object.entries(fields).map(([field, rule]) => ({ field, what: `${name}.${field}`, rule })),
+  ]),
+) as { readonly [N in keyof Records]: readonly { field: string; what: string; rule: FieldRule }[] };
+
 /** Reads one record. Throws `Unreadable` where it lacks what can not be done without. */
 export function readRecord(
   name: RecordName | 'deadman',
@@ -144,14 +152,13 @@ export function readRecord(
   notes: Notes,
 ): Records[RecordName | 'deadman'] {
   const record = withDocumentedTypes(recordOf(value, name), settings);
-  const fields: Readonly<Record<string, FieldRule>> = FIELDS[name];
   const read: Record<string, unknown> = {};
-  for (const [field, rule] of Object.entries(fields)) {
-    const each = readField(`${name}.${field}`, record[field], rule, record, notes);
+  for (const { field, what, rule } of ROWS[name]) {
+    const each = readField(what, record[field], rule, record, notes);
     if (each !== undefined) read[field] = each;
   }
   for (const field of Object.keys(record))
-    if (!Object.hasOwn(fields, field)) notes.add(`unknown field ${printable(field, 40)} of ${name}`);
+    if (!Object.hasOwn(FIELDS[name], field)) notes.add(`unknown field ${printable(field, 40)} of ${name}`);
   if (typeof read['id'] === 'string' && read['market_id'] !== undefined && marketOf(read['id']) !== read['market_id']) {
     throw new Unreadable(`${name}.id is of another market than ${name}.market_id`);
   }

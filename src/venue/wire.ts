@@ -153,19 +153,14 @@ export function readJson(text: string, limits: JsonLimits = ANSWER_LIMITS): Json
   const measured = measure(text);
   if (measured.depth > limits.maxDepth) return { problem: `nested more than ${limits.maxDepth} levels deep` };
   if (measured.members + measured.items > limits.maxValues) return { problem: `more than ${limits.maxValues} values` };
-  let value: unknown;
+  const document: unknown[] = [];
   try {
-    value = measured.plain ? (JSON.parse(text, exactly) as unknown) : parse(text);
+    document.push(measured.whole ? JSON.parse(text) : parse(text));
   } catch (error) {
     return { problem: error instanceof SyntaxError ? 'not JSON' : 'not readable' };
   }
   // A repeated key passes the parsers, where both values are equal or always: then fewer members come out than went in.
-  return countMembers(value) === measured.members ? { value } : { problem: 'an object names a key twice' };
-}
-
-/** For whole numbers that a JavaScript number holds: they are written as they were read. */
-function exactly(_key: string, value: unknown): unknown {
-  return typeof value === 'number' ? new LosslessNumber(String(value)) : value;
+  return settleMembers(document) === measured.members ? { value: document[0] } : { problem: 'an object names a key twice' };
 }
 
 /** Up to here every whole number of so many digits is held exactly; of one more, those that begin below 9 are. */
@@ -175,17 +170,17 @@ const EXACT_DIGITS = 15;
  * Of a text that may or may not be JSON: depth, the number of members and items, and whether its numbers are whole and
  * short, so that the runtime's own parser, several times as fast, loses nothing of them. One pass, no recursion.
  */
-function measure(text: string): { depth: number; members: number; items: number; plain: boolean } {
+function measure(text: string): { depth: number; members: number; items: number; whole: boolean } {
   let depth = 0;
   let deepest = 0;
   let members = 0;
   let items = 0;
   let digits = 0;
-  let plain = true;
+  let whole = true;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
     digits = unit >= 0x30 && unit <= 0x39 ? digits + 1 : 0;
-    if (digits > EXACT_DIGITS && (digits > EXACT_DIGITS + 1 || text[at - EXACT_DIGITS] === '9')) plain = false;
+    if (digits > EXACT_DIGITS && (digits > EXACT_DIGITS + 1 || text[at - EXACT_DIGITS] === '9')) whole = false;
     switch (unit) {
       case 0x22: // "
         for (at += 1; at < text.length && text.charCodeAt(at) !== 0x22; at += 1)
@@ -210,20 +205,27 @@ function measure(text: string): { depth: number; members: number; items: number;
       case 0x2d: // -
       case 0x2e: // .
       case 0x45: // E
-        plain = false;
+        whole = false;
         break;
       case 0x65: // e, which also ends the words true and false
-        if (text.charCodeAt(at - 1) >= 0x30 && text.charCodeAt(at - 1) <= 0x39) plain = false;
+        if (text.charCodeAt(at - 1) >= 0x30 && text.charCodeAt(at - 1) <= 0x39) whole = false;
         break;
       default:
     }
   }
-  return { depth: deepest, members, items, plain };
+  return { depth: deepest, members, items, whole };
 }
 
-function countMembers(value: unknown): number {
+/** Counts the members of all objects, and puts the exact number in the place of each one of JavaScript's. */
+function settleMembers(value: unknown): number {
   if (value === null || typeof value !== 'object' || isLosslessNumber(value)) return 0;
-  const values: unknown[] = Object.values(value);
-  const own = Array.isArray(value) ? 0 : values.length;
-  return values.reduce<number>((sum, each) => sum + countMembers(each), own);
+  const holder = value as Record<string, unknown>;
+  const keys = Object.keys(holder);
+  let members = Array.isArray(value) ? 0 : keys.length;
+  for (const key of keys) {
+    const each = holder[key];
+    if (typeof each === 'number') holder[key] = new LosslessNumber(String(each));
+    else members += settleMembers(each);
+  }
+  return members;
 }

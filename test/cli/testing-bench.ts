@@ -37,7 +37,10 @@ outputs:
 `;
 
 /** Tests the named files; the others lie beside them. Every file is gone afterwards. */
-export async function testing(files: Readonly<Record<string, string>>, options: { readonly explore?: boolean; readonly quiet?: boolean } = {}): Promise<Tested> {
+export async function testing(
+  files: Readonly<Record<string, string>>,
+  options: { readonly explore?: boolean; readonly quiet?: boolean } = {},
+): Promise<Tested> {
   const folder = mkdtempSync(join(tmpdir(), 'runbook-testing-'));
   try {
     for (const [name, text] of Object.entries(files)) {
@@ -49,8 +52,16 @@ export async function testing(files: Readonly<Record<string, string>>, options: 
       .map((name) => join(folder, name));
     const machine = await call(tests, folder, true, options);
     const person = await call(tests, folder, false, options);
-    const document = JSON.parse(machine.out.replaceAll(`${folder}/`, '')) as Pick<Tested, 'files' | 'passed' | 'failed'>;
-    return { ...document, exit: machine.exit, out: person.out.replaceAll(`${folder}/`, ''), err: person.err.replaceAll(`${folder}/`, '') };
+    const document = JSON.parse(machine.out.replaceAll(`${folder}/`, '')) as Pick<
+      Tested,
+      'files' | 'passed' | 'failed'
+    >;
+    return {
+      ...document,
+      exit: machine.exit,
+      out: person.out.replaceAll(`${folder}/`, ''),
+      err: person.err.replaceAll(`${folder}/`, ''),
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -70,7 +81,11 @@ async function call(
     },
   });
   const terminal = new Terminal({ out: stream('out'), err: stream('err'), json, quiet, color: false, environment });
-  const exit = await testFiles(tests, { explore }, { terminal, environment, state: stateFolder(undefined, environment, folder) });
+  const exit = await testFiles(
+    tests,
+    { explore },
+    { terminal, environment, state: stateFolder(undefined, environment, folder) },
+  );
   return { exit, ...written };
 }
 

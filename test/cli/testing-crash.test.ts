@@ -10,13 +10,41 @@ async function verdicts(cases: string): Promise<readonly CaseVerdict[]> {
 
 describe('a process that dies', () => {
   it.each([
-    ['before the order leaves: it is never sent', '{before: POST /orders}', 'outcome: halted, never: [POST /orders], error: {kind: unknown_outcome}'],
-    ['before the answer: the order is found, not sent again', '{after: POST /orders, answer: lost}', 'outcome: stopped, requests_exactly: {POST /orders: 1}, orders: [{state: canceled}]'],
-    ['after the answer: the order is known', '{after: POST /orders, answer: kept}', 'outcome: stopped, requests_exactly: {POST /orders: 1}, orders: [{state: canceled}]'],
-    ['in the middle of a poll', '{after: GET /orders, call: 4, answer: lost}', 'outcome: stopped, requests: [POST /orders limit, DELETE /orders], elapsed: "< 40s"'],
-    ['at the cancel, whose answer is lost', '{after: DELETE /orders, answer: lost}', 'outcome: stopped, orders: [{state: canceled}], requests_exactly: {POST /orders: 1}'],
-    ['several times', '[{after: POST /orders}, {before: GET /orders, call: 3}, {after: DELETE /orders, answer: kept}]', 'outcome: stopped, requests: [POST /orders limit, DELETE /orders]'],
-    ['and is away for longer than the order may wait', '{after: GET /orders, call: 2, down: 10m}', 'outcome: stopped, reason: expired, elapsed: ">= 10m, < 11m", orders: [{state: canceled}]'],
+    [
+      'before the order leaves: it is never sent',
+      '{before: POST /orders}',
+      'outcome: halted, never: [POST /orders], error: {kind: unknown_outcome}',
+    ],
+    [
+      'before the answer: the order is found, not sent again',
+      '{after: POST /orders, answer: lost}',
+      'outcome: stopped, requests_exactly: {POST /orders: 1}, orders: [{state: canceled}]',
+    ],
+    [
+      'after the answer: the order is known',
+      '{after: POST /orders, answer: kept}',
+      'outcome: stopped, requests_exactly: {POST /orders: 1}, orders: [{state: canceled}]',
+    ],
+    [
+      'in the middle of a poll',
+      '{after: GET /orders, call: 4, answer: lost}',
+      'outcome: stopped, requests: [POST /orders limit, DELETE /orders], elapsed: "< 40s"',
+    ],
+    [
+      'at the cancel, whose answer is lost',
+      '{after: DELETE /orders, answer: lost}',
+      'outcome: stopped, orders: [{state: canceled}], requests_exactly: {POST /orders: 1}',
+    ],
+    [
+      'several times',
+      '[{after: POST /orders}, {before: GET /orders, call: 3}, {after: DELETE /orders, answer: kept}]',
+      'outcome: stopped, requests: [POST /orders limit, DELETE /orders]',
+    ],
+    [
+      'and is away for longer than the order may wait',
+      '{after: GET /orders, call: 2, down: 10m}',
+      'outcome: stopped, reason: expired, elapsed: ">= 10m, < 11m", orders: [{state: canceled}]',
+    ],
   ])('%s', async (_when, crash, expected) => {
     const [verdict] = await verdicts(`  - name: a\n    crash_at: ${crash}\n    expect: {${expected}}\n`);
     expect(verdict?.failures).toEqual([]);

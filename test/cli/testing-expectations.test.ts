@@ -3,10 +3,18 @@ import { PATIENT, patient, testing } from './testing-bench.ts';
 
 /** The one failure of an expectation that does not hold, of a run that fills at once. */
 async function failing(expectation: string) {
-  const { files, err } = await testing(patient(`  - name: a\n    inputs: {price: 65000}\n    expect: {${expectation}}\n`));
+  const { files, err } = await testing(
+    patient(`  - name: a\n    inputs: {price: 65000}\n    expect: {${expectation}}\n`),
+  );
   const found = files[0]?.cases[0]?.failures;
   if (found === undefined) throw new Error(err);
-  return found.map(({ expectation: key, expected, found: was, line, column }) => ({ key, expected, was, line, column }));
+  return found.map(({ expectation: key, expected, found: was, line, column }) => ({
+    key,
+    expected,
+    was,
+    line,
+    column,
+  }));
 }
 
 describe('an expectation that does not hold', () => {
@@ -16,14 +24,38 @@ describe('an expectation that does not hold', () => {
     ['error: {kind: rejected}', { key: 'error', expected: 'kind: rejected', was: 'no error; succeeded' }],
     ['steps: []', { key: 'steps', expected: 'none', was: 'order' }],
     ['steps: [order, order]', { key: 'steps', expected: 'order, order', was: 'order' }],
-    ['requests: []', { key: 'requests', expected: 'none', was: 'POST /orders limit (from the 1st on: nothing more expected, POST /orders limit found)' }],
+    [
+      'requests: []',
+      {
+        key: 'requests',
+        expected: 'none',
+        was: 'POST /orders limit (from the 1st on: nothing more expected, POST /orders limit found)',
+      },
+    ],
     [
       'requests: [POST /orders limit, PUT /orders x2]',
-      { key: 'requests', expected: 'POST /orders limit, PUT /orders x2', was: 'POST /orders limit (from the 2nd on: PUT /orders expected, nothing more found)' },
+      {
+        key: 'requests',
+        expected: 'POST /orders limit, PUT /orders x2',
+        was: 'POST /orders limit (from the 2nd on: PUT /orders expected, nothing more found)',
+      },
     ],
-    ['requests: [POST /orders market]', { key: 'requests', expected: 'POST /orders market', was: 'POST /orders limit (from the 1st on: POST /orders market expected, POST /orders limit found)' }],
-    ['requests_exactly: {POST /orders: 2}', { key: 'requests_exactly', expected: 'POST /orders 2 times', was: 'once', column: 33 }],
-    ['requests_exactly: {POST /orders limit: 0}', { key: 'requests_exactly', expected: 'POST /orders limit never', was: 'once' }],
+    [
+      'requests: [POST /orders market]',
+      {
+        key: 'requests',
+        expected: 'POST /orders market',
+        was: 'POST /orders limit (from the 1st on: POST /orders market expected, POST /orders limit found)',
+      },
+    ],
+    [
+      'requests_exactly: {POST /orders: 2}',
+      { key: 'requests_exactly', expected: 'POST /orders 2 times', was: 'once', column: 33 },
+    ],
+    [
+      'requests_exactly: {POST /orders limit: 0}',
+      { key: 'requests_exactly', expected: 'POST /orders limit never', was: 'once' },
+    ],
     ['at_least: {GET /orders: 100}', { key: 'at_least', expected: 'GET /orders at least 100 times' }],
     ['never: [POST /orders limit]', { key: 'never', expected: 'no POST /orders limit' }],
     ['outputs: {filled: 0.02}', { key: 'outputs', expected: 'filled: 0.02', was: 'filled: 0.01' }],
@@ -71,7 +103,11 @@ cases:
   - {name: other, expect: {outputs: {rows: [{k: 0}, {k: 2}]}}}
 `,
     });
-    expect(tested.files[0]?.cases.map(({ failures }) => failures.map(({ found }) => found))).toEqual([[], ['rows: [{"k":"0"},{"k":"1"}]'], ['rows: [{"k":"0"},{"k":"1"}]']]);
+    expect(tested.files[0]?.cases.map(({ failures }) => failures.map(({ found }) => found))).toEqual([
+      [],
+      ['rows: [{"k":"0"},{"k":"1"}]'],
+      ['rows: [{"k":"0"},{"k":"1"}]'],
+    ]);
   });
 
   it('failures in the order of the file', async () => {

@@ -20,7 +20,9 @@ async function ended(inputs: string): Promise<CaseResult> {
 
 describe('--explore', () => {
   it('makes every case again with each request met by each mishap, and says how often', async () => {
-    const tested = await testing(patient('  - {name: fills, inputs: {price: 65000}, expect: {outcome: succeeded}}\n'), { explore: true });
+    const tested = await testing(patient('  - {name: fills, inputs: {price: 65000}, expect: {outcome: succeeded}}\n'), {
+      explore: true,
+    });
     const [verdict] = tested.files[0]?.cases ?? [];
     expect(verdict).toMatchObject({ ok: true, failures: [], explored: { violations: [] } });
     // POST /orders meets eight, each of the reads seven.
@@ -46,7 +48,9 @@ describe('what must hold of every run', () => {
     const posted = result.venue.sent.find(({ name }) => name === 'POST /orders');
     if (posted === undefined) throw new Error('nothing was posted');
     result.venue.sent.push({ ...posted, number: 99 });
-    expect(problemsOf(result)).toEqual([expect.stringMatching(/^order \S+ was sent as request 1, which may have placed it, and again as request 99$/)]);
+    expect(problemsOf(result)).toEqual([
+      expect.stringMatching(/^order \S+ was sent as request 1, which may have placed it, and again as request 99$/),
+    ]);
     // A first that was certainly refused is no order.
     posted.reply = { kind: 'failure', sent: false, message: 'ECONNREFUSED' };
     expect(problemsOf(result)).toEqual([]);
@@ -55,8 +59,12 @@ describe('what must hold of every run', () => {
   it('does not where the run has no end, its journal was changed, or it could not go on', async () => {
     const result = await ended('{price: 65000}');
     expect(problemsOf({ ...result, entries: result.entries.slice(0, -1) })).toEqual(['the run has no end']);
-    const stored = result.stored.map((each) => (each.seq === 3 ? { ...each, line: each.line.replace('"seq":3', '"seq":3 ') } : each));
-    expect(problemsOf({ ...result, stored })).toEqual([expect.stringContaining('the journal does not verify: entry 3')]);
+    const stored = result.stored.map((each) =>
+      each.seq === 3 ? { ...each, line: each.line.replace('"seq":3', '"seq":3 ') } : each,
+    );
+    expect(problemsOf({ ...result, stored })).toEqual([
+      expect.stringContaining('the journal does not verify: entry 3'),
+    ]);
     expect(problemsOf({ ...result, problem: 'stood still' })).toEqual(['the run did not come to an end: stood still']);
   });
 
@@ -66,10 +74,16 @@ describe('what must hold of every run', () => {
     const [order] = result.report.orders;
     const id = order?.orderId ?? '';
     const clientId = order?.clientOrderId ?? '';
-    const venue = Object.create(result.venue, { resting: { value: () => [{ id, client_order_id: clientId, status: 'open' }] } }) as CaseResult['venue'];
-    expect(problemsOf({ ...result, venue })).toEqual([`order ${id} rests at the venue (open), and the run, which stopped, holds it for canceled`]);
+    const venue = Object.create(result.venue, {
+      resting: { value: () => [{ id, client_order_id: clientId, status: 'open' }] },
+    }) as CaseResult['venue'];
+    expect(problemsOf({ ...result, venue })).toEqual([
+      `order ${id} rests at the venue (open), and the run, which stopped, holds it for canceled`,
+    ]);
     const unaware = result.entries.filter((entry) => entry.type !== 'call.intended' || entry.data.intent === undefined);
-    expect(problemsOf({ ...result, venue, entries: unaware })).toEqual([`order ${clientId} rests at the venue (open) and the journal does not know it`]);
+    expect(problemsOf({ ...result, venue, entries: unaware })).toEqual([
+      `order ${clientId} rests at the venue (open) and the journal does not know it`,
+    ]);
     expect(problemsOf({ ...result, venue, report: { ...result.report, outcome: 'halted' } })).toEqual([]);
   });
 });

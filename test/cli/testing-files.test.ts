@@ -91,29 +91,83 @@ cases:
       expect: {
         outcome: { value: 'failed' },
         tokens: { value: [{ operator: '<=', value: 400 }] },
-        requests: { value: [{ pattern: { endpoint: 'POST /orders', type: 'limit' }, times: 3, text: 'POST /orders limit' }] },
+        requests: {
+          value: [{ pattern: { endpoint: 'POST /orders', type: 'limit' }, times: 3, text: 'POST /orders limit' }],
+        },
       },
     });
   });
 
   it.each([
     ['a key nobody knows', 'venu: []', { code: 'unknown-key', line: 4, column: 5, hint: 'Did you mean venue?' }],
-    ['a request nobody knows', 'venue:\n  - {on: POST /order}', { code: 'unknown-word', line: 5, column: 14, hint: 'Did you mean POST /orders?' }],
-    ['a parameter the endpoint does not have', 'venue:\n  - {on: GET /orders, match: {orderid: x}}', { code: 'unknown-key', line: 5, column: 35, hint: 'Did you mean order_id?' }],
-    ['a field the record does not have', 'venue:\n  - {on: GET /orders, reply: {state: open}}', { code: 'unknown-key', line: 5, column: 35 }],
-    ['a value the field can not have', 'venue:\n  - {on: GET /orders, reply: {side: buy}}', { code: 'wrong-type', line: 5, column: 35 }],
-    ['a decimal that is none', 'venue:\n  - {on: GET /orders, reply: {price: cheap}}', { code: 'wrong-type', line: 5, column: 35 }],
-    ['two records where one is answered', 'venue:\n  - {on: POST /cancel_all_after, reply: [{}, {}]}', { code: 'wrong-type', line: 5, column: 45 }],
-    ['a reply that never arrives', 'venue:\n  - {on: GET /orders, lost: before, reply: []}', { code: 'conflicting-keys', line: 5, column: 41 }],
-    ['a reply beside a refusal', 'venue:\n  - {on: GET /orders, error: NO, reply: []}', { code: 'conflicting-keys', line: 5, column: 27 }],
-    ['a duration that is none', 'venue:\n  - {on: GET /orders, delay: soon}', { code: 'invalid-text', line: 5, column: 34 }],
-    ['a call that is no range', 'venue:\n  - {on: GET /orders, call: 1..2}', { code: 'invalid-text', line: 5, column: 33 }],
-    ['a range that ends before it begins', 'venue:\n  - {on: GET /orders, call: 3-2}', { code: 'out-of-range', line: 5, column: 33 }],
+    [
+      'a request nobody knows',
+      'venue:\n  - {on: POST /order}',
+      { code: 'unknown-word', line: 5, column: 14, hint: 'Did you mean POST /orders?' },
+    ],
+    [
+      'a parameter the endpoint does not have',
+      'venue:\n  - {on: GET /orders, match: {orderid: x}}',
+      { code: 'unknown-key', line: 5, column: 35, hint: 'Did you mean order_id?' },
+    ],
+    [
+      'a field the record does not have',
+      'venue:\n  - {on: GET /orders, reply: {state: open}}',
+      { code: 'unknown-key', line: 5, column: 35 },
+    ],
+    [
+      'a value the field can not have',
+      'venue:\n  - {on: GET /orders, reply: {side: buy}}',
+      { code: 'wrong-type', line: 5, column: 35 },
+    ],
+    [
+      'a decimal that is none',
+      'venue:\n  - {on: GET /orders, reply: {price: cheap}}',
+      { code: 'wrong-type', line: 5, column: 35 },
+    ],
+    [
+      'two records where one is answered',
+      'venue:\n  - {on: POST /cancel_all_after, reply: [{}, {}]}',
+      { code: 'wrong-type', line: 5, column: 45 },
+    ],
+    [
+      'a reply that never arrives',
+      'venue:\n  - {on: GET /orders, lost: before, reply: []}',
+      { code: 'conflicting-keys', line: 5, column: 41 },
+    ],
+    [
+      'a reply beside a refusal',
+      'venue:\n  - {on: GET /orders, error: NO, reply: []}',
+      { code: 'conflicting-keys', line: 5, column: 27 },
+    ],
+    [
+      'a duration that is none',
+      'venue:\n  - {on: GET /orders, delay: soon}',
+      { code: 'invalid-text', line: 5, column: 34 },
+    ],
+    [
+      'a call that is no range',
+      'venue:\n  - {on: GET /orders, call: 1..2}',
+      { code: 'invalid-text', line: 5, column: 33 },
+    ],
+    [
+      'a range that ends before it begins',
+      'venue:\n  - {on: GET /orders, call: 3-2}',
+      { code: 'out-of-range', line: 5, column: 33 },
+    ],
     ['a time without offset', 'clock: 2026-01-05T08:00:00', { code: 'invalid-text', line: 4, column: 12 }],
     ['a feed that is no number', 'feeds: {mid: high}', { code: 'invalid-text', line: 4, column: 18 }],
-    ['a crash both before and after', 'crash_at: {before: GET /account, after: GET /account}', { code: 'conflicting-keys', line: 4, column: 15 }],
+    [
+      'a crash both before and after',
+      'crash_at: {before: GET /account, after: GET /account}',
+      { code: 'conflicting-keys', line: 4, column: 15 },
+    ],
     ['an approval that is neither', 'approvals: {go: yes please}', { code: 'unknown-word', line: 4, column: 21 }],
-    ['a simulated market without a start', 'simulator: {markets: {AB-USD: {tick: "1", lot: "1"}}}', { code: 'schema-violation', line: 4, column: 16 }],
+    [
+      'a simulated market without a start',
+      'simulator: {markets: {AB-USD: {tick: "1", lot: "1"}}}',
+      { code: 'schema-violation', line: 4, column: 16 },
+    ],
     ['an account in a file that is not there', 'account: nowhere.json', { code: 'invalid-text', line: 4, column: 14 }],
   ])('has a place for %s', (_what, lines, fault) => {
     expect(caseFaults(lines)).toMatchObject([fault]);
@@ -121,13 +175,19 @@ cases:
 
   it.each([
     ['an outcome', 'outcome: succeded', { code: 'unknown-word', column: 23, hint: 'Did you mean succeeded?' }],
-    ['a request', 'requests: [POST /orders limt]', { code: 'unknown-word', column: 25, hint: 'Did you mean POST /orders limit?' }],
+    [
+      'a request',
+      'requests: [POST /orders limt]',
+      { code: 'unknown-word', column: 25, hint: 'Did you mean POST /orders limit?' },
+    ],
     ['an event of the switch', 'deadman: [armd]', { code: 'unknown-word', column: 24, hint: 'Did you mean armed?' }],
     ['a duration', 'elapsed: "> soon"', { code: 'invalid-text', column: 14 }],
     ['a count', 'tokens: "<= many"', { code: 'invalid-text', column: 14 }],
     ['a field of an order', 'orders: [{sise: 1}]', { code: 'unknown-key', column: 24, hint: 'Did you mean side?' }],
   ])('has a place for what is wrong with %s that is expected', (_what, expectation, fault) => {
-    expect(faults(`tests: x\ncases:\n  - name: a\n    expect: {${expectation}}\n`)).toMatchObject([{ line: 4, ...fault }]);
+    expect(faults(`tests: x\ncases:\n  - name: a\n    expect: {${expectation}}\n`)).toMatchObject([
+      { line: 4, ...fault },
+    ]);
   });
 
   it('must expect something of each case, and name each once', () => {
@@ -136,12 +196,16 @@ cases:
       { code: 'name-taken', line: 4, column: 12 },
     ]);
     expect(faults('tests: x\ncases: []\n')).toMatchObject([{ code: 'missing-key', line: 2 }]);
-    expect(faults('tests: ../x\ncases: [{name: a, expect: {outcome: failed}}]\n')).toMatchObject([{ code: 'invalid-text', line: 1, column: 8 }]);
+    expect(faults('tests: ../x\ncases: [{name: a, expect: {outcome: failed}}]\n')).toMatchObject([
+      { code: 'invalid-text', line: 1, column: 8 },
+    ]);
   });
 
   it('says what is wrong with the defaults once, however many cases there are', () => {
     const cases = '  - {name: a}\n  - {name: b}\n';
-    expect(faults(`tests: x\ndefaults: {clock: now, expect: {outcome: failed}}\ncases:\n${cases}`)).toMatchObject([{ code: 'invalid-text', line: 2, column: 19 }]);
+    expect(faults(`tests: x\ndefaults: {clock: now, expect: {outcome: failed}}\ncases:\n${cases}`)).toMatchObject([
+      { code: 'invalid-text', line: 2, column: 19 },
+    ]);
   });
 
   it('wants whole records with replies: strict, and takes anything with replies: off', () => {
@@ -163,7 +227,9 @@ describe('a test file against its runbook', () => {
 `),
     );
     expect(tested.exit).toBe(2);
-    expect(tested.files[0]?.diagnostics?.map(({ code, line, column, hint }) => ({ code, line, column, hint }))).toMatchObject([
+    expect(
+      tested.files[0]?.diagnostics?.map(({ code, line, column, hint }) => ({ code, line, column, hint })),
+    ).toMatchObject([
       { code: 'unknown-input', line: 4, column: 14, hint: 'Did you mean price?' },
       { code: 'invalid-text', line: 4, column: 24 },
       { code: 'unknown-step', line: 5, column: 14, hint: 'Did you mean order?' },

@@ -102,15 +102,47 @@ cases:
   });
 
   it.each([
-    ['a status and headers', '{on: POST /orders, call: 1, http: 429, headers: {X-RateLimit-Retry-After: "3"}}', 'outcome: stopped, requests_exactly: {POST /orders limit: 2}, elapsed: ">= 33s"'],
-    ['a refusal', '{on: POST /orders, error: INSUFFICIENT_MARGIN}', 'outcome: failed, error: {kind: rejected, message: INSUFFICIENT_MARGIN}'],
-    ['an answer that is lost, of a request that is carried out', '{on: POST /orders, lost: after}', 'outcome: stopped, requests_exactly: {POST /orders: 1}, orders: [{state: canceled}]'],
-    ['a request that is lost', '{on: POST /orders, lost: before}', 'outcome: halted, requests_exactly: {POST /orders: 1}, error: {kind: unknown_outcome}'],
-    ['an answer later than anybody waits', '{on: POST /orders, delay: 20s}', 'outcome: stopped, requests_exactly: {POST /orders: 1}, elapsed: ">= 40s"'],
-    ['a body cut off', '{on: POST /orders, malformed: true}', 'outcome: stopped, requests_exactly: {POST /orders: 1}, orders: [{state: canceled}]'],
-    ['another body', '{on: POST /orders, malformed: "<html>"}', 'outcome: stopped, requests_exactly: {POST /orders: 1}'],
+    [
+      'a status and headers',
+      '{on: POST /orders, call: 1, http: 429, headers: {X-RateLimit-Retry-After: "3"}}',
+      'outcome: stopped, requests_exactly: {POST /orders limit: 2}, elapsed: ">= 33s"',
+    ],
+    [
+      'a refusal',
+      '{on: POST /orders, error: INSUFFICIENT_MARGIN}',
+      'outcome: failed, error: {kind: rejected, message: INSUFFICIENT_MARGIN}',
+    ],
+    [
+      'an answer that is lost, of a request that is carried out',
+      '{on: POST /orders, lost: after}',
+      'outcome: stopped, requests_exactly: {POST /orders: 1}, orders: [{state: canceled}]',
+    ],
+    [
+      'a request that is lost',
+      '{on: POST /orders, lost: before}',
+      'outcome: halted, requests_exactly: {POST /orders: 1}, error: {kind: unknown_outcome}',
+    ],
+    [
+      'an answer later than anybody waits',
+      '{on: POST /orders, delay: 20s}',
+      'outcome: stopped, requests_exactly: {POST /orders: 1}, elapsed: ">= 40s"',
+    ],
+    [
+      'a body cut off',
+      '{on: POST /orders, malformed: true}',
+      'outcome: stopped, requests_exactly: {POST /orders: 1}, orders: [{state: canceled}]',
+    ],
+    [
+      'another body',
+      '{on: POST /orders, malformed: "<html>"}',
+      'outcome: stopped, requests_exactly: {POST /orders: 1}',
+    ],
     ['a server in trouble', '{on: POST /orders, http: 503}', 'outcome: halted, requests_exactly: {POST /orders: 1}'],
-    ['an acknowledgement of a rejected order', '{on: POST /orders, reply: {status: rejected}}', 'outcome: failed, error: {kind: rejected}, orders: [{state: rejected}]'],
+    [
+      'an acknowledgement of a rejected order',
+      '{on: POST /orders, reply: {status: rejected}}',
+      'outcome: failed, error: {kind: rejected}, orders: [{state: rejected}]',
+    ],
   ])('can give %s', async (_what, rule, expected) => {
     expect(await failures(`venue: [${rule}]\nexpect: {${expected}}`)).toEqual([]);
   });
@@ -159,7 +191,14 @@ outputs:
 `;
   const READ = { 'reader.yaml': READER };
   const read = async (lines: string) => {
-    const { files, err } = await testing({ ...READ, 'reader.test.yaml': `tests: reader\ncases:\n  - name: a\n${lines.trim().split('\n').map((line) => `    ${line}`).join('\n')}\n` });
+    const { files, err } = await testing({
+      ...READ,
+      'reader.test.yaml': `tests: reader\ncases:\n  - name: a\n${lines
+        .trim()
+        .split('\n')
+        .map((line) => `    ${line}`)
+        .join('\n')}\n`,
+    });
     if (files[0]?.cases[0] === undefined) throw new Error(err);
     return files[0].cases[0].failures;
   };
@@ -179,11 +218,19 @@ expect: {outcome: succeeded, outputs: {equity: "12345.678", leverage: 3, eth: 7,
   it('can be a feed that is too old, or not there, or differs by market', async () => {
     for (const feed of ['[{value: 100, age: 3s}]', '[{value: 100}, {after: 500ms, value: null}]', '{ETH-USD: 100}'])
       expect(await read(`feeds: {mid: ${feed}}\nexpect: {outcome: failed, error: {kind: stale_feed}}`)).toEqual([]);
-    expect(await read('feeds: {mid: {BTC-USD: 7}}\napprovals: {"*": approve}\nexpect: {outcome: succeeded, outputs: {seen: 7}}')).toEqual([]);
+    expect(
+      await read(
+        'feeds: {mid: {BTC-USD: 7}}\napprovals: {"*": approve}\nexpect: {outcome: succeeded, outputs: {seen: 7}}',
+      ),
+    ).toEqual([]);
   });
 
   it('is an approval that is refused, or that nobody gives', async () => {
-    expect(await read('approvals: {go: reject}\nexpect: {outcome: failed, error: {kind: approval_rejected, message: rejected by test, step: go}}')).toEqual([]);
+    expect(
+      await read(
+        'approvals: {go: reject}\nexpect: {outcome: failed, error: {kind: approval_rejected, message: rejected by test, step: go}}',
+      ),
+    ).toEqual([]);
     expect(await read('expect: {outcome: failed, error: {kind: approval_rejected}, elapsed: ">= 10m"}')).toEqual([]);
   });
 });
@@ -207,7 +254,7 @@ cases:
     inputs: {patience: 5m}
     venue: [{on: POST /orders, reply: {id: BTC-USD@3}}]
     crash_at: {before: GET /orders, call: 4, down: 1m}
-    expect: {orders: [{order_id: BTC-USD@3, state: canceled}], deadman: [armed, assumed_fired*], never: [DELETE /orders], error: {kind: deadman_fired}}
+    expect: {orders: [{order_id: BTC-USD@3, state: canceled}], deadman: [armed, assumed_fired, disarmed], never: [DELETE /orders], error: {kind: deadman_fired}}
 `,
     });
     expect(files[0]?.cases.map(({ name, failures: found }) => [name, found])).toEqual([

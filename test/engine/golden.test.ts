@@ -80,13 +80,15 @@ function shown(params: object): string {
 
 /** The same request again and again is one line: polls are counted, not listed. */
 function folded(rows: readonly { readonly at: string; readonly text: string }[]): string[] {
-  const lines: { at: string; text: string; count: number }[] = [];
+  const lines: { at: string; text: string; count: number; lastAt: string }[] = [];
   for (const row of rows) {
-    const last = lines.at(-1);
-    if (last?.text === row.text) last.count += 1;
-    else lines.push({ ...row, count: 1 });
+    const line = lines.at(-1);
+    if (line?.text === row.text) {
+      line.count += 1;
+      line.lastAt = row.at;
+    } else lines.push({ ...row, count: 1, lastAt: row.at });
   }
-  return lines.map(({ at, text, count }) => `  ${since(at)} ${text}${count === 1 ? '' : ` (${count} times)`}`);
+  return lines.map(({ at, text, count, lastAt }) => `  ${since(at)} ${text}${count === 1 ? '' : ` (${count} times, last ${since(lastAt)})`}`);
 }
 
 function section(title: string, lines: readonly string[]): readonly string[] {

@@ -40,6 +40,11 @@ export class Process {
       at: (when, turn): Timer => base.at(when - skewMs, () => this.whenRunning(turn)),
       arrive: (turn) => base.arrive(() => this.whenRunning(turn)),
     };
+  }
+
+  /** It has the lease, and its time runs. */
+  begin(): void {
+    const { mishap, base } = this;
     if (mishap?.point === 'time') base.at(base.now() + mishap.at, () => this.strike(mishap, 'time'));
   }
 

@@ -36,7 +36,7 @@ export interface Protocol {
   readonly absenceHorizonMs?: number;
   /** What a process that takes the run up finds on the disk. */
   readonly read?: (lines: readonly StoredEntry[]) => readonly StoredEntry[];
-  readonly mayAct?: (lease: LeaseKeeper) => boolean;
+  readonly lease?: (lease: LeaseKeeper) => NonNullable<ClientParts['lease']>;
   readonly ports?: (ports: RunPorts, around: Around) => RunPorts;
   readonly freshBudget?: boolean;
 }

@@ -85,7 +85,7 @@ function mishap(draws: Draws): Mishap {
   return {
     kind: draws.chance(0.06) ? 'frozen' : 'dies',
     point,
-    at: point === 'time' ? draws.within(0, draws.of([500, 4000, 25_000])) : draws.of([1, 1, 1, 2, 2, 3, 4, 7]),
+    at: point === 'time' ? draws.within(1, draws.of([500, 4000, 25_000])) : draws.of([1, 1, 1, 2, 2, 3, 4, 7]),
     downMs: draws.of([200, 200, 700, 3000, 12_000, 40_000]) + draws.within(0, 300),
     committed: draws.chance(0.5),
   };

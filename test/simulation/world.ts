@@ -184,8 +184,11 @@ class World {
 
   private async takenLease(process: Process): Promise<LeaseKeeper> {
     for (;;) {
-      const lease = await takeLease({ leases: this.shared.leases, account: ACCOUNT, holder: `life ${process.life}`, clock: process.clock });
-      if (lease.kind === 'held') return lease;
+      const lease = await takeLease({ leases: this.shared.leases, account: ACCOUNT, holder: `life ${process.life}`, clock: process.clock, onLost: () => process.end() });
+      if (lease.kind === 'held') {
+        process.begin();
+        return lease;
+      }
       await this.clock.advanceTo(this.clock.now() + lease.remainingMs);
     }
   }
@@ -253,6 +256,7 @@ class World {
           clock: process.clock,
           continueCall: this.protocol.continueCall?.(client) ?? ((call, attempts) => client.continueCall(call, attempts)),
         });
+        void writer.flush().catch(() => {});
         resolve(this.life(process, lease, running, log, writer, killed));
       });
     });
@@ -311,10 +315,8 @@ class World {
       markets: profile.markets,
       epoch: lease.epoch,
       session,
-      forbidden: (protective) => {
-        if (!(protocol.mayAct?.(lease) ?? lease.mayAct())) return 'LEASE_LOST: another process may act for the account by now';
-        return this.killsSeen.has(process) && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined;
-      },
+      lease: protocol.lease?.(lease) ?? lease,
+      forbidden: (protective) => (this.killsSeen.has(process) && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined),
       crashPoints: { reached: (point, call) => void process.reached(point, call.endpoint) },
     };
     const changed = protocol.client?.(parts) ?? parts;

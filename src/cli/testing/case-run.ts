@@ -2,30 +2,23 @@
  * One case, executed in virtual time: the runbook against the case's venue, with the processes that die on the way and
  * those that take the run up again from what was written down. Says what happened; judges nothing.
  */
-import { createHash } from 'node:crypto';
 import { type Clock, type Timer, VirtualClock } from '../../base/clock.ts';
-import type { RunSetup } from '../../engine/ports.ts';
 import { Divergence, Playback } from '../../engine/playback.ts';
+import type { RunSetup } from '../../engine/ports.ts';
 import { type RunningRun, startRun } from '../../engine/run.ts';
-import { LocalBudget } from '../../gateway/budget.ts';
-import { VenueClient } from '../../gateway/client.ts';
+import type { VenueClient } from '../../gateway/client.ts';
 import { LimitGate } from '../../gateway/limit-gate.ts';
 import type { Transport, WireReply } from '../../gateway/transport.ts';
 import { headOf, readEntry } from '../../journal/chain.ts';
-import type { DataOf, Entry, JsonObject } from '../../journal/entry.ts';
+import type { DataOf, Entry } from '../../journal/entry.ts';
 import { MemoryStore } from '../../journal/memory-store.ts';
 import { OrderBook } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { StoredEntry } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import { RunFold, type RunReport } from '../../report/run.ts';
-import { type Value, valueJson } from '../../runbook/values.ts';
-import { budgetSettings } from '../../venue/budget.ts';
-import { chance } from '../../venue/identity.ts';
-import { SIMULATED_PROFILE } from '../../venue/profile.ts';
-import { profileSettings } from '../../venue/settings-in-force.ts';
-import { ENGINE_VERSION } from '../version.ts';
-import { act, type LoadedRunbook } from '../wire.ts';
+import type { Value } from '../../runbook/values.ts';
+import { act, type LoadedRunbook, startedData, virtualClient, virtualSetup } from '../wire.ts';
 import { scriptedFeeds } from './feed-script.ts';
 import { type Mishap, ScriptedVenue, type Sent } from './scripted-venue.ts';
 import { type Crash, isMeant, type TestCase } from './test-case.ts';
@@ -51,9 +44,6 @@ export interface CaseResult {
   /** The journal as it was stored. */
   readonly stored: readonly StoredEntry[];
 }
-
-const MODE = 'simulated';
-const ACCOUNT = 'test';
 
 export async function runCase(options: CaseRun): Promise<CaseResult> {
   return new Execution(options).run();
@@ -102,6 +92,7 @@ class Execution {
   private readonly clock: VirtualClock;
   private readonly venue: ScriptedVenue;
   private readonly store = new MemoryStore();
+  private readonly started: DataOf<'run.started'>;
   private readonly setup: RunSetup;
   private readonly crashing: boolean;
   private readonly crashCounts: number[];
@@ -123,17 +114,13 @@ class Execution {
       ...(options.mishap === undefined ? {} : { mishap: options.mishap }),
       onMiss: (message) => this.missed(message),
     });
-    this.setup = {
-      run,
-      account: ACCOUNT,
-      mode: MODE,
-      runbook: loaded.runbook,
-      inputs,
-      seed: test.seed,
-      startedAt: test.clock,
-      absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
-      plan: '',
-    };
+    const { clock: at, seed } = test;
+    const { markets } = this.venue;
+    this.started = startedData(
+      { loaded, inputs, at, seed, trigger: 'test' },
+      { mode: 'simulated', account: 'test', markets },
+    );
+    this.setup = virtualSetup({ loaded, inputs, run }, this.started);
   }
 
   async run(): Promise<CaseResult> {
@@ -161,10 +148,18 @@ class Execution {
     const writer = this.writer(process, {});
     const book = new OrderBook({ absenceHorizonMs: this.setup.absenceHorizonMs });
     const gate = new LimitGate(book, this.venue.markets);
-    const log = new RunLog(writer, book, [(entry) => gate.apply(entry), (entry) => this.observe(entry, process, writer)]);
-    log.append('run.started', this.started());
+    const log = new RunLog(writer, book, [
+      (entry) => gate.apply(entry),
+      (entry) => this.observe(entry, process, writer),
+    ]);
+    log.append('run.started', this.started);
     if (this.crashing) await writer.flush();
-    const running = startRun(this.setup, { venue: this.client(process, log, gate), clock: process.clock, log, notifier: { send() {} } });
+    const running = startRun(this.setup, {
+      venue: this.client(process, log, gate),
+      clock: process.clock,
+      log,
+      notifier: { send() {} },
+    });
     return { process, running, log, writer };
   }
 
@@ -175,14 +170,22 @@ class Execution {
     const process = new Process(this.clock);
     const { absenceHorizonMs } = this.setup;
     const playback = new Playback(this.entries, { markets: this.venue.markets, absenceHorizonMs, resume: true });
-    const running = startRun(this.setup, { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } });
+    const running = startRun(this.setup, {
+      venue: playback.venue,
+      clock: playback.clock,
+      log: playback.log,
+      notifier: { send() {} },
+    });
     playback.commandsTo((command) => running.command(command));
     await playback.play(running.done);
     const gate = new LimitGate(playback.log.book, this.venue.markets);
     for (const entry of this.entries) gate.apply(entry);
     const row = await this.store.run(this.setup.run);
     const writer = this.writer(process, { head: headOf(stored.at(-1)), ...(row === undefined ? {} : { row }) });
-    const log = new RunLog(writer, playback.log.book, [(entry) => gate.apply(entry), (entry) => this.observe(entry, process, writer)]);
+    const log = new RunLog(writer, playback.log.book, [
+      (entry) => gate.apply(entry),
+      (entry) => this.observe(entry, process, writer),
+    ]);
     const venue = this.client(process, log, gate);
     process.clock.arrive(() =>
       playback.takeOver({
@@ -196,11 +199,14 @@ class Execution {
     return { process, running, log, writer };
   }
 
-  private writer(process: Process, resumed: Partial<Pick<ConstructorParameters<typeof JournalWriter>[1], 'head' | 'row'>>): JournalWriter {
+  private writer(
+    process: Process,
+    resumed: Partial<Pick<ConstructorParameters<typeof JournalWriter>[1], 'head' | 'row'>>,
+  ): JournalWriter {
     this.lives += 1;
     return new JournalWriter(this.store, {
       run: this.setup.run,
-      account: ACCOUNT,
+      account: this.setup.account,
       def: this.setup.runbook.sha256.slice(0, 16),
       boot: `virtual-${this.lives}`,
       epoch: this.lives,
@@ -214,19 +220,16 @@ class Execution {
 
   private client(process: Process, log: RunLog, gate: LimitGate): VenueClient {
     const { test } = this.options;
-    const { rateLimit } = SIMULATED_PROFILE;
     const { clock } = process;
-    return new VenueClient({
-      profile: SIMULATED_PROFILE,
+    const { markets, simulator } = this.venue;
+    return virtualClient({
       transport: this.transport(process),
-      budget: new LocalBudget(budgetSettings({ tokens: rateLimit.tokens, windowMs: rateLimit.windowMs }), clock, rateLimit.costs, {
-        random: () => chance(test.seed, `budget ${clock.now()}`),
-      }),
-      log,
+      feeds: scriptedFeeds(test.feeds, clock, test.clock, simulator),
+      markets,
       clock,
+      log,
       gate,
-      feeds: scriptedFeeds(test.feeds, clock, test.clock, this.venue.simulator),
-      markets: this.venue.markets,
+      seed: test.seed,
       epoch: this.lives,
     });
   }
@@ -297,28 +300,6 @@ class Execution {
     this.problem ??= message;
     const { life } = this;
     if (life !== undefined) act(life.running, life.log, { command: 'cancel', by: 'test', reason: message });
-  }
-
-  private started(): DataOf<'run.started'> {
-    const { loaded, test, inputs } = this.options;
-    return {
-      runbook: loaded.runbook.name,
-      file: loaded.runbook.source.file,
-      mode: MODE,
-      trigger: 'test',
-      inputs: Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject,
-      seed: test.seed,
-      startedAt: test.clock,
-      sources: loaded.sources.map(({ name, source }) => ({
-        name,
-        file: source.file,
-        text: source.text,
-        sha256: createHash('sha256').update(source.text).digest('hex'),
-      })),
-      settings: { ...profileSettings(SIMULATED_PROFILE), markets: this.venue.markets as unknown as JsonObject, absenceHorizonMs: this.setup.absenceHorizonMs },
-      engine: ENGINE_VERSION,
-      account: ACCOUNT,
-    };
   }
 }
 

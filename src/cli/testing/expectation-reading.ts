@@ -1,10 +1,10 @@
 /** Reads `expect:` of a case, whose shape the schema has seen already; what a schema can not say of it is said here. */
-import { type Diagnostic, type SourceText, type Span } from '../../base/diagnostic.ts';
+import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { parseDurationMs } from '../../base/duration.ts';
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/schema.ts';
-import { finding } from '../../runbook/codes.ts';
 import type { CheckCode } from '../../runbook/codes/check.ts';
+import { finding } from '../../runbook/codes.ts';
 import type { ListNode, MapNode, Node } from '../../runbook/document.ts';
 import { patternOf, requestRunOf } from './request-names.ts';
 import type { Bound, Expectations, Expected, Plain, RequestPattern, RequestRun, WordRun } from './test-case.ts';
@@ -13,8 +13,12 @@ import { REQUEST_NAMES } from './test-file-schema.ts';
 const DEADMAN_EVENTS = ['armed', 'renewed', 'disarmed', 'assumed_fired'] as const;
 
 export function readExpectations(node: MapNode, source: SourceText, found: Diagnostic[]): Expectations {
-  const report = (span: Span, code: CheckCode, message: string, hint?: string) => void found.push(finding(source, span, code, message, hint));
-  const item = <T>(key: string, read: (value: Node, span: Span) => T | undefined): { readonly [K in string]: Expected<T> } => {
+  const report = (span: Span, code: CheckCode, message: string, hint?: string) =>
+    void found.push(finding(source, span, code, message, hint));
+  const item = <T>(
+    key: string,
+    read: (value: Node, span: Span) => T | undefined,
+  ): { readonly [K in string]: Expected<T> } => {
     const entry = node.entry(key);
     const value = entry === undefined ? undefined : read(entry.value, entry.span);
     return entry === undefined || value === undefined ? {} : { [key]: { value, span: entry.span } };
@@ -37,18 +41,35 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
   const read = {
     ...item('outcome', scalar),
     ...item('reason', scalar),
-    ...item('error', (value) => (value.kind === 'map' ? Object.fromEntries(value.entries.map((each) => [each.key, scalar(each.value)])) : undefined)),
+    ...item('error', (value) =>
+      value.kind === 'map'
+        ? Object.fromEntries(value.entries.map((each) => [each.key, scalar(each.value)]))
+        : undefined,
+    ),
     ...item('steps', (value) => words(value)),
     ...item('requests', (value) => requestRuns(value, report)),
-    ...item('elapsed', (value, span) => bounds(scalar(value), durationMs, span, 'a duration, such as 4s, `>= 4s` or `>= 4s, < 1m`', report)),
-    ...item('tokens', (value, span) => bounds(scalar(value), wholeNumber, span, 'a number, such as 120 or `<= 400`', report)),
+    ...item('elapsed', (value, span) =>
+      bounds(scalar(value), durationMs, span, 'a duration, such as 4s, `>= 4s` or `>= 4s, < 1m`', report),
+    ),
+    ...item('tokens', (value, span) =>
+      bounds(scalar(value), wholeNumber, span, 'a number, such as 120 or `<= 400`', report),
+    ),
     ...item('deadman', (value) => deadmanWords(value, report)),
     ...(has('requests_exactly') ? { requestsExactly: counts('requests_exactly') } : {}),
     ...(has('at_least') ? { atLeast: counts('at_least') } : {}),
     ...(has('never') ? { never: list('never').flatMap((each) => meant(each)) } : {}),
-    ...(has('outputs') ? { outputs: entries('outputs').map(({ key, value, span }) => ({ value: { name: key, value: plain(value) }, span })) } : {}),
+    ...(has('outputs')
+      ? {
+          outputs: entries('outputs').map(({ key, value, span }) => ({
+            value: { name: key, value: plain(value) },
+            span,
+          })),
+        }
+      : {}),
     ...(has('orders') ? { orders: list('orders').map((each) => ({ value: fields(each), span: each.span })) } : {}),
-    ...(has('notified') ? { notified: list('notified').map((each) => ({ value: notification(each), span: each.span })) } : {}),
+    ...(has('notified')
+      ? { notified: list('notified').map((each) => ({ value: notification(each), span: each.span })) }
+      : {}),
   };
   return read as Expectations;
 }
@@ -72,7 +93,12 @@ function deadmanWords(node: Node, report: Report): readonly WordRun[] {
     if ((DEADMAN_EVENTS as readonly string[]).includes(word)) continue;
     const span = node.kind === 'list' ? node.items[index]?.span : undefined;
     const meant = didYouMean(word, DEADMAN_EVENTS);
-    report(span ?? node.span, 'unknown-word', `the deadman switch is ${DEADMAN_EVENTS.join(', ')}; found ${printable(word, 60)}`, meant && `Did you mean ${meant}?`);
+    report(
+      span ?? node.span,
+      'unknown-word',
+      `the deadman switch is ${DEADMAN_EVENTS.join(', ')}; found ${printable(word, 60)}`,
+      meant && `Did you mean ${meant}?`,
+    );
   }
   return read;
 }
@@ -100,7 +126,9 @@ function meant(node: Node): readonly Expected<{ readonly pattern: RequestPattern
 }
 
 function fields(node: Node): Readonly<Record<string, string>> {
-  return node.kind === 'map' ? Object.fromEntries(node.entries.map(({ key, value }) => [key, scalar(value) ?? ''])) : {};
+  return node.kind === 'map'
+    ? Object.fromEntries(node.entries.map(({ key, value }) => [key, scalar(value) ?? '']))
+    : {};
 }
 
 function notification(node: Node): { readonly to?: string; readonly text: string } {

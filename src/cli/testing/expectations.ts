@@ -8,12 +8,20 @@ import { printable } from '../../base/printable.ts';
 import type { Json } from '../../journal/entry.ts';
 import type { OrderRow } from '../../report/orders.ts';
 import type { RunReport } from '../../report/run.ts';
-import { endpoint, type EndpointName, isEndpointName } from '../../venue/catalogue.ts';
+import { type EndpointName, endpoint, isEndpointName } from '../../venue/catalogue.ts';
 import type { CaseResult } from './case-run.ts';
 import { requestName } from './request-names.ts';
 import { sameValue } from './rule-book.ts';
 import type { Sent } from './scripted-venue.ts';
-import { type Bound, type Expectations, isMeant, type Plain, type RequestPattern, type RequestRun, type WordRun } from './test-case.ts';
+import {
+  type Bound,
+  type Expectations,
+  isMeant,
+  type Plain,
+  type RequestPattern,
+  type RequestRun,
+  type WordRun,
+} from './test-case.ts';
 
 /** A failure as `--json` prints it: line and column from 1. */
 export interface Failure {
@@ -34,13 +42,21 @@ export function failuresOf(expect: Expectations, judged: Judged, source: SourceT
   const fail = (expectation: string, span: Span, expected: string, found: string) => {
     failures.push(failure(source, span, expectation, expected, found));
   };
-  for (const [key, check] of Object.entries(CHECKS)) check(expect, judged, (span, expected, found) => fail(key, span, expected, found));
+  for (const [key, check] of Object.entries(CHECKS))
+    check(expect, judged, (span, expected, found) => fail(key, span, expected, found));
   return failures.sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
 export function failure(source: SourceText, span: Span, expectation: string, expected: string, found: string): Failure {
   const { line, column } = positionAt(source.text, span.start);
-  return { expectation, expected: printable(expected, 2000), found: printable(found, 2000), file: source.file, line, column };
+  return {
+    expectation,
+    expected: printable(expected, 2000),
+    found: printable(found, 2000),
+    file: source.file,
+    line,
+    column,
+  };
 }
 
 type Fail = (span: Span, expected: string, found: string) => void;
@@ -69,13 +85,19 @@ const CHECKS: Readonly<Record<string, Check>> = {
       (kind === undefined || found.kind === kind) &&
       (message === undefined || found.message.includes(message)) &&
       (step === undefined || found.step === step || (found.step ?? '').endsWith(`/${step}`));
-    if (!holds) fail(error.span, fieldsText(error.value), found === undefined ? `no error; ${outcomeText(report)}` : fieldsText({ ...found }));
+    if (!holds)
+      fail(
+        error.span,
+        fieldsText(error.value),
+        found === undefined ? `no error; ${outcomeText(report)}` : fieldsText({ ...found }),
+      );
   },
 
   steps({ steps }, { report }, fail) {
     if (steps === undefined) return;
     const ran = report.steps.flatMap(({ id, outcome }) => (id === undefined || outcome === 'skipped' ? [] : [id]));
-    if (!followsWords(steps.value, ran)) fail(steps.span, wordsText(steps.value), ran.length === 0 ? 'none' : inRuns(ran));
+    if (!followsWords(steps.value, ran))
+      fail(steps.span, wordsText(steps.value), ran.length === 0 ? 'none' : inRuns(ran));
   },
 
   requests({ requests }, { sent }, fail) {
@@ -107,7 +129,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
   never({ never = [] }, { sent }, fail) {
     for (const { value, span } of never) {
       const which = sent.find(({ name, type }) => isMeant(value.pattern, name, type));
-      if (which !== undefined) fail(span, `no ${value.text}`, `${times(countOf(value.pattern, sent))}, first as request ${which.number}: ${JSON.stringify(which.params)}`);
+      if (which !== undefined)
+        fail(
+          span,
+          `no ${value.text}`,
+          `${times(countOf(value.pattern, sent))}, first as request ${which.number}: ${JSON.stringify(which.params)}`,
+        );
     }
   },
 
@@ -118,7 +145,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
       const found: Json = report.outputs[name] ?? null;
       if (agrees(value.value, found)) continue;
       const others = Object.keys(report.outputs);
-      fail(span, `${name}: ${plainText(value.value)}`, has ? `${name}: ${plainText(found as Plain)}` : `no output ${name}${others.length === 0 ? '' : `; there are ${others.join(', ')}`}`);
+      fail(
+        span,
+        `${name}: ${plainText(value.value)}`,
+        has
+          ? `${name}: ${plainText(found as Plain)}`
+          : `no output ${name}${others.length === 0 ? '' : `; there are ${others.join(', ')}`}`,
+      );
     }
   },
 
@@ -127,23 +160,38 @@ const CHECKS: Readonly<Record<string, Check>> = {
     for (const { value, span } of orders) {
       const at = report.orders.findIndex((order, index) => index >= from && isOrder(value, order));
       if (at !== -1) from = at + 1;
-      else fail(span, fieldsText(value), report.orders.length === 0 ? 'no orders' : `none such${from === 0 ? '' : ` behind order ${from}`}; ${report.orders.map(orderText).join('; ')}`);
+      else
+        fail(
+          span,
+          fieldsText(value),
+          report.orders.length === 0
+            ? 'no orders'
+            : `none such${from === 0 ? '' : ` behind order ${from}`}; ${report.orders.map(orderText).join('; ')}`,
+        );
     }
   },
 
   notified({ notified = [] }, { entries }, fail) {
     const sent = entries.flatMap((entry) => (entry.type === 'notification.sent' ? [entry.data] : []));
     for (const { value, span } of notified) {
-      const holds = sent.some(({ to, text }) => (value.to === undefined || value.to === to) && text.includes(value.text));
+      const holds = sent.some(
+        ({ to, text }) => (value.to === undefined || value.to === to) && text.includes(value.text),
+      );
       const all = sent.map(({ to, text }) => `${to}: ${text}`);
-      if (!holds) fail(span, `${value.to === undefined ? '' : `${value.to}: `}${value.text}`, all.length === 0 ? 'no notification' : all.join('; '));
+      if (!holds)
+        fail(
+          span,
+          `${value.to === undefined ? '' : `${value.to}: `}${value.text}`,
+          all.length === 0 ? 'no notification' : all.join('; '),
+        );
     }
   },
 
   elapsed({ elapsed }, { report }, fail) {
     if (elapsed === undefined) return;
     const ms = elapsedMs(report);
-    if (!elapsed.value.every((bound) => holds(bound, ms))) fail(elapsed.span, boundsText(elapsed.value), durationWord(ms));
+    if (!elapsed.value.every((bound) => holds(bound, ms)))
+      fail(elapsed.span, boundsText(elapsed.value), durationWord(ms));
   },
 
   tokens({ tokens }, { report }, fail) {
@@ -156,7 +204,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (deadman === undefined) return;
     const renewals = deadman.value.some(({ word }) => word === 'renewed');
     const found = report.deadman.map(({ event }) => event).filter((event) => renewals || event !== 'renewed');
-    if (!followsWords(deadman.value, found)) fail(deadman.span, wordsText(deadman.value), found.length === 0 ? 'none' : inRuns(found));
+    if (!followsWords(deadman.value, found))
+      fail(deadman.span, wordsText(deadman.value), found.length === 0 ? 'none' : inRuns(found));
   },
 };
 
@@ -223,22 +272,46 @@ function holds({ operator, value }: Bound<number>, found: number): boolean {
 /** Maps in part, lists as a whole, decimals by value. */
 function agrees(expected: Plain, found: Json): boolean {
   if (expected === null || found === null) return expected === found;
-  if (Array.isArray(expected)) return Array.isArray(found) && found.length === expected.length && expected.every((each, index) => agrees(each as Plain, found[index] as Json));
+  if (Array.isArray(expected))
+    return (
+      Array.isArray(found) &&
+      found.length === expected.length &&
+      expected.every((each, index) => agrees(each as Plain, found[index] as Json))
+    );
   if (typeof expected === 'object') {
     if (typeof found !== 'object' || Array.isArray(found)) return false;
-    return Object.entries(expected).every(([key, each]) => agrees(each as Plain, (found as Readonly<Record<string, Json>>)[key] ?? null));
+    return Object.entries(expected).every(([key, each]) =>
+      agrees(each as Plain, (found as Readonly<Record<string, Json>>)[key] ?? null),
+    );
   }
   if (typeof found === 'object') return false;
   return sameValue(String(expected), String(found));
 }
 
-const ORDER_FIELDS: Readonly<Record<string, keyof OrderRow>> = { average_price: 'averagePrice', order_id: 'orderId', client_order_id: 'clientOrderId' };
+const ORDER_FIELDS: Readonly<Record<string, keyof OrderRow>> = {
+  average_price: 'averagePrice',
+  order_id: 'orderId',
+  client_order_id: 'clientOrderId',
+};
 
 function isOrder(expected: Readonly<Record<string, string>>, order: OrderRow): boolean {
-  return Object.entries(expected).every(([key, value]) => sameValue(value, order[ORDER_FIELDS[key] ?? (key as keyof OrderRow)]));
+  return Object.entries(expected).every(([key, value]) =>
+    sameValue(value, order[ORDER_FIELDS[key] ?? (key as keyof OrderRow)]),
+  );
 }
 
-function orderText({ orderId, clientOrderId, type, side, size, market, price, filled, averagePrice, state }: OrderRow): string {
+function orderText({
+  orderId,
+  clientOrderId,
+  type,
+  side,
+  size,
+  market,
+  price,
+  filled,
+  averagePrice,
+  state,
+}: OrderRow): string {
   const at = price === undefined ? '' : ` at ${price}`;
   const average = averagePrice === undefined ? '' : ` at ${averagePrice}`;
   return `${orderId ?? clientOrderId} ${type} ${side} ${size} ${market}${at}, filled ${filled}${average}, ${state}`;
@@ -271,7 +344,9 @@ function inRuns(words: readonly string[]): string {
     if (last?.word === word) last.count += 1;
     else runs.push({ word, count: 1 });
   }
-  return runs.length === 0 ? 'none' : runs.map(({ word, count }) => (count === 1 ? word : `${word} x${count}`)).join(', ');
+  return runs.length === 0
+    ? 'none'
+    : runs.map(({ word, count }) => (count === 1 ? word : `${word} x${count}`)).join(', ');
 }
 
 function times(count: number): string {
@@ -283,4 +358,3 @@ function ordinal(number: number): string {
   const ending = last >= 11 && last <= 13 ? 'th' : ({ 1: 'st', 2: 'nd', 3: 'rd' }[number % 10] ?? 'th');
   return `${number}${ending}`;
 }
-

@@ -23,7 +23,9 @@ const READS_TRIED = 3;
 const WRITES_TRIED = 12;
 const DOWN_MS = 5000;
 
-type Variation = { readonly text: string; readonly mishap: Mishap } | { readonly text: string; readonly crash: Omit<Crash, 'on' | 'call'> };
+type Variation =
+  | { readonly text: string; readonly mishap: Mishap }
+  | { readonly text: string; readonly crash: Omit<Crash, 'on' | 'call'> };
 
 const VARIATIONS: readonly Variation[] = [
   { text: 'lost before it arrives', mishap: { kind: 'lost', when: 'before' } },
@@ -103,7 +105,10 @@ function secondOrders({ entries, venue }: CaseResult): readonly string[] {
     const id = sent.params['client_order_id'];
     if (sent.name !== 'POST /orders' || id === undefined) continue;
     const before = open.get(id);
-    if (before !== undefined && !resends.has(id)) problems.push(`order ${id} was sent as request ${before.number}, which may have placed it, and again as request ${sent.number}`);
+    if (before !== undefined && !resends.has(id))
+      problems.push(
+        `order ${id} was sent as request ${before.number}, which may have placed it, and again as request ${sent.number}`,
+      );
     if (mayHavePlaced(sent)) open.set(id, sent);
   }
   return problems;
@@ -125,12 +130,19 @@ function unaccounted({ entries, report, venue }: CaseResult): readonly string[] 
   for (const { id, client_order_id: clientId, status } of venue.resting()) {
     const own = book.get(clientId) ?? book.byId(id);
     const posted = venue.sent.some(({ params }) => clientId !== '' && params['client_order_id'] === clientId);
-    if (own === undefined && posted) problems.push(`order ${clientId} rests at the venue (${status}) and the journal does not know it`);
-    if (own !== undefined && isTerminal(own.snapshot.state)) problems.push(`order ${id} rests at the venue (${status}), and the run, which ${report.outcome}, holds it for ${own.snapshot.state}`);
+    if (own === undefined && posted)
+      problems.push(`order ${clientId} rests at the venue (${status}) and the journal does not know it`);
+    if (own !== undefined && isTerminal(own.snapshot.state))
+      problems.push(
+        `order ${id} rests at the venue (${status}), and the run, which ${report.outcome}, holds it for ${own.snapshot.state}`,
+      );
   }
   for (const order of book.orders()) {
     const { state } = order.snapshot;
-    if (state === 'unknown' || state === 'submitting' || state === 'quarantined') problems.push(`order ${order.intent.clientOrderId} is ${state}, and the run ${report.outcome} instead of halting`);
+    if (state === 'unknown' || state === 'submitting' || state === 'quarantined')
+      problems.push(
+        `order ${order.intent.clientOrderId} is ${state}, and the run ${report.outcome} instead of halting`,
+      );
   }
   return problems;
 }

@@ -26,7 +26,11 @@ export function scriptedFeeds(
 }
 
 /** Undefined where the test says nothing of the feed; a market that is left out of a feed by market can not be read. */
-function pointsOf(scripts: Readonly<Record<string, FeedScript>>, name: string, key: string | undefined): readonly FeedPoint[] | undefined {
+function pointsOf(
+  scripts: Readonly<Record<string, FeedScript>>,
+  name: string,
+  key: string | undefined,
+): readonly FeedPoint[] | undefined {
   const script = Object.hasOwn(scripts, name) ? scripts[name] : undefined;
   if (script === undefined || script.kind === 'points') return script?.points;
   return key !== undefined && Object.hasOwn(script.markets, key) ? script.markets[key] : [];

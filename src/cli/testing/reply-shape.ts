@@ -107,7 +107,12 @@ export function shapeOf(name: EndpointName): ShapeName | undefined {
 export function wholeRecord<N extends ShapeName>(shape: N, given: Fields, known: Fields = {}): (typeof TEMPLATES)[N] {
   const market = ['id', 'order_id'].map((key) => given[key] ?? known[key]).find((id) => typeof id === 'string');
   const home = typeof market === 'string' ? marketOf(market) : undefined;
-  return { ...TEMPLATES[shape], ...(home === undefined ? {} : { market_id: home }), ...known, ...given } as (typeof TEMPLATES)[N];
+  return {
+    ...TEMPLATES[shape],
+    ...(home === undefined ? {} : { market_id: home }),
+    ...known,
+    ...given,
+  } as (typeof TEMPLATES)[N];
 }
 
 export type ReplyCheck = 'strict' | 'present' | 'off';
@@ -124,13 +129,20 @@ export function readReply(
   if (check === 'off') return { reply: { kind: 'result', result: asWritten(node) }, diagnostics: [] };
   if (shape === undefined) {
     const jwt = endpoint(name).answer.shape === 'jwt';
-    return { reply: { kind: 'result', result: jwt && node.kind === 'scalar' ? [node.text] : asWritten(node) }, diagnostics: [] };
+    return {
+      reply: { kind: 'result', result: jwt && node.kind === 'scalar' ? [node.text] : asWritten(node) },
+      diagnostics: [],
+    };
   }
   // `{}`, `[]` and null say that the switch is not active.
-  if (name === 'GET /cancel_all_after' && isEmpty(node)) return { reply: { kind: 'result', result: {} }, diagnostics: [] };
+  if (name === 'GET /cancel_all_after' && isEmpty(node))
+    return { reply: { kind: 'result', result: {} }, diagnostics: [] };
   const items = node.kind === 'list' ? node.items : [node];
   const { answer } = endpoint(name);
-  const wrong = (span: Span, message: string) => ({ ...nothing, diagnostics: [finding(source, span, 'wrong-type', message)] });
+  const wrong = (span: Span, message: string) => ({
+    ...nothing,
+    diagnostics: [finding(source, span, 'wrong-type', message)],
+  });
   if (!(answer.shape === 'list' && !answer.one) && items.length !== 1)
     return wrong(node.span, `${name} answers with one record, found ${items.length}`);
   const odd = items.find((item) => item.kind !== 'map');
@@ -160,23 +172,49 @@ export function recordFindings(
   const missing = check === 'strict' ? fields.filter((field) => record.get(field) === undefined) : [];
   if (missing.length > 0) {
     const message = `replies: strict wants every field of the record; ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
-    return [finding(source, record.span, 'missing-key', message, 'Add them, or leave them to be filled in with replies: present.')];
+    return [
+      finding(
+        source,
+        record.span,
+        'missing-key',
+        message,
+        'Add them, or leave them to be filled in with replies: present.',
+      ),
+    ];
   }
   return fieldFindings(name, shape, record, check, source);
 }
 
 /** Each field alone in an otherwise plain record, as the client would read it: then the place of a fault is known. */
-function fieldFindings(name: EndpointName, shape: ShapeName, record: MapNode, check: ReplyCheck, source: SourceText): readonly Diagnostic[] {
+function fieldFindings(
+  name: EndpointName,
+  shape: ShapeName,
+  record: MapNode,
+  check: ReplyCheck,
+  source: SourceText,
+): readonly Diagnostic[] {
   return record.entries.flatMap(({ key, value, span }) => {
     const given = { [key]: fieldOf(TEMPLATES[shape], key, value) };
     const home = marketIn(given);
     const order = home === undefined || key === 'id' ? {} : { id: shape === 'fill' ? `${home}-1` : `${home}@1` };
-    const whole = 'id' in TEMPLATES[shape] && shape !== 'account' ? wholeRecord(shape, { ...order, ...given }, {}) : wholeRecord(shape, given);
+    const whole =
+      'id' in TEMPLATES[shape] && shape !== 'account'
+        ? wholeRecord(shape, { ...order, ...given }, {})
+        : wholeRecord(shape, given);
     const result = endpoint(name).answer.shape === 'list' ? [whole] : whole;
     const verdict = readAnswer(name, { status: 200, headers: {}, body: envelope(result) }, SIMULATED_PROFILE);
-    if (verdict.kind === 'unreadable') return [finding(source, span, 'wrong-type', `${name} can not answer so: ${verdict.why}`)];
+    if (verdict.kind === 'unreadable')
+      return [finding(source, span, 'wrong-type', `${name} can not answer so: ${verdict.why}`)];
     const notes = check === 'strict' && verdict.kind === 'confirmed' ? verdict.notes : [];
-    return notes.map((note) => finding(source, span, 'unknown-word', `${name}: ${note}`, 'Use replies: present for a value the document does not name.'));
+    return notes.map((note) =>
+      finding(
+        source,
+        span,
+        'unknown-word',
+        `${name}: ${note}`,
+        'Use replies: present for a value the document does not name.',
+      ),
+    );
   });
 }
 
@@ -202,7 +240,8 @@ export function fieldsOf(shape: ShapeName, record: MapNode): Readonly<Record<str
 }
 
 function fieldOf(template: unknown, key: string, node: Node): unknown {
-  const like = typeof template === 'object' && template !== null && Object.hasOwn(template, key) ? (template as Fields)[key] : '';
+  const like =
+    typeof template === 'object' && template !== null && Object.hasOwn(template, key) ? (template as Fields)[key] : '';
   return valueLike(like, node);
 }
 

@@ -8,7 +8,9 @@ export function patternOf(text: string): RequestPattern | undefined {
   if (isEndpointName(text)) return { endpoint: text, type: undefined };
   const at = text.lastIndexOf(' ');
   const [name, type] = [text.slice(0, at), text.slice(at + 1)];
-  return name === 'POST /orders' && (ORDER_TYPES as readonly string[]).includes(type) ? { endpoint: name, type } : undefined;
+  return name === 'POST /orders' && (ORDER_TYPES as readonly string[]).includes(type)
+    ? { endpoint: name, type }
+    : undefined;
 }
 
 /** One request, or so many of it in a row. */
@@ -18,6 +20,12 @@ export function requestRunOf(text: string): RequestRun | undefined {
   return pattern === undefined ? undefined : { pattern, times: Number(count ?? 1), text: name };
 }
 
-export function requestName({ endpoint, type }: { readonly endpoint: EndpointName | string; readonly type: string | undefined }): string {
+export function requestName({
+  endpoint,
+  type,
+}: {
+  readonly endpoint: EndpointName | string;
+  readonly type: string | undefined;
+}): string {
   return type === undefined || endpoint !== 'POST /orders' ? endpoint : `${endpoint} ${type}`;
 }

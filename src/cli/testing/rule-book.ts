@@ -17,12 +17,18 @@ export class RuleBook {
 
   /** The first that speaks of one order, for a reading of many: as if it had been asked for alone. */
   meetOrder(name: string, params: SentParams): VenueRule | undefined {
-    return this.first(name, params, ({ match, reply }) => reply !== undefined && ('order_id' in match || 'client_order_id' in match));
+    return this.first(
+      name,
+      params,
+      ({ match, reply }) => reply !== undefined && ('order_id' in match || 'client_order_id' in match),
+    );
   }
 
   /** A reply that would be given if it were asked for now; nothing is counted. */
   peek(name: string, params: SentParams): VenueRule | undefined {
-    return this.rules.find(({ rule, met }) => rule.reply !== undefined && fits(rule, name, params) && inRange(rule.call, met + 1))?.rule;
+    return this.rules.find(
+      ({ rule, met }) => rule.reply !== undefined && fits(rule, name, params) && inRange(rule.call, met + 1),
+    )?.rule;
   }
 
   /** Rules that never answered: most often a slip in `match`. */
@@ -44,7 +50,9 @@ export class RuleBook {
 }
 
 function fits({ on, match }: VenueRule, name: string, params: SentParams): boolean {
-  return isMeant(on, name, params['type']) && Object.entries(match).every(([key, wanted]) => sameValue(wanted, params[key]));
+  return (
+    isMeant(on, name, params['type']) && Object.entries(match).every(([key, wanted]) => sameValue(wanted, params[key]))
+  );
 }
 
 /** Texts that are the same, or decimals of the same value. */

@@ -15,7 +15,7 @@ import type { Invocation } from '../verb.ts';
 import type { LoadedRunbook } from '../wire.ts';
 import { runCase } from './case-run.ts';
 import { elapsedMs, type Failure, failure, failuresOf } from './expectations.ts';
-import { exploreCase, type Exploration } from './exploration.ts';
+import { type Exploration, exploreCase } from './exploration.ts';
 import { casesFor, type NamedCase } from './runbook-names.ts';
 import type { TestFile } from './test-case.ts';
 import { readTestFile } from './test-file.ts';
@@ -45,7 +45,11 @@ export interface FileVerdict {
   readonly error?: string;
 }
 
-export async function testFiles(files: readonly string[], { explore }: { readonly explore: boolean }, { terminal }: Invocation): Promise<ExitCode> {
+export async function testFiles(
+  files: readonly string[],
+  { explore }: { readonly explore: boolean },
+  { terminal }: Invocation,
+): Promise<ExitCode> {
   const clock = new SystemClock();
   const startedAt = clock.monotonic();
   // All are read before one runs: a name mistyped is wrong usage, whatever the others hold.
@@ -81,7 +85,9 @@ function readFile(path: string, terminal: Terminal): ReadyFile | { readonly verd
   if (!existsSync(runbook)) {
     const at = Math.max(0, source.text.indexOf('tests:'));
     const message = `there is no runbook ${printable(file.runbook, 100)}.yaml beside this file`;
-    return { verdict: invalid(path, [finding(source, { start: at, end: at + 6 }, 'unknown-runbook', message)], terminal) };
+    return {
+      verdict: invalid(path, [finding(source, { start: at, end: at + 6 }, 'unknown-runbook', message)], terminal),
+    };
   }
   let loaded: LoadedRunbook;
   try {
@@ -100,7 +106,11 @@ function invalid(file: string, diagnostics: readonly Diagnostic[], terminal: Ter
   return { file, ok: false, cases: [], diagnostics: inReadingOrder(diagnostics).map(place) };
 }
 
-async function testFile({ path, file, loaded, cases }: ReadyFile, explore: boolean, terminal: Terminal): Promise<FileVerdict> {
+async function testFile(
+  { path, file, loaded, cases }: ReadyFile,
+  explore: boolean,
+  terminal: Terminal,
+): Promise<FileVerdict> {
   const verdicts: CaseVerdict[] = [];
   for (const [index, each] of cases.entries()) {
     terminal.progress(`${path}: ${index + 1} of ${cases.length}, ${each.test.name}`);
@@ -109,13 +119,21 @@ async function testFile({ path, file, loaded, cases }: ReadyFile, explore: boole
   return { file: path, runbook: file.runbook, ok: verdicts.every(({ ok }) => ok), cases: verdicts };
 }
 
-async function testCase({ source }: TestFile, loaded: LoadedRunbook, { test, inputs }: NamedCase, index: number, explore: boolean): Promise<CaseVerdict> {
+async function testCase(
+  { source }: TestFile,
+  loaded: LoadedRunbook,
+  { test, inputs }: NamedCase,
+  index: number,
+  explore: boolean,
+): Promise<CaseVerdict> {
   const options = { loaded, test, inputs, run: `test-${loaded.runbook.name.slice(0, 40)}-${index + 1}` };
   const result = await runCase(options);
   const { report, problem, venue } = result;
   const failures = [
     ...(problem === undefined ? [] : [failure(source, test.span, 'run', 'that the case can be executed', problem)]),
-    ...(problem === undefined ? failuresOf(test.expect, { entries: result.entries, report, sent: venue.sent }, source) : []),
+    ...(problem === undefined
+      ? failuresOf(test.expect, { entries: result.entries, report, sent: venue.sent }, source)
+      : []),
   ];
   const explored = explore && failures.length === 0 ? await exploreCase(options, result) : undefined;
   return {
@@ -134,22 +152,35 @@ function printFile(verdict: FileVerdict, terminal: Terminal): void {
   const { file, ok, cases, diagnostics, error } = verdict;
   if (terminal.quiet && ok) return;
   const lines = [terminal.style('strong', printable(file, 300))];
-  if (diagnostics !== undefined) lines.push(`  ${terminal.style('bad', 'invalid')}, ${diagnostics.length} error${diagnostics.length === 1 ? '' : 's'}`);
+  if (diagnostics !== undefined)
+    lines.push(
+      `  ${terminal.style('bad', 'invalid')}, ${diagnostics.length} error${diagnostics.length === 1 ? '' : 's'}`,
+    );
   if (error !== undefined) lines.push(`  ${terminal.style('bad', error)}`);
   for (const each of cases) if (!terminal.quiet || !each.ok) lines.push(...caseLines(each, terminal));
   terminal.print(lines.join('\n'));
 }
 
-function caseLines({ name, ok, outcome, elapsedMs: ms, failures, unusedRules, explored }: CaseVerdict, terminal: Terminal): readonly string[] {
+function caseLines(
+  { name, ok, outcome, elapsedMs: ms, failures, unusedRules, explored }: CaseVerdict,
+  terminal: Terminal,
+): readonly string[] {
   const mark = ok ? terminal.style('good', '✓') : terminal.style('bad', '✗');
   const variations = explored === undefined ? '' : `, ${explored.variations} variations`;
-  const lines = [`  ${mark} ${printable(name, 200)}  ${terminal.style('faint', `${outcome} after ${durationWord(ms)}${variations}`)}`];
+  const lines = [
+    `  ${mark} ${printable(name, 200)}  ${terminal.style('faint', `${outcome} after ${durationWord(ms)}${variations}`)}`,
+  ];
   for (const { expectation, expected, found, file, line } of failures) {
-    lines.push(`      ${terminal.style('place', `${printable(file, 300)}:${line}`)} ${terminal.style('bad', expectation)}`);
+    lines.push(
+      `      ${terminal.style('place', `${printable(file, 300)}:${line}`)} ${terminal.style('bad', expectation)}`,
+    );
     lines.push(`        expected  ${expected}`, `        found     ${found}`);
   }
   for (const { variation, problem } of explored?.violations ?? []) {
-    lines.push(`      ${terminal.style('bad', 'explored')}: ${printable(variation, 300)}`, `        ${printable(problem, 1000)}`);
+    lines.push(
+      `      ${terminal.style('bad', 'explored')}: ${printable(variation, 300)}`,
+      `        ${printable(problem, 1000)}`,
+    );
   }
   if (failures.length > 0 && unusedRules.length > 0) {
     const rules = `rule${unusedRules.length === 1 ? '' : 's'} in line ${unusedRules.join(', ')}`;
@@ -159,6 +190,8 @@ function caseLines({ name, ok, outcome, elapsedMs: ms, failures, unusedRules, ex
 }
 
 function totals(passed: number, failed: number, tookMs: number, terminal: Terminal): string {
-  const parts = [failed > 0 ? terminal.style('bad', `${failed} failed`) : '', `${passed} passed`].filter((each) => each !== '');
+  const parts = [failed > 0 ? terminal.style('bad', `${failed} failed`) : '', `${passed} passed`].filter(
+    (each) => each !== '',
+  );
   return terminal.quiet && failed === 0 ? '' : `${parts.join(', ')} in ${(tookMs / 1000).toFixed(2)} s`;
 }

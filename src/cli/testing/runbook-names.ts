@@ -2,9 +2,9 @@
 import type { Diagnostic } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/schema.ts';
-import { finding } from '../../runbook/codes.ts';
-import type { CheckCode } from '../../runbook/codes/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
+import type { CheckCode } from '../../runbook/codes/check.ts';
+import { finding } from '../../runbook/codes.ts';
 import { readInputs } from '../../runbook/inputs.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { TestCase, TestFile } from './test-case.ts';
@@ -15,7 +15,10 @@ export interface NamedCase {
 }
 
 /** The cases with their inputs read, or what is wrong with them. */
-export function casesFor(file: TestFile, runbook: CheckedRunbook): { readonly cases: readonly NamedCase[]; readonly diagnostics: readonly Diagnostic[] } {
+export function casesFor(
+  file: TestFile,
+  runbook: CheckedRunbook,
+): { readonly cases: readonly NamedCase[]; readonly diagnostics: readonly Diagnostic[] } {
   const diagnostics: Diagnostic[] = [];
   const known = { ids: stepIds(runbook), outputs: runbook.outputs.map(({ name }) => name) };
   const cases = file.cases.map((test) => {
@@ -28,13 +31,22 @@ export function casesFor(file: TestFile, runbook: CheckedRunbook): { readonly ca
   return { cases, diagnostics: [...distinct.values()] };
 }
 
-function inputsOf(file: TestFile, test: TestCase, runbook: CheckedRunbook): { values: Readonly<Record<string, Value>>; diagnostics: readonly Diagnostic[] } {
+function inputsOf(
+  file: TestFile,
+  test: TestCase,
+  runbook: CheckedRunbook,
+): { values: Readonly<Record<string, Value>>; diagnostics: readonly Diagnostic[] } {
   const declared = new Set(runbook.inputs.map(({ name }) => name));
   const diagnostics: Diagnostic[] = [];
   const texts: Record<string, string> = {};
   for (const [name, { text, keySpan }] of Object.entries(test.inputs)) {
     if (declared.has(name)) texts[name] = text;
-    else diagnostics.push(unknown(file, keySpan, 'unknown-input', `${runbook.name} has no input "${printable(name, 60)}"`, name, [...declared]));
+    else
+      diagnostics.push(
+        unknown(file, keySpan, 'unknown-input', `${runbook.name} has no input "${printable(name, 60)}"`, name, [
+          ...declared,
+        ]),
+      );
   }
   const read = readInputs(runbook, texts);
   if ('values' in read) return { values: read.values, diagnostics };
@@ -46,18 +58,51 @@ function inputsOf(file: TestFile, test: TestCase, runbook: CheckedRunbook): { va
   return { values: {}, diagnostics };
 }
 
-function nameFindings(file: TestFile, test: TestCase, known: { readonly ids: readonly string[]; readonly outputs: readonly string[] }): Diagnostic[] {
+function nameFindings(
+  file: TestFile,
+  test: TestCase,
+  known: { readonly ids: readonly string[]; readonly outputs: readonly string[] },
+): Diagnostic[] {
   const { steps, outputs = [] } = test.expect;
   const ids = (steps?.value ?? []).flatMap(({ word }) =>
-    steps === undefined || known.ids.includes(word) ? [] : [unknown(file, steps.span, 'unknown-step', `no step of ${file.runbook} has the id "${printable(word, 60)}"`, word, known.ids)],
+    steps === undefined || known.ids.includes(word)
+      ? []
+      : [
+          unknown(
+            file,
+            steps.span,
+            'unknown-step',
+            `no step of ${file.runbook} has the id "${printable(word, 60)}"`,
+            word,
+            known.ids,
+          ),
+        ],
   );
   const names = outputs.flatMap(({ value: { name }, span }) =>
-    known.outputs.includes(name) ? [] : [unknown(file, span, 'unknown-key', `${file.runbook} has no output "${printable(name, 60)}"`, name, known.outputs)],
+    known.outputs.includes(name)
+      ? []
+      : [
+          unknown(
+            file,
+            span,
+            'unknown-key',
+            `${file.runbook} has no output "${printable(name, 60)}"`,
+            name,
+            known.outputs,
+          ),
+        ],
   );
   return [...ids, ...names];
 }
 
-function unknown(file: TestFile, span: Diagnostic['span'], code: CheckCode, message: string, word: string, known: readonly string[]): Diagnostic {
+function unknown(
+  file: TestFile,
+  span: Diagnostic['span'],
+  code: CheckCode,
+  message: string,
+  word: string,
+  known: readonly string[],
+): Diagnostic {
   const meant = didYouMean(word, known);
   const list = known.length === 0 ? 'There are none.' : `There are ${known.join(', ')}.`;
   return finding(file.source, span, code, message, meant === undefined ? list : `Did you mean ${meant}?`);

@@ -106,13 +106,28 @@ export class ScriptedAnswers {
     const size = given['size'] ?? given['initial_size'] ?? '1';
     const asked = sent['client_order_id'] === undefined ? {} : { client_order_id: sent['client_order_id'] };
     const status = sent['status'] === undefined ? {} : { status: sent['status'] };
-    return wholeRecord('order', given, { id, market_id: market, price: '1', size, initial_size: size, timestamp: now * 1000, ...asked, ...status });
+    return wholeRecord('order', given, {
+      id,
+      market_id: market,
+      price: '1',
+      size,
+      initial_size: size,
+      timestamp: now * 1000,
+      ...asked,
+      ...status,
+    });
   }
 
   private filled(given: Given, index: number, sent: SentParams, now: number) {
     const id = typeof given['order_id'] === 'string' ? given['order_id'] : sent['order_id'];
     const order = this.orderOf({ order_id: id });
-    const unknown = order === undefined ? { ...(id === undefined ? {} : { order_id: id }), ...(sent['market_id'] === undefined ? {} : { market_id: sent['market_id'] }) } : {};
+    const unknown =
+      order === undefined
+        ? {
+            ...(id === undefined ? {} : { order_id: id }),
+            ...(sent['market_id'] === undefined ? {} : { market_id: sent['market_id'] }),
+          }
+        : {};
     return this.orders.fill({ ...unknown, ...given }, order, index, now);
   }
 
@@ -120,13 +135,21 @@ export class ScriptedAnswers {
     const known = this.background.account();
     const { market_id: market, leverage } = sent;
     const set = market === undefined || leverage === undefined ? {} : { [market]: leverage };
-    return wholeRecord('account', { ...given, leverage: { ...known.leverage, ...(given['leverage'] as object | undefined), ...set } }, { ...known, last_update: now * 1000 });
+    return wholeRecord(
+      'account',
+      { ...given, leverage: { ...known.leverage, ...(given['leverage'] as object | undefined), ...set } },
+      { ...known, last_update: now * 1000 },
+    );
   }
 
   private deadman(given: Given, sent: SentParams, now: number) {
     if (sent['timeout'] !== undefined) this.timeoutMs = Number(sent['timeout']);
     const { market_id: market } = sent;
-    return wholeRecord('deadman', given, { timeout: this.timeoutMs, last_updated: now * 1000, ...(market === undefined ? {} : { market_id: market }) });
+    return wholeRecord('deadman', given, {
+      timeout: this.timeoutMs,
+      last_updated: now * 1000,
+      ...(market === undefined ? {} : { market_id: market }),
+    });
   }
 
   private known(given: Given, sent: SentParams): OrderRecord | undefined {
@@ -136,7 +159,9 @@ export class ScriptedAnswers {
 
   private orderOf({ order_id, client_order_id, market_id }: SentParams): OrderRecord | undefined {
     if (order_id === undefined && client_order_id === undefined) return undefined;
-    return this.orders.find({ order_id, client_order_id }) ?? this.background.order({ order_id, client_order_id, market_id });
+    return (
+      this.orders.find({ order_id, client_order_id }) ?? this.background.order({ order_id, client_order_id, market_id })
+    );
   }
 }
 

@@ -45,7 +45,9 @@ export class ScriptedOrders {
   find({ order_id: id, client_order_id: clientId }: SentParams): OrderRecord | undefined {
     if (id !== undefined) return this.orders.get(id)?.record;
     if (clientId === undefined || clientId === '') return undefined;
-    return [...this.orders.values()].map(({ record }) => record).findLast((record) => record.client_order_id === clientId);
+    return [...this.orders.values()]
+      .map(({ record }) => record)
+      .findLast((record) => record.client_order_id === clientId);
   }
 
   /** An order was acknowledged. Open, unless the acknowledgement says that it is over. */
@@ -103,7 +105,8 @@ export class ScriptedOrders {
   cancelAll(reason: string, untilMs: number): void {
     for (const order of this.orders.values()) {
       const { record } = order;
-      if (record.timestamp <= untilMs * 1000 && !isOver(record)) order.record = { ...record, status: 'canceled', reason };
+      if (record.timestamp <= untilMs * 1000 && !isOver(record))
+        order.record = { ...record, status: 'canceled', reason };
     }
   }
 
@@ -111,7 +114,15 @@ export class ScriptedOrders {
     const order = this.orders.get(id);
     if (order === undefined) return;
     const left = size === undefined ? undefined : difference(size, order.record.total_filled_size);
-    this.tell(id, { price, ...(size === undefined || left === undefined ? {} : { initial_size: size, size: decimalText(left) }), status: 'open' }, now);
+    this.tell(
+      id,
+      {
+        price,
+        ...(size === undefined || left === undefined ? {} : { initial_size: size, size: decimalText(left) }),
+        status: 'open',
+      },
+      now,
+    );
   }
 
   /** Orders of a listing, by its filters; newest first. */
@@ -134,7 +145,9 @@ export class ScriptedOrders {
   /** Fills that follow from what was said of an order's filled size, at the order's price. */
   fillsOf(id: string): readonly FillRecord[] {
     const order = this.orders.get(id);
-    return (order?.executions ?? []).map(({ size, price, atUs }, index) => this.fill({ size, price, timestamp: atUs }, order?.record, index));
+    return (order?.executions ?? []).map(({ size, price, atUs }, index) =>
+      this.fill({ size, price, timestamp: atUs }, order?.record, index),
+    );
   }
 
   /**
@@ -142,14 +155,24 @@ export class ScriptedOrders {
    * told again: otherwise a second reading would book it a second time.
    */
   fill(given: Given, order: OrderRecord | undefined, index: number, now = 0): FillRecord {
-    const known = order === undefined ? {} : { order_id: order.id, market_id: order.market_id, side: order.side, price: order.price, size: order.total_filled_size };
+    const known =
+      order === undefined
+        ? {}
+        : {
+            order_id: order.id,
+            market_id: order.market_id,
+            side: order.side,
+            price: order.price,
+            size: order.total_filled_size,
+          };
     const draft = wholeRecord('fill', given, known);
     const key = JSON.stringify([draft.order_id, index, draft.price, draft.size]);
     const same = this.fillNumbers.get(key) ?? { number: FIRST_NUMBER + this.fillNumbers.size, atUs: now * 1000 };
     this.fillNumbers.set(key, same);
     const id = `${draft.market_id}-${same.number}`;
     const [price, size] = [parseDecimal(draft.price), parseDecimal(draft.size)];
-    const fee = price === undefined || size === undefined ? '0' : decimalText(price.times(size).times(decimal(FEE_RATE)));
+    const fee =
+      price === undefined || size === undefined ? '0' : decimalText(price.times(size).times(decimal(FEE_RATE)));
     return wholeRecord('fill', given, { ...known, id, trade_id: id, fee, timestamp: same.atUs });
   }
 }
@@ -160,7 +183,8 @@ export function isOver({ status }: Pick<OrderRecord, 'status'>): boolean {
 
 /** The sizes a rule leaves out, so that they add up: what is filled and what remains make the initial size. */
 function sizes(before: OrderRecord, given: Given): Partial<OrderRecord> {
-  const text = (field: 'size' | 'initial_size' | 'total_filled_size') => (typeof given[field] === 'string' ? given[field] : undefined);
+  const text = (field: 'size' | 'initial_size' | 'total_filled_size') =>
+    typeof given[field] === 'string' ? given[field] : undefined;
   const initial = text('initial_size') ?? before.initial_size;
   const [size, filled] = [text('size'), text('total_filled_size')];
   if (size !== undefined && filled !== undefined) return {};
@@ -180,7 +204,10 @@ function difference(left: string, right: string): Decimal | undefined {
   return a === undefined || b === undefined ? undefined : a.minus(b);
 }
 
-function agrees(record: OrderRecord, { order_id: id, client_order_id: clientId, market_id: market, status }: SentParams): boolean {
+function agrees(
+  record: OrderRecord,
+  { order_id: id, client_order_id: clientId, market_id: market, status }: SentParams,
+): boolean {
   return (
     (id === undefined || record.id === id) &&
     (clientId === undefined || record.client_order_id === clientId) &&

@@ -37,7 +37,9 @@ export interface Sent {
 }
 
 /** What befalls one request in the place of what the case says of it. */
-export type Mishap = { readonly kind: 'lost'; readonly when: 'before' | 'after' } | { readonly kind: 'limited' | 'refused' | 'part_filled' };
+export type Mishap =
+  | { readonly kind: 'lost'; readonly when: 'before' | 'after' }
+  | { readonly kind: 'limited' | 'refused' | 'part_filled' };
 
 export interface ScriptedVenueParts {
   readonly test: Pick<TestCase, 'rules' | 'simulator' | 'seed' | 'account' | 'venueDefault' | 'clock'>;
@@ -76,7 +78,10 @@ export class ScriptedVenue {
     this.rules = new RuleBook(test.rules);
     this.simulator = new Simulator(test.simulator, clock, test.seed);
     this.simulated = this.simulator.transport();
-    this.answers = new ScriptedAnswers(this.orders, { order: (params) => this.simulatedOrder(params), account: () => this.account() });
+    this.answers = new ScriptedAnswers(this.orders, {
+      order: (params) => this.simulatedOrder(params),
+      account: () => this.account(),
+    });
   }
 
   get markets(): Readonly<Record<string, MarketRules>> {
@@ -91,7 +96,13 @@ export class ScriptedVenue {
   /** Writes a request down as sent; `carryOut` is what happens to it. */
   note({ method, path, params }: WireRequest): Sent {
     const texts = Object.fromEntries(Object.entries(params).map(([key, { text }]) => [key, text]));
-    const sent: Sent = { number: this.sent.length + 1, name: `${method} ${path}`, type: texts['type'], params: texts, at: this.clock.now() };
+    const sent: Sent = {
+      number: this.sent.length + 1,
+      name: `${method} ${path}`,
+      type: texts['type'],
+      params: texts,
+      at: this.clock.now(),
+    };
     this.sent.push(sent);
     return sent;
   }
@@ -104,25 +115,31 @@ export class ScriptedVenue {
       done = true;
       timer.cancel();
       sent.reply = reply;
-      deliver(reply);
+      // Behind all timers that are due, as over a socket.
+      this.clock.arrive(() => deliver(reply));
     };
     const timer = this.clock.at(sent.at + timeoutMs, () => once(TIMED_OUT));
     const mishap = this.parts.mishap?.(sent);
     const rule = this.rules.meet(sent.name, sent.params);
-    if (mishap?.kind === 'limited') return this.later(0, () => refusal(429, { 'x-ratelimit-retry-after': '2' }, 'RATE_LIMIT_EXCEEDED'), once);
+    if (mishap?.kind === 'limited')
+      return this.later(0, () => refusal(429, { 'x-ratelimit-retry-after': '2' }, 'RATE_LIMIT_EXCEEDED'), once);
     if (mishap?.kind === 'refused') return this.later(0, () => refusal(400, {}, 'REFUSED_BY_TEST'), once);
     const lost = mishap?.kind === 'lost' ? mishap.when : rule?.lost;
     if (lost === 'before') return;
     const answered: Deliver = lost === 'after' ? () => {} : once;
-    if (mishap?.kind === 'part_filled' && rule === undefined && this.partFills(sent)) return this.later(0, () => this.partFilled(sent), answered);
-    if (rule !== undefined && saysSomething(rule)) return this.later(rule.delayMs, () => this.scripted(rule, sent), answered);
+    if (mishap?.kind === 'part_filled' && rule === undefined && this.partFills(sent))
+      return this.later(0, () => this.partFilled(sent), answered);
+    if (rule !== undefined && saysSomething(rule))
+      return this.later(rule.delayMs, () => this.scripted(rule, sent), answered);
     this.byDefault(request, sent, timeoutMs, rule?.delayMs ?? 0, answered);
   }
 
   /** Every order of the account that still rests: those of the script, and those of the simulated venue that it does not speak for. */
   resting(): readonly { readonly id: string; readonly client_order_id: string; readonly status: string }[] {
     this.takeFirings();
-    const simulated = this.simulator.books().orders.filter(({ terminal, id }) => !terminal && this.orders.find({ order_id: id }) === undefined);
+    const simulated = this.simulator
+      .books()
+      .orders.filter(({ terminal, id }) => !terminal && this.orders.find({ order_id: id }) === undefined);
     return [...this.orders.open(), ...simulated];
   }
 
@@ -135,7 +152,13 @@ export class ScriptedVenue {
       // Who speaks of an error has been asked: it counts for the switch. A limit, or a server in trouble, does not.
       const status = http ?? 400;
       if (status < 500 && status !== 429) this.keepSwitch(sent.name);
-      if (error === undefined && status >= 500) return { kind: 'answer', status, headers: { 'content-type': 'text/html', ...headers }, body: '<html><body>error</body></html>' };
+      if (error === undefined && status >= 500)
+        return {
+          kind: 'answer',
+          status,
+          headers: { 'content-type': 'text/html', ...headers },
+          body: '<html><body>error</body></html>',
+        };
       return refusal(status, headers, error ?? REFUSALS[status] ?? 'REFUSED');
     }
     const body = this.scriptedBody(rule.reply, sent);
@@ -178,7 +201,9 @@ export class ScriptedVenue {
       case 'GET /fills/order':
         return this.orders.find(params) !== undefined;
       case 'GET /orders':
-        return this.orders.find(params) !== undefined || (this.parts.test.venueDefault === 'none' && this.orders.size > 0);
+        return (
+          this.orders.find(params) !== undefined || (this.parts.test.venueDefault === 'none' && this.orders.size > 0)
+        );
       case 'GET /fills':
         return this.parts.test.venueDefault === 'none' && this.orders.size > 0;
       default:
@@ -188,7 +213,12 @@ export class ScriptedVenue {
 
   private ofScript(sent: Sent): WireAnswer {
     const { name, params } = sent;
-    const ok = (result: unknown): WireAnswer => ({ kind: 'answer', status: 200, headers: JSON_HEADERS, body: envelope(result) });
+    const ok = (result: unknown): WireAnswer => ({
+      kind: 'answer',
+      status: 200,
+      headers: JSON_HEADERS,
+      body: envelope(result),
+    });
     if (name === 'GET /orders') return ok(pageOf(this.scriptedOrders(params), params));
     if (name === 'GET /fills/order') return ok(this.fillsOf(params['order_id'] ?? ''));
     if (name === 'GET /fills') return ok(pageOf(this.scriptedFills(params), params));
@@ -225,8 +255,11 @@ export class ScriptedVenue {
     this.takeFirings();
     return withResult(answer, (result) => {
       if (!Array.isArray(result)) return result;
-      const rows = (result as (OrderRecord | FillRecord)[]).filter((row) => this.orders.find({ order_id: 'order_id' in row ? row.order_id : row.id }) === undefined);
-      const scripted: readonly (OrderRecord | FillRecord)[] = name === 'GET /orders' ? this.scriptedOrders(params) : this.scriptedFills(params);
+      const rows = (result as (OrderRecord | FillRecord)[]).filter(
+        (row) => this.orders.find({ order_id: 'order_id' in row ? row.order_id : row.id }) === undefined,
+      );
+      const scripted: readonly (OrderRecord | FillRecord)[] =
+        name === 'GET /orders' ? this.scriptedOrders(params) : this.scriptedFills(params);
       const page = { ...params, p_page: '0' };
       // The simulated rows are a page already; what a page beyond the first would show of the script has been on the first.
       return pageOf([...rows, ...(Number(params['p_page'] ?? 0) > 0 ? [] : scripted)], page);
@@ -240,7 +273,8 @@ export class ScriptedVenue {
       for (const { id, client_order_id } of this.orders.list(wider)) {
         const asked = { ...params, order_id: id, client_order_id };
         const rule = this.rules.meetOrder('GET /orders', asked);
-        if (rule?.reply !== undefined) this.answers.result('GET /orders', rule.reply, { order_id: id }, this.clock.now());
+        if (rule?.reply !== undefined)
+          this.answers.result('GET /orders', rule.reply, { order_id: id }, this.clock.now());
       }
     }
     return this.orders.list(params);
@@ -268,24 +302,42 @@ export class ScriptedVenue {
   private account(): AccountRecord {
     const { account } = this.simulator.books();
     const given = this.parts.test.account ?? {};
-    const leverage = { ...account.leverage, ...(given['leverage'] as object | undefined), ...Object.fromEntries(this.leverage) };
+    const leverage = {
+      ...account.leverage,
+      ...(given['leverage'] as object | undefined),
+      ...Object.fromEntries(this.leverage),
+    };
     return wholeRecord('account', { ...given, leverage }, { ...account });
   }
 
   private simulatedOrder({ order_id: id, client_order_id: clientId }: SentParams): OrderRecord | undefined {
-    const order = this.simulator.books().orders.findLast((each) => (id === undefined ? each.client_order_id === clientId : each.id === id));
+    const order = this.simulator
+      .books()
+      .orders.findLast((each) => (id === undefined ? each.client_order_id === clientId : each.id === id));
     if (order === undefined) return undefined;
     const { filled, type, arrivedAt, ...rest } = order;
     const { client_order_id, market_id, side, size, initial_size, status, reason, time_in_force, price = '0' } = rest;
     const known = { client_order_id, market_id, side, size, initial_size, status, reason, time_in_force, price };
-    return wholeRecord('order', { id: order.id, order_type: type, total_filled_size: filled, timestamp: arrivedAt * 1000, ...known });
+    return wholeRecord('order', {
+      id: order.id,
+      order_type: type,
+      total_filled_size: filled,
+      timestamp: arrivedAt * 1000,
+      ...known,
+    });
   }
 
   /** What was done with an order of the script is activity of the account: told to the simulated venue as a cancel of nothing. */
   private keepSwitch(name: string): void {
     if (this.armed === undefined || !isEndpointName(name) || !endpoint(name).qualifies) return;
-    const params = { order_id: { as: 'text', text: `${this.armed}@0` }, market_id: { as: 'text', text: this.armed } } as const;
-    void this.simulated.send({ endpoint: 'DELETE /orders', method: 'DELETE', path: '/orders', params, placement: 'body' }, { timeoutMs: LATENCY_MS });
+    const params = {
+      order_id: { as: 'text', text: `${this.armed}@0` },
+      market_id: { as: 'text', text: this.armed },
+    } as const;
+    void this.simulated.send(
+      { endpoint: 'DELETE /orders', method: 'DELETE', path: '/orders', params, placement: 'body' },
+      { timeoutMs: LATENCY_MS },
+    );
   }
 
   /** When the simulated switch has fired, orders of the script that stood by then are gone as well. */
@@ -330,7 +382,11 @@ export class ScriptedVenue {
 }
 
 /** Texts of refusals where the rule gives a status alone. */
-const REFUSALS: Readonly<Record<number, string>> = { 401: 'UNAUTHORIZED', 404: 'ORDER_NOT_FOUND', 429: 'RATE_LIMIT_EXCEEDED' };
+const REFUSALS: Readonly<Record<number, string>> = {
+  401: 'UNAUTHORIZED',
+  404: 'ORDER_NOT_FOUND',
+  429: 'RATE_LIMIT_EXCEEDED',
+};
 
 function refusal(status: number, headers: Readonly<Record<string, string>>, error: string): WireAnswer {
   return { kind: 'answer', status, headers: { ...JSON_HEADERS, ...headers }, body: envelope([], error) };
@@ -338,7 +394,13 @@ function refusal(status: number, headers: Readonly<Record<string, string>>, erro
 
 /** Whether a rule answers; one that only delays or loses leaves the answering to others. */
 function saysSomething({ reply, http, error, malformed, headers }: VenueRule): boolean {
-  return reply !== undefined || http !== undefined || error !== undefined || malformed !== undefined || Object.keys(headers).length > 0;
+  return (
+    reply !== undefined ||
+    http !== undefined ||
+    error !== undefined ||
+    malformed !== undefined ||
+    Object.keys(headers).length > 0
+  );
 }
 
 /** The same answer with another result. Decimals in a body of the simulated venue are texts: reading it loses nothing. */

@@ -132,8 +132,16 @@ export interface Expectations {
   readonly error?: Expected<{ readonly kind?: string; readonly message?: string; readonly step?: string }>;
   readonly steps?: Expected<readonly WordRun[]>;
   readonly requests?: Expected<readonly RequestRun[]>;
-  readonly requestsExactly?: readonly Expected<{ readonly pattern: RequestPattern; readonly count: number; readonly text: string }>[];
-  readonly atLeast?: readonly Expected<{ readonly pattern: RequestPattern; readonly count: number; readonly text: string }>[];
+  readonly requestsExactly?: readonly Expected<{
+    readonly pattern: RequestPattern;
+    readonly count: number;
+    readonly text: string;
+  }>[];
+  readonly atLeast?: readonly Expected<{
+    readonly pattern: RequestPattern;
+    readonly count: number;
+    readonly text: string;
+  }>[];
   readonly never?: readonly Expected<{ readonly pattern: RequestPattern; readonly text: string }>[];
   readonly outputs?: readonly Expected<{ readonly name: string; readonly value: Plain }>[];
   readonly orders?: readonly Expected<Readonly<Record<string, string>>>[];

@@ -2,8 +2,8 @@
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import { didYouMean, type SchemaIssue, schemaIssues } from '../../base/schema.ts';
-import { finding } from '../../runbook/codes.ts';
 import type { CheckCode } from '../../runbook/codes/check.ts';
+import { finding } from '../../runbook/codes.ts';
 import { type Node, nodeAt, plainData } from '../../runbook/document.ts';
 import { TEST_FILE_SCHEMA_NAME, testFileSchema } from './test-file-schema.ts';
 
@@ -35,10 +35,19 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
       const known = keysAt(path);
       const meant = didYouMean(key, known);
       const hint = meant === undefined ? `Its keys are ${known.join(', ')}.` : `Did you mean ${meant}?`;
-      return { span: keySpan ?? span, code: 'unknown-key', message: `${place} has no key "${printable(key, 60)}"`, hint };
+      return {
+        span: keySpan ?? span,
+        code: 'unknown-key',
+        message: `${place} has no key "${printable(key, 60)}"`,
+        hint,
+      };
     }
     case 'required':
-      return { span: firstKey(node), code: 'missing-key', message: `${place} needs the key ${String(params['missingProperty'])}` };
+      return {
+        span: firstKey(node),
+        code: 'missing-key',
+        message: `${place} needs the key ${String(params['missingProperty'])}`,
+      };
     case 'enum': {
       const values = params['allowedValues'] as readonly unknown[];
       const found = node.kind === 'scalar' ? node.text : '';
@@ -54,7 +63,11 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
       };
     }
     case 'pattern':
-      return { span, code: 'invalid-text', message: `${place} ${patternText(path)}, found ${node.kind === 'scalar' ? printable(node.text, 80) : node.kind}` };
+      return {
+        span,
+        code: 'invalid-text',
+        message: `${place} ${patternText(path)}, found ${node.kind === 'scalar' ? printable(node.text, 80) : node.kind}`,
+      };
     case 'minimum':
     case 'maximum':
       return { span, code: 'out-of-range', message: `${place} ${message}` };
@@ -81,17 +94,32 @@ function firstKey(node: Node): Span {
 
 function placeText(path: Path): string {
   if (path.length === 0) return 'a test file';
-  const parts = path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${printable(part, 60)}`));
+  const parts = path.map((part, index) =>
+    typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${printable(part, 60)}`,
+  );
   return parts.join('');
 }
 
 /** The keys that may stand at a place, read off the schema on the way there. */
 function keysAt(path: Path): readonly string[] {
-  let at: unknown = testFileSchema();
-  for (const part of path) {
-    const { properties, items, additionalProperties } = at as { properties?: object; items?: unknown; additionalProperties?: unknown };
-    const named = properties as Readonly<Record<string, unknown>> | undefined;
-    at = typeof part === 'number' ? items : (named?.[part] ?? additionalProperties);
-  }
-  return Object.keys((at as { properties?: object } | undefined)?.properties ?? {});
+  let at = told(testFileSchema());
+  for (const part of path)
+    at = told(typeof part === 'number' ? at.items : (at.properties?.[part] ?? at.additionalProperties));
+  return Object.keys(at.properties ?? {});
+}
+
+interface Part {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, unknown>>;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly items?: unknown;
+  readonly additionalProperties?: unknown;
+}
+
+/** A part of the schema, or the definition it refers to. */
+function told(part: unknown): Part {
+  const given = (part ?? {}) as Part;
+  if (given.$ref === undefined) return given;
+  const { $defs = {} } = testFileSchema() as Part;
+  return ($defs[given.$ref.replace('#/$defs/', '')] ?? {}) as Part;
 }

@@ -21,7 +21,12 @@ const scalar = (description: string) => ({ type: ['string', 'number', 'boolean']
 const anything = (description: string) => ({ description });
 const map = (of: object, description: string) => ({ type: 'object', additionalProperties: of, description });
 const list = (of: object, description: string) => ({ type: 'array', items: of, description });
-const object = (properties: object, rules: object = {}) => ({ type: 'object', additionalProperties: false, properties, ...rules });
+const object = (properties: object, rules: object = {}) => ({
+  type: 'object',
+  additionalProperties: false,
+  properties,
+  ...rules,
+});
 
 const call = {
   type: ['integer', 'string'],
@@ -37,14 +42,21 @@ const rule = object(
     call,
     reply: {
       type: ['object', 'array', 'string', 'null'],
-      description: 'the record, or a list of records; what is left out is filled in from the request and earlier replies',
+      description:
+        'the record, or a list of records; what is left out is filled in from the request and earlier replies',
     },
     http: { type: 'integer', minimum: 200, maximum: 599, description: 'status of the answer' },
     headers: map({ type: ['string', 'number'] }, 'headers of the answer'),
     error: text('refused with this text'),
-    lost: { enum: ['before', 'after'], description: 'no answer comes; `after`: the request is carried out all the same' },
+    lost: {
+      enum: ['before', 'after'],
+      description: 'no answer comes; `after`: the request is carried out all the same',
+    },
     delay: duration('the answer comes so much later'),
-    malformed: { type: ['boolean', 'string'], description: 'a body that can not be read: this text, or the true one cut off' },
+    malformed: {
+      type: ['boolean', 'string'],
+      description: 'a body that can not be read: this text, or the true one cut off',
+    },
   },
   { required: ['on'] },
 );
@@ -53,7 +65,10 @@ const feedPoints = list(
   object(
     {
       after: duration('since the start of the run'),
-      value: { type: ['string', 'number', 'null'], description: 'the value from then on; null: the feed can not be read' },
+      value: {
+        type: ['string', 'number', 'null'],
+        description: 'the value from then on; null: the feed can not be read',
+      },
       age: duration('how old the value is when it is read'),
     },
     { required: ['value'] },
@@ -98,13 +113,25 @@ const expect = object(
     requests_exactly: counts('how often each was sent'),
     at_least: counts('how often each was sent at the least'),
     never: list(request('a request'), 'requests that must not be sent'),
-    outputs: map(anything('the value; a decimal is compared by value, null: absent'), 'outputs; others are not looked at'),
+    outputs: map(
+      anything('the value; a decimal is compared by value, null: absent'),
+      'outputs; others are not looked at',
+    ),
     orders: list(
       object(
         Object.fromEntries(
-          ['market', 'side', 'type', 'price', 'size', 'filled', 'average_price', 'state', 'order_id', 'client_order_id'].map(
-            (name) => [name, scalar(`its ${name.replaceAll('_', ' ')}`)],
-          ),
+          [
+            'market',
+            'side',
+            'type',
+            'price',
+            'size',
+            'filled',
+            'average_price',
+            'state',
+            'order_id',
+            'client_order_id',
+          ].map((name) => [name, scalar(`its ${name.replaceAll('_', ' ')}`)]),
         ),
         { minProperties: 1 },
       ),
@@ -141,7 +168,8 @@ const settings = {
   },
   replies: {
     enum: ['strict', 'present', 'off'],
-    description: 'how replies are checked: every field must be given; those given must fit; not at all, sent as written',
+    description:
+      'how replies are checked: every field must be given; those given must fit; not at all, sent as written',
   },
   account: { type: ['object', 'string'], description: 'fields of the account record, or a file that holds one' },
   feeds: map(
@@ -169,6 +197,9 @@ function simulatorPart(): object {
   return { ...rest, description: 'configuration of the simulated venue' };
 }
 
+/** The same parts stand in the defaults and in each case: told once. */
+const shared = Object.fromEntries(Object.keys(settings).map((name) => [name, { $ref: `#/$defs/${name}` }]));
+
 const schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $id: 'https://perp-runbook.invalid/schemas/runbook-test.schema.json',
@@ -179,13 +210,17 @@ const schema = {
   properties: {
     tests: text('name of the runbook: NAME.yaml beside this file'),
     about: text('what is tested'),
-    defaults: object(settings),
+    defaults: object(shared),
     cases: {
       type: 'array',
       minItems: 1,
-      items: object({ name: text('what the case shows'), about: text('more about it'), ...settings }, { required: ['name'] }),
+      items: object(
+        { name: text('what the case shows'), about: text('more about it'), ...shared },
+        { required: ['name'] },
+      ),
     },
   },
+  $defs: settings,
 };
 
 /** The schema of a test file, published as `schemas/runbook-test.schema.json`. */

@@ -130,7 +130,7 @@ export class Account {
   record(at: number, working: readonly Exposure[]): AccountRecord {
     const sums = this.sums(at, working);
     const ratio = (part: Decimal, whole: Decimal) =>
-      whole.greaterThan(0) ? roundToStep(part.div(whole), RATIO_STEP, 'down') : ZERO;
+      whole.greaterThan(0) && !part.isZero() ? roundToStep(part.div(whole), RATIO_STEP, 'down') : ZERO;
     return {
       id: this.config.id,
       status: 'active',

@@ -90,7 +90,9 @@ export class Simulator {
     let own = holds ? this.venue.sessions.issue(this.clock.now()) : undefined;
     return {
       send: (request, { timeoutMs }) =>
-        new Promise<WireReply>((resolve) => {
+        new Promise<WireReply>((settle) => {
+          // What arrives comes behind all timers that are due, as it does over a socket: a replay hands it in at that place.
+          const resolve = (reply: WireReply) => this.clock.arrive(() => settle(reply));
           const timer = this.clock.at(this.clock.now() + timeoutMs, () => resolve(TIMED_OUT));
           const caller = { inProcess: true, token: credentials === undefined ? own : credentials.token() };
           const venueRequest: VenueRequest = { ...request, params: this.withRefreshToken(request), headers: {} };

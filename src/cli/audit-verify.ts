@@ -1,0 +1,109 @@
+/** `runbook audit verify`: whether journals are what was written. Finding that one is not ends with exit code 1. */
+import type { JournalStore } from '../journal/store.ts';
+import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../report/verify.ts';
+import { shown } from '../report/wording.ts';
+import { EXIT, type ExitCode, Refusal } from './exit.ts';
+import { readText } from './files.ts';
+import { anchorsOf, noRunYet, withJournal } from './journal-file.ts';
+import { findRun } from './runs.ts';
+import type { StateFolder } from './state.ts';
+import type { Terminal } from './terminal.ts';
+import { type Cell, textTable } from './text-table.ts';
+import type { Invocation } from './verb.ts';
+
+type AnchorFiles = ReturnType<typeof anchorsOf>;
+
+export async function verify(
+  name: string | undefined,
+  options: { readonly key: string | undefined },
+  { terminal, state }: Invocation,
+): Promise<ExitCode> {
+  // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
+  const files = anchorsOf(state, options.key === undefined ? undefined : readText(options.key, 'public key'));
+  const anchors = files.flatMap((file) => file.anchors);
+  const anchored = [...new Set(anchors.map(({ run }) => run))];
+  const verdicts = await withJournal(state, async (store) => {
+    if (name === undefined) return verifyJournal(store, anchors);
+    return [await verifyRun(store, await runOrAnchored(store, name, anchored), anchors)];
+  });
+  if (verdicts === undefined) return withoutJournal(name, anchored, terminal, state);
+  const { ok: chainsOk, runs } = verifyDocument(verdicts);
+  const ok = chainsOk && files.every(({ unsigned }) => unsigned.length === 0);
+  terminal.answer({ ok, runs, ...anchorsDocument(files) }, () => verdictsText(verdicts, ok, terminal));
+  warnOfAnchors(files, terminal);
+  return ok ? EXIT.done : EXIT.failed;
+}
+
+/** No journal at all: nothing to verify, unless anchors say that there was one. */
+function withoutJournal(
+  name: string | undefined,
+  anchored: readonly string[],
+  terminal: Terminal,
+  state: StateFolder,
+): ExitCode {
+  if (anchored.length === 0) {
+    if (name !== undefined) throw new Refusal(noRunYet(state));
+    terminal.answer({ ok: true, runs: [] }, () => noRunYet(state));
+    return EXIT.done;
+  }
+  const runs = anchored.map((run) => ({ run, ok: false, entries: 0, problem: { sequence: 1, kind: 'missing' } }));
+  terminal.answer(
+    { ok: false, runs },
+    () => `the journal is gone: anchors know of ${anchored.length} runs, ${shown(anchored.slice(0, 5).join(', '))}`,
+  );
+  return EXIT.failed;
+}
+
+/** Lines by file, of those that have any. */
+function anchorsDocument(files: AnchorFiles): object {
+  const odd = files.filter(({ unreadable, unsigned }) => unreadable.length + unsigned.length > 0);
+  return odd.length === 0
+    ? {}
+    : { anchors: odd.map(({ file, unreadable, unsigned }) => ({ file, unreadable, unsigned })) };
+}
+
+function warnOfAnchors(files: AnchorFiles, terminal: Terminal): void {
+  for (const { file, unreadable, unsigned } of files) {
+    const lines = (list: readonly number[]) => list.slice(0, 10).join(', ');
+    if (unreadable.length > 0)
+      terminal.note(
+        `${shown(file)}: no anchor in line ${lines(unreadable)}; a crash can cut the last line short, nothing else should`,
+      );
+    if (unsigned.length > 0) terminal.complain(`${shown(file)}: line ${lines(unsigned)} is not signed with this key`);
+  }
+}
+
+/** A run that is gone from the journal can still be named: its anchors know it. */
+async function runOrAnchored(store: JournalStore, name: string, anchored: readonly string[]): Promise<string> {
+  const fitting = anchored.filter((run) => run === name || run.startsWith(name));
+  try {
+    return (await findRun(store, name)).run;
+  } catch (error) {
+    const [only] = fitting;
+    if (error instanceof Refusal && only !== undefined && fitting.length === 1) return only;
+    throw error;
+  }
+}
+
+function verdictsText(verdicts: readonly RunVerdict[], ok: boolean, terminal: Terminal): string {
+  const rows = verdicts.map(({ run, ok: sound, entries, anchors, problem }): readonly Cell[] => [
+    shown(run),
+    String(entries),
+    String(anchors),
+    sound
+      ? { text: 'as it was written', style: 'good' }
+      : { text: `${problem?.kind ?? 'odd'}: ${shown(problem?.detail ?? '')}`, style: 'bad' },
+  ]);
+  const bad = verdicts.filter((verdict) => !verdict.ok).length;
+  const verdict = ok
+    ? terminal.style('good', `${verdicts.length === 1 ? '1 run is' : `${verdicts.length} runs are`} what was written`)
+    : terminal.style(
+        'bad',
+        bad === 0
+          ? 'anchors are not signed as they should be'
+          : `${bad} of ${verdicts.length} runs ${bad === 1 ? 'is' : 'are'} not what was written`,
+      );
+  return [textTable(['run', '#entries', '#anchors', 'verdict'], rows, terminal), verdict]
+    .filter((part) => part !== '')
+    .join('\n');
+}

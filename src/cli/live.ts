@@ -1,0 +1,407 @@
+/**
+ * One live run: its journal, its road to the venue, and what can reach it from outside. Several of them live in one process,
+ * under one lease, one session and one token budget; each counts the working orders of the others against its limits. Which
+ * run is begun, and what is done with its end, is the business of `run`, `resume` and the scheduler.
+ */
+import { dirname, join } from 'node:path';
+import type { Timer } from '../base/clock.ts';
+import { printable } from '../base/printable.ts';
+import { Divergence, Playback } from '../engine/playback.ts';
+import type { OperatorCommand, RunSetup } from '../engine/ports.ts';
+import { type RunningRun, type RunResult, startRun } from '../engine/run.ts';
+import { VenueClient } from '../gateway/client.ts';
+import { DeclaredFeeds, declaredRequests } from '../gateway/declared.ts';
+import type { Fixture } from '../gateway/fixture.ts';
+import { FixtureRecorder } from '../gateway/fixture-recorder.ts';
+import { LimitGate } from '../gateway/limit-gate.ts';
+import { Anchorer, AnchorFile } from '../journal/anchors.ts';
+import { type ChainHead, headOf, readEntry } from '../journal/chain.ts';
+import type { DataOf, Entry, EntryOf, JsonObject } from '../journal/entry.ts';
+import type { LeaseKeeper } from '../journal/lease.ts';
+import { thisMachine } from '../journal/machine.ts';
+import { OrderBook } from '../journal/orders.ts';
+import { RunLog } from '../journal/run-log.ts';
+import type { KillOrder } from '../journal/shared.ts';
+import { StoreError } from '../journal/store.ts';
+import { JournalWriter } from '../journal/writer.ts';
+import { RunFold, type RunReport } from '../report/run.ts';
+import type { CheckedRunbook } from '../runbook/checked.ts';
+import type { Value } from '../runbook/values.ts';
+import type { VenueCall } from '../venue/port.ts';
+import type { Profile } from '../venue/profile.ts';
+import { profileSettings, restoredProfile, type SettingsJson } from '../venue/settings-in-force.ts';
+import type { Account } from './account.ts';
+import { EXIT, Refusal } from './exit.ts';
+import { inputsJson, inputValues, loadPinned, sha256 } from './loading.ts';
+import { noticesOf } from './notices.ts';
+import type { Voice } from './terminal.ts';
+import { ENGINE_VERSION } from './version.ts';
+import { act, type LoadedRunbook } from './wire.ts';
+
+/** What the runs of an account have in common within a process. */
+export interface LiveHost {
+  readonly account: Account;
+  readonly lease: LeaseKeeper;
+  readonly voice: Voice;
+  /** The gates of the runs under way: what each has working counts against the limits of all. */
+  readonly gates: Set<LimitGate>;
+  /** Told of every entry as it is written. */
+  readonly observe?: (entry: Entry) => void;
+}
+
+export interface LiveOptions {
+  /** Records the exchanges, for a fixture. */
+  readonly record?: boolean;
+  /** Asked before each write. */
+  readonly confirm?: ((call: VenueCall) => Promise<boolean>) | undefined;
+}
+
+/** Where a run comes from: what its first entry says beside texts, inputs and settings. */
+export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'until' | 'occurrence'>;
+
+/** How often commands and the kill switch are looked at, ms. */
+const LOOK_EVERY_MS = 200;
+
+interface Parts {
+  readonly log: RunLog;
+  readonly writer: JournalWriter;
+  readonly anchorer: Anchorer;
+  readonly gate: LimitGate;
+  readonly observers: readonly ((entry: Entry) => void)[];
+}
+
+export class LiveRun {
+  readonly run: string;
+  private readonly host: LiveHost;
+  private readonly profile: Profile;
+  private readonly options: LiveOptions;
+  private readonly fold = new RunFold();
+  private barred: KillOrder | undefined;
+  private killTold = false;
+  private recorder: FixtureRecorder | undefined;
+  private current: { readonly running: RunningRun; readonly parts: Parts } | undefined;
+
+  /** `profile`: the one it is to run under, where that is not the account's: one it was begun under. */
+  constructor(host: LiveHost, run: string, options: LiveOptions = {}, profile: Profile = host.account.profile) {
+    this.host = host;
+    this.run = run;
+    this.options = options;
+    this.profile = profile;
+  }
+
+  /** Begins the run and returns once it is under way. */
+  async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
+    const { account } = this.host;
+    this.barred = await account.shared.killSwitch.engaged(account.key);
+    // In a turn of the clock, as everything the engine does: its first moment is the one a replay begins with.
+    await new Promise<void>((resolve) =>
+      account.clock.arrive(() => {
+        this.start(loaded, inputs, origin);
+        resolve();
+      }),
+    );
+  }
+
+  /** Takes up a run whose process died; throws a Refusal when that can not be done. Returns once it is under way. */
+  async takeUp(): Promise<void> {
+    const { account } = this.host;
+    const { run } = this;
+    this.barred = await account.shared.killSwitch.engaged(account.key);
+    const stored = await account.store.read(run);
+    const entries = stored.map(readEntry);
+    const [first] = entries;
+    if (first?.type !== 'run.started')
+      throw new Refusal(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+    const loaded = loadPinned(first.data.sources, this.host.voice);
+    const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
+    const parts = this.parts(loaded.runbook, headOf(stored.at(-1)));
+    const playback = new Playback(entries, {
+      markets: this.profile.markets,
+      absenceHorizonMs: this.profile.ambiguityWindowMs,
+      resume: true,
+      observe: (entry) => {
+        parts.gate.apply(entry);
+        this.fold.apply(entry);
+      },
+    });
+    const log = new RunLog(parts.writer, playback.log.book, parts.observers);
+    parts.gate.useBook(playback.log.book);
+    const client = this.client({ ...parts, log });
+    const running = startRun(this.setup(loaded.runbook, inputs, first.data), {
+      venue: playback.venue,
+      clock: playback.clock,
+      log: playback.log,
+      notifier: noticesOf(account, this.host.voice),
+    });
+    playback.commandsTo((command) => running.command(command));
+    try {
+      await playback.play(running.done);
+    } catch (error) {
+      if (!(error instanceof Divergence)) throw error;
+      throw new Refusal(
+        `run ${run} can not be taken up by this version: ${printable(error.message, 400)}. Use the version that began it (${first.data.engine}); \`runbook kill\` cancels what rests`,
+        EXIT.halted,
+        'diverged',
+      );
+    }
+    await new Promise<void>((resolve) =>
+      account.clock.arrive(() => {
+        playback.takeOver({
+          keep: log.keep,
+          log,
+          venue: client,
+          clock: account.clock,
+          continueCall: (call, attempts) => client.continueCall(call, attempts),
+        });
+        this.current = { running, parts: { ...parts, log } };
+        resolve();
+      }),
+    );
+  }
+
+  /** Resolves when everything written so far is on the disk. */
+  flush(): Promise<void> {
+    return this.underWay().parts.writer.flush();
+  }
+
+  /** Writes what a person or a signal wants of the run, then hands it over. */
+  act(command: OperatorCommand): void {
+    const { running, parts } = this.underWay();
+    this.host.account.clock.arrive(() => act(running, parts.log, command));
+  }
+
+  report(): RunReport {
+    return this.fold.report();
+  }
+
+  recording(): Fixture | undefined {
+    return this.recorder?.fixture();
+  }
+
+  /** Lets commands and the kill switch reach the run until it has ended, then closes its journal. */
+  async ended(): Promise<RunResult> {
+    const { running, parts } = this.underWay();
+    const { gates, account } = this.host;
+    gates.add(parts.gate);
+    let over = false;
+    let timer: Timer | undefined;
+    const look = async () => {
+      await this.lookOutside();
+      if (!over) timer = account.clock.after(LOOK_EVERY_MS, () => void look());
+    };
+    void look();
+    try {
+      const result = await running.done;
+      await parts.writer.close();
+      await parts.anchorer.settled();
+      return result;
+    } catch (error) {
+      if (error instanceof StoreError)
+        throw new Refusal(`the journal can not be written: ${printable(error.message)}`, EXIT.halted, 'journal');
+      throw error;
+    } finally {
+      over = true;
+      timer?.cancel();
+      gates.delete(parts.gate);
+    }
+  }
+
+  private underWay() {
+    if (this.current === undefined) throw new Error(`run ${this.run} has not begun`);
+    return this.current;
+  }
+
+  /** What people asked of this run meanwhile, and whether the kill switch is engaged. */
+  private async lookOutside(): Promise<void> {
+    const { shared, key } = this.host.account;
+    this.barred = await shared.killSwitch.engaged(key);
+    if (this.barred !== undefined && !this.killTold) {
+      this.killTold = true;
+      this.act({ command: 'kill', by: this.barred.by, reason: this.barred.reason });
+    }
+    try {
+      for (const { command, by, step, reason, sequence } of await shared.mailbox.pending(this.run)) {
+        this.act({
+          command,
+          by,
+          ...(step === undefined ? {} : { step }),
+          ...(reason === undefined ? {} : { reason }),
+        });
+        await shared.mailbox.acknowledge(this.run, sequence);
+      }
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+  }
+
+  private start(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): void {
+    const { account, voice } = this.host;
+    const startedAt = account.clock.now();
+    const seed = startedAt % 2 ** 31;
+    const started = this.startedData(loaded, inputs, { ...origin, startedAt, seed });
+    if (this.options.record === true) this.recorder = this.recorderFor(loaded, inputs, startedAt, seed);
+    const parts = this.parts(loaded.runbook, undefined);
+    parts.log.append('run.started', started);
+    const venue = this.client(parts);
+    const running = startRun(this.setup(loaded.runbook, inputs, started), {
+      venue,
+      clock: account.clock,
+      log: parts.log,
+      notifier: noticesOf(account, voice),
+    });
+    this.current = { running, parts };
+  }
+
+  private parts(runbook: CheckedRunbook, head: ChainHead | undefined): Parts {
+    const { account, lease, voice, gates, observe } = this.host;
+    const { run, fold, profile } = this;
+    const { clock } = account;
+    const writer = new JournalWriter(account.store, {
+      run,
+      account: profile.account,
+      def: runbook.sha256.slice(0, 16),
+      boot: thisMachine().clockId,
+      epoch: lease.epoch,
+      actor: 'engine',
+      clock,
+      durable: true,
+      ...(head === undefined ? {} : { head }),
+    });
+    const anchorer = new Anchorer(writer, {
+      run,
+      clock,
+      sinks: [new AnchorFile(join(dirname(account.storeFile), 'anchors.jsonl'))],
+    });
+    const book = new OrderBook({ absenceHorizonMs: profile.ambiguityWindowMs });
+    const gate: LimitGate = new LimitGate(book, profile.markets, () => ({
+      killed: this.barred !== undefined,
+      working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
+    }));
+    let entries = 0;
+    const progress = (entry: Entry) => {
+      entries += 1;
+      if (entry.type === 'step.started' || entry.type === 'order.moved')
+        voice.progress(`${run}: ${entries} entries, ${entry.step}`);
+    };
+    const observers = [
+      (entry: Entry) => gate.apply(entry),
+      (entry: Entry) => fold.apply(entry),
+      progress,
+      ...(observe === undefined ? [] : [observe]),
+    ];
+    return { writer, anchorer, gate, observers, log: new RunLog(writer, book, observers) };
+  }
+
+  private client({ log, gate, writer }: Parts): VenueClient {
+    const { account, lease } = this.host;
+    const { clock } = account;
+    const { profile } = this;
+    const feeds = new DeclaredFeeds(profile, () => clock.now());
+    const client = new VenueClient({
+      profile,
+      transport: this.recorder ?? account.transport,
+      budget: account.budget,
+      log: { append: log.append, flush: () => writer.flush(), book: log.book },
+      clock,
+      gate,
+      feeds: this.recorder === undefined ? feeds : recordingFeeds(feeds, this.recorder),
+      markets: profile.markets,
+      epoch: lease.epoch,
+      session: account.session,
+      requests: declaredRequests(profile),
+      ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
+      forbidden: (protective) => {
+        if (!lease.mayAct()) return 'LEASE_LOST: another process may act for the account by now';
+        if (account.session.failing && !protective)
+          return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
+        return this.barred !== undefined && !protective ? `KILL_SWITCH_ENGAGED: by ${this.barred.by}` : undefined;
+      },
+    });
+    feeds.through(client);
+    return client;
+  }
+
+  private setup(
+    runbook: CheckedRunbook,
+    inputs: Readonly<Record<string, Value>>,
+    started: DataOf<'run.started'>,
+  ): RunSetup {
+    const { profile, run } = this;
+    return {
+      run,
+      account: profile.account,
+      mode: 'live',
+      runbook,
+      inputs,
+      seed: started.seed,
+      startedAt: started.startedAt,
+      absenceHorizonMs: profile.ambiguityWindowMs,
+      plan: started.plan ?? '',
+      until: started.until,
+    };
+  }
+
+  private startedData(
+    loaded: LoadedRunbook,
+    inputs: Readonly<Record<string, Value>>,
+    about: Origin & { readonly startedAt: number; readonly seed: number },
+  ): DataOf<'run.started'> {
+    const { profile } = this;
+    return {
+      runbook: loaded.runbook.name,
+      file: loaded.runbook.source.file,
+      mode: 'live',
+      inputs: inputsJson(inputs),
+      ...about,
+      sources: loaded.sources.map(({ name, source }) => ({
+        name,
+        file: source.file,
+        text: source.text,
+        sha256: sha256(source.text),
+      })),
+      settings: { ...profileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
+      engine: ENGINE_VERSION,
+      account: profile.account,
+    };
+  }
+
+  private recorderFor(
+    loaded: LoadedRunbook,
+    inputs: Readonly<Record<string, Value>>,
+    startMs: number,
+    seed: number,
+  ): FixtureRecorder {
+    const { transport, clock, redactor } = this.host.account;
+    return new FixtureRecorder(transport, clock, {
+      runbook: loaded.runbook.name,
+      inputs: inputsJson(inputs) as NonNullable<Fixture['inputs']>,
+      seed,
+      markets: this.profile.markets,
+      startMs,
+      redact: (text) => redactor.redact(text),
+    });
+  }
+}
+
+function recordingFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
+  return {
+    async read(name: string, key: string | undefined, step: string) {
+      const value = await feeds.read(name, key, step);
+      if (value !== undefined) recorder.feed(value);
+      return value;
+    },
+  };
+}
+
+/** The profile a run was started with, from its first entry; secrets come from the environment again. */
+export function recordedProfile(first: EntryOf<'run.started'>): Profile {
+  const { absenceHorizonMs: _own, ...settings } = first.data.settings as SettingsJson;
+  const profile = restoredProfile(settings);
+  if (profile === undefined)
+    throw new Refusal(
+      `the settings that run ${first.run} was started with are not accepted by this version`,
+      EXIT.usage,
+      'configuration',
+    );
+  return profile;
+}

@@ -1,0 +1,380 @@
+/**
+ * The scheduler's loop: looks at the clock, lets the agenda decide, records what was decided, then does it, in this order.
+ * It starts and stops runs through a port and owns no socket, file or signal. The wall clock is read again at least every
+ * half minute, and pauses are counted on the clock that never jumps: a clock put back must not put the scheduler to sleep.
+ *
+ * A verdict is durable before its run exists, and the run's name follows from the occurrence: whoever comes after a crash
+ * finds either the run, or a promise that it may still keep in time, and can in neither case begin a second one.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock, Metronome, Timer } from '../base/clock.ts';
+import type { AgendaStore, OccurrenceRow } from '../journal/agenda-store.ts';
+import { StoreError } from '../journal/store.ts';
+import type { RunOutcome } from '../journal/entry.ts';
+import {
+  type AgendaRun,
+  type AgendaSlot,
+  type AgendaState,
+  type ClockReading,
+  clockJumpMs,
+  type Decision,
+  decide,
+  EMPTY_AGENDA,
+  foldAgenda,
+  LOOK_EVERY_MS,
+} from './agenda.ts';
+
+/** A slot of the timetable; since when it is known, the store knows. */
+export interface TimetableSlot extends Omit<AgendaSlot, 'knownSinceMs' | 'enabled'> {
+  readonly runbook: string;
+}
+
+export interface Launch {
+  readonly run: string;
+  readonly slot: string;
+  readonly nominalMs: number;
+}
+
+/** Starts and finds runs. Nothing of it throws: what goes wrong with a run is how it ended. */
+export interface Launcher {
+  start(launch: Launch): LaunchedRun;
+  /** Whether the journal holds a run of this name. */
+  exists(run: string): Promise<boolean>;
+}
+
+export interface LaunchedRun {
+  /** True once the journal has its beginning; false when it was refused before. */
+  readonly begun: Promise<boolean>;
+  readonly done: Promise<RunEnding>;
+  /** Asks it to stop in order. */
+  stop(by: string, reason: string): void;
+}
+
+export type RunEnding =
+  | { readonly kind: 'ended'; readonly outcome: RunOutcome; readonly reason?: string }
+  /** Never begun: nothing was sent. */
+  | { readonly kind: 'refused'; readonly why: string }
+  /** Given up by this process without an end of its own: nobody but a person can say what is to become of it. */
+  | { readonly kind: 'stuck'; readonly why: string };
+
+/** A run that somebody handed over: it has no slot, but keeps to concurrency keys as all do. */
+export interface Guest {
+  readonly run: string;
+  readonly concurrency?: { readonly key: string; readonly onBusy: 'queue' | 'skip' | 'fail' };
+  readonly exclusive?: readonly string[];
+  /** Undefined when it is not wanted any more. */
+  begin(): Promise<LaunchedRun | undefined>;
+  refuse(why: string): Promise<void>;
+}
+
+export type DaemonEvent =
+  | { readonly type: 'decided'; readonly decision: Decision; readonly runbook: string; readonly run?: string }
+  | { readonly type: 'begun'; readonly run: string; readonly runbook?: string }
+  | { readonly type: 'ended'; readonly run: string; readonly runbook?: string; readonly ending: RunEnding }
+  /** Its run was promised, and a process died before it began; now it is too late. */
+  | { readonly type: 'lost'; readonly run: string; readonly slot: string; readonly nominalMs: number }
+  | { readonly type: 'jumped'; readonly ms: number }
+  /** The store refused; it is tried again, and nothing is started meanwhile. */
+  | { readonly type: 'unrecorded'; readonly message: string }
+  /** Another process acts for the account: this one has stopped for good. */
+  | { readonly type: 'overtaken'; readonly message: string };
+
+export interface DaemonParts {
+  readonly account: string;
+  /** Of the account's lease. */
+  readonly epoch: number;
+  readonly clock: Clock & Metronome;
+  readonly agenda: Pick<AgendaStore, 'engage' | 'marks' | 'record' | 'promised' | 'settle'>;
+  readonly launcher: Launcher;
+  /** Whether the kill switch is engaged; never rejects. */
+  readonly killed: () => Promise<boolean>;
+  readonly tell: (event: DaemonEvent) => void;
+}
+
+interface Held {
+  readonly run: AgendaRun;
+  readonly runbook: string | undefined;
+  readonly launched: LaunchedRun | undefined;
+}
+
+/** How soon a store that refused is asked again. */
+const RETRY_MS = 1_000;
+
+export class Daemon {
+  private readonly parts: DaemonParts;
+  private slots: readonly AgendaSlot[] = [];
+  private runbooks: ReadonlyMap<string, string> = new Map();
+  private state: AgendaState = EMPTY_AGENDA;
+  private readonly held = new Map<string, Held>();
+  private guests: Guest[] = [];
+  private work: Promise<void> = Promise.resolve();
+  private timer: Timer | undefined;
+  private reading: ClockReading | undefined;
+  private phase: 'idle' | 'looking' | 'stopping' | 'overtaken' = 'idle';
+  private lookAsked = false;
+
+  constructor(parts: DaemonParts) {
+    this.parts = parts;
+  }
+
+  /** Monotonic ms of the last look that could be completed; undefined before the first. */
+  lookedAt: number | undefined;
+
+  /** Runs under way, and those that are stuck. */
+  running(): readonly AgendaRun[] {
+    return [...this.held.values()].map(({ run }) => run);
+  }
+
+  waiting(): number {
+    return this.state.waiting.length + this.guests.length;
+  }
+
+  /** A run that was under way before this process: it holds what it held. Call before `begin`. */
+  adopt(run: AgendaRun, runbook: string, launched: LaunchedRun | undefined): void {
+    this.hold(run, runbook, launched);
+  }
+
+  /** Takes the timetable, keeps what was promised, and goes on looking until it is stopped. */
+  begin(timetable: readonly TimetableSlot[]): Promise<void> {
+    return this.alone(async () => {
+      await this.engage(timetable);
+      await this.keepPromises();
+      this.phase = 'looking';
+      this.soon();
+    });
+  }
+
+  /** From now on this is the timetable. A slot that is gone is decided no more; what waits of it is skipped. */
+  retime(timetable: readonly TimetableSlot[]): Promise<void> {
+    return this.alone(async () => {
+      await this.engage(timetable);
+      this.soon();
+    });
+  }
+
+  /** Begins a run when nothing it needs is held. */
+  admit(guest: Guest): void {
+    this.guests.push(guest);
+    this.soon();
+  }
+
+  /** Starts nothing any more, asks every run to stop in order, and resolves when all have ended. */
+  async stop(by: string, reason: string): Promise<void> {
+    if (this.phase !== 'overtaken') this.phase = 'stopping';
+    this.timer?.cancel();
+    // What is being recorded is done: a promise is not left behind on purpose.
+    await this.work.catch(() => undefined);
+    const under = [...this.held.values()].flatMap(({ launched }) => launched ?? []);
+    for (const launched of under) launched.stop(by, reason);
+    await Promise.all(under.map(({ done }) => done));
+  }
+
+  private async engage(timetable: readonly TimetableSlot[]): Promise<void> {
+    const { agenda, account, epoch, clock } = this.parts;
+    const ids = timetable.map(({ id }) => id);
+    const since = await agenda.engage(account, epoch, ids, clock.now());
+    const marks = await agenda.marks(account, ids);
+    this.state = { through: marks.through, waiting: marks.waiting };
+    this.slots = timetable.map((slot) => ({ ...slot, knownSinceMs: since.get(slot.id) ?? clock.now(), enabled: true }));
+    const named = timetable.map(({ id, runbook }) => [id, runbook] as const);
+    // What waits of a slot that is gone is still to be named in its verdict.
+    this.runbooks = new Map([...this.runbooks, ...named]);
+  }
+
+  /** What a process before this one recorded as started and did not begin. */
+  private async keepPromises(): Promise<void> {
+    const { agenda, account, launcher, clock, killed, tell } = this.parts;
+    for (const { run, slot: id, nominalMs } of await agenda.promised(account)) {
+      if (run === undefined) continue;
+      if (this.held.has(run) || (await launcher.exists(run))) {
+        await agenda.settle(account, run, 'begun');
+        continue;
+      }
+      const slot = this.slots.find((each) => each.id === id);
+      const open = slot !== undefined && clock.now() <= nominalMs + slot.declaration.misfire.within.ms;
+      if (open && !(await killed())) {
+        this.launch(slot, { run, slot: id, nominalMs });
+      } else {
+        await agenda.settle(account, run, 'lost');
+        tell({ type: 'lost', run, slot: id, nominalMs });
+      }
+    }
+  }
+
+  // Looking. One look at a time; whoever wants one while another goes on gets the next.
+
+  private soon(): void {
+    if (this.phase !== 'looking' || this.lookAsked) return;
+    this.lookAsked = true;
+    this.parts.clock.arrive(() => void this.look());
+  }
+
+  private look(): Promise<void> {
+    return this.alone(async () => {
+      this.lookAsked = false;
+      this.timer?.cancel();
+      if (this.phase !== 'looking') return;
+      this.noticeJump();
+      const pauseMs = (await this.decideAll()) ?? RETRY_MS;
+      await this.admitGuests();
+      if (this.phase !== 'looking') return;
+      this.timer = this.parts.clock.after(Math.min(Math.max(1, pauseMs), LOOK_EVERY_MS), () => void this.look());
+    });
+  }
+
+  private noticeJump(): void {
+    const { clock, tell } = this.parts;
+    const now = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+    const ms = this.reading === undefined ? undefined : clockJumpMs(this.reading, now);
+    this.reading = now;
+    if (ms !== undefined) tell({ type: 'jumped', ms });
+  }
+
+  /** Decides until nothing is left to be decided now; gives the pause until the next look, undefined when the store refused. */
+  private async decideAll(): Promise<number | undefined> {
+    const { clock, killed } = this.parts;
+    for (;;) {
+      const engaged = await killed();
+      if (this.phase !== 'looking') return undefined;
+      const nowMs = clock.now();
+      const moment = { nowMs, running: this.running(), killed: engaged };
+      const { decisions, nextLookMs } = decide(this.slots, this.state, moment);
+      if (decisions.length > 0 && !(await this.carryOut(decisions, nowMs))) return undefined;
+      this.lookedAt = clock.monotonic();
+      if (decisions.length === 0 || nextLookMs > nowMs) return nextLookMs - clock.now();
+    }
+  }
+
+  /** Records decisions, then acts on them. False when they could not be recorded: then nothing of them was done. */
+  private async carryOut(decisions: readonly Decision[], nowMs: number): Promise<boolean> {
+    const { agenda, account, epoch } = this.parts;
+    try {
+      await agenda.record(account, epoch, decisions.map((decision) => this.row(decision, nowMs)));
+    } catch (error) {
+      this.refused(error);
+      return false;
+    }
+    this.state = foldAgenda(decisions, this.state);
+    for (const decision of decisions) this.act(decision);
+    return true;
+  }
+
+  private refused(error: unknown): void {
+    if (!(error instanceof StoreError)) throw error;
+    const { tell } = this.parts;
+    if (error.reason === 'fenced' || error.reason === 'conflict') {
+      this.phase = 'overtaken';
+      tell({ type: 'overtaken', message: error.message });
+    } else tell({ type: 'unrecorded', message: error.message });
+  }
+
+  private row(decision: Decision, decidedAt: number): OccurrenceRow {
+    const { slot, nominalMs, type } = decision;
+    const common = { slot, nominalMs, decidedAt };
+    switch (type) {
+      case 'start':
+        return { ...common, verdict: 'started', run: this.nameOf(decision) };
+      case 'skip':
+        return { ...common, verdict: 'skipped', why: decision.why };
+      case 'missed':
+        return { ...common, verdict: 'missed', why: decision.why };
+      case 'queue':
+        return { ...common, verdict: 'waiting', why: decision.behind };
+      case 'replace':
+        return { ...common, verdict: 'waiting', why: 'replace' };
+      default:
+        return type satisfies never;
+    }
+  }
+
+  private nameOf({ slot, nominalMs }: { readonly slot: string; readonly nominalMs: number }): string {
+    return scheduledRunName(this.parts.account, this.runbookOf(slot), slot, nominalMs);
+  }
+
+  private runbookOf(slot: string): string {
+    return this.runbooks.get(slot) ?? slot.split('/')[0] ?? slot;
+  }
+
+  private act(decision: Decision): void {
+    const { slot: id, nominalMs } = decision;
+    const run = decision.type === 'start' ? this.nameOf(decision) : undefined;
+    this.parts.tell({ type: 'decided', decision, runbook: this.runbookOf(id), ...(run === undefined ? {} : { run }) });
+    if (decision.type === 'replace')
+      for (const each of decision.runs) this.replace(each, `replaced by the occurrence of ${new Date(nominalMs).toISOString()}`);
+    const slot = this.slots.find((each) => each.id === id);
+    if (run !== undefined && slot !== undefined) this.launch(slot, { run, slot: id, nominalMs });
+  }
+
+  private replace(run: string, reason: string): void {
+    const held = this.held.get(run);
+    if (held === undefined) return;
+    this.held.set(run, { ...held, run: { ...held.run, stopping: true } });
+    held.launched?.stop('scheduler', reason);
+  }
+
+  private launch({ id, concurrency, exclusive }: AgendaSlot, launch: Launch): void {
+    const { agenda, account, launcher } = this.parts;
+    const launched = launcher.start(launch);
+    const key = concurrency === undefined ? {} : { key: concurrency.key };
+    this.hold({ run: launch.run, slot: id, ...key, ...(exclusive === undefined ? {} : { exclusive }) }, this.runbookOf(id), launched);
+    void launched.begun
+      .then((begun) => agenda.settle(account, launch.run, begun ? 'begun' : 'lost'))
+      .catch((error: unknown) => {
+        // Whoever starts next finds the run in the journal, and settles it then.
+        if (!(error instanceof StoreError)) throw error;
+      });
+  }
+
+  private hold(run: AgendaRun, runbook: string | undefined, launched: LaunchedRun | undefined): void {
+    const { tell } = this.parts;
+    const named = runbook === undefined ? {} : { runbook };
+    this.held.set(run.run, { run, runbook, launched });
+    if (launched === undefined) return;
+    void launched.begun.then((begun) => {
+      if (begun) tell({ type: 'begun', run: run.run, ...named });
+    });
+    void launched.done.then((ending) => {
+      tell({ type: 'ended', run: run.run, ...named, ending });
+      // A run that is stuck keeps its slot and its key: the next one would act on what nobody knows.
+      if (ending.kind !== 'stuck') this.held.delete(run.run);
+      this.soon();
+    });
+  }
+
+  private async admitGuests(): Promise<void> {
+    const waiting: Guest[] = [];
+    for (const guest of this.guests) {
+      if (this.phase !== 'looking') break;
+      const { run, concurrency, exclusive } = guest;
+      const others = this.running();
+      const keyHeld = concurrency !== undefined && others.some(({ key }) => key === concurrency.key);
+      const inUse = exclusive?.some((each) => others.some((other) => other.exclusive?.includes(each))) === true;
+      if (keyHeld && concurrency.onBusy !== 'queue') {
+        await guest.refuse(`the concurrency key ${JSON.stringify(concurrency.key)} is held by another run (on_busy: ${concurrency.onBusy})`);
+      } else if (keyHeld || inUse) waiting.push(guest);
+      else {
+        const launched = await guest.begin();
+        const key = concurrency === undefined ? {} : { key: concurrency.key };
+        if (launched !== undefined) this.hold({ run, ...key, ...(exclusive === undefined ? {} : { exclusive }) }, undefined, launched);
+      }
+    }
+    this.guests = waiting;
+  }
+
+  /** One thing at a time: what is decided must see everything that was decided before. */
+  private alone(work: () => Promise<void>): Promise<void> {
+    const done = this.work.catch(() => undefined).then(work);
+    this.work = done;
+    return done;
+  }
+}
+
+/**
+ * The name of the run of an occurrence: the same whoever gives it, so that two processes can not begin it twice, and no
+ * order of the one could be taken for an order of the other.
+ */
+export function scheduledRunName(account: string, runbook: string, slot: string, nominalMs: number): string {
+  const stamp = new Date(nominalMs).toISOString().replace(/[-:.Z]/g, '');
+  const digest = createHash('sha256').update(JSON.stringify([account, slot, nominalMs])).digest('hex');
+  return `${stamp}-${runbook.slice(0, 40)}-${digest.slice(0, 10)}`;
+}

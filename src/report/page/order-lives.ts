@@ -1,0 +1,217 @@
+/**
+ * Each order's life with the reason for every change: which entry moved it, what that entry says, and which step wanted it.
+ * The states are those of the engine's own order book; this adds the why and the prices it had over time.
+ */
+import type { DecimalString } from '../../base/decimal.ts';
+import type { DataOf, Entry, Json } from '../../journal/entry.ts';
+import type { BookOrder } from '../../journal/orders.ts';
+import { ORDER_ALARMS, type OrderState } from '../../venue/order-context.ts';
+import { meaningOf, ORDER_EVENT_MEANING, ORDER_STATE_MEANING } from '../meanings.ts';
+import { OrderFold, type OrderRow } from '../orders.ts';
+import { pairs, stepName } from '../wording.ts';
+import { lanePath } from './step-lanes.ts';
+
+export interface OrderMove {
+  readonly seq: number;
+  /** ms since the run began. */
+  readonly at: number;
+  readonly from: OrderState;
+  readonly to: OrderState;
+  readonly event: string;
+  /** The event in a sentence. */
+  readonly meaning: string;
+  /** What the entry itself says of it: a venue's text, a conclusion, the terms asked for. */
+  readonly because?: string;
+  /** The step that asked; absent where nobody here did. */
+  readonly step?: string;
+}
+
+/** A price the order had, from a time on. */
+export interface PriceLevel {
+  readonly at: number;
+  readonly price: DecimalString;
+}
+
+export interface OrderAlarmRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly alarm: string;
+  readonly meaning?: string;
+  readonly detail: string;
+}
+
+export interface OrderLife extends OrderRow {
+  readonly label: string;
+  /** The lane of the step that wanted it. */
+  readonly step: string;
+  readonly createdAt: number;
+  readonly seq: number;
+  readonly timeInForce?: string;
+  readonly trigger?: DecimalString;
+  readonly onAmbiguous?: string;
+  /** What its state means. */
+  readonly stateMeaning?: string;
+  /** Whether nothing more can become of it. */
+  readonly isOver: boolean;
+  readonly moves: readonly OrderMove[];
+  readonly levels: readonly PriceLevel[];
+  readonly alarms: readonly OrderAlarmRow[];
+  readonly fills: readonly { readonly at: number; readonly price: DecimalString; readonly size: DecimalString }[];
+}
+
+interface Notes {
+  readonly seq: number;
+  readonly moves: OrderMove[];
+  readonly levels: PriceLevel[];
+  readonly alarms: OrderAlarmRow[];
+}
+
+const OVER: ReadonlySet<string> = new Set<OrderState>(['closed', 'canceled', 'rejected', 'absent', 'denied']);
+
+export class OrderLifeFold {
+  private readonly orders = new OrderFold();
+  private readonly notes = new Map<string, Notes>();
+  private readonly steps = new Map<string, { readonly verb: string; readonly id?: string }>();
+  private startedAt = 0;
+
+  apply(entry: Entry): void {
+    if (entry.type === 'run.started') this.startedAt = entry.data.startedAt;
+    if (entry.type === 'step.started' || entry.type === 'step.ended') this.steps.set(lanePath(entry.step), entry.data);
+    const changes = this.orders.apply(entry);
+    if (entry.type === 'call.intended' && entry.data.intent !== undefined) this.meant(entry.data.intent, entry);
+    for (const { order, from, to, event } of changes) {
+      const notes = this.notesOf(order, entry.seq);
+      this.level(notes, order, entry.at);
+      if (from !== to) notes.moves.push(this.move(entry, order, from, to, event));
+    }
+    if (entry.type === 'order.alarmed') this.alarmed(entry);
+  }
+
+  lives(): readonly OrderLife[] {
+    const histories = this.orders.rows();
+    return this.orders.orders().flatMap((order, index) => {
+      const row = histories[index];
+      return row === undefined ? [] : [this.life(order, row)];
+    });
+  }
+
+  bookOrders(): readonly BookOrder[] {
+    return this.orders.orders();
+  }
+
+  private life(order: BookOrder, row: OrderRow): OrderLife {
+    const { intent, step, createdAt, snapshot } = order;
+    const { seq, moves, levels, alarms } = this.notesOf(order, 0);
+    const stateMeaning = meaningOf(ORDER_STATE_MEANING, snapshot.state);
+    const wanted = this.steps.get(lanePath(step));
+    return {
+      ...row,
+      label: stepName(step, wanted?.id),
+      step: lanePath(step),
+      createdAt: createdAt - this.startedAt,
+      seq,
+      ...(intent.timeInForce === undefined ? {} : { timeInForce: intent.timeInForce }),
+      ...(intent.trigger === undefined ? {} : { trigger: intent.trigger }),
+      ...(intent.onAmbiguous === undefined ? {} : { onAmbiguous: intent.onAmbiguous }),
+      ...(stateMeaning === undefined ? {} : { stateMeaning }),
+      isOver: OVER.has(snapshot.state),
+      moves,
+      levels,
+      alarms,
+      fills: [...snapshot.context.fills.values()].map(({ timestamp, price, size }) => ({
+        at: Math.floor(timestamp / 1000) - this.startedAt,
+        price,
+        size,
+      })),
+    };
+  }
+
+  private meant(intent: NonNullable<DataOf<'call.intended'>['intent']>, { seq, at }: Entry): void {
+    if (this.notes.has(intent.clientOrderId)) return;
+    const levels = intent.price === undefined ? [] : [{ at: at - this.startedAt, price: intent.price }];
+    this.notes.set(intent.clientOrderId, { seq, moves: [], levels, alarms: [] });
+  }
+
+  private notesOf({ intent }: BookOrder, seq: number): Notes {
+    const known = this.notes.get(intent.clientOrderId);
+    if (known !== undefined) return known;
+    const notes: Notes = { seq, moves: [], levels: [], alarms: [] };
+    this.notes.set(intent.clientOrderId, notes);
+    return notes;
+  }
+
+  private level({ levels }: Notes, { snapshot }: BookOrder, at: number): void {
+    const { price } = snapshot.context;
+    if (price !== undefined && levels.at(-1)?.price !== price) levels.push({ at: at - this.startedAt, price });
+  }
+
+  private move(entry: Entry, order: BookOrder, from: OrderState, to: OrderState, event: string): OrderMove {
+    const because = becauseOf(entry, order);
+    const asked = entry.type === 'call.attempted' && entry.step !== '' ? { step: this.asker(entry.step) } : {};
+    return {
+      seq: entry.seq,
+      at: entry.at - this.startedAt,
+      from,
+      to,
+      event,
+      meaning: meaningOf(ORDER_EVENT_MEANING, event) ?? event,
+      ...(because === undefined ? {} : { because }),
+      ...asked,
+    };
+  }
+
+  /** `cancel of expired`: what the step that asked is called. */
+  private asker(step: string): string {
+    const known = this.steps.get(lanePath(step));
+    const name = stepName(step, known?.id);
+    return known === undefined || known.verb === name ? name : `${name} (${known.verb})`;
+  }
+
+  private alarmed({ data, seq, at }: Extract<Entry, { type: 'order.alarmed' }>): void {
+    const meaning = meaningOf(ORDER_ALARMS, data.alarm);
+    this.notes.get(data.clientOrderId)?.alarms.push({
+      seq,
+      at: at - this.startedAt,
+      alarm: data.alarm,
+      ...(meaning === undefined ? {} : { meaning }),
+      detail: pairs(data.detail),
+    });
+  }
+}
+
+/** What the entry that moved an order says of the reason. */
+function becauseOf(entry: Entry, order: BookOrder): string | undefined {
+  switch (entry.type) {
+    case 'order.concluded':
+    case 'deadman.moved':
+      return entry.data.because;
+    case 'call.attempted':
+      return termsOf(entry.data);
+    case 'call.settled': {
+      const { message, code, failure, status, result } = entry.data;
+      const said = message ?? code ?? failure;
+      if (said !== undefined) return status === undefined ? said : `${said} (HTTP ${status})`;
+      return reasonIn(result, order);
+    }
+    default:
+      return undefined;
+  }
+}
+
+const TERMS = ['type', 'side', 'price', 'trigger_price', 'size', 'time_in_force'] as const;
+
+function termsOf({ params }: DataOf<'call.attempted'>): string | undefined {
+  const told = TERMS.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name] as Json] as const]));
+  return told.length === 0 ? undefined : pairs(Object.fromEntries(told));
+}
+
+/** The venue's own word in the order's record. */
+function reasonIn(result: Json | undefined, { snapshot }: BookOrder): string | undefined {
+  if (!Array.isArray(result)) return undefined;
+  for (const each of result as readonly Json[]) {
+    if (typeof each !== 'object' || each === null || Array.isArray(each)) continue;
+    const { id, reason } = each as { readonly id?: Json; readonly reason?: Json };
+    if (id === snapshot.context.venueId && typeof reason === 'string' && reason !== '') return `the venue says: ${reason}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,81 @@
+/**
+ * Prices a run knew of, by market and feed: what a page draws behind the orders. A feed that is no price of the market (a
+ * rate, a volume) is left out, by comparing it with the prices of the run's own orders. Prices stay texts.
+ */
+import { type Decimal, type DecimalString, parseDecimal } from '../../base/decimal.ts';
+import type { Entry } from '../../journal/entry.ts';
+
+export interface PriceReadings {
+  readonly market: string;
+  readonly feed: string;
+  /** Columns of equal length: ms since the run began, the price, the entry. */
+  readonly at: readonly number[];
+  readonly price: readonly DecimalString[];
+  readonly seq: readonly number[];
+}
+
+/** Readings of one feed that are kept; of more, every second is left out, again and again. */
+const MOST_READINGS = 4000;
+/** A feed whose value is further from the orders' prices than this factor is none of the market's prices. */
+const FAR = 4;
+
+interface Series {
+  readonly feed: string;
+  readonly key: string | undefined;
+  stride: number;
+  count: number;
+  rows: { readonly at: number; readonly price: DecimalString; readonly seq: number }[];
+}
+
+export class PriceReadingFold {
+  private readonly series = new Map<string, Series>();
+  private startedAt = 0;
+
+  apply(entry: Entry): void {
+    if (entry.type === 'run.started') this.startedAt = entry.data.startedAt;
+    if (entry.type !== 'feed.read' || entry.data.value === undefined) return;
+    if (parseDecimal(entry.data.value) === undefined) return;
+    const { name, key, value, at } = entry.data;
+    const id = `${name} ${key ?? ''}`;
+    const series = this.series.get(id) ?? { feed: name, key, stride: 1, count: 0, rows: [] };
+    this.series.set(id, series);
+    series.count += 1;
+    if (series.count % series.stride !== 0) return;
+    const when = (at ?? entry.at) - this.startedAt;
+    const last = series.rows.at(-1);
+    // Read again before it changed: the same reading.
+    if (last?.price === value && last.at === when) return;
+    series.rows.push({ at: when, price: value, seq: entry.seq });
+    if (series.rows.length <= MOST_READINGS) return;
+    series.rows = series.rows.filter((_row, index) => index % 2 === 0);
+    series.stride *= 2;
+  }
+
+  /** `orders`: market and price of whatever the run ordered. */
+  readings(orders: readonly { readonly market: string; readonly price: DecimalString }[]): readonly PriceReadings[] {
+    const markets = [...new Set(orders.map((order) => order.market))];
+    const [onlyMarket] = markets.length === 1 ? markets : [];
+    return [...this.series.values()].flatMap(({ feed, key, rows }) => {
+      const market = key ?? onlyMarket;
+      const known = orders.find((order) => order.market === market);
+      const [first] = rows;
+      if (market === undefined || first === undefined) return [];
+      if (known !== undefined && !isNear(parseDecimal(first.price), parseDecimal(known.price))) return [];
+      const sorted = rows.toSorted((a, b) => a.at - b.at);
+      return [
+        {
+          market,
+          feed,
+          at: sorted.map((row) => row.at),
+          price: sorted.map((row) => row.price),
+          seq: sorted.map((row) => row.seq),
+        },
+      ];
+    });
+  }
+}
+
+function isNear(value: Decimal | undefined, price: Decimal | undefined): boolean {
+  if (value === undefined || price === undefined || !value.isPositive() || value.isZero() || price.isZero()) return false;
+  return value.lt(price.times(FAR)) && value.times(FAR).gt(price);
+}

@@ -1,0 +1,202 @@
+/**
+ * The steps of a run over its time, one lane per step of the runbook: the rounds of a loop share the lane of the step they
+ * repeat. A lane of very many rounds is drawn together here, so that a page stays the same size however long the run is.
+ */
+import type { Entry, ErrorFact, StepOutcome } from '../../journal/entry.ts';
+import { stepName } from '../wording.ts';
+
+/** A lane keeps at most this many bars; neighbours are merged beyond it. */
+const MOST_BARS = 1500;
+
+export type BarOutcome = StepOutcome | 'active';
+
+/** Columns of equal length, one element per bar; times are ms since the run began. */
+export interface Bars {
+  readonly from: readonly number[];
+  readonly until: readonly number[];
+  readonly outcome: readonly BarOutcome[];
+  /** Rounds a bar stands for. */
+  readonly count: readonly number[];
+  /** The entry it began with. */
+  readonly seq: readonly number[];
+}
+
+export interface StepLane {
+  /** The step's path in the runbook, without the numbers of rounds. */
+  readonly path: string;
+  readonly label: string;
+  readonly id?: string;
+  readonly verb: string;
+  /** Blocks around it. */
+  readonly depth: number;
+  /** How often it began or was skipped. */
+  readonly count: number;
+  readonly outcomes: Readonly<Record<BarOutcome, number>>;
+  readonly retries: number;
+  readonly totalMs: number;
+  /** Of the last round that failed or halted. */
+  readonly error?: ErrorFact;
+  readonly bars: Bars;
+}
+
+/** A step that has begun and not ended. */
+export interface ActiveStep {
+  /** With the numbers of its rounds. */
+  readonly path: string;
+  readonly lane: string;
+  readonly label: string;
+  readonly verb: string;
+  /** Epoch ms. */
+  readonly since: number;
+}
+
+interface Bar {
+  readonly from: number;
+  until: number;
+  outcome: BarOutcome;
+  readonly count: number;
+  readonly seq: number;
+}
+
+interface Lane {
+  readonly path: string;
+  readonly id: string | undefined;
+  readonly verb: string;
+  readonly bars: Bar[];
+  retries: number;
+  error: ErrorFact | undefined;
+}
+
+export class StepLaneFold {
+  private readonly lanes = new Map<string, Lane>();
+  private readonly open = new Map<string, { readonly lane: Lane; readonly bar: Bar }>();
+  private startedAt = 0;
+
+  apply(entry: Entry): void {
+    switch (entry.type) {
+      case 'run.started':
+        this.startedAt = entry.data.startedAt;
+        return;
+      case 'step.started':
+        this.begin(entry.step, entry.data, entry.at, entry.seq);
+        return;
+      case 'step.retried': {
+        const lane = this.lanes.get(lanePath(entry.step));
+        if (lane !== undefined) lane.retries += 1;
+        return;
+      }
+      case 'step.ended': {
+        const { lane, bar } = this.begin(entry.step, entry.data, entry.at, entry.seq);
+        this.open.delete(entry.step);
+        bar.until = entry.at - this.startedAt;
+        bar.outcome = entry.data.outcome;
+        if (entry.data.error !== undefined) lane.error = entry.data.error;
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  /** `hasEnded`: what is still open was halted with the run. */
+  rows(lastAt: number, hasEnded: boolean): readonly StepLane[] {
+    const now = lastAt - this.startedAt;
+    return [...this.lanes.values()].map((lane) => laneRow(lane, now, hasEnded));
+  }
+
+  active(): readonly ActiveStep[] {
+    return [...this.open].map(([path, { lane, bar }]) => ({
+      path,
+      lane: lane.path,
+      label: stepName(path, lane.id),
+      verb: lane.verb,
+      since: bar.from + this.startedAt,
+    }));
+  }
+
+  private begin(
+    path: string,
+    { verb, id }: { readonly verb: string; readonly id?: string },
+    at: number,
+    seq: number,
+  ): { readonly lane: Lane; readonly bar: Bar } {
+    const known = this.open.get(path);
+    if (known !== undefined) return known;
+    const key = lanePath(path);
+    const lane = this.lanes.get(key) ?? { path: key, id, verb, bars: [], retries: 0, error: undefined };
+    this.lanes.set(key, lane);
+    const from = at - this.startedAt;
+    const bar: Bar = { from, until: from, outcome: 'active', count: 1, seq };
+    lane.bars.push(bar);
+    const begun = { lane, bar };
+    this.open.set(path, begun);
+    return begun;
+  }
+}
+
+/** A path without the numbers of rounds and attempts: what the chart and the runbook call the step. */
+export function lanePath(path: string): string {
+  return path.replace(/\[\d+\]|~\d+/g, '');
+}
+
+function laneRow(lane: Lane, now: number, hasEnded: boolean): StepLane {
+  const outcomes = { succeeded: 0, failed: 0, skipped: 0, halted: 0, active: 0 };
+  let totalMs = 0;
+  const bars = lane.bars.map((bar): Bar => {
+    const isOpen = bar.outcome === 'active';
+    const outcome = isOpen && hasEnded ? 'halted' : bar.outcome;
+    const until = isOpen ? now : bar.until;
+    outcomes[outcome] += 1;
+    totalMs += until - bar.from;
+    return { ...bar, outcome, until };
+  });
+  const { path, id, verb, retries, error } = lane;
+  return {
+    path,
+    label: stepName(path, id),
+    ...(id === undefined ? {} : { id }),
+    verb,
+    depth: Math.max(0, path.split('/').length - 2),
+    count: bars.length,
+    outcomes,
+    retries,
+    totalMs,
+    ...(error === undefined ? {} : { error }),
+    bars: columnsOf(merged(bars)),
+  };
+}
+
+/** The worst of what was merged is what a reader must see. */
+const WEIGHT = { active: 4, halted: 3, failed: 2, succeeded: 1, skipped: 0 } as const satisfies Record<
+  BarOutcome,
+  number
+>;
+
+function merged(bars: readonly Bar[]): readonly Bar[] {
+  if (bars.length <= MOST_BARS) return bars;
+  const perBar = Math.ceil(bars.length / MOST_BARS);
+  const groups: Bar[] = [];
+  for (let first = 0; first < bars.length; first += perBar) {
+    const group = bars.slice(first, first + perBar);
+    const [head] = group;
+    if (head === undefined) break;
+    groups.push({
+      from: head.from,
+      until: Math.max(...group.map((bar) => bar.until)),
+      outcome: group.reduce((worst, bar) => (WEIGHT[bar.outcome] > WEIGHT[worst] ? bar.outcome : worst), head.outcome),
+      count: group.length,
+      seq: head.seq,
+    });
+  }
+  return groups;
+}
+
+function columnsOf(bars: readonly Bar[]): Bars {
+  return {
+    from: bars.map((bar) => bar.from),
+    until: bars.map((bar) => bar.until),
+    outcome: bars.map((bar) => bar.outcome),
+    count: bars.map((bar) => bar.count),
+    seq: bars.map((bar) => bar.seq),
+  };
+}
