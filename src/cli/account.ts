@@ -22,6 +22,7 @@ import { budgetSettings } from '../venue/budget.ts';
 import type { Profile } from '../venue/profile.ts';
 import type { Environment } from './environment.ts';
 import { EXIT, Refusal } from './exit.ts';
+import type { Voice } from './terminal.ts';
 import type { Invocation } from './verb.ts';
 
 export interface Account {
@@ -83,7 +84,7 @@ function ledgerFile(environment: Environment): string {
 /** Opens an account. Refuses with exit 2 what is wrong with the configuration, before anything is sent. */
 export async function openAccount(
   profile: Profile,
-  invocation: Pick<Invocation, 'state' | 'environment' | 'terminal'>,
+  invocation: Pick<Invocation, 'state' | 'environment'> & { readonly terminal: Pick<Voice, 'complain'> },
 ): Promise<Account> {
   const { environment, terminal } = invocation;
   const variables = variablesFor(profile, environment);

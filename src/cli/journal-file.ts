@@ -13,7 +13,7 @@ import { openSqliteStore } from '../journal/sqlite-store.ts';
 import { type JournalStore, type RunFilter, type RunRow, type StoredEntry, StoreError } from '../journal/store.ts';
 import { EXIT, Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';
-import { storeFiles } from './stores.ts';
+import { storeFiles } from './store-list.ts';
 
 const JOURNAL_FILE = 'runbook.db';
 /** Beside each journal: how far its chains had come, written down a second time. */

@@ -154,6 +154,8 @@ export class LiveRun {
           continueCall: (call, attempts) => client.continueCall(call, attempts),
         });
         this.current = { running, parts: { ...parts, log } };
+        // From here on a process that was only asleep, and wakes now, finds the run taken.
+        void parts.writer.flush().catch(() => {});
         resolve();
       }),
     );
@@ -307,11 +309,11 @@ export class LiveRun {
       feeds: this.recorder === undefined ? feeds : recordingFeeds(feeds, this.recorder),
       markets: profile.markets,
       epoch: lease.epoch,
+      lease,
       session: account.session,
       requests: declaredRequests(profile),
       ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
       forbidden: (protective) => {
-        if (!lease.mayAct()) return 'LEASE_LOST: another process may act for the account by now';
         if (account.session.failing && !protective)
           return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
         return this.barred !== undefined && !protective ? `KILL_SWITCH_ENGAGED: by ${this.barred.by}` : undefined;

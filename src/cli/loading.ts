@@ -12,7 +12,7 @@ import { EXIT, Refusal } from './exit.ts';
 import { readSource } from './files.ts';
 import { exactData } from './profile-file.ts';
 import { readRunbook } from './runbook-file.ts';
-import type { Terminal } from './terminal.ts';
+import type { Voice } from './terminal.ts';
 import type { LoadedRunbook } from './wire.ts';
 
 /** Thrown when diagnostics were printed: there is nothing more to say. */
@@ -23,7 +23,7 @@ export class Invalid extends Refusal {
 }
 
 /** Loads and checks; prints what is wrong, warnings too. Throws Invalid when there are errors. */
-export function loadRunbook(path: string, terminal: Terminal): LoadedRunbook {
+export function loadRunbook(path: string, terminal: Pick<Voice, 'diagnostics'>): LoadedRunbook {
   const { source, load } = readRunbook(path);
   const called = new Map<string, SourceText>();
   const loaded = checkSources(source, (name) => {
@@ -40,7 +40,7 @@ export function loadRunbook(path: string, terminal: Terminal): LoadedRunbook {
 /** The pinned texts of a recorded run, checked again with today's checker. */
 export function loadPinned(
   pinned: readonly { readonly name: string; readonly file: string; readonly text: string }[],
-  terminal: Terminal,
+  terminal: Pick<Voice, 'diagnostics'>,
 ): LoadedRunbook {
   const [first] = pinned;
   if (first === undefined) throw new Refusal('the journal holds no runbook', EXIT.failed, 'damaged');

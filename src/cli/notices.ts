@@ -3,21 +3,21 @@ import { printable } from '../base/printable.ts';
 import type { Notifier } from '../engine/ports.ts';
 import { postNotice } from '../gateway/webhook.ts';
 import type { Account } from './account.ts';
-import type { Terminal } from './terminal.ts';
+import type { Voice } from './terminal.ts';
 
-export function noticesOf({ profile, secrets }: Pick<Account, 'profile' | 'secrets'>, terminal: Terminal): Notifier {
+export function noticesOf({ profile, secrets }: Pick<Account, 'profile' | 'secrets'>, voice: Voice): Notifier {
   return {
     send(to, text) {
       const target = Object.hasOwn(profile.notify, to) ? profile.notify[to] : undefined;
       const shown = printable(text, 1000);
       if (target === undefined)
-        terminal.note(`notice to ${printable(to, 60)}, which the profile does not name: ${shown}`);
-      else if ('log' in target) terminal.note(`notice to ${printable(to, 60)}: ${shown}`);
+        voice.note(`notice to ${printable(to, 60)}, which the profile does not name: ${shown}`);
+      else if ('log' in target) voice.note(`notice to ${printable(to, 60)}: ${shown}`);
       const webhook = secrets.webhooks[to];
       if (webhook !== undefined) {
         void postNotice(webhook, { to, text }).then((problem) => {
           if (problem !== undefined)
-            terminal.complain(`the notice to ${printable(to, 60)} was not delivered: ${problem}`);
+            voice.complain(`the notice to ${printable(to, 60)} was not delivered: ${problem}`);
         });
       }
     },

@@ -14,9 +14,10 @@ import { ask } from './asking.ts';
 import { wireRequest } from '../venue/wire.ts';
 import { type Account, accountKey, openAccount, openShared, storeFileOf } from './account.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import { recordedProfile } from './live-run.ts';
+import { recordedProfile } from './live.ts';
 import { readProfileFile } from './profile-file.ts';
-import { rememberStore, storeFiles, unfinishedRuns } from './stores.ts';
+import { rememberStore, storeFiles } from './store-list.ts';
+import { unfinishedRuns } from './unfinished.ts';
 import type { Invocation } from './verb.ts';
 
 /** How long an empty list of open orders must have stayed empty before the kill is done, ms. */

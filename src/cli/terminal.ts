@@ -34,6 +34,9 @@ const STYLES = {
   place: 'cyan',
 } as const satisfies Record<Style, string>;
 
+/** How whoever executes runs speaks to people: the terminal of a command, or the scheduler's log. */
+export type Voice = Pick<Terminal, 'note' | 'complain' | 'progress' | 'diagnostics'>;
+
 export class Terminal {
   readonly json: boolean;
   readonly quiet: boolean;

@@ -8,7 +8,7 @@ import { Decimal, decimalText } from '../base/decimal.ts';
 import { canonicalJson } from '../base/json.ts';
 import type { CheckedRunbook, CheckedStep, DeadmanDeclaration, PlaceStep, StepOf } from '../runbook/checked.ts';
 import { ACCOUNT, FILL } from '../runbook/language-records.ts';
-import { type Expr, NotKnown, type RecordValue, type Scope, Time, type Value, valueJson } from '../runbook/values.ts';
+import { EvaluationFailure, type Expr, NotKnown, type RecordValue, type Scope, Time, type Value, valueJson } from '../runbook/values.ts';
 import { endpoint, type EndpointName } from '../venue/catalogue.ts';
 import type { MarketRules } from '../venue/port.ts';
 import { hydrate } from './hydrate.ts';
@@ -88,6 +88,13 @@ class PlanScope implements Scope {
   setUnknown(name: string): void {
     this.names.delete(name);
     this.unknown.set(name, name);
+  }
+  /** Changes a variable where it was declared; undefined: it is not known any more. */
+  assign(name: string, value: Value | undefined): void {
+    let owner: PlanScope = this;
+    while (!owner.names.has(name) && !owner.unknown.has(name) && owner.parent !== undefined) owner = owner.parent;
+    if (value === undefined) owner.setUnknown(name);
+    else owner.set(name, value);
   }
 
   get(root: string): Value {
@@ -253,9 +260,15 @@ class PlanWalk {
   private control(step: Exclude<CheckedStep, { verb: VenueKind }>, scope: PlanScope, at: string, prefix: string): Value | typeof UNKNOWN {
     switch (step.verb) {
       case 'let':
-      case 'set':
         for (const { name, value } of step.args.names) this.name(scope, name, value);
         return undefined;
+      case 'set': {
+        // Where a step stands in a block it may be done any number of times: what its variables are then is not known.
+        const once = prefix === '' && step.if === undefined && step.path.split('/').length === 2;
+        const values = step.args.names.map(({ name, value }) => [name, once ? this.known(value, scope) : undefined] as const);
+        for (const [name, value] of values) scope.assign(name, value);
+        return undefined;
+      }
       case 'assert': {
         const holds = this.known(step.args.condition, scope);
         const verdict = holds === undefined ? KNOWN_AFTER_RUN : holds ? 'OK' : 'FAILS';
@@ -495,7 +508,7 @@ class PlanWalk {
     try {
       scope.set(name, expr.evaluate(scope));
     } catch (error) {
-      if (!(error instanceof NotKnown)) throw error;
+      if (!isOpen(error)) throw error;
       scope.setUnknown(name);
     }
   }
@@ -505,7 +518,7 @@ class PlanWalk {
     try {
       return expr.evaluate(scope);
     } catch (error) {
-      if (error instanceof NotKnown) return undefined;
+      if (isOpen(error)) return undefined;
       throw error;
     }
   }
@@ -526,6 +539,11 @@ class PlanWalk {
   private orderId(expr: Expr<RecordValue>): string {
     return `<${expr.text}.id>`;
   }
+}
+
+/** Not known yet; or what can not be worked out from what is known now, and may be by the time it is needed. */
+function isOpen(error: unknown): boolean {
+  return error instanceof NotKnown || error instanceof EvaluationFailure;
 }
 
 const UNKNOWN = Symbol('not known');

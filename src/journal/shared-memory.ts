@@ -55,6 +55,10 @@ export function openSharedMemory(nowMs: () => number): Shared {
         const row = leases.get(account);
         if (row?.epoch === epoch) leases.set(account, { ...row, heldBy: undefined });
       },
+      async holder(account) {
+        const row = leases.get(account);
+        return leaseVerdict(row, machine).kind === 'free' ? undefined : row?.heldBy;
+      },
     },
     killSwitch: {
       async engage(order) {

@@ -162,6 +162,11 @@ function leasesIn(database: Database, machine: Machine): Leases {
     async release(account, epoch) {
       database.statement(release).run(account, epoch);
     },
+    async holder(account) {
+      const found = database.statement(find).get(account);
+      const row = found && leaseRow(found);
+      return leaseVerdict(row, machine).kind === 'free' ? undefined : row?.heldBy;
+    },
   };
 }
 

@@ -48,6 +48,8 @@ export interface Leases {
   renew(account: string, epoch: number): Promise<boolean>;
   /** Gives the lease of that epoch back; does nothing when it has passed on. */
   release(account: string, epoch: number): Promise<void>;
+  /** Who holds the account at this moment; undefined when it is free. Takes nothing. */
+  holder(account: string): Promise<string | undefined>;
 }
 
 /** For `engage` and `release`: every account. */

@@ -8,6 +8,7 @@ import { canonicalJson } from '../base/json.ts';
 import type { Entry, Json, JsonObject } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
 import { isoTime } from './run.ts';
+import { readBy } from './wording.ts';
 
 /** `told`: inputs, feeds, answers, people. `done`: decisions, requests, variables, step ends. */
 export type DifferenceSide = 'told' | 'done';
@@ -102,6 +103,8 @@ interface Mark {
   readonly sequence: number;
   readonly at: number;
   readonly value: Json;
+  /** What counts as a difference. */
+  readonly compared: Json;
 }
 
 class Reading {
@@ -147,6 +150,7 @@ class Reading {
       const count = (counts.get(kind) ?? 0) + 1;
       counts.set(kind, count);
       const value = this.names.neutral(told.value);
+      const compared = told.compared === undefined ? value : this.names.neutral(told.compared);
       marks.push({
         key: `${kind} ${count}`,
         side,
@@ -156,6 +160,7 @@ class Reading {
         sequence: entry.seq,
         at: entry.at,
         value,
+        compared,
       });
     }
     return marks;
@@ -166,11 +171,18 @@ class Reading {
 function markOf(
   entry: Entry,
   endpoints: ReadonlyMap<string, string>,
-): Pick<Mark, 'side' | 'what' | 'about' | 'value'> | undefined {
+): (Pick<Mark, 'side' | 'what' | 'about' | 'value'> & { readonly compared?: Json }) | undefined {
   switch (entry.type) {
     case 'step.decided': {
       const { what, expression, value, inputs } = entry.data;
-      return { side: 'done', what: 'decision', about: `${what} ${expression}`, value: { value, inputs } };
+      // A decision that falls the same from other figures is no other decision.
+      return {
+        side: 'done',
+        what: 'decision',
+        about: `${what} ${expression}`,
+        compared: value,
+        value: { value, with: readBy(expression, inputs) },
+      };
     }
     case 'step.ended': {
       const { outcome, error, attempts } = entry.data;
@@ -242,7 +254,7 @@ function compare(left: readonly Mark[], right: readonly Mark[]): readonly Differ
   for (const mark of left) {
     const other = byKey.get(mark.key);
     byKey.delete(mark.key);
-    if (other !== undefined && canonicalJson(mark.value) === canonicalJson(other.value)) continue;
+    if (other !== undefined && canonicalJson(mark.compared) === canonicalJson(other.compared)) continue;
     const fields = other === undefined ? [] : fieldDifferences(mark.value, other.value);
     found.push({ order: mark.at - begin, difference: differenceOf(mark, mark, other, fields) });
   }

@@ -110,7 +110,7 @@ function totalOf(fills: readonly FillRecord[]): FillTotal {
 }
 
 /** Elements by a key, in the order the keys were first met. */
-export function grouped<T>(
+function grouped<T>(
   elements: Iterable<T>,
   keyOf: (element: T) => string,
 ): readonly (readonly [string, readonly T[]])[] {

@@ -228,7 +228,12 @@ describe('the audit of two dry-runs', () => {
       same: false,
       sameDefinition: true,
       start: [{ field: 'inputs.size', left: '0.01', right: '2' }],
-      first: { what: 'decision', step: 'steps/2:assert' },
+      first: {
+        what: 'request',
+        step: 'steps/quote',
+        about: 'POST /orders',
+        fields: [{ field: 'size', left: '0.01', right: '2' }],
+      },
     });
     const { out } = here.run('audit', 'diff', small, large);
     expect(out).toContain('inputs.size: 0.01 → 2');

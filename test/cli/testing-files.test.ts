@@ -208,6 +208,16 @@ cases:
     ]);
   });
 
+  it('lays fields over an account that is read from a file', () => {
+    const record = '{"success": true, "error": "", "result": [{"balance": "5", "health": "0.5"}]}';
+    const text =
+      'tests: x\ndefaults: {account: a.json}\ncases: [{name: a, account: {balance: 7}, expect: {tokens: 1}}]\n';
+    const { file } = readTestFile({ file: 'x.test.yaml', text }, (path) => ({ file: path, text: record }));
+    expect(file?.cases[0]?.account).toEqual({ balance: '7', health: '0.5' });
+    const odd = readTestFile({ file: 'x.test.yaml', text }, (path) => ({ file: path, text: '{"balanse": "5"}' }));
+    expect(odd.diagnostics.map(place)).toMatchObject([{ code: 'unknown-key', file: 'a.json', line: 1, column: 2 }]);
+  });
+
   it('wants whole records with replies: strict, and takes anything with replies: off', () => {
     const reply = 'venue:\n  - {on: DELETE /orders, reply: {id: BTC-USD@1, status: gone}}';
     expect(caseFaults(`replies: strict\n${reply}`)).toMatchObject([{ code: 'missing-key', line: 6, column: 37 }]);

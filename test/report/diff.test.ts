@@ -68,7 +68,7 @@ describe('diffRuns', () => {
       about: 'if feeds.mid > 100',
       fields: [
         { field: 'value', left: true, right: false },
-        { field: 'inputs.feeds.mid', left: '101', right: '99' },
+        { field: 'with.feeds.mid', left: '101', right: '99' },
       ],
     });
     expect(before).toEqual([
@@ -89,6 +89,15 @@ describe('diffRuns', () => {
       ['answer', 'POST /orders', undefined],
       ['answer', 'order order 1', undefined],
     ]);
+  });
+
+  it('does not call a decision different that falls the same from other figures', async () => {
+    const { first, differences } = diffRuns(
+      await quoting({ mid: '101', id: '11' }),
+      await quoting({ mid: '102', id: '11' }),
+    );
+    expect(first).toBeUndefined();
+    expect(differences.map(({ what }) => what)).toEqual(['feed']);
   });
 
   it('names what the runs began with', async () => {

@@ -13,15 +13,25 @@
 import type { VirtualClock } from '../../base/clock.ts';
 import { Simulator } from '../../gateway/simulator/simulator.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../gateway/transport.ts';
-import { type EndpointName, endpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
 import { marketOf } from '../../venue/forms.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
-import { envelope, wholeRecord } from './reply-shape.ts';
+import { wholeRecord } from './reply-shape.ts';
 import { RuleBook } from './rule-book.ts';
 import { ScriptedAnswers } from './scripted-answers.ts';
 import { isInTime, isOver, pageOf, ScriptedOrders, type SentParams } from './scripted-orders.ts';
 import type { TestCase, VenueRule } from './test-case.ts';
+import {
+  refusal,
+  refuses,
+  ruleAnswer,
+  ruleRefusal,
+  saysSomething,
+  success,
+  wasAsked,
+  withResult,
+} from './venue-answers.ts';
 
 /** A request that left the process. */
 export interface Sent {
@@ -52,7 +62,6 @@ export interface ScriptedVenueParts {
 /** There and back, half each way. */
 const LATENCY_MS = 40;
 const TIMED_OUT: WireReply = { kind: 'failure', sent: true, message: 'timeout: response' };
-const JSON_HEADERS = { 'content-type': 'application/json' } as const;
 const POSITION_TYPES: ReadonlySet<string> = new Set(['stop_loss', 'take_profit']);
 
 type Deliver = (reply: WireReply) => void;
@@ -121,17 +130,39 @@ export class ScriptedVenue {
     const timer = this.clock.at(sent.at + timeoutMs, () => once(TIMED_OUT));
     const mishap = this.parts.mishap?.(sent);
     const rule = this.rules.meet(sent.name, sent.params);
-    if (mishap?.kind === 'limited')
-      return this.later(0, () => refusal(429, { 'x-ratelimit-retry-after': '2' }, 'RATE_LIMIT_EXCEEDED'), once);
-    if (mishap?.kind === 'refused') return this.later(0, () => refusal(400, {}, 'REFUSED_BY_TEST'), once);
     const lost = mishap?.kind === 'lost' ? mishap.when : rule?.lost;
     if (lost === 'before') return;
     const answered: Deliver = lost === 'after' ? () => {} : once;
-    if (mishap?.kind === 'part_filled' && rule === undefined && this.partFills(sent))
-      return this.later(0, () => this.partFilled(sent), answered);
-    if (rule !== undefined && saysSomething(rule))
-      return this.later(rule.delayMs, () => this.scripted(rule, sent), answered);
-    this.byDefault(request, sent, timeoutMs, rule?.delayMs ?? 0, answered);
+    const answer = this.ownAnswer(sent, mishap, rule);
+    if (answer !== undefined) this.later(mishap === undefined ? (rule?.delayMs ?? 0) : 0, answer, answered);
+    else this.simulate(request, sent, timeoutMs, rule?.delayMs ?? 0, answered);
+  }
+
+  /** How a request is answered in the simulated venue's place; undefined where that answers. Nothing is done before it is called. */
+  private ownAnswer(
+    sent: Sent,
+    mishap: Mishap | undefined,
+    rule: VenueRule | undefined,
+  ): (() => WireReply) | undefined {
+    switch (mishap?.kind) {
+      case 'limited':
+        return () => refusal(429, 'RATE_LIMIT_EXCEEDED', { 'x-ratelimit-retry-after': '2' });
+      case 'refused':
+        return () => refusal(400, 'REFUSED_BY_TEST');
+      case 'part_filled':
+        if (rule === undefined && this.partFills(sent)) return () => this.partFilled(sent);
+        break;
+      default:
+    }
+    if (rule !== undefined && saysSomething(rule)) return () => this.scripted(rule, sent);
+    if (this.isScripted(sent)) return () => this.ofScript(sent);
+    return this.parts.test.venueDefault === 'none' ? this.missed(sent) : undefined;
+  }
+
+  private missed(sent: Sent): () => WireReply {
+    const message = `no rule answers request ${sent.number}: ${sent.name} ${JSON.stringify(sent.params)}`;
+    this.parts.onMiss(message);
+    return () => ({ kind: 'failure', sent: false, message });
   }
 
   /** Every order of the account that still rests: those of the script, and those of the simulated venue that it does not speak for. */
@@ -146,43 +177,22 @@ export class ScriptedVenue {
   // By rule
 
   private scripted(rule: VenueRule, sent: Sent): WireAnswer {
-    const { http, error, headers } = rule;
-    const failed = error !== undefined || (rule.reply === undefined && (http ?? 200) >= 400);
-    if (failed) {
-      // Who speaks of an error has been asked: it counts for the switch. A limit, or a server in trouble, does not.
-      const status = http ?? 400;
-      if (status < 500 && status !== 429) this.keepSwitch(sent.name);
-      if (error === undefined && status >= 500)
-        return {
-          kind: 'answer',
-          status,
-          headers: { 'content-type': 'text/html', ...headers },
-          body: '<html><body>error</body></html>',
-        };
-      return refusal(status, headers, error ?? REFUSALS[status] ?? 'REFUSED');
-    }
-    const body = this.scriptedBody(rule.reply, sent);
-    const cut = rule.malformed === '' ? body.slice(0, Math.max(1, body.length >> 1)) : rule.malformed;
-    return { kind: 'answer', status: http ?? 200, headers: { ...JSON_HEADERS, ...headers }, body: cut ?? body };
+    if (!refuses(rule)) return ruleAnswer(rule, this.scriptedResult(rule.reply, sent));
+    if (wasAsked(rule)) this.keepSwitch(sent.name);
+    return ruleRefusal(rule);
   }
 
-  private scriptedBody(reply: VenueRule['reply'], { name, params }: Sent): string {
-    if (!isEndpointName(name)) return envelope([]);
+  private scriptedResult(reply: VenueRule['reply'], { name, params }: Sent): unknown {
+    if (!isEndpointName(name)) return [];
     this.takeFirings();
     const result = this.answers.result(name, reply, params, this.clock.now());
     this.keepSwitch(name);
-    return envelope(result);
+    return result;
   }
 
   // By default
 
-  private byDefault(request: WireRequest, sent: Sent, timeoutMs: number, delayMs: number, deliver: Deliver): void {
-    if (this.isScripted(sent)) return this.later(delayMs, () => this.ofScript(sent), deliver);
-    if (this.parts.test.venueDefault === 'none') {
-      const message = `no rule answers request ${sent.number}: ${sent.name} ${JSON.stringify(sent.params)}`;
-      this.parts.onMiss(message);
-      return this.later(0, () => ({ kind: 'failure', sent: false, message }), deliver);
-    }
+  private simulate(request: WireRequest, sent: Sent, timeoutMs: number, delayMs: number, deliver: Deliver): void {
     void this.simulated.send(request, { timeoutMs }).then((reply) => {
       const whole = reply.kind === 'answer' ? this.completed(sent, reply) : reply;
       if (delayMs === 0) deliver(whole);
@@ -213,18 +223,12 @@ export class ScriptedVenue {
 
   private ofScript(sent: Sent): WireAnswer {
     const { name, params } = sent;
-    const ok = (result: unknown): WireAnswer => ({
-      kind: 'answer',
-      status: 200,
-      headers: JSON_HEADERS,
-      body: envelope(result),
-    });
-    if (name === 'GET /orders') return ok(pageOf(this.scriptedOrders(params), params));
-    if (name === 'GET /fills/order') return ok(this.fillsOf(params['order_id'] ?? ''));
-    if (name === 'GET /fills') return ok(pageOf(this.scriptedFills(params), params));
+    if (name === 'GET /orders') return success(pageOf(this.scriptedOrders(params), params));
+    if (name === 'GET /fills/order') return success(this.fillsOf(params['order_id'] ?? ''));
+    if (name === 'GET /fills') return success(pageOf(this.scriptedFills(params), params));
     const order = this.orders.find(params);
-    if (name !== 'POST /orders' && order !== undefined && isOver(order)) return refusal(400, {}, 'ORDER_NOT_OPEN');
-    return { kind: 'answer', status: 200, headers: JSON_HEADERS, body: this.scriptedBody(undefined, sent) };
+    if (name !== 'POST /orders' && order !== undefined && isOver(order)) return refusal(400, 'ORDER_NOT_OPEN');
+    return success(this.scriptedResult(undefined, sent));
   }
 
   /** The simulated venue's answer with what the script knows beside it. */
@@ -364,12 +368,12 @@ export class ScriptedVenue {
       fillHalf(this.orders.find(sent.params));
       return this.ofScript(sent);
     }
-    const body = this.scriptedBody(undefined, sent);
+    const answer = success(this.scriptedResult(undefined, sent));
     const order = this.orders.find({ client_order_id: sent.params['client_order_id'] });
     fillHalf(order);
     const { time_in_force: tif } = order ?? {};
     if (order !== undefined && (tif === 'immediate_or_cancel' || tif === 'fill_or_kill')) this.orders.cancel(order.id);
-    return { kind: 'answer', status: 200, headers: JSON_HEADERS, body };
+    return answer;
   }
 
   private later(delayMs: number, answer: () => WireReply, deliver: Deliver): void {
@@ -379,32 +383,4 @@ export class ScriptedVenue {
       this.clock.at(this.clock.now() + there + delayMs, () => deliver(reply));
     });
   }
-}
-
-/** Texts of refusals where the rule gives a status alone. */
-const REFUSALS: Readonly<Record<number, string>> = {
-  401: 'UNAUTHORIZED',
-  404: 'ORDER_NOT_FOUND',
-  429: 'RATE_LIMIT_EXCEEDED',
-};
-
-function refusal(status: number, headers: Readonly<Record<string, string>>, error: string): WireAnswer {
-  return { kind: 'answer', status, headers: { ...JSON_HEADERS, ...headers }, body: envelope([], error) };
-}
-
-/** Whether a rule answers; one that only delays or loses leaves the answering to others. */
-function saysSomething({ reply, http, error, malformed, headers }: VenueRule): boolean {
-  return (
-    reply !== undefined ||
-    http !== undefined ||
-    error !== undefined ||
-    malformed !== undefined ||
-    Object.keys(headers).length > 0
-  );
-}
-
-/** The same answer with another result. Decimals in a body of the simulated venue are texts: reading it loses nothing. */
-function withResult(answer: WireAnswer, change: (result: unknown) => unknown): WireAnswer {
-  const { success, error, result } = JSON.parse(answer.body) as { success: boolean; error: string; result: unknown };
-  return success ? { ...answer, body: envelope(change(result), error) } : answer;
 }

@@ -4,12 +4,9 @@
  */
 
 import { parseDecimal } from '../../base/decimal.ts';
-import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
-import { parseDurationMs } from '../../base/duration.ts';
+import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
-import { didYouMean } from '../../base/schema.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../gateway/simulator/config.ts';
-import type { CheckCode } from '../../runbook/codes/check.ts';
 import { finding } from '../../runbook/codes.ts';
 import {
   AUTHORED,
@@ -20,29 +17,18 @@ import {
   readDocument,
 } from '../../runbook/document.ts';
 import { readTime } from '../../runbook/literals.ts';
-import { endpoint } from '../../venue/catalogue.ts';
 import { exactData } from '../profile-file.ts';
 import { readExpectations } from './expectation-reading.ts';
-import { fieldsOf, type ReplyCheck, readReply, recordFindings } from './reply-shape.ts';
-import { patternOf } from './request-names.ts';
-import type {
-  ApprovalScript,
-  CallRange,
-  Crash,
-  Expectations,
-  FeedPoint,
-  FeedScript,
-  TestCase,
-  TestFile,
-  VenueRule,
-} from './test-case.ts';
+import { durationOf, integerOf, mapsOf, quoted, type Report, textOf } from './node-reading.ts';
+import { fieldsOf, type ReplyCheck, recordFindings } from './reply-shape.ts';
+import { readCrashes, readRules } from './rule-reading.ts';
+import type { ApprovalScript, Expectations, FeedPoint, FeedScript, TestCase, TestFile } from './test-case.ts';
 import { schemaFindings } from './test-file-faults.ts';
 
 /** Long files of cases, whose replies may hold null. */
 const LIMITS: DocumentLimits = { ...AUTHORED, maxBytes: 4 * 1024 * 1024, maxNodes: 200_000, nulls: 'kept' };
 const DEFAULT_CLOCK = Date.UTC(2026, 0, 5, 8);
 const DEFAULT_SEED = 1;
-const DEFAULT_DOWN_MS = 1000;
 const DEFAULT_ANSWER_MS = 1000;
 
 export interface TestFileReading {
@@ -69,10 +55,15 @@ function distinct(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   ];
 }
 
+type AccountFields = Readonly<Record<string, unknown>>;
+
 class Reading {
   readonly diagnostics: Diagnostic[] = [];
   private readonly source: SourceText;
   private readonly load: (path: string) => SourceText;
+  private readonly report: Report = (at, code, message, hint) => {
+    this.diagnostics.push(finding(this.source, 'kind' in at ? at.span : at, code, message, hint));
+  };
 
   constructor(source: SourceText, load: (path: string) => SourceText) {
     this.source = source;
@@ -87,10 +78,8 @@ class Reading {
     const defaults = root.get('defaults');
     const under = defaults?.kind === 'map' ? defaults : undefined;
     const cases = root.get('cases');
-    const read = (cases?.kind === 'list' ? cases.items : []).flatMap((item) =>
-      item.kind === 'map' ? [this.testCase(item, under)] : [],
-    );
-    this.sameNames(cases);
+    const read = mapsOf(cases).map((item) => this.testCase(item, under));
+    this.sameNames(mapsOf(cases));
     return { source: this.source, runbook, cases: read };
   }
 
@@ -101,9 +90,8 @@ class Reading {
     const name = textOf(node.get('name')) ?? '';
     const check = (textOf(own('replies')) ?? 'present') as ReplyCheck;
     const expect = both('expect');
-    const expectations = expect
-      .map((each) => readExpectations(each, this.source, this.diagnostics))
-      .reduce<Expectations>((all, each) => ({ ...all, ...each }), {});
+    const read = expect.map((each) => readExpectations(each, this.source, this.diagnostics));
+    const expectations: Expectations = Object.assign({}, ...read);
     if (Object.keys(expectations).length === 0 && expect.length === 0)
       this.report(
         node.entry('name')?.span ?? node.span,
@@ -111,9 +99,10 @@ class Reading {
         `case ${quoted(name)} expects nothing: it could not fail`,
         'Add `expect:` with at least `outcome:`.',
       );
+    const found = (diagnostics: readonly Diagnostic[]) => void this.diagnostics.push(...diagnostics);
+    const rules = { source: this.source, check, report: this.report, found };
     const clock = own('clock');
-    const accountNode = own('account');
-    const account = accountNode === undefined ? undefined : this.account(accountNode, both('account'), check);
+    const account = this.account([defaults?.get('account'), node.get('account')], check);
     return {
       name,
       span: node.entry('name')?.span ?? node.span,
@@ -126,9 +115,7 @@ class Reading {
       seed: integerOf(own('seed')) ?? DEFAULT_SEED,
       simulator: this.simulator(both('simulator'), account, node),
       venueDefault: textOf(own('venue_default')) === 'none' ? 'none' : 'simulated',
-      rules: [node.get('venue'), defaults?.get('venue')].flatMap((list) =>
-        list?.kind === 'list' ? list.items.flatMap((item) => (item.kind === 'map' ? this.rule(item, check) : [])) : [],
-      ),
+      rules: [...readRules(node.get('venue'), rules), ...readRules(defaults?.get('venue'), rules)],
       account,
       feeds: Object.fromEntries(
         both('feeds').flatMap((each) => each.entries.map(({ key, value }) => [key, this.feed(value)])),
@@ -136,110 +123,28 @@ class Reading {
       approvals: Object.fromEntries(
         both('approvals').flatMap((each) => each.entries.map(({ key, value }) => [key, this.approval(value)])),
       ),
-      crashes: this.crashes(own('crash_at')),
+      crashes: readCrashes(own('crash_at'), this.report),
       expect: expectations,
     };
   }
 
-  private rule(node: MapNode, check: ReplyCheck): readonly VenueRule[] {
-    const on = patternOf(textOf(node.get('on')) ?? '');
-    if (on === undefined) return [];
-    const { parameters } = endpoint(on.endpoint);
-    const match = node.get('match');
-    for (const { key, keySpan } of match?.kind === 'map' ? match.entries : []) {
-      if (Object.hasOwn(parameters, key)) continue;
-      const meant = didYouMean(key, Object.keys(parameters));
-      const known =
-        Object.keys(parameters).length === 0
-          ? 'It has none.'
-          : `Its parameters are ${Object.keys(parameters).join(', ')}.`;
-      this.report(
-        keySpan,
-        'unknown-key',
-        `${on.endpoint} has no parameter "${printable(key, 60)}"`,
-        meant === undefined ? known : `Did you mean ${meant}?`,
-      );
-    }
-    this.exclusive(node);
-    const reply = node.get('reply');
-    const read = reply === undefined ? undefined : readReply(on.endpoint, reply, check, this.source);
-    this.diagnostics.push(...(read?.diagnostics ?? []));
-    const malformed = node.get('malformed');
-    const lost = textOf(node.get('lost'));
-    const headers = node.get('headers');
-    return [
-      {
-        on,
-        match: match?.kind === 'map' ? texts(match) : {},
-        call: this.call(node.get('call')),
-        reply: read?.reply,
-        http: integerOf(node.get('http')),
-        headers:
-          headers?.kind === 'map'
-            ? Object.fromEntries(Object.entries(texts(headers)).map(([key, text]) => [key.toLowerCase(), text]))
-            : {},
-        error: textOf(node.get('error')),
-        lost: lost === 'before' || lost === 'after' ? lost : undefined,
-        delayMs: this.duration(node.get('delay')) ?? 0,
-        malformed:
-          malformed?.kind !== 'scalar' || malformed.text === 'false'
-            ? undefined
-            : malformed.type === 'boolean'
-              ? ''
-              : malformed.text,
-        span: node.span,
-      },
-    ];
+  /** Fields over fields, or over a record in a file; undefined where nothing is said of the account. */
+  private account(layers: readonly (Node | undefined)[], check: ReplyCheck): AccountFields | undefined {
+    const given = layers.filter((layer) => layer !== undefined);
+    if (given.length === 0) return undefined;
+    return Object.assign({}, ...given.map((layer) => this.accountLayer(layer, check))) as AccountFields;
   }
 
-  /** What can not be said of one answer at once. */
-  private exclusive(node: MapNode): void {
-    const pairs = [
-      ['reply', 'error'],
-      ['malformed', 'error'],
-    ] as const;
-    for (const [one, other] of pairs) {
-      const entry = node.entry(other);
-      if (node.get(one) !== undefined && entry !== undefined)
-        this.report(entry.span, 'conflicting-keys', `a rule has either ${one} or ${other}`);
-    }
-    if (textOf(node.get('lost')) !== 'before') return;
-    for (const key of ['reply', 'error', 'http', 'malformed']) {
-      const entry = node.entry(key);
-      if (entry !== undefined)
-        this.report(
-          entry.span,
-          'conflicting-keys',
-          `a request that is lost before it arrives gets no answer: ${key} means nothing here`,
-        );
-    }
-  }
-
-  private call(node: Node | undefined): CallRange | undefined {
-    const text = textOf(node);
-    if (text === undefined || node === undefined) return undefined;
-    const [, from = '', plus, to] = /^(\d+)(\+)?(?:-(\d+))?$/.exec(text) ?? [];
-    const first = Number(from);
-    const last = plus === undefined ? Number(to ?? from) : Number.POSITIVE_INFINITY;
-    if (last < first) this.report(node, 'out-of-range', `call ${text} ends before it begins`);
-    return { first, last };
-  }
-
-  private account(
-    node: Node,
-    layers: readonly MapNode[],
-    check: ReplyCheck,
-  ): Readonly<Record<string, unknown>> | undefined {
-    if (node.kind === 'scalar') return this.recordedAccount(node);
-    for (const layer of layers)
-      this.diagnostics.push(
-        ...recordFindings('GET /account', 'account', layer, check === 'strict' ? 'present' : check, this.source),
-      );
-    return Object.assign({}, ...layers.map((layer) => fieldsOf('account', layer))) as Readonly<Record<string, unknown>>;
+  private accountLayer(layer: Node, check: ReplyCheck): AccountFields {
+    if (layer.kind !== 'map') return this.recordedAccount(layer);
+    // Nobody writes a whole account into a case, however strict its replies are.
+    const needed = check === 'strict' ? 'present' : check;
+    this.diagnostics.push(...recordFindings('GET /account', 'account', layer, needed, this.source));
+    return fieldsOf('account', layer);
   }
 
   /** A record in a file of its own, bare or in the venue's envelope. */
-  private recordedAccount(node: Node): Readonly<Record<string, unknown>> | undefined {
+  private recordedAccount(node: Node): AccountFields {
     const path = textOf(node) ?? '';
     let record: Node | undefined;
     let source: SourceText;
@@ -248,7 +153,7 @@ class Reading {
       record = readDocument(source, LIMITS).root;
     } catch (error) {
       this.report(node, 'invalid-text', error instanceof Error ? error.message : String(error));
-      return undefined;
+      return {};
     }
     const result = record?.kind === 'map' ? (record.get('result') ?? record) : undefined;
     const one = result?.kind === 'list' ? result.items[0] : result;
@@ -258,30 +163,18 @@ class Reading {
         'invalid-text',
         `${printable(path, 200)} holds no account record, nor an answer of GET /account`,
       );
-      return undefined;
+      return {};
     }
-    const faults = recordFindings('GET /account', 'account', one, 'present', source);
-    if (faults.length > 0) this.diagnostics.push(...faults);
+    this.diagnostics.push(...recordFindings('GET /account', 'account', one, 'present', source));
     return fieldsOf('account', one);
   }
 
   /** The simulated account has the equity that the case speaks of, so that its margins agree with what is read. */
-  private simulator(
-    layers: readonly MapNode[],
-    account: Readonly<Record<string, unknown>> | undefined,
-    node: MapNode,
-  ): SimulatorConfig {
-    const data = layers
-      .map(plainData)
-      .reduce<Readonly<Record<string, unknown>>>(
-        (under, over) => deepMerge(under, over as Readonly<Record<string, unknown>>),
-        {},
-      );
+  private simulator(layers: readonly MapNode[], account: AccountFields | undefined, node: MapNode): SimulatorConfig {
+    const data = layers.map((layer) => plainData(layer) as Data).reduce(deepMerge, {});
     const equity = account?.['account_equity'] ?? account?.['balance'];
-    const whole =
-      typeof equity !== 'string' || parseDecimal(equity) === undefined
-        ? data
-        : deepMerge({ account: { equity } }, data);
+    const known = typeof equity === 'string' && parseDecimal(equity) !== undefined;
+    const whole = known ? deepMerge({ account: { equity } }, data) : data;
     const read = readSimulatorConfig(whole);
     if ('config' in read) return read.config;
     const at = layers.at(-1) ?? node;
@@ -310,7 +203,7 @@ class Reading {
       const value = item.get('value');
       const readable = value?.kind === 'scalar' && value.type !== 'null' ? this.decimal(value) : undefined;
       return [
-        { afterMs: this.duration(item.get('after')) ?? 0, value: readable, ageMs: this.duration(item.get('age')) ?? 0 },
+        { afterMs: durationOf(item.get('after')) ?? 0, value: readable, ageMs: durationOf(item.get('age')) ?? 0 },
       ];
     });
     return points.sort((a, b) => a.afterMs - b.afterMs);
@@ -322,44 +215,14 @@ class Reading {
       this.report(node, 'unknown-word', `an approval is approve or reject, found ${quoted(word ?? '')}`);
     return {
       answer: word === 'reject' ? 'reject' : 'approve',
-      afterMs: (node.kind === 'map' ? this.duration(node.get('after')) : undefined) ?? DEFAULT_ANSWER_MS,
+      afterMs: (node.kind === 'map' ? durationOf(node.get('after')) : undefined) ?? DEFAULT_ANSWER_MS,
     };
   }
 
-  private crashes(node: Node | undefined): readonly Crash[] {
-    const items = node === undefined ? [] : node.kind === 'list' ? node.items : [node];
-    return items.flatMap((item) => {
-      if (item.kind !== 'map') return [];
-      const [before, after] = [textOf(item.get('before')), textOf(item.get('after'))];
-      const on = patternOf(before ?? after ?? '');
-      if (on === undefined || (before !== undefined && after !== undefined)) {
-        this.report(
-          item,
-          'conflicting-keys',
-          'a crash is either before or after a request',
-          'Write `crash_at: {after: POST /orders, answer: lost}`.',
-        );
-        return [];
-      }
-      const answer = item.entry('answer');
-      if (before !== undefined && answer !== undefined)
-        this.report(answer.span, 'conflicting-keys', 'before a request leaves there is no answer to lose or to keep');
-      return [
-        {
-          when: before === undefined ? 'after' : 'before',
-          on,
-          call: integerOf(item.get('call')) ?? 1,
-          answer: textOf(answer?.value) === 'kept' ? 'kept' : 'lost',
-          downMs: this.duration(item.get('down')) ?? DEFAULT_DOWN_MS,
-        } as const,
-      ];
-    });
-  }
-
-  private sameNames(cases: Node | undefined): void {
+  private sameNames(cases: readonly MapNode[]): void {
     const seen = new Set<string>();
-    for (const item of cases?.kind === 'list' ? cases.items : []) {
-      const name = item.kind === 'map' ? item.get('name') : undefined;
+    for (const item of cases) {
+      const name = item.get('name');
       const text = textOf(name);
       if (text === undefined || name === undefined) continue;
       if (seen.has(text)) this.report(name, 'name-taken', `another case is called ${quoted(text)}`);
@@ -380,37 +243,11 @@ class Reading {
     this.report(node, 'invalid-text', `a feed's value is a plain decimal, found ${quoted(text)}`);
     return undefined;
   }
-
-  private duration(node: Node | undefined): number | undefined {
-    const text = textOf(node);
-    return text === undefined ? undefined : parseDurationMs(text);
-  }
-
-  private report(at: Node | Span, code: CheckCode, message: string, hint?: string): void {
-    this.diagnostics.push(finding(this.source, 'kind' in at ? at.span : at, code, message, hint));
-  }
-}
-
-export function textOf(node: Node | undefined): string | undefined {
-  return node?.kind === 'scalar' && node.type !== 'null' ? node.text : undefined;
-}
-
-export function integerOf(node: Node | undefined): number | undefined {
-  const text = textOf(node);
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
-function texts(node: MapNode): Record<string, string> {
-  return Object.fromEntries(node.entries.map(({ key, value }) => [key, textOf(value) ?? '']));
 }
 
 /** As `--input` would have it: a list or a map as JSON. */
 function inputText(node: Node): string {
   return node.kind === 'scalar' ? node.text : JSON.stringify(exactData(node));
-}
-
-export function quoted(text: string): string {
-  return JSON.stringify(printable(text, 80));
 }
 
 type Data = Readonly<Record<string, unknown>>;

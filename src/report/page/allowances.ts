@@ -2,7 +2,7 @@
  * What a run was allowed to do and how near it came: every limit that was looked at before a write, with the write that came
  * closest. The figures are those the journal holds (`call.checked`); a limit that was never looked at is not listed.
  */
-import { Decimal, parseDecimal } from '../../base/decimal.ts';
+import { Decimal, parseDecimal, wholeNumber } from '../../base/decimal.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { jsonText } from '../wording.ts';
 
@@ -92,7 +92,7 @@ export class AllowanceFold {
 /** A share as whole percent, rounded up: 99.5 % is not yet all, 100.1 % is more than all. */
 function percentOf(share: Decimal): number {
   const capped = Decimal.min(share.times(100), 999).toDecimalPlaces(0, Decimal.ROUND_UP);
-  return Number.parseInt(capped.toFixed(0), 10);
+  return wholeNumber(capped);
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

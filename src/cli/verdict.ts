@@ -1,0 +1,26 @@
+/** How a live run ended, told to whoever waited for it: the report, what needs a person, the exit code. */
+import { printable } from '../base/printable.ts';
+import type { RunReport } from '../report/run.ts';
+import { printSummary } from '../report/summary.ts';
+import { EXIT, type ExitCode } from './exit.ts';
+import type { Terminal } from './terminal.ts';
+
+/** States of an order that somebody has to look up at the venue. */
+const UNSETTLED: readonly string[] = ['unknown', 'absent', 'quarantined', 'submitting'];
+
+/** Prints the report and gives the exit code; `signalled`: that of the signal that ended the run in order. */
+export function verdictOn(report: RunReport, signalled: ExitCode | undefined, terminal: Terminal): ExitCode {
+  terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
+  if (report.outcome === 'halted') {
+    terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
+    for (const order of report.orders) {
+      if (!UNSETTLED.includes(order.state)) continue;
+      terminal.complain(
+        `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: look it up at the venue by its client order id; then \`runbook audit show ${report.run}\``,
+      );
+    }
+    return EXIT.halted;
+  }
+  if (signalled !== undefined) return signalled;
+  return report.outcome === 'failed' ? EXIT.failed : EXIT.done;
+}

@@ -1,0 +1,192 @@
+/**
+ * Where the entries of a run are, by kind and by step, so that any page of any selection can be read without reading the
+ * others. It keeps numbers, not entries: a run of a hundred thousand takes a few hundred kilobytes.
+ */
+import type { Entry, EntryType } from '../../journal/entry.ts';
+import { jsonText, pairs, shown, summary } from '../wording.ts';
+import { lanePath } from './step-lanes.ts';
+
+/** The groups a reader filters by. */
+export const ENTRY_GROUPS = {
+  run: ['run.started', 'run.moved', 'run.ended', 'run.resumed'],
+  steps: ['step.started', 'step.decided', 'step.ended', 'step.retried', 'variable.set', 'notification.sent'],
+  requests: ['call.intended', 'call.checked', 'call.attempted', 'call.settled'],
+  feeds: ['feed.read'],
+  orders: ['order.concluded', 'order.moved', 'order.alarmed', 'account.reconciled'],
+  deadman: ['deadman.moved'],
+  people: ['approval.asked', 'operator.acted'],
+} as const satisfies Record<string, readonly EntryType[]>;
+export type EntryGroup = keyof typeof ENTRY_GROUPS;
+
+const GROUP_NAMES = Object.keys(ENTRY_GROUPS) as readonly EntryGroup[];
+const GROUP_OF: ReadonlyMap<string, number> = new Map(
+  GROUP_NAMES.flatMap((group, index) => ENTRY_GROUPS[group].map((type): [string, number] => [type, index])),
+);
+
+export interface EntrySelection {
+  readonly groups?: ReadonlySet<EntryGroup>;
+  /** A lane: the step and what is inside it. */
+  readonly step?: string;
+  /** A client order id. */
+  readonly order?: string;
+}
+
+/** An entry in a line of the raw table. */
+export interface EntryRow {
+  readonly seq: number;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly type: string;
+  readonly step: string;
+  readonly actor: string;
+  readonly text: string;
+}
+
+export class EntryIndex {
+  private readonly group: number[] = [];
+  private readonly step: number[] = [];
+  private readonly order: number[] = [];
+  private readonly steps = new Names();
+  private readonly orders = new Names();
+  /** By call: the order it is about. */
+  private readonly calls = new Map<string, number>();
+
+  apply(entry: Entry): void {
+    this.group.push(GROUP_OF.get(entry.type) ?? -1);
+    this.step.push(this.steps.numberOf(lanePath(entry.step)));
+    this.order.push(this.orderOf(entry));
+  }
+
+  get size(): number {
+    return this.group.length;
+  }
+
+  /** The numbers of the entries that are meant, ascending; undefined for all of them. */
+  select({ groups, step, order }: EntrySelection): readonly number[] | undefined {
+    if (groups === undefined && step === undefined && order === undefined) return undefined;
+    const wanted = groups === undefined ? undefined : new Set([...groups].map((group) => GROUP_NAMES.indexOf(group)));
+    const steps = step === undefined ? undefined : this.steps.within(step);
+    const orderNumber = order === undefined ? undefined : this.orders.known(order);
+    const found: number[] = [];
+    for (let index = 0; index < this.group.length; index += 1) {
+      if (wanted !== undefined && !wanted.has(this.group[index] ?? -1)) continue;
+      if (steps !== undefined && !steps.has(this.step[index] ?? -1)) continue;
+      if (order !== undefined && this.order[index] !== orderNumber) continue;
+      found.push(index + 1);
+    }
+    return found;
+  }
+
+  private orderOf(entry: Entry): number {
+    switch (entry.type) {
+      case 'order.moved':
+      case 'order.alarmed':
+      case 'order.concluded':
+        return this.orders.numberOf(entry.data.clientOrderId);
+      case 'call.intended': {
+        const id = entry.data.intent?.clientOrderId ?? entry.data.clientOrderId;
+        if (id === undefined) return -1;
+        const number = this.orders.numberOf(id);
+        this.calls.set(entry.data.call, number);
+        return number;
+      }
+      case 'call.checked':
+      case 'call.attempted':
+        return this.calls.get(entry.data.call) ?? -1;
+      case 'call.settled': {
+        const number = this.calls.get(entry.data.call) ?? -1;
+        this.calls.delete(entry.data.call);
+        return number;
+      }
+      default:
+        return -1;
+    }
+  }
+}
+
+class Names {
+  private readonly numbers = new Map<string, number>();
+
+  numberOf(name: string): number {
+    const known = this.numbers.get(name);
+    if (known !== undefined) return known;
+    this.numbers.set(name, this.numbers.size);
+    return this.numbers.size - 1;
+  }
+
+  known(name: string): number | undefined {
+    return this.numbers.get(name) ?? -2;
+  }
+
+  /** A path and what lies under it. */
+  within(path: string): ReadonlySet<number> {
+    return new Set(
+      [...this.numbers].filter(([name]) => name === path || name.startsWith(`${path}/`)).map(([, number]) => number),
+    );
+  }
+}
+
+export function entryRow(entry: Entry): EntryRow {
+  const { seq, at, type, step, actor } = entry;
+  return { seq, at, type, step, actor, text: entryText(entry) };
+}
+
+/** What an entry says, in a line, without knowing any other entry. */
+function entryText(entry: Entry): string {
+  switch (entry.type) {
+    case 'run.started':
+      return shown(`${entry.data.runbook}, ${entry.data.mode}, started by ${entry.data.by ?? entry.data.trigger}`);
+    case 'run.moved':
+      return shown(`${entry.data.from} → ${entry.data.to} (${entry.data.event})`);
+    case 'run.ended':
+      return shown(`${entry.data.outcome}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`);
+    case 'run.resumed':
+      return shown(`taken up again, ${entry.data.openCalls.length} requests in flight`);
+    case 'step.started':
+      return shown(`${entry.data.verb}${entry.data.attempt > 1 ? `, attempt ${entry.data.attempt}` : ''}`);
+    case 'step.decided':
+      return shown(`${entry.data.what} ${entry.data.expression} is ${jsonText(entry.data.value)}`);
+    case 'step.ended': {
+      const { verb, outcome, error, value } = entry.data;
+      const what = error === undefined ? (value === undefined || value === null ? '' : `: ${summary(value)}`) : `: ${error.kind}: ${error.message}`;
+      return shown(`${verb} ${outcome}${what}`);
+    }
+    case 'step.retried':
+      return shown(`attempt ${entry.data.attempt} failed: ${entry.data.error.kind}: ${entry.data.error.message}`);
+    case 'variable.set':
+      return shown(`${entry.data.name} = ${jsonText(entry.data.value)}`);
+    case 'notification.sent':
+      return shown(`to ${entry.data.to}: ${entry.data.text}`);
+    case 'call.intended':
+      return shown(`${entry.data.endpoint}${entry.data.purpose === undefined ? '' : ` (${entry.data.purpose})`} ${pairs(entry.data.params)}`);
+    case 'call.checked':
+      return shown(pairs(entry.data.limits));
+    case 'call.attempted':
+      return shown(`${entry.data.method} ${entry.data.path}, ${entry.data.tokens} tokens ${pairs(entry.data.params)}`);
+    case 'call.settled': {
+      const { kind, status, message, code, result } = entry.data;
+      const said = message ?? code ?? (result === undefined || result === null ? '' : summary(result));
+      return shown(`${kind}${status === undefined ? '' : ` (HTTP ${status})`}${said === '' ? '' : `: ${said}`}`);
+    }
+    case 'feed.read':
+      return shown(`${entry.data.name}${entry.data.key === undefined ? '' : `[${entry.data.key}]`} = ${entry.data.value ?? 'not read'}`);
+    case 'order.concluded':
+      return shown(`${entry.data.clientOrderId} ${entry.data.event}: ${entry.data.because}`);
+    case 'order.moved':
+      return shown(`${entry.data.orderId ?? entry.data.clientOrderId} ${entry.data.from} → ${entry.data.to} (${entry.data.event})`);
+    case 'order.alarmed':
+      return shown(`${entry.data.clientOrderId} ${entry.data.alarm} ${pairs(entry.data.detail)}`);
+    case 'account.reconciled':
+      return `${entry.data.open} open orders on the account`;
+    case 'deadman.moved':
+      return shown(`${entry.data.event} ${entry.data.market}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
+    case 'approval.asked':
+      return shown(`${entry.data.ask} (${entry.data.by.join(' or ')})`);
+    case 'operator.acted':
+      return shown(`${entry.data.command} by ${entry.data.by}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`);
+    default:
+      // A journal of a later version may hold entries this one has no words for.
+      entry satisfies never;
+      return '';
+  }
+}

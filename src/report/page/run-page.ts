@@ -1,0 +1,265 @@
+/**
+ * Everything the page shows of one run, folded entry by entry so that a run can be watched while it goes on: who started it,
+ * what it was allowed, its steps, requests and orders over time, tokens, the deadman switch, and what is not accounted for.
+ * It decides nothing; and it is as large for a run of a day as for one of a minute, give or take its orders.
+ */
+import type { DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
+import { StoreError } from '../../journal/store.ts';
+import { type BudgetDocument, BudgetFold } from '../budget.ts';
+import { type FillsDocument, fillsOf } from '../fills.ts';
+import { ORDER_ALARMS } from '../../venue/order-context.ts';
+import { meaningOf } from '../meanings.ts';
+import { RoutineFilter } from '../routine.ts';
+import { TimelineFold, type TimelineRow } from '../timeline.ts';
+import { jsonText } from '../wording.ts';
+import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
+import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
+import { type DeadmanRecord, DeadmanRecordFold } from './deadman-record.ts';
+import { EntryIndex } from './entry-index.ts';
+import { type OrderLife, OrderLifeFold } from './order-lives.ts';
+import { PriceReadingFold, type PriceReadings } from './price-readings.ts';
+import { type OpenRequest, RequestMarkFold, type RequestMarks } from './request-marks.ts';
+import { type ActiveStep, type StepLane, StepLaneFold } from './step-lanes.ts';
+
+export interface RunPageDocument {
+  readonly run: string;
+  readonly runbook: string;
+  readonly mode: RunMode;
+  readonly account: string;
+  readonly trigger: string;
+  /** Who, where the run knows. */
+  readonly by?: string;
+  /** The newest entry. */
+  readonly seq: number;
+  /** Epoch ms, as every time that is not said to be counted from the run's begin. */
+  readonly startedAt: number;
+  readonly lastAt: number;
+  readonly endedAt?: number;
+  readonly outcome?: RunOutcome;
+  readonly reason?: string;
+  readonly error?: ErrorFact;
+  /** `running`, `finalizing` and so on: the state of the run's own machine. */
+  readonly phase: string;
+  readonly resumed: number;
+  readonly engine: string;
+  readonly definition: string;
+  readonly seed: number;
+  readonly plan?: string;
+  readonly until?: string;
+  readonly occurrence?: DataOf<'run.started'>['occurrence'];
+  readonly sources: readonly { readonly name: string; readonly file: string; readonly sha256: string }[];
+  readonly inputs: readonly Fact[];
+  readonly outputs: readonly Fact[];
+  readonly variables: readonly Fact[];
+  readonly allowed: AllowanceDocument;
+  readonly steps: readonly StepLane[];
+  readonly active: readonly ActiveStep[];
+  readonly requests: RequestMarks;
+  readonly tokens: Omit<BudgetDocument, 'buckets' | 'bucketMs'>;
+  readonly orders: readonly OrderLife[];
+  readonly fills: FillsDocument;
+  readonly deadman: DeadmanRecord;
+  readonly prices: readonly PriceReadings[];
+  readonly approvals: readonly ApprovalRow[];
+  readonly people: readonly PersonRow[];
+  readonly unaccounted: Unaccounted;
+  /** Rows of the story so far. */
+  readonly storyRows: number;
+}
+
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What a reviewer must not overlook. All empty: nothing is missing that the run itself could know of. */
+export interface Unaccounted {
+  /** Sent, and the journal has no answer. */
+  readonly unanswered: readonly OpenRequest[];
+  /** Orders of which it is not known whether they exist, or that need a person. */
+  readonly unclearOrders: readonly string[];
+  /** Orders left working when the run ended. */
+  readonly leftOpen: readonly string[];
+  readonly alarms: readonly { readonly seq: number; readonly at: number; readonly clientOrderId: string; readonly alarm: string; readonly meaning?: string }[];
+  readonly alarmCount: number;
+}
+
+const MOST_ALARMS = 50;
+/** The story is told up to here; what comes after is in the entries. */
+const MOST_STORY_ROWS = 20_000;
+
+export class RunPageFold {
+  readonly index = new EntryIndex();
+  private started: Extract<Entry, { type: 'run.started' }> | undefined;
+  private ended: Extract<Entry, { type: 'run.ended' }> | undefined;
+  private seq = 0;
+  private lastAt = 0;
+  private phase = 'starting';
+  private resumed = 0;
+  private readonly variables = new Map<string, Json>();
+  private readonly allowances = new AllowanceFold();
+  private readonly steps = new StepLaneFold();
+  private readonly requests = new RequestMarkFold();
+  private readonly budget = new BudgetFold();
+  private readonly orders = new OrderLifeFold();
+  private readonly deadman = new DeadmanRecordFold();
+  private readonly prices = new PriceReadingFold();
+  private readonly approvals = new ApprovalFold();
+  private readonly timeline = new TimelineFold();
+  private readonly routine = new RoutineFilter();
+  private readonly story: TimelineRow[] = [];
+  private readonly alarms: Unaccounted['alarms'][number][] = [];
+  private alarmCount = 0;
+
+  apply(entry: Entry): void {
+    if (this.started === undefined && entry.type !== 'run.started') {
+      throw new StoreError('damaged', `run ${entry.run} does not begin with run.started but with ${entry.type} (entry ${entry.seq})`);
+    }
+    this.seq = entry.seq;
+    this.lastAt = Math.max(this.lastAt, entry.at);
+    this.own(entry);
+    this.index.apply(entry);
+    this.allowances.apply(entry);
+    this.steps.apply(entry);
+    this.requests.apply(entry);
+    this.budget.apply(entry);
+    this.orders.apply(entry);
+    this.deadman.apply(entry);
+    this.prices.apply(entry);
+    this.approvals.apply(entry);
+    if (this.story.length < MOST_STORY_ROWS) this.story.push(...this.routine.push(entry, this.timeline.apply(entry)));
+  }
+
+  get newest(): number {
+    return this.seq;
+  }
+
+  get hasEnded(): boolean {
+    return this.ended !== undefined;
+  }
+
+  /** The entry that holds the runbook's text. */
+  get beginning(): Extract<Entry, { type: 'run.started' }> | undefined {
+    return this.started;
+  }
+
+  active(): readonly ActiveStep[] {
+    return this.steps.active();
+  }
+
+  /** Rows of the story from a position on. Of a run that has ended, what was held back as routine is told as well. */
+  storyFrom(position: number, most: number): readonly TimelineRow[] {
+    return this.told().slice(position, position + most);
+  }
+
+  document(): RunPageDocument {
+    const { started, ended } = this;
+    if (started === undefined) throw new StoreError('damaged', 'the run has no entries');
+    const { runbook, mode, trigger, by, startedAt, engine, seed, plan, until, occurrence, sources, inputs } = started.data;
+    const { buckets: _buckets, bucketMs: _bucketMs, ...tokens } = this.budget.document();
+    const orders = this.orders.lives();
+    return {
+      run: started.run,
+      runbook,
+      mode,
+      account: started.account,
+      trigger,
+      ...(by === undefined ? {} : { by }),
+      seq: this.seq,
+      startedAt,
+      lastAt: this.lastAt,
+      ...(ended === undefined ? {} : endOf(ended)),
+      phase: this.phase,
+      resumed: this.resumed,
+      engine,
+      definition: started.def,
+      seed,
+      ...(plan === undefined ? {} : { plan }),
+      ...(until === undefined ? {} : { until }),
+      ...(occurrence === undefined ? {} : { occurrence }),
+      sources: sources.map(({ name, file, sha256 }) => ({ name, file, sha256 })),
+      inputs: facts(inputs),
+      outputs: facts(ended?.data.outputs ?? {}),
+      variables: facts(Object.fromEntries(this.variables)),
+      allowed: this.allowances.document(),
+      steps: this.steps.rows(this.lastAt, ended !== undefined),
+      active: ended === undefined ? this.steps.active() : [],
+      requests: this.requests.columns(),
+      tokens,
+      orders,
+      fills: fillsOf(this.orders.bookOrders()),
+      deadman: this.deadman.record(),
+      prices: this.prices.readings(orders.flatMap(pricesOf)),
+      approvals: this.approvals.approvals(),
+      people: this.approvals.people(),
+      unaccounted: this.unaccounted(orders),
+      storyRows: this.told().length,
+    };
+  }
+
+  private own(entry: Entry): void {
+    switch (entry.type) {
+      case 'run.started':
+        this.started ??= entry;
+        return;
+      case 'run.moved':
+        this.phase = entry.data.to;
+        return;
+      case 'run.ended':
+        this.ended = entry;
+        return;
+      case 'run.resumed':
+        // A run that was taken up again goes on; only its last end counts.
+        this.ended = undefined;
+        this.resumed += 1;
+        return;
+      case 'variable.set':
+        this.variables.set(entry.data.name, entry.data.value);
+        return;
+      case 'order.alarmed': {
+        this.alarmCount += 1;
+        const { clientOrderId, alarm } = entry.data;
+        const meaning = meaningOf(ORDER_ALARMS, alarm);
+        if (this.alarms.length < MOST_ALARMS)
+          this.alarms.push({ seq: entry.seq, at: entry.at, clientOrderId, alarm, ...(meaning === undefined ? {} : { meaning }) });
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  private told(): readonly TimelineRow[] {
+    if (this.ended === undefined || this.story.length >= MOST_STORY_ROWS) return this.story;
+    return [...this.story, ...this.timeline.unanswered()];
+  }
+
+  private unaccounted(orders: readonly OrderLife[]): Unaccounted {
+    const hasEnded = this.ended !== undefined;
+    return {
+      unanswered: this.requests.open(),
+      unclearOrders: orders.filter(({ state }) => state === 'unknown' || state === 'quarantined').map(idOf),
+      leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(idOf) : [],
+      alarms: this.alarms,
+      alarmCount: this.alarmCount,
+    };
+  }
+}
+
+function endOf({ at, data }: Extract<Entry, { type: 'run.ended' }>): Pick<RunPageDocument, 'endedAt' | 'outcome' | 'reason' | 'error'> {
+  const { outcome, reason, error } = data;
+  return { endedAt: at, outcome, ...(reason === undefined ? {} : { reason }), ...(error === undefined ? {} : { error }) };
+}
+
+function idOf({ orderId, clientOrderId }: OrderLife): string {
+  return orderId ?? clientOrderId;
+}
+
+function pricesOf({ market, price, trigger }: OrderLife): readonly { readonly market: string; readonly price: string }[] {
+  const known = price ?? trigger;
+  return known === undefined ? [] : [{ market, price: known }];
+}
+
+function facts(values: JsonObject): readonly Fact[] {
+  return Object.entries(values).map(([name, value]) => ({ name, value: jsonText(value) }));
+}

@@ -1,0 +1,45 @@
+/**
+ * The one HTML document of the page. It holds no data of any run: those are fetched with a token that only the person who
+ * started the server knows, so the document itself may be served to whoever asks.
+ */
+import { html, markupOf } from '../html-text.ts';
+
+/** Everything the page needs is served by this program; nothing is inline, framed, submitted or fetched elsewhere. */
+export const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+export const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+/** The paths under which the document is served; the script decides what to show. */
+export const VIEWS: readonly string[] = ['/', '/run', '/compare'];
+
+export function shell(): string {
+  return markupOf(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>runbook audit</title>
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/assets/page.css">
+<script type="module" src="/assets/page.js"></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="bar" id="bar"></header>
+<main id="main" tabindex="-1"><p class="waiting">Loading …</p><noscript><p>This page is drawn by a script of its own. Without it: <code>runbook audit show</code> and <code>runbook audit export --format html</code> say the same.</p></noscript></main>
+<div id="announcer" class="unseen" role="status" aria-live="polite"></div>
+</body>
+</html>
+`);
+}
