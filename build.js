@@ -101,7 +101,7 @@ async function bundle(tools, generator) {
     banner: {
       js: "import { createRequire as bundledRequire } from 'node:module';\nconst require = bundledRequire(import.meta.url);",
     },
-    plugins: [validatorsAheadOfTime()],
+    plugins: [validatorsAheadOfTime(), pageAssetsAsText()],
     logLevel: 'warning',
   });
   writeDist([...outputFiles, ...(await validators(tools, generator))]);
@@ -126,6 +126,21 @@ function validatorsAheadOfTime() {
     name: 'validators-ahead-of-time',
     setup({ onLoad }) {
       onLoad({ filter: /[\\/]src[\\/]base[\\/]ajv\.ts$/ }, () => ({ contents: VALIDATOR_FINDER, loader: 'js' }));
+    },
+  };
+}
+
+/** The review page's scripts and styles as texts, in the place of src/cli/serve-assets.ts, which reads their files. */
+function pageAssetsAsText() {
+  const folder = join(root, 'src/report/page/assets');
+  return {
+    name: 'page-assets-as-text',
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]src[\\/]cli[\\/]serve-assets\.ts$/ }, () => {
+        const names = readdirSync(folder).filter((name) => /\.(?:js|css|svg)$/.test(name));
+        const texts = Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+        return { contents: `export const ASSETS = ${JSON.stringify(texts)};`, loader: 'js' };
+      });
     },
   };
 }

@@ -83,9 +83,9 @@ const MIXTURE = [
   (n: number) => `  - id: account_${n}\n    read_account: {}\n`,
   (n: number) =>
     `  - assert: account_${n}.account_equity * 3 > inputs.size * inputs.price\n    because: the notional stays under three times the equity\n`,
-  (n: number) => `  - let: {limit_${n}: tick(inputs.price * (1 - bps(${(n % 40) + 1})))}\n`,
+  (n: number) => `  - let:\n      limit_${n}: tick(inputs.price * (1 - bps(${(n % 40) + 1})), 'BTC-USD')\n`,
   (n: number) =>
-    `  - if: account_${n}.available_to_trade > 0\n    notify: {to: ops, text: "level ${n}: \${limit_${n}} for \${account_${n}.account_equity}"}\n`,
+    `  - if: account_${n}.withdrawable_balance > 0\n    notify: {to: ops, text: "level ${n}: \${limit_${n}} for \${account_${n}.account_equity}"}\n`,
   (n: number) =>
     `  - list_fills: {market: BTC-USD, since: run.started_at}\n    retry: {on: [transport], max: ${(n % 3) + 1}, first: 250ms}\n`,
 ];

@@ -22,7 +22,7 @@ async function killedAndResumed({ root, folder }) {
     PATH: process.env.PATH,
     HOME: folder,
     XDG_STATE_HOME: folder,
-    RUNBOOK_STATE: join(folder, 'state'),
+    RUNBOOK_STATE: join(folder, 'live'),
     NO_COLOR: '1',
     VENUE_JWT: 'any-token-will-do',
   };
@@ -35,18 +35,20 @@ async function killedAndResumed({ root, folder }) {
     writeFileSync(profile, profileFor(url));
     const entry = ['runbooks/bracket-entry.yaml', '--profile', profile, ...inputs({ side: 'long', size: '0.25', trigger: '64200' })];
     const first = start('run', ...entry);
-    await until(async () => (await (await fetch(`${url}/_sim/books`)).text()).includes('"status":"open"'));
+    await until(async () => (await (await fetch(`${url}/_sim/books`)).text()).includes('"client_order_id":"rb'));
+    const killed = ended(first);
     first.kill('SIGKILL');
+    await killed;
     const second = start('resume');
+    const code = ended(second);
     await seconds(3);
     second.kill('SIGINT');
-    const code = await new Promise((resolve) => second.on('exit', resolve));
     const told = spawnSync(process.execPath, [runbook, 'audit', 'show', 'last', '--order', 'entry'], { cwd: root, env, encoding: 'utf8' });
     return [
       '$ npx runbook run runbooks/bracket-entry.yaml --profile local.yaml --input side=long --input size=0.25 --input trigger=64200',
       'Killed',
       '$ npx runbook resume        # interrupted with Ctrl-C after three seconds',
-      `exit code ${code}`,
+      `exit code ${await code}`,
       '$ npx runbook audit show last --order entry',
       told.stdout,
     ].join('\n');
@@ -67,6 +69,13 @@ function profileFor(url) {
 
 function inputs(values) {
   return Object.entries(values).flatMap(([name, value]) => ['--input', `${name}=${value}`]);
+}
+
+/** The exit code of a process that is still running; listened for before it can end. */
+function ended(child) {
+  child.stdout.resume();
+  child.stderr.resume();
+  return new Promise((resolve) => child.once('exit', resolve));
 }
 
 function firstLine(child) {

@@ -12,11 +12,11 @@ export const AJV_OPTIONS = { strict: true, allErrors: true, discriminator: true,
 const compiled = new Map<string, CompiledSchema>();
 
 /** Compiles a bundled schema; `name` is its key among them. Only schemas of this project are ever compiled, never a user's. */
-export function compiledSchema(name: string, schema: object): CompiledSchema {
+export function compiledSchema(name: string, schema: () => object): CompiledSchema {
   const known = compiled.get(name);
   if (known !== undefined) return known;
   const ajv = new Ajv2020(AJV_OPTIONS);
-  const validate = ajv.compile(schema) as CompiledSchema;
+  const validate = ajv.compile(schema()) as CompiledSchema;
   compiled.set(name, validate);
   return validate;
 }

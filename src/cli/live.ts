@@ -78,6 +78,8 @@ export class LiveRun {
   private readonly fold = new RunFold();
   private barred: KillOrder | undefined;
   private killTold = false;
+  /** Nothing may be written behind the end of a run. */
+  private over = false;
   private recorder: FixtureRecorder | undefined;
   private current: { readonly running: RunningRun; readonly parts: Parts } | undefined;
 
@@ -153,7 +155,7 @@ export class LiveRun {
           clock: account.clock,
           continueCall: (call, attempts) => client.continueCall(call, attempts),
         });
-        this.current = { running, parts: { ...parts, log } };
+        this.follow(running, { ...parts, log });
         // From here on a process that was only asleep, and wakes now, finds the run taken.
         void parts.writer.flush().catch(() => {});
         resolve();
@@ -169,7 +171,9 @@ export class LiveRun {
   /** Writes what a person or a signal wants of the run, then hands it over. */
   act(command: OperatorCommand): void {
     const { running, parts } = this.underWay();
-    this.host.account.clock.arrive(() => act(running, parts.log, command));
+    this.host.account.clock.arrive(() => {
+      if (!this.over) act(running, parts.log, command);
+    });
   }
 
   report(): RunReport {
@@ -185,11 +189,10 @@ export class LiveRun {
     const { running, parts } = this.underWay();
     const { gates, account } = this.host;
     gates.add(parts.gate);
-    let over = false;
     let timer: Timer | undefined;
     const look = async () => {
       await this.lookOutside();
-      if (!over) timer = account.clock.after(LOOK_EVERY_MS, () => void look());
+      if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void look());
     };
     void look();
     try {
@@ -202,7 +205,7 @@ export class LiveRun {
         throw new Refusal(`the journal can not be written: ${printable(error.message)}`, EXIT.halted, 'journal');
       throw error;
     } finally {
-      over = true;
+      this.over = true;
       timer?.cancel();
       gates.delete(parts.gate);
     }
@@ -251,7 +254,15 @@ export class LiveRun {
       log: parts.log,
       notifier: noticesOf(account, voice),
     });
+    this.follow(running, parts);
+  }
+
+  private follow(running: RunningRun, parts: Parts): void {
     this.current = { running, parts };
+    const end = () => {
+      this.over = true;
+    };
+    running.done.then(end, end);
   }
 
   private parts(runbook: CheckedRunbook, head: ChainHead | undefined): Parts {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { printable } from '../base/printable.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { readText, writeNewText } from './files.ts';
 import type { Invocation } from './verb.ts';

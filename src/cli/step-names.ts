@@ -1,6 +1,6 @@
 /** Steps as people name them: by an id, by a verb, or by the path a timeline shows. */
 import { printable } from '../base/printable.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import { shown } from '../report/wording.ts';
 import { Refusal } from './exit.ts';
 

@@ -3,19 +3,24 @@ import { EXIT, Refusal } from './exit.ts';
 
 /** What is used of @hpcc-js/wasm-graphviz. */
 export interface Graphviz {
-  dot(source: string): string;
+  /** `json0`: places and sizes, for whoever draws by itself. */
+  dot(source: string, format?: 'svg' | 'json0'): string;
 }
 
 /** Not spelled out in the import: whoever leaves the package out can still build and run everything else. */
 const PACKAGE: string = '@hpcc-js/wasm-graphviz';
 
 /** Lays a chart out as SVG. Ends the command with a sentence where the package is not installed. */
-export async function drawSvg(dot: string, load: () => Promise<Graphviz> = loadGraphviz): Promise<string> {
+export async function drawSvg(
+  dot: string,
+  load: () => Promise<Graphviz> = loadGraphviz,
+  format: 'svg' | 'json0' = 'svg',
+): Promise<string> {
   const graphviz = await load();
-  return graphviz.dot(dot);
+  return graphviz.dot(dot, format);
 }
 
-async function loadGraphviz(): Promise<Graphviz> {
+export async function loadGraphviz(): Promise<Graphviz> {
   let module: { readonly Graphviz: { load(): Promise<Graphviz> } };
   try {
     module = await import(PACKAGE);

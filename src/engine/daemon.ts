@@ -9,8 +9,8 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Metronome, Timer } from '../base/clock.ts';
 import type { AgendaStore, OccurrenceRow } from '../journal/agenda-store.ts';
-import { StoreError } from '../journal/store.ts';
 import type { RunOutcome } from '../journal/entry.ts';
+import { StoreError } from '../journal/store.ts';
 import {
   type AgendaRun,
   type AgendaSlot,
@@ -23,6 +23,7 @@ import {
   foldAgenda,
   LOOK_EVERY_MS,
 } from './agenda.ts';
+import type { OperatorCommand } from './ports.ts';
 
 /** A slot of the timetable; since when it is known, the store knows. */
 export interface TimetableSlot extends Omit<AgendaSlot, 'knownSinceMs' | 'enabled'> {
@@ -46,8 +47,8 @@ export interface LaunchedRun {
   /** True once the journal has its beginning; false when it was refused before. */
   readonly begun: Promise<boolean>;
   readonly done: Promise<RunEnding>;
-  /** Asks it to stop in order. */
-  stop(by: string, reason: string): void;
+  /** Asks it to stop in order; does nothing once it has ended. */
+  stop(command: OperatorCommand): void;
 }
 
 export type RunEnding =
@@ -74,7 +75,7 @@ export type DaemonEvent =
   /** Its run was promised, and a process died before it began; now it is too late. */
   | { readonly type: 'lost'; readonly run: string; readonly slot: string; readonly nominalMs: number }
   | { readonly type: 'jumped'; readonly ms: number }
-  /** The store refused; it is tried again, and nothing is started meanwhile. */
+  /** The store refused; it is asked again and again, and nothing is started meanwhile. Told once. */
   | { readonly type: 'unrecorded'; readonly message: string }
   /** Another process acts for the account: this one has stopped for good. */
   | { readonly type: 'overtaken'; readonly message: string };
@@ -112,13 +113,17 @@ export class Daemon {
   private reading: ClockReading | undefined;
   private phase: 'idle' | 'looking' | 'stopping' | 'overtaken' = 'idle';
   private lookAsked = false;
+  private lookedAt: number | undefined;
+  private problem: string | undefined;
 
   constructor(parts: DaemonParts) {
     this.parts = parts;
   }
 
-  /** Monotonic ms of the last look that could be completed; undefined before the first. */
-  lookedAt: number | undefined;
+  /** Monotonic ms of the last look at which everything could be decided and recorded; undefined before the first. */
+  lastLook(): number | undefined {
+    return this.lookedAt;
+  }
 
   /** Runs under way, and those that are stuck. */
   running(): readonly AgendaRun[] {
@@ -159,13 +164,13 @@ export class Daemon {
   }
 
   /** Starts nothing any more, asks every run to stop in order, and resolves when all have ended. */
-  async stop(by: string, reason: string): Promise<void> {
+  async stop(command: OperatorCommand): Promise<void> {
     if (this.phase !== 'overtaken') this.phase = 'stopping';
     this.timer?.cancel();
     // What is being recorded is done: a promise is not left behind on purpose.
     await this.work.catch(() => undefined);
     const under = [...this.held.values()].flatMap(({ launched }) => launched ?? []);
-    for (const launched of under) launched.stop(by, reason);
+    for (const launched of under) launched.stop(command);
     await Promise.all(under.map(({ done }) => done));
   }
 
@@ -254,6 +259,7 @@ export class Daemon {
       this.refused(error);
       return false;
     }
+    this.problem = undefined;
     this.state = foldAgenda(decisions, this.state);
     for (const decision of decisions) this.act(decision);
     return true;
@@ -265,7 +271,8 @@ export class Daemon {
     if (error.reason === 'fenced' || error.reason === 'conflict') {
       this.phase = 'overtaken';
       tell({ type: 'overtaken', message: error.message });
-    } else tell({ type: 'unrecorded', message: error.message });
+    } else if (this.problem !== error.message) tell({ type: 'unrecorded', message: error.message });
+    this.problem = error.message;
   }
 
   private row(decision: Decision, decidedAt: number): OccurrenceRow {
@@ -309,7 +316,7 @@ export class Daemon {
     const held = this.held.get(run);
     if (held === undefined) return;
     this.held.set(run, { ...held, run: { ...held.run, stopping: true } });
-    held.launched?.stop('scheduler', reason);
+    held.launched?.stop({ command: 'cancel', by: 'scheduler', reason });
   }
 
   private launch({ id, concurrency, exclusive }: AgendaSlot, launch: Launch): void {

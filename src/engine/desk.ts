@@ -267,6 +267,8 @@ export class OrderDesk {
 
   private async post(at: Desk, placed: Placed, intent: OrderTerms): Promise<OrderHandle> {
     for (let sends = 1; ; sends += 1) {
+      // Finding out what became of the first may have taken longer than the deadman switch lasts.
+      if (sends > 1) await this.beforeResend(at);
       const outcome = await this.run.venue.call({
         id: this.run.callId(at.step),
         step: at.step,
@@ -346,6 +348,13 @@ export class OrderDesk {
     });
     this.conclude(order, 'T_EXHAUSTED', `${reads} look-ups found nothing in ${clock.now() - doubtAt} ms`, step);
     if (isQuarantined(order)) throw quarantined(order, step);
+  }
+
+  private async beforeResend(at: Desk): Promise<void> {
+    at.cancel.check();
+    await this.barrier;
+    await this.run.keeper.beforeOrder(at.step);
+    at.cancel.check();
   }
 
   private adopted(order: BookOrder): OrderHandle {

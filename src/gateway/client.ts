@@ -172,7 +172,7 @@ export class VenueClient implements VenuePort {
     if (problems.length > 0) return this.deny(call, 'INVALID_REQUEST', `INVALID_REQUEST: ${problems.join('; ')}`);
     const denial = this.limited(call);
     if (denial !== undefined) return this.deny(call, denial.code, denial.message);
-    const { budget, session, lease, forbidden, confirm, profile } = this.parts;
+    const { budget, session, forbidden, confirm, profile } = this.parts;
     if (row.method !== 'GET' && confirm !== undefined && !(await confirm(call as unknown as VenueCall))) {
       return this.deny(call, 'NOT_CONFIRMED', 'NOT_CONFIRMED: the person at the terminal said no');
     }
@@ -192,11 +192,7 @@ export class VenueClient implements VenuePort {
         const when = new Date(granted.earliestAt).toISOString();
         return this.deny(call, granted.code, `${granted.code}: ${weight} tokens could not be had before ${when}`);
       }
-      if (lease !== undefined && !(await lease.holds())) {
-        granted.ticket.notSent();
-        // Another process acts for the account by now, and has this run: nothing that this one would still do or write counts.
-        return new Promise<never>(() => {});
-      }
+      await this.stillHeld(granted.ticket);
       // Asked again, with nothing awaited before the attempt is written: an order of another branch may have come between.
       const barred = forbidden?.(row.protective || row.method === 'GET') ?? this.denial(call);
       if (barred !== undefined) {
@@ -234,6 +230,8 @@ export class VenueClient implements VenuePort {
           return { outcome: { kind: 'denied', code: 'JOURNAL', message, settledAt: clock.now() }, unauthorized: false };
         }
       }
+      // A commit can take as long as somebody else needs to take over.
+      await this.stillHeld(ticket);
     }
     this.reached('CP4', call);
     const sentAt = clock.now();
@@ -292,6 +290,17 @@ export class VenueClient implements VenuePort {
       return undefined;
     }
     return { code: verdict.code, message: verdict.message };
+  }
+
+  /**
+   * Never resolves where another process acts for the account by now: it has this run as well, and nothing that this one would
+   * still do or write down counts.
+   */
+  private async stillHeld(ticket: Ticket): Promise<void> {
+    const { lease } = this.parts;
+    if (lease === undefined || (await lease.holds())) return;
+    ticket.notSent();
+    await new Promise(() => {});
   }
 
   private denial(call: VenueCall): string | undefined {

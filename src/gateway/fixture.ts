@@ -88,7 +88,7 @@ export type FixtureReading =
 export function readFixture(data: unknown): FixtureReading {
   const problems: FixtureProblem[] = [];
   const plain = isRecord(data) ? plainFixture(data, problems) : data;
-  problems.push(...schemaIssues(FIXTURE_SCHEMA_NAME, fixtureSchema(), plain).filter(speaksOfOne).map(problemOf));
+  problems.push(...schemaIssues(FIXTURE_SCHEMA_NAME, fixtureSchema, plain).filter(speaksOfOne).map(problemOf));
   if (problems.length > 0) return { problems };
   const file = plain as FixtureFile;
   const wrong = [...badInstants(file), ...badDecimals(file)];

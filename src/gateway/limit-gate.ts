@@ -10,10 +10,14 @@ import { checkLimits, type LimitFacts, type LimitRules, type LimitVerdict, notio
 import { exposureOf, isTerminal } from '../venue/order.ts';
 import type { MarketRules, VenueCall } from '../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../venue/records.ts';
+import { SwitchStanding } from './switch-standing.ts';
 
 const MINUTE_MS = 60_000;
 /** How long a refusal is remembered, ms: the longest window a throttle may have. */
 const REFUSALS_KEPT_MS = 3_600_000;
+
+/** States of an order that the venue has certainly refused, or never had. */
+const CAME_TO_NOTHING: ReadonlySet<string> = new Set(['draft', 'denied', 'absent', 'rejected']);
 
 /** What other runs and people know that this run's journal does not. */
 export interface AccountFacts {
@@ -29,10 +33,10 @@ export class LimitGate {
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
   private readonly fills = new Map<string, FillRecord>();
   private readonly stepFills = new Map<string, number[]>();
+  private readonly deadman = new SwitchStanding();
   private orderTimes: number[] = [];
   private refusals: number[] = [];
   private writes = 0;
-  private runNotional = new Decimal(0);
   private account: { readonly record: AccountRecord; readonly at: number } | undefined;
   private lastReadAt: number | undefined;
   /** Open orders of the account that are not this run's, as of the last complete list. */
@@ -51,6 +55,7 @@ export class LimitGate {
 
   /** Takes in one entry of the run, in order. */
   apply(entry: Entry): void {
+    this.deadman.apply(entry);
     switch (entry.type) {
       case 'call.intended':
         this.intended.set(entry.data.call, entry.data);
@@ -74,6 +79,11 @@ export class LimitGate {
   check(call: VenueCall, rules: LimitRules, now: number): LimitVerdict {
     const row = endpoint(call.endpoint);
     if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };
+    const lapsedAt = call.endpoint === 'POST /orders' ? this.deadman.lapsedAt(now) : undefined;
+    if (lapsedAt !== undefined) {
+      const message = `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch that this run asked for may have fired, and every order is read before a new one`;
+      return { ok: false, code: 'DEADMAN_LAPSED', message, considered: {} };
+    }
     return checkLimits({ ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) }, rules, this.facts(call, rules, now));
   }
 
@@ -95,7 +105,7 @@ export class LimitGate {
       counters: {
         writes: this.writes,
         ordersLastMinute: this.orderTimes.length,
-        runNotional: decimalText(this.runNotional),
+        runNotional: decimalText(this.runNotional()),
         stepFills: within(this.stepFills.get(call.step) ?? [], rules.stepFills?.windowMs),
         refusals: within(this.refusals, rules.refusals?.windowMs),
       },
@@ -144,14 +154,22 @@ export class LimitGate {
     return Object.fromEntries(Object.entries(sizes).map(([market, size]) => [market, { size: decimalText(size) }]));
   }
 
+  /** What the run has sent, each order once; of one that certainly did not come about only what it has filled. */
+  private runNotional(): Decimal {
+    let sum = new Decimal(0);
+    for (const { intent, snapshot } of this.book.orders()) {
+      const size = CAME_TO_NOTHING.has(snapshot.state) ? exposureOf(snapshot).filled : intent.size;
+      sum = sum.plus(decimal(notionalOf({ ...intent, size }) ?? '0'));
+    }
+    return sum;
+  }
+
   private attempted(call: DataOf<'call.intended'> | undefined, at: number): void {
     if (call === undefined || !isEndpointName(call.endpoint)) return;
     const row = endpoint(call.endpoint);
     if (row.method === 'GET' || row.path === '/cancel_all_after' || row.path === '/jwt') return;
     this.writes += 1;
     if (call.endpoint === 'POST /orders' || call.endpoint === 'PUT /orders') this.orderTimes.push(at);
-    const notional = call.intent === undefined ? undefined : notionalOf(call.intent);
-    if (notional !== undefined) this.runNotional = this.runNotional.plus(decimal(notional));
   }
 
   private settled(call: DataOf<'call.intended'> | undefined, data: DataOf<'call.settled'>, at: number, step: string): void {

@@ -8,7 +8,7 @@
  */
 import { type Decimal, parseAuthoredDecimal, wholeNumber } from '../base/decimal.ts';
 import type { Span } from '../base/diagnostic.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import type { SyntaxCode } from './codes/syntax.ts';
 import type { TypeEnv } from './environment.ts';
 import { type Frame, type Run, spend } from './evaluation.ts';

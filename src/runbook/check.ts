@@ -233,7 +233,7 @@ function approvals(root: Node): ReadonlySet<string> {
  * own words: silence would let a file through that every editor refuses.
  */
 function schemaFindings(root: Node, source: SourceText, said: readonly Diagnostic[]): readonly Diagnostic[] {
-  const issues = schemaIssues('runbook', runbookSchema(), plainData(root));
+  const issues = schemaIssues('runbook', runbookSchema, plainData(root));
   const unsaid = issues.map((issue) => ({ issue, ...nodeAt(root, issue.path) })).filter(({ span, keySpan }) => !said.some((each) => touches(each.span, span) || (keySpan !== undefined && touches(each.span, keySpan))));
   const [first] = unsaid;
   if (first === undefined) return [];

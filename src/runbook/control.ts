@@ -3,7 +3,7 @@
  * ends. One function a verb; lists of steps are checked by whoever passes `steps` in, so that this file knows no modifier.
  */
 import type { Decimal } from '../base/decimal.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import type { Span } from '../base/diagnostic.ts';
 import { fieldsOf, mapShape, mismatch, Reader } from './arguments.ts';
 import type { CheckedRunbook, CheckedStep, NamedExpr, StepOf, Verb } from './checked.ts';

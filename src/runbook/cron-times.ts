@@ -4,7 +4,8 @@
  *
  * The dates are croner's, asked in UTC where every local time exists once; the times of day are its parsed fields.
  */
-import { Cron, CronPattern } from 'croner';
+import type { Cron } from 'croner';
+import { croner } from './calendar.ts';
 
 const DAY_MS = 86_400_000;
 const DAY_S = 86_400;
@@ -25,6 +26,7 @@ export class CronTimes {
     const fields = text.trim().split(/\s+/);
     if (fields.length !== 5 && fields.length !== 6)
       throw new RangeError(`a cron expression has five or six fields, found ${JSON.stringify(text)}`);
+    const { Cron, CronPattern } = croner();
     const pattern = new CronPattern(text, 'UTC', { mode: '5-or-6-parts' });
     this.hours = marked(pattern.hour);
     this.minutes = marked(pattern.minute);

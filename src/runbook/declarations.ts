@@ -3,7 +3,7 @@
  * the checked runbook and puts its names in sight. What they mean while a run goes on is the engine's business.
  */
 import type { Decimal } from '../base/decimal.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import type { CheckedRunbook, DeadmanDeclaration, FeedDeclaration, InputDeclaration, LimitsDeclaration, NamedExpr } from './checked.ts';
 import type { Checking } from './checking.ts';
 import { derived, FAULTY } from './compiler.ts';

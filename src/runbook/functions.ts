@@ -3,8 +3,9 @@
  * means, and how it is worked out; its examples are tests and the reference is printed from it. Whether a call fits its
  * row is decided elsewhere: `apply` may rely on the types.
  */
-import { DateTime, IANAZone } from 'luxon';
+import type { DateTime } from 'luxon';
 import { Decimal, decimal, roundToStep, wholeNumber } from '../base/decimal.ts';
+import { luxon } from './calendar.ts';
 import { bounded, compare, durationOf, quotient } from './evaluation.ts';
 import { FILL, ORDER } from './language-records.ts';
 import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from './typing.ts';
@@ -280,7 +281,7 @@ export function functionRow(name: string): FunctionRow | undefined {
 }
 
 export function isZone(name: string): boolean {
-  return IANAZone.isValidZone(name);
+  return luxon().IANAZone.isValidZone(name);
 }
 
 function leastOrMost(): readonly Signature[] {
@@ -370,7 +371,7 @@ function rulesOf(market: string, application: Application): { readonly tick: str
 }
 
 function localTime(time: Time, zone: string, application: Application): DateTime {
-  const local = DateTime.fromMillis(time.ms, { zone, locale: 'en-US' });
+  const local = luxon().DateTime.fromMillis(time.ms, { zone, locale: 'en-US' });
   if (!local.isValid) throw new EvaluationFailure(`there is no time zone ${zone}`, application.text);
   return local;
 }

@@ -3,7 +3,7 @@
  * caller's `with` before it runs. Names every problem; decides nothing about where values come from.
  */
 import { Decimal, parseDecimal } from '../base/decimal.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import type { CheckedRunbook, InputDeclaration } from './checked.ts';
 import { readInputText } from './expression.ts';
 import { type Reading, readDuration, readTime } from './literals.ts';

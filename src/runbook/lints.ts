@@ -4,7 +4,7 @@
  * where the field is read.
  */
 import type { Span } from '../base/diagnostic.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import { type Costs, steadyRate } from './bounds.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
 import type { Checking } from './checking.ts';

@@ -3,9 +3,9 @@
  * come through here, and so do the literals of fields that may also hold an expression. Nothing here is ever evaluated.
  */
 import { isLosslessNumber, parse } from 'lossless-json';
-import { DateTime, Duration as LuxonDuration } from 'luxon';
 import { type Decimal, parseAuthoredDecimal } from '../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
+import { luxon } from './calendar.ts';
 import { diagnose } from './codes/diagnose.ts';
 import type { SyntaxCode } from './codes/syntax.ts';
 import { FORBIDDEN_KEYS, type Node } from './document.ts';
@@ -95,7 +95,7 @@ export function readDuration(text: string): Reading<Duration> {
       ms += Number(count) * size;
     }
   } else if (ISO_DURATION.test(text)) {
-    ms = LuxonDuration.fromISO(text).toMillis();
+    ms = luxon().Duration.fromISO(text).toMillis();
   } else return refusal;
   // Centuries are a slip of the finger; the bound also keeps what is added to them exact.
   return Number.isSafeInteger(ms) && ms <= 36_525 * 86_400_000 ? { value: new Duration(ms) } : refusal;
@@ -116,7 +116,7 @@ export function readTime(text: string): Reading<Time> {
   const parts = TIME_LITERAL.exec(text);
   if (parts === null) return refusal;
   const [, whole, fraction = '', offset] = parts;
-  const at = DateTime.fromISO(`${whole}${offset}`, { setZone: true });
+  const at = luxon().DateTime.fromISO(`${whole}${offset}`, { setZone: true });
   if (!at.isValid) return refusal;
   const us = at.toMillis() * 1000 + Number(fraction.padEnd(6, '0'));
   // Microseconds are exact until the year 2255.

@@ -3,7 +3,7 @@
  * changes are found by asking the zone day by day, not by trusting a library's choice for a time that exists twice or not
  * at all. Knows nothing of schedules.
  */
-import { IANAZone } from 'luxon';
+import { luxon } from './calendar.ts';
 
 /** The clocks are put forward (a gap in local time) or back (an overlap). */
 export interface ZoneChange {
@@ -89,7 +89,7 @@ function searchDay(zone: string, startMs: number, endMs: number, changes: ZoneCh
 
 /** Local time minus UTC of `zone` at an instant, in ms. A name that is no zone is our mistake: the check refuses it. */
 export function zoneOffsetMs(zone: string, atMs: number): number {
-  const minutes = IANAZone.create(zone).offset(atMs);
+  const minutes = luxon().IANAZone.create(zone).offset(atMs);
   if (!Number.isFinite(minutes)) throw new RangeError(`not a zone, or not an instant: ${zone} at ${atMs}`);
   return Math.round(minutes * 60_000);
 }

@@ -4,7 +4,7 @@
  */
 import type { CheckedRunbook, ScheduleDeclaration } from './checked.ts';
 import { eachOccurrence, type Occurrence } from './schedule.ts';
-import { EvaluationFailure, type Expr, NotKnown, type Scope, type Value } from './values.ts';
+import { EvaluationFailure, NotKnown, type Scope, type Value } from './values.ts';
 
 /** A slot together with what it takes to run it: one row of a daemon's timetable. */
 export interface ScheduledSlot {
@@ -19,22 +19,30 @@ type KeyedRunbook = Pick<CheckedRunbook, 'name' | 'inputs' | 'schedule' | 'concu
 /** The slots of a runbook with their concurrency keys worked out. */
 export function scheduledSlots(runbook: KeyedRunbook): readonly ScheduledSlot[] {
   return runbook.schedule.map((declaration) => {
-    const key = runbook.concurrency && slotKey(runbook, runbook.concurrency.key, declaration);
-    const concurrency =
-      runbook.concurrency !== undefined && key !== undefined ? { key, onBusy: runbook.concurrency.onBusy } : undefined;
+    const concurrency = concurrencyOf(runbook, slotInputs(runbook, declaration));
     return { runbook: runbook.name, declaration, ...(concurrency && { concurrency }) };
   });
 }
 
-/** The key as a run of this slot will evaluate it, where that follows from its inputs alone. */
-function slotKey(runbook: KeyedRunbook, key: Expr<string>, declaration: ScheduleDeclaration): string | undefined {
-  if (key.reads.some((root) => root !== 'inputs')) return undefined;
-  const inputs: Record<string, Value> = Object.create(null);
-  for (const input of runbook.inputs) inputs[input.name] = input.default;
-  Object.assign(inputs, declaration.inputs);
+/** What a run of the slot is given: the values of the schedule over the defaults. */
+export function slotInputs(
+  { inputs }: Pick<CheckedRunbook, 'inputs'>,
+  declaration: ScheduleDeclaration,
+): Readonly<Record<string, Value>> {
+  const values: Record<string, Value> = Object.create(null);
+  for (const input of inputs) values[input.name] = input.default;
+  return Object.assign(values, declaration.inputs);
+}
+
+/** The key as a run with these inputs will evaluate it, where that follows from its inputs alone. */
+export function concurrencyOf(
+  { concurrency }: Pick<CheckedRunbook, 'concurrency'>,
+  inputs: Readonly<Record<string, Value>>,
+): ScheduledSlot['concurrency'] {
+  if (concurrency === undefined || concurrency.key.reads.some((root) => root !== 'inputs')) return undefined;
   const scope: Scope = { get: (root) => (root === 'inputs' ? inputs : undefined), rules: () => undefined };
   try {
-    return key.evaluate(scope);
+    return { key: concurrency.key.evaluate(scope), onBusy: concurrency.onBusy };
   } catch (error) {
     if (error instanceof EvaluationFailure || error instanceof NotKnown) return undefined;
     throw error;

@@ -2,8 +2,7 @@
  * The schedule of a runbook as declared: zones, cron expressions, windows and inputs. When its slots fall, and which
  * collide, is worked out in schedule.ts.
  */
-import { Cron } from 'croner';
-import { IANAZone } from 'luxon';
+import { croner, luxon } from './calendar.ts';
 import type { InputDeclaration, ScheduleDeclaration } from './checked.ts';
 import type { Checking } from './checking.ts';
 import { defined, literalDuration, textOf } from './declarations.ts';
@@ -74,7 +73,7 @@ function checkCron(checking: Checking, at: Node, text: string): boolean {
     return false;
   }
   try {
-    const pattern = new Cron(text, { timezone: 'UTC', mode: '5-part' });
+    const pattern = new (croner().Cron)(text, { timezone: 'UTC', mode: '5-part' });
     if (pattern.nextRun(SEARCHED_FROM) !== null) return true;
     checking.report(at, 'schedule-never', `no date fits ${JSON.stringify(text)}: the schedule never fires`);
   } catch (error) {
@@ -86,7 +85,7 @@ function checkCron(checking: Checking, at: Node, text: string): boolean {
 function checkZone(checking: Checking, at: Node | undefined): string | undefined {
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
   // Offsets and abbreviations know no daylight-saving time; a zone of the database has a slash, or is UTC.
-  if (IANAZone.isValidZone(at.text) && (at.text.includes('/') || at.text === 'UTC')) return at.text;
+  if (luxon().IANAZone.isValidZone(at.text) && (at.text.includes('/') || at.text === 'UTC')) return at.text;
   checking.report(at, 'schedule-zone', `${JSON.stringify(at.text)} is not a zone of the IANA database`);
   return undefined;
 }

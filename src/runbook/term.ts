@@ -2,7 +2,7 @@
  * A term: a piece of an expression that has been checked, with its type and the closure that works it out. Here is what
  * terms have in common: how a bare literal takes on a unit, how several become one type, and what a refusal is.
  */
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import type { SyntaxCode } from './codes/syntax.ts';
 import type { Run } from './evaluation.ts';
 import { comparable, type Misfit, misfit, typeName, union, unitOf, withUnit } from './typing.ts';

@@ -4,7 +4,7 @@
  * same table must agree; `check.ts` asks it as well. Knows no names, types or units.
  */
 import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import { finding } from './codes.ts';
 import type { CheckCode } from './codes/check.ts';
 import type { Verb } from './checked.ts';

@@ -17,6 +17,11 @@ export const DENIALS = {
     names: [],
     fix: 'find out why, then `runbook release --by NAME`',
   },
+  DEADMAN_LAPSED: {
+    summary: 'the deadman switch that the run asked for does not certainly stand any more',
+    names: ['since'],
+    fix: 'nothing, where the run ends by it; a longer time-out where requests take that long',
+  },
   TRADING_HALTED: {
     summary: 'trading is halted: only cancels are allowed',
     names: ['mode', 'market'],

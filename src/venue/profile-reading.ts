@@ -4,7 +4,7 @@
  */
 import { decimal, decimalText, parseAuthoredDecimal } from '../base/decimal.ts';
 import { printable } from '../base/printable.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import {
   PROFILE_SETTINGS,
   RESULT_WORDS,

@@ -136,13 +136,19 @@ const FIELDS: { readonly [N in keyof Records]: { readonly [F in keyof Records[N]
   },
 };
 
-/** The rules of a record with the names its fields go by in a message. */
-const ROWS = Object.fromEntries(
+interface Row {
+  readonly field: string;
+  /** As a message calls it. */
+  readonly what: string;
+  readonly rule: FieldRule;
+}
+
+const ROWS: ReadonlyMap<string, readonly Row[]> = new Map(
   Object.entries(FIELDS).map(([name, fields]) => [
     name,
     Object.entries(fields).map(([field, rule]) => ({ field, what: `${name}.${field}`, rule })),
   ]),
-) as { readonly [N in keyof Records]: readonly { field: string; what: string; rule: FieldRule }[] };
+);
 
 /** Reads one record. Throws `Unreadable` where it lacks what can not be done without. */
 export function readRecord(
@@ -153,7 +159,7 @@ export function readRecord(
 ): Records[RecordName | 'deadman'] {
   const record = withDocumentedTypes(recordOf(value, name), settings);
   const read: Record<string, unknown> = {};
-  for (const { field, what, rule } of ROWS[name]) {
+  for (const { field, what, rule } of ROWS.get(name) as readonly Row[]) {
     const each = readField(what, record[field], rule, record, notes);
     if (each !== undefined) read[field] = each;
   }

@@ -4,7 +4,7 @@
  */
 import { decimal, parseDecimal } from '../base/decimal.ts';
 import { printable } from '../base/printable.ts';
-import { didYouMean } from '../base/schema.ts';
+import { didYouMean } from '../base/spelling.ts';
 import { type EndpointName, endpoint, type Parameter } from './catalogue.ts';
 import { isClientOrderId, isMarketId, isOrderId, marketOf } from './forms.ts';
 import type { Profile } from './profile.ts';

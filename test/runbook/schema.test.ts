@@ -14,7 +14,7 @@ function verdicts(text: string): { readonly schema: boolean; readonly walk: bool
   const source = { file: 'case.yaml', text };
   const { root, diagnostics } = readDocument(source);
   if (root === undefined || diagnostics.length > 0) return undefined;
-  return { schema: schemaIssues('runbook', runbookSchema(), plainData(root)).length > 0, walk: inspectShape(root, source).diagnostics.length > 0 };
+  return { schema: schemaIssues('runbook', runbookSchema, plainData(root)).length > 0, walk: inspectShape(root, source).diagnostics.length > 0 };
 }
 
 function examples(): readonly { readonly name: string; readonly data: unknown }[] {

@@ -2,7 +2,7 @@
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { parseDurationMs } from '../../base/duration.ts';
 import { printable } from '../../base/printable.ts';
-import { didYouMean } from '../../base/schema.ts';
+import { didYouMean } from '../../base/spelling.ts';
 import type { CheckCode } from '../../runbook/codes/check.ts';
 import { finding } from '../../runbook/codes.ts';
 import type { ListNode, MapNode, Node } from '../../runbook/document.ts';

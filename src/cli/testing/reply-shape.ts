@@ -3,7 +3,7 @@
  * file may give in a reply, how each is written on the wire, and what stands where nothing was given.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
-import { didYouMean } from '../../base/schema.ts';
+import { didYouMean } from '../../base/spelling.ts';
 import { exactJsonText, exactNumber } from '../../gateway/exact-json.ts';
 import { finding } from '../../runbook/codes.ts';
 import type { MapNode, Node } from '../../runbook/document.ts';
@@ -97,7 +97,7 @@ const TEMPLATES: { readonly [N in RecordName]: RecordOf[N] } & { readonly deadma
 };
 
 /** The kind of record an endpoint answers with; undefined where it answers with none. */
-export function shapeOf(name: EndpointName): ShapeName | undefined {
+function shapeOf(name: EndpointName): ShapeName | undefined {
   const { answer } = endpoint(name);
   if (answer.shape === 'list') return answer.of;
   return answer.shape === 'deadman' ? 'deadman' : undefined;

@@ -1,7 +1,7 @@
 /** Reads what a case says of single requests: the venue's rules, and where the process dies. */
 import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
-import { didYouMean } from '../../base/schema.ts';
+import { didYouMean } from '../../base/spelling.ts';
 import type { MapNode, Node } from '../../runbook/document.ts';
 import { endpoint } from '../../venue/catalogue.ts';
 import { durationOf, integerOf, mapsOf, type Report, textOf, textsOf } from './node-reading.ts';

@@ -1,7 +1,7 @@
 /** Whether the names in a test file mean something in the runbook it tests: a misspelt one could never hold, or never fail. */
 import type { Diagnostic } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
-import { didYouMean } from '../../base/schema.ts';
+import { didYouMean } from '../../base/spelling.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { CheckCode } from '../../runbook/codes/check.ts';
 import { finding } from '../../runbook/codes.ts';

@@ -1,7 +1,8 @@
 /** From what a schema finds wrong with a test file to diagnostics with their place and what would be accepted. */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
-import { didYouMean, type SchemaIssue, schemaIssues } from '../../base/schema.ts';
+import { type SchemaIssue, schemaIssues } from '../../base/schema.ts';
+import { didYouMean } from '../../base/spelling.ts';
 import type { CheckCode } from '../../runbook/codes/check.ts';
 import { finding } from '../../runbook/codes.ts';
 import { type Node, nodeAt, plainData } from '../../runbook/document.ts';
@@ -11,7 +12,7 @@ type Path = SchemaIssue['path'];
 
 export function schemaFindings(root: Node, source: SourceText): readonly Diagnostic[] {
   const found = new Map<string, Diagnostic>();
-  for (const issue of schemaIssues(TEST_FILE_SCHEMA_NAME, testFileSchema(), plainData(root))) {
+  for (const issue of schemaIssues(TEST_FILE_SCHEMA_NAME, testFileSchema, plainData(root))) {
     const { span, code, message, hint } = describe(root, issue);
     found.set(`${span.start} ${message}`, finding(source, span, code, message, hint));
   }

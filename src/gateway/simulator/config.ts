@@ -3,7 +3,8 @@
  * problems, never an exception half-way through a simulation.
  */
 import { decimal, decimalText, parseDecimal } from '../../base/decimal.ts';
-import { didYouMean, type SchemaIssue, schemaIssues } from '../../base/schema.ts';
+import { type SchemaIssue, schemaIssues } from '../../base/schema.ts';
+import { didYouMean } from '../../base/spelling.ts';
 import { ENDPOINT_NAMES } from '../../venue/catalogue.ts';
 import { DEFAULT_MARKETS, DEFAULTS, NEW_MARKET } from './defaults.ts';
 import type { FaultRule } from './faults.ts';
@@ -39,7 +40,7 @@ function completeMarket(id: string, given: Partial<MarketConfig>): MarketConfig 
 
 /** Reads a configuration that came from outside: schema first, then what a schema can not say. */
 export function readSimulatorConfig(data: unknown): { config: SimulatorConfig } | { problems: readonly string[] } {
-  const issues = schemaIssues('simulator', SIMULATOR_SCHEMA, data);
+  const issues = schemaIssues('simulator', () => SIMULATOR_SCHEMA, data);
   if (issues.length > 0) return { problems: issues.map(issueText) };
   const config = data as SimulatorConfig;
   const problems = [...crossProblems(config)];

@@ -19,6 +19,7 @@ import { EntryIndex } from './entry-index.ts';
 import { type OrderLife, OrderLifeFold } from './order-lives.ts';
 import { PriceReadingFold, type PriceReadings } from './price-readings.ts';
 import { type OpenRequest, RequestMarkFold, type RequestMarks } from './request-marks.ts';
+import type { RunProgress } from './runs-list.ts';
 import { type ActiveStep, type StepLane, StepLaneFold } from './step-lanes.ts';
 
 export interface RunPageDocument {
@@ -143,8 +144,14 @@ export class RunPageFold {
     return this.started;
   }
 
-  active(): readonly ActiveStep[] {
-    return this.steps.active();
+  /** How far a run without an end has come. */
+  progress(): RunProgress {
+    return {
+      entries: this.seq,
+      lastAt: this.lastAt,
+      active: this.steps.active(),
+      waitsForPerson: this.approvals.approvals().some(({ isOpen }) => isOpen),
+    };
   }
 
   /** Rows of the story from a position on. Of a run that has ended, what was held back as routine is told as well. */

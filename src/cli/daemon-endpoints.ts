@@ -1,0 +1,91 @@
+/**
+ * What the scheduler answers on the loopback address: whether it lives, whether it would start what falls due, and its
+ * figures. It reads; nothing can be done to a run from here.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Refusal } from './exit.ts';
+
+export interface Endpoints {
+  /** Why it can not be said to live, in words; empty when it does. */
+  readonly ailments: () => readonly string[];
+  /** Why what falls due would not be started; empty when it would be. */
+  readonly obstacles: () => readonly string[];
+  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
+}
+
+export interface EndpointServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const ADDRESS = '127.0.0.1';
+
+/** Listens on 127.0.0.1; throws a Refusal when the port can not be had. */
+export async function serveEndpoints(endpoints: Endpoints, port: number): Promise<EndpointServer> {
+  const server = createServer((request, response) => {
+    void answer(endpoints, request).then(
+      (reply) => send(response, reply),
+      () => send(response, json(500, { error: 'the figures could not be read' })),
+    );
+  });
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 5_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'another program listens there' : (error.code ?? 'unknown');
+      reject(new Refusal(`port ${port} of ${ADDRESS} can not be used: ${why}; --port N takes another, 0 a free one`));
+    });
+    server.listen(port, ADDRESS, resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${ADDRESS}:${bound}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Reply {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+async function answer({ ailments, obstacles, metrics }: Endpoints, request: IncomingMessage): Promise<Reply> {
+  // A name that somebody else's DNS points here must not get an answer through a browser.
+  if (!/^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/.test(request.headers.host ?? ''))
+    return json(421, { error: 'ask for 127.0.0.1' });
+  if (request.method !== 'GET' && request.method !== 'HEAD') return json(405, { error: 'only GET is answered' });
+  switch (request.url?.split('?')[0]) {
+    case '/healthz': {
+      const found = ailments();
+      return json(found.length === 0 ? 200 : 503, { healthy: found.length === 0, reasons: found });
+    }
+    case '/readyz': {
+      const found = [...ailments(), ...obstacles()];
+      return json(found.length === 0 ? 200 : 503, { ready: found.length === 0, reasons: found });
+    }
+    case '/metrics':
+      return { status: 200, ...(await metrics()) };
+    default:
+      return json(404, { error: 'here are /healthz, /readyz and /metrics' });
+  }
+}
+
+function json(status: number, document: object): Reply {
+  return { status, type: 'application/json; charset=utf-8', text: `${JSON.stringify(document)}\n` };
+}
+
+function send(response: ServerResponse, { status, type, text }: Reply): void {
+  response.writeHead(status, {
+    'content-type': type,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'",
+  });
+  response.end(text);
+}

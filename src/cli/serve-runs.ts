@@ -1,0 +1,127 @@
+/**
+ * What the review page's server reads: the journals the state folder knows of, and of each run that was asked for its folds,
+ * kept up to date with what was written since. It only reads; a journal that appears later is found.
+ */
+import { existsSync } from 'node:fs';
+import { readEntry } from '../journal/chain.ts';
+import type { Entry } from '../journal/entry.ts';
+import { openSqliteStore } from '../journal/sqlite-store.ts';
+import type { JournalStore, RunRow, StoredEntry } from '../journal/store.ts';
+import { RunPageFold } from '../report/page/run-page.ts';
+import type { ListedRun } from '../report/page/runs-list.ts';
+import { type RunVerdict, verifyRun } from '../report/verify.ts';
+import { allEntries, anchorsOf } from './journal-file.ts';
+import type { StateFolder } from './state.ts';
+import { storeFiles } from './store-list.ts';
+
+/** Folds that are kept: a person looks at few runs at a time. */
+const MOST_FOLDS = 16;
+const PAGE = 2000;
+/** Of runs without an end, so many are looked into for the list. */
+const MOST_WATCHED = 10;
+
+export interface FoundRun {
+  readonly row: RunRow;
+  readonly store: JournalStore;
+}
+
+export class ServedRuns {
+  private readonly state: StateFolder;
+  private readonly stores = new Map<string, Promise<JournalStore>>();
+  /** By run, the least recently used first. */
+  private readonly folds = new Map<string, { readonly fold: RunPageFold; reading: Promise<void> }>();
+
+  constructor(state: StateFolder) {
+    this.state = state;
+  }
+
+  /** The row of every run, of all journals. */
+  async rows(): Promise<readonly RunRow[]> {
+    const lists = await Promise.all((await this.open()).map((store) => store.runs()));
+    return lists.flat();
+  }
+
+  /** The same rows; those without an end with how far they have come. */
+  async withProgress(rows: readonly RunRow[]): Promise<readonly ListedRun[]> {
+    const watched = new Set(rows.filter(({ outcome }) => outcome === undefined).slice(0, MOST_WATCHED));
+    const listed: ListedRun[] = [];
+    for (const row of rows) {
+      const found = watched.has(row) ? await this.find(row.run) : undefined;
+      listed.push(found === undefined ? row : { ...row, progress: (await this.fold(found)).progress() });
+    }
+    return listed;
+  }
+
+  async find(run: string): Promise<FoundRun | undefined> {
+    for (const store of await this.open()) {
+      const row = await store.run(run);
+      if (row !== undefined) return { row, store };
+    }
+    return undefined;
+  }
+
+  /** The run's folds with all that has been written so far. Throws StoreError `damaged` at a line that is no entry. */
+  async fold({ row: { run }, store }: FoundRun): Promise<RunPageFold> {
+    const kept = this.folds.get(run) ?? { fold: new RunPageFold(), reading: Promise.resolve() };
+    this.folds.delete(run);
+    this.folds.set(run, kept);
+    for (const oldest of [...this.folds.keys()].slice(0, -MOST_FOLDS)) this.folds.delete(oldest);
+    // One reader at a time: two that read on from the same entry would fold it twice.
+    kept.reading = kept.reading.then(() => catchUp(store, run, kept.fold));
+    try {
+      await kept.reading;
+    } catch (error) {
+      this.folds.delete(run);
+      throw error;
+    }
+    return kept.fold;
+  }
+
+  async entries({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
+    return allEntries(store, run);
+  }
+
+  /** Stored lines after a number, or of the numbers named. */
+  async lines({ row: { run }, store }: FoundRun, wanted: { readonly after: number; readonly limit: number } | readonly number[]): Promise<readonly StoredEntry[]> {
+    if ('after' in wanted) return store.read(run, wanted);
+    const found: StoredEntry[] = [];
+    for (const seq of wanted) found.push(...(await store.read(run, { after: seq - 1, limit: 1 })));
+    return found;
+  }
+
+  async verdict({ row: { run }, store }: FoundRun): Promise<RunVerdict> {
+    // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
+    const anchors = anchorsOf(this.state).flatMap((file) => file.anchors);
+    return verifyRun(store, run, anchors);
+  }
+
+  async close(): Promise<void> {
+    for (const opened of this.stores.values()) await opened.then((store) => store.close()).catch(() => undefined);
+  }
+
+  private async open(): Promise<readonly JournalStore[]> {
+    // Looking at runs makes no file, and no folder.
+    if (!existsSync(this.state.path)) return [];
+    const files = storeFiles(this.state).filter((file) => existsSync(file));
+    const opened: JournalStore[] = [];
+    for (const file of files) {
+      const known = this.stores.get(file) ?? openSqliteStore(file);
+      this.stores.set(file, known);
+      try {
+        opened.push(await known);
+      } catch (error) {
+        this.stores.delete(file);
+        throw error;
+      }
+    }
+    return opened;
+  }
+}
+
+async function catchUp(store: JournalStore, run: string, fold: RunPageFold): Promise<void> {
+  for (let more = true; more; ) {
+    const page = await store.read(run, { after: fold.newest, limit: PAGE });
+    for (const stored of page) fold.apply(readEntry(stored));
+    more = page.length === PAGE;
+  }
+}

@@ -1,0 +1,23 @@
+/** Executes what a simulation left on the disk once more, as `runbook replay` does: from the record alone, to its end. */
+import { Divergence, Playback } from '../../src/engine/playback.ts';
+import { startRun } from '../../src/engine/run.ts';
+import type { Entry } from '../../src/journal/entry.ts';
+import type { Happened } from './world.ts';
+
+/** The first thing that differs; undefined where nothing does. */
+export async function replayed({ entries, setup, markets }: Happened): Promise<string | undefined> {
+  const [first] = entries as [Entry & { type: 'run.started' }];
+  const playback = new Playback(entries, { markets, absenceHorizonMs: setup.absenceHorizonMs, resume: false });
+  const running = startRun(
+    { ...setup, startedAt: first.data.startedAt },
+    { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
+  );
+  playback.commandsTo((command) => running.command(command));
+  try {
+    await playback.play(running.done);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Divergence) return error.message;
+    throw error;
+  }
+}
