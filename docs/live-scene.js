@@ -40,15 +40,16 @@ async function killedAndResumed({ root, folder }) {
     first.kill('SIGKILL');
     await killed;
     const second = start('resume');
-    const code = ended(second);
+    const settled = ended(second);
     await seconds(3);
     second.kill('SIGINT');
+    const code = await settled;
     const told = spawnSync(process.execPath, [runbook, 'audit', 'show', 'last', '--order', 'entry'], { cwd: root, env, encoding: 'utf8' });
     return [
       '$ npx runbook run runbooks/bracket-entry.yaml --profile local.yaml --input side=long --input size=0.25 --input trigger=64200',
       'Killed',
       '$ npx runbook resume        # interrupted with Ctrl-C after three seconds',
-      `exit code ${await code}`,
+      `exit code ${code}`,
       '$ npx runbook audit show last --order entry',
       told.stdout,
     ].join('\n');

@@ -101,12 +101,12 @@ export class DaemonEvents {
   }
 
   private decided({ decision, runbook, run }: Extract<DaemonEvent, { type: 'decided' }>): void {
-    const { slot, nominalMs, type } = decision;
+    const { slot, nominalMs } = decision;
     const fields = { slot, nominal: iso(nominalMs) };
     const count = (verdict: string) => {
       this.verdicts[verdict] = (this.verdicts[verdict] ?? 0) + 1;
     };
-    switch (type) {
+    switch (decision.type) {
       case 'start':
         count('started');
         this.log.tell('info', 'occurrence_started', `${runbook} is due`, { ...fields, run, latenessMs: decision.latenessMs });
@@ -126,7 +126,7 @@ export class DaemonEvents {
         this.log.tell('info', 'occurrence_replaces', `${runbook} is to replace ${decision.runs.join(', ')}`, fields);
         return;
       default:
-        type satisfies never;
+        decision satisfies never;
     }
   }
 

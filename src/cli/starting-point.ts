@@ -77,7 +77,7 @@ function exampleText(from: string): string {
   const folder = examplesFolder();
   const names = existsSync(folder)
     ? readdirSync(folder)
-        .filter((file) => file.endsWith('.yaml'))
+        .filter((file) => file.endsWith('.yaml') && !file.endsWith('.test.yaml'))
         .map((file) => basename(file, '.yaml'))
     : [];
   if (!names.includes(from)) {

@@ -57,7 +57,7 @@ export class TimetableFiles {
   read(voice: Pick<Voice, 'diagnostics'>): TimetableReading {
     const problems: FileProblem[] = [];
     const usable = new Map<string, UsableFile>();
-    for (const { path, named } of this.files()) {
+    for (const { path, named } of runbookFiles(this.paths)) {
       const kept = this.usable.get(path);
       try {
         const file = this.usableFile(path, voice);
@@ -82,15 +82,6 @@ export class TimetableFiles {
     return [...folders].map((folder) => `${folder}\n${yamlFiles(folder).map(stamp).join('\n')}`).join('\n\n');
   }
 
-  private files(): readonly { readonly path: string; readonly named: boolean }[] {
-    const found = new Map<string, boolean>();
-    for (const path of this.paths) {
-      if (!isFolder(path)) found.set(path, true);
-      else for (const each of yamlFiles(path)) if (!found.has(each) && isRunbook(each)) found.set(each, false);
-    }
-    return [...found].map(([path, named]) => ({ path, named }));
-  }
-
   private usableFile(path: string, voice: Pick<Voice, 'diagnostics'>): UsableFile {
     const loaded = loadRunbook(path, voice);
     const { runbook } = loaded;
@@ -99,7 +90,22 @@ export class TimetableFiles {
   }
 }
 
-export function plannedSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
+/** Every slot of files and folders, for whoever only looks at them. Throws a Refusal for a runbook with errors. */
+export function readScheduled(paths: readonly string[], voice: Pick<Voice, 'diagnostics'>): readonly PlannedSlot[] {
+  return runbookFiles(paths).flatMap(({ path }) => plannedSlots(loadRunbook(path, voice)));
+}
+
+/** The files meant by paths; `named`: by itself, not as one of a folder. */
+function runbookFiles(paths: readonly string[]): readonly { readonly path: string; readonly named: boolean }[] {
+  const found = new Map<string, boolean>();
+  for (const path of paths) {
+    if (!isFolder(path)) found.set(path, true);
+    else for (const each of yamlFiles(path)) if (!found.has(each) && isRunbook(each)) found.set(each, false);
+  }
+  return [...found].map(([path, named]) => ({ path, named }));
+}
+
+function plannedSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
   const { runbook } = loaded;
   const exclusive = exclusiveOf(runbook);
   const ids = new Map<string, number>();

@@ -7,6 +7,7 @@ import { EXIT } from './exit.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
 import { RUN_VERBS } from './run-verbs.ts';
 import { SERVE_VERBS } from './serve-verbs.ts';
+import { SCHEDULE_VERBS } from './schedule-verbs.ts';
 import { TEST_VERBS } from './test-verbs.ts';
 import { type VerbRow, verb } from './verb.ts';
 
@@ -22,6 +23,7 @@ export const VERBS: readonly VerbRow[] = [
     },
   }),
   ...RUN_VERBS,
+  ...SCHEDULE_VERBS,
   ...REVIEW_VERBS,
   ...SERVE_VERBS,
   ...TEST_VERBS,

@@ -5,15 +5,15 @@
 import { createHash } from 'node:crypto';
 import { VirtualClock } from '../base/clock.ts';
 import type { SourceText } from '../base/diagnostic.ts';
-import type { OperatorCommand, RunSetup } from '../engine/ports.ts';
 import { Playback } from '../engine/playback.ts';
-import { type RunResult, type RunningRun, startRun } from '../engine/run.ts';
+import type { OperatorCommand, RunSetup } from '../engine/ports.ts';
+import { type RunningRun, type RunResult, startRun } from '../engine/run.ts';
 import { LocalBudget } from '../gateway/budget.ts';
-import { LimitGate } from '../gateway/limit-gate.ts';
 import { type ClientParts, type FeedSource, VenueClient } from '../gateway/client.ts';
 import type { Fixture } from '../gateway/fixture.ts';
 import { FixtureRecorder } from '../gateway/fixture-recorder.ts';
 import { FixtureTransport } from '../gateway/fixture-transport.ts';
+import { LimitGate } from '../gateway/limit-gate.ts';
 import type { SimulatorConfig } from '../gateway/simulator/config.ts';
 import { Simulator } from '../gateway/simulator/simulator.ts';
 import type { Transport } from '../gateway/transport.ts';
@@ -46,7 +46,9 @@ export interface DryRun {
   readonly at: number;
   readonly seed: number;
   readonly store: JournalStore;
-  readonly venue: { readonly kind: 'simulated'; readonly config?: SimulatorConfig; readonly record?: boolean } | { readonly kind: 'fixtures'; readonly fixture: Fixture; readonly file: string; readonly sha256: string };
+  readonly venue:
+    | { readonly kind: 'simulated'; readonly config?: SimulatorConfig; readonly record?: boolean }
+    | { readonly kind: 'fixtures'; readonly fixture: Fixture; readonly file: string; readonly sha256: string };
   readonly trigger?: string;
   /** Told of every entry as it is written: progress. */
   readonly onEntry?: (entry: Entry) => void;
@@ -80,7 +82,10 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   });
   const book = new OrderBook({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
   const gate = new LimitGate(book, stage.markets);
-  const log = new RunLog(writer, book, [(entry) => gate.apply(entry), ...(options.onEntry === undefined ? [] : [options.onEntry])]);
+  const log = new RunLog(writer, book, [
+    (entry) => gate.apply(entry),
+    ...(options.onEntry === undefined ? [] : [options.onEntry]),
+  ]);
   log.append('run.started', started);
   const client = virtualClient({ ...stage, clock, log, gate, seed, epoch: 1 });
   const setup = virtualSetup(options, started);
@@ -101,11 +106,18 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
 }
 
 /** Executes a recorded run with today's engine. Throws Divergence at the first thing that differs. */
-export async function replayRun(entries: readonly Entry[], loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>): Promise<void> {
+export async function replayRun(
+  entries: readonly Entry[],
+  loaded: LoadedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+): Promise<void> {
   const [first] = entries;
   if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
   const { data } = first;
-  const settings = data.settings as { readonly markets?: Readonly<Record<string, MarketRules>>; readonly absenceHorizonMs?: number };
+  const settings = data.settings as {
+    readonly markets?: Readonly<Record<string, MarketRules>>;
+    readonly absenceHorizonMs?: number;
+  };
   const playback = new Playback(entries, {
     markets: settings.markets ?? {},
     resume: false,
@@ -187,24 +199,45 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
 }
 
 /** The road to a venue in virtual time, with a token budget of its own. */
-export function virtualClient(parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'clock' | 'log' | 'gate' | 'epoch'> & { readonly seed: number }): VenueClient {
+export function virtualClient(
+  parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'clock' | 'log' | 'gate' | 'epoch'> & {
+    readonly seed: number;
+  },
+): VenueClient {
   const { transport, feeds, markets, clock, log, gate, epoch, seed } = parts;
   const { tokens, windowMs, costs } = SIMULATED_PROFILE.rateLimit;
-  const budget = new LocalBudget(budgetSettings({ tokens, windowMs }), clock, costs, { random: () => chance(seed, `budget ${clock.now()}`) });
+  const budget = new LocalBudget(budgetSettings({ tokens, windowMs }), clock, costs, {
+    random: () => chance(seed, `budget ${clock.now()}`),
+  });
   return new VenueClient({ profile: SIMULATED_PROFILE, transport, budget, log, clock, gate, feeds, markets, epoch });
 }
 
 /** What a run in virtual time is, from its first entry. */
-export function virtualSetup({ loaded, inputs, run }: Pick<DryRun, 'loaded' | 'inputs' | 'run'>, started: DataOf<'run.started'>): RunSetup {
+export function virtualSetup(
+  { loaded, inputs, run }: Pick<DryRun, 'loaded' | 'inputs' | 'run'>,
+  started: DataOf<'run.started'>,
+): RunSetup {
   const { account, mode, seed, startedAt, plan = '' } = started;
   const { ambiguityWindowMs } = SIMULATED_PROFILE;
-  return { run, account, mode, runbook: loaded.runbook, inputs, seed, startedAt, absenceHorizonMs: ambiguityWindowMs, plan };
+  return {
+    run,
+    account,
+    mode,
+    runbook: loaded.runbook,
+    inputs,
+    seed,
+    startedAt,
+    absenceHorizonMs: ambiguityWindowMs,
+    plan,
+  };
 }
 
 /** The first entry of a run in virtual time: all that is needed to execute it again. */
 export function startedData(
   { loaded, inputs, at, seed, trigger = 'manual' }: Pick<DryRun, 'loaded' | 'inputs' | 'at' | 'seed' | 'trigger'>,
-  stage: Pick<DataOf<'run.started'>, 'mode' | 'account' | 'fixture'> & { readonly markets: Readonly<Record<string, MarketRules>> },
+  stage: Pick<DataOf<'run.started'>, 'mode' | 'account' | 'fixture'> & {
+    readonly markets: Readonly<Record<string, MarketRules>>;
+  },
 ): DataOf<'run.started'> {
   const { mode, account, fixture, markets } = stage;
   return {
@@ -221,7 +254,11 @@ export function startedData(
       text: source.text,
       sha256: createHash('sha256').update(source.text).digest('hex'),
     })),
-    settings: { ...profileSettings(SIMULATED_PROFILE), markets: markets as unknown as JsonObject, absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs },
+    settings: {
+      ...profileSettings(SIMULATED_PROFILE),
+      markets: markets as unknown as JsonObject,
+      absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
+    },
     engine: ENGINE_VERSION,
     account,
     ...(fixture === undefined ? {} : { fixture }),

@@ -38,14 +38,7 @@ export class Interpreter implements Walker {
 
   async step(step: CheckedStep, frame: Frame, cancel: Cancellation): Promise<void> {
     const path = frame.pathOf(step.path);
-    const actor = startStepActor();
-    if (step.if !== undefined && !(await this.condition(step.if, step, frame, path))) {
-      actor.decide('SKIP');
-      if (step.id !== undefined) frame.set(step.id, undefined);
-      this.end(step, path, 'skipped', 0);
-      return;
-    }
-    await this.attempts(step, path, frame, cancel, actor);
+    await this.attempts(step, path, frame, cancel, startStepActor());
     if (step.id !== undefined && step.id === this.run.setup.until) throw new Stop('until', `stopped after ${step.id}, as asked`);
   }
 
@@ -67,17 +60,34 @@ export class Interpreter implements Walker {
     return value;
   }
 
-  private async condition(expr: Expr<boolean>, step: CheckedStep, frame: Frame, path: string): Promise<boolean> {
-    const scope = new StepScope(frame, this.run.clock.now());
-    await this.run.feeds.ensure(step.feeds, frame.roots.runbook.feeds, scope, path);
-    return this.decideCondition('if', expr, new StepScope(frame, this.run.clock.now()), path);
+  /** Whether the step's `if` holds. A condition that can not be told fails the step, and its `retry` and `catch` answer for it. */
+  private async wanted(step: CheckedStep, frame: Frame, path: string, attempt: number): Promise<boolean | StepFailure> {
+    if (step.if === undefined) return true;
+    const now = this.run.clock.now();
+    try {
+      await this.run.feeds.ensure(step.feeds, frame.roots.runbook.feeds, new StepScope(frame, this.run.clock.now()), path);
+      return this.decideCondition('if', step.if, new StepScope(frame, this.run.clock.now()), path);
+    } catch (error) {
+      if (!(error instanceof StepFailure)) throw error;
+      this.run.log.append('step.started', { verb: step.verb, ...named(step), attempt, now }, path);
+      return error;
+    }
   }
 
   private async attempts(step: CheckedStep, path: string, frame: Frame, cancel: Cancellation, actor: StepActor): Promise<void> {
     const memory = new Map<string, unknown>();
     let catchRetries = 0;
+    let begun = step.if === undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const failure = await this.attempt(step, path, frame, cancel, attempt, memory, actor);
+      const wanted = begun || (await this.wanted(step, frame, path, attempt));
+      if (wanted === false) {
+        actor.decide('SKIP');
+        if (step.id !== undefined) frame.set(step.id, undefined);
+        this.end(step, path, 'skipped', 0);
+        return;
+      }
+      begun = wanted === true;
+      const failure = wanted === true ? await this.attempt(step, path, frame, cancel, attempt, memory, actor) : wanted;
       if (failure === undefined) return;
       if (failure.kind === 'timeout' && step.onTimeout !== undefined) {
         actor.decide('TIMED_OUT');

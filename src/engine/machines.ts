@@ -62,11 +62,12 @@ export const stepMachine = setup({
   id: 'step',
   initial: 'waiting',
   states: {
-    waiting: { on: { SKIP: 'skipped', BEGIN: 'attempting', FAIL: 'failed', CATCH: 'catching', HALT: 'halted' } },
+    // A condition that can not be told is a failure before the first attempt.
+    waiting: { on: { SKIP: 'skipped', BEGIN: 'attempting', RETRY: 'backingOff', FAIL: 'failed', CATCH: 'catching', HALT: 'halted' } },
     attempting: {
       on: { OK: 'succeeded', RETRY: 'backingOff', CATCH: 'catching', TIMED_OUT: 'handlingTimeout', FAIL: 'failed', HALT: 'halted' },
     },
-    backingOff: { on: { BEGIN: 'attempting', CATCH: 'catching', TIMED_OUT: 'handlingTimeout', FAIL: 'failed', HALT: 'halted' } },
+    backingOff: { on: { SKIP: 'skipped', BEGIN: 'attempting', RETRY: 'backingOff', CATCH: 'catching', TIMED_OUT: 'handlingTimeout', FAIL: 'failed', HALT: 'halted' } },
     catching: { on: { OK: 'succeeded', RETRY: 'backingOff', FAIL: 'failed', HALT: 'halted' } },
     handlingTimeout: { on: { OK: 'succeeded', FAIL: 'failed', CATCH: 'catching', HALT: 'halted' } },
     succeeded: { tags: 'ended' },

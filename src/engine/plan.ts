@@ -8,13 +8,11 @@ import { Decimal, decimalText } from '../base/decimal.ts';
 import { canonicalJson } from '../base/json.ts';
 import type { CheckedRunbook, CheckedStep, DeadmanDeclaration, PlaceStep, StepOf } from '../runbook/checked.ts';
 import { ACCOUNT, FILL } from '../runbook/language-records.ts';
-import { EvaluationFailure, type Expr, NotKnown, type RecordValue, type Scope, Time, type Value, valueJson } from '../runbook/values.ts';
-import { endpoint, type EndpointName } from '../venue/catalogue.ts';
-import type { MarketRules } from '../venue/port.ts';
+import { type Expr, type RecordValue, type Value, valueJson } from '../runbook/values.ts';
+import { type EndpointName, endpoint } from '../venue/catalogue.ts';
 import { hydrate } from './hydrate.ts';
+import { isOpen, KNOWN_AFTER_RUN, lazyRecord, type PlanContext, PlanScope, plannedOrder } from './plan-scope.ts';
 import { POLL_MS } from './watch.ts';
-
-export const KNOWN_AFTER_RUN = '(known after run)';
 
 /** One line of a plan. Requests are numbered among themselves by whoever prints them. */
 export type PlanRow =
@@ -41,82 +39,12 @@ export interface Plan {
   readonly rows: readonly PlanRow[];
 }
 
-export interface PlanContext {
-  readonly runbook: CheckedRunbook;
-  readonly inputs: Readonly<Record<string, Value>>;
-  /** Epoch ms taken for `now`; rounded away from the hash. */
-  readonly now: number;
-  readonly market: (id: string) => MarketRules | undefined;
-  readonly markets: readonly string[];
-  /** A value of a feed where one is recorded. */
-  readonly feed: (name: string, key: string | undefined) => string | undefined;
-  /** The recorded result of a read, where there is one. */
-  readonly read: (name: EndpointName) => unknown;
-  readonly costOf: (name: EndpointName) => number;
-  /** What the plan is for beside the runbook: base URL and account; part of the hash. */
-  readonly deployment: string;
-}
-
 export function planRun(context: PlanContext): Plan {
   const walk = new PlanWalk(context);
   walk.runbook(context.runbook, context.inputs, '');
   const inputs = Object.fromEntries(Object.entries(context.inputs).map(([name, value]) => [name, valueJson(value)]));
   const essence = { definition: context.runbook.sha256, deployment: context.deployment, inputs, rows: walk.rows };
   return { hash: createHash('sha256').update(canonicalJson(essence)).digest('hex'), rows: walk.rows };
-}
-
-/** Names in sight while planning. What is not known yet throws NotKnown when it is read. */
-class PlanScope implements Scope {
-  private readonly names = new Map<string, Value>();
-  private readonly unknown = new Map<string, string>();
-  private readonly parent: PlanScope | undefined;
-  private readonly context: PlanContext;
-  private readonly defs: ReadonlyMap<string, Expr>;
-  private readonly feeds: RecordValue;
-
-  constructor(context: PlanContext, runbook: CheckedRunbook | undefined, parent?: PlanScope) {
-    this.context = context;
-    this.parent = parent;
-    this.defs = runbook === undefined ? (parent?.defs ?? new Map()) : new Map(runbook.def.map(({ name, value }) => [name, value]));
-    this.feeds = runbook === undefined ? (parent?.feeds ?? {}) : plannedFeeds(runbook, context);
-  }
-
-  set(name: string, value: Value): void {
-    this.unknown.delete(name);
-    this.names.set(name, value);
-  }
-  setUnknown(name: string): void {
-    this.names.delete(name);
-    this.unknown.set(name, name);
-  }
-  /** Changes a variable where it was declared; undefined: it is not known any more. */
-  assign(name: string, value: Value | undefined): void {
-    let owner: PlanScope = this;
-    while (!owner.names.has(name) && !owner.unknown.has(name) && owner.parent !== undefined) owner = owner.parent;
-    if (value === undefined) owner.setUnknown(name);
-    else owner.set(name, value);
-  }
-
-  get(root: string): Value {
-    if (root === 'now') return Time.ofMs(this.context.now);
-    if (root === 'feeds') return this.feeds;
-    const def = this.defs.get(root);
-    if (def !== undefined) return def.evaluate(this);
-    for (let scope: PlanScope | undefined = this; scope !== undefined; scope = scope.parent) {
-      if (scope.names.has(root)) return scope.names.get(root);
-      if (scope.unknown.has(root)) throw new NotKnown(root);
-    }
-    throw new NotKnown(root);
-  }
-
-  rules(market: string): MarketRules | undefined {
-    return this.context.market(market) ?? UNKNOWN_RULES(market);
-  }
-}
-
-/** Without a market table nothing can be rounded: what is rounded is then not known. */
-function UNKNOWN_RULES(market: string): never {
-  throw new NotKnown(`the step of ${market}`);
 }
 
 class PlanWalk {
@@ -155,7 +83,11 @@ class PlanWalk {
     });
     const beat = deadman.keepAlive === undefined ? undefined : this.known(deadman.keepAlive, scope)?.ms;
     const every = beat ?? (timeout === undefined ? undefined : Math.floor(timeout.ms / 4));
-    if (every !== undefined) this.note(prefix, `while orders rest: keep-alive POST /cancel_all_after every ${every / 1000}s without an order request`);
+    if (every !== undefined)
+      this.note(
+        prefix,
+        `while orders rest: keep-alive POST /cancel_all_after every ${every / 1000}s without an order request`,
+      );
   }
 
   private disarm(deadman: DeadmanDeclaration, scope: PlanScope, prefix: string): void {
@@ -207,10 +139,17 @@ class PlanWalk {
         });
         return UNKNOWN;
       case 'cancel':
-        this.request(at, 'DELETE /orders', step.args.kind === 'order' ? { order_id: this.orderId(step.args.order) } : { order_id: KNOWN_AFTER_RUN }, {
-          ...(step.args.kind === 'mine' ? { times: `for each order of this run in ${this.text(step.args.market, scope)}` } : {}),
-          ...(step.args.kind === 'ids' ? { times: 'for each order of the list' } : {}),
-        });
+        this.request(
+          at,
+          'DELETE /orders',
+          step.args.kind === 'order' ? { order_id: this.orderId(step.args.order) } : { order_id: KNOWN_AFTER_RUN },
+          {
+            ...(step.args.kind === 'mine'
+              ? { times: `for each order of this run in ${this.text(step.args.market, scope)}` }
+              : {}),
+            ...(step.args.kind === 'ids' ? { times: 'for each order of the list' } : {}),
+          },
+        );
         return UNKNOWN;
       case 'cancel_all':
         this.request(at, 'DELETE /orders/cancel_all', {});
@@ -219,7 +158,12 @@ class PlanWalk {
         const market = this.text(step.args.market, scope);
         const leverage = this.number(step.args.leverage, scope);
         const before = this.leverageBefore(market);
-        this.request(at, 'PUT /account/leverage', { market_id: market, leverage }, before === undefined ? {} : { limits: `${before} -> ${leverage}` });
+        this.request(
+          at,
+          'PUT /account/leverage',
+          { market_id: market, leverage },
+          before === undefined ? {} : { limits: `${before} -> ${leverage}` },
+        );
         return UNKNOWN;
       }
       case 'read_account':
@@ -237,7 +181,10 @@ class PlanWalk {
         return UNKNOWN;
       case 'arm_deadman': {
         const timeout = this.known(step.args.timeout, scope);
-        this.request(at, 'POST /cancel_all_after', { market_id: this.text(step.args.market, scope), timeout: timeout === undefined ? KNOWN_AFTER_RUN : String(timeout.ms) });
+        this.request(at, 'POST /cancel_all_after', {
+          market_id: this.text(step.args.market, scope),
+          timeout: timeout === undefined ? KNOWN_AFTER_RUN : String(timeout.ms),
+        });
         return UNKNOWN;
       }
       case 'read_deadman':
@@ -257,7 +204,12 @@ class PlanWalk {
     }
   }
 
-  private control(step: Exclude<CheckedStep, { verb: VenueKind }>, scope: PlanScope, at: string, prefix: string): Value | typeof UNKNOWN {
+  private control(
+    step: Exclude<CheckedStep, { verb: VenueKind }>,
+    scope: PlanScope,
+    at: string,
+    prefix: string,
+  ): Value | typeof UNKNOWN {
     switch (step.verb) {
       case 'let':
         for (const { name, value } of step.args.names) this.name(scope, name, value);
@@ -265,7 +217,9 @@ class PlanWalk {
       case 'set': {
         // Where a step stands in a block it may be done any number of times: what its variables are then is not known.
         const once = prefix === '' && step.if === undefined && step.path.split('/').length === 2;
-        const values = step.args.names.map(({ name, value }) => [name, once ? this.known(value, scope) : undefined] as const);
+        const values = step.args.names.map(
+          ({ name, value }) => [name, once ? this.known(value, scope) : undefined] as const,
+        );
         for (const [name, value] of values) scope.assign(name, value);
         return undefined;
       }
@@ -276,16 +230,27 @@ class PlanWalk {
         return undefined;
       }
       case 'wait':
-        this.note(at, step.args.kind === 'for' ? `wait ${this.shown(step.args.for, scope)}` : `wait until ${this.shown(step.args.until, scope)}`);
+        this.note(
+          at,
+          step.args.kind === 'for'
+            ? `wait ${this.shown(step.args.for, scope)}`
+            : `wait until ${this.shown(step.args.until, scope)}`,
+        );
         return undefined;
       case 'wait_for':
         if (step.args.kind === 'order') {
-          this.note(at, `wait ${step.args.is} <= ${this.shown(step.args.within, scope)}   poll GET /orders every ${POLL_MS / 1000}s`);
+          this.note(
+            at,
+            `wait ${step.args.is} <= ${this.shown(step.args.within, scope)}   poll GET /orders every ${POLL_MS / 1000}s`,
+          );
           return undefined;
         }
-        this.loop(`every ${this.shown(step.args.every, scope)} until ${step.args.until.text}, at most ${this.shown(step.args.within, scope)}`, () => {
-          if (step.args.kind === 'read') this.step(step.args.read, scope, prefix);
-        });
+        this.loop(
+          `every ${this.shown(step.args.every, scope)} until ${step.args.until.text}, at most ${this.shown(step.args.within, scope)}`,
+          () => {
+            if (step.args.kind === 'read') this.step(step.args.read, scope, prefix);
+          },
+        );
         return undefined;
       case 'for_each':
         return this.forEach(step, scope, prefix);
@@ -311,7 +276,10 @@ class PlanWalk {
       case 'call':
         return this.call(step, scope, at);
       case 'approve':
-        this.note(at, `approve "${this.shown(step.args.ask, scope)}" by ${step.args.by.join(' or ')} within ${this.shown(step.args.within, scope)}`);
+        this.note(
+          at,
+          `approve "${this.shown(step.args.ask, scope)}" by ${step.args.by.join(' or ')} within ${this.shown(step.args.within, scope)}`,
+        );
         return undefined;
       case 'notify':
         this.note(at, `notify ${step.args.to}: ${this.shown(step.args.text, scope)}`);
@@ -339,11 +307,15 @@ class PlanWalk {
       client_order_id: KNOWN_AFTER_RUN,
       time_in_force: args.tif,
     };
-    const undo = step.undo === 'keep' ? 'none' : Array.isArray(step.undo) ? `${step.undo.length} steps` : 'DELETE /orders';
+    const undo =
+      step.undo === 'keep' ? 'none' : Array.isArray(step.undo) ? `${step.undo.length} steps` : 'DELETE /orders';
     const notional = product(params.size, params.price ?? params.trigger_price);
     const { limits } = this.context.runbook;
     const most = limits?.maxOrderNotional === undefined ? '' : `/${this.number(limits.maxOrderNotional, scope)}`;
-    this.request(at, 'POST /orders', params, { undo, ...(notional === undefined ? {} : { limits: `notional ${notional}${most}` }) });
+    this.request(at, 'POST /orders', params, {
+      undo,
+      ...(notional === undefined ? {} : { limits: `notional ${notional}${most}` }),
+    });
     return plannedOrder(params);
   }
 
@@ -374,7 +346,10 @@ class PlanWalk {
   }
 
   private leverageBefore(market: string): string | undefined {
-    const [record] = (this.context.read('GET /account') as readonly { readonly leverage?: Readonly<Record<string, string>> }[] | undefined) ?? [];
+    const [record] =
+      (this.context.read('GET /account') as
+        | readonly { readonly leverage?: Readonly<Record<string, string>> }[]
+        | undefined) ?? [];
     return record?.leverage?.[market];
   }
 
@@ -388,11 +363,16 @@ class PlanWalk {
     return records === undefined ? UNKNOWN : { fills: records.map((record) => hydrate(FILL, record)) };
   }
 
-  private listParams(step: StepOf<'list_orders'> | StepOf<'list_fills'>, scope: PlanScope): Readonly<Record<string, string>> {
+  private listParams(
+    step: StepOf<'list_orders'> | StepOf<'list_fills'>,
+    scope: PlanScope,
+  ): Readonly<Record<string, string>> {
     const { market, since, until } = step.args;
     return {
       ...(market === undefined ? {} : { market_id: this.text(market, scope) }),
-      ...(step.verb === 'list_orders' && step.args.status !== undefined ? { status: this.text(step.args.status, scope) } : {}),
+      ...(step.verb === 'list_orders' && step.args.status !== undefined
+        ? { status: this.text(step.args.status, scope) }
+        : {}),
       ...(since === undefined ? {} : { start_time: since.text }),
       ...(until === undefined ? {} : { end_time: until.text }),
     };
@@ -473,10 +453,17 @@ class PlanWalk {
     this.loops.pop();
   }
 
-  private request(step: string, name: EndpointName, params: Readonly<Record<string, string>>, extra: { undo?: string; limits?: string; times?: string } = {}): void {
+  private request(
+    step: string,
+    name: EndpointName,
+    params: Readonly<Record<string, string>>,
+    extra: { undo?: string; limits?: string; times?: string } = {},
+  ): void {
     const { method, path, parameters } = endpoint(name);
     // In the order in which they go on the wire.
-    const ordered = Object.fromEntries(Object.keys(parameters).flatMap((key) => (params[key] === undefined ? [] : [[key, params[key]]])));
+    const ordered = Object.fromEntries(
+      Object.keys(parameters).flatMap((key) => (params[key] === undefined ? [] : [[key, params[key]]])),
+    );
     const times = [...this.loops, ...(extra.times === undefined ? [] : [extra.times])].join('; ');
     this.rows.push({
       kind: 'request',
@@ -541,11 +528,6 @@ class PlanWalk {
   }
 }
 
-/** Not known yet; or what can not be worked out from what is known now, and may be by the time it is needed. */
-function isOpen(error: unknown): boolean {
-  return error instanceof NotKnown || error instanceof EvaluationFailure;
-}
-
 const UNKNOWN = Symbol('not known');
 type VenueKind =
   | 'place'
@@ -565,59 +547,7 @@ type VenueKind =
   | 'refresh_session'
   | 'request';
 
-/** A record whose fields are made when they are read, so that one unknown field does not hide the others. */
-function lazyRecord(fields: readonly (readonly [string, () => Value])[]): RecordValue {
-  const record: Record<string, Value> = Object.create(null);
-  for (const [name, get] of fields) Object.defineProperty(record, name, { get, enumerable: true });
-  return record;
-}
-
-/** An order as far as it is known before it is placed. */
-function plannedOrder(params: Readonly<Record<string, string>>): RecordValue {
-  const unknown = (name: string) => (): never => {
-    throw new NotKnown(name);
-  };
-  const decimalOf = (name: string) => {
-    const text = params[name];
-    return text === undefined || text === KNOWN_AFTER_RUN ? unknown(name) : () => new Decimal(text);
-  };
-  const names = ['id', 'client_order_id', 'status', 'reason', 'timestamp', 'filled', 'remaining', 'avg_price', 'open', 'terminal', 'total_filled_size'];
-  return lazyRecord([
-    ...names.map((name) => [name, unknown(name)] as const),
-    ['price', decimalOf('price')],
-    ['size', decimalOf('size')],
-    ['initial_size', decimalOf('size')],
-    ['market_id', () => params['market_id']],
-    ['side', () => params['side']],
-    ['order_type', () => params['type']],
-    ['time_in_force', () => params['time_in_force']],
-  ]);
-}
-
-function plannedFeeds(runbook: CheckedRunbook, context: PlanContext): RecordValue {
-  return lazyRecord(
-    runbook.feeds.map((feed) => [
-      feed.name,
-      () => {
-        if (feed.type.kind === 'map') {
-          const known = context.markets.flatMap((market): [string, Decimal][] => {
-            const value = context.feed(feed.name, market);
-            return value === undefined ? [] : [[market, new Decimal(value)]];
-          });
-          if (known.length === 0) throw new NotKnown(`feeds.${feed.name}`);
-          return new Map(known);
-        }
-        const [first] = context.markets;
-        const value = context.feed(feed.name, first) ?? context.feed(feed.name, undefined);
-        if (value === undefined) throw new NotKnown(`feeds.${feed.name}`);
-        return new Decimal(value);
-      },
-    ]),
-  );
-}
-
 function product(size: string, price: string | undefined): string | undefined {
   if (price === undefined || price === KNOWN_AFTER_RUN || size === KNOWN_AFTER_RUN) return undefined;
   return decimalText(new Decimal(size).times(price));
 }
-

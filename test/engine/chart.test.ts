@@ -17,7 +17,7 @@ import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 
 const FOLDER = fileURLToPath(new URL('../../runbooks/', import.meta.url));
-const EXAMPLES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
+const EXAMPLES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml') && !name.endsWith('.test.yaml'));
 
 function example(file: string): CheckedRunbook {
   const read = (name: string): SourceText => ({ file: name, text: readFileSync(`${FOLDER}${name}`, 'utf8') });
