@@ -1,37 +1,16 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { SourceText } from '../src/base/diagnostic.ts';
 import { readFixtureFile } from '../src/cli/fixture-file.ts';
 import { inputValues, sha256 } from '../src/cli/loading.ts';
 import { planFor } from '../src/cli/planning.ts';
-import { readSimulatorFile } from '../src/cli/simulator-file.ts';
-import { type DryRun, dryRun, type LoadedRunbook, replayRun } from '../src/cli/wire.ts';
+import { type DryRun, dryRun, replayRun } from '../src/cli/wire.ts';
 import { writeFixture } from '../src/gateway/fixture-text.ts';
 import type { Entry } from '../src/journal/entry.ts';
 import { MemoryStore } from '../src/journal/memory-store.ts';
 import { type RunReport, runReport } from '../src/report/run.ts';
 import { checkRunbook } from '../src/runbook/check.ts';
-import { loadedFrom, START } from './engine/stage.ts';
-
-/**
- * The runbooks that ship, each with the recording that ships beside it. A recording is made of the simulated venue by
- * `runbooks/fixtures/NAME.sim.yaml` and the inputs below; `npm run fixtures` makes all of them again.
- */
-const RECORDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'bracket-entry': { side: 'long', size: '0.25', trigger: '64200' },
-  dca: { patience: '20s' },
-  flatten: { markets: '["BTC-USD", "ETH-USD"]' },
-  grid: { for: '1m', rungs: '3' },
-  housekeeping: { night_leverage: '2' },
-  ladder: { budget: '6000', rungs: '3', for: '36s' },
-  'maintenance-window': { window: '2m' },
-  requote: { market: 'BTC-USD', side: 'long', size: '0.05', worst: '64100', for: '40s' },
-  'trailing-stop': { for: '2m' },
-  twap: { over: '2m', slices: '3' },
-};
-const NAMES = Object.keys(RECORDED);
-const FOLDER = fileURLToPath(new URL('../runbooks/', import.meta.url));
+import { START } from './engine/stage.ts';
+import { loadShipped, SHIPPED, SHIPPED_FOLDER, shippedInputs, shippedSource, shippedVenue } from './shipped-runbooks.ts';
 
 /** Warnings that are meant: the examples of the language design come without a stop of their own, and one input is for people. */
 const MEANT: Readonly<Record<string, readonly string[]>> = {
@@ -39,20 +18,6 @@ const MEANT: Readonly<Record<string, readonly string[]>> = {
   ladder: ['entry-without-protect'],
   requote: ['entry-without-protect'],
 };
-
-function source(name: string): SourceText | undefined {
-  const file = `${FOLDER}${name}.yaml`;
-  // A path from here would differ from machine to machine, and be part of what is recorded.
-  return existsSync(file) ? { file: `runbooks/${name}.yaml`, text: readFileSync(file, 'utf8') } : undefined;
-}
-
-function load(name: string): LoadedRunbook {
-  return loadedFrom(source(name) as SourceText, source);
-}
-
-function pairs(name: string): string[] {
-  return Object.entries(RECORDED[name] ?? {}).map(([key, value]) => `${key}=${value}`);
-}
 
 interface Rehearsed {
   readonly report: RunReport;
@@ -66,14 +31,14 @@ async function rehearse(options: Omit<DryRun, 'store'>): Promise<Rehearsed> {
 }
 
 function fixtureOf(name: string) {
-  const { fixture, source: text } = readFixtureFile(`${FOLDER}fixtures/${name}.yaml`);
+  const { fixture, source: text } = readFixtureFile(`${SHIPPED_FOLDER}fixtures/${name}.yaml`);
   return { fixture, venue: { kind: 'fixtures', fixture, file: `fixtures/${name}.yaml`, sha256: sha256(text.text) } as const };
 }
 
 /** Against the recording, with the inputs it was made with. */
 function fromFixture(name: string, run: string): Promise<Rehearsed> {
   const { fixture, venue } = fixtureOf(name);
-  const loaded = load(name);
+  const loaded = loadShipped(name);
   const inputs = inputValues(loaded.runbook, { pairs: [], recorded: fixture.inputs });
   return rehearse({ loaded, inputs, run, at: fixture.startMs, seed: 1, venue });
 }
@@ -87,24 +52,24 @@ function withoutNames({ report }: Rehearsed): unknown {
 
 describe('the runbooks that ship', () => {
   it('are these, each with a recording, a venue it was made of, and a test file', () => {
-    const files = readdirSync(FOLDER).filter((file) => file.endsWith('.yaml'));
-    const named = (ending: string) => NAMES.map((name) => `${name}${ending}`).sort();
+    const files = readdirSync(SHIPPED_FOLDER).filter((file) => file.endsWith('.yaml'));
+    const named = (ending: string) => SHIPPED.map((name) => `${name}${ending}`).sort();
     expect(files.filter((file) => !file.endsWith('.test.yaml')).sort()).toEqual(named('.yaml'));
     expect(files.filter((file) => file.endsWith('.test.yaml')).sort()).toEqual(named('.test.yaml'));
-    expect(readdirSync(`${FOLDER}fixtures`).sort()).toEqual([...named('.yaml'), ...named('.sim.yaml')].sort());
+    expect(readdirSync(`${SHIPPED_FOLDER}fixtures`).sort()).toEqual([...named('.yaml'), ...named('.sim.yaml')].sort());
   });
 
-  it.each(NAMES)('%s is sound, and says in an editor what it may hold', (name) => {
-    const text = source(name) as SourceText;
-    const { runbook, diagnostics } = checkRunbook(text, source);
+  it.each(SHIPPED)('%s is sound, and says in an editor what it may hold', (name) => {
+    const text = shippedSource(name) ?? { file: name, text: '' };
+    const { runbook, diagnostics } = checkRunbook(text, shippedSource);
     expect(diagnostics.map(({ code }) => code)).toEqual(MEANT[name] ?? []);
     expect(text.text.split('\n')[0]).toBe('# yaml-language-server: $schema=../schemas/runbook.schema.json');
     expect(runbook?.about?.length).toBeGreaterThan(20);
   });
 
-  it.each(NAMES)('%s can be planned from its recording', (name) => {
+  it.each(SHIPPED)('%s can be planned from its recording', (name) => {
     const { fixture } = fixtureOf(name);
-    const loaded = load(name);
+    const loaded = loadShipped(name);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: fixture.inputs });
     const plan = planFor(loaded.runbook, inputs, { fixture, now: fixture.startMs });
     expect(plan.hash).toMatch(/^[0-9a-f]{8,}$/);
@@ -114,24 +79,24 @@ describe('the runbooks that ship', () => {
 });
 
 describe('recordings', () => {
-  it.each(NAMES)('%s: recording again gives the same file', async (name) => {
-    const loaded = load(name);
+  it.each(SHIPPED)('%s: recording again gives the same file', async (name) => {
+    const loaded = loadShipped(name);
     const { recording, result } = await dryRun({
       loaded,
-      inputs: inputValues(loaded.runbook, { pairs: pairs(name) }),
+      inputs: shippedInputs(name, loaded),
       run: `recorded-${name}`,
       at: START,
       seed: 1,
       store: new MemoryStore(),
-      venue: { kind: 'simulated', config: readSimulatorFile(`${FOLDER}fixtures/${name}.sim.yaml`), record: true },
+      venue: { kind: 'simulated', config: shippedVenue(name), record: true },
     });
     expect(result).toMatchObject({ outcome: 'succeeded' });
     if (recording === undefined) throw new Error('nothing was recorded');
     expect(recording.exchanges.length).toBeLessThan(150);
-    await expect(writeFixture(recording)).toMatchFileSnapshot(`${FOLDER}fixtures/${name}.yaml`);
+    await expect(writeFixture(recording)).toMatchFileSnapshot(`${SHIPPED_FOLDER}fixtures/${name}.yaml`);
   });
 
-  it.each(NAMES)('%s: a dry-run from it succeeds, and again, and is the same', async (name) => {
+  it.each(SHIPPED)('%s: a dry-run from it succeeds, and again, and is the same', async (name) => {
     const first = await fromFixture(name, 'the-first');
     const second = await fromFixture(name, 'another-name');
     expect(first.report).toMatchObject({ outcome: 'succeeded', mode: 'fixtures' });
@@ -139,9 +104,9 @@ describe('recordings', () => {
     expect(withoutNames(second)).toEqual(withoutNames(first));
   });
 
-  it.each(NAMES)('%s: its journal replays', async (name) => {
+  it.each(SHIPPED)('%s: its journal replays', async (name) => {
     const { entries } = await fromFixture(name, 'replayed');
-    const loaded = load(name);
+    const loaded = loadShipped(name);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: fixtureOf(name).fixture.inputs });
     await expect(replayRun(entries, loaded, inputs)).resolves.toBeUndefined();
   });

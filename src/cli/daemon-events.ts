@@ -149,7 +149,7 @@ export class DaemonEvents {
     this.missed = new Map();
   }
 
-  private ended(run: string, runbook: string | undefined, ending: RunEnding): void {
+  private ended(run: string, runbook: string, ending: RunEnding): void {
     const outcome = ending.kind === 'ended' ? ending.outcome : ending.kind;
     this.runs[outcome] = (this.runs[outcome] ?? 0) + 1;
     const why = ending.kind === 'ended' ? ending.reason : ending.why;

@@ -21,7 +21,10 @@ export class DaemonLog {
   }
 
   static async to(stream: TextStream, level: Level = 'info'): Promise<DaemonLog> {
-    const { pino } = await import('pino');
+    // Of a module in the older system, a bundle gives the default alone.
+    const {
+      default: { pino },
+    } = await import('pino');
     return new DaemonLog((write) => pino({ level, base: { pid: process.pid } }, { write }), stream);
   }
 

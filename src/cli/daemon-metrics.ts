@@ -33,7 +33,10 @@ const ILLEGAL = new Set(['Contradiction', 'StrangeStatus', 'DuplicateOrder', 'Ov
 const DEADMAN_STATES = ['off', 'armed', 'assumed_fired'] as const;
 
 export async function daemonMetrics(gauges: () => Gauges | undefined): Promise<DaemonMetrics> {
-  const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = await import('prom-client');
+  // Of a module in the older system, a bundle gives the default alone.
+  const {
+    default: { Counter, Gauge, Histogram, Registry, collectDefaultMetrics },
+  } = await import('prom-client');
   const registers = [new Registry()];
   const [register] = registers as [InstanceType<typeof Registry>];
   collectDefaultMetrics({ register });
@@ -103,11 +106,11 @@ export async function daemonMetrics(gauges: () => Gauges | undefined): Promise<D
           return;
         }
         case 'begun':
-          begun.inc({ runbook: event.runbook ?? '' });
+          begun.inc({ runbook: event.runbook });
           return;
         case 'ended': {
           const { ending } = event;
-          ended.inc({ runbook: event.runbook ?? '', outcome: ending.kind === 'ended' ? ending.outcome : ending.kind });
+          ended.inc({ runbook: event.runbook, outcome: ending.kind === 'ended' ? ending.outcome : ending.kind });
           return;
         }
         case 'jumped':

@@ -138,6 +138,7 @@ export class DaemonRuns implements Launcher {
     };
     return {
       run,
+      runbook: runbook.name,
       exclusive: exclusiveOf(runbook),
       ...(concurrency === undefined ? {} : { concurrency }),
       refuse: (why) => refuse(why, 'busy'),

@@ -61,6 +61,7 @@ export type RunEnding =
 /** A run that somebody handed over: it has no slot, but keeps to concurrency keys as all do. */
 export interface Guest {
   readonly run: string;
+  readonly runbook: string;
   readonly concurrency?: { readonly key: string; readonly onBusy: 'queue' | 'skip' | 'fail' };
   readonly exclusive?: readonly string[];
   /** Undefined when it is not wanted any more. */
@@ -70,8 +71,8 @@ export interface Guest {
 
 export type DaemonEvent =
   | { readonly type: 'decided'; readonly decision: Decision; readonly runbook: string; readonly run?: string }
-  | { readonly type: 'begun'; readonly run: string; readonly runbook?: string }
-  | { readonly type: 'ended'; readonly run: string; readonly runbook?: string; readonly ending: RunEnding }
+  | { readonly type: 'begun'; readonly run: string; readonly runbook: string }
+  | { readonly type: 'ended'; readonly run: string; readonly runbook: string; readonly ending: RunEnding }
   /** Its run was promised, and a process died before it began; now it is too late. */
   | { readonly type: 'lost'; readonly run: string; readonly slot: string; readonly nominalMs: number }
   | { readonly type: 'jumped'; readonly ms: number }
@@ -94,7 +95,7 @@ export interface DaemonParts {
 
 interface Held {
   readonly run: AgendaRun;
-  readonly runbook: string | undefined;
+  readonly runbook: string;
   readonly launched: LaunchedRun | undefined;
 }
 
@@ -332,16 +333,15 @@ export class Daemon {
       });
   }
 
-  private hold(run: AgendaRun, runbook: string | undefined, launched: LaunchedRun | undefined): void {
+  private hold(run: AgendaRun, runbook: string, launched: LaunchedRun | undefined): void {
     const { tell } = this.parts;
-    const named = runbook === undefined ? {} : { runbook };
     this.held.set(run.run, { run, runbook, launched });
     if (launched === undefined) return;
     void launched.begun.then((begun) => {
-      if (begun) tell({ type: 'begun', run: run.run, ...named });
+      if (begun) tell({ type: 'begun', run: run.run, runbook });
     });
     void launched.done.then((ending) => {
-      tell({ type: 'ended', run: run.run, ...named, ending });
+      tell({ type: 'ended', run: run.run, runbook, ending });
       // A run that is stuck keeps its slot and its key: the next one would act on what nobody knows.
       if (ending.kind !== 'stuck') this.held.delete(run.run);
       this.soon();
@@ -352,7 +352,7 @@ export class Daemon {
     const waiting: Guest[] = [];
     for (const guest of this.guests) {
       if (this.phase !== 'looking') break;
-      const { run, concurrency, exclusive } = guest;
+      const { run, runbook, concurrency, exclusive } = guest;
       const others = this.running();
       const keyHeld = concurrency !== undefined && others.some(({ key }) => key === concurrency.key);
       const inUse = exclusive?.some((each) => others.some((other) => other.exclusive?.includes(each))) === true;
@@ -362,7 +362,7 @@ export class Daemon {
       else {
         const launched = await guest.begin();
         const key = concurrency === undefined ? {} : { key: concurrency.key };
-        if (launched !== undefined) this.hold({ run, ...key, ...(exclusive === undefined ? {} : { exclusive }) }, undefined, launched);
+        if (launched !== undefined) this.hold({ run, ...key, ...(exclusive === undefined ? {} : { exclusive }) }, runbook, launched);
       }
     }
     this.guests = waiting;

@@ -4,8 +4,8 @@
  * runbook is given only when nothing is wrong with it. Never throws for what an author wrote, and reads no file itself:
  * `load` gives the texts of called runbooks.
  */
-import { createHash } from 'node:crypto';
 import { type Diagnostic, inReadingOrder, type SourceText, type Span } from '../base/diagnostic.ts';
+import { sha256 } from '../base/digest.ts';
 import { schemaIssues } from '../base/schema.ts';
 import { checkSteps } from './blocks.ts';
 import { documentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
@@ -154,7 +154,9 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
     name,
     dsl: 1,
     source,
-    sha256: createHash('sha256').update(source.text).digest('hex'),
+    get sha256() {
+      return sha256(source.text);
+    },
     needs: checking.needs,
     inputs,
     feeds,

@@ -41,6 +41,8 @@ interface Invariant {
 
 /** How soon a kill that a person engaged must have reached a run: the command line looks five times a second. */
 const KILL_REACHES_MS = 250;
+/** After so many readings, over eight seconds, the fills of an order are all there. */
+const FILL_READINGS = 6;
 /** How long a cancel or a beat may wait for tokens. */
 const URGENT_WAIT_MS = 2000;
 
@@ -99,8 +101,8 @@ export const INVARIANTS = {
         const state = book.get(id)?.snapshot.state;
         if (state === undefined) yield `intent ${id} is in no state`;
         else if (state === 'draft' && attempts.length > 0 && result.outcome !== 'halted') yield `intent ${id} was sent, and the run ends with it as a draft`;
-        else if (result.outcome === 'succeeded' && doubtful.has(state)) yield `the run succeeds with intent ${id} ${state}`;
-        else if (state === 'submitting') yield `the run ends with intent ${id} in flight`;
+        else if (result.outcome !== 'halted' && doubtful.has(state)) yield `the run ${result.outcome} with intent ${id} ${state}`;
+        else if (state === 'submitting') yield `the run halted with intent ${id} in flight`;
       }
       for (const order of own) {
         const known = book.get(order.client_order_id);
@@ -209,7 +211,7 @@ export const INVARIANTS = {
   },
   I9: {
     name: 'fills once',
-    *breaches({ happened, own }) {
+    *breaches({ happened, own, settled }) {
       const fills = new Map(happened.books.fills.map((fill) => [fill.id, fill]));
       for (const { snapshot, intent } of happened.book.orders()) {
         const { context } = snapshot;
@@ -225,6 +227,8 @@ export const INVARIANTS = {
         const most = exposureOf(snapshot).filled;
         if (decimal(most).gt(decimal(order.filled))) yield `${intent.clientOrderId} counts ${most} filled, the venue ${order.filled}`;
         const isFinal = ['closed', 'canceled', 'rejected'].includes(snapshot.state) && happened.result !== undefined;
+        const readings = settled.filter((each) => each.entry.data.kind === 'confirmed' && each.intended.data.endpoint === 'GET /fills/order' && (each.intended.data.params as { order_id?: string }).order_id === order.id);
+        if (readings.length >= FILL_READINGS && decimal(context.filled).lt(decimal(context.recordFilled))) yield `${intent.clientOrderId} has ${context.filled} of ${context.recordFilled} filled after its fills were read ${readings.length} times`;
         if (isFinal && order.terminal && !decimal(most).eq(decimal(order.filled))) yield `${intent.clientOrderId} ended with ${most} filled, at the venue with ${order.filled}`;
       }
     },

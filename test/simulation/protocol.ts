@@ -38,5 +38,8 @@ export interface Protocol {
   readonly read?: (lines: readonly StoredEntry[]) => readonly StoredEntry[];
   readonly lease?: (lease: LeaseKeeper) => NonNullable<ClientParts['lease']>;
   readonly ports?: (ports: RunPorts, around: Around) => RunPorts;
+  /** Each process has a ledger of its own. */
   readonly freshBudget?: boolean;
+  /** Nobody looks whether the kill switch is engaged. */
+  readonly deaf?: boolean;
 }

@@ -194,8 +194,8 @@ interface FaultBounds {
   readonly guarded: boolean;
 }
 
-const ROAD: readonly FaultKind[] = ['lost_before', 'lost_after', 'delay', 'refused', 'reset_before', 'reset_after', 'slow_loris', 'truncated', 'oversize'];
-const ANSWER: readonly FaultKind[] = ['status', 'error', 'rate_limited', 'unauthorized', 'malformed', 'empty', 'html', 'redirect'];
+const ROAD: readonly FaultKind[] = ['lost_before', 'lost_after', 'lost_after', 'delay', 'delay', 'refused', 'reset_before', 'reset_after', 'slow_loris', 'truncated', 'oversize'];
+const ANSWER: readonly FaultKind[] = ['status', 'status', 'status', 'error', 'error', 'rate_limited', 'unauthorized', 'malformed', 'empty', 'html', 'redirect'];
 const PLACING: readonly FaultKind[] = ['late_reject', 'stuck', 'invisible', 'empty_result', 'two_records', 'other_record'];
 
 function faultRules(draws: Draws, bounds: FaultBounds): FaultRule[] {
@@ -225,7 +225,7 @@ function detailsOf(draws: Draws, what: FaultKind, on: string, { lateMs, visibili
       // Of the deadman switch and amends no more than the client waits: nothing is said of what overtakes a later one.
       return { way: on.endsWith('cancel_all_after') ? 'reply' : draws.of(['request', 'reply']), ms: on === 'POST /orders' ? draws.within(50, lateMs) : draws.within(50, 2000) };
     case 'status':
-      return { status: draws.of([500, 502, 503, 504, 404]), processed: draws.chance(0.5) };
+      return { status: draws.of([500, 502, 503, 504, 404, 404]), processed: draws.chance(0.5) };
     case 'error':
       // Carried out and yet refused in a text nobody knows: one look-up decides (interface.md), so it must be able to see.
       return { error: draws.of(['SOMETHING_WENT_WRONG', 'INSUFFICIENT_MARGIN', 'try again later']), status: draws.of([200, 400]), processed: visibilityMs === 0 && draws.chance(0.3) };

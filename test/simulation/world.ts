@@ -402,6 +402,7 @@ class World {
         running.command({ command: 'kill', by: order.by, reason: order.reason });
       });
     };
+    if (this.protocol.deaf) return;
     if (killed !== undefined) tell(killed);
     if (killed !== undefined || this.scenario.killAfterMs === undefined) return;
     const look = async () => {

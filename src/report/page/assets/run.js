@@ -1,0 +1,237 @@
+/** One run: what it is, the answers a reviewer comes for, what waits for a person, and the tabs with everything else. */
+import { actionButtons } from './actions.js';
+import { answers } from './answers.js';
+import { get, runPath } from './api.js';
+import { chartTab } from './chart.js';
+import { definitionTab } from './definition.js';
+import { announce, element, isTyping, replace } from './dom.js';
+import { entriesTab } from './entries.js';
+import { createInspector } from './inspector.js';
+import { ordersTab } from './orders.js';
+import { polling } from './polling.js';
+import { stepsTab } from './steps.js';
+import { storyTab } from './story.js';
+import { timelineTab } from './timeline.js';
+import { agoText, countText, MODES, OUTCOMES, shortName, timeText } from './words.js';
+
+const EVERY_MS = 2000;
+
+const TABS = [
+  { key: 'timeline', word: 'Timeline', make: timelineTab },
+  { key: 'chart', word: 'State chart', make: chartTab },
+  { key: 'orders', word: 'Orders', make: ordersTab, count: (run) => run.orders.length },
+  { key: 'steps', word: 'Steps', make: stepsTab, count: (run) => run.steps.length },
+  { key: 'story', word: 'Story', make: storyTab },
+  { key: 'entries', word: 'Entries', make: entriesTab, count: (run) => run.seq },
+  { key: 'runbook', word: 'Runbook', make: definitionTab },
+];
+
+export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
+  const inspector = createInspector(id, (parameters) => open('entries', parameters));
+  const head = element('div.head.run-head');
+  const asks = element('div.asks');
+  const cards = element('section.answers', { 'aria-label': 'The run in a minute' });
+  const tabList = element('div.tabs', { role: 'tablist', 'aria-label': 'The run in detail' });
+  const panel = element('section.panel', { role: 'tabpanel', id: 'panel', tabindex: 0 });
+  const made = new Map();
+  let selected = TABS.some(({ key }) => key === tab) ? tab : 'timeline';
+  let pending = rest;
+  let run;
+  let verdict;
+  let clockSkew = 0;
+
+  context.crumbs(element('span', {}, shortName(id)));
+  replace(main, element('p.waiting', {}, 'Reading the journal …'));
+  document.addEventListener('keydown', keys);
+  const poll = polling(refresh, EVERY_MS, context);
+  const clock = setInterval(tick, 250);
+  return () => {
+    poll.stop();
+    clearInterval(clock);
+    document.removeEventListener('keydown', keys);
+    inspector.close();
+    for (const each of made.values()) each.leave?.();
+  };
+
+  async function refresh(signal) {
+    let answer;
+    try {
+      answer = await get(runPath(id), { after: run?.seq }, signal);
+    } catch (error) {
+      if (error.status !== 404 && error.status !== 422) throw error;
+      replace(main, element('section.gate', {}, element('h1', {}, 'This run can not be shown'), element('p', {}, error.message), element('p', {}, element('a', { href: '/' }, 'All runs'))));
+      return 'done';
+    }
+    clockSkew = answer.now - Date.now();
+    if (answer.unchanged !== true) {
+      const isFirst = run === undefined;
+      const hadEnded = run?.outcome !== undefined;
+      run = answer;
+      if (isFirst) replace(main, head, asks, cards, tabList, panel, inspector.node);
+      if (isFirst || (!hadEnded && run.outcome !== undefined)) verify();
+      if (!isFirst && !hadEnded && run.outcome !== undefined) announce(`the run has ended: ${run.outcome}`);
+      draw(isFirst);
+    }
+    if (run.outcome !== undefined) return 'done';
+    return run.mode === 'live' ? 'live' : 'idle';
+  }
+
+  async function verify() {
+    verdict = { state: 'checking' };
+    drawCards();
+    try {
+      verdict = { state: 'done', ...(await get(runPath(id, 'verdict'))) };
+    } catch (error) {
+      verdict = { state: 'unknown', message: error.message };
+    }
+    drawCards();
+  }
+
+  function draw(isFirst) {
+    drawHead();
+    drawAsks();
+    drawCards();
+    drawTabs();
+    if (isFirst) select(selected, pending, false);
+    else for (const [key, each] of made) if (key === selected) each.update(run);
+  }
+
+  function drawHead() {
+    const { outcome = 'unfinished', runbook, mode, reason, error, account, phase } = run;
+    const { word, tone, mark } = OUTCOMES[outcome];
+    const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
+    const isLive = outcome === 'unfinished' && mode === 'live';
+    replace(
+      head,
+      element(
+        'div.title',
+        {},
+        element('h1', {}, runbook),
+        element(isLive ? 'span.pill.large.pulse' : 'span.pill.large', { data: { tone } }, element('span', { 'aria-hidden': 'true' }, mark), word),
+        element('span.mode', { data: { mode }, title: MODES[mode] }, mode),
+        element('span.spring'),
+        actionButtons(run, context, poll.now),
+        element('a.button', { href: `/compare?left=${encodeURIComponent(id)}` }, 'Compare with …'),
+      ),
+      why !== undefined && element('p.why', { data: { tone } }, why, error?.step !== undefined && error.step !== '' && element('span.soft', {}, ` in ${error.step}`)),
+      element('p.soft.ids', {}, element('span.id', {}, id), ` · ${MODES[mode]} · account ${account}`, outcome === 'unfinished' && ` · ${phase}`),
+      outcome === 'unfinished' && nowLine(isLive),
+    );
+  }
+
+  function nowLine(isLive) {
+    const innermost = run.active.at(-1);
+    return element(
+      'p.now',
+      {},
+      element('strong', {}, 'Now: '),
+      innermost === undefined ? 'between steps' : [innermost.label, innermost.verb === innermost.label ? '' : ` (${innermost.verb})`, element('span.soft', {}, ` ${innermost.path}`)],
+      isLive
+        ? [element('span.soft', {}, ' · last entry '), element('span.soft', { data: { since: run.lastAt } }, agoText(now() - run.lastAt))]
+        : element('span.soft', {}, ' · the journal ends here: the process died, or it still writes'),
+    );
+  }
+
+  function drawAsks() {
+    const open = run.approvals.filter(({ isOpen }) => isOpen);
+    replace(
+      asks,
+      open.map((approval) =>
+        element(
+          'div.ask',
+          { role: 'alert' },
+          element('p', {}, element('strong', {}, 'A person is asked: '), approval.ask),
+          element('p.soft', {}, `${approval.by.join(' or ')} may answer until ${timeText(approval.until, 0)} UTC; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`),
+          context.session.allowActions
+            ? actionButtons(run, context, poll.now, approval)
+            : element('p', {}, element('code', {}, `runbook approve ${shortName(id)} ${approval.step} --by NAME`)),
+        ),
+      ),
+    );
+  }
+
+  function drawCards() {
+    if (run !== undefined) replace(cards, answers(run, verdict, { verify, open, now, inspect: inspector.show }));
+  }
+
+  function drawTabs() {
+    const focused = document.activeElement?.closest?.('[role=tab]')?.dataset.tab;
+    replace(
+      tabList,
+      TABS.map(({ key, word, count }) =>
+        element(
+          'button',
+          {
+            type: 'button',
+            role: 'tab',
+            id: `tab-${key}`,
+            'aria-selected': String(key === selected),
+            'aria-controls': 'panel',
+            tabindex: key === selected ? 0 : -1,
+            data: { tab: key },
+            on: { click: () => select(key), keydown: alongTabs },
+          },
+          word,
+          count !== undefined && element('span.count', {}, countText(count(run))),
+        ),
+      ),
+    );
+    if (focused !== undefined) tabList.querySelector(`[data-tab="${focused}"]`)?.focus();
+  }
+
+  function select(key, parameters = {}, isChange = true) {
+    const before = selected;
+    selected = key;
+    drawTabs();
+    panel.setAttribute('aria-labelledby', `tab-${key}`);
+    if (isChange) context.remember({ id, tab: key === 'timeline' ? undefined : key, ...parameters });
+    if (before !== key) made.get(before)?.pause?.();
+    let tab = made.get(key);
+    if (tab === undefined) {
+      tab = TABS.find((each) => each.key === key).make(run, { open, inspect: inspector.show, now, context });
+      made.set(key, tab);
+    }
+    replace(panel, tab.node);
+    tab.show?.(parameters);
+    tab.update(run);
+  }
+
+  /** For links between the tabs. */
+  function open(key, parameters = {}) {
+    select(key, parameters);
+    panel.scrollIntoView({ block: 'nearest' });
+  }
+
+  function now() {
+    return Date.now() + clockSkew;
+  }
+
+  function tick() {
+    if (document.hidden || run === undefined || run.outcome !== undefined) return;
+    for (const place of main.querySelectorAll('[data-since]')) place.textContent = agoText(now() - Number(place.dataset.since));
+    for (const place of main.querySelectorAll('[data-until]')) {
+      const left = Number(place.dataset.until) - now();
+      place.textContent = left > 0 ? `${(left / 1000).toFixed(1)} s` : 'any moment';
+      place.style.setProperty('--left', String(Math.max(0, Math.min(1, left / Number(place.dataset.of)))));
+    }
+  }
+
+  function alongTabs(event) {
+    const at = TABS.findIndex(({ key }) => key === selected);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: TABS.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    select(TABS[(to + TABS.length) % TABS.length].key);
+    tabList.querySelector('[aria-selected=true]')?.focus();
+  }
+
+  function keys(event) {
+    if (isTyping(event) || event.metaKey || event.ctrlKey || event.altKey || run === undefined) return;
+    if (document.querySelector('dialog[open]') !== null) return;
+    const tab = TABS[Number(event.key) - 1];
+    if (event.key === 'Escape' && inspector.isOpen) inspector.close();
+    else if (/^[1-7]$/.test(event.key) && tab !== undefined) select(tab.key);
+    else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,126 @@
+/** A scheduler in virtual time: a clock whose wall can be set, runs that only last, and a record of all that happened. */
+import { type Clock, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
+import { Daemon, type DaemonEvent, type Launch, type Launcher, type RunEnding, type TimetableSlot } from '../../src/engine/daemon.ts';
+import type { OperatorCommand } from '../../src/engine/ports.ts';
+import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
+import type { AgendaStore, OccurrenceRow } from '../../src/journal/agenda-store.ts';
+import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
+
+export const ACCOUNT = 'http://127.0.0.1:8080 main';
+
+/** Virtual time with a clock on the wall that somebody may set. */
+export class WallClock implements Clock, Metronome {
+  readonly time: VirtualClock;
+  private aheadMs = 0;
+
+  constructor(startMs: number) {
+    this.time = new VirtualClock(startMs);
+  }
+  now(): number {
+    return this.time.now() + this.aheadMs;
+  }
+  monotonic(): number {
+    return this.time.monotonic();
+  }
+  at(whenMs: number, turn: () => void): Timer {
+    return this.time.at(whenMs - this.aheadMs, turn);
+  }
+  after(delayMs: number, turn: () => void): Timer {
+    return this.time.after(delayMs, turn);
+  }
+  arrive(turn: () => void): void {
+    this.time.arrive(turn);
+  }
+  /** Puts the clock on the wall forward (positive) or back. */
+  set(byMs: number): void {
+    this.aheadMs += byMs;
+  }
+  /** Lets time pass, by the clock that never jumps. */
+  pass(ms: number): Promise<void> {
+    return this.time.advanceTo(this.time.now() + ms);
+  }
+}
+
+export interface BenchOptions {
+  readonly startMs: number;
+  readonly slots: readonly TimetableSlot[];
+  /** How long a run lasts; Infinity: until it is stopped. */
+  readonly runMs?: number;
+  readonly agenda?: AgendaStore;
+  readonly clock?: WallClock;
+  readonly epoch?: number;
+  /** Runs that the journal has, shared by the processes of a test. */
+  readonly journal?: Set<string>;
+}
+
+export class Bench {
+  readonly clock: WallClock;
+  readonly agenda: AgendaStore;
+  readonly journal: Set<string>;
+  readonly launches: (Launch & { readonly atMs: number })[] = [];
+  readonly stops: { readonly run: string; readonly command: OperatorCommand }[] = [];
+  readonly events: DaemonEvent[] = [];
+  readonly daemon: Daemon;
+  /** Ends a run by hand. */
+  readonly ends = new Map<string, (ending: RunEnding) => void>();
+  killed = false;
+  /** A process that died starts nothing and hears of nothing. */
+  dead = false;
+
+  constructor({ startMs, slots, runMs = 1_000, agenda = new MemoryAgenda(), clock, epoch = 1, journal = new Set() }: BenchOptions) {
+    this.clock = clock ?? new WallClock(startMs);
+    this.agenda = agenda;
+    this.journal = journal;
+    const launcher: Launcher = {
+      exists: async (run) => journal.has(run),
+      start: (launch) => {
+        if (!this.dead) {
+          this.launches.push({ ...launch, atMs: this.clock.now() });
+          journal.add(launch.run);
+        }
+        return this.run(launch.run, runMs);
+      },
+    };
+    this.daemon = new Daemon({
+      account: ACCOUNT,
+      epoch,
+      clock: this.clock,
+      agenda,
+      launcher,
+      killed: async () => this.killed,
+      tell: (event) => void this.events.push(event),
+    });
+    this.slots = slots;
+  }
+  private readonly slots: readonly TimetableSlot[];
+
+  begin(): Promise<void> {
+    return this.clock.time.runUntil(this.daemon.begin(this.slots));
+  }
+
+  run(run: string, runMs: number) {
+    const done = new Promise<RunEnding>((resolve) => {
+      this.ends.set(run, resolve);
+      if (Number.isFinite(runMs)) this.clock.after(runMs, () => resolve({ kind: 'ended', outcome: 'succeeded' }));
+    });
+    const stop = (command: OperatorCommand) => {
+      this.stops.push({ run, command });
+      this.ends.get(run)?.({ kind: 'ended', outcome: 'failed', reason: command.command });
+    };
+    return { begun: Promise.resolve(true), done, stop };
+  }
+
+  /** `started 08:00`, in the order of their times. */
+  async verdicts(): Promise<readonly string[]> {
+    const rows = await this.agenda.occurrences(ACCOUNT);
+    return [...rows].reverse().map(told);
+  }
+}
+
+function told({ nominalMs, verdict, why }: OccurrenceRow): string {
+  return `${verdict} ${new Date(nominalMs).toISOString().slice(11, 19)}${why === undefined ? '' : ` ${why}`}`;
+}
+
+export function slotOf(declaration: ScheduleDeclaration, rest: Partial<TimetableSlot> = {}): TimetableSlot {
+  return { id: 'nightly/times', runbook: 'nightly', declaration, ...rest };
+}

@@ -1,0 +1,54 @@
+/** A year of the runbooks that come with the program, in virtual time, against an oracle that shares no code with it. */
+import { readFileSync } from 'node:fs';
+import { CronExpressionParser } from 'cron-parser';
+import { describe, expect, it } from 'vitest';
+import type { TimetableSlot } from '../../src/engine/daemon.ts';
+import { scheduledSlots } from '../../src/runbook/schedule-collisions.ts';
+import { DAY_MS } from '../runbook/sample-schedule.ts';
+import { Bench } from './daemon-bench.ts';
+import { loadedFrom } from './stage.ts';
+
+function slotsOf(name: string): readonly TimetableSlot[] {
+  const folder = new URL('../../runbooks/', import.meta.url);
+  const load = (each: string) => ({ file: `${each}.yaml`, text: readFileSync(new URL(`${each}.yaml`, folder), 'utf8') });
+  const { runbook } = loadedFrom(load(name), load);
+  return scheduledSlots(runbook).map(({ declaration, concurrency }) => ({
+    id: `${runbook.name}/${declaration.slot}`,
+    runbook: runbook.name,
+    declaration,
+    ...(concurrency && { concurrency }),
+  }));
+}
+
+/** By cron-parser; these times lie in no hour that a change of the clocks touches. */
+function oracle(slots: readonly TimetableSlot[], fromMs: number, toMs: number): readonly string[] {
+  return slots
+    .flatMap(({ id, declaration: { when } }) => {
+      if (when.kind !== 'cron') throw new Error(`${id} is no cron expression`);
+      const times = CronExpressionParser.parse(when.cron, { tz: when.tz, currentDate: new Date(fromMs - 1) });
+      const found: { readonly ms: number; readonly text: string }[] = [];
+      for (let ms = times.next().getTime(); ms < toMs; ms = times.next().getTime())
+        found.push({ ms, text: `${new Date(ms).toISOString()} ${id}` });
+      return found;
+    })
+    .sort((a, b) => a.ms - b.ms)
+    .map(({ text }) => text);
+}
+
+describe('housekeeping and DCA', () => {
+  it.each([
+    ['a week in which clocks are put forward', Date.UTC(2026, 2, 26), 7],
+    ['a week in which clocks are put back', Date.UTC(2026, 9, 22), 14],
+    ['a year', Date.UTC(2026, 0, 1), 365],
+  ])('%s: every occurrence once, and no other', { timeout: 300_000 }, async (_name, startMs, days) => {
+    const slots = [...slotsOf('housekeeping'), ...slotsOf('dca')];
+    const bench = new Bench({ startMs, slots });
+    await bench.begin();
+    await bench.clock.pass(days * DAY_MS);
+    const started = bench.launches.map(({ nominalMs, slot }) => `${new Date(nominalMs).toISOString()} ${slot}`);
+    expect(started).toEqual(oracle(slots, startMs, startMs + days * DAY_MS));
+    expect(new Set(bench.launches.map(({ run }) => run)).size).toBe(started.length);
+    expect(bench.launches.every(({ atMs, nominalMs }) => atMs === nominalMs)).toBe(true);
+    expect(bench.events.filter(({ type }) => type === 'jumped')).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import type { FaultRule } from '../../src/gateway/simulator/faults.ts';
+import { chance } from '../../src/venue/identity.ts';
+import { loadShipped, SHIPPED, shippedInputs, shippedVenue } from '../shipped-runbooks.ts';
+import { type Performance, perform, replay, type Scene } from './stage.ts';
+
+const SEEDS = 50;
+
+/** What may befall a venue in a bad hour; each with the endpoints that it concerns. */
+const MISHAPS: readonly FaultRule[] = [
+  { on: '*', do: 'lost_before' },
+  { on: '*', do: 'lost_after' },
+  { on: '*', do: 'refused' },
+  { on: '*', do: 'reset_after' },
+  { on: '*', do: 'delay', ms: 3000 },
+  { on: '*', do: 'status', status: 503, body: 'busy' },
+  { on: '*', do: 'rate_limited', retryAfter: '1' },
+  { on: '*', do: 'malformed' },
+  { on: '*', do: 'unauthorized' },
+  { on: 'POST /orders', do: 'late_reject', reason: 'INSUFFICIENT_MARGIN' },
+  { on: 'POST /orders', do: 'error', error: 'REFUSED' },
+  { on: 'POST /orders', do: 'stuck', ms: 5000 },
+  { on: 'POST /orders', do: 'invisible', ms: 4000 },
+  { on: 'POST /orders', do: 'lost_after' },
+  { on: 'PUT /orders', do: 'amend_lost' },
+  { on: 'PUT /orders', do: 'lost_after' },
+  { on: 'DELETE /orders', do: 'cancel_lost' },
+  { on: 'DELETE /orders', do: 'fill_first', fraction: '0.5' },
+  { on: 'POST /cancel_all_after', do: 'lost_before' },
+];
+
+/** Two mishaps by the seed, each now and then. */
+function befallen(config: SimulatorConfig, seed: number): SimulatorConfig {
+  const faults = [0, 1].map((index): FaultRule => {
+    const rule = MISHAPS[Math.floor(chance(seed, `mishap ${index}`) * MISHAPS.length)] as FaultRule;
+    return { ...rule, when: { probability: 0.02 + 0.2 * chance(seed, `how often ${index}`) } };
+  });
+  return { ...config, faults: [...faults, ...(config.faults ?? [])] };
+}
+
+function scenes(name: string): (seed: number) => Scene {
+  const loaded = loadShipped(name);
+  const venue = shippedVenue(name);
+  return (seed) => ({ loaded, inputs: shippedInputs(name, loaded), config: befallen(venue, seed), seed });
+}
+
+/** Client order ids that the venue knows more than once: two orders for one intent. */
+function doubled({ books }: Performance): string[] {
+  const ids = books.orders.map(({ client_order_id }) => client_order_id).filter((id) => id !== '');
+  return ids.filter((id, index) => ids.indexOf(id) !== index);
+}
+
+/** The same seed at the same time is the same run, and its journal is executed to the same requests again. */
+describe.each(SHIPPED)('%s, whatever befalls it', (name) => {
+  it(`is the same each time, ${SEEDS} seeds`, async () => {
+    const scene = scenes(name);
+    let troubled = 0;
+    for (let seed = 1; seed <= SEEDS; seed += 1) {
+      const first = await perform(scene(seed));
+      const second = await perform(scene(seed));
+      expect(second.report, `seed ${seed}`).toEqual(first.report);
+      await expect(replay(first, scene(seed)), `seed ${seed}`).resolves.toBeUndefined();
+      expect(doubled(first), `seed ${seed}`).toEqual([]);
+      if (first.report.requests.some(({ success }) => !success)) troubled += 1;
+    }
+    // Mishaps that nobody meets prove nothing.
+    expect(troubled).toBeGreaterThan(SEEDS / 4);
+  });
+});

@@ -1,0 +1,51 @@
+/**
+ * The runbooks that ship, and what their recordings are made with: the simulated venue by `runbooks/fixtures/NAME.sim.yaml`
+ * and the inputs below. `npm run fixtures` makes all of them again.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { SourceText } from '../src/base/diagnostic.ts';
+import { inputValues } from '../src/cli/loading.ts';
+import { readSimulatorFile } from '../src/cli/simulator-file.ts';
+import type { LoadedRunbook } from '../src/cli/wire.ts';
+import type { SimulatorConfig } from '../src/gateway/simulator/simulator.ts';
+import type { Value } from '../src/runbook/values.ts';
+import { loadedFrom } from './engine/stage.ts';
+
+const RECORDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'bracket-entry': { side: 'long', size: '0.25', trigger: '64200' },
+  dca: { patience: '20s' },
+  flatten: { markets: '["BTC-USD", "ETH-USD"]' },
+  grid: { for: '1m', rungs: '3' },
+  housekeeping: { night_leverage: '2' },
+  ladder: { budget: '6000', rungs: '3', for: '36s' },
+  'maintenance-window': { window: '2m' },
+  requote: { market: 'BTC-USD', side: 'long', size: '0.05', worst: '64100', for: '40s' },
+  'trailing-stop': { for: '2m' },
+  twap: { over: '2m', slices: '3' },
+};
+
+export const SHIPPED: readonly string[] = Object.keys(RECORDED);
+export const SHIPPED_FOLDER = fileURLToPath(new URL('../runbooks/', import.meta.url));
+
+/** The text of a shipped runbook, named from the project's folder: a path from the root would differ from machine to machine. */
+export function shippedSource(name: string): SourceText | undefined {
+  const file = `${SHIPPED_FOLDER}${name}.yaml`;
+  return existsSync(file) ? { file: `runbooks/${name}.yaml`, text: readFileSync(file, 'utf8') } : undefined;
+}
+
+export function loadShipped(name: string): LoadedRunbook {
+  const source = shippedSource(name);
+  if (source === undefined) throw new Error(`no runbook ships as ${name}`);
+  return loadedFrom(source, shippedSource);
+}
+
+/** The inputs its recording is made with. */
+export function shippedInputs(name: string, { runbook }: LoadedRunbook): Readonly<Record<string, Value>> {
+  return inputValues(runbook, { pairs: Object.entries(RECORDED[name] ?? {}).map(([key, value]) => `${key}=${value}`) });
+}
+
+/** The venue its recording is made of. */
+export function shippedVenue(name: string): SimulatorConfig {
+  return readSimulatorFile(`${SHIPPED_FOLDER}fixtures/${name}.sim.yaml`);
+}

@@ -1,0 +1,424 @@
+/**
+ * Protocols that are broken on purpose, each in a way that somebody could really write, and made without touching the
+ * product: a part is replaced where the world is put together. The simulation must catch every one of them; a mutant that
+ * lives shows an invariant that does not bite.
+ */
+import { LOOK_BACK_MS } from '../../src/engine/watch.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
+import type { Transport, WireAnswer, WireReply, WireRequest } from '../../src/gateway/transport.ts';
+import type { EndpointName } from '../../src/venue/catalogue.ts';
+import type { CallOutcome, VenueCall } from '../../src/venue/port.ts';
+import type { InvariantName } from './invariants.ts';
+import type { Protocol } from './protocol.ts';
+import { REFRESH_TOKEN } from './scenario.ts';
+
+export interface Mutant {
+  /** What somebody got wrong. */
+  readonly name: string;
+  /** Invariants that may be the first to notice. */
+  readonly caughtBy: readonly (InvariantName | 'ours')[];
+  readonly protocol: Protocol;
+}
+
+
+
+export const MUTANTS: readonly Mutant[] = [
+  // The journal.
+  { name: 'sends before the attempt is synced: no flush', caughtBy: ['I2', 'I1'], protocol: { flush: () => async () => {} } },
+  {
+    name: 'starts the sync and does not wait for it',
+    caughtBy: ['I2'],
+    protocol: {
+      flush: (flush) => async () => {
+        flush().catch(() => {});
+      },
+    },
+  },
+  {
+    name: 'takes a failed sync for a good one',
+    caughtBy: ['I2', 'I1'],
+    protocol: { flush: (flush) => () => flush().catch(() => {}) },
+  },
+  {
+    name: 'writes another figure than it sealed',
+    caughtBy: ['I18', 'I17', 'ours'],
+    protocol: {
+      store: (store) => ({
+        ...store,
+        append: (entries, options) => store.append(entries.map((entry) => ({ ...entry, line: entry.line.replace('"size":"0.01"', '"size":"0.1"') })), options),
+      }),
+    },
+  },
+  {
+    name: 'journals a secret',
+    caughtBy: ['I19'],
+    protocol: {
+      client: (parts) => ({
+        ...parts,
+        log: { ...parts.log, append: (type, data, step) => parts.log.append(type, type === 'call.settled' ? Object.assign({}, data, { message: `after ${REFRESH_TOKEN}` }) : data, step) },
+      }),
+    },
+  },
+  // Recovery.
+  {
+    name: 'sends an open POST again when it takes a run up',
+    caughtBy: ['I1', 'I4'],
+    protocol: { continueCall: (client) => (call) => client.continueCall(call, 0) },
+  },
+  {
+    name: 'sends an open POST again under a new client order id',
+    caughtBy: ['I3', 'I6', 'I4'],
+    protocol: {
+      continueCall: (client) => (call, attempts) => {
+        const params = call.params as { readonly client_order_id?: string };
+        if (params.client_order_id === undefined || attempts === 0 || call.endpoint !== 'POST /orders') return client.continueCall(call, attempts);
+        return client.continueCall({ ...call, params: { ...call.params, client_order_id: `${params.client_order_id.slice(0, -1)}2` } } as typeof call, 0);
+      },
+    },
+  },
+  {
+    name: 'takes an open POST for one that never left',
+    caughtBy: ['I4', 'I5'],
+    protocol: {
+      continueCall: (client) => async (call, attempts) => {
+        const outcome = await client.continueCall(call, attempts);
+        return outcome.kind === 'unresolved' ? { ...outcome, kind: 'rejected', failure: 'transport', definite: true } : outcome;
+      },
+    },
+  },
+  {
+    name: 'does not remember attempts that have no answer',
+    caughtBy: ['I1', 'I2', 'ours'],
+    protocol: { read: (lines) => lines.map((line) => (line.type === 'call.attempted' ? { ...line, line: line.line.replace('"call.attempted"', '"call.checked"') } : line)) },
+  },
+  {
+    name: 'plays the record out of order',
+    caughtBy: ['ours'],
+    protocol: {
+      read: (lines) => {
+        const at = lines.findLastIndex(({ type }) => type === 'call.settled');
+        if (at < 1 || at === lines.length - 1) return lines;
+        const swapped = [...lines];
+        [swapped[at - 1], swapped[at]] = [swapped[at] as (typeof lines)[number], swapped[at - 1] as (typeof lines)[number]];
+        return swapped;
+      },
+    },
+  },
+  // Orders whose fate is not known.
+  { name: 'has no window: the first look-ups that find nothing are proof', caughtBy: ['I5', 'I1'], protocol: { absenceHorizonMs: 0 } },
+  { name: 'has a window shorter than requests are late', caughtBy: ['I5', 'I1'], protocol: { absenceHorizonMs: 4000 } },
+  {
+    name: 'skips the look-up and says that nothing was found',
+    caughtBy: ['I5', 'I1'],
+    protocol: { transport: intercepting((request) => (request.endpoint === 'GET /orders' && request.params['client_order_id'] !== undefined ? success('[]') : undefined)) },
+  },
+  {
+    name: 'remembers the first look-up and never looks again',
+    caughtBy: ['I5', 'I1'],
+    protocol: {
+      transport: (road, { clock }) => {
+        const known = new Map<string, WireReply>();
+        return {
+          async send(request, options) {
+            const id = request.params['client_order_id']?.text;
+            if (request.endpoint !== 'GET /orders' || id === undefined) return road.send(request, options);
+            const before = known.get(id);
+            if (before !== undefined) return new Promise((resolve) => clock.arrive(() => resolve(before)));
+            const reply = await road.send(request, options);
+            known.set(id, reply);
+            return reply;
+          },
+        };
+      },
+    },
+  },
+  {
+    name: 'trusts a 404 that some proxy gave',
+    caughtBy: ['I5', 'I4', 'I1'],
+    protocol: { profile: definiteToo, transport: answering((request, answer) => (request.endpoint === 'POST /orders' && answer.status === 404 ? refusal(400, 'MUTANT_SAYS_NO') : answer)) },
+  },
+  {
+    name: 'takes a 5xx for a refusal',
+    caughtBy: ['I5', 'I4', 'I1'],
+    protocol: { profile: definiteToo, transport: answering((request, answer) => (request.endpoint === 'POST /orders' && answer.status >= 500 ? refusal(400, 'MUTANT_SAYS_NO') : answer)) },
+  },
+  {
+    name: 'takes an answer that can not be read for a refusal',
+    caughtBy: ['I5', 'I4', 'I1'],
+    protocol: { profile: definiteToo, transport: answering((request, answer) => (request.endpoint === 'POST /orders' && !isEnvelope(answer) ? refusal(400, 'MUTANT_SAYS_NO') : answer)) },
+  },
+  {
+    name: 'takes a time-out for a request that never left',
+    caughtBy: ['I5', 'I4', 'I1'],
+    protocol: {
+      transport: (road) => ({
+        async send(request, options) {
+          const reply = await road.send(request, options);
+          return reply.kind === 'failure' && request.endpoint === 'POST /orders' ? { ...reply, sent: false } : reply;
+        },
+      }),
+    },
+  },
+  {
+    name: 'calls an outcome that is not known a failure',
+    caughtBy: ['I4', 'I1'],
+    protocol: {
+      venue: (port) => ({
+        ...portOf(port),
+        call: async (call) => {
+          const outcome = await port.call(call);
+          return outcome.kind === 'unresolved' && call.endpoint === 'POST /orders' ? { ...outcome, kind: 'rejected', failure: 'rejected', definite: true } : outcome;
+        },
+      }),
+    },
+  },
+  {
+    name: 'lets the HTTP layer retry',
+    caughtBy: ['I1', 'I2'],
+    protocol: {
+      transport: (road) => ({
+        async send(request, options) {
+          const reply = await road.send(request, options);
+          return reply.kind === 'failure' || reply.status >= 500 ? road.send(request, options) : reply;
+        },
+      }),
+    },
+  },
+  {
+    name: 'mixes up milliseconds and microseconds in how far a look-up looks back',
+    caughtBy: ['I5', 'I1', 'I4'],
+    protocol: { transport: rewriting((request) => shifted(request, (us) => us + LOOK_BACK_MS * 1000 - LOOK_BACK_MS)) },
+  },
+  {
+    name: 'asks for orders since the intent to the second, though clocks differ',
+    caughtBy: ['I5', 'I1', 'I4'],
+    protocol: { transport: rewriting((request) => shifted(request, (us) => us + LOOK_BACK_MS * 1000)) },
+  },
+  {
+    name: 'leaves the client order id out',
+    caughtBy: ['I2', 'I3'],
+    protocol: { transport: rewriting((request) => (request.endpoint === 'POST /orders' ? without(request, 'client_order_id') : request)) },
+  },
+  // Cancels, amends, fills.
+  {
+    name: 'takes the acknowledgement of a cancel for the cancel',
+    caughtBy: ['I4', 'I9'],
+    protocol: { transport: answering((request, answer) => (request.endpoint === 'DELETE /orders' ? { ...answer, body: answer.body.replace('"status":"canceling"', '"status":"canceled"') } : answer)) },
+  },
+  {
+    name: 'sends an amend twice',
+    caughtBy: ['I7', 'I2'],
+    protocol: {
+      transport: (road) => ({
+        send(request, options) {
+          if (request.endpoint === 'PUT /orders') void road.send(request, options);
+          return road.send(request, options);
+        },
+      }),
+    },
+  },
+  {
+    name: 'drops a fill',
+    caughtBy: ['I9'],
+    protocol: { transport: answering((request, answer) => (request.endpoint.startsWith('GET /fills') ? results(answer, (fills) => fills.slice(1)) : answer)) },
+  },
+  {
+    name: 'counts a fill twice when a page repeats it',
+    caughtBy: ['I9', 'I8'],
+    protocol: {
+      transport: answering((request, answer) =>
+        request.endpoint.startsWith('GET /fills') ? results(answer, (fills) => fills.flatMap((fill) => [fill, { ...fill, id: `${String(fill['id'])}0` }])) : answer,
+      ),
+    },
+  },
+  // Numbers.
+  {
+    name: 'writes decimals through a JavaScript number',
+    caughtBy: ['I2', 'I20', 'ours'],
+    protocol: {
+      transport: rewriting((request) => ({
+        ...request,
+        params: Object.fromEntries(Object.entries(request.params).map(([key, value]) => [key, value.as === 'number' ? { ...value, text: String(Number(value.text)) } : value])),
+      })),
+    },
+  },
+  // Tokens.
+  {
+    name: 'frees tokens when a request is sent',
+    caughtBy: ['I10'],
+    protocol: {
+      budget: (budget) => ({
+        weightOf: (endpoint) => budget.weightOf(endpoint),
+        async acquire(request) {
+          const answer = await budget.acquire(request);
+          if (answer.kind === 'refused') return answer;
+          const { ticket } = answer;
+          return { ...answer, ticket: { sent: () => ticket.notSent(), answered() {}, aborted() {}, notSent: () => ticket.notSent() } };
+        },
+      }),
+    },
+  },
+  { name: 'begins with a full window after every start', caughtBy: ['I10'], protocol: { freshBudget: true } },
+  {
+    name: 'ignores Retry-After',
+    caughtBy: ['I10'],
+    protocol: {
+      transport: answering((_, answer) => {
+        const { 'x-ratelimit-retry-after': _x, 'retry-after': _plain, ...headers } = answer.headers;
+        return { ...answer, headers };
+      }),
+    },
+  },
+  // The deadman switch.
+  {
+    name: 'never arms the switch, and believes that it did',
+    caughtBy: ['I11'],
+    protocol: {
+      transport: intercepting((request) =>
+        request.endpoint === 'POST /cancel_all_after'
+          ? success(`{"market_id":"${request.params['market_id']?.text}","profile_id":1,"timeout":${request.params['timeout']?.text},"last_updated":1,"status":"active"}`)
+          : undefined,
+      ),
+    },
+  },
+  {
+    name: 'renews the switch from a timer that runs freely',
+    caughtBy: ['I7', 'I12'],
+    protocol: { makeClient: (parts) => new Metronome(parts) },
+  },
+  {
+    name: 'believes that the switch is off without reading it back',
+    caughtBy: ['I12'],
+    protocol: { transport: intercepting((request) => (request.endpoint === 'GET /cancel_all_after' ? success('{}') : undefined)) },
+  },
+  {
+    name: 'sends an order that has waited for longer than the switch lasts',
+    caughtBy: ['I11'],
+    protocol: {
+      gate: (gate) => {
+        const apply = gate.apply.bind(gate);
+        gate.apply = (entry) => {
+          if (entry.type !== 'deadman.moved') apply(entry);
+        };
+        return gate;
+      },
+    },
+  },
+  // Limits, kill switch, lease.
+  {
+    name: 'asks no limits',
+    caughtBy: ['I15', 'I11'],
+    protocol: {
+      gate: (gate) => {
+        gate.check = () => ({ ok: true, considered: {} });
+        return gate;
+      },
+    },
+  },
+  {
+    name: 'forgets orders whose fate is not known when it counts exposure',
+    caughtBy: ['I15'],
+    protocol: {
+      gate: (gate) => {
+        const working = gate.workingOrders.bind(gate);
+        gate.workingOrders = () => working().filter(({ orderId }) => orderId !== undefined);
+        return gate;
+      },
+    },
+  },
+  { name: 'does not hear the kill switch', caughtBy: ['I13'], protocol: { deaf: true } },
+  { name: 'does not ask whether the account is still its own', caughtBy: ['I14', 'I2', 'I12'], protocol: { lease: () => ({ holds: async () => true }) } },
+];
+
+function intercepting(answer: (request: WireRequest) => WireAnswer | undefined): NonNullable<Protocol['transport']> {
+  return (road, { clock }) => ({
+    send(request, options) {
+      const own = answer(request);
+      return own === undefined ? road.send(request, options) : new Promise((resolve) => clock.arrive(() => resolve(own)));
+    },
+  });
+}
+
+function answering(change: (request: WireRequest, answer: WireAnswer) => WireAnswer): NonNullable<Protocol['transport']> {
+  return (road) => ({
+    async send(request, options) {
+      const reply = await road.send(request, options);
+      return reply.kind === 'answer' ? change(request, reply) : reply;
+    },
+  });
+}
+
+function rewriting(change: (request: WireRequest) => WireRequest): NonNullable<Protocol['transport']> {
+  return (road): Transport => ({ send: (request, options) => road.send(change(request), options) });
+}
+
+function success(result: string): WireAnswer {
+  return { kind: 'answer', status: 200, headers: { 'content-type': 'application/json' }, body: `{"success":true,"error":"","result":${result}}` };
+}
+
+function refusal(status: number, error: string): WireAnswer {
+  return { kind: 'answer', status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ success: false, error, result: [] }) };
+}
+
+function definiteToo(profile: Parameters<NonNullable<Protocol['profile']>>[0]) {
+  return { ...profile, definiteRejects: ['MUTANT_SAYS_NO'] };
+}
+
+function isEnvelope({ body }: WireAnswer): boolean {
+  try {
+    return typeof (JSON.parse(body) as { success?: unknown }).success === 'boolean';
+  } catch {
+    return false;
+  }
+}
+
+function results(answer: WireAnswer, change: (records: readonly Readonly<Record<string, unknown>>[]) => readonly unknown[]): WireAnswer {
+  if (!isEnvelope(answer)) return answer;
+  const envelope = JSON.parse(answer.body) as { result: unknown };
+  return Array.isArray(envelope.result) ? { ...answer, body: JSON.stringify({ ...envelope, result: change(envelope.result) }) } : answer;
+}
+
+function shifted(request: WireRequest, change: (us: number) => number): WireRequest {
+  const start = request.params['start_time'];
+  if (request.endpoint !== 'GET /orders' || start === undefined) return request;
+  return { ...request, params: { ...request.params, start_time: { ...start, text: String(change(Number(start.text))) } } };
+}
+
+function without(request: WireRequest, name: string): WireRequest {
+  return { ...request, params: Object.fromEntries(Object.entries(request.params).filter(([key]) => key !== name)) };
+}
+
+/** A port's methods without its class, so that one can be replaced. */
+function portOf(port: Parameters<NonNullable<Protocol['venue']>>[0]) {
+  return {
+    markets: port.markets,
+    market: port.market.bind(port),
+    feed: port.feed.bind(port),
+    request: port.request.bind(port),
+  };
+}
+
+/** A client that goes on beating by itself, whatever becomes of the run. */
+class Metronome extends VenueClient {
+  private readonly clock: Clock;
+  private beats = 0;
+
+  constructor(parts: ClientParts) {
+    super(parts);
+    this.clock = parts.clock;
+  }
+
+  override call<E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>> {
+    if (call.endpoint === 'POST /cancel_all_after' && this.beats === 0) this.beat(call);
+    return super.call(call);
+  }
+
+  private beat<E extends EndpointName>(call: VenueCall<E>): void {
+    this.beats += 1;
+    this.clock.at(this.clock.now() + 900, () => {
+      void super.call({ ...call, id: `${call.id}-beat-${this.beats}` });
+      this.beat(call);
+    });
+  }
+}
