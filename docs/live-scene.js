@@ -33,7 +33,12 @@ async function killedAndResumed({ root, folder }) {
     const url = /http:\/\/[\d.:]+/.exec(await firstLine(sim))[0];
     const profile = join(folder, 'local.yaml');
     writeFileSync(profile, profileFor(url));
-    const entry = ['runbooks/bracket-entry.yaml', '--profile', profile, ...inputs({ side: 'long', size: '0.25', trigger: '64200' })];
+    const entry = [
+      'runbooks/bracket-entry.yaml',
+      '--profile',
+      profile,
+      ...inputs({ side: 'long', size: '0.25', trigger: '64200' }),
+    ];
     const first = start('run', ...entry);
     await until(async () => (await (await fetch(`${url}/_sim/books`)).text()).includes('"client_order_id":"rb'));
     const killed = ended(first);
@@ -44,7 +49,11 @@ async function killedAndResumed({ root, folder }) {
     await seconds(3);
     second.kill('SIGINT');
     const code = await settled;
-    const told = spawnSync(process.execPath, [runbook, 'audit', 'show', 'last', '--order', 'entry'], { cwd: root, env, encoding: 'utf8' });
+    const told = spawnSync(process.execPath, [runbook, 'audit', 'show', 'last', '--order', 'entry'], {
+      cwd: root,
+      env,
+      encoding: 'utf8',
+    });
     return [
       '$ npx runbook run runbooks/bracket-entry.yaml --profile local.yaml --input side=long --input size=0.25 --input trigger=64200',
       'Killed',

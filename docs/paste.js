@@ -53,25 +53,29 @@ async function renew(file) {
 function output(what, folder) {
   const [command, selection] = what.split(' | show ');
   const [program, ...words] = command.split(' ');
-  if (program === 'file') return fenced('yaml', chosen(readFileSync(join(root, words[0]), 'utf8').trimEnd(), selection));
+  if (program === 'file')
+    return fenced('yaml', chosen(readFileSync(join(root, words[0]), 'utf8').trimEnd(), selection));
   if (program !== 'runbook') throw new Error(`paste: ${what}: neither runbook nor file`);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'bin/runbook.js'), ...unquoted(words.join(' '))], {
-    cwd: root,
-    encoding: 'utf8',
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      XDG_STATE_HOME: folder,
-      RUNBOOK_STATE: join(folder, 'state'),
-      NO_COLOR: '1',
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(root, 'bin/runbook.js'), ...unquoted(words.join(' '))],
+    {
+      cwd: root,
+      encoding: 'utf8',
+      env: {
+        PATH: process.env.PATH,
+        HOME: folder,
+        XDG_STATE_HOME: folder,
+        RUNBOOK_STATE: join(folder, 'state'),
+        NO_COLOR: '1',
+      },
     },
-  });
+  );
   const said = alike(`${stderr}${stdout}`, folder).trimEnd();
-  return fenced('console', [
-    `$ npx ${command}`,
-    chosen(said, selection),
-    ...(status === 0 ? [] : [`exit code ${status}`]),
-  ].join('\n'));
+  return fenced(
+    'console',
+    [`$ npx ${command}`, chosen(said, selection), ...(status === 0 ? [] : [`exit code ${status}`])].join('\n'),
+  );
 }
 
 function fenced(language, text) {
@@ -96,7 +100,9 @@ function chosen(text, selection) {
   }
   const shown = [...kept].sort((a, b) => a - b);
   return shown
-    .flatMap((line, index) => (index > 0 && shown[index - 1] !== line - 1 ? ['  …', lines[line - 1]] : [lines[line - 1]]))
+    .flatMap((line, index) =>
+      index > 0 && shown[index - 1] !== line - 1 ? ['  …', lines[line - 1]] : [lines[line - 1]],
+    )
     .join('\n');
 }
 

@@ -9,8 +9,16 @@ import type { Entry } from '../src/journal/entry.ts';
 import { MemoryStore } from '../src/journal/memory-store.ts';
 import { type RunReport, runReport } from '../src/report/run.ts';
 import { checkRunbook } from '../src/runbook/check.ts';
+import { testing } from './cli/testing-bench.ts';
 import { START } from './engine/stage.ts';
-import { loadShipped, SHIPPED, SHIPPED_FOLDER, shippedInputs, shippedSource, shippedVenue } from './shipped-runbooks.ts';
+import {
+  loadShipped,
+  SHIPPED,
+  SHIPPED_FOLDER,
+  shippedInputs,
+  shippedSource,
+  shippedVenue,
+} from './shipped-runbooks.ts';
 
 /** Warnings that are meant: the examples of the language design come without a stop of their own, and one input is for people. */
 const MEANT: Readonly<Record<string, readonly string[]>> = {
@@ -32,7 +40,10 @@ async function rehearse(options: Omit<DryRun, 'store'>): Promise<Rehearsed> {
 
 function fixtureOf(name: string) {
   const { fixture, source: text } = readFixtureFile(`${SHIPPED_FOLDER}fixtures/${name}.yaml`);
-  return { fixture, venue: { kind: 'fixtures', fixture, file: `fixtures/${name}.yaml`, sha256: sha256(text.text) } as const };
+  return {
+    fixture,
+    venue: { kind: 'fixtures', fixture, file: `fixtures/${name}.yaml`, sha256: sha256(text.text) } as const,
+  };
 }
 
 /** Against the recording, with the inputs it was made with. */
@@ -109,5 +120,19 @@ describe('recordings', () => {
     const loaded = loadShipped(name);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: fixtureOf(name).fixture.inputs });
     await expect(replayRun(entries, loaded, inputs)).resolves.toBeUndefined();
+  });
+});
+
+describe('test files', () => {
+  it.each(SHIPPED)('%s: every case holds, and every rule was of use', async (name) => {
+    const texts = SHIPPED.map((each) => [`${each}.yaml`, shippedSource(each)?.text ?? '']);
+    const { files } = await testing({
+      ...Object.fromEntries(texts),
+      [`${name}.test.yaml`]: shippedSource(`${name}.test`)?.text ?? '',
+    });
+    const cases = files.flatMap((file) => file.cases);
+    expect(cases.filter(({ ok, unusedRules }) => !ok || unusedRules.length > 0)).toEqual([]);
+    // A good way and at least three bad ones.
+    expect(cases.length).toBeGreaterThanOrEqual(4);
   });
 });

@@ -13,7 +13,7 @@ import type { Value } from '../src/runbook/values.ts';
 import { loadedFrom } from './engine/stage.ts';
 
 const RECORDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'bracket-entry': { side: 'long', size: '0.25', trigger: '64200' },
+  'bracket-entry': { side: 'long', size: '0.25', trigger: '64200', patience: '10m' },
   dca: { patience: '20s' },
   flatten: { markets: '["BTC-USD", "ETH-USD"]' },
   grid: { for: '1m', rungs: '3' },

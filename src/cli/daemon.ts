@@ -55,8 +55,9 @@ export async function runSchedules(
   const profile = readProfileFile(options.profile, terminal);
   const files = new TimetableFiles(paths, profile);
   const { slots, problems } = files.read(terminal);
-  if (problems.length > 0)
-    throw new Refusal(problems.map(({ message }) => message).join('\n'), EXIT.failed, 'invalid');
+  const [problem] = problems;
+  if (problem !== undefined)
+    throw new Refusal(problems.map(({ message }) => message).join('\n'), problem.exit, 'invalid');
   if (slots.length === 0)
     throw new Refusal(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
   const log = await DaemonLog.to(process.stderr);
@@ -271,7 +272,7 @@ class Service {
       this.events.reloaded(slots.length, problems);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (this.filesProblem === undefined) this.events.reloaded(this.slots.length, [{ path: '', message: error.message, kept: true }]);
+      if (this.filesProblem === undefined) this.events.reloaded(this.slots.length, [{ path: '', message: error.message, exit: error.exit, kept: true }]);
       this.filesProblem = error.message;
     }
   }

@@ -4,8 +4,10 @@
  */
 import { createInterface } from 'node:readline/promises';
 import { printable } from '../base/printable.ts';
+import type { EntryOf } from '../journal/entry.ts';
 import { type LeaseKeeper, takeLease } from '../journal/lease.ts';
 import type { LeaseAnswer } from '../journal/shared.ts';
+import type { RunReport } from '../report/run.ts';
 import { worstCase } from '../runbook/bounds.ts';
 import { isLoopbackHost } from '../venue/hosts.ts';
 import { costOf } from '../venue/profile.ts';
@@ -23,7 +25,7 @@ import { newRunName } from './rehearsal.ts';
 import { rememberStore } from './store-list.ts';
 import { unfinishedRuns } from './unfinished.ts';
 import type { Invocation } from './verb.ts';
-import { verdictOn } from './verdict.ts';
+import { printReport, verdictOn } from './verdict.ts';
 
 export interface RunOptions {
   readonly profile: string;
@@ -96,29 +98,49 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
 
 /** Continues interrupted runs: those named, or every unfinished one that the known stores hold. */
 export async function resumeRuns(names: readonly string[], invocation: Invocation): Promise<ExitCode> {
-  const found = await unfinishedRuns(names, invocation.state);
+  const found = await unfinishedRuns(names, invocation.state, 'halted too');
   if (found.length === 0) {
     invocation.terminal.answer({ runs: [] }, () => 'there is nothing to resume');
     return EXIT.done;
   }
+  const { terminal } = invocation;
+  // Of several runs standard output has one document, and what keeps one of them back keeps none of the others.
+  const documents: object[] = [];
+  const several = found.length > 1;
+  const answer = several && terminal.json ? (report: RunReport) => void documents.push(report) : printReport;
   let worst: ExitCode = EXIT.done;
   for (const { run, first } of found) {
-    const profile = recordedProfile(first);
-    const account = await openAccount(profile, invocation);
-    try {
-      const lease = await acquire(account, `resume of ${run}`, invocation);
-      if (lease.kind === 'taken') throw heldRefusal(account, lease);
-      const exit = await holding(lease, async () => {
-        const live = new LiveRun(hostOf(account, lease, invocation), run);
-        await live.takeUp();
-        return brought(live, invocation);
-      });
-      if (exit > worst || worst === EXIT.done) worst = exit;
-    } finally {
-      await account.close();
-    }
+    const exit = await resumed(run, first, invocation, answer).catch((error: unknown) => {
+      if (!several || !(error instanceof Refusal)) throw error;
+      terminal.complain(error.message);
+      documents.push({ run, error: { kind: error.kind, message: error.message } });
+      return error.exit;
+    });
+    if (exit > worst) worst = exit;
+    if (exit === EXIT.interrupted || exit === EXIT.terminated) break;
   }
+  if (documents.length > 0) terminal.answer({ runs: documents }, () => '');
   return worst;
+}
+
+async function resumed(
+  run: string,
+  first: EntryOf<'run.started'>,
+  invocation: Invocation,
+  answer: typeof printReport,
+): Promise<ExitCode> {
+  const account = await openAccount(recordedProfile(first), invocation);
+  try {
+    const lease = await acquire(account, `resume of ${run}`, invocation);
+    if (lease.kind === 'taken') throw heldRefusal(account, lease);
+    return await holding(lease, async () => {
+      const live = new LiveRun(hostOf(account, lease, invocation), run);
+      await live.takeUp();
+      return brought(live, invocation, answer);
+    });
+  } finally {
+    await account.close();
+  }
 }
 
 function hostOf(account: Account, lease: LeaseKeeper, { terminal }: Invocation): LiveHost {
@@ -126,7 +148,7 @@ function hostOf(account: Account, lease: LeaseKeeper, { terminal }: Invocation):
 }
 
 /** Brings a run that is under way to its end; signals ask it to settle. Prints its report, gives the exit code. */
-async function brought(live: LiveRun, { terminal }: Invocation): Promise<ExitCode> {
+async function brought(live: LiveRun, { terminal }: Invocation, answer = printReport): Promise<ExitCode> {
   let signalled: ExitCode | undefined;
   const interrupt = (signal: 'SIGINT' | 'SIGTERM') => {
     if (signalled !== undefined) return;
@@ -144,7 +166,7 @@ async function brought(live: LiveRun, { terminal }: Invocation): Promise<ExitCod
     process.off('SIGINT', onInterrupt);
     process.off('SIGTERM', onTerminate);
   }
-  return verdictOn(live.report(), signalled, terminal);
+  return verdictOn(live.report(), signalled, terminal, answer);
 }
 
 /** Asks for the account. When it is lost later the process ends at once: whoever has it acts for it by then. */

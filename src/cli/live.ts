@@ -22,7 +22,7 @@ import { thisMachine } from '../journal/machine.ts';
 import { OrderBook } from '../journal/orders.ts';
 import { RunLog } from '../journal/run-log.ts';
 import type { KillOrder } from '../journal/shared.ts';
-import { StoreError } from '../journal/store.ts';
+import { type RunRow, StoreError } from '../journal/store.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import { RunFold, type RunReport } from '../report/run.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
@@ -116,7 +116,7 @@ export class LiveRun {
       throw new Refusal(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
     const loaded = loadPinned(first.data.sources, this.host.voice);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
-    const parts = this.parts(loaded.runbook, headOf(stored.at(-1)));
+    const parts = this.parts(loaded.runbook, { head: headOf(stored.at(-1)), row: await account.store.run(run) });
     const playback = new Playback(entries, {
       markets: this.profile.markets,
       absenceHorizonMs: this.profile.ambiguityWindowMs,
@@ -136,6 +136,7 @@ export class LiveRun {
       notifier: noticesOf(account, this.host.voice),
     });
     playback.commandsTo((command) => running.command(command));
+    playback.resumedTo(() => running.reopen());
     try {
       await playback.play(running.done);
     } catch (error) {
@@ -155,6 +156,7 @@ export class LiveRun {
           clock: account.clock,
           continueCall: (call, attempts) => client.continueCall(call, attempts),
         });
+        running.reopen();
         this.follow(running, { ...parts, log });
         // From here on a process that was only asleep, and wakes now, finds the run taken.
         void parts.writer.flush().catch(() => {});
@@ -196,7 +198,7 @@ export class LiveRun {
     };
     void look();
     try {
-      const result = await running.done;
+      const result = await running.settled();
       await parts.writer.close();
       await parts.anchorer.settled();
       return result;
@@ -245,7 +247,7 @@ export class LiveRun {
     const seed = startedAt % 2 ** 31;
     const started = this.startedData(loaded, inputs, { ...origin, startedAt, seed });
     if (this.options.record === true) this.recorder = this.recorderFor(loaded, inputs, startedAt, seed);
-    const parts = this.parts(loaded.runbook, undefined);
+    const parts = this.parts(loaded.runbook);
     parts.log.append('run.started', started);
     const venue = this.client(parts);
     const running = startRun(this.setup(loaded.runbook, inputs, started), {
@@ -262,10 +264,14 @@ export class LiveRun {
     const end = () => {
       this.over = true;
     };
-    running.done.then(end, end);
+    running.settled().then(end, end);
   }
 
-  private parts(runbook: CheckedRunbook, head: ChainHead | undefined): Parts {
+  /** `before`: where the journal stands of a run that is taken up; its row is completed when the run ends. */
+  private parts(
+    runbook: CheckedRunbook,
+    before?: { readonly head: ChainHead; readonly row: RunRow | undefined },
+  ): Parts {
     const { account, lease, voice, gates, observe } = this.host;
     const { run, fold, profile } = this;
     const { clock } = account;
@@ -278,7 +284,8 @@ export class LiveRun {
       actor: 'engine',
       clock,
       durable: true,
-      ...(head === undefined ? {} : { head }),
+      ...(before === undefined ? {} : { head: before.head }),
+      ...(before?.row === undefined ? {} : { row: before.row }),
     });
     const anchorer = new Anchorer(writer, {
       run,

@@ -81,7 +81,7 @@ export async function kill(
   if (named !== undefined) rememberStore(state, storeFileOf(named, invocation));
   let left = 0;
   for (const profile of profiles) {
-    const account = await openAccount(profile, invocation);
+    const account = await openKilled(profile, invocation);
     try {
       left += await cancelEverything(account, invocation);
     } finally {
@@ -109,6 +109,16 @@ export async function release(
     return EXIT.done;
   } finally {
     await shared.close();
+  }
+}
+
+/** Opens an account whose kill switch is engaged already: that it can not be opened is not "nothing was done". */
+async function openKilled(profile: Profile, invocation: Invocation): Promise<Account> {
+  try {
+    return await openAccount(profile, invocation);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(`${error.message}\nthe kill switch is engaged, and NOTHING WAS CANCELLED at ${profile.baseUrl}: mend this and kill again, or cancel at the venue`, EXIT.halted, 'not_cancelled');
   }
 }
 

@@ -11,7 +11,7 @@ import { everyStep } from '../runbook/risk.ts';
 import { concurrencyOf, slotInputs } from '../runbook/schedule-collisions.ts';
 import { durationText, timeText, type Value } from '../runbook/values.ts';
 import type { Profile } from '../venue/profile.ts';
-import { Refusal } from './exit.ts';
+import { type ExitCode, Refusal } from './exit.ts';
 import { readText, reasonOf } from './files.ts';
 import { loadRunbook } from './loading.ts';
 import { refuseUnready } from './readiness.ts';
@@ -27,6 +27,8 @@ export interface PlannedSlot extends TimetableSlot {
 export interface FileProblem {
   readonly path: string;
   readonly message: string;
+  /** What a command ends with that can not do without the file. */
+  readonly exit: ExitCode;
   /** An earlier state of the file stays in force. */
   readonly kept: boolean;
 }
@@ -68,7 +70,7 @@ export class TimetableFiles {
         usable.set(path, file);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        problems.push({ path, message: error.message, kept: kept !== undefined });
+        problems.push({ path, message: error.message, exit: error.exit, kept: kept !== undefined });
         if (kept !== undefined) usable.set(path, kept);
       }
     }

@@ -1,4 +1,4 @@
-/** Live runs that have no end yet, in every known store: what `resume`, `cancel`, `approve` and `kill` speak of. */
+/** Live runs that are not done with, in every known store: what `resume`, `cancel`, `approve` and `kill` speak of. */
 import { existsSync } from 'node:fs';
 import { readEntry } from '../journal/chain.ts';
 import type { EntryOf } from '../journal/entry.ts';
@@ -13,14 +13,15 @@ export interface UnfinishedRun {
   readonly first: EntryOf<'run.started'>;
 }
 
-/** Live runs without an end: those named (whole or by an unambiguous part), or all. */
-export async function unfinishedRuns(names: readonly string[], state: StateFolder): Promise<readonly UnfinishedRun[]> {
+/** Live runs without an end, with `halted` those that wait for an answer too: those named (whole or by an unambiguous part), or all. */
+export async function unfinishedRuns(names: readonly string[], state: StateFolder, which: 'unfinished' | 'halted too' = 'unfinished'): Promise<readonly UnfinishedRun[]> {
   const found: UnfinishedRun[] = [];
   for (const storeFile of storeFiles(state).filter((file) => existsSync(file))) {
     const store = await openStore(storeFile);
     try {
-      for (const { run, mode } of await store.runs({ unfinished: true })) {
-        if (mode !== 'live') continue;
+      const rows = which === 'unfinished' ? await store.runs({ unfinished: true }) : await store.runs();
+      for (const { run, mode, outcome } of rows) {
+        if (mode !== 'live' || (outcome !== undefined && outcome !== 'halted')) continue;
         const [stored] = await store.read(run, { limit: 1 });
         const first = stored === undefined ? undefined : readEntry(stored);
         if (first?.type === 'run.started') found.push({ run, storeFile, first });

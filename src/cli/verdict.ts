@@ -8,9 +8,14 @@ import type { Terminal } from './terminal.ts';
 /** States of an order that somebody has to look up at the venue. */
 const UNSETTLED: readonly string[] = ['unknown', 'absent', 'quarantined', 'submitting'];
 
-/** Prints the report and gives the exit code; `signalled`: that of the signal that ended the run in order. */
-export function verdictOn(report: RunReport, signalled: ExitCode | undefined, terminal: Terminal): ExitCode {
-  terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
+/** Prints the report, or has `answer` do it, and gives the exit code; `signalled`: that of the signal that ended the run in order. */
+export function verdictOn(
+  report: RunReport,
+  signalled: ExitCode | undefined,
+  terminal: Terminal,
+  answer: (report: RunReport, terminal: Terminal) => void = printReport,
+): ExitCode {
+  answer(report, terminal);
   if (report.outcome === 'halted') {
     terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
     for (const order of report.orders) {
@@ -23,4 +28,8 @@ export function verdictOn(report: RunReport, signalled: ExitCode | undefined, te
   }
   if (signalled !== undefined) return signalled;
   return report.outcome === 'failed' ? EXIT.failed : EXIT.done;
+}
+
+export function printReport(report: RunReport, terminal: Terminal): void {
+  terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
 }

@@ -139,6 +139,7 @@ export async function replayRun(
     { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
   );
   playback.commandsTo((command) => running.command(command));
+  playback.resumedTo(() => running.reopen());
   await playback.play(running.done);
 }
 

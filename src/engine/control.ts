@@ -5,7 +5,7 @@
 import { Decimal, wholeNumber } from '../base/decimal.ts';
 import type { CheckedStep, StepOf, Verb } from '../runbook/checked.ts';
 import { type RecordValue, type Value, valueJson } from '../runbook/values.ts';
-import { Abandoned, Cancellation, StepFailure, Stop } from './interruption.ts';
+import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
 import { callRunbook } from './call.ts';
 import { Frame, StepScope } from './scope.ts';
 import type { VenueVerb } from './verbs.ts';
@@ -246,6 +246,9 @@ async function runBranches(
   };
   await Promise.all(Array.from({ length: Math.max(1, Math.min(policy.width, branches.length)) }, worker));
   own.close();
+  // An outcome that is not known halts the run, also one that is being cancelled: cancelled it would count as over.
+  const halt = failures.find((error) => error instanceof Halt);
+  if (halt !== undefined) throw halt;
   at.cancel.check();
   // An interruption of the whole run counts before a failure that a catch could take.
   const worst = failures.find((error) => !(error instanceof StepFailure)) ?? failures[0];

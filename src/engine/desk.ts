@@ -245,6 +245,23 @@ export class OrderDesk {
       .filter((order) => (market === undefined || order.intent.market === market) && !isTerminal(order.snapshot.state) && order.snapshot.state !== 'draft');
   }
 
+  /**
+   * Asks again for every order whose fate was not known, and cancels those that turn out to rest. Throws Halt while one of
+   * them still can not be told, or when the venue does not answer.
+   */
+  async settleDoubts(step: string): Promise<void> {
+    const at: Desk = { step, cancel: new Cancellation(), memory: new Map(), limits: undefined, reference: undefined };
+    for (const order of this.run.log.book.orders()) {
+      if (!['submitting', 'unknown', 'absent', 'quarantined'].includes(order.snapshot.state)) continue;
+      const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
+      if (outcome.kind !== 'confirmed') throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be looked up: ${outcome.message}`, step);
+      if (isFound(order)) continue;
+      // The horizon passed before the run halted, and the venue still knows no such order: absent, and a person has seen it.
+      if (order.snapshot.state !== 'absent') await this.resolve(order, step);
+    }
+    for (const order of this.working()) await this.cancel(this.handle(order), 'terminal', { ...at, memory: new Map() });
+  }
+
   /** Reads every working order. Throws Halt when a reading gets no answer. */
   async readAll(step: string): Promise<void> {
     for (const order of this.working()) {
@@ -584,5 +601,5 @@ function nameOf(order: BookOrder): string {
 }
 
 function quarantined(order: BookOrder, step: string): Halt {
-  return new Halt('unknown_outcome', `what became of order ${nameOf(order)} can not be told; look it up at the venue, then resume`, step);
+  return new Halt('unknown_outcome', `what became of order ${nameOf(order)} can not be told; look it up at the venue by its client order id, then resume the run, which asks again`, step);
 }

@@ -106,11 +106,8 @@ export class Cancellation {
   /** Throws when this scope has been left: asked before anything new is begun. */
   check(): void {
     if (this.reasonGiven !== undefined) throw new Abandoned(this.reasonGiven);
-    for (let scope: Cancellation | undefined = this; scope !== undefined; scope = scope.parent) {
-      const { untold } = scope;
-      scope.untold = undefined;
-      if (untold !== undefined) throw new Abandoned(untold);
-    }
+    const untold = this.takeUntold();
+    if (untold !== undefined) throw new Abandoned(untold);
   }
 
   listen(listener: (reason: AbandonReason) => void): () => void {
@@ -122,6 +119,12 @@ export class Cancellation {
   /** Lets go of the parent: to be called when the scope's work is over. */
   close(): void {
     this.parent?.children.delete(this);
+  }
+
+  private takeUntold(): AbandonReason | undefined {
+    const { untold } = this;
+    this.untold = undefined;
+    return untold ?? this.parent?.takeUntold();
   }
 
   private leave(reason: AbandonReason): void {

@@ -277,10 +277,12 @@ export class DeadmanKeeper {
 
   private woke(): void {
     this.timer = undefined;
-    const now = this.parts.clock.now();
-    this.take({ type: 'TIME', at: now });
+    // A timer that was set for too early only looks again, however late it runs: a replay, where nothing tells of it, may run
+    // it later than it ran then, and must come to the same order of things.
+    const at = this.timerAt;
+    this.take({ type: 'TIME', at: this.parts.clock.now() });
     const due = renewDueAt(this.state);
-    if (this.abandoned || due === undefined || due > now || !this.mayRenewAt(due)) {
+    if (this.abandoned || due === undefined || due > at || !this.mayRenewAt(due)) {
       this.schedule();
       return;
     }

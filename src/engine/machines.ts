@@ -17,7 +17,8 @@ export const runMachine = setup({
       | { type: 'STOPPED' }
       | { type: 'FAILED' }
       | { type: 'HALTED' }
-      | { type: 'DONE' },
+      | { type: 'DONE' }
+      | { type: 'RESUMED' },
   },
 }).createMachine({
   id: 'run',
@@ -40,7 +41,9 @@ export const runMachine = setup({
     succeeded: { tags: 'ended' },
     stopped: { tags: 'ended' },
     failed: { tags: 'ended' },
-    halted: { tags: 'ended' },
+    // A person has looked, or time has passed: what was not known is asked for again.
+    halted: { tags: 'ended', on: { RESUMED: 'settling' } },
+    settling: { on: { DONE: 'failed', HALTED: 'halted' } },
   },
 });
 export type RunEvent = EventFromLogic<typeof runMachine>['type'];

@@ -69,6 +69,7 @@ export class Playback {
   private problem: Divergence | undefined;
   private takeover: Takeover | undefined;
   private onCommand: (command: OperatorCommand) => void = () => {};
+  private onResumed: () => void = () => {};
 
   constructor(entries: readonly Entry[], options: PlaybackOptions) {
     const [first] = entries;
@@ -81,6 +82,11 @@ export class Playback {
     this.log = { book, append: (type, data, step, actor) => this.appended(type, data, step ?? '', actor) };
     this.venue = this.recordedVenue();
     this.take(first);
+  }
+
+  /** Called where the record says that the run was taken up again: a halted run then asks once more. */
+  resumedTo(receive: () => void): void {
+    this.onResumed = receive;
   }
 
   /** The engine tells where commands go before it starts. */
@@ -197,6 +203,9 @@ export class Playback {
       }
       case 'operator.acted':
         this.onCommand(entry.data as OperatorCommand);
+        return;
+      case 'run.resumed':
+        this.onResumed();
         return;
       case 'call.intended':
         this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such call');

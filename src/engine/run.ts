@@ -27,6 +27,13 @@ export interface RunResult {
 /** A run under way. */
 export interface RunningRun {
   readonly done: Promise<RunResult>;
+  /**
+   * Takes a halted run up again: asks once more for every order whose fate is not known, cancels what turns out to rest, and
+   * leaves the deadman switch as declared. Ends as failed, or halted again. Does nothing for a run that is under way.
+   */
+  reopen(): void;
+  /** The end of the last reopening; the run's own end before there was one. */
+  settled(): Promise<RunResult>;
   /** Hands the run what a person or a signal wants; already in the journal. */
   command(command: OperatorCommand): void;
 }
@@ -34,7 +41,16 @@ export interface RunningRun {
 /** Starts a run. `run.started` is already in the journal. The promise rejects only for our own mistakes. */
 export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
   const execution = new Execution(setup, ports);
-  return { done: execution.run(), command: (command) => execution.command(command) };
+  const done = execution.run();
+  let last = done;
+  return {
+    done,
+    command: (command) => execution.command(command),
+    reopen: () => {
+      if (execution.hasHalted) last = execution.settleHalted();
+    },
+    settled: () => last,
+  };
 }
 
 /** How the steps of a run came to their end. */
@@ -47,6 +63,7 @@ class Execution {
   private readonly whole = new Cancellation();
   private readonly approvals = new ApprovalDesk();
   private frame: Frame | undefined;
+  private haltedFor: ErrorFact | undefined;
 
   constructor(setup: RunSetup, ports: RunPorts) {
     const calls = new Map<string, number>();
@@ -88,6 +105,7 @@ class Execution {
     await desk.watch.quiet();
     const outcome = state as RunOutcome;
     const outputs = outcome === 'succeeded' || outcome === 'stopped' ? this.outputs() : {};
+    this.haltedFor = outcome === 'halted' ? error : undefined;
     const result: RunResult = {
       outcome,
       ...(ending.kind === 'stopped' && outcome === 'stopped' ? { reason: ending.stop.outcome } : {}),
@@ -95,6 +113,31 @@ class Execution {
       outputs,
     };
     this.context.log.append('run.ended', result, '');
+    return result;
+  }
+
+  get hasHalted(): boolean {
+    return this.haltedFor !== undefined;
+  }
+
+  /** What a halted run can still do: find out, take away what rests, and give the switch back. */
+  async settleHalted(): Promise<RunResult> {
+    const { desk, keeper, log } = this.context;
+    const before = this.haltedFor;
+    this.haltedFor = undefined;
+    this.move('RESUMED');
+    const part = await this.attempt(async () => {
+      await desk.settleDoubts('settle');
+      await this.undo(this.context.undos, new Cancellation());
+      await keeper.exit();
+    });
+    const failed = part.kind === 'failed' || part.kind === 'halted' ? part.error : undefined;
+    const outcome = this.move(failed === undefined ? 'DONE' : 'HALTED') as RunOutcome;
+    if (outcome === 'halted') this.haltedFor = failed ?? before;
+    const error = outcome === 'halted' ? failed : before;
+    const result: RunResult = { outcome, ...(error === undefined ? {} : { reason: error.message, error }), outputs: {} };
+    await desk.watch.quiet();
+    log.append('run.ended', result, '');
     return result;
   }
 

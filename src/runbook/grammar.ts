@@ -30,7 +30,7 @@ export const MODIFIERS = {
   catch: may(
     list(
       fields({
-        on: need({ kind: 'choice', scalar: word('any'), list: kinds, accepts: `any, or a list of ${ERROR_KINDS.join(', ')}` }, 'kinds of errors, or any (which does not include denied)'),
+        on: need({ kind: 'choice', scalar: word('any'), list: kinds, accepts: `any, or a list of ${ERROR_KINDS.join(', ')}` }, 'kinds of errors, or any: every kind but unknown_outcome, and but denied where `then` is continue'),
         if: may(CONDITION, 'the clause applies only when this holds'),
         do: may(STEPS_SHAPE, 'steps'),
         then: need(word('continue', 'retry', 'fail', 'stop'), 'what happens to the run afterwards'),

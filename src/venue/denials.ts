@@ -177,7 +177,7 @@ export const DENIALS = {
   MARKET_QUARANTINED: {
     summary: 'the fate of an order in this market is not known: no new exposure there',
     names: ['market', 'order'],
-    fix: 'look the order up at the venue, then resume',
+    fix: 'look the order up at the venue; resuming the halted run asks for it again',
   },
   STEP_FILLS_EXCEEDED: {
     summary: 'the same step was filled too often',

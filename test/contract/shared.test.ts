@@ -111,6 +111,20 @@ describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
       expect(await leases.acquire('main', 'run 3')).toMatchObject({ kind: 'taken', heldBy: 'run 2' });
     });
 
+    it('tells who holds it, and takes nothing by that', async () => {
+      const on = bench();
+      const { leases } = await openBackend(on);
+      expect(await leases.holder('main')).toBeUndefined();
+      await leases.acquire('main', 'run 1');
+      expect(await leases.holder('main')).toBe('run 1');
+      on.nowMs += LEASE_LIFE_MS;
+      expect(await leases.holder('main')).toBeUndefined();
+      expect(await leases.renew('main', 1)).toBe(true);
+      expect(await leases.holder('main')).toBe('run 1');
+      await leases.release('main', 1);
+      expect(await leases.holder('main')).toBeUndefined();
+    });
+
     it('lives by renewal, and after its life anybody may take it', async () => {
       const on = bench();
       const { leases } = await openBackend(on);

@@ -50,7 +50,10 @@ function sceneOf(name: string, runbook: string, setting: Setting): Scene {
   const loaded = loadedFrom({ file: name, text: runbook }, (callee) =>
     Object.hasOwn(called, callee) ? { file: `${callee}.yaml`, text: called[callee] as string } : undefined,
   );
-  const texts = Object.entries(inputs).map(([key, value]) => [key, typeof value === 'object' ? JSON.stringify(value) : String(value)]);
+  const texts = Object.entries(inputs).map(([key, value]) => [
+    key,
+    typeof value === 'object' ? JSON.stringify(value) : String(value),
+  ]);
   return {
     loaded,
     inputs: inputsFrom(loaded, Object.fromEntries(texts)),
@@ -88,7 +91,10 @@ function folded(rows: readonly { readonly at: string; readonly text: string }[])
       line.lastAt = row.at;
     } else lines.push({ ...row, count: 1, lastAt: row.at });
   }
-  return lines.map(({ at, text, count, lastAt }) => `  ${since(at)} ${text}${count === 1 ? '' : ` (${count} times, last ${since(lastAt)})`}`);
+  return lines.map(
+    ({ at, text, count, lastAt }) =>
+      `  ${since(at)} ${text}${count === 1 ? '' : ` (${count} times, last ${since(lastAt)})`}`,
+  );
 }
 
 function section(title: string, lines: readonly string[]): readonly string[] {
@@ -103,7 +109,9 @@ function told({ report, entries }: Performance): string {
   const { outcome, reason, error, steps, requests, orders, deadman, outputs } = report;
   const lines = [
     `${outcome}${outcome === 'stopped' ? ` as ${reason}` : ''} at ${since(report.endedAt)}`,
-    ...(error === undefined ? [] : [`error ${error.kind}${error.step === undefined ? '' : ` in ${error.step}`}: ${error.message}`]),
+    ...(error === undefined
+      ? []
+      : [`error ${error.kind}${error.step === undefined ? '' : ` in ${error.step}`}: ${error.message}`]),
     ...section(
       'steps',
       steps.map(
@@ -113,7 +121,12 @@ function told({ report, entries }: Performance): string {
     ),
     ...section(
       'requests',
-      folded(requests.map(({ at, method, path, params, status, success }) => ({ at, text: `${method} ${path} ${shown(params)} → ${status ?? 'no answer'}${success || status === null ? '' : ' refused'}` }))),
+      folded(
+        requests.map(({ at, method, path, params, status, success }) => ({
+          at,
+          text: `${method} ${path} ${shown(params)} → ${status ?? 'no answer'}${success || status === null ? '' : ' refused'}`,
+        })),
+      ),
     ),
     ...section(
       'orders',
@@ -122,13 +135,12 @@ function told({ report, entries }: Performance): string {
           `  #${index + 1} ${orderId} ${type} ${side} ${size}${price === undefined ? '' : ` at ${price}`} filled ${filled}${averagePrice === undefined ? '' : ` at ${averagePrice}`} ${state}`,
       ),
     ),
-    ...section(
-      'deadman',
-      folded(deadman.map(({ at, event }) => ({ at, text: event }))),
-    ),
+    ...section('deadman', folded(deadman.map(({ at, event }) => ({ at, text: event })))),
     ...section(
       'denied',
-      of(entries, 'call.settled').flatMap(({ at, data }) => (data.kind === 'denied' ? [`  ${since(at)} ${data.message ?? ''}`] : [])),
+      of(entries, 'call.settled').flatMap(({ at, data }) =>
+        data.kind === 'denied' ? [`  ${since(at)} ${data.message ?? ''}`] : [],
+      ),
     ),
     ...section(
       'told',

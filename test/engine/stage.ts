@@ -49,18 +49,28 @@ export interface Performance {
 }
 
 /** Checks a runbook, and those it calls. Throws with every error of it: a stage takes only sound ones. */
-export function loadedFrom(source: SourceText, load: (name: string) => SourceText | undefined = () => undefined): LoadedRunbook {
+export function loadedFrom(
+  source: SourceText,
+  load: (name: string) => SourceText | undefined = () => undefined,
+): LoadedRunbook {
   const called = new Map<string, SourceText>();
   const { runbook, diagnostics } = checkRunbook(source, (name) => {
     const text = load(name);
     if (text !== undefined) called.set(name, text);
     return text;
   });
-  if (runbook === undefined) throw new Error(diagnostics.map(({ code, message }) => `${source.file}: ${message} [${code}]`).join('\n'));
-  return { runbook, sources: [{ name: runbook.name, source }, ...[...called].map(([name, text]) => ({ name, source: text }))] };
+  if (runbook === undefined)
+    throw new Error(diagnostics.map(({ code, message }) => `${source.file}: ${message} [${code}]`).join('\n'));
+  return {
+    runbook,
+    sources: [{ name: runbook.name, source }, ...[...called].map(([name, text]) => ({ name, source: text }))],
+  };
 }
 
-export function inputsFrom({ runbook }: LoadedRunbook, texts: Readonly<Record<string, string>>): Readonly<Record<string, Value>> {
+export function inputsFrom(
+  { runbook }: LoadedRunbook,
+  texts: Readonly<Record<string, string>>,
+): Readonly<Record<string, Value>> {
   const read = readInputs(runbook, texts);
   if ('problems' in read) throw new Error(read.problems.join('\n'));
   return read.values;
@@ -95,16 +105,25 @@ export async function perform(scene: Scene): Promise<Performance> {
     seed,
     startedAt: START,
     sources: [],
-    settings: { ...profileSettings(SIMULATED_PROFILE), markets: simulator.markets as unknown as JsonObject, absenceHorizonMs },
+    settings: {
+      ...profileSettings(SIMULATED_PROFILE),
+      markets: simulator.markets as unknown as JsonObject,
+      absenceHorizonMs,
+    },
     engine: 'stage',
     account: ACCOUNT,
   });
   const venue = new VenueClient({
     profile: SIMULATED_PROFILE,
     transport: simulator.transport(),
-    budget: new LocalBudget(budgetSettings({ tokens: rateLimit.tokens, windowMs: rateLimit.windowMs }), clock, rateLimit.costs, {
-      random: () => chance(seed, `budget ${clock.now()}`),
-    }),
+    budget: new LocalBudget(
+      budgetSettings({ tokens: rateLimit.tokens, windowMs: rateLimit.windowMs }),
+      clock,
+      rateLimit.costs,
+      {
+        random: () => chance(seed, `budget ${clock.now()}`),
+      },
+    ),
     log,
     clock,
     gate,
@@ -118,7 +137,17 @@ export async function perform(scene: Scene): Promise<Performance> {
     epoch: 1,
   });
   const running = startRun(
-    { run, account: ACCOUNT, mode: 'simulated', runbook: loaded.runbook, inputs, seed, startedAt: START, absenceHorizonMs, plan: '' },
+    {
+      run,
+      account: ACCOUNT,
+      mode: 'simulated',
+      runbook: loaded.runbook,
+      inputs,
+      seed,
+      startedAt: START,
+      absenceHorizonMs,
+      plan: '',
+    },
     { venue, clock, log, notifier: { send() {} } },
   );
   for (const { afterMs, ...command } of commands) clock.at(START + afterMs, () => act(running, log, command));

@@ -93,15 +93,18 @@ export const INVARIANTS = {
   },
   I4: {
     name: 'nothing lost',
-    *breaches({ intents, happened, own }) {
+    *breaches({ intents, happened, own, settled }) {
       const { book, result, scenario } = happened;
       if (result === undefined) return;
       const doubtful = new Set(['submitting', 'unknown', 'quarantined', 'amending']);
-      for (const [id, { attempts }] of intents) {
+      for (const [id, { attempts, terms }] of intents) {
+        const lastCall = attempts.at(-1)?.intended.data.call;
+        const unanswered = settled.find((each) => each.intended.data.call === lastCall)?.entry.data.kind === 'unresolved';
         const state = book.get(id)?.snapshot.state;
         if (state === undefined) yield `intent ${id} is in no state`;
         else if (state === 'draft' && attempts.length > 0 && result.outcome !== 'halted') yield `intent ${id} was sent, and the run ends with it as a draft`;
         else if (result.outcome !== 'halted' && doubtful.has(state)) yield `the run ${result.outcome} with intent ${id} ${state}`;
+        else if (state === 'absent' && unanswered && terms.onAmbiguous === 'halt' && result.outcome !== 'halted') yield `the run ${result.outcome} with intent ${id} absent, and nobody was asked`;
         else if (state === 'submitting') yield `the run halted with intent ${id} in flight`;
       }
       for (const order of own) {

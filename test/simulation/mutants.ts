@@ -56,7 +56,7 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: {
       client: (parts) => ({
         ...parts,
-        log: { ...parts.log, append: (type, data, step) => parts.log.append(type, type === 'call.settled' ? Object.assign({}, data, { message: `after ${REFRESH_TOKEN}` }) : data, step) },
+        log: { ...parts.log, append: (type, data, step) => parts.log.append(type, type === 'call.settled' ? { ...data, message: `after ${REFRESH_TOKEN}` } : data, step) },
       }),
     },
   },
@@ -254,7 +254,7 @@ export const MUTANTS: readonly Mutant[] = [
           const answer = await budget.acquire(request);
           if (answer.kind === 'refused') return answer;
           const { ticket } = answer;
-          return { ...answer, ticket: { sent: () => ticket.notSent(), answered() {}, aborted() {}, notSent: () => ticket.notSent() } };
+          return { ...answer, ticket: { sent: () => ticket.notSent(), answered() {}, aborted() {}, notSent() {} } };
         },
       }),
     },

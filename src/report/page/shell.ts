@@ -36,7 +36,7 @@ export function shell(): string {
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header class="bar" id="bar"></header>
+<header class="topbar" id="bar"></header>
 <main id="main" tabindex="-1"><p class="waiting">Loading …</p><noscript><p>This page is drawn by a script of its own. Without it: <code>runbook audit show</code> and <code>runbook audit export --format html</code> say the same.</p></noscript></main>
 <div id="announcer" class="unseen" role="status" aria-live="polite"></div>
 </body>

@@ -1,0 +1,99 @@
+/** Each order's life: every change with the time, the reason and the entry that shows it. */
+import { element, replace } from './dom.js';
+import { countText, offsetText, plural, stateTone } from './words.js';
+
+const PAGE = 50;
+
+export function ordersTab(_run, { inspect, open }) {
+  const list = element('div.orders');
+  const tools = element('div.list-tools');
+  const node = element('div', {}, tools, list);
+  const unfolded = new Set();
+  let limit = PAGE;
+  let filter = '';
+  let run;
+  return { node, update };
+
+  function update(next) {
+    run = next;
+    const states = [...new Set(run.orders.map(({ state }) => state))];
+    if (filter !== '' && !states.includes(filter)) filter = '';
+    const fitting = run.orders.filter(({ state }) => filter === '' || state === filter);
+    replace(
+      tools,
+      states.length > 1 &&
+        element(
+          'div.chips',
+          { role: 'group', 'aria-label': 'State' },
+          ['', ...states].map((state) =>
+            element(
+              'button.chip',
+              { type: 'button', 'aria-pressed': String(filter === state), on: { click: () => { filter = state; update(run); } } },
+              state === '' ? 'all' : state,
+              element('span.count', {}, countText(state === '' ? run.orders.length : run.orders.filter((order) => order.state === state).length)),
+            ),
+          ),
+        ),
+    );
+    replace(
+      list,
+      fitting.length === 0 && element('div.empty', {}, element('p', {}, 'The run placed no orders.')),
+      fitting.slice(0, limit).map(card),
+      fitting.length > limit && element('button', { type: 'button', on: { click: () => { limit += PAGE; update(run); } } }, `Show more (${countText(fitting.length - limit)} left)`),
+    );
+  }
+
+  function card(order) {
+    const { clientOrderId, orderId, market, side, type, price, trigger, size, filled, averagePrice, state, stateMeaning, label, moves, alarms, levels, seq, createdAt, timeInForce, onAmbiguous } = order;
+    const isOpen = unfolded.has(clientOrderId) || (run.orders.length <= 3 && !unfolded.has(`-${clientOrderId}`));
+    return element(
+      'details.order',
+      {
+        open: isOpen,
+        data: { tone: alarms.length > 0 ? 'doubt' : stateTone(state) },
+        on: {
+          toggle: (event) => {
+            unfolded.delete(event.target.open ? `-${clientOrderId}` : clientOrderId);
+            unfolded.add(event.target.open ? clientOrderId : `-${clientOrderId}`);
+          },
+        },
+      },
+      element(
+        'summary',
+        {},
+        element('span.pill', { data: { tone: stateTone(state) }, title: stateMeaning }, state),
+        element('span.order-what', {}, element('span.side', { data: { side } }, side), ` ${type} ${market}`),
+        element('span.figure', {}, element('small', {}, 'size'), size),
+        element('span.figure', {}, element('small', {}, 'price'), price ?? '–'),
+        trigger !== undefined && element('span.figure', {}, element('small', {}, 'trigger'), trigger),
+        element('span.figure', {}, element('small', {}, 'filled'), filled),
+        element('span.figure', {}, element('small', {}, 'average'), averagePrice ?? '–'),
+        element('span.order-id', {}, label, element('span.id', {}, orderId ?? clientOrderId)),
+      ),
+      element(
+        'div.life',
+        {},
+        element(
+          'ol.moves',
+          {},
+          step(createdAt, seq, 'draft', 'it was meant', [`by step ${label}`, timeInForce, onAmbiguous === undefined ? undefined : `if unclear: ${onAmbiguous}`].filter(Boolean).join(', ')),
+          moves.map(({ at, seq: entry, to, meaning, because, step: asked }) => step(at, entry, to, meaning, [asked === undefined ? undefined : `asked by ${asked}`, because].filter(Boolean).join('; '))),
+        ),
+        alarms.length > 0 &&
+          element('ul.alarms', {}, alarms.map(({ seq: entry, at, alarm, meaning, detail }) => element('li', {}, element('button.link.problem', { type: 'button', on: { click: () => inspect(entry) } }, `${offsetText(at)} ${alarm}`), ` ${meaning ?? ''} ${detail}`))),
+        levels.length > 1 && element('p.soft', {}, `${plural(levels.length, 'price')}: `, element('span.value', {}, levels.slice(-12).map((level) => level.price).join(' → '))),
+        element('p.soft', {}, stateMeaning === undefined ? '' : `Now: ${stateMeaning}. `, `Client order id ${clientOrderId}. `, element('button.link', { type: 'button', on: { click: () => open('entries', { order: clientOrderId }) } }, 'Its entries')),
+      ),
+    );
+  }
+
+  function step(at, seq, to, meaning, because) {
+    return element(
+      'li',
+      { data: { tone: stateTone(to) } },
+      element('button.link.move-at', { type: 'button', title: `Entry ${seq}`, on: { click: () => inspect(seq) } }, offsetText(at)),
+      element('span.move-to', {}, to),
+      element('span.move-why', {}, meaning, because !== '' && element('span.soft', {}, `: ${because}`)),
+    );
+  }
+}

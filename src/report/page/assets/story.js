@@ -1,0 +1,95 @@
+/** The run told in sentences, from first to last; reads and keep-alives that changed nothing are counted, not listed. */
+import { get, runPath } from './api.js';
+import { append, element, replace } from './dom.js';
+import { countText, offsetText } from './words.js';
+
+const PAGE = 250;
+const KINDS = ['run', 'step', 'decision', 'request', 'answer', 'order', 'fill', 'feed', 'deadman', 'person'];
+
+export function storyTab(first, { inspect }) {
+  const list = element('ol.story');
+  const tools = element('div.list-tools');
+  const end = element('p.more');
+  const node = element('div', {}, tools, list, end);
+  const shown = new Set(KINDS);
+  let run = first;
+  let loaded = 0;
+  let isLoading = false;
+  const observer = new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) load();
+  }, { rootMargin: '600px' });
+  observer.observe(end);
+  drawTools();
+  return {
+    node,
+    update(next) {
+      run = next;
+      drawEnd();
+      if (loaded === 0 || isVisible(end)) load();
+    },
+    leave: () => observer.disconnect(),
+  };
+
+  async function load() {
+    if (isLoading || loaded >= run.storyRows) return;
+    isLoading = true;
+    try {
+      const { rows } = await get(runPath(run.run, 'story'), { from: loaded, limit: PAGE });
+      loaded += rows.length;
+      append(list, rows.map(row));
+    } catch (error) {
+      replace(end, element('span.problem', {}, error.message));
+      return;
+    } finally {
+      isLoading = false;
+    }
+    drawEnd();
+    if (isVisible(end) && loaded < run.storyRows) load();
+  }
+
+  function drawEnd() {
+    const left = run.storyRows - loaded;
+    replace(end, left > 0 ? element('button', { type: 'button', on: { click: load } }, `Show more (${countText(left)} left)`) : run.outcome === undefined ? element('span.soft', {}, 'It goes on …') : element('span.soft', {}, 'The end.'));
+  }
+
+  function row({ seq, offsetMs, depth, kind, spans }) {
+    return element(
+      'li',
+      { data: { kind }, hidden: !shown.has(kind) },
+      element('button.link.story-at', { type: 'button', title: `Entry ${seq}`, on: { click: () => inspect(seq) } }, offsetText(offsetMs)),
+      element('span.story-text', { style: { '--indent': Math.min(depth, 5) } }, spans.map(({ role, text }) => element(`span.role-${role}`, {}, text))),
+    );
+  }
+
+  function drawTools() {
+    replace(
+      tools,
+      element(
+        'div.chips',
+        { role: 'group', 'aria-label': 'What is told' },
+        KINDS.map((kind) =>
+          element(
+            'button.chip',
+            {
+              type: 'button',
+              'aria-pressed': String(shown.has(kind)),
+              on: {
+                click: () => {
+                  if (shown.has(kind)) shown.delete(kind);
+                  else shown.add(kind);
+                  for (const each of list.querySelectorAll(`[data-kind="${kind}"]`)) each.hidden = !shown.has(kind);
+                  drawTools();
+                },
+              },
+            },
+            kind,
+          ),
+        ),
+      ),
+    );
+  }
+}
+
+function isVisible(node) {
+  return node.isConnected && node.getBoundingClientRect().top < innerHeight + 600;
+}

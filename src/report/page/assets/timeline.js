@@ -1,0 +1,419 @@
+/**
+ * The run on one time axis: an overview to choose a stretch from, a ruler, the lanes, and a cursor that says in words what was
+ * so at a moment. By wheel, by dragging, by keys.
+ */
+import { announce, element, replace, svg } from './dom.js';
+import { lanesOf } from './lanes.js';
+import { clamp, timeScale, timeTicks } from './scale.js';
+import { countText, offsetText, spanText, timeText } from './words.js';
+
+/** Lanes of a group that are shown before somebody asks for all. */
+const FIRST_LANES = 16;
+const SHORTEST_MS = 10;
+
+export function timelineTab(_run, tools) {
+  const axis = createAxis(tools);
+  return { node: axis.node, update: axis.update, leave: axis.leave };
+}
+
+/** `onRange(from, until)`: told when somebody chooses another stretch. `only`: the groups to show. */
+export function createAxis({ inspect, now = () => Date.now() }, { onRange = () => {}, only = undefined, least = 0 } = {}) {
+  let run;
+  let known = 1;
+  let from = 0;
+  let until = 1;
+  let follows = true;
+  let groups = [];
+  let rows = [];
+  let structure = '';
+  let cursor;
+  let laneAt = 0;
+  let width = 600;
+  let drawing;
+  const folded = new Set();
+  const whole = new Set();
+
+  const overview = svg('svg.overview-plot', { 'aria-hidden': 'true', preserveAspectRatio: 'none' });
+  const rangeText = element('span.range');
+  const ruler = svg('svg.ruler-plot', { 'aria-hidden': 'true' });
+  const body = element('div.lanes');
+  const line = element('div.cursor-line', { hidden: true, 'aria-hidden': 'true' });
+  const chosen = element('div.chosen', { hidden: true, 'aria-hidden': 'true' });
+  const readout = element('div.readout', { role: 'status', 'aria-live': 'polite' });
+  const button = (word, title, act) => element('button.quiet', { type: 'button', title, 'aria-label': title, on: { click: act } }, word);
+  const stage = element(
+    'div.stage',
+    {
+      tabindex: 0,
+      role: 'group',
+      'aria-label': 'Time axis. Left and right move the cursor, up and down choose a lane, plus and minus zoom, Enter opens the nearest entry. The other tabs say the same in words.',
+      on: { keydown: keys, wheel },
+    },
+    element('div.ruler', {}, element('div.lane-label'), ruler),
+    body,
+    line,
+    chosen,
+  );
+  const node = element(
+    'div.axis',
+    {},
+    element(
+      'div.axis-tools',
+      {},
+      rangeText,
+      element('span.spring'),
+      button('−', 'Zoom out (−)', () => zoom(2)),
+      button('+', 'Zoom in (+)', () => zoom(0.5)),
+      button('Whole run', 'The whole run (0)', fit),
+    ),
+    element('div.overview', {}, element('div.lane-label', {}, 'overview'), overview),
+    stage,
+    readout,
+    legend(),
+  );
+  const observer = new ResizeObserver(measure);
+  observer.observe(ruler);
+  pointers();
+  overviewPointers();
+
+  return { node, update, leave: () => observer.disconnect(), setRange };
+
+  function update(next) {
+    run = next;
+    const isRunning = run.outcome === undefined && run.mode === 'live';
+    const last = isRunning ? Math.max(run.lastAt, now()) : run.lastAt;
+    known = Math.max(last - run.startedAt, ...run.steps.flatMap(({ bars }) => bars.until.slice(-1)), least, SHORTEST_MS);
+    if (follows) [from, until] = [from === 0 || until >= known ? 0 : from, known];
+    groups = lanesOf(run, known).filter(({ key }) => only === undefined || only.some((each) => key.startsWith(each)));
+    build();
+    draw();
+  }
+
+  /** Rows are built anew only when lanes came or went. */
+  function build() {
+    const wanted = groups.flatMap((group) => [group, ...(folded.has(group.key) ? [] : visible(group))].map(({ key }) => key)).join('\n');
+    const isSame = wanted === structure;
+    structure = wanted;
+    if (!isSame) {
+      rows = [];
+      replace(body, groups.map(groupRows));
+    } else {
+      const lanes = groups.filter(({ key }) => !folded.has(key)).flatMap(visible);
+      for (const [index, row] of rows.entries()) row.lane = lanes[index];
+    }
+    for (const row of rows) label(row);
+  }
+
+  function visible({ key, lanes }) {
+    return whole.has(key) ? lanes : lanes.slice(0, FIRST_LANES);
+  }
+
+  function groupRows(group) {
+    const { key, title, lanes } = group;
+    const isFolded = folded.has(key);
+    const heading = element(
+      'button.group',
+      { type: 'button', 'aria-expanded': String(!isFolded), on: { click: () => toggle(folded, key) } },
+      element('span.fold', { 'aria-hidden': 'true' }, isFolded ? '▸' : '▾'),
+      title,
+      lanes.length > 1 && element('span.count', {}, countText(lanes.length)),
+    );
+    const shown = isFolded ? [] : visible(group);
+    const more = lanes.length - shown.length;
+    return [
+      heading,
+      shown.map((lane) => {
+        const row = { lane, name: element('div.lane-label'), plot: svg('svg.plot', { height: lane.height, 'aria-hidden': 'true' }) };
+        row.node = element('div.lane', {}, row.name, row.plot);
+        rows.push(row);
+        return row.node;
+      }),
+      !isFolded && lanes.length > FIRST_LANES && element('button.link.more-lanes', { type: 'button', on: { click: () => toggle(whole, key) } }, more > 0 ? `all ${countText(lanes.length)}` : `the first ${FIRST_LANES}`),
+    ];
+  }
+
+  function label({ lane, name, node: place }) {
+    place.dataset.tone = lane.tone ?? '';
+    name.title = lane.about;
+    name.style.setProperty('--indent', String(Math.min(lane.indent, 5)));
+    replace(name, element('span.lane-name', {}, lane.label), lane.hint !== '' && element('span.lane-hint', {}, lane.hint), lane.count !== '' && element('span.lane-count', {}, lane.count));
+  }
+
+  function toggle(set, key) {
+    if (set.has(key)) set.delete(key);
+    else set.add(key);
+    build();
+    draw();
+  }
+
+  function measure() {
+    const found = ruler.getBoundingClientRect().width;
+    if (found > 0 && Math.abs(found - width) > 0.5) {
+      width = found;
+      draw();
+    }
+  }
+
+  /** At the next frame, however often it is asked for. */
+  function draw() {
+    if (drawing !== undefined || run === undefined) return;
+    drawing = requestAnimationFrame(() => {
+      drawing = undefined;
+      drawRuler();
+      drawOverview();
+      const scale = timeScale(from, until, width);
+      const { ticks } = timeTicks(from, until, Math.max(3, width / 110));
+      const grid = ticks.map((at) => `M${Math.round(scale.x(at)) + 0.5} 0V400`).join('');
+      for (const { lane, plot } of rows) {
+        const { paths, texts } = lane.draw(scale, Math.floor(width));
+        replace(
+          plot,
+          svg('path', { class: 'grid', d: grid }),
+          paths.map(({ name, d }) => svg('path', { class: name, d })),
+          texts.map(({ x, y, text, name }) => svg('text', { class: name, x, y }, text)),
+        );
+      }
+      moveCursor();
+    });
+  }
+
+  function drawRuler() {
+    const scale = timeScale(from, until, width);
+    const { ticks, digits } = timeTicks(from, until, Math.max(3, width / 110));
+    replace(
+      ruler,
+      ticks.map((at) => [
+        svg('path', { class: 'grid', d: `M${Math.round(scale.x(at)) + 0.5} 18V26` }),
+        svg('text', { x: scale.x(at), y: 13, class: scale.x(at) > width - 40 ? 'end' : scale.x(at) < 30 ? 'start' : 'middle' }, offsetText(at, digits)),
+      ]),
+    );
+    rangeText.textContent = `${timeText(run.startedAt + from, from === 0 && until >= known ? 0 : 3)} UTC, ${spanText(until - from)}${follows && run.outcome === undefined ? ', following' : ''}`;
+  }
+
+  function drawOverview() {
+    const scale = timeScale(0, known, width);
+    const columns = new Map();
+    for (const [index, at] of run.requests.at.entries()) {
+      const x = Math.round(scale.x(at) / 2) * 2;
+      columns.set(x, (columns.get(x) ?? 0) + run.requests.count[index]);
+    }
+    const most = Math.max(1, ...columns.values());
+    const d = [...columns].map(([x, many]) => `M${x} 27v${-(3 + Math.sqrt(many / most) * 20)}`).join('');
+    const [left, right] = [scale.x(from), scale.x(until)];
+    overview.setAttribute('viewBox', `0 0 ${Math.max(width, 1)} 28`);
+    replace(
+      overview,
+      svg('path', { class: 'density', d }),
+      svg('rect', { class: 'outside', x: 0, y: 0, width: Math.max(0, left), height: 28 }),
+      svg('rect', { class: 'outside', x: right, y: 0, width: Math.max(0, width - right), height: 28 }),
+      svg('rect', { class: 'window', x: left, y: 0.5, width: Math.max(right - left, 3), height: 27, rx: 3 }),
+    );
+  }
+
+  function setRange(nextFrom, nextUntil, isTold = true) {
+    const length = clamp(nextUntil - nextFrom, SHORTEST_MS, known);
+    from = clamp(nextFrom, 0, known - length);
+    until = from + length;
+    follows = until >= known - 1;
+    draw();
+    if (isTold) onRange(from, until);
+  }
+
+  function zoom(factor, around = cursor ?? (from + until) / 2) {
+    const length = clamp((until - from) * factor, SHORTEST_MS, known);
+    const share = (around - from) / (until - from);
+    setRange(around - share * length, around + (1 - share) * length);
+  }
+
+  function fit() {
+    setRange(0, known);
+  }
+
+  function moveCursor() {
+    const scale = timeScale(from, until, width);
+    const isShown = cursor !== undefined && cursor >= from && cursor <= until;
+    line.hidden = !isShown;
+    if (!isShown) {
+      readout.textContent = 'Point at a moment, or use the arrow keys: what was so is said here. Drag to zoom.';
+      return;
+    }
+    line.style.setProperty('left', `${labelWidth() + scale.x(cursor)}px`);
+    for (const [index, row] of rows.entries()) row.node.classList.toggle('current', index === laneAt);
+    const lane = rows[laneAt]?.lane;
+    const facts = [lane?.at(cursor) ?? (lane === undefined ? undefined : `${lane.label}: nothing`), ...summary()];
+    replace(readout, element('strong', {}, offsetText(cursor)), element('span.soft', {}, ` ${timeText(run.startedAt + cursor)} UTC`), facts.filter((fact) => fact !== undefined).map((fact) => element('span.fact', {}, fact)));
+  }
+
+  /** What is so at the cursor whatever lane is looked at. */
+  function summary() {
+    const current = rows[laneAt]?.lane.key;
+    const told = (key) => {
+      const lane = groups.flatMap(({ lanes }) => lanes).find((each) => each.key === key);
+      return lane === undefined || key === current ? undefined : lane.at(cursor);
+    };
+    const working = run.orders.filter(({ createdAt, isOver, moves }) => createdAt <= cursor && (!isOver || (moves.at(-1)?.at ?? 0) >= cursor)).length;
+    return [run.orders.length > 0 ? `${countText(working)} orders not over` : undefined, told('tokens'), told('silence')];
+  }
+
+  function labelWidth() {
+    return ruler.getBoundingClientRect().left - stage.getBoundingClientRect().left;
+  }
+
+  function openNearest() {
+    const seq = rows[laneAt]?.lane.seqNear(cursor ?? from);
+    if (seq !== undefined) inspect(seq);
+  }
+
+  function keys(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== stage) return;
+    const step = (until - from) / (event.shiftKey ? 4 : 100);
+    const at = cursor ?? (from + until) / 2;
+    const go = (time) => {
+      cursor = clamp(time, 0, known);
+      if (cursor < from || cursor > until) setRange(cursor - (until - from) / 2, cursor + (until - from) / 2);
+      else moveCursor();
+    };
+    switch (event.key) {
+      case 'ArrowLeft':
+        go(at - step);
+        break;
+      case 'ArrowRight':
+        go(at + step);
+        break;
+      case 'ArrowUp':
+      case 'ArrowDown':
+        laneAt = clamp(laneAt + (event.key === 'ArrowUp' ? -1 : 1), 0, rows.length - 1);
+        cursor ??= at;
+        rows[laneAt]?.node.scrollIntoView({ block: 'nearest' });
+        moveCursor();
+        announce(rows[laneAt]?.lane.about ?? '');
+        break;
+      case 'Home':
+        go(0);
+        break;
+      case 'End':
+        go(known);
+        break;
+      case '+':
+      case '=':
+        zoom(0.5, at);
+        break;
+      case '-':
+      case '_':
+        zoom(2, at);
+        break;
+      case '0':
+        fit();
+        break;
+      case 'Enter':
+        openNearest();
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Only with a modifier, or sideways: the wheel alone scrolls the page. */
+  function wheel(event) {
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      zoom(Math.exp(clamp(event.deltaY, -100, 100) * 0.01), timeAt(event));
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      event.preventDefault();
+      const by = ((event.deltaX || event.deltaY) / width) * (until - from);
+      setRange(from + by, until + by);
+    }
+  }
+
+  function timeAt({ clientX }) {
+    const x = clamp(clientX - ruler.getBoundingClientRect().left, 0, width);
+    return timeScale(from, until, width).at(x);
+  }
+
+  function pointers() {
+    let startX;
+    const isPlot = (event) => event.target instanceof Element && event.target.closest('.plot, .ruler-plot') !== null;
+    stage.addEventListener('pointermove', (event) => {
+      if (startX !== undefined) return drag(event);
+      if (!isPlot(event)) return;
+      cursor = timeAt(event);
+      const index = rows.findIndex(({ node: place }) => place.contains(event.target));
+      if (index >= 0) laneAt = index;
+      moveCursor();
+    });
+    stage.addEventListener('pointerdown', (event) => {
+      if (event.button !== 0 || !isPlot(event)) return;
+      startX = event.clientX;
+      cursor = timeAt(event);
+      stage.setPointerCapture(event.pointerId);
+    });
+    stage.addEventListener('pointerup', (event) => {
+      if (startX === undefined) return;
+      const isDrag = Math.abs(event.clientX - startX) > 6;
+      const [a, b] = [timeAt({ clientX: startX }), timeAt(event)];
+      startX = undefined;
+      chosen.hidden = true;
+      if (isDrag) setRange(Math.min(a, b), Math.max(a, b));
+      else openNearest();
+    });
+    stage.addEventListener('pointercancel', () => {
+      startX = undefined;
+      chosen.hidden = true;
+    });
+    stage.addEventListener('dblclick', (event) => {
+      if (isPlot(event)) fit();
+    });
+    function drag(event) {
+      const left = stage.getBoundingClientRect().left;
+      const edge = ruler.getBoundingClientRect();
+      const x = clamp(event.clientX, edge.left, edge.right);
+      chosen.hidden = Math.abs(x - startX) <= 6;
+      chosen.style.setProperty('left', `${Math.min(x, startX) - left}px`);
+      chosen.style.setProperty('width', `${Math.abs(x - startX)}px`);
+      cursor = timeAt(event);
+      moveCursor();
+    }
+  }
+
+  function overviewPointers() {
+    let grabbed;
+    const at = ({ clientX }) => clamp((clientX - overview.getBoundingClientRect().left) / Math.max(width, 1), 0, 1) * known;
+    overview.addEventListener('pointerdown', (event) => {
+      const time = at(event);
+      const isInside = time >= from && time <= until && until - from < known;
+      grabbed = isInside ? { offset: time - from } : { start: time };
+      overview.setPointerCapture(event.pointerId);
+    });
+    overview.addEventListener('pointermove', (event) => {
+      if (grabbed === undefined) return;
+      const time = at(event);
+      if (grabbed.offset !== undefined) setRange(time - grabbed.offset, time - grabbed.offset + (until - from));
+      else if (Math.abs(time - grabbed.start) > known / 200) setRange(Math.min(time, grabbed.start), Math.max(time, grabbed.start));
+    });
+    for (const end of ['pointerup', 'pointercancel']) overview.addEventListener(end, () => { grabbed = undefined; });
+  }
+}
+
+const LEGEND = [
+  ['bar succeeded', 'step done'],
+  ['bar failed', 'failed'],
+  ['bar halted', 'halted'],
+  ['bar active', 'under way'],
+  ['bar flight', 'order in flight'],
+  ['bar open', 'order open'],
+  ['bar over', 'order over'],
+  ['fillmark', 'fill'],
+];
+
+function legend() {
+  return element(
+    'ul.legend',
+    { 'aria-label': 'Legend' },
+    LEGEND.map(([name, word]) =>
+      element('li', {}, svg('svg', { width: 16, height: 12, 'aria-hidden': 'true' }, svg('path', { class: name, d: name === 'fillmark' ? 'M3 6L8 1L13 6L8 11Z' : 'M1 2H15V10H1Z' })), word),
+    ),
+  );
+}
+

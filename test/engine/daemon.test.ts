@@ -1,0 +1,412 @@
+/** The scheduler's loop in virtual time: what it starts, what it records, and what it leaves alone when things go wrong. */
+import { describe, expect, it } from 'vitest';
+import { LOOK_EVERY_MS } from '../../src/engine/agenda.ts';
+import type { Guest, TimetableSlot } from '../../src/engine/daemon.ts';
+import { scheduledRunName } from '../../src/engine/daemon.ts';
+import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
+import { LEASE_LIFE_MS } from '../../src/journal/shared.ts';
+import { openSharedMemory } from '../../src/journal/shared-memory.ts';
+import { StoreError } from '../../src/journal/store.ts';
+import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
+import { cronSlot, DAY_MS, everySlot, HOUR_MS, MINUTE_MS, misfire } from '../runbook/sample-schedule.ts';
+import { ACCOUNT, Bench, slotOf, WallClock } from './daemon-bench.ts';
+
+const EIGHT = Date.parse('2026-01-05T08:00:00Z');
+/** Half a minute past, so that nothing is due at once. */
+const START = EIGHT + 30_000;
+const hourly = (rest: Parameters<typeof everySlot>[1] = {}, more: Partial<TimetableSlot> = {}) =>
+  slotOf(everySlot(HOUR_MS, rest), more);
+const clockTimes = (bench: Bench) =>
+  bench.launches.map(({ nominalMs, atMs }) => {
+    const late = atMs - nominalMs;
+    return `${new Date(nominalMs).toISOString().slice(11, 16)}${late === 0 ? '' : ` +${late / 1000}s`}`;
+  });
+
+describe('time passes', () => {
+  it('starts each occurrence at its instant, under the name that follows from it', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()] });
+    await bench.begin();
+    await bench.clock.pass(3 * HOUR_MS);
+    expect(clockTimes(bench)).toEqual(['09:00', '10:00', '11:00']);
+    expect(await bench.verdicts()).toEqual(['started 09:00:00', 'started 10:00:00', 'started 11:00:00']);
+    expect(bench.launches.map(({ run }) => run)).toEqual(
+      [1, 2, 3].map((n) => scheduledRunName(ACCOUNT, 'nightly', 'nightly/times', EIGHT + n * HOUR_MS)),
+    );
+    expect(await bench.agenda.promised(ACCOUNT)).toEqual([]);
+  });
+
+  it('looks at the clock at least every half minute', async () => {
+    const bench = new Bench({ startMs: START, slots: [slotOf(cronSlot('0 0 1 1 *', 'UTC'))] });
+    await bench.begin();
+    for (let n = 0; n < 20; n += 1) {
+      await bench.clock.pass(LOOK_EVERY_MS);
+      expect(bench.clock.monotonic() - (bench.daemon.lastLook() ?? 0)).toBeLessThanOrEqual(LOOK_EVERY_MS);
+    }
+  });
+
+  it('a clock put forward past several is a misfire of each, and is told', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly({ misfire: misfire(90 * MINUTE_MS, 'run_once') })] });
+    await bench.begin();
+    bench.clock.set(3 * HOUR_MS);
+    await bench.clock.pass(LOOK_EVERY_MS);
+    expect(await bench.verdicts()).toEqual(['missed 09:00:00 late', 'missed 10:00:00 superseded', 'started 11:00:00']);
+    expect(bench.events).toContainEqual({ type: 'jumped', ms: 3 * HOUR_MS });
+  });
+
+  it('a clock put back starts nothing again, and nothing late once it has caught up', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()] });
+    await bench.begin();
+    await bench.clock.pass(2 * HOUR_MS);
+    bench.clock.set(-HOUR_MS - 10 * MINUTE_MS);
+    await bench.clock.pass(2 * HOUR_MS);
+    expect(clockTimes(bench)).toEqual(['09:00', '10:00']);
+    await bench.clock.pass(HOUR_MS);
+    expect(clockTimes(bench)).toEqual(['09:00', '10:00', '11:00']);
+    expect(bench.events.filter(({ type }) => type === 'jumped')).toEqual([{ type: 'jumped', ms: -70 * MINUTE_MS }]);
+  });
+
+  it('is as punctual with a clock put back as without', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()] });
+    await bench.begin();
+    bench.clock.set(-10 * MINUTE_MS);
+    await bench.clock.pass(70 * MINUTE_MS);
+    expect(clockTimes(bench)).toEqual(['09:00']);
+  });
+});
+
+describe('a process that was down', () => {
+  const policies: readonly (readonly [ScheduleDeclaration['misfire']['then'], number, readonly string[], number])[] = [
+    ['run_once', 1, ['09:00 +60s'], 1],
+    ['skip', 1, [], 1],
+    ['run_once', 3, ['11:00 +60s'], 3],
+    ['run_all', 3, ['09:00 +7260s', '10:00 +3661s', '11:00 +62s'], 3],
+    ['run_once', 500, ['04:00 +60s'], 500],
+    ['skip', 500, [], 500],
+  ];
+  it.each(policies)('%s, %i missed: starts %j', async (policy, missed, started, rows) => {
+    const agenda = new MemoryAgenda();
+    const slots = [hourly({ misfire: misfire(1000 * HOUR_MS, policy) })];
+    const before = new Bench({ startMs: START, slots, agenda });
+    await before.begin();
+    await before.clock.pass(1);
+    await before.daemon.stop({ command: 'interrupt', by: 'SIGTERM' });
+
+    const after = new Bench({ startMs: EIGHT + missed * HOUR_MS + MINUTE_MS, slots, agenda, epoch: 2 });
+    await after.begin();
+    await after.clock.pass(10_000);
+    expect(clockTimes(after)).toEqual(started);
+    const verdicts = await agenda.occurrences(ACCOUNT);
+    expect(verdicts).toHaveLength(rows);
+    expect(verdicts.filter(({ verdict }) => verdict === 'missed')).toHaveLength(rows - started.length);
+  });
+
+  it('misses nothing of a slot that it did not know', async () => {
+    const agenda = new MemoryAgenda();
+    const one = new Bench({ startMs: START, slots: [hourly()], agenda });
+    await one.begin();
+    const other = hourly({}, { id: 'weekly/times', runbook: 'weekly' });
+    const two = new Bench({ startMs: START + 5 * HOUR_MS, slots: [hourly(), other], agenda, epoch: 2 });
+    await two.begin();
+    await two.clock.pass(1_000);
+    expect((await agenda.occurrences(ACCOUNT, { slot: 'weekly/times' })).length).toBe(0);
+    expect((await agenda.occurrences(ACCOUNT, { slot: 'nightly/times' })).length).toBe(5);
+  });
+
+  describe('died between the record and the beginning', () => {
+    const slots = [hourly({ misfire: misfire(10 * MINUTE_MS, 'run_once') })];
+    const died = async () => {
+      const agenda = new MemoryAgenda();
+      const journal = new Set<string>();
+      const bench = new Bench({ startMs: START, slots, agenda, journal });
+      await bench.begin();
+      // Nothing of what it does after its last record reaches the world, and the store hears no more of it.
+      bench.dead = true;
+      const settle = agenda.settle;
+      agenda.settle = async () => {};
+      await bench.clock.pass(HOUR_MS);
+      agenda.settle = settle;
+      expect(await bench.verdicts()).toEqual(['started 09:00:00']);
+      return { agenda, journal, run: scheduledRunName(ACCOUNT, 'nightly', 'nightly/times', EIGHT + HOUR_MS) };
+    };
+
+    it('the run is begun under its own name while there is time', async () => {
+      const { agenda, journal, run } = await died();
+      const next = new Bench({ startMs: EIGHT + HOUR_MS + 9 * MINUTE_MS, slots, agenda, journal, epoch: 2 });
+      await next.begin();
+      await next.clock.pass(1_000);
+      expect(next.launches.map((launch) => launch.run)).toEqual([run]);
+      expect(await next.verdicts()).toEqual(['started 09:00:00']);
+      expect(await agenda.promised(ACCOUNT)).toEqual([]);
+    });
+
+    it('and is lost, with a word, when there is none', async () => {
+      const { agenda, journal, run } = await died();
+      const next = new Bench({ startMs: EIGHT + HOUR_MS + 11 * MINUTE_MS, slots, agenda, journal, epoch: 2 });
+      await next.begin();
+      expect(next.launches).toEqual([]);
+      expect(next.events).toEqual([{ type: 'lost', run, slot: 'nightly/times', nominalMs: EIGHT + HOUR_MS }]);
+      expect(await agenda.promised(ACCOUNT)).toEqual([]);
+    });
+
+    it('a run that the journal has is left to whoever takes it up', async () => {
+      const { agenda, journal, run } = await died();
+      journal.add(run);
+      const next = new Bench({ startMs: EIGHT + HOUR_MS + MINUTE_MS, slots, agenda, journal, epoch: 2 });
+      await next.begin();
+      await next.clock.pass(1_000);
+      expect(next.launches).toEqual([]);
+      expect(await agenda.promised(ACCOUNT)).toEqual([]);
+    });
+
+    it('under an engaged kill switch it is not begun', async () => {
+      const { agenda, journal } = await died();
+      const next = new Bench({ startMs: EIGHT + HOUR_MS + MINUTE_MS, slots, agenda, journal, epoch: 2 });
+      next.killed = true;
+      await next.begin();
+      expect(next.launches).toEqual([]);
+      expect(next.events.map(({ type }) => type)).toEqual(['lost']);
+    });
+  });
+});
+
+describe('two schedulers on one store', () => {
+  it('a thousand times at the same instant: one starts it', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < 1_000; round += 1) {
+      const agenda = new MemoryAgenda();
+      const clock = new WallClock(EIGHT + HOUR_MS - 1_000 - (round % 7));
+      const journal = new Set<string>();
+      // As if both held the lease: the store alone decides.
+      const both = [1, 2].map(() => new Bench({ startMs: 0, slots: [hourly()], agenda, clock, journal, epoch: 5 }));
+      for (const each of both) await each.begin();
+      await clock.pass(2_000);
+      expect(both.flatMap(({ launches }) => launches)).toHaveLength(1);
+      expect(both.flatMap(({ events }) => events).filter(({ type }) => type === 'overtaken')).toHaveLength(1);
+    }
+  });
+
+  it('one whose lease has passed on records nothing and stops for good', async () => {
+    const clock = new WallClock(START);
+    const { leases } = openSharedMemory(() => clock.monotonic());
+    const agenda = new MemoryAgenda();
+    const first = await leases.acquire(ACCOUNT, 'first');
+    if (first.kind !== 'held') throw new Error('the account is free');
+    const old = new Bench({ startMs: 0, slots: [hourly()], agenda, clock, epoch: first.epoch });
+    await old.begin();
+    // It sleeps through its lease; another takes the account and looks.
+    await clock.pass(LEASE_LIFE_MS + 1);
+    const second = await leases.acquire(ACCOUNT, 'second');
+    if (second.kind !== 'held') throw new Error('the lease has run out');
+    const next = new Bench({ startMs: 0, slots: [hourly()], agenda, clock, epoch: second.epoch });
+    await next.begin();
+    await clock.pass(2 * HOUR_MS);
+    expect(clockTimes(next)).toEqual(['09:00', '10:00']);
+    expect(old.launches).toEqual([]);
+    expect(old.events).toMatchObject([{ type: 'overtaken' }]);
+  });
+});
+
+describe('a run that is still under way', () => {
+  const crowded = (overlap: ScheduleDeclaration['overlap'], runMs: number) =>
+    new Bench({ startMs: START, slots: [hourly({ overlap, misfire: misfire(2 * HOUR_MS, 'run_once') })], runMs });
+
+  it('skip: the occurrence is skipped', async () => {
+    const bench = crowded('skip', 90 * MINUTE_MS);
+    await bench.begin();
+    await bench.clock.pass(4 * HOUR_MS);
+    expect(await bench.verdicts()).toEqual([
+      'started 09:00:00',
+      'skipped 10:00:00 overlap',
+      'started 11:00:00',
+      'skipped 12:00:00 overlap',
+    ]);
+  });
+
+  it('queue: it is started as soon as the run has ended', async () => {
+    const bench = crowded('queue', 90 * MINUTE_MS);
+    await bench.begin();
+    await bench.clock.pass(3 * HOUR_MS);
+    expect(clockTimes(bench)).toEqual(['09:00', '10:00 +1800s']);
+    expect(await bench.verdicts()).toEqual(['started 09:00:00', 'started 10:00:00', 'waiting 11:00:00 overlap']);
+  });
+
+  it('what waited for a run goes on waiting in the next process', async () => {
+    const bench = crowded('queue', 90 * MINUTE_MS);
+    await bench.begin();
+    await bench.clock.pass(2 * HOUR_MS + MINUTE_MS);
+    const [first] = bench.launches;
+    const slots = [hourly({ overlap: 'queue', misfire: misfire(2 * HOUR_MS, 'run_once') })];
+    const next = new Bench({ startMs: bench.clock.now(), slots, agenda: bench.agenda, journal: bench.journal, epoch: 2 });
+    const run = first?.run ?? '';
+    next.daemon.adopt({ run, slot: 'nightly/times' }, 'nightly', next.run(run, Number.POSITIVE_INFINITY));
+    await next.begin();
+    await next.clock.pass(MINUTE_MS);
+    expect(next.launches).toEqual([]);
+    next.ends.get(run)?.({ kind: 'ended', outcome: 'succeeded' });
+    await next.clock.pass(1);
+    expect(clockTimes(next)).toEqual(['10:00 +150s']);
+  });
+
+  it('replace: it is asked to stop, once, and the occurrence follows', async () => {
+    const bench = crowded('replace', Number.POSITIVE_INFINITY);
+    await bench.begin();
+    await bench.clock.pass(2 * HOUR_MS);
+    expect(clockTimes(bench)).toEqual(['09:00', '10:00']);
+    expect(bench.stops).toEqual([
+      {
+        run: bench.launches[0]?.run,
+        command: { command: 'cancel', by: 'scheduler', reason: 'replaced by the occurrence of 2026-01-05T10:00:00.000Z' },
+      },
+    ]);
+  });
+
+  it('one that is stuck keeps its slot until a person has dealt with it', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()], runMs: Number.POSITIVE_INFINITY });
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS);
+    const run = bench.launches[0]?.run ?? '';
+    bench.ends.get(run)?.({ kind: 'stuck', why: 'nobody knows' });
+    await bench.clock.pass(2 * HOUR_MS);
+    expect(clockTimes(bench)).toEqual(['09:00']);
+    expect(bench.daemon.running().map((each) => each.run)).toEqual([run]);
+  });
+});
+
+describe('the kill switch', () => {
+  it('skips what falls due while it is engaged, and nothing afterwards', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()] });
+    await bench.begin();
+    bench.killed = true;
+    await bench.clock.pass(90 * MINUTE_MS);
+    bench.killed = false;
+    await bench.clock.pass(HOUR_MS);
+    expect(await bench.verdicts()).toEqual(['skipped 09:00:00 kill', 'started 10:00:00']);
+  });
+});
+
+describe('a store that refuses', () => {
+  it('starts nothing until the decision is recorded, and says so once', async () => {
+    const agenda = new MemoryAgenda();
+    const record = agenda.record.bind(agenda);
+    let broken = true;
+    agenda.record = async (...all) => {
+      if (broken) throw new StoreError('unavailable', 'the disk is full');
+      return record(...all);
+    };
+    const bench = new Bench({ startMs: START, slots: [hourly()], agenda });
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS - 25_000);
+    expect(bench.launches).toEqual([]);
+    expect(bench.events).toEqual([{ type: 'unrecorded', message: 'the disk is full' }]);
+    broken = false;
+    await bench.clock.pass(1_000);
+    expect(clockTimes(bench)).toEqual(['09:00 +6s']);
+  });
+
+  it('a mistake of ours is not taken for one of the store', async () => {
+    const agenda = new MemoryAgenda();
+    agenda.marks = async () => {
+      throw new TypeError('ours');
+    };
+    await expect(new Bench({ startMs: START, slots: [hourly()], agenda }).begin()).rejects.toThrow('ours');
+  });
+});
+
+describe('another timetable', () => {
+  it('an edited slot is another one: nothing of it was missed, nothing of the old is started', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()] });
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS);
+    await bench.daemon.retime([slotOf(everySlot(HOUR_MS / 2), { id: 'nightly/edited' })]);
+    await bench.clock.pass(HOUR_MS);
+    expect(bench.launches.map(({ slot, nominalMs }) => `${slot} ${new Date(nominalMs).toISOString().slice(11, 16)}`)).toEqual([
+      'nightly/times 09:00',
+      'nightly/edited 09:30',
+      'nightly/edited 10:00',
+    ]);
+  });
+
+  it('what waits of a slot that is gone is skipped', async () => {
+    const slots = [hourly({ overlap: 'queue', misfire: misfire(2 * HOUR_MS, 'run_once') })];
+    const bench = new Bench({ startMs: START, slots, runMs: 90 * MINUTE_MS });
+    await bench.begin();
+    await bench.clock.pass(2 * HOUR_MS);
+    await bench.daemon.retime([]);
+    await bench.clock.pass(1);
+    expect(await bench.verdicts()).toEqual(['started 09:00:00', 'skipped 10:00:00 disabled']);
+  });
+
+  it('a slot that comes back after it was gone missed nothing meanwhile', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()] });
+    await bench.begin();
+    await bench.daemon.retime([]);
+    await bench.clock.pass(5 * HOUR_MS);
+    await bench.daemon.retime([hourly()]);
+    await bench.clock.pass(HOUR_MS);
+    expect(await bench.verdicts()).toEqual(['started 14:00:00']);
+  });
+});
+
+describe('stopping', () => {
+  it('asks every run to stop, waits for all, and starts nothing more', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()], runMs: Number.POSITIVE_INFINITY });
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS);
+    await bench.clock.time.runUntil(bench.daemon.stop({ command: 'interrupt', by: 'SIGTERM' }));
+    expect(bench.stops).toEqual([{ run: bench.launches[0]?.run, command: { command: 'interrupt', by: 'SIGTERM' } }]);
+    await bench.clock.pass(DAY_MS);
+    expect(bench.launches).toHaveLength(1);
+    expect(await bench.verdicts()).toEqual(['started 09:00:00']);
+  });
+});
+
+describe('a run handed over', () => {
+  const guest = (run: string, rest: Partial<Guest>, bench: Bench, told: string[]): Guest => ({
+    run,
+    runbook: 'ladder',
+    begin: async () => {
+      told.push(`begin ${run} ${(bench.clock.now() - START) / MINUTE_MS}`);
+      return bench.run(run, 10 * MINUTE_MS);
+    },
+    refuse: async (why) => void told.push(`refuse ${run}: ${why}`),
+    ...rest,
+  });
+
+  it('begins at once when nothing it needs is held, else when that is free; and holds it against schedules', async () => {
+    const key = { key: 'account', onBusy: 'queue' } as const;
+    const slots = [hourly({ misfire: misfire(HOUR_MS, 'run_once') }, { concurrency: key })];
+    const bench = new Bench({ startMs: START, slots });
+    const told: string[] = [];
+    await bench.begin();
+    await bench.clock.pass(55 * MINUTE_MS);
+    bench.daemon.admit(guest('a', { concurrency: key }, bench, told));
+    bench.daemon.admit(guest('b', { concurrency: key }, bench, told));
+    bench.daemon.admit(guest('c', {}, bench, told));
+    await bench.clock.pass(HOUR_MS);
+    // The occurrence of 09:00 had come before b was looked at again.
+    expect(told).toEqual(['begin a 55', 'begin c 55', `begin b ${65 + 1 / 60}`]);
+    expect(clockTimes(bench)).toEqual(['09:00 +330s']);
+  });
+
+  it.each(['skip', 'fail'] as const)('is refused while its key is held, with on_busy: %s', async (onBusy) => {
+    const bench = new Bench({ startMs: START, slots: [] });
+    const told: string[] = [];
+    await bench.begin();
+    bench.daemon.admit(guest('a', { concurrency: { key: 'k', onBusy } }, bench, told));
+    bench.daemon.admit(guest('b', { concurrency: { key: 'k', onBusy } }, bench, told));
+    await bench.clock.pass(HOUR_MS);
+    expect(told).toEqual(['begin a 0', `refuse b: the concurrency key "k" is held by another run (on_busy: ${onBusy})`]);
+  });
+
+  it('waits for what only one run may use at a time, and so does a schedule', async () => {
+    const exclusive = ['deadman switch'];
+    const slots = [hourly({ misfire: misfire(HOUR_MS, 'run_once') }, { exclusive })];
+    const bench = new Bench({ startMs: START, slots });
+    const told: string[] = [];
+    await bench.begin();
+    await bench.clock.pass(55 * MINUTE_MS);
+    bench.daemon.admit(guest('a', { exclusive }, bench, told));
+    await bench.clock.pass(30 * MINUTE_MS);
+    expect(told).toEqual(['begin a 55']);
+    expect(clockTimes(bench)).toEqual(['09:00 +330s']);
+  });
+});

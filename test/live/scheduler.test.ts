@@ -1,0 +1,307 @@
+/**
+ * The scheduler as a process, against the simulated venue over HTTP. Real time and real signals: it is about what processes
+ * do. What it decides, and when, is told in virtual time (test/engine/daemon.test.ts).
+ */
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SystemClock } from '../../src/base/clock.ts';
+import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
+import { Simulator } from '../../src/gateway/simulator/simulator.ts';
+import { openSqliteAgenda } from '../../src/journal/agenda-sqlite.ts';
+import { type Desk, desk, profile, type Started, until } from './desk.ts';
+
+const TICK = `
+runbook: tick
+dsl: 1
+schedule: {every: 1s, misfire: {within: 20s, then: run_once}}
+steps:
+  - id: acct
+    read_account: {}
+  - assert: acct.account_equity > 0
+`;
+/** Long enough to be met half-way. */
+const SLOW = `
+runbook: slow
+dsl: 1
+schedule: {every: 2s, misfire: {within: 30s, then: run_once}, overlap: skip}
+steps:
+  - wait: 4s
+  - id: acct
+    read_account: {}
+`;
+const ASKED = `
+runbook: asked
+dsl: 1
+inputs: {patience: {type: duration, default: 2s}}
+steps:
+  - wait: inputs.patience
+  - id: acct
+    read_account: {}
+outputs: {equity: acct.account_equity}
+`;
+/** Rests an order far from the market, under a switch. */
+const RESTING = `
+runbook: resting
+dsl: 1
+schedule: {every: 1s, misfire: {within: 20s, then: run_once}, overlap: skip}
+deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}
+steps:
+  - id: entry
+    place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only}
+    undo: cancel
+  - wait: 1h
+`;
+
+interface Line {
+  readonly event: string;
+  readonly msg: string;
+  readonly run?: string;
+  readonly [key: string]: unknown;
+}
+
+/** A scheduler under way, and its log. */
+class Scheduler {
+  readonly started: Started;
+  private text = '';
+
+  constructor(started: Started) {
+    this.started = started;
+    started.child.stderr?.on('data', (text: string) => {
+      this.text += text;
+    });
+  }
+  log(): readonly Line[] {
+    return this.text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => (line.startsWith('{') ? JSON.parse(line) : { event: 'said', msg: line }) as Line);
+  }
+  events(event: string): readonly Line[] {
+    return this.log().filter((line) => line.event === event);
+  }
+  async sees(event: string, count = 1): Promise<readonly Line[]> {
+    try {
+      await until(() => this.events(event).length >= count, 15_000);
+    } catch (error) {
+      throw new Error(`${count} × ${event} not seen in:\n${this.text}`, { cause: error });
+    }
+    return this.events(event);
+  }
+  async url(): Promise<string> {
+    const [line] = await this.sees('started');
+    return String(line?.['url']);
+  }
+  stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') {
+    this.started.child.kill(signal);
+    return this.started.ended;
+  }
+}
+
+let simulator: Simulator;
+let venue: SimServer;
+let at: Desk;
+
+beforeEach(async () => {
+  simulator = new Simulator({}, new SystemClock(), 1);
+  venue = await startSimServer(simulator, { port: 0 });
+  at.write('profile.yaml', profile(venue.url));
+});
+afterEach(() => venue.close());
+
+const schedule = (files: readonly string[], ...words: string[]) =>
+  new Scheduler(at.start(['schedule', ...files, '--profile', 'profile.yaml', '--port', '0', ...words]));
+
+async function get(url: string): Promise<{ readonly status: number; readonly text: string }> {
+  const response = await fetch(url);
+  return { status: response.status, text: await response.text() };
+}
+
+async function json(words: readonly string[]) {
+  const { out, exit, err } = await at.run([...words, '--json']);
+  return { exit, err, document: JSON.parse(out) as Record<string, unknown> };
+}
+
+describe('runbook schedule', { timeout: 60_000 }, () => {
+  at = desk();
+
+  it('starts what is due, tells how it is, reads its files again, and stops in order', async () => {
+    at.write('tick.yaml', TICK);
+    const scheduler = schedule(['tick.yaml']);
+    const url = await scheduler.url();
+    await scheduler.sees('run_ended', 2);
+    expect(await get(`${url}/healthz`)).toEqual({ status: 200, text: '{"healthy":true,"reasons":[]}\n' });
+    expect(await get(`${url}/readyz`)).toEqual({ status: 200, text: '{"ready":true,"reasons":[]}\n' });
+    expect((await get(`${url}/elsewhere`)).status).toBe(404);
+    const metrics = (await get(`${url}/metrics`)).text;
+    const figure = (name: string) => Number(new RegExp(`^perp_runbook_${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
+    expect(figure('runs_ended_total\\{runbook="tick",outcome="succeeded"\\}')).toBeGreaterThanOrEqual(2);
+    expect(figure('occurrences_total\\{runbook="tick",verdict="started",why=""\\}')).toBeGreaterThanOrEqual(2);
+    expect(figure('lease_epoch')).toBe(1);
+    expect(figure('tokens_limit')).toBe(1200);
+    expect(figure('tokens_used')).toBeGreaterThan(0);
+
+    at.write('tick.yaml', TICK.replace('read_account', 'reed_account'));
+    const [refused] = await scheduler.sees('reload_refused');
+    expect(refused?.msg).toContain('tick.yaml is invalid');
+    const before = scheduler.events('run_ended').length;
+    await scheduler.sees('run_ended', before + 2);
+
+    at.write('tick.yaml', TICK.replace('every: 1s', 'every: 1500ms'));
+    await scheduler.sees('reloaded', 2);
+    const started = scheduler.events('occurrence_started').length;
+    const later = await scheduler.sees('occurrence_started', started + 2);
+    expect(new Set(later.slice(started).map(({ slot }) => slot))).toEqual(new Set(['tick/every 1s500ms']));
+
+    const { exit, out } = await scheduler.stop('SIGTERM');
+    expect(exit).toBe(143);
+    expect(out).toMatch(/^scheduling 1 slots of 1 runbooks for the account main; http/);
+    expect(scheduler.log().at(-1)?.event).toBe('stopped');
+    expect(scheduler.events('run_ended').filter(({ outcome }) => outcome !== 'succeeded').length).toBeLessThanOrEqual(1);
+
+    // Each occurrence has one verdict, and each verdict that says so a run.
+    const { document } = await json(['audit', 'list']);
+    const runs = (document['runs'] as { run: string; trigger: string }[]).map(({ run }) => run);
+    const agenda = await openSqliteAgenda(join(at.path, '.runbook', 'runbook.db'));
+    const rows = await agenda.occurrences(`${venue.url} main`);
+    await agenda.close();
+    const begun = rows.filter(({ verdict }) => verdict === 'started');
+    expect(begun.length).toBeGreaterThanOrEqual(4);
+    expect(begun.map(({ run }) => run).sort()).toEqual([...runs].sort());
+    expect(new Set(rows.map(({ slot, nominalMs }) => `${slot} ${nominalMs}`)).size).toBe(rows.length);
+    expect((await json(['audit', 'verify'])).document).toMatchObject({ ok: true });
+  });
+
+  it('a killed one is taken up by the next: the run goes on, and nothing is started twice', async () => {
+    at.write('slow.yaml', SLOW);
+    const first = schedule(['slow.yaml']);
+    const [begun] = await first.sees('run_begun');
+    await first.stop('SIGKILL');
+    const second = schedule(['slow.yaml']);
+    const [resumed] = await second.sees('run_resumed');
+    expect(resumed?.run).toBe(begun?.run);
+    const ended = await second.sees('run_ended');
+    expect(ended[0]).toMatchObject({ run: begun?.run, outcome: 'succeeded' });
+    await second.stop('SIGINT');
+    expect(second.started.child.exitCode).toBe(130);
+    const { document } = await json(['audit', 'verify']);
+    expect((document['runs'] as { ok: boolean }[]).filter(({ ok }) => !ok)).toEqual([]);
+  });
+
+  it('settles what is under way and leaves the account as declared', async () => {
+    at.write('resting.yaml', RESTING);
+    const scheduler = schedule(['resting.yaml']);
+    await until(() => simulator.books().deadman.armed.length === 1, 15_000);
+    await until(() => simulator.books().orders.some(({ status }) => status === 'open'), 15_000);
+    const { exit } = await scheduler.stop('SIGTERM');
+    expect(exit).toBe(143);
+    const [end] = scheduler.events('run_ended');
+    expect(end?.msg).toContain('interrupted by SIGTERM');
+    expect(simulator.books().deadman.armed).toEqual([]);
+    expect(simulator.books().orders.map(({ status }) => status)).toEqual(['canceled']);
+    expect(scheduler.events('run_begun')).toHaveLength(1);
+  });
+
+  it('takes runs of `runbook run`, which waits and reports as usual', async () => {
+    at.write('tick.yaml', TICK);
+    at.write('asked.yaml', ASKED);
+    const scheduler = schedule(['tick.yaml']);
+    await scheduler.url();
+    const { exit, document, err } = await json(['run', 'asked.yaml', '--profile', 'profile.yaml']);
+    expect({ exit, outcome: document['outcome'], outputs: document['outputs'] }).toEqual({
+      exit: 0,
+      outcome: 'succeeded',
+      outputs: { equity: '18234.1' },
+    });
+    expect(err).toContain('the scheduler holds the account main: handed to it as');
+    expect(scheduler.events('run_begun').filter(({ run }) => run === document['run'])).toHaveLength(1);
+
+    const recorded = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml', '--record', 'x.yaml']);
+    expect(recorded.exit).toBe(3);
+    expect(recorded.err).toContain('a run with --record can not be handed to it');
+
+    const patient = at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--input', 'patience=1h', '--json']);
+    await scheduler.sees('run_begun', scheduler.events('run_begun').length + 1);
+    await until(() => scheduler.events('run_begun').filter(({ runbook }) => runbook === 'asked').length === 2);
+    patient.child.kill('SIGINT');
+    const interrupted = await patient.ended;
+    expect(interrupted.exit).toBe(130);
+    expect(JSON.parse(interrupted.out)).toMatchObject({ outcome: 'failed', error: { kind: 'cancelled' } });
+    await scheduler.stop('SIGTERM');
+  });
+
+  it('a run handed to one that dies before it takes it is executed by the command itself', async () => {
+    at.write('tick.yaml', TICK);
+    at.write('asked.yaml', ASKED);
+    const scheduler = schedule(['tick.yaml']);
+    await scheduler.sees('run_ended');
+    scheduler.started.child.kill('SIGSTOP');
+    const run = at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--json']);
+    let err = '';
+    run.child.stderr?.on('data', (text: string) => {
+      err += text;
+    });
+    await until(() => err.includes('handed to it as'));
+    await scheduler.stop('SIGKILL');
+    const { exit, out } = await run.ended;
+    expect(exit).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ outcome: 'succeeded', outputs: { equity: '18234.1' } });
+    expect(err).not.toContain(JSON.parse(out).run);
+  });
+
+  it('a second one is refused, and one that stands by takes over', async () => {
+    at.write('tick.yaml', TICK);
+    const first = schedule(['tick.yaml']);
+    await first.sees('run_ended');
+    const refused = await at.run(['schedule', 'tick.yaml', '--profile', 'profile.yaml', '--port', '0']);
+    expect(refused.exit).toBe(3);
+    expect(refused.err).toContain('held by another process (scheduler, process');
+    const second = schedule(['tick.yaml'], '--standby');
+    await second.sees('standing_by');
+    await first.stop('SIGKILL');
+    await second.sees('run_ended');
+    expect((await second.sees('started'))[0]).toMatchObject({ epoch: 2 });
+    await second.stop('SIGTERM');
+  });
+
+  it('under the kill switch it starts nothing, says why, and goes on when it is released', async () => {
+    at.write('tick.yaml', TICK);
+    const scheduler = schedule(['tick.yaml']);
+    const url = await scheduler.url();
+    await scheduler.sees('run_ended');
+    expect((await at.run(['kill', '--profile', 'profile.yaml', '--by', 'ada', '--reason', 'drill'])).exit).toBe(0);
+    await scheduler.sees('occurrence_skipped');
+    expect(await get(`${url}/readyz`)).toEqual({
+      status: 503,
+      text: '{"ready":false,"reasons":["the kill switch is engaged"]}\n',
+    });
+    at.write('asked.yaml', ASKED);
+    const handed = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml']);
+    expect(handed.exit).toBe(1);
+    expect(handed.err).toContain('the kill switch is engaged by ada');
+    expect((await at.run(['release', '--profile', 'profile.yaml', '--by', 'ada'])).exit).toBe(0);
+    const ended = scheduler.events('run_ended').length;
+    await scheduler.sees('run_ended', ended + 1);
+    await scheduler.stop('SIGTERM');
+  });
+
+  it('refuses what could never run, before it holds anything', async () => {
+    at.write('asked.yaml', ASKED);
+    at.write('broken.yaml', TICK.replace('every: 1s', 'every: 0s'));
+    at.write('capable.yaml', TICK.replace('dsl: 1', 'dsl: 1\nneeds: [cancel_all]'));
+    const run = (...words: string[]) => at.run(['schedule', ...words]);
+    const cases: readonly (readonly [readonly string[], number, string])[] = [
+      [['asked.yaml', '--profile', 'profile.yaml'], 2, 'has no schedule'],
+      [['broken.yaml', '--profile', 'profile.yaml'], 1, 'duration-not-positive'],
+      [['capable.yaml', '--profile', 'profile.yaml'], 2, 'needs cancel_all'],
+      [['capable.yaml', 'broken.yaml', '--profile', 'profile.yaml'], 2, 'duration-not-positive'],
+      [['nowhere', '--profile', 'profile.yaml'], 2, 'no such file'],
+      [['asked.yaml'], 2, '--profile'],
+      [['capable.yaml', '--profile', 'profile.yaml', '--port', '99999'], 2, '--port takes a port'],
+    ];
+    for (const [words, exit, text] of cases) {
+      const ended = await run(...words);
+      expect({ words, exit: ended.exit }).toEqual({ words, exit });
+      expect(ended.err).toContain(text);
+    }
+  });
+});
