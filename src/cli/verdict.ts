@@ -21,7 +21,7 @@ export function verdictOn(
     for (const order of report.orders) {
       if (!UNSETTLED.includes(order.state)) continue;
       terminal.complain(
-        `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: look it up at the venue by its client order id; then \`runbook audit show ${report.run}\``,
+        `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: look it up at the venue by its client order id; \`runbook resume ${report.run}\` asks again, \`runbook audit show ${report.run}\` tells the story`,
       );
     }
     return EXIT.halted;
