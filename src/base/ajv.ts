@@ -7,7 +7,13 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 export type CompiledSchema = { (value: unknown): boolean; errors?: ErrorObject[] | null };
 
 /** The build compiles with the same settings. */
-export const AJV_OPTIONS = { strict: true, allErrors: true, discriminator: true, allowUnionTypes: true, verbose: false } as const;
+export const AJV_OPTIONS = {
+  strict: true,
+  allErrors: true,
+  discriminator: true,
+  allowUnionTypes: true,
+  verbose: false,
+} as const;
 
 const compiled = new Map<string, CompiledSchema>();
 

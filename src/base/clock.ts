@@ -184,7 +184,8 @@ export class VirtualClock implements Clock, Metronome {
     await this.quiesce();
     while (!done) {
       const next = this.timers.next();
-      if (next === undefined) throw new Error('virtual time stands still: the work waits for something that never comes');
+      if (next === undefined)
+        throw new Error('virtual time stands still: the work waits for something that never comes');
       this.time = Math.max(this.time, next);
       await this.quiesce();
     }

@@ -67,7 +67,10 @@ export function roundToStep(value: Decimal, step: Decimal, mode: 'nearest' | 'do
     down: DecimalJs.ROUND_FLOOR,
     up: DecimalJs.ROUND_CEIL,
   }[mode];
-  return value.div(step).toDecimalPlaces(0, rounding as 0).times(step);
+  return value
+    .div(step)
+    .toDecimalPlaces(0, rounding as 0)
+    .times(step);
 }
 
 /** A whole decimal as an integer: counts, leverage, page sizes. Throws for a fraction or what is not a safe integer. */

@@ -4,7 +4,8 @@
  */
 
 /** C0, DEL, C1, the bidirectional marks and controls, line and paragraph separators, zero-width characters, byte order mark. */
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
+const UNPRINTABLE =
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
 
 /**
  * `text` with every unprintable character written as `\u001b` and the like, cut after at most `max` characters; `…` stands

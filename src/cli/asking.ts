@@ -8,11 +8,20 @@ import type { Account } from './account.ts';
 const EXCHANGE_TIMEOUT_MS = 10_000;
 
 export type Asked<E extends EndpointName> =
-  | (AnswerVerdict<E> & { readonly tookMs: number; readonly status: number; readonly headers: Readonly<Record<string, string>> })
+  | (AnswerVerdict<E> & {
+      readonly tookMs: number;
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+    })
   | { readonly kind: 'unanswered'; readonly why: string };
 
 /** Asks once; a refused session is renewed for the next time. */
-export async function ask<E extends EndpointName>(account: Account, name: E, params: Params<E>, klass: CallClass): Promise<Asked<E>> {
+export async function ask<E extends EndpointName>(
+  account: Account,
+  name: E,
+  params: Params<E>,
+  klass: CallClass,
+): Promise<Asked<E>> {
   const { budget, transport, profile, session, clock } = account;
   if (!(await session.ready())) return { kind: 'unanswered', why: session.problem ?? 'there is no session' };
   const granted = await budget.acquire({ endpoint: name, weight: budget.weightOf(name), class: klass });

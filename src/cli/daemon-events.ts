@@ -20,7 +20,10 @@ export class DaemonEvents {
   private readonly runs: Record<string, number> = Object.create(null);
   private readonly verdicts: Record<string, number> = Object.create(null);
   /** Missed occurrences by slot, told together: a machine that slept for a year misses half a million. */
-  private missed = new Map<string, { readonly runbook: string; readonly why: string; readonly fromMs: number; toMs: number; count: number }>();
+  private missed = new Map<
+    string,
+    { readonly runbook: string; readonly why: string; readonly fromMs: number; toMs: number; count: number }
+  >();
 
   constructor(log: DaemonLog, metrics: DaemonMetrics, account: Account) {
     this.log = log;
@@ -29,7 +32,10 @@ export class DaemonEvents {
   }
 
   /** How many occurrences had which verdict, and how many runs which end. */
-  counts(): { readonly occurrences: Readonly<Record<string, number>>; readonly runs: Readonly<Record<string, number>> } {
+  counts(): {
+    readonly occurrences: Readonly<Record<string, number>>;
+    readonly runs: Readonly<Record<string, number>>;
+  } {
     return { occurrences: { ...this.verdicts }, runs: { ...this.runs } };
   }
 
@@ -46,13 +52,22 @@ export class DaemonEvents {
         this.ended(event.run, event.runbook, event.ending);
         return;
       case 'lost':
-        this.alarm('error', 'run_lost', `the run of ${event.slot} at ${iso(event.nominalMs)} was started and never began: a process died before, and now it is too late`, { run: event.run, slot: event.slot });
+        this.alarm(
+          'error',
+          'run_lost',
+          `the run of ${event.slot} at ${iso(event.nominalMs)} was started and never began: a process died before, and now it is too late`,
+          { run: event.run, slot: event.slot },
+        );
         return;
       case 'jumped':
         this.alarm('warn', 'clock_jumped', `the wall clock jumped by ${event.ms} ms`, { ms: event.ms });
         return;
       case 'unrecorded':
-        this.alarm('error', 'agenda_unrecorded', `decisions can not be recorded, so nothing is started: ${event.message}`);
+        this.alarm(
+          'error',
+          'agenda_unrecorded',
+          `decisions can not be recorded, so nothing is started: ${event.message}`,
+        );
         return;
       case 'overtaken':
         return;
@@ -67,9 +82,18 @@ export class DaemonEvents {
     const { run, step } = entry;
     if (entry.type === 'approval.asked') {
       const { ask, by, until } = entry.data;
-      this.alarm('warn', 'approval_asked', `${run} asks ${by.join(' or ')}: ${printable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${iso(until)}`, { run, step });
+      this.alarm(
+        'warn',
+        'approval_asked',
+        `${run} asks ${by.join(' or ')}: ${printable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${iso(until)}`,
+        { run, step },
+      );
     } else if (entry.type === 'order.alarmed') {
-      this.alarm('warn', 'order_alarmed', `${run}: order ${entry.data.clientOrderId}: ${entry.data.alarm}`, { run, step, alarm: entry.data.alarm });
+      this.alarm('warn', 'order_alarmed', `${run}: order ${entry.data.clientOrderId}: ${entry.data.alarm}`, {
+        run,
+        step,
+        alarm: entry.data.alarm,
+      });
     } else if (entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired') {
       this.alarm('error', 'deadman_fired', `${run}: the deadman switch is assumed to have fired`, { run });
     }
@@ -78,7 +102,12 @@ export class DaemonEvents {
   takenUp(taken: readonly string[], stuck: readonly { readonly run: string; readonly why: string }[]): void {
     for (const run of taken) this.log.tell('warn', 'run_resumed', `run ${run} goes on where its process died`, { run });
     for (const { run, why } of stuck)
-      this.alarm('error', 'run_stuck', `run ${run} can not be taken up: ${printable(why, 500)}. Its slot and its key stay held`, { run });
+      this.alarm(
+        'error',
+        'run_stuck',
+        `run ${run} can not be taken up: ${printable(why, 500)}. Its slot and its key stay held`,
+        { run },
+      );
   }
 
   reloaded(slots: number, problems: readonly FileProblem[]): void {
@@ -87,12 +116,20 @@ export class DaemonEvents {
       const then = kept ? 'what was in force before stays in force' : 'it is left out';
       this.alarm('error', 'reload_refused', `${printable(message, 500)}; ${then}`);
     }
-    this.log.tell('info', 'reloaded', `files were read again: ${slots} slots in force`, { slots, problems: problems.length });
+    this.log.tell('info', 'reloaded', `files were read again: ${slots} slots in force`, {
+      slots,
+      problems: problems.length,
+    });
   }
 
   killSwitch(order: KillOrder | undefined): void {
     if (order === undefined) this.log.tell('warn', 'kill_released', 'the kill switch was released');
-    else this.alarm('error', 'kill_engaged', `the kill switch is engaged by ${printable(order.by, 100)}: ${printable(order.reason, 300)}`);
+    else
+      this.alarm(
+        'error',
+        'kill_engaged',
+        `the kill switch is engaged by ${printable(order.by, 100)}: ${printable(order.reason, 300)}`,
+      );
   }
 
   stalled(ms: number): void {
@@ -109,18 +146,28 @@ export class DaemonEvents {
     switch (decision.type) {
       case 'start':
         count('started');
-        this.log.tell('info', 'occurrence_started', `${runbook} is due`, { ...fields, run, latenessMs: decision.latenessMs });
+        this.log.tell('info', 'occurrence_started', `${runbook} is due`, {
+          ...fields,
+          run,
+          latenessMs: decision.latenessMs,
+        });
         return;
       case 'skip':
         count('skipped');
-        this.log.tell('warn', 'occurrence_skipped', `${runbook} was skipped: ${decision.why}`, { ...fields, why: decision.why });
+        this.log.tell('warn', 'occurrence_skipped', `${runbook} was skipped: ${decision.why}`, {
+          ...fields,
+          why: decision.why,
+        });
         return;
       case 'missed':
         count('missed');
         this.gather(slot, runbook, nominalMs, decision.why);
         return;
       case 'queue':
-        this.log.tell('info', 'occurrence_waits', `${runbook} waits for another run`, { ...fields, behind: decision.behind });
+        this.log.tell('info', 'occurrence_waits', `${runbook} waits for another run`, {
+          ...fields,
+          behind: decision.behind,
+        });
         return;
       case 'replace':
         this.log.tell('info', 'occurrence_replaces', `${runbook} is to replace ${decision.runs.join(', ')}`, fields);

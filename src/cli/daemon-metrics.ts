@@ -1,7 +1,8 @@
 /** What the scheduler counts, as Prometheus reads it (prom-client, loaded by the scheduler alone). Labels are names of runbooks and closed sets of words. */
+
+import type { DaemonEvent } from '../engine/daemon.ts';
 import type { Entry } from '../journal/entry.ts';
 import type { JournalStore } from '../journal/store.ts';
-import type { DaemonEvent } from '../engine/daemon.ts';
 import type { Account } from './account.ts';
 
 /** What can be read off at the moment somebody asks. */
@@ -54,7 +55,11 @@ export async function daemonMetrics(gauges: () => Gauges | undefined): Promise<D
       },
     });
 
-  const occurrences = counter('occurrences_total', 'Occurrences of schedules by verdict.', ['runbook', 'verdict', 'why']);
+  const occurrences = counter('occurrences_total', 'Occurrences of schedules by verdict.', [
+    'runbook',
+    'verdict',
+    'why',
+  ]);
   const begun = counter('runs_begun_total', 'Runs that were begun.', ['runbook']);
   const ended = counter('runs_ended_total', 'Runs that ended, by outcome.', ['runbook', 'outcome']);
   const lateness = new Histogram({
@@ -70,7 +75,10 @@ export async function daemonMetrics(gauges: () => Gauges | undefined): Promise<D
     registers,
   });
   const illegal = counter('order_illegal_total', 'Orders that moved as the venue document does not allow.', ['alarm']);
-  const attempts = counter('requests_total', 'Requests to the venue, by endpoint and outcome.', ['endpoint', 'outcome']);
+  const attempts = counter('requests_total', 'Requests to the venue, by endpoint and outcome.', [
+    'endpoint',
+    'outcome',
+  ]);
   const reloads = counter('reloads_total', 'Times the files were read again, by result.', ['result']);
   const stalls = counter('loop_stalls_total', 'Times the event loop stood still for seconds.');
   const stalled = counter('loop_stalled_seconds_total', 'Seconds the event loop stood still.');
@@ -89,7 +97,11 @@ export async function daemonMetrics(gauges: () => Gauges | undefined): Promise<D
   read('last_look_age_seconds', 'Seconds since the schedules were last looked at.', ({ lookAge }) => lookAge());
   read('tokens_used', 'Tokens held of the venue limit.', ({ account }) => account.budget.report().used);
   read('tokens_limit', 'Tokens per window that the venue grants.', ({ account }) => account.budget.report().limit);
-  read('tokens_foreign', 'Tokens that others on the address are believed to use.', ({ account }) => account.budget.report().foreign);
+  read(
+    'tokens_foreign',
+    'Tokens that others on the address are believed to use.',
+    ({ account }) => account.budget.report().foreign,
+  );
   read('requests_waiting', 'Requests that wait for tokens.', ({ account }) => account.budget.report().waiting);
 
   const endpoints = new Map<string, string>();
@@ -130,7 +142,8 @@ export async function daemonMetrics(gauges: () => Gauges | undefined): Promise<D
       const id = 'call' in entry.data ? `${entry.run} ${String(entry.data.call)}` : '';
       if (entry.type === 'order.alarmed' && ILLEGAL.has(entry.data.alarm)) illegal.inc({ alarm: entry.data.alarm });
       else if (entry.type === 'deadman.moved') showDeadman(entry.data.event);
-      else if (entry.type === 'call.intended') endpoints.set(id, entry.data.endpoint.startsWith('request ') ? 'declared' : entry.data.endpoint);
+      else if (entry.type === 'call.intended')
+        endpoints.set(id, entry.data.endpoint.startsWith('request ') ? 'declared' : entry.data.endpoint);
       else if (entry.type === 'call.settled') {
         attempts.inc({ endpoint: endpoints.get(id) ?? 'other', outcome: entry.data.kind });
         endpoints.delete(id);

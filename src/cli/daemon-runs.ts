@@ -62,11 +62,17 @@ export class DaemonRuns implements Launcher {
   }
 
   /** Takes up every run that a process before this one left unfinished; gives how many, and which it could not. */
-  async takeUpAll(daemon: Daemon): Promise<{ readonly taken: readonly string[]; readonly stuck: readonly { readonly run: string; readonly why: string }[] }> {
+  async takeUpAll(daemon: Daemon): Promise<{
+    readonly taken: readonly string[];
+    readonly stuck: readonly { readonly run: string; readonly why: string }[];
+  }> {
     const { account } = this.parts.host;
     const taken: string[] = [];
     const stuck: { run: string; why: string }[] = [];
-    for (const { run, runbook, mode } of await account.store.runs({ account: account.profile.account, unfinished: true })) {
+    for (const { run, runbook, mode } of await account.store.runs({
+      account: account.profile.account,
+      unfinished: true,
+    })) {
       const [stored] = await account.store.read(run, { limit: 1 });
       const first = stored === undefined ? undefined : readEntry(stored);
       if (mode !== 'live' || first?.type !== 'run.started') continue;

@@ -103,7 +103,6 @@ class Service {
   private ticks = 0;
   private signature: string;
   private settling: string | undefined;
-  private filesProblem: string | undefined;
 
   constructor(parts: ServiceParts) {
     this.parts = parts;
@@ -158,8 +157,7 @@ class Service {
       gates: new Set<never>(),
       observe: (entry: Entry) => this.events.entry(entry),
     };
-    const crashed = (error: unknown) =>
-      reportCrash(error, ['schedule'], invocation.state, invocation.environment);
+    const crashed = (error: unknown) => reportCrash(error, ['schedule'], invocation.state, invocation.environment);
     const journalFailed = (message: string) => {
       log.tell('fatal', 'journal_failed', message);
       this.askStop({ by: 'the scheduler, whose journal can not be written', exit: EXIT.halted });
@@ -208,7 +206,8 @@ class Service {
       const lease = await takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
       if (lease.kind === 'held') return lease;
       const held = `the account ${account.profile.account} is held by another process (${printable(lease.heldBy, 200)})`;
-      if (!options.standby) throw new Refusal(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
+      if (!options.standby)
+        throw new Refusal(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
       if (!told) log.tell('info', 'standing_by', `${held}: standing by`);
       told = true;
       await new Promise<void>((resolve) => void clock.after(STANDBY_LOOK_MS, resolve));
@@ -258,23 +257,16 @@ class Service {
   /** A change counts when it has stood still for one look: editors write in pieces. */
   private async lookAtFiles(daemon: Daemon): Promise<void> {
     const { files, log } = this.parts;
-    try {
-      const seen = files.signature();
-      this.filesProblem = undefined;
-      const changed = seen !== this.signature;
-      const still = seen === this.settling;
-      this.settling = seen;
-      if (!changed || !still) return;
-      this.signature = seen;
-      const { slots, problems } = files.read(log.voice());
-      this.slots = slots;
-      await daemon.retime(slots);
-      this.events.reloaded(slots.length, problems);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      if (this.filesProblem === undefined) this.events.reloaded(this.slots.length, [{ path: '', message: error.message, exit: error.exit, kept: true }]);
-      this.filesProblem = error.message;
-    }
+    const seen = files.signature();
+    const still = seen === this.settling;
+    this.settling = seen;
+    if (seen === this.signature || !still) return;
+    const { slots, problems } = files.read(log.voice());
+    await daemon.retime(slots);
+    this.slots = slots;
+    // Only now: what the store refused is tried again at the next look.
+    this.signature = seen;
+    this.events.reloaded(slots.length, problems);
   }
 
   private signalled(signal: 'SIGINT' | 'SIGTERM', exit: ExitCode): void {

@@ -26,7 +26,12 @@ export async function examine(options: { readonly profile: string }, invocation:
     const findings = await findingsOf(account);
     const ok = findings.every((finding) => finding.ok);
     terminal.answer({ ok, findings }, () =>
-      findings.map(({ check, ok: good, found }) => `${terminal.style(good ? 'good' : 'bad', good ? 'ok  ' : 'bad ')} ${check.padEnd(24)} ${found}`).join('\n'),
+      findings
+        .map(
+          ({ check, ok: good, found }) =>
+            `${terminal.style(good ? 'good' : 'bad', good ? 'ok  ' : 'bad ')} ${check.padEnd(24)} ${found}`,
+        )
+        .join('\n'),
     );
     return ok ? EXIT.done : EXIT.failed;
   } finally {
@@ -37,33 +42,74 @@ export async function examine(options: { readonly profile: string }, invocation:
 async function findingsOf(account: Account): Promise<readonly Finding[]> {
   const { profile, clock, shared, key } = account;
   const record = await ask(account, 'GET /account', {}, 'read');
-  const findings: Finding[] = [reading('GET /account', record, (result) => `${result[0]?.status}, equity ${result[0]?.account_equity}`)];
-  if (record.kind !== 'unanswered') findings.push(clockFinding(record.headers, clock.now()), limitFinding(account, record.headers));
+  const findings: Finding[] = [
+    reading('GET /account', record, (result) => `${result[0]?.status}, equity ${result[0]?.account_equity}`),
+  ];
+  if (record.kind !== 'unanswered')
+    findings.push(clockFinding(record.headers, clock.now()), limitFinding(account, record.headers));
   const reads: readonly (() => Promise<Finding>)[] = [
     () => read(account, 'GET /profile', {}, (result) => `tier ${result[0]?.tier_status.current.title}`),
     () =>
-      read(account, 'GET /orders', { status: 'open', p_limit: 1000, start_time: (clock.now() - 7 * 86_400_000) * 1000 }, (result) => `${result.length} open orders of the last week`),
-    () => read(account, 'GET /fills', { p_limit: 1, start_time: (clock.now() - 86_400_000) * 1000 }, (result) => `${result.length === 0 ? 'no fill' : 'fills'} in the last day`),
+      read(
+        account,
+        'GET /orders',
+        { status: 'open', p_limit: 1000, start_time: (clock.now() - 7 * 86_400_000) * 1000 },
+        (result) => `${result.length} open orders of the last week`,
+      ),
+    () =>
+      read(
+        account,
+        'GET /fills',
+        { p_limit: 1, start_time: (clock.now() - 86_400_000) * 1000 },
+        (result) => `${result.length === 0 ? 'no fill' : 'fills'} in the last day`,
+      ),
     ...Object.keys(profile.markets).map(
-      (market) => () => read(account, 'GET /cancel_all_after', { market_id: market }, (result) => (result === null ? `${market}: the deadman switch is off` : `${market}: the deadman switch is ${result.status}, ${result.timeout} ms`)),
+      (market) => () =>
+        read(account, 'GET /cancel_all_after', { market_id: market }, (result) =>
+          result === null
+            ? `${market}: the deadman switch is off`
+            : `${market}: the deadman switch is ${result.status}, ${result.timeout} ms`,
+        ),
     ),
   ];
   for (const each of reads) findings.push(await each());
   const killed = await shared.killSwitch.engaged(key);
-  findings.push({ check: 'kill switch', ok: killed === undefined, found: killed === undefined ? 'not engaged' : `engaged by ${printable(killed.by, 60)}: ${printable(killed.reason, 200)}` });
-  findings.push({ check: 'markets', ok: Object.keys(profile.markets).length > 0, found: Object.keys(profile.markets).join(', ') || 'none: prices and sizes are not checked against ticks and lots' });
+  findings.push({
+    check: 'kill switch',
+    ok: killed === undefined,
+    found:
+      killed === undefined ? 'not engaged' : `engaged by ${printable(killed.by, 60)}: ${printable(killed.reason, 200)}`,
+  });
+  findings.push({
+    check: 'markets',
+    ok: Object.keys(profile.markets).length > 0,
+    found: Object.keys(profile.markets).join(', ') || 'none: prices and sizes are not checked against ticks and lots',
+  });
   return findings;
 }
 
-async function read<E extends EndpointName>(account: Account, name: E, params: Params<E>, tell: (result: Extract<Asked<E>, { kind: 'confirmed' }>['result']) => string): Promise<Finding> {
+async function read<E extends EndpointName>(
+  account: Account,
+  name: E,
+  params: Params<E>,
+  tell: (result: Extract<Asked<E>, { kind: 'confirmed' }>['result']) => string,
+): Promise<Finding> {
   return reading(name, await ask(account, name, params, 'read'), tell);
 }
 
-function reading<E extends EndpointName>(name: E, asked: Asked<E>, tell: (result: Extract<Asked<E>, { kind: 'confirmed' }>['result']) => string): Finding {
+function reading<E extends EndpointName>(
+  name: E,
+  asked: Asked<E>,
+  tell: (result: Extract<Asked<E>, { kind: 'confirmed' }>['result']) => string,
+): Finding {
   switch (asked.kind) {
     case 'confirmed': {
       const odd = asked.notes.length === 0 ? '' : ` (odd: ${asked.notes.slice(0, 3).join('; ')})`;
-      return { check: name, ok: true, found: `${printable(tell(asked.result), 200)}, ${Math.round(asked.tookMs)} ms${printable(odd, 300)}` };
+      return {
+        check: name,
+        ok: true,
+        found: `${printable(tell(asked.result), 200)}, ${Math.round(asked.tookMs)} ms${printable(odd, 300)}`,
+      };
     }
     case 'refused':
       return { check: name, ok: false, found: `refused with status ${asked.status}: ${printable(asked.text, 200)}` };
@@ -79,11 +125,24 @@ function clockFinding(headers: Readonly<Record<string, string>>, now: number): F
   const date = Date.parse(headers['date'] ?? '');
   if (Number.isNaN(date)) return { check: 'clock', ok: true, found: 'the venue sends no Date header; not compared' };
   const offset = now - date;
-  return { check: 'clock', ok: Math.abs(offset) <= WORRYING_OFFSET_MS, found: `${Math.round(offset / 1000)} s apart from the venue's Date header` };
+  return {
+    check: 'clock',
+    ok: Math.abs(offset) <= WORRYING_OFFSET_MS,
+    found: `${Math.round(offset / 1000)} s apart from the venue's Date header`,
+  };
 }
 
 function limitFinding({ profile, clock }: Account, headers: Readonly<Record<string, string>>): Finding {
   const { limit, remaining } = readRateHeaders(headers, clock.now(), profile.rateLimit.resetUnit);
-  if (limit === undefined) return { check: 'rate limit', ok: true, found: `no X-RateLimit headers; the profile's ${profile.rateLimit.tokens} tokens count` };
-  return { check: 'rate limit', ok: limit >= profile.rateLimit.tokens, found: `${remaining ?? '?'} of ${limit} tokens left; the profile says ${profile.rateLimit.tokens}` };
+  if (limit === undefined)
+    return {
+      check: 'rate limit',
+      ok: true,
+      found: `no X-RateLimit headers; the profile's ${profile.rateLimit.tokens} tokens count`,
+    };
+  return {
+    check: 'rate limit',
+    ok: limit >= profile.rateLimit.tokens,
+    found: `${remaining ?? '?'} of ${limit} tokens left; the profile says ${profile.rateLimit.tokens}`,
+  };
 }

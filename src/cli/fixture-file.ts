@@ -2,8 +2,8 @@
  * Fixtures in files: which of the three formats by the ending (`.yaml`, `.yml`, `.jsonl`, `.har`), reading with every
  * number to the digit, problems with their place. The format itself is the gateway's business.
  */
-import { existsSync } from 'node:fs';
-import { extname } from 'node:path';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, extname } from 'node:path';
 import { type Diagnostic, positionAt, type SourceText } from '../base/diagnostic.ts';
 import { printable } from '../base/printable.ts';
 import { exactNumber } from '../gateway/exact-json.ts';
@@ -12,7 +12,7 @@ import { writeFixture, writeFixtureLines } from '../gateway/fixture-text.ts';
 import { fixtureToHar, harToFixture } from '../gateway/har.ts';
 import { type DocumentLimits, type Node, nodeAt, readDocument } from '../runbook/document.ts';
 import { EXIT, Refusal } from './exit.ts';
-import { LARGEST_RECORDING, readSource, readText, replaceText } from './files.ts';
+import { LARGEST_RECORDING, readSource, readText, reasonOf, replaceText } from './files.ts';
 import { ENGINE_VERSION } from './version.ts';
 
 const FORMATS = { '.yaml': 'yaml', '.yml': 'yaml', '.jsonl': 'lines', '.har': 'har' } as const;
@@ -62,6 +62,19 @@ export function fixtureTarget(path: string): Format {
     throw new Refusal(`${printable(path, 300)} exists and is no fixture; it was left as it is`);
   }
   return format;
+}
+
+/** Asked before a run that acts: what could not be written in the end must not cost a recording, nor hide how the run ended. */
+export function refuseUnwritable(path: string): void {
+  fixtureTarget(path);
+  const folder = dirname(path);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    if (!statSync(folder).isDirectory()) throw new Refusal(`${printable(folder, 300)} is not a folder`);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(`the fixture ${printable(path, 300)} can not be written: ${reasonOf(error)}; nothing was sent`);
+  }
 }
 
 /** By how it begins; an empty file may be replaced as well. */

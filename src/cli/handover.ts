@@ -5,8 +5,8 @@
  */
 import type { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import type { AgendaStore } from '../journal/agenda-store.ts';
 import { openSqliteAgenda } from '../journal/agenda-sqlite.ts';
+import type { AgendaStore } from '../journal/agenda-store.ts';
 import { readEntry } from '../journal/chain.ts';
 import { RunFold } from '../report/run.ts';
 import type { Value } from '../runbook/values.ts';
@@ -131,7 +131,8 @@ class Follower {
       this.fold.apply(entry);
       this.seen = entry.seq;
       this.ended ||= entry.type === 'run.ended';
-      if (entry.type === 'step.started') this.invocation.terminal.progress(`${run}: ${entry.seq} entries, ${entry.step}`);
+      if (entry.type === 'step.started')
+        this.invocation.terminal.progress(`${run}: ${entry.seq} entries, ${entry.step}`);
     }
   }
 
@@ -150,7 +151,13 @@ class Follower {
     const { account, run } = this.handed;
     this.invocation.terminal.note('asking the run to stop in order');
     const at = account.clock.now();
-    await account.shared.mailbox.post({ run, command: 'cancel', by: this.by, at, reason: 'interrupted at the terminal' });
+    await account.shared.mailbox.post({
+      run,
+      command: 'cancel',
+      by: this.by,
+      at,
+      reason: 'interrupted at the terminal',
+    });
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { createInterface } from 'node:readline/promises';
 import { printable } from '../base/printable.ts';
+import type { Fixture } from '../gateway/fixture.ts';
 import type { EntryOf } from '../journal/entry.ts';
 import { type LeaseKeeper, takeLease } from '../journal/lease.ts';
 import type { LeaseAnswer } from '../journal/shared.ts';
@@ -13,16 +14,17 @@ import { isLoopbackHost } from '../venue/hosts.ts';
 import { costOf } from '../venue/profile.ts';
 import { type Account, openAccount } from './account.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import { writeFixtureFile } from './fixture-file.ts';
+import { refuseUnwritable, writeFixtureFile } from './fixture-file.ts';
 import { handOver } from './handover.ts';
 import { isScheduler } from './holders.ts';
 import { type LiveHost, LiveRun, recordedProfile } from './live.ts';
 import { inputValues, loadRunbook } from './loading.ts';
 import { planFor, printPlan } from './planning.ts';
 import { readProfileFile } from './profile-file.ts';
-import { killedRefusal, refuseUntil, refuseUnready } from './readiness.ts';
+import { killedRefusal, refuseUnready, refuseUntil } from './readiness.ts';
 import { newRunName } from './rehearsal.ts';
 import { rememberStore } from './store-list.ts';
+import type { Terminal } from './terminal.ts';
 import { unfinishedRuns } from './unfinished.ts';
 import type { Invocation } from './verb.ts';
 import { printReport, verdictOn } from './verdict.ts';
@@ -47,6 +49,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   refuseUntil(loaded.runbook, options.until);
   if (options.step && !process.stdin.isTTY)
     throw new Refusal('--step asks before each write, and there is nobody to ask: standard input is no terminal');
+  if (options.record !== undefined) refuseUnwritable(options.record);
   const plan = planFor(loaded.runbook, inputs, { profile, now: Date.now() });
   if (options.plan !== undefined && (options.plan.length < 4 || !plan.hash.startsWith(options.plan.toLowerCase()))) {
     throw new Refusal(
@@ -81,12 +84,13 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
           await live.begin(loaded, inputs, origin);
           const exit = await brought(live, invocation);
           const recording = live.recording();
-          if (options.record !== undefined && recording !== undefined) writeFixtureFile(options.record, recording);
-          return exit;
+          if (options.record === undefined || recording === undefined) return exit;
+          return recorded(options.record, recording, exit, terminal);
         });
       }
       if (!isScheduler(lease.heldBy)) throw heldRefusal(account, lease);
-      if (options.step || options.record !== undefined) throw heldRefusal(account, lease, options.step ? '--step' : '--record');
+      if (options.step || options.record !== undefined)
+        throw heldRefusal(account, lease, options.step ? '--step' : '--record');
       const exit = await handOver({ account, loaded, inputs, run, plan: plan.hash, until }, invocation);
       // Undefined: the scheduler went before it took the run, and the account may be free now.
       if (exit !== undefined) return exit;
@@ -140,6 +144,18 @@ async function resumed(
     });
   } finally {
     await account.close();
+  }
+}
+
+/** How the run ended is what counts: a recording that can not be written after all makes only a success of it a failure. */
+function recorded(path: string, recording: Fixture, exit: ExitCode, terminal: Terminal): ExitCode {
+  try {
+    writeFixtureFile(path, recording);
+    return exit;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    terminal.complain(error.message);
+    return exit === EXIT.done ? EXIT.failed : exit;
   }
 }
 

@@ -10,14 +10,12 @@ export function noticesOf({ profile, secrets }: Pick<Account, 'profile' | 'secre
     send(to, text) {
       const target = Object.hasOwn(profile.notify, to) ? profile.notify[to] : undefined;
       const shown = printable(text, 1000);
-      if (target === undefined)
-        voice.note(`notice to ${printable(to, 60)}, which the profile does not name: ${shown}`);
+      if (target === undefined) voice.note(`notice to ${printable(to, 60)}, which the profile does not name: ${shown}`);
       else if ('log' in target) voice.note(`notice to ${printable(to, 60)}: ${shown}`);
       const webhook = secrets.webhooks[to];
       if (webhook !== undefined) {
         void postNotice(webhook, { to, text }).then((problem) => {
-          if (problem !== undefined)
-            voice.complain(`the notice to ${printable(to, 60)} was not delivered: ${problem}`);
+          if (problem !== undefined) voice.complain(`the notice to ${printable(to, 60)} was not delivered: ${problem}`);
         });
       }
     },

@@ -10,9 +10,9 @@ import { sleepUntil } from '../engine/waiting.ts';
 import { EVERY_ACCOUNT, type RunCommand } from '../journal/shared.ts';
 import { readAnswer } from '../venue/answers.ts';
 import type { Profile } from '../venue/profile.ts';
-import { ask } from './asking.ts';
 import { wireRequest } from '../venue/wire.ts';
 import { type Account, accountKey, openAccount, openShared, storeFileOf } from './account.ts';
+import { ask } from './asking.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { recordedProfile } from './live.ts';
 import { readProfileFile } from './profile-file.ts';
@@ -118,7 +118,11 @@ async function openKilled(profile: Profile, invocation: Invocation): Promise<Acc
     return await openAccount(profile, invocation);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new Refusal(`${error.message}\nthe kill switch is engaged, and NOTHING WAS CANCELLED at ${profile.baseUrl}: mend this and kill again, or cancel at the venue`, EXIT.halted, 'not_cancelled');
+    throw new Refusal(
+      `${error.message}\nthe kill switch is engaged, and NOTHING WAS CANCELLED at ${profile.baseUrl}: mend this and kill again, or cancel at the venue`,
+      EXIT.halted,
+      'not_cancelled',
+    );
   }
 }
 
@@ -130,10 +134,16 @@ async function cancelEverything(account: Account, { terminal }: Invocation): Pro
   let emptySince: number | undefined;
   for (let round = 0; clock.now() < until; round += 1) {
     if (emptySince === undefined) await ask(account, 'DELETE /orders/cancel_all', {}, 'protect');
-    const listed = await ask(account, 'GET /orders', {
-      status: 'open',
-      p_limit: 1000,
-      start_time: (clock.now() - 90 * 86_400_000) * 1000 }, 'protect');
+    const listed = await ask(
+      account,
+      'GET /orders',
+      {
+        status: 'open',
+        p_limit: 1000,
+        start_time: (clock.now() - 90 * 86_400_000) * 1000,
+      },
+      'protect',
+    );
     if (listed.kind === 'confirmed') {
       left = listed.result.length;
       emptySince = left > 0 ? undefined : (emptySince ?? clock.now());

@@ -15,7 +15,11 @@ export function readProfileFile(path: string, terminal: Terminal): Profile {
   }
   const read = readProfile(exactData(root), source, (at) => nodeAt(root, at).span);
   // The line at fault is not shown where it holds a secret.
-  terminal.diagnostics(read.diagnostics.map((each) => (each.code === 'profile-secret' ? { ...each, source: { ...source, text: blanked(source.text) } } : each)));
+  terminal.diagnostics(
+    read.diagnostics.map((each) =>
+      each.code === 'profile-secret' ? { ...each, source: { ...source, text: blanked(source.text) } } : each,
+    ),
+  );
   if (read.profile === undefined) throw unusable(path);
   return read.profile;
 }

@@ -11,7 +11,9 @@ const LEAST_DEADMAN_MS = 5_000;
 
 export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
   const all = [runbook, ...Object.values(runbook.calls)];
-  const missing = [...new Set(all.flatMap(({ needs }) => needs))].filter((need) => !profile.capabilities.includes(need));
+  const missing = [...new Set(all.flatMap(({ needs }) => needs))].filter(
+    (need) => !profile.capabilities.includes(need),
+  );
   if (missing.length > 0) {
     throw new Refusal(
       `${runbook.name} needs ${missing.join(', ')}; the profile grants ${profile.capabilities.join(', ') || 'no capabilities'} (capabilities: […]); nothing was sent`,

@@ -29,7 +29,9 @@ export async function previewSchedules(
   if (slots.length === 0)
     throw new Refusal(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
   if (options.calendar !== undefined && drawn !== undefined) {
-    const zone = slots.flatMap(({ declaration: { when } }) => ('tz' in when && when.tz !== undefined ? [when.tz] : []))[0] ?? 'UTC';
+    const zone =
+      slots.flatMap(({ declaration: { when } }) => ('tz' in when && when.tz !== undefined ? [when.tz] : []))[0] ??
+      'UTC';
     const svg = scheduleCalendar(slots, { ...monthOf(fromMs, zone), zone });
     replaceText(options.calendar, drawn === 'html' ? page(svg) : svg, 'calendar');
     terminal.note(`${printable(options.calendar, 300)}: the month by the clocks of ${zone}`);
@@ -62,7 +64,9 @@ function calendarFormat(path: string): 'svg' | 'html' {
 
 /** The month that an instant is in by the clocks of a zone. */
 function monthOf(ms: number, zone: string): { readonly year: number; readonly month: number } {
-  const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, year: 'numeric', month: 'numeric' }).formatToParts(ms);
+  const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, year: 'numeric', month: 'numeric' }).formatToParts(
+    ms,
+  );
   const number = (type: 'year' | 'month') => Number(parts.find((part) => part.type === type)?.value);
   return { year: number('year'), month: number('month') };
 }

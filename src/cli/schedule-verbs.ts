@@ -11,7 +11,10 @@ export const SCHEDULE_VERBS: readonly VerbRow[] = [
     options: {
       // Not required here: `schedule preview` would have to name it too.
       profile: { doc: 'profile of the account', value: 'FILE', takes: 'file' },
-      port: { doc: 'port on 127.0.0.1 of /healthz, /readyz and /metrics, 9464 by default; 0 takes a free one', value: 'N' },
+      port: {
+        doc: 'port on 127.0.0.1 of /healthz, /readyz and /metrics, 9464 by default; 0 takes a free one',
+        value: 'N',
+      },
       standby: { doc: 'wait for the account where another process holds it' },
     },
     example: 'schedule runbooks --profile main.yaml',

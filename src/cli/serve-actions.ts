@@ -42,7 +42,8 @@ export function readAction(body: string): ActionRequest | { readonly problem: st
   } catch {
     return { problem: 'the body is not JSON' };
   }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return { problem: 'the body is not an object' };
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    return { problem: 'the body is not an object' };
   const fields = new Map(Object.entries(given));
   const text = (name: string) => {
     const value: unknown = fields.get(name);
@@ -55,7 +56,9 @@ export function readAction(body: string): ActionRequest | { readonly problem: st
   if (by === '') return { problem: 'say who does it: the journal keeps the name' };
   if ((action === 'approve' || action === 'reject') && step === '') return { problem: 'the step is not named' };
   if (confirm !== confirmationOf(run) && confirm !== run)
-    return { problem: `to confirm, type ${confirmationOf(run)}; found ${printable(confirm === '' ? 'nothing' : confirm, 60)}` };
+    return {
+      problem: `to confirm, type ${confirmationOf(run)}; found ${printable(confirm === '' ? 'nothing' : confirm, 60)}`,
+    };
   return { action, run, by, confirm, ...(step === '' ? {} : { step }), ...(reason === '' ? {} : { reason }) };
 }
 
@@ -83,7 +86,12 @@ function perform({ action, run, step, by, reason }: ActionRequest, invocation: I
     case 'approve':
     case 'reject':
     case 'cancel':
-      return command(run, action, { by, ...(step === undefined ? {} : { step }), ...(reason === undefined ? {} : { reason }) }, invocation);
+      return command(
+        run,
+        action,
+        { by, ...(step === undefined ? {} : { step }), ...(reason === undefined ? {} : { reason }) },
+        invocation,
+      );
     default:
       return action satisfies never;
   }

@@ -3,16 +3,19 @@
  * optional layout package is installed, else listed. A chart is laid out once for each definition.
  */
 import { dotChart, xstateChart } from '../engine/chart.ts';
-import { checkRunbook } from '../runbook/check.ts';
 import type { EntryOf } from '../journal/entry.ts';
 import { type ChartDocument, chartStates, drawnChart, listedChart } from '../report/page/chart-layout.ts';
+import { checkRunbook } from '../runbook/check.ts';
 import { Refusal } from './exit.ts';
 import { drawSvg, type Graphviz, loadGraphviz } from './svg.ts';
 
 const charts = new Map<string, Promise<ChartDocument>>();
 const MOST_CHARTS = 20;
 
-export function chartOfRun(started: EntryOf<'run.started'>, load: () => Promise<Graphviz> = loadGraphviz): Promise<ChartDocument> {
+export function chartOfRun(
+  started: EntryOf<'run.started'>,
+  load: () => Promise<Graphviz> = loadGraphviz,
+): Promise<ChartDocument> {
   const key = started.data.sources.map(({ sha256 }) => sha256).join(' ');
   const chart = charts.get(key) ?? layOut(started, load);
   charts.delete(key);
@@ -21,7 +24,10 @@ export function chartOfRun(started: EntryOf<'run.started'>, load: () => Promise<
   return chart;
 }
 
-async function layOut({ data: { sources } }: EntryOf<'run.started'>, load: () => Promise<Graphviz>): Promise<ChartDocument> {
+async function layOut(
+  { data: { sources } }: EntryOf<'run.started'>,
+  load: () => Promise<Graphviz>,
+): Promise<ChartDocument> {
   const [first] = sources;
   if (first === undefined) return listedChart([], 'the journal holds no runbook');
   const texts = new Map(sources.map(({ name, file, text }) => [name, { file, text }]));
@@ -32,7 +38,11 @@ async function layOut({ data: { sources } }: EntryOf<'run.started'>, load: () =>
   try {
     return drawnChart(await drawSvg(dotChart(runbook), load, 'json0'), states);
   } catch (error) {
-    if (error instanceof Refusal) return listedChart(states, 'the optional package @hpcc-js/wasm-graphviz, which lays charts out, is not installed');
+    if (error instanceof Refusal)
+      return listedChart(
+        states,
+        'the optional package @hpcc-js/wasm-graphviz, which lays charts out, is not installed',
+      );
     throw error;
   }
 }

@@ -57,7 +57,11 @@ function wrongMethod({ method, path }: RequestHead): Denial | undefined {
   const allowed = path === ACTIONS_PATH ? ['POST'] : ['GET', 'HEAD'];
   if (allowed.includes(method)) return undefined;
   const headers = { allow: allowed.join(', ') };
-  return { status: 405, message: `${path === ACTIONS_PATH ? 'actions are' : 'this is'} asked for with ${allowed.join(' or ')}`, headers };
+  return {
+    status: 405,
+    message: `${path === ACTIONS_PATH ? 'actions are' : 'this is'} asked for with ${allowed.join(' or ')}`,
+    headers,
+  };
 }
 
 export const ACTIONS_PATH = '/api/actions';
@@ -69,7 +73,8 @@ function wrongSite({ headers, path, method }: RequestHead): Denial | undefined {
   if (site !== undefined && !fitting.includes(site)) return elsewhere('Sec-Fetch-Site', site);
   const origin = single(headers.origin);
   if (origin !== undefined && origin !== `http://${single(headers.host)}`) return elsewhere('Origin', origin);
-  if (method === 'POST' && origin === undefined) return { status: 403, message: 'an action needs an Origin: use the page, or the verb of the command line' };
+  if (method === 'POST' && origin === undefined)
+    return { status: 403, message: 'an action needs an Origin: use the page, or the verb of the command line' };
   return undefined;
 }
 
@@ -80,7 +85,10 @@ function elsewhere(header: string, found: string): Denial {
 function wrongToken({ headers }: RequestHead, { token }: ServerFacts): Denial | undefined {
   const given = single(headers[TOKEN_HEADER]);
   if (given !== undefined && isEqual(given, token)) return undefined;
-  return { status: 401, message: 'open the address that `runbook audit serve` printed: it holds the token of this start' };
+  return {
+    status: 401,
+    message: 'open the address that `runbook audit serve` printed: it holds the token of this start',
+  };
 }
 
 function wrongPost({ method, headers }: RequestHead, { allowActions }: ServerFacts): Denial | undefined {

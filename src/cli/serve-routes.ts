@@ -3,14 +3,14 @@
  * named by its whole name and looked up; no path of a request ever becomes a path of a file.
  */
 import { printable } from '../base/printable.ts';
-import type { EntryOf, RunMode, RunOutcome } from '../journal/entry.ts';
 import { readEntry } from '../journal/chain.ts';
+import type { EntryOf, RunMode, RunOutcome } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
 import { compareRuns } from '../report/page/comparison.ts';
 import { confirmationOf } from '../report/page/confirmation.ts';
 import { ENTRY_GROUPS, type EntryGroup, type EntrySelection, entryRow } from '../report/page/entry-index.ts';
 import { pageJson } from '../report/page/page-json.ts';
-import { runsDocument, type RunsFilter } from '../report/page/runs-list.ts';
+import { type RunsFilter, runsDocument } from '../report/page/runs-list.ts';
 import { shell, VIEWS } from '../report/page/shell.ts';
 import { ASSETS } from './serve-assets.ts';
 import { chartOfRun } from './serve-chart.ts';
@@ -88,7 +88,8 @@ async function data(segments: readonly string[], query: URLSearchParams, routes:
   const found = await routes.runs.find(second);
   if (found === undefined) return problem(404, `there is no run ${second}`);
   if (third === undefined) return runDocument(found, query, routes);
-  if (third === 'entries') return fourth === undefined ? entryPage(found, query, routes) : entryAt(found, fourth, routes);
+  if (third === 'entries')
+    return fourth === undefined ? entryPage(found, query, routes) : entryAt(found, fourth, routes);
   if (fourth !== undefined) return problem(404, 'there is no such path');
   return ofRun(third, found, query, routes);
 }
@@ -97,10 +98,8 @@ async function ofRun(what: string, found: FoundRun, query: URLSearchParams, { ru
   switch (what) {
     case 'chart':
       return json(await chartOfRun(await beginning(found, runs)));
-    case 'story': {
-      const from = count(query, 'from', 0);
-      return json({ from, rows: (await runs.fold(found)).storyFrom(from, count(query, 'limit', 300, 1000)) });
-    }
+    case 'story':
+      return json((await runs.story(found)).page(count(query, 'from', 0), count(query, 'limit', 300, 1000)));
     case 'verdict': {
       const { ok, entries, anchors, problem: fault } = await runs.verdict(found);
       return json({ ok, entries, anchors, ...(fault === undefined ? {} : { problem: fault }) });
@@ -150,7 +149,8 @@ function filterOf(query: URLSearchParams): RunsFilter {
 async function runDocument(found: FoundRun, query: URLSearchParams, { runs, words }: Routes): Promise<Answer> {
   const fold = await runs.fold(found);
   const now = words.now();
-  if (query.has('after') && fold.newest === count(query, 'after', 0)) return json({ run: found.row.run, seq: fold.newest, unchanged: true, now });
+  if (query.has('after') && fold.newest === count(query, 'after', 0))
+    return json({ run: found.row.run, seq: fold.newest, unchanged: true, now });
   return json({ ...fold.document(), confirmation: confirmationOf(found.row.run), now });
 }
 
@@ -158,8 +158,15 @@ async function entryPage(found: FoundRun, query: URLSearchParams, { runs }: Rout
   const fold = await runs.fold(found);
   const [from, limit] = [count(query, 'from', 0), count(query, 'limit', 200, 500)];
   const numbers = fold.index.select(selectionOf(query));
-  const lines = await runs.lines(found, numbers === undefined ? { after: from, limit } : numbers.slice(from, from + limit));
-  return json({ total: numbers?.length ?? fold.index.size, from, rows: lines.map((line) => entryRow(readEntry(line))) });
+  const lines = await runs.lines(
+    found,
+    numbers === undefined ? { after: from, limit } : numbers.slice(from, from + limit),
+  );
+  return json({
+    total: numbers?.length ?? fold.index.size,
+    from,
+    rows: lines.map((line) => entryRow(readEntry(line))),
+  });
 }
 
 function selectionOf(query: URLSearchParams): EntrySelection {
@@ -201,7 +208,8 @@ async function comparison(query: URLSearchParams, { runs, words }: Routes): Prom
 async function beginning(found: FoundRun, runs: ServedRuns): Promise<EntryOf<'run.started'>> {
   const [stored] = await runs.lines(found, { after: 0, limit: 1 });
   const entry = stored === undefined ? undefined : readEntry(stored);
-  if (entry?.type !== 'run.started') throw new StoreError('damaged', `run ${found.row.run} does not begin with run.started`);
+  if (entry?.type !== 'run.started')
+    throw new StoreError('damaged', `run ${found.row.run} does not begin with run.started`);
   return entry;
 }
 

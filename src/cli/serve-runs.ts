@@ -9,6 +9,7 @@ import { openSqliteStore } from '../journal/sqlite-store.ts';
 import type { JournalStore, RunRow, StoredEntry } from '../journal/store.ts';
 import { RunPageFold } from '../report/page/run-page.ts';
 import type { ListedRun } from '../report/page/runs-list.ts';
+import { StoryFold } from '../report/page/story.ts';
 import { type RunVerdict, verifyRun } from '../report/verify.ts';
 import { allEntries, anchorsOf } from './journal-file.ts';
 import type { StateFolder } from './state.ts';
@@ -28,8 +29,8 @@ export interface FoundRun {
 export class ServedRuns {
   private readonly state: StateFolder;
   private readonly stores = new Map<string, Promise<JournalStore>>();
-  /** By run, the least recently used first. */
-  private readonly folds = new Map<string, { readonly fold: RunPageFold; reading: Promise<void> }>();
+  private readonly folds = new KeptFolds(() => new RunPageFold());
+  private readonly stories = new KeptFolds(() => new StoryFold());
 
   constructor(state: StateFolder) {
     this.state = state;
@@ -62,19 +63,11 @@ export class ServedRuns {
 
   /** The run's folds with all that has been written so far. Throws StoreError `damaged` at a line that is no entry. */
   async fold({ row: { run }, store }: FoundRun): Promise<RunPageFold> {
-    const kept = this.folds.get(run) ?? { fold: new RunPageFold(), reading: Promise.resolve() };
-    this.folds.delete(run);
-    this.folds.set(run, kept);
-    for (const oldest of [...this.folds.keys()].slice(0, -MOST_FOLDS)) this.folds.delete(oldest);
-    // One reader at a time: two that read on from the same entry would fold it twice.
-    kept.reading = kept.reading.then(() => catchUp(store, run, kept.fold));
-    try {
-      await kept.reading;
-    } catch (error) {
-      this.folds.delete(run);
-      throw error;
-    }
-    return kept.fold;
+    return this.folds.upToDate(store, run);
+  }
+
+  async story({ row: { run }, store }: FoundRun): Promise<StoryFold> {
+    return this.stories.upToDate(store, run);
   }
 
   async entries({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
@@ -82,7 +75,10 @@ export class ServedRuns {
   }
 
   /** Stored lines after a number, or of the numbers named. */
-  async lines({ row: { run }, store }: FoundRun, wanted: { readonly after: number; readonly limit: number } | readonly number[]): Promise<readonly StoredEntry[]> {
+  async lines(
+    { row: { run }, store }: FoundRun,
+    wanted: { readonly after: number; readonly limit: number } | readonly number[],
+  ): Promise<readonly StoredEntry[]> {
     if ('after' in wanted) return store.read(run, wanted);
     const found: StoredEntry[] = [];
     for (const seq of wanted) found.push(...(await store.read(run, { after: seq - 1, limit: 1 })));
@@ -118,7 +114,39 @@ export class ServedRuns {
   }
 }
 
-async function catchUp(store: JournalStore, run: string, fold: RunPageFold): Promise<void> {
+interface GrowingFold {
+  readonly newest: number;
+  apply(entry: Entry): void;
+}
+
+/** Folds of the runs that were asked for last, read on from where they stand. */
+class KeptFolds<F extends GrowingFold> {
+  /** By run, the least recently used first. */
+  private readonly kept = new Map<string, { readonly fold: F; reading: Promise<void> }>();
+  private readonly begin: () => F;
+
+  constructor(begin: () => F) {
+    this.begin = begin;
+  }
+
+  async upToDate(store: JournalStore, run: string): Promise<F> {
+    const kept = this.kept.get(run) ?? { fold: this.begin(), reading: Promise.resolve() };
+    this.kept.delete(run);
+    this.kept.set(run, kept);
+    for (const oldest of [...this.kept.keys()].slice(0, -MOST_FOLDS)) this.kept.delete(oldest);
+    // One reader at a time: two that read on from the same entry would fold it twice.
+    kept.reading = kept.reading.then(() => catchUp(store, run, kept.fold));
+    try {
+      await kept.reading;
+    } catch (error) {
+      this.kept.delete(run);
+      throw error;
+    }
+    return kept.fold;
+  }
+}
+
+async function catchUp(store: JournalStore, run: string, fold: GrowingFold): Promise<void> {
   for (let more = true; more; ) {
     const page = await store.read(run, { after: fold.newest, limit: PAGE });
     for (const stored of page) fold.apply(readEntry(stored));

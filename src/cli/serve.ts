@@ -48,13 +48,15 @@ export async function serveAudit(
   const { allowActions } = options;
   const onMistake = (error: unknown) =>
     terminal.complain(printable(error instanceof Error ? error.message : String(error), 300));
-  const server = await startPageServer({ port, allowActions, state, environment, onMistake }).catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-    if (code === undefined) throw error;
-    throw new Refusal(
-      `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes a free one' : code}`,
-    );
-  });
+  const server = await startPageServer({ port, allowActions, state, environment, onMistake }).catch(
+    (error: unknown) => {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+      if (code === undefined) throw error;
+      throw new Refusal(
+        `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes a free one' : code}`,
+      );
+    },
+  );
   terminal.answer({ url: server.url, port: server.port, allowActions }, () =>
     [
       `the review page of ${state.shown} is at`,
@@ -117,13 +119,21 @@ function listening(server: Server, port: number): Promise<void> {
   });
 }
 
-async function respond(request: IncomingMessage, facts: ServerFacts, routes: Routes, options: PageServerOptions): Promise<Answer & { readonly headers?: Readonly<Record<string, string>> }> {
+async function respond(
+  request: IncomingMessage,
+  facts: ServerFacts,
+  routes: Routes,
+  options: PageServerOptions,
+): Promise<Answer & { readonly headers?: Readonly<Record<string, string>> }> {
   const { method = 'GET', url = '/', headers } = request;
   const [path = '/', query = ''] = url.split('?', 2);
   const denial = denialOf({ method, path, headers }, facts);
   if (denial !== undefined) {
     request.resume();
-    return { ...problem(denial.status, denial.message), ...(denial.headers === undefined ? {} : { headers: denial.headers }) };
+    return {
+      ...problem(denial.status, denial.message),
+      ...(denial.headers === undefined ? {} : { headers: denial.headers }),
+    };
   }
   if (method !== 'POST') return answerTo(path, new URLSearchParams(query), routes);
   const body = await bodyOf(request);
@@ -150,8 +160,17 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-function send(response: ServerResponse, { status, type, body, headers = {} }: Answer & { readonly headers?: Readonly<Record<string, string>> }, headOnly: boolean): void {
-  response.writeHead(status, { ...HEADERS, ...headers, 'content-type': type, 'content-length': Buffer.byteLength(body) });
+function send(
+  response: ServerResponse,
+  { status, type, body, headers = {} }: Answer & { readonly headers?: Readonly<Record<string, string>> },
+  headOnly: boolean,
+): void {
+  response.writeHead(status, {
+    ...HEADERS,
+    ...headers,
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+  });
   response.end(headOnly ? undefined : body);
 }
 

@@ -44,35 +44,23 @@ interface UsableFile {
 }
 
 export class TimetableFiles {
-  private readonly paths: readonly string[];
+  private readonly places: readonly Place[];
   private readonly profile: Profile;
   private usable: ReadonlyMap<string, UsableFile> = new Map();
 
   /** `paths`: runbook files, and folders of them. Throws a Refusal for a path that leads nowhere. */
   constructor(paths: readonly string[], profile: Profile) {
-    this.paths = paths;
+    this.places = placesOf(paths);
     this.profile = profile;
-    for (const path of paths) if (!isFolder(path)) readText(path, 'runbook');
   }
 
   /** Reads everything anew; diagnostics go to `voice`. */
   read(voice: Pick<Voice, 'diagnostics'>): TimetableReading {
     const problems: FileProblem[] = [];
     const usable = new Map<string, UsableFile>();
-    for (const { path, named } of runbookFiles(this.paths)) {
-      const kept = this.usable.get(path);
-      try {
-        const file = this.usableFile(path, voice);
-        const twin = [...usable].find(([, { runbook }]) => runbook === file.runbook);
-        if (twin !== undefined)
-          throw new Refusal(`${printable(path, 300)} is the runbook ${file.runbook}, and so is ${printable(twin[0], 300)}`);
-        if (named && file.slots.length === 0) throw new Refusal(`${printable(path, 300)} has no schedule: it would never run`);
-        usable.set(path, file);
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        problems.push({ path, message: error.message, exit: error.exit, kept: kept !== undefined });
-        if (kept !== undefined) usable.set(path, kept);
-      }
+    for (const { path, folder } of this.places) {
+      const files = folder ? this.filesOf(path, problems) : [path];
+      for (const file of files) if (!usable.has(file)) this.readFile(file, !folder, usable, problems, voice);
     }
     this.usable = usable;
     return { slots: [...usable.values()].flatMap(({ slots }) => slots), problems };
@@ -80,8 +68,45 @@ export class TimetableFiles {
 
   /** Changes whenever a file that counts may have changed: those named, and all that lie beside them and may be called. */
   signature(): string {
-    const folders = new Set(this.paths.map((path) => (isFolder(path) ? path : dirname(path))));
-    return [...folders].map((folder) => `${folder}\n${yamlFiles(folder).map(stamp).join('\n')}`).join('\n\n');
+    const folders = new Set(this.places.map(({ path, folder }) => (folder ? path : dirname(path))));
+    return [...folders].map((folder) => `${folder}\n${stamps(folder).join('\n')}`).join('\n\n');
+  }
+
+  /** A folder that can not be read keeps what it gave before: it may only be on its way to another state. */
+  private filesOf(folder: string, problems: FileProblem[]): readonly string[] {
+    try {
+      return yamlFiles(folder).filter((file) => this.usable.has(file) || isRunbook(file));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const before = [...this.usable.keys()].filter((file) => dirname(file) === folder);
+      problems.push({ path: folder, message: error.message, exit: error.exit, kept: before.length > 0 });
+      return before;
+    }
+  }
+
+  private readFile(
+    path: string,
+    named: boolean,
+    usable: Map<string, UsableFile>,
+    problems: FileProblem[],
+    voice: Pick<Voice, 'diagnostics'>,
+  ): void {
+    const kept = this.usable.get(path);
+    try {
+      const file = this.usableFile(path, voice);
+      const twin = [...usable].find(([, { runbook }]) => runbook === file.runbook);
+      if (twin !== undefined)
+        throw new Refusal(
+          `${printable(path, 300)} is the runbook ${file.runbook}, and so is ${printable(twin[0], 300)}`,
+        );
+      if (named && file.slots.length === 0)
+        throw new Refusal(`${printable(path, 300)} has no schedule: it would never run`);
+      usable.set(path, file);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      problems.push({ path, message: error.message, exit: error.exit, kept: kept !== undefined });
+      if (kept !== undefined) usable.set(path, kept);
+    }
   }
 
   private usableFile(path: string, voice: Pick<Voice, 'diagnostics'>): UsableFile {
@@ -94,17 +119,8 @@ export class TimetableFiles {
 
 /** Every slot of files and folders, for whoever only looks at them. Throws a Refusal for a runbook with errors. */
 export function readScheduled(paths: readonly string[], voice: Pick<Voice, 'diagnostics'>): readonly PlannedSlot[] {
-  return runbookFiles(paths).flatMap(({ path }) => plannedSlots(loadRunbook(path, voice)));
-}
-
-/** The files meant by paths; `named`: by itself, not as one of a folder. */
-function runbookFiles(paths: readonly string[]): readonly { readonly path: string; readonly named: boolean }[] {
-  const found = new Map<string, boolean>();
-  for (const path of paths) {
-    if (!isFolder(path)) found.set(path, true);
-    else for (const each of yamlFiles(path)) if (!found.has(each) && isRunbook(each)) found.set(each, false);
-  }
-  return [...found].map(([path, named]) => ({ path, named }));
+  const files = placesOf(paths).flatMap(({ path, folder }) => (folder ? yamlFiles(path).filter(isRunbook) : [path]));
+  return [...new Set(files)].flatMap((path) => plannedSlots(loadRunbook(path, voice)));
 }
 
 function plannedSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
@@ -166,6 +182,19 @@ function usesSwitch({ deadman, steps, onError, finally: last, calls }: CheckedRu
   );
 }
 
+interface Place {
+  readonly path: string;
+  readonly folder: boolean;
+}
+
+function placesOf(paths: readonly string[]): readonly Place[] {
+  return paths.map((path) => {
+    const folder = isFolder(path);
+    if (!folder) readText(path, 'runbook');
+    return { path, folder };
+  });
+}
+
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
@@ -175,7 +204,13 @@ function isFolder(path: string): boolean {
 }
 
 function yamlFiles(folder: string): readonly string[] {
-  return readdirSync(folder)
+  let names: readonly string[];
+  try {
+    names = readdirSync(folder);
+  } catch (error) {
+    throw new Refusal(`the folder ${printable(folder, 300)} can not be read: ${reasonOf(error)}`);
+  }
+  return names
     .filter((name) => /\.ya?ml$/.test(name) && !/\.test\.ya?ml$/.test(name))
     .sort()
     .map((name) => join(folder, name));
@@ -191,11 +226,14 @@ function isRunbook(path: string): boolean {
   }
 }
 
-function stamp(path: string): string {
+function stamps(folder: string): readonly string[] {
   try {
-    const { mtimeMs, size, ino } = statSync(path);
-    return `${path} ${mtimeMs} ${size} ${ino}`;
+    return yamlFiles(folder).map((path) => {
+      const { mtimeMs, size, ino } = statSync(path);
+      return `${path} ${mtimeMs} ${size} ${ino}`;
+    });
   } catch {
-    return `${path} gone`;
+    // Gone between two looks: what that means is found out by reading.
+    return ['gone'];
   }
 }

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { readEntry } from '../journal/chain.ts';
 import type { EntryOf } from '../journal/entry.ts';
 import { openStore } from './account.ts';
-import { storeFiles } from './store-list.ts';
 import { Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';
+import { storeFiles } from './store-list.ts';
 
 export interface UnfinishedRun {
   readonly run: string;
@@ -14,7 +14,11 @@ export interface UnfinishedRun {
 }
 
 /** Live runs without an end, with `halted` those that wait for an answer too: those named (whole or by an unambiguous part), or all. */
-export async function unfinishedRuns(names: readonly string[], state: StateFolder, which: 'unfinished' | 'halted too' = 'unfinished'): Promise<readonly UnfinishedRun[]> {
+export async function unfinishedRuns(
+  names: readonly string[],
+  state: StateFolder,
+  which: 'unfinished' | 'halted too' = 'unfinished',
+): Promise<readonly UnfinishedRun[]> {
   const found: UnfinishedRun[] = [];
   for (const storeFile of storeFiles(state).filter((file) => existsSync(file))) {
     const store = await openStore(storeFile);

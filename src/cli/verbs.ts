@@ -6,8 +6,8 @@ import { SHELLS } from './completion-shells.ts';
 import { EXIT } from './exit.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
 import { RUN_VERBS } from './run-verbs.ts';
-import { SERVE_VERBS } from './serve-verbs.ts';
 import { SCHEDULE_VERBS } from './schedule-verbs.ts';
+import { SERVE_VERBS } from './serve-verbs.ts';
 import { TEST_VERBS } from './test-verbs.ts';
 import { type VerbRow, verb } from './verb.ts';
 

@@ -33,6 +33,7 @@ export async function callRunbook(walker: Walker, at: StepRun<StepOf<'call'>>): 
     await lease.leave();
   }
   const scope = new StepScope(frame, walker.run.clock.now());
-  return Object.fromEntries(callee.outputs.map((output) => [output.name, walker.evaluate(output.value, scope, at.path)]));
+  return Object.fromEntries(
+    callee.outputs.map((output) => [output.name, walker.evaluate(output.value, scope, at.path)]),
+  );
 }
-

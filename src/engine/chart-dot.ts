@@ -10,7 +10,7 @@ export function renderDot(root: ChartBlock, name: string): string {
     '  node [shape=box, style="rounded,filled", fillcolor="white", color="#5b6470", fontname="Helvetica", fontsize=11];',
     '  edge [color="#5b6470", fontname="Helvetica", fontsize=9];',
     '  start [shape=circle, style=filled, fillcolor="#1b1f24", label="", width=0.15];',
-    ...rendering.lines,
+    ...rendering.lines.filter((line) => !isLooseEnd(line, rendering.edges)),
     ...rendering.edges,
     '}',
     '',
@@ -133,6 +133,12 @@ class Rendering {
   private line(depth: number, text: string): void {
     this.lines.push(`${'  '.repeat(depth)}${text}`);
   }
+}
+
+/** The end of a block that no arrow comes to, because it stops or fails the run: it would stretch the block for nothing. */
+function isLooseEnd(line: string, edges: readonly string[]): boolean {
+  const [, id] = /^ *(".*") \[shape=point,/.exec(line) ?? [];
+  return id !== undefined && !edges.some((edge) => edge.includes(id));
 }
 
 function isCompound(state: ChartState | undefined): boolean {

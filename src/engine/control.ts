@@ -5,9 +5,9 @@
 import { Decimal, wholeNumber } from '../base/decimal.ts';
 import type { CheckedStep, StepOf, Verb } from '../runbook/checked.ts';
 import { type RecordValue, type Value, valueJson } from '../runbook/values.ts';
-import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
 import { callRunbook } from './call.ts';
-import { Frame, StepScope } from './scope.ts';
+import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
+import { type Frame, StepScope } from './scope.ts';
 import type { VenueVerb } from './verbs.ts';
 import { waitForOrder } from './verbs.ts';
 import { sleepUntil } from './waiting.ts';
@@ -28,7 +28,9 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
   },
 
   set(walker, at) {
-    const values = at.step.args.names.map(({ name, value }) => [name, walker.evaluate(value, at.scope, at.path)] as const);
+    const values = at.step.args.names.map(
+      ({ name, value }) => [name, walker.evaluate(value, at.scope, at.path)] as const,
+    );
     for (const [name, value] of values) {
       at.frame.roots.values.set(name, value);
       walker.run.log.append('variable.set', { name, value: valueJson(value) }, at.path);
@@ -89,7 +91,9 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       await walker.block(steps, frame, at.cancel);
       if (collect !== undefined) {
         const scope = new StepScope(frame, walker.run.clock.now());
-        collected.push(Object.fromEntries(collect.map(({ name, value }) => [name, walker.evaluate(value, scope, at.path)])));
+        collected.push(
+          Object.fromEntries(collect.map(({ name, value }) => [name, walker.evaluate(value, scope, at.path)])),
+        );
       }
     }
     return collect === undefined ? undefined : collected;
@@ -127,7 +131,10 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       args.kind === 'branches'
         ? args.branches.map(({ name, do: steps }) => ({
             steps,
-            frame: at.frame.inner({ staticPath: `${at.step.path}/branches/${name}`, path: `${at.path}/branches/${name}` }),
+            frame: at.frame.inner({
+              staticPath: `${at.step.path}/branches/${name}`,
+              path: `${at.path}/branches/${name}`,
+            }),
           }))
         : walker.evaluate(args.in, at.scope, at.path).map((item, index) => {
             const frame = iteration(at, index);
@@ -140,7 +147,8 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     if (args.kind === 'branches') {
       // Branch names live on behind the join; a branch that did not finish leaves its names absent.
       for (const [index, branch] of args.branches.entries()) {
-        for (const step of branch.do) if (step.id !== undefined) at.frame.set(step.id, branches[index]?.frame.find(step.id));
+        for (const step of branch.do)
+          if (step.id !== undefined) at.frame.set(step.id, branches[index]?.frame.find(step.id));
       }
     }
     return undefined;
@@ -162,14 +170,22 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const { ask, by, within, onTimeout } = at.step.args;
     const { clock, log, approvals, keeper, setup } = walker.run;
     const until = clock.now() + walker.evaluate(within, at.scope, at.path).ms;
-    log.append('approval.asked', { ask: walker.evaluate(ask, at.scope, at.path), by, until, plan: setup.plan }, at.path);
+    log.append(
+      'approval.asked',
+      { ask: walker.evaluate(ask, at.scope, at.path), by, until, plan: setup.plan },
+      at.path,
+    );
     keeper.waitsUntil(at.path, until);
     const own = new Cancellation(at.cancel);
     const timer = clock.at(until, () => own.cancel('timeout', `nobody answered within the time given`));
     try {
       const answer = await approvals.answer(at.path, own);
       if (answer.command === 'approve') return undefined;
-      throw new StepFailure('approval_rejected', `rejected by ${answer.by}${answer.reason === undefined ? '' : `: ${answer.reason}`}`, at.path);
+      throw new StepFailure(
+        'approval_rejected',
+        `rejected by ${answer.by}${answer.reason === undefined ? '' : `: ${answer.reason}`}`,
+        at.path,
+      );
     } catch (error) {
       if (!(error instanceof Abandoned) || !own.timedOut) throw error;
       const kind = onTimeout === 'reject' ? 'approval_rejected' : 'timeout';
@@ -194,7 +210,8 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
   },
 
   fail(walker, at) {
-    const because = at.step.because === undefined ? 'the runbook says fail' : walker.evaluate(at.step.because, at.scope, at.path);
+    const because =
+      at.step.because === undefined ? 'the runbook says fail' : walker.evaluate(at.step.because, at.scope, at.path);
     throw new StepFailure('assertion', because, at.path);
   },
 };
@@ -203,7 +220,13 @@ function iteration(at: StepRun, index: number): Frame {
   return at.frame.inner({ staticPath: at.step.path, path: `${at.path}[${index}]` });
 }
 
-async function decideFresh(walker: Walker, at: StepRun, what: string, condition: Parameters<Walker['decideCondition']>[1], frame: Frame): Promise<boolean> {
+async function decideFresh(
+  walker: Walker,
+  at: StepRun,
+  what: string,
+  condition: Parameters<Walker['decideCondition']>[1],
+  frame: Frame,
+): Promise<boolean> {
   const { clock, feeds } = walker.run;
   const scope = new StepScope(frame, clock.now());
   await feeds.ensure(at.step.feeds, frame.roots.runbook.feeds, scope, at.path);
@@ -223,7 +246,11 @@ async function runBranches(
   walker: Walker,
   at: StepRun,
   branches: readonly Branch[],
-  policy: { readonly width: number; readonly join: 'all' | 'any'; readonly onFail: 'cancel_others' | 'let_others_finish' },
+  policy: {
+    readonly width: number;
+    readonly join: 'all' | 'any';
+    readonly onFail: 'cancel_others' | 'let_others_finish';
+  },
 ): Promise<void> {
   const own = new Cancellation(at.cancel);
   const failures: unknown[] = [];
@@ -239,8 +266,10 @@ async function runBranches(
       } catch (error) {
         const mine = error instanceof Abandoned && error.reason.origin === own;
         if (!mine) failures.push(error);
-        if (!(error instanceof StepFailure)) own.cancel(error instanceof Stop ? 'sibling' : 'halt', 'another branch ended the run');
-        else if (policy.onFail === 'cancel_others' && policy.join === 'all') own.cancel('sibling', 'another branch failed');
+        if (!(error instanceof StepFailure))
+          own.cancel(error instanceof Stop ? 'sibling' : 'halt', 'another branch ended the run');
+        else if (policy.onFail === 'cancel_others' && policy.join === 'all')
+          own.cancel('sibling', 'another branch failed');
       }
     }
   };

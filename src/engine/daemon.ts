@@ -255,7 +255,11 @@ export class Daemon {
   private async carryOut(decisions: readonly Decision[], nowMs: number): Promise<boolean> {
     const { agenda, account, epoch } = this.parts;
     try {
-      await agenda.record(account, epoch, decisions.map((decision) => this.row(decision, nowMs)));
+      await agenda.record(
+        account,
+        epoch,
+        decisions.map((decision) => this.row(decision, nowMs)),
+      );
     } catch (error) {
       this.refused(error);
       return false;
@@ -308,7 +312,8 @@ export class Daemon {
     const run = decision.type === 'start' ? this.nameOf(decision) : undefined;
     this.parts.tell({ type: 'decided', decision, runbook: this.runbookOf(id), ...(run === undefined ? {} : { run }) });
     if (decision.type === 'replace')
-      for (const each of decision.runs) this.replace(each, `replaced by the occurrence of ${new Date(nominalMs).toISOString()}`);
+      for (const each of decision.runs)
+        this.replace(each, `replaced by the occurrence of ${new Date(nominalMs).toISOString()}`);
     const slot = this.slots.find((each) => each.id === id);
     if (run !== undefined && slot !== undefined) this.launch(slot, { run, slot: id, nominalMs });
   }
@@ -324,7 +329,11 @@ export class Daemon {
     const { agenda, account, launcher } = this.parts;
     const launched = launcher.start(launch);
     const key = concurrency === undefined ? {} : { key: concurrency.key };
-    this.hold({ run: launch.run, slot: id, ...key, ...(exclusive === undefined ? {} : { exclusive }) }, this.runbookOf(id), launched);
+    this.hold(
+      { run: launch.run, slot: id, ...key, ...(exclusive === undefined ? {} : { exclusive }) },
+      this.runbookOf(id),
+      launched,
+    );
     void launched.begun
       .then((begun) => agenda.settle(account, launch.run, begun ? 'begun' : 'lost'))
       .catch((error: unknown) => {
@@ -357,12 +366,15 @@ export class Daemon {
       const keyHeld = concurrency !== undefined && others.some(({ key }) => key === concurrency.key);
       const inUse = exclusive?.some((each) => others.some((other) => other.exclusive?.includes(each))) === true;
       if (keyHeld && concurrency.onBusy !== 'queue') {
-        await guest.refuse(`the concurrency key ${JSON.stringify(concurrency.key)} is held by another run (on_busy: ${concurrency.onBusy})`);
+        await guest.refuse(
+          `the concurrency key ${JSON.stringify(concurrency.key)} is held by another run (on_busy: ${concurrency.onBusy})`,
+        );
       } else if (keyHeld || inUse) waiting.push(guest);
       else {
         const launched = await guest.begin();
         const key = concurrency === undefined ? {} : { key: concurrency.key };
-        if (launched !== undefined) this.hold({ run, ...key, ...(exclusive === undefined ? {} : { exclusive }) }, runbook, launched);
+        if (launched !== undefined)
+          this.hold({ run, ...key, ...(exclusive === undefined ? {} : { exclusive }) }, runbook, launched);
       }
     }
     this.guests = waiting;
@@ -382,6 +394,8 @@ export class Daemon {
  */
 export function scheduledRunName(account: string, runbook: string, slot: string, nominalMs: number): string {
   const stamp = new Date(nominalMs).toISOString().replace(/[-:.Z]/g, '');
-  const digest = createHash('sha256').update(JSON.stringify([account, slot, nominalMs])).digest('hex');
+  const digest = createHash('sha256')
+    .update(JSON.stringify([account, slot, nominalMs]))
+    .digest('hex');
   return `${stamp}-${runbook.slice(0, 40)}-${digest.slice(0, 10)}`;
 }

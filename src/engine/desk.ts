@@ -6,17 +6,17 @@
 import { Decimal, decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
+import type { Params } from '../venue/catalogue.ts';
 import { clientOrderId } from '../venue/identity.ts';
 import type { LimitRules } from '../venue/limits.ts';
 import { isTerminal } from '../venue/order.ts';
 import type { CallOutcome, OrderTerms } from '../venue/port.ts';
-import type { Params } from '../venue/catalogue.ts';
-import type { RunPorts, RunSetup } from './ports.ts';
 import { failureOfOutcome } from './failure.ts';
 import { Cancellation, Halt, StepFailure } from './interruption.ts';
 import { OrderHandle } from './orders.ts';
-import { LOOK_BACK_MS, OrderWatch } from './watch.ts';
+import type { RunPorts, RunSetup } from './ports.ts';
 import { sleepUntil } from './waiting.ts';
+import { LOOK_BACK_MS, OrderWatch } from './watch.ts';
 
 /** Look-ups of an order whose fate is not known, ms after the doubt began; then every five seconds (orders.md, 5). */
 const LOOKUPS_MS = [500, 1000, 2000, 4000, 8000] as const;
@@ -142,10 +142,20 @@ export class OrderDesk {
         if (order.snapshot.state !== 'canceling') throw failureOfOutcome(outcome, at.step);
       }
       if (target === 'accepted') break;
-      const told = await this.watchFor(order, (each) => isEnded(each) || each.snapshot.state === 'open', CONFIRM_WITHIN_MS, at);
+      const told = await this.watchFor(
+        order,
+        (each) => isEnded(each) || each.snapshot.state === 'open',
+        CONFIRM_WITHIN_MS,
+        at,
+      );
       if (isTerminal(order.snapshot.state) || isQuarantined(order)) break;
       if (tries < CANCEL_TRIES) continue;
-      if (told) throw new StepFailure('rejected', `the venue did not cancel order ${nameOf(order)} after ${tries} tries`, at.step);
+      if (told)
+        throw new StepFailure(
+          'rejected',
+          `the venue did not cancel order ${nameOf(order)} after ${tries} tries`,
+          at.step,
+        );
       this.conclude(order, 'T_EXHAUSTED', `no end to be seen after ${tries} cancels`, at.step);
       break;
     }
@@ -161,17 +171,31 @@ export class OrderDesk {
     const { venueId } = order.snapshot.context;
     if (isTerminal(order.snapshot.state)) {
       handle.touch();
-      throw new StepFailure('not_found', `order ${nameOf(order)} is ${order.snapshot.state}: nothing to amend`, at.step);
+      throw new StepFailure(
+        'not_found',
+        `order ${nameOf(order)} is ${order.snapshot.state}: nothing to amend`,
+        at.step,
+      );
     }
-    if (venueId === undefined || order.snapshot.state !== 'open') await this.watch.until(order, (each) => each.snapshot.state === 'open' || isEnded(each), at.cancel);
+    if (venueId === undefined || order.snapshot.state !== 'open')
+      await this.watch.until(order, (each) => each.snapshot.state === 'open' || isEnded(each), at.cancel);
     if (size !== undefined && decimal(order.snapshot.context.filled).gt(0)) {
-      throw new StepFailure('denied', `AMEND_SIZE_OF_PART_FILLED: order ${nameOf(order)} has filled ${order.snapshot.context.filled}; what a new size means then is not shown`, at.step);
+      throw new StepFailure(
+        'denied',
+        `AMEND_SIZE_OF_PART_FILLED: order ${nameOf(order)} has filled ${order.snapshot.context.filled}; what a new size means then is not shown`,
+        at.step,
+      );
     }
     const outcome = await this.run.venue.call({
       id: this.run.callId(at.step),
       step: at.step,
       endpoint: 'PUT /orders',
-      params: { order_id: order.snapshot.context.venueId ?? '', market_id: order.intent.market, price: price.toFixed(), size: size?.toFixed() },
+      params: {
+        order_id: order.snapshot.context.venueId ?? '',
+        market_id: order.intent.market,
+        price: price.toFixed(),
+        size: size?.toFixed(),
+      },
       class: 'enter',
       clientOrderId: order.intent.clientOrderId,
       ...limitsOf(at),
@@ -180,7 +204,12 @@ export class OrderDesk {
       await this.watch.read(order, at.step, 'confirm', 'reconcile');
       if (isTerminal(order.snapshot.state)) await this.readFills(order, at);
       handle.touch();
-      if (isTerminal(order.snapshot.state)) throw new StepFailure('not_found', `order ${nameOf(order)} was ${order.snapshot.state} before the amend came`, at.step);
+      if (isTerminal(order.snapshot.state))
+        throw new StepFailure(
+          'not_found',
+          `order ${nameOf(order)} was ${order.snapshot.state} before the amend came`,
+          at.step,
+        );
       throw failureOfOutcome(outcome, at.step);
     }
     const told = await this.watchFor(order, (each) => each.snapshot.state !== 'amending', AMEND_WITHIN_MS, at);
@@ -188,7 +217,11 @@ export class OrderDesk {
     await this.readFills(order, at);
     handle.touch();
     if (isTerminal(order.snapshot.state)) {
-      throw new StepFailure('not_found', `order ${nameOf(order)} was ${order.snapshot.state} before the amend took`, at.step);
+      throw new StepFailure(
+        'not_found',
+        `order ${nameOf(order)} was ${order.snapshot.state} before the amend took`,
+        at.step,
+      );
     }
     if (isQuarantined(order)) throw quarantined(order, at.step);
     if (!decimal(order.snapshot.context.lastRecord?.price ?? '0').eq(price)) {
@@ -213,7 +246,11 @@ export class OrderDesk {
       id: this.run.callId(at.step),
       step: at.step,
       endpoint: 'GET /orders',
-      params: { order_id: handle.id, market_id: handle.market_id, start_time: handle.timestamp.us - LOOK_BACK_MS * 1000 },
+      params: {
+        order_id: handle.id,
+        market_id: handle.market_id,
+        start_time: handle.timestamp.us - LOOK_BACK_MS * 1000,
+      },
       class: 'reconcile',
       purpose: 'refresh',
     });
@@ -242,7 +279,12 @@ export class OrderDesk {
   working(market?: string): readonly BookOrder[] {
     return this.run.log.book
       .orders()
-      .filter((order) => (market === undefined || order.intent.market === market) && !isTerminal(order.snapshot.state) && order.snapshot.state !== 'draft');
+      .filter(
+        (order) =>
+          (market === undefined || order.intent.market === market) &&
+          !isTerminal(order.snapshot.state) &&
+          order.snapshot.state !== 'draft',
+      );
   }
 
   /**
@@ -254,7 +296,8 @@ export class OrderDesk {
     for (const order of this.run.log.book.orders()) {
       if (!['submitting', 'unknown', 'absent', 'quarantined'].includes(order.snapshot.state)) continue;
       const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
-      if (outcome.kind !== 'confirmed') throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be looked up: ${outcome.message}`, step);
+      if (outcome.kind !== 'confirmed')
+        throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be looked up: ${outcome.message}`, step);
       if (isFound(order)) continue;
       // The horizon passed before the run halted, and the venue still knows no such order: absent, and a person has seen it.
       if (order.snapshot.state !== 'absent') await this.resolve(order, step);
@@ -266,7 +309,8 @@ export class OrderDesk {
   async readAll(step: string): Promise<void> {
     for (const order of this.working()) {
       const outcome = await this.watch.read(order, step, 'refresh', 'resolve');
-      if (outcome.kind !== 'confirmed') throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be read: ${outcome.message}`, step);
+      if (outcome.kind !== 'confirmed')
+        throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be read: ${outcome.message}`, step);
     }
     this.watch.check();
   }
@@ -275,11 +319,30 @@ export class OrderDesk {
   async settle(step: string, cancel: Cancellation): Promise<void> {
     const at: Desk = { step, cancel, memory: new Map(), limits: undefined, reference: undefined };
     for (const order of this.working()) {
-      if (order.snapshot.state === 'canceling') await this.cancel(this.handle(order), 'terminal', { ...at, memory: new Map() });
+      if (order.snapshot.state === 'amending') await this.settleAmend(order, at);
+      if (order.snapshot.state === 'canceling')
+        await this.cancel(this.handle(order), 'terminal', { ...at, memory: new Map() });
     }
     for (const order of this.run.log.book.orders()) {
       if (order.snapshot.state === 'draft') this.conclude(order, 'DENY', 'the run ended before it was sent', step);
     }
+  }
+
+  /** A run that was told to end while it waited for an amend: which terms are in force is found out all the same. */
+  private async settleAmend(order: BookOrder, at: Desk): Promise<void> {
+    const { clock } = this.run;
+    const own = new Cancellation(at.cancel);
+    const timer = clock.at(clock.now() + CONFIRM_WITHIN_MS, () => own.cancel('timeout', 'the terms are not known'));
+    try {
+      await this.watch.until(order, (each) => each.snapshot.state !== 'amending', own);
+    } catch (error) {
+      if (own.reason?.origin !== own) throw error;
+      this.conclude(order, 'T_EXHAUSTED', `the terms were not known within ${CONFIRM_WITHIN_MS} ms`, at.step);
+    } finally {
+      timer.cancel();
+      own.close();
+    }
+    if (isQuarantined(order)) throw quarantined(order, at.step);
   }
 
   private async post(at: Desk, placed: Placed, intent: OrderTerms): Promise<OrderHandle> {
@@ -309,7 +372,8 @@ export class OrderDesk {
           if (outcome.failure === 'duplicate') break;
           if (outcome.failure === 'unauthorized' && sends === 1 && !(await this.lookUpOnce(order, at.step))) continue;
           if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft') return this.adopted(order);
-          if (outcome.definite || outcome.failure === 'transport' || outcome.failure === 'rate_limited') throw failureOfOutcome(outcome, at.step);
+          if (outcome.definite || outcome.failure === 'transport' || outcome.failure === 'rate_limited')
+            throw failureOfOutcome(outcome, at.step);
           if (await this.lookUpOnce(order, at.step)) return this.adopted(order);
           this.conclude(order, 'REFUSED', 'refused, and one look-up found no order', at.step);
           throw failureOfOutcome(outcome, at.step);
@@ -382,7 +446,8 @@ export class OrderDesk {
   /** One look-up by client order id; true when the venue knows the order. */
   private async lookUpOnce(order: BookOrder, step: string): Promise<boolean> {
     const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
-    if (outcome.kind === 'confirmed') return outcome.result.some((record) => record.client_order_id === order.intent.clientOrderId);
+    if (outcome.kind === 'confirmed')
+      return outcome.result.some((record) => record.client_order_id === order.intent.clientOrderId);
     // Not even the look-up was answered: the doubt stands, and is resolved with patience.
     await this.resolve(order, step);
     return isFound(order);
@@ -397,13 +462,26 @@ export class OrderDesk {
       if (order.snapshot.state !== 'canceled') return;
       await this.readFills(order, at);
       const { filled } = order.snapshot.context;
-      throw new StepFailure('cancelled', `order ${nameOf(order)} was not confirmed within ${CONFIRM_WITHIN_MS} ms and was cancelled with ${filled} filled`, at.step);
+      throw new StepFailure(
+        'cancelled',
+        `order ${nameOf(order)} was not confirmed within ${CONFIRM_WITHIN_MS} ms and was cancelled with ${filled} filled`,
+        at.step,
+      );
     }
-    throw new Halt('unknown_outcome', `order ${nameOf(order)} stays ${order.snapshot.state} and can not be cancelled`, at.step);
+    throw new Halt(
+      'unknown_outcome',
+      `order ${nameOf(order)} stays ${order.snapshot.state} and can not be cancelled`,
+      at.step,
+    );
   }
 
   /** Waits until something holds of an order, but no longer than `ms`; false when the time ran out first. */
-  private async watchFor(order: BookOrder, until: (order: BookOrder) => boolean, ms: number, at: Desk): Promise<boolean> {
+  private async watchFor(
+    order: BookOrder,
+    until: (order: BookOrder) => boolean,
+    ms: number,
+    at: Desk,
+  ): Promise<boolean> {
     const { clock } = this.run;
     const own = new Cancellation(at.cancel);
     const timer = clock.at(clock.now() + ms, () => own.cancel('timeout', 'not seen in time'));
@@ -434,7 +512,9 @@ export class OrderDesk {
         class: 'protect',
         clientOrderId: order.intent.clientOrderId,
       });
-      const repeat = outcome.kind === 'unresolved' || (outcome.kind === 'rejected' && ['transport', 'rate_limited', 'unauthorized'].includes(outcome.failure));
+      const repeat =
+        outcome.kind === 'unresolved' ||
+        (outcome.kind === 'rejected' && ['transport', 'rate_limited', 'unauthorized'].includes(outcome.failure));
       const delay = REPEAT_DELAYS_MS[tries];
       if (!repeat || delay === undefined || isTerminal(order.snapshot.state)) return outcome;
       const hinted = outcome.kind === 'rejected' ? (outcome.retryAfterMs ?? 0) : 0;
@@ -456,11 +536,13 @@ export class OrderDesk {
       if (outcome.kind === 'rejected' && outcome.failure === 'rejected') {
         // Refused: most often it is over. The record decides, not the text.
         await this.refresh(handle, at);
-        if (handle.terminal) throw new StepFailure('not_found', `order ${handle.id} is ${handle.status} already`, at.step);
+        if (handle.terminal)
+          throw new StepFailure('not_found', `order ${handle.id} is ${handle.status} already`, at.step);
       }
       if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
       if (target !== 'terminal' || (await this.seenEnded(handle, at))) return;
-      if (tries >= CANCEL_TRIES) throw new StepFailure('rejected', `the venue did not cancel order ${handle.id} after ${tries} tries`, at.step);
+      if (tries >= CANCEL_TRIES)
+        throw new StepFailure('rejected', `the venue did not cancel order ${handle.id} after ${tries} tries`, at.step);
     }
   }
 
@@ -491,7 +573,11 @@ export class OrderDesk {
         purpose: 'fills',
       });
       if (outcome.kind === 'denied') throw failureOfOutcome(outcome, at.step);
-      if (delay === undefined || decimal(order.snapshot.context.recordFilled).lte(decimal(order.snapshot.context.filled))) return;
+      if (
+        delay === undefined ||
+        decimal(order.snapshot.context.recordFilled).lte(decimal(order.snapshot.context.filled))
+      )
+        return;
       await sleepUntil(clock, clock.now() + delay, at.cancel);
     }
   }
@@ -500,10 +586,18 @@ export class OrderDesk {
     const { state, context } = order.snapshot;
     if (state === 'quarantined') throw quarantined(order, step);
     if (state === 'rejected' && target !== 'terminal') {
-      throw new StepFailure('rejected', `order ${nameOf(order)} was rejected: ${context.lastRecord?.reason || 'no reason given'}`, step);
+      throw new StepFailure(
+        'rejected',
+        `order ${nameOf(order)} was rejected: ${context.lastRecord?.reason || 'no reason given'}`,
+        step,
+      );
     }
     if (reached(order, target)) return;
-    throw new StepFailure('cancelled', `order ${nameOf(order)} is ${state} with ${context.filled} filled: it can not become ${target} any more`, step);
+    throw new StepFailure(
+      'cancelled',
+      `order ${nameOf(order)} is ${state} with ${context.filled} filled: it can not become ${target} any more`,
+      step,
+    );
   }
 
   private placedBefore(at: Desk, leg: string): Placed {
@@ -515,18 +609,30 @@ export class OrderDesk {
 
   private ownOrder(handle: OrderHandle, step: string): BookOrder {
     if (handle.own === undefined) {
-      throw new StepFailure('denied', `NOT_OUR_ORDER: order ${handle.id} was not placed by this run; it can be listed, refreshed and cancelled only`, step);
+      throw new StepFailure(
+        'denied',
+        `NOT_OUR_ORDER: order ${handle.id} was not placed by this run; it can be listed, refreshed and cancelled only`,
+        step,
+      );
     }
     return handle.own;
   }
 
-  private conclude(order: BookOrder, event: 'T_CONFIRM' | 'T_EXHAUSTED' | 'T_SETTLE' | 'REFUSED' | 'DENY', because: string, step: string): void {
+  private conclude(
+    order: BookOrder,
+    event: 'T_CONFIRM' | 'T_EXHAUSTED' | 'T_SETTLE' | 'REFUSED' | 'DENY',
+    because: string,
+    step: string,
+  ): void {
     this.run.log.append('order.concluded', { clientOrderId: order.intent.clientOrderId, event, because }, step);
   }
 }
 
 function limitsOf(at: Desk): { limits?: LimitRules; reference?: { price: string; at: number } } {
-  return { ...(at.limits === undefined ? {} : { limits: at.limits }), ...(at.reference === undefined ? {} : { reference: at.reference }) };
+  return {
+    ...(at.limits === undefined ? {} : { limits: at.limits }),
+    ...(at.reference === undefined ? {} : { reference: at.reference }),
+  };
 }
 
 function intentOf(terms: Terms, id: string): OrderTerms {
@@ -601,5 +707,9 @@ function nameOf(order: BookOrder): string {
 }
 
 function quarantined(order: BookOrder, step: string): Halt {
-  return new Halt('unknown_outcome', `what became of order ${nameOf(order)} can not be told; look it up at the venue by its client order id, then resume the run, which asks again`, step);
+  return new Halt(
+    'unknown_outcome',
+    `what became of order ${nameOf(order)} can not be told; look it up at the venue by its client order id, then resume the run, which asks again`,
+    step,
+  );
 }

@@ -1,10 +1,16 @@
 /** From a call's outcome to the error a runbook can catch. */
 import type { CallOutcome } from '../venue/port.ts';
-import { StepFailure } from './interruption.ts';
+import { Halt, StepFailure } from './interruption.ts';
 
-export function failureOfOutcome(outcome: Exclude<CallOutcome, { kind: 'confirmed' }>, step: string): StepFailure {
+export function failureOfOutcome(
+  outcome: Exclude<CallOutcome, { kind: 'confirmed' }>,
+  step: string,
+): StepFailure | Halt {
   switch (outcome.kind) {
     case 'denied':
+      // Without a journal nothing that this run still does is on record: whoever takes it up would not know that it gave the
+      // deadman switch back, for one. It halts, and leaves everything as the record has it.
+      if (outcome.code === 'JOURNAL') return new Halt('denied', outcome.message, step);
       return new StepFailure('denied', outcome.message, step);
     case 'unresolved':
       return new StepFailure('transport', outcome.message, step);

@@ -2,11 +2,12 @@
  * Feeds as the steps see them: each read anew when older than half its `max_age`, refused when older than `max_age`.
  * A stale feed is an error a runbook can catch, never an old price.
  */
-import { Decimal, parseDecimal } from '../base/decimal.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { type Decimal, parseDecimal } from '../base/decimal.ts';
 import type { FeedDeclaration } from '../runbook/checked.ts';
 import type { RecordValue, Scope, Value } from '../runbook/values.ts';
 import type { VenuePort } from '../venue/port.ts';
-import type { Clock } from '../base/clock.ts';
 import { StepFailure } from './interruption.ts';
 
 interface Reading {
@@ -25,7 +26,12 @@ export class FeedCache {
   }
 
   /** Makes the named feeds fresh before the expressions of a step are evaluated. Throws StepFailure `stale_feed`. */
-  async ensure(names: readonly string[], declared: readonly FeedDeclaration[], scope: Scope, step: string): Promise<void> {
+  async ensure(
+    names: readonly string[],
+    declared: readonly FeedDeclaration[],
+    scope: Scope,
+    step: string,
+  ): Promise<void> {
     for (const name of names) {
       const feed = declared.find((each) => each.name === name);
       if (feed === undefined) throw new Error(`engine: step ${step} reads feed ${name}, which is not declared`);
@@ -82,7 +88,11 @@ export class FeedCache {
       return;
     }
     const found = age === undefined ? 'no value could be read' : `the newest value is ${age} ms old`;
-    throw new StepFailure('stale_feed', `feed ${feed.name}${market === undefined ? '' : ` of ${market}`}: ${found}, at most ${maxAge} ms is accepted`, step);
+    throw new StepFailure(
+      'stale_feed',
+      `feed ${feed.name}${market === undefined ? '' : ` of ${market}`}: ${found}, at most ${maxAge} ms is accepted`,
+      step,
+    );
   }
 }
 

@@ -39,7 +39,8 @@ export class Interpreter implements Walker {
   async step(step: CheckedStep, frame: Frame, cancel: Cancellation): Promise<void> {
     const path = frame.pathOf(step.path);
     await this.attempts(step, path, frame, cancel, startStepActor());
-    if (step.id !== undefined && step.id === this.run.setup.until) throw new Stop('until', `stopped after ${step.id}, as asked`);
+    if (step.id !== undefined && step.id === this.run.setup.until)
+      throw new Stop('until', `stopped after ${step.id}, as asked`);
   }
 
   /** Evaluates with the failure in words a runbook can catch. */
@@ -47,7 +48,8 @@ export class Interpreter implements Walker {
     try {
       return expr.evaluate(scope);
     } catch (error) {
-      if (error instanceof EvaluationFailure) throw new StepFailure('assertion', `${expr.text}: ${error.message}`, path);
+      if (error instanceof EvaluationFailure)
+        throw new StepFailure('assertion', `${expr.text}: ${error.message}`, path);
       throw error;
     }
   }
@@ -55,7 +57,9 @@ export class Interpreter implements Walker {
   /** Evaluates a condition and writes down what it was decided from. */
   decideCondition(what: string, expr: Expr<boolean>, scope: StepScope, path: string): boolean {
     const value = this.evaluate(expr, scope, path);
-    const inputs = Object.fromEntries(expr.reads.filter((root) => root !== 'feeds').map((root) => [root, readJson(root, scope)]));
+    const inputs = Object.fromEntries(
+      expr.reads.filter((root) => root !== 'feeds').map((root) => [root, readJson(root, scope)]),
+    );
     this.run.log.append('step.decided', { what, expression: expr.text, inputs, value }, path);
     return value;
   }
@@ -65,7 +69,12 @@ export class Interpreter implements Walker {
     if (step.if === undefined) return true;
     const now = this.run.clock.now();
     try {
-      await this.run.feeds.ensure(step.feeds, frame.roots.runbook.feeds, new StepScope(frame, this.run.clock.now()), path);
+      await this.run.feeds.ensure(
+        step.feeds,
+        frame.roots.runbook.feeds,
+        new StepScope(frame, this.run.clock.now()),
+        path,
+      );
       return this.decideCondition('if', step.if, new StepScope(frame, this.run.clock.now()), path);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
@@ -74,7 +83,13 @@ export class Interpreter implements Walker {
     }
   }
 
-  private async attempts(step: CheckedStep, path: string, frame: Frame, cancel: Cancellation, actor: StepActor): Promise<void> {
+  private async attempts(
+    step: CheckedStep,
+    path: string,
+    frame: Frame,
+    cancel: Cancellation,
+    actor: StepActor,
+  ): Promise<void> {
     const memory = new Map<string, unknown>();
     let catchRetries = 0;
     let begun = step.if === undefined;
@@ -147,7 +162,9 @@ export class Interpreter implements Walker {
       const first = new StepScope(frame, now);
       const timeout = step.timeout === undefined ? undefined : this.evaluate(step.timeout, first, path);
       if (timeout !== undefined) {
-        timer = clock.at(now + timeout.ms, () => own.cancel('timeout', `${step.verb} took longer than ${timeout.ms} ms`));
+        timer = clock.at(now + timeout.ms, () =>
+          own.cancel('timeout', `${step.verb} took longer than ${timeout.ms} ms`),
+        );
       }
       progress = keeper.began(path, timeout === undefined ? undefined : now + timeout.ms);
       await this.run.feeds.ensure(step.feeds, frame.roots.runbook.feeds, first, path);
@@ -170,7 +187,7 @@ export class Interpreter implements Walker {
       this.end(step, path, 'succeeded', attempt, undefined, step.id === undefined ? undefined : value);
       return undefined;
     } catch (error) {
-      const failure = failureOf(error, own, path);
+      const failure = failureOf(error, own, path) ?? doubtCaught(step, error);
       if (failure !== undefined) return failure.step === pathOfAttempt(path, attempt) ? failure.at(path) : failure;
       if (error instanceof Halt || (error instanceof Abandoned && error.reason.why === 'halt')) {
         actor.decide('HALT');
@@ -222,7 +239,12 @@ export class Interpreter implements Walker {
     }
   }
 
-  private async clauseFor(step: CheckedStep, failure: StepFailure, frame: Frame, path: string): Promise<CatchClause | undefined> {
+  private async clauseFor(
+    step: CheckedStep,
+    failure: StepFailure,
+    frame: Frame,
+    path: string,
+  ): Promise<CatchClause | undefined> {
     for (const clause of step.catch) {
       if (!catches(clause, failure.kind)) continue;
       if (clause.if === undefined) return clause;
@@ -299,6 +321,13 @@ function failureOf(error: unknown, own: Cancellation, path: string): StepFailure
     if (error.reason.why === 'deadman') return new StepFailure('deadman_fired', error.reason.message, path);
   }
   return undefined;
+}
+
+/** An outcome that is not known halts the run, unless the step's own `catch` names it: then its author takes it on. */
+function doubtCaught(step: CheckedStep, error: unknown): StepFailure | undefined {
+  if (!(error instanceof Halt) || error.fact.kind !== 'unknown_outcome') return undefined;
+  const named = step.catch.some(({ on }) => on !== 'any' && on.includes('unknown_outcome'));
+  return named ? new StepFailure('unknown_outcome', error.fact.message, error.fact.step ?? '') : undefined;
 }
 
 function factOf(error: unknown, step: string): ErrorFact | undefined {

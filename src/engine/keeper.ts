@@ -20,8 +20,9 @@ import {
   wantedDeadman,
 } from '../venue/deadman.ts';
 import type { CallOutcome, VenuePort } from '../venue/port.ts';
-import type { RunJournal } from './ports.ts';
+import type { DeadmanRecord } from '../venue/records.ts';
 import { Cancellation, Halt } from './interruption.ts';
+import type { RunJournal } from './ports.ts';
 import type { StepScope } from './scope.ts';
 import { sleepUntil } from './waiting.ts';
 
@@ -126,7 +127,13 @@ export class DeadmanKeeper {
   /** A step has succeeded: with `release_after` its orders must from now on not be cancelled with the rest. */
   async stepSucceeded(id: string | undefined): Promise<void> {
     if (id === undefined) return;
-    for (const lease of this.leases.values()) if (lease.releaseAfter === id) await this.leave(lease.id, `released after ${id}`);
+    for (const lease of this.leases.values())
+      if (lease.releaseAfter === id) await this.leave(lease.id, `released after ${id}`);
+  }
+
+  /** A step has read the switch: one that is off although it was armed here has fired, or somebody took it away. */
+  observed(market: string, sentAt: number, record: DeadmanRecord | null): void {
+    if (market === this.state.market) this.take({ type: 'READ', at: this.parts.clock.now(), sentAt, record });
   }
 
   /** The run has ended in order: the switch is left as `on_exit` says, and read back. */
@@ -148,7 +155,8 @@ export class DeadmanKeeper {
     if (lease === undefined) return;
     this.leases.delete(id);
     this.take({ type: 'LEASE_LEFT', at: this.parts.clock.now(), id });
-    if (this.leases.size === 0 && (lease.onExit === 'disarm' || lease.releaseAfter !== undefined)) await this.disarm(because);
+    if (this.leases.size === 0 && (lease.onExit === 'disarm' || lease.releaseAfter !== undefined))
+      await this.disarm(because);
   }
 
   /** Arms; a switch that may have fired first has every order read, for it may have taken them. */
@@ -215,17 +223,33 @@ export class DeadmanKeeper {
       if (this.state.status === 'assumed_fired') this.take({ type: 'DISARM_BEGUN', at: clock.now() });
       if (needsDelete(this.state)) {
         this.take({ type: 'DELETE_SENT', at: clock.now() });
-        const deleted = await venue.call({ ...common, id: callId('deadman'), endpoint: 'DELETE /cancel_all_after', purpose: 'disarm' });
+        const deleted = await venue.call({
+          ...common,
+          id: callId('deadman'),
+          endpoint: 'DELETE /cancel_all_after',
+          purpose: 'disarm',
+        });
         if (deleted.kind === 'confirmed') this.take({ type: 'DELETE_ANSWERED', at: clock.now() });
       }
       const askedAt = clock.now();
-      const read = await venue.call({ ...common, id: callId('deadman'), endpoint: 'GET /cancel_all_after', purpose: 'verify' });
-      if (read.kind === 'confirmed') this.take({ type: 'READ', at: clock.now(), sentAt: read.sentAt ?? askedAt, record: read.result });
+      const read = await venue.call({
+        ...common,
+        id: callId('deadman'),
+        endpoint: 'GET /cancel_all_after',
+        purpose: 'verify',
+      });
+      if (read.kind === 'confirmed')
+        this.take({ type: 'READ', at: clock.now(), sentAt: read.sentAt ?? askedAt, record: read.result });
       if (this.isOff()) {
         this.parts.log.append('deadman.moved', { event: 'disarmed', market, because }, 'deadman');
         return;
       }
-      if (tries >= TRIES) throw new Halt('unknown_outcome', 'the deadman switch could not be seen to be disarmed; read it back at the venue', 'deadman');
+      if (tries >= TRIES)
+        throw new Halt(
+          'unknown_outcome',
+          'the deadman switch could not be seen to be disarmed; read it back at the venue',
+          'deadman',
+        );
       await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
     }
   }
@@ -238,7 +262,11 @@ export class DeadmanKeeper {
     if (state.status === 'assumed_fired' && before !== 'assumed_fired') {
       const because = alarms.find(({ alarm }) => alarm === 'assumed_fired')?.because ?? '';
       this.stopBeating();
-      this.parts.log.append('deadman.moved', { event: 'assumed_fired', market: state.market ?? '', because }, 'deadman');
+      this.parts.log.append(
+        'deadman.moved',
+        { event: 'assumed_fired', market: state.market ?? '', because },
+        'deadman',
+      );
       this.parts.whole.interrupt('deadman', `the deadman switch is assumed to have fired: ${because}`);
       return;
     }
@@ -295,6 +323,10 @@ export class DeadmanKeeper {
   }
 
   private wrote(event: 'armed' | 'renewed'): void {
-    this.parts.log.append('deadman.moved', { event, market: this.state.market ?? '', timeoutMs: this.state.timeoutMs }, 'deadman');
+    this.parts.log.append(
+      'deadman.moved',
+      { event, market: this.state.market ?? '', timeoutMs: this.state.timeoutMs },
+      'deadman',
+    );
   }
 }

@@ -3,7 +3,14 @@
  * an event goes in, the next state comes out, and the interpreter does what the state asks for. (The third, an order's,
  * is in venue/order.ts.) They are fed standalone, one actor each, and never persisted: a resumed run feeds them again.
  */
-import { type AnyStateMachine, type EventFromLogic, initialTransition, type SnapshotFrom, setup, transition } from 'xstate';
+import {
+  type AnyStateMachine,
+  type EventFromLogic,
+  initialTransition,
+  type SnapshotFrom,
+  setup,
+  transition,
+} from 'xstate';
 
 /**
  * A run's life. A failure undoes completed steps in reverse before `on_error`; a halt goes the same way with what only
@@ -25,7 +32,9 @@ export const runMachine = setup({
   initial: 'starting',
   states: {
     starting: { on: { STARTED: 'running', FAILED: 'exiting', HALTED: 'undoingHalted' } },
-    running: { on: { COMPLETED: 'finalizing', STOPPED: 'finalizingStopped', FAILED: 'undoing', HALTED: 'undoingHalted' } },
+    running: {
+      on: { COMPLETED: 'finalizing', STOPPED: 'finalizingStopped', FAILED: 'undoing', HALTED: 'undoingHalted' },
+    },
     undoing: { on: { DONE: 'handling', HALTED: 'handlingHalted' } },
     handling: { on: { DONE: 'finalizingFailed', FAILED: 'finalizingFailed', HALTED: 'finalizingHalted' } },
     undoingHalted: { on: { DONE: 'handlingHalted', HALTED: 'handlingHalted' } },
@@ -66,11 +75,37 @@ export const stepMachine = setup({
   initial: 'waiting',
   states: {
     // A condition that can not be told is a failure before the first attempt.
-    waiting: { on: { SKIP: 'skipped', BEGIN: 'attempting', RETRY: 'backingOff', FAIL: 'failed', CATCH: 'catching', HALT: 'halted' } },
-    attempting: {
-      on: { OK: 'succeeded', RETRY: 'backingOff', CATCH: 'catching', TIMED_OUT: 'handlingTimeout', FAIL: 'failed', HALT: 'halted' },
+    waiting: {
+      on: {
+        SKIP: 'skipped',
+        BEGIN: 'attempting',
+        RETRY: 'backingOff',
+        FAIL: 'failed',
+        CATCH: 'catching',
+        HALT: 'halted',
+      },
     },
-    backingOff: { on: { SKIP: 'skipped', BEGIN: 'attempting', RETRY: 'backingOff', CATCH: 'catching', TIMED_OUT: 'handlingTimeout', FAIL: 'failed', HALT: 'halted' } },
+    attempting: {
+      on: {
+        OK: 'succeeded',
+        RETRY: 'backingOff',
+        CATCH: 'catching',
+        TIMED_OUT: 'handlingTimeout',
+        FAIL: 'failed',
+        HALT: 'halted',
+      },
+    },
+    backingOff: {
+      on: {
+        SKIP: 'skipped',
+        BEGIN: 'attempting',
+        RETRY: 'backingOff',
+        CATCH: 'catching',
+        TIMED_OUT: 'handlingTimeout',
+        FAIL: 'failed',
+        HALT: 'halted',
+      },
+    },
     catching: { on: { OK: 'succeeded', RETRY: 'backingOff', FAIL: 'failed', HALT: 'halted' } },
     handlingTimeout: { on: { OK: 'succeeded', FAIL: 'failed', CATCH: 'catching', HALT: 'halted' } },
     succeeded: { tags: 'ended' },

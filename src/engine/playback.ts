@@ -4,12 +4,20 @@
  * died, it is how a run is taken up again: the journal is the truth, and starting is resuming.
  */
 import { type Clock, type Timer, VirtualClock } from '../base/clock.ts';
+import { canonicalJson } from '../base/json.ts';
 import type { DataOf, Entry, EntryOf, EntryType } from '../journal/entry.ts';
 import { isFeedRequest, ORIGIN } from '../journal/entry.ts';
 import { OrderBook } from '../journal/orders.ts';
-import { canonicalJson } from '../base/json.ts';
 import type { EndpointName, Result } from '../venue/catalogue.ts';
-import type { CallOutcome, FeedValue, MarketRules, RejectionCause, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
+import type {
+  CallOutcome,
+  FeedValue,
+  MarketRules,
+  RejectionCause,
+  RequestOutcome,
+  VenueCall,
+  VenuePort,
+} from '../venue/port.ts';
 import type { OperatorCommand, RunJournal } from './ports.ts';
 
 /** The first thing that today's engine does differently. */
@@ -78,7 +86,9 @@ export class Playback {
     this.options = options;
     this.time = new VirtualClock(first.data.startedAt);
     this.clock = new RelayClock(this.time);
-    const book = new OrderBook(options.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: options.absenceHorizonMs });
+    const book = new OrderBook(
+      options.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: options.absenceHorizonMs },
+    );
     this.log = { book, append: (type, data, step, actor) => this.appended(type, data, step ?? '', actor) };
     this.venue = this.recordedVenue();
     this.take(first);
@@ -164,7 +174,8 @@ export class Playback {
 
   /** The next entry that the engine or an answer must match: what the gateway did meanwhile wakes nobody and is taken in on the way. */
   private nextTold(): Entry | undefined {
-    for (let next = this.entries[this.cursor]; next !== undefined && isSilent(next); next = this.entries[this.cursor]) this.deliver(next);
+    for (let next = this.entries[this.cursor]; next !== undefined && isSilent(next); next = this.entries[this.cursor])
+      this.deliver(next);
     return this.entries[this.cursor];
   }
 
@@ -197,7 +208,8 @@ export class Playback {
       case 'feed.read': {
         const index = this.feeds.findIndex((each) => each.call === entry.data.call);
         const [feed] = index === -1 ? [] : this.feeds.splice(index, 1);
-        if (feed === undefined) this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such feed was read');
+        if (feed === undefined)
+          this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such feed was read');
         else feed.settle(feedOf(entry.data));
         return;
       }
@@ -240,7 +252,11 @@ export class Playback {
           const asked = this.intended(call.id, call.endpoint, call.params, call.step);
           if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.call(call).then(resolve));
           if (asked !== 'recorded') return;
-          this.open.set(call.id, { call: call as unknown as VenueCall, settle: resolve as (outcome: CallOutcome) => void, attempts: 0 });
+          this.open.set(call.id, {
+            call: call as unknown as VenueCall,
+            settle: resolve as (outcome: CallOutcome) => void,
+            attempts: 0,
+          });
         });
       },
       feed: (name, key, step) => {
@@ -260,7 +276,8 @@ export class Playback {
         if (this.takeover !== undefined) return this.takeover.venue.request(name, params, id, step);
         return new Promise((resolve) => {
           const asked = this.intended(id, undefined, params, step);
-          if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.request(name, params, id, step).then(resolve));
+          if (asked === 'beyond')
+            this.beyond.push(({ venue }) => void venue.request(name, params, id, step).then(resolve));
           if (asked === 'recorded') this.requests.set(id, resolve);
         });
       },
@@ -270,7 +287,12 @@ export class Playback {
   }
 
   /** The engine asks for a call: the record must ask for the same one, here, or have ended. */
-  private intended(id: string, endpoint: string | undefined, params: object, step: string): 'recorded' | 'beyond' | 'nowhere' {
+  private intended(
+    id: string,
+    endpoint: string | undefined,
+    params: object,
+    step: string,
+  ): 'recorded' | 'beyond' | 'nowhere' {
     const recorded = this.nextTold();
     if (this.problem !== undefined) return 'nowhere';
     const found = `${endpoint ?? 'request'} ${canonicalJson(params)}`;
@@ -340,7 +362,12 @@ function requestOutcomeOf(entry: EntryOf<'call.settled'>): RequestOutcome {
   if (kind === 'confirmed') return { kind, result };
   return {
     kind,
-    failure: failure === 'rate_limited' || failure === 'not_found' || failure === 'rejected' ? failure : kind === 'denied' ? 'denied' : 'transport',
+    failure:
+      failure === 'rate_limited' || failure === 'not_found' || failure === 'rejected'
+        ? failure
+        : kind === 'denied'
+          ? 'denied'
+          : 'transport',
     message: message ?? '',
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };

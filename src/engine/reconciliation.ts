@@ -13,7 +13,12 @@ const LOOK_BACK_MS = 90 * 86_400_000;
 const PAGE_ROWS = 1000;
 
 /** Reads the open orders in one page and writes down what they are. Throws StepFailure when the venue does not answer. */
-export async function reconcile({ venue, clock, log, callId }: Pick<RunContext, 'venue' | 'clock' | 'log' | 'callId'>): Promise<void> {
+export async function reconcile({
+  venue,
+  clock,
+  log,
+  callId,
+}: Pick<RunContext, 'venue' | 'clock' | 'log' | 'callId'>): Promise<void> {
   const outcome = await venue.call({
     id: callId(STEP),
     step: STEP,
@@ -23,10 +28,23 @@ export async function reconcile({ venue, clock, log, callId }: Pick<RunContext, 
     purpose: 'start-up',
   });
   if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, STEP);
-  const unknown = outcome.result.filter((record) => log.book.byId(record.id) === undefined && log.book.get(record.client_order_id) === undefined);
+  const unknown = outcome.result.filter(
+    (record) => log.book.byId(record.id) === undefined && log.book.get(record.client_order_id) === undefined,
+  );
   const named = (ours: boolean) =>
     unknown
       .filter((record) => new RegExp(`^${CLIENT_ORDER_PREFIX}[a-z2-7]{20}(-|$)`).test(record.client_order_id) === ours)
-      .map(({ id, client_order_id, market_id, side, size, price }) => ({ id, client_order_id, market_id, side, size, price }));
-  log.append('account.reconciled', { open: outcome.result.length, external: named(false), ofOtherRuns: named(true) }, STEP);
+      .map(({ id, client_order_id, market_id, side, size, price }) => ({
+        id,
+        client_order_id,
+        market_id,
+        side,
+        size,
+        price,
+      }));
+  log.append(
+    'account.reconciled',
+    { open: outcome.result.length, external: named(false), ofOtherRuns: named(true) },
+    STEP,
+  );
 }

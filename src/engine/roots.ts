@@ -61,8 +61,10 @@ function evaluated<T extends Value>(expr: Expr<T>, scope: StepScope, path: strin
 
 /** The limits of a runbook as the checks take them: decimals as strings. */
 function ruleValues(limits: LimitsDeclaration, scope: StepScope, path: string): LimitRules {
-  const text = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : decimalText(evaluated(expr, scope, path)));
-  const count = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : wholeNumber(evaluated(expr, scope, path)));
+  const text = (expr: Expr<Decimal> | undefined) =>
+    expr === undefined ? undefined : decimalText(evaluated(expr, scope, path));
+  const count = (expr: Expr<Decimal> | undefined) =>
+    expr === undefined ? undefined : wholeNumber(evaluated(expr, scope, path));
   const rules = {
     markets: limits.markets?.map((expr) => evaluated(expr, scope, path)),
     sides: limits.sides?.map((expr) => evaluated(expr, scope, path) as Side),

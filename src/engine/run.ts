@@ -7,8 +7,8 @@ import { type Value, valueJson } from '../runbook/values.ts';
 import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { OrderDesk } from './desk.ts';
 import { FeedCache } from './feeds.ts';
-import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
 import { Interpreter } from './interpreter.ts';
+import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
 import { DeadmanKeeper } from './keeper.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
@@ -54,7 +54,10 @@ export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
 }
 
 /** How the steps of a run came to their end. */
-type Ending = { readonly kind: 'completed' } | { readonly kind: 'stopped'; readonly stop: Stop } | { readonly kind: 'failed' | 'halted'; readonly error: ErrorFact };
+type Ending =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'stopped'; readonly stop: Stop }
+  | { readonly kind: 'failed' | 'halted'; readonly error: ErrorFact };
 
 class Execution {
   private readonly context: RunContext;
@@ -75,7 +78,12 @@ class Execution {
     const undos: UndoEntry[] = [];
     journalOrders(ports.log);
     const feeds = new FeedCache(ports.venue, ports.clock);
-    const keeper = new DeadmanKeeper({ ...ports, callId, whole: this.whole, readAll: (step) => this.context.desk.readAll(step) });
+    const keeper = new DeadmanKeeper({
+      ...ports,
+      callId,
+      whole: this.whole,
+      readAll: (step) => this.context.desk.readAll(step),
+    });
     const shared = { ...ports, setup, feeds, keeper, undos, callId, approvals: this.approvals };
     this.context = { ...shared, desk: new OrderDesk(shared) };
     this.interpreter = new Interpreter(this.context);
@@ -87,19 +95,30 @@ class Execution {
       return;
     }
     const word = { cancel: 'cancelled', kill: 'kill switch engaged', interrupt: 'interrupted' }[command.command];
-    this.whole.cancel('operator', `${word} by ${command.by}${command.reason === undefined ? '' : `: ${command.reason}`}`);
+    this.whole.cancel(
+      'operator',
+      `${word} by ${command.by}${command.reason === undefined ? '' : `: ${command.reason}`}`,
+    );
   }
 
   async run(): Promise<RunResult> {
     const { desk, keeper } = this.context;
     let ending = await this.walk();
     let error = 'error' in ending ? ending.error : undefined;
-    let state = this.move({ completed: 'COMPLETED', stopped: 'STOPPED', failed: 'FAILED', halted: 'HALTED' }[ending.kind] as RunEvent);
+    let state = this.move(
+      { completed: 'COMPLETED', stopped: 'STOPPED', failed: 'FAILED', halted: 'HALTED' }[ending.kind] as RunEvent,
+    );
     while (!ENDED.has(state)) {
       const part = await this.attempt(() => this.part(state, error));
       if (part.kind === 'failed' || part.kind === 'halted') error ??= part.error;
       if (part.kind === 'halted' && ending.kind !== 'halted') ending = part;
-      state = this.move(part.kind === 'halted' ? 'HALTED' : part.kind === 'failed' && state !== 'undoing' && state !== 'undoingHalted' ? 'FAILED' : 'DONE');
+      state = this.move(
+        part.kind === 'halted'
+          ? 'HALTED'
+          : part.kind === 'failed' && state !== 'undoing' && state !== 'undoingHalted'
+            ? 'FAILED'
+            : 'DONE',
+      );
     }
     if (state === 'halted') await keeper.abandon();
     await desk.watch.quiet();
@@ -109,7 +128,9 @@ class Execution {
     const result: RunResult = {
       outcome,
       ...(ending.kind === 'stopped' && outcome === 'stopped' ? { reason: ending.stop.outcome } : {}),
-      ...(outcome === 'failed' || outcome === 'halted' ? { ...(error === undefined ? {} : { reason: error.message, error }) } : {}),
+      ...(outcome === 'failed' || outcome === 'halted'
+        ? { ...(error === undefined ? {} : { reason: error.message, error }) }
+        : {}),
       outputs,
     };
     this.context.log.append('run.ended', result, '');
@@ -135,7 +156,11 @@ class Execution {
     const outcome = this.move(failed === undefined ? 'DONE' : 'HALTED') as RunOutcome;
     if (outcome === 'halted') this.haltedFor = failed ?? before;
     const error = outcome === 'halted' ? failed : before;
-    const result: RunResult = { outcome, ...(error === undefined ? {} : { reason: error.message, error }), outputs: {} };
+    const result: RunResult = {
+      outcome,
+      ...(error === undefined ? {} : { reason: error.message, error }),
+      outputs: {},
+    };
     await desk.watch.quiet();
     log.append('run.ended', result, '');
     return result;
@@ -167,7 +192,8 @@ class Execution {
         return;
       case 'handling':
       case 'handlingHalted':
-        if (frame !== undefined && (state === 'handling' || reducesOnly(runbook.onError))) await this.interpreter.block(runbook.onError, frame, cleanup);
+        if (frame !== undefined && (state === 'handling' || reducesOnly(runbook.onError)))
+          await this.interpreter.block(runbook.onError, frame, cleanup);
         return;
       case 'finalizing':
       case 'finalizingStopped':
@@ -219,7 +245,11 @@ class Execution {
       if (error instanceof Stop) return { kind: 'stopped', stop: error };
       if (error instanceof StepFailure) return { kind: 'failed', error: error.fact };
       if (error instanceof Halt) return { kind: 'halted', error: error.fact };
-      if (error instanceof Abandoned) return { kind: 'failed', error: { kind: error.reason.why === 'deadman' ? 'deadman_fired' : 'cancelled', message: error.message } };
+      if (error instanceof Abandoned)
+        return {
+          kind: 'failed',
+          error: { kind: error.reason.why === 'deadman' ? 'deadman_fired' : 'cancelled', message: error.message },
+        };
       throw error;
     }
   }
@@ -249,7 +279,9 @@ function journalOrders(log: RunPorts['log']): void {
 
 /** Whether steps hold nothing that adds risk: all that a halted run may still do (language.md, "When a run ends"). */
 function reducesOnly(steps: RunSetup['runbook']['steps']): boolean {
-  return steps.every((step) => !['place', 'amend', 'set_leverage', 'call'].includes(step.verb) || step.allow === 'reduce');
+  return steps.every(
+    (step) => !['place', 'amend', 'set_leverage', 'call'].includes(step.verb) || step.allow === 'reduce',
+  );
 }
 
 /** Answers to `approve` steps, by the step they are for. */

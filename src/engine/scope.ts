@@ -5,10 +5,12 @@
 import type { Decimal, DecimalString } from '../base/decimal.ts';
 import type { ErrorFact } from '../journal/entry.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
-import type { LimitRules } from '../venue/limits.ts';
 import { type Expr, type RecordValue, type Scope, Time, type Value } from '../runbook/values.ts';
+import type { LimitRules } from '../venue/limits.ts';
 
-export type MarketLookup = (market: string) => { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
+export type MarketLookup = (
+  market: string,
+) => { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
 
 /** The roots of one runbook (the run's own, or one that it calls): inputs, lets, vars, defs. */
 export interface RunbookRoots {
@@ -54,7 +56,9 @@ export class Frame {
 
   /** Where a step of this block is in the run: the file's path with the iterations of the loops around it. */
   pathOf(staticPath: string): string {
-    return staticPath.startsWith(this.staticPath) ? this.path + staticPath.slice(this.staticPath.length) : `${this.path}/${staticPath}`;
+    return staticPath.startsWith(this.staticPath)
+      ? this.path + staticPath.slice(this.staticPath.length)
+      : `${this.path}/${staticPath}`;
   }
 
   find(name: string): Value {

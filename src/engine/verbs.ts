@@ -6,8 +6,8 @@ import { Decimal, decimal, decimalText, wholeNumber } from '../base/decimal.ts';
 import type { AwaitTarget, ProtectLeg, StepOf, Verb } from '../runbook/checked.ts';
 import { ACCOUNT, DEADMAN, FILL, TIER } from '../runbook/language-records.ts';
 import { STEPS } from '../runbook/steps.ts';
-import { type Duration, type Expr, type RecordValue, Time, type Value, type ValueType } from '../runbook/values.ts';
-import { endpoint, type EndpointName, type Params, type Result } from '../venue/catalogue.ts';
+import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../runbook/values.ts';
+import { type EndpointName, endpoint, type Params, type Result } from '../venue/catalogue.ts';
 import type { CallClass, CallOutcome } from '../venue/port.ts';
 import type { FillRecord, OrderRecord, Side } from '../venue/records.ts';
 import type { Desk, Terms } from './desk.ts';
@@ -104,7 +104,8 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     }
     if (args.kind === 'mine') {
       const market = text(walker, at, args.market);
-      for (const order of desk.working(market)) await desk.cancel(desk.handle(order), target, deskOf(walker, at, market));
+      for (const order of desk.working(market))
+        await desk.cancel(desk.handle(order), target, deskOf(walker, at, market));
       return undefined;
     }
     for (const value of walker.evaluate(args.ids, at.scope, at.path)) {
@@ -122,21 +123,41 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
   async set_leverage(walker, at) {
     const market_id = text(walker, at, at.step.args.market);
     const leverage = wholeNumber(walker.evaluate(at.step.args.leverage, at.scope, at.path));
-    const outcome = await call<'set_leverage', 'PUT /account/leverage'>(walker, at, 'PUT /account/leverage', { market_id, leverage }, 'enter');
+    const outcome = await call<'set_leverage', 'PUT /account/leverage'>(
+      walker,
+      at,
+      'PUT /account/leverage',
+      { market_id, leverage },
+      'enter',
+    );
     // A leverage that was set twice is set once: an answer that never came is simply asked for again (reliability.md, fault 64).
     const settled =
       outcome.kind === 'unresolved'
-        ? await call<'set_leverage', 'PUT /account/leverage'>(walker, at, 'PUT /account/leverage', { market_id, leverage }, 'enter')
+        ? await call<'set_leverage', 'PUT /account/leverage'>(
+            walker,
+            at,
+            'PUT /account/leverage',
+            { market_id, leverage },
+            'enter',
+          )
         : outcome;
     return named(at, ACCOUNT, one(confirmed(settled, at), at));
   },
 
   async read_account(walker, at) {
-    return named(at, ACCOUNT, one(confirmed(await call<'read_account', 'GET /account'>(walker, at, 'GET /account', {}, 'read'), at), at));
+    return named(
+      at,
+      ACCOUNT,
+      one(confirmed(await call<'read_account', 'GET /account'>(walker, at, 'GET /account', {}, 'read'), at), at),
+    );
   },
 
   async read_tier(walker, at) {
-    return named(at, TIER, one(confirmed(await call<'read_tier', 'GET /profile'>(walker, at, 'GET /profile', {}, 'read'), at), at));
+    return named(
+      at,
+      TIER,
+      one(confirmed(await call<'read_tier', 'GET /profile'>(walker, at, 'GET /profile', {}, 'read'), at), at),
+    );
   },
 
   async list_orders(walker, at) {
@@ -147,7 +168,9 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
       order_id: optionalText(walker, at, args.order),
       client_order_id: optionalText(walker, at, args.clientOrderId),
     };
-    const records = await pages(walker, at, (paging) => call<'list_orders', 'GET /orders'>(walker, at, 'GET /orders', { ...filter, ...paging }, 'read'));
+    const records = await pages(walker, at, (paging) =>
+      call<'list_orders', 'GET /orders'>(walker, at, 'GET /orders', { ...filter, ...paging }, 'read'),
+    );
     const { book } = walker.run.log;
     return { orders: records.map((record) => listed(record, book.get(record.client_order_id))) };
   },
@@ -157,11 +180,16 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     if (args.order !== undefined) {
       const value = walker.evaluate(args.order, at.scope, at.path);
       const order_id = handleOf(value)?.id ?? String(value);
-      const fills = confirmed(await call<'list_fills', 'GET /fills/order'>(walker, at, 'GET /fills/order', { order_id }, 'read'), at);
+      const fills = confirmed(
+        await call<'list_fills', 'GET /fills/order'>(walker, at, 'GET /fills/order', { order_id }, 'read'),
+        at,
+      );
       return { fills: fills.map(hydrateFill) };
     }
     const market_id = optionalText(walker, at, args.market);
-    const fills = await pages(walker, at, (paging) => call<'list_fills', 'GET /fills'>(walker, at, 'GET /fills', { market_id, ...paging }, 'read'));
+    const fills = await pages(walker, at, (paging) =>
+      call<'list_fills', 'GET /fills'>(walker, at, 'GET /fills', { market_id, ...paging }, 'read'),
+    );
     return { fills: fills.map(hydrateFill) };
   },
 
@@ -174,28 +202,73 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
   async arm_deadman(walker, at) {
     const market_id = text(walker, at, at.step.args.market);
     const timeout: Duration = walker.evaluate(at.step.args.timeout, at.scope, at.path);
-    const outcome = await insisted(walker, at, () => call<'arm_deadman', 'POST /cancel_all_after'>(walker, at, 'POST /cancel_all_after', { market_id, timeout: timeout.ms }, 'protect'));
+    const outcome = await insisted(walker, at, () =>
+      call<'arm_deadman', 'POST /cancel_all_after'>(
+        walker,
+        at,
+        'POST /cancel_all_after',
+        { market_id, timeout: timeout.ms },
+        'protect',
+      ),
+    );
     const record = confirmed(outcome, at);
-    walker.run.log.append('deadman.moved', { event: 'armed', market: market_id, timeoutMs: timeout.ms, because: 'arm_deadman' }, at.path);
+    walker.run.log.append(
+      'deadman.moved',
+      { event: 'armed', market: market_id, timeoutMs: timeout.ms, because: 'arm_deadman' },
+      at.path,
+    );
     return record === null ? undefined : named(at, DEADMAN, record);
   },
 
   async read_deadman(walker, at) {
     const market_id = text(walker, at, at.step.args.market);
-    const record = confirmed(await call<'read_deadman', 'GET /cancel_all_after'>(walker, at, 'GET /cancel_all_after', { market_id }, 'read'), at);
+    const askedAt = walker.run.clock.now();
+    const outcome = await call<'read_deadman', 'GET /cancel_all_after'>(
+      walker,
+      at,
+      'GET /cancel_all_after',
+      { market_id },
+      'read',
+    );
+    const record = confirmed(outcome, at);
+    walker.run.keeper.observed(market_id, outcome.sentAt ?? askedAt, record);
     return record === null ? undefined : named(at, DEADMAN, record);
   },
 
   async disarm_deadman(walker, at) {
     const market_id = text(walker, at, at.step.args.market);
-    confirmed(await insisted(walker, at, () => call<'disarm_deadman', 'DELETE /cancel_all_after'>(walker, at, 'DELETE /cancel_all_after', { market_id }, 'protect')), at);
-    walker.run.log.append('deadman.moved', { event: 'disarmed', market: market_id, because: 'disarm_deadman' }, at.path);
+    confirmed(
+      await insisted(walker, at, () =>
+        call<'disarm_deadman', 'DELETE /cancel_all_after'>(
+          walker,
+          at,
+          'DELETE /cancel_all_after',
+          { market_id },
+          'protect',
+        ),
+      ),
+      at,
+    );
+    walker.run.log.append(
+      'deadman.moved',
+      { event: 'disarmed', market: market_id, because: 'disarm_deadman' },
+      at.path,
+    );
     return undefined;
   },
 
   async refresh_session(walker, at) {
     // The gateway holds the refresh token and puts it in; it never passes through the engine or the journal.
-    confirmed(await call<'refresh_session', 'POST /jwt'>(walker, at, 'POST /jwt', { is_client: true, refresh_token: '' }, 'protect'), at);
+    confirmed(
+      await call<'refresh_session', 'POST /jwt'>(
+        walker,
+        at,
+        'POST /jwt',
+        { is_client: true, refresh_token: '' },
+        'protect',
+      ),
+      at,
+    );
     return undefined;
   },
 
@@ -208,7 +281,8 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     );
     const outcome = await walker.run.venue.request(at.step.args.name, params, walker.run.callId(at.path), at.path);
     if (outcome.kind !== 'confirmed') {
-      const kind = outcome.failure === 'cancelled' || outcome.failure === 'unknown_outcome' ? 'transport' : outcome.failure;
+      const kind =
+        outcome.failure === 'cancelled' || outcome.failure === 'unknown_outcome' ? 'transport' : outcome.failure;
       throw new StepFailure(kind, outcome.message, at.path, outcome.retryAfterMs);
     }
     return outcome.result as Value;
@@ -219,14 +293,20 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
 export async function waitForOrder(
   walker: Walker,
   at: StepRun<StepOf<'wait_for'>>,
-  args: { readonly order: Expr<RecordValue>; readonly is: Exclude<AwaitTarget, 'accepted'>; readonly within: Expr<Duration> },
+  args: {
+    readonly order: Expr<RecordValue>;
+    readonly is: Exclude<AwaitTarget, 'accepted'>;
+    readonly within: Expr<Duration>;
+  },
 ): Promise<Value> {
   const { clock, desk, keeper } = walker.run;
   const handle = orderOf(walker, at, args.order);
   const until = clock.now() + walker.evaluate(args.within, at.scope, at.path).ms;
   keeper.waitsUntil(at.path, until);
   const own = new Cancellation(at.cancel);
-  const timer = clock.at(until, () => own.cancel('timeout', `order ${handle.id} did not become ${args.is} within the time given`));
+  const timer = clock.at(until, () =>
+    own.cancel('timeout', `order ${handle.id} did not become ${args.is} within the time given`),
+  );
   try {
     await desk.reach(handle, args.is, { ...deskOf(walker, at, handle.market_id), cancel: own });
     return undefined;
@@ -261,7 +341,11 @@ function call<V extends VenueVerb, E extends EndpointsOf<V> & EndpointName>(
 }
 
 /** Repeats a call whose effect is the same however often it arrives, while no answer comes. */
-async function insisted<E extends EndpointName>(walker: Walker, at: StepRun, once: () => Promise<CallOutcome<E>>): Promise<CallOutcome<E>> {
+async function insisted<E extends EndpointName>(
+  walker: Walker,
+  at: StepRun,
+  once: () => Promise<CallOutcome<E>>,
+): Promise<CallOutcome<E>> {
   let outcome = await once();
   for (let tries = 0; outcome.kind === 'unresolved' && tries < 4; tries += 1) {
     await sleepUntil(walker.run.clock, walker.run.clock.now() + 250 * 2 ** tries, at.cancel);
@@ -304,8 +388,10 @@ async function pages<E extends 'GET /orders' | 'GET /fills'>(
   read: (paging: Paging) => Promise<CallOutcome<E>>,
 ): Promise<Result<E>> {
   const { args } = at.step;
-  const number = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : wholeNumber(walker.evaluate(expr, at.scope, at.path)));
-  const time = (expr: Expr<Time> | undefined) => (expr === undefined ? undefined : walker.evaluate(expr, at.scope, at.path).us);
+  const number = (expr: Expr<Decimal> | undefined) =>
+    expr === undefined ? undefined : wholeNumber(walker.evaluate(expr, at.scope, at.path));
+  const time = (expr: Expr<Time> | undefined) =>
+    expr === undefined ? undefined : walker.evaluate(expr, at.scope, at.path).us;
   const range = { start_time: time(args.since), end_time: time(args.until) };
   if (!args.allPages) {
     const p_order = args.sort === undefined ? undefined : args.sort === 'asc' ? 'ASC' : 'DESC';
@@ -313,7 +399,10 @@ async function pages<E extends 'GET /orders' | 'GET /fills'>(
   }
   const found = new Map<string, OrderRecord | FillRecord>();
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const rows = confirmed(await read({ ...range, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' }), at) as readonly (OrderRecord | FillRecord)[];
+    const rows = confirmed(await read({ ...range, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' }), at) as readonly (
+      | OrderRecord
+      | FillRecord
+    )[];
     for (const row of rows) found.set(row.id, row);
     if (rows.length < PAGE_ROWS) break;
   }
@@ -321,7 +410,12 @@ async function pages<E extends 'GET /orders' | 'GET /fills'>(
   return (args.sort === 'asc' ? all : all.reverse()) as unknown as Result<E>;
 }
 
-function legTerms(walker: Walker, at: StepRun, leg: ProtectLeg, position: { market: string; side: Side; type: 'stop_loss' | 'take_profit' }): Terms {
+function legTerms(
+  walker: Walker,
+  at: StepRun,
+  leg: ProtectLeg,
+  position: { market: string; side: Side; type: 'stop_loss' | 'take_profit' },
+): Terms {
   return {
     ...position,
     size: decimalText(walker.evaluate(leg.fraction, at.scope, at.path)),
@@ -342,19 +436,33 @@ async function clearEarlier(walker: Walker, at: StepRun<StepOf<'place'>>, leg: s
   const handle = walker.run.desk.handle(order);
   await walker.run.desk.cancel(handle, 'terminal', deskOf(walker, at, order.intent.market));
   if (decimal(order.snapshot.context.filled).gt(0)) {
-    throw new StepFailure('rejected', `order ${handle.id} of an earlier attempt has filled ${order.snapshot.context.filled}; another would be a second position`, at.path);
+    throw new StepFailure(
+      'rejected',
+      `order ${handle.id} of an earlier attempt has filled ${order.snapshot.context.filled}; another would be a second position`,
+      at.path,
+    );
   }
 }
 
 /** What taking a placed order back means: its unfilled rest is cancelled, unless the runbook says otherwise. */
-function undoLater(walker: Walker, at: StepRun<StepOf<'place'>> | StepRun<StepOf<'protect'>>, handles: readonly OrderHandle[]): void {
+function undoLater(
+  walker: Walker,
+  at: StepRun<StepOf<'place'>> | StepRun<StepOf<'protect'>>,
+  handles: readonly OrderHandle[],
+): void {
   const { undo } = at.step;
   if (undo === 'keep' || Array.isArray(undo) || at.step.verb === 'protect') return;
   walker.run.undos.push({
     path: `${at.path}/undo`,
     async run(cancel) {
       for (const handle of handles) {
-        await walker.run.desk.cancel(handle, 'terminal', { step: `${at.path}/undo`, cancel, memory: new Map(), limits: undefined, reference: undefined });
+        await walker.run.desk.cancel(handle, 'terminal', {
+          step: `${at.path}/undo`,
+          cancel,
+          memory: new Map(),
+          limits: undefined,
+          reference: undefined,
+        });
       }
     },
   });
@@ -384,7 +492,9 @@ function orderOf(walker: Walker, at: StepRun, expr: Expr<RecordValue>): OrderHan
 }
 
 function handleById(walker: Walker, id: string): OrderHandle {
-  const own = walker.run.log.book.orders().find((order) => order.snapshot.context.venueId === id || order.intent.clientOrderId === id);
+  const own = walker.run.log.book
+    .orders()
+    .find((order) => order.snapshot.context.venueId === id || order.intent.clientOrderId === id);
   if (own !== undefined) return walker.run.desk.handle(own);
   return OrderHandle.ofRecord({
     id,
@@ -420,6 +530,11 @@ function optionalText(walker: Walker, at: StepRun, expr: Expr<string> | undefine
   return expr === undefined ? undefined : walker.evaluate(expr, at.scope, at.path);
 }
 
-function given(name: 'price' | 'trigger', expr: Expr<Decimal> | undefined, walker: Walker, at: StepRun): { price?: string; trigger?: string } {
+function given(
+  name: 'price' | 'trigger',
+  expr: Expr<Decimal> | undefined,
+  walker: Walker,
+  at: StepRun,
+): { price?: string; trigger?: string } {
   return expr === undefined ? {} : { [name]: decimalText(walker.evaluate(expr, at.scope, at.path)) };
 }

@@ -32,31 +32,3 @@ export function signal<T>(): Signal<T> {
   });
   return { promise, resolve };
 }
-
-/** Waits for `promise`, but no longer than the scope lasts. */
-export function whileIn<T>(promise: Promise<T>, cancel: Cancellation): Promise<T> {
-  return new Promise((resolve, reject) => {
-    if (cancel.reason !== undefined) {
-      reject(new Abandoned(cancel.reason));
-      return;
-    }
-    const stop = cancel.listen((reason) => reject(new Abandoned(reason)));
-    promise.then(
-      (value) => {
-        stop();
-        resolve(value);
-      },
-      (error: unknown) => {
-        stop();
-        reject(error instanceof Error ? error : new Error(String(error)));
-      },
-    );
-  });
-}
-
-/** Waits for every promise to settle, then throws the first rejection in list order: nothing is left running behind. */
-export async function allSettled<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
-  const results = await Promise.allSettled(promises);
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
-  return results.map((result) => (result as PromiseFulfilledResult<T>).value);
-}

@@ -64,7 +64,12 @@ export class OrderWatch {
   }
 
   /** Reads one order now; the book takes it in. `lookup` asks by client order id, for an order whose fate is not known. */
-  read(order: BookOrder, step: string, purpose: 'confirm' | 'lookup' | 'refresh', klass: CallClass): Promise<CallOutcome<'GET /orders'>> {
+  read(
+    order: BookOrder,
+    step: string,
+    purpose: 'confirm' | 'lookup' | 'refresh',
+    klass: CallClass,
+  ): Promise<CallOutcome<'GET /orders'>> {
     const { venueId } = order.snapshot.context;
     const since = { start_time: (order.createdAt - LOOK_BACK_MS) * 1000 };
     const { market, clientOrderId } = order.intent;
@@ -83,7 +88,13 @@ export class OrderWatch {
   }
 
   /** Reads every order of a market since `sinceMs` in one page. */
-  readMarket(market: string, sinceMs: number, step: string, purpose: string, klass: CallClass): Promise<CallOutcome<'GET /orders'>> {
+  readMarket(
+    market: string,
+    sinceMs: number,
+    step: string,
+    purpose: string,
+    klass: CallClass,
+  ): Promise<CallOutcome<'GET /orders'>> {
     return this.venue.call({
       id: this.callId(step),
       step,
@@ -132,7 +143,9 @@ export class OrderWatch {
   }
 
   private async pollMarket(market: string): Promise<void> {
-    const orders = [...new Set([...this.waiters].map((each) => each.order).filter((order) => order.intent.market === market))];
+    const orders = [
+      ...new Set([...this.waiters].map((each) => each.order).filter((order) => order.intent.market === market)),
+    ];
     const [only] = orders;
     if (only !== undefined && orders.length === 1) {
       await this.read(only, 'watch', 'confirm', 'reconcile');

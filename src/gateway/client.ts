@@ -8,13 +8,21 @@ import { decimal, parseDecimal } from '../base/decimal.ts';
 import type { DataOf, EntryType, Json, JsonObject } from '../journal/entry.ts';
 import type { OrderBook } from '../journal/orders.ts';
 import { type AnswerVerdict, readAnswer } from '../venue/answers.ts';
-import { endpoint, type EndpointName, type Result } from '../venue/catalogue.ts';
+import { type EndpointName, endpoint, type Result } from '../venue/catalogue.ts';
 import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits.ts';
-import type { CallOutcome, FeedValue, MarketRules, OrderTerms, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
+import type {
+  CallOutcome,
+  FeedValue,
+  MarketRules,
+  OrderTerms,
+  RequestOutcome,
+  VenueCall,
+  VenuePort,
+} from '../venue/port.ts';
 import type { Profile } from '../venue/profile.ts';
+import type { PlacementAck } from '../venue/records.ts';
 import { requestProblems } from '../venue/request.ts';
 import { digestOf, wireRequest } from '../venue/wire.ts';
-import type { PlacementAck } from '../venue/records.ts';
 import type { Budget, Ticket } from './budget.ts';
 import { type CrashPoint, type CrashPoints, pointOf } from './crash-points.ts';
 import type { LimitGate } from './limit-gate.ts';
@@ -68,7 +76,10 @@ export interface ClientParts {
 }
 
 export interface RequestReader {
-  wire(name: string, params: Readonly<Record<string, string>>): { readonly request: WireRequest; readonly tokens: number } | { readonly problem: string };
+  wire(
+    name: string,
+    params: Readonly<Record<string, string>>,
+  ): { readonly request: WireRequest; readonly tokens: number } | { readonly problem: string };
   read(name: string, answer: WireAnswer): { readonly result: unknown } | { readonly problem: string };
 }
 
@@ -112,7 +123,11 @@ export class VenueClient implements VenuePort {
   continueCall<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
     const repeatable = endpoint(call.endpoint).repeatable;
     if (attempts === 0 || repeatable === 'safe' || repeatable === 'effect') return this.proceed(call, attempts);
-    return this.settled(call, { kind: 'unresolved', message: 'the process ended before the answer', settledAt: this.parts.clock.now() });
+    return this.settled(call, {
+      kind: 'unresolved',
+      message: 'the process ended before the answer',
+      settledAt: this.parts.clock.now(),
+    });
   }
 
   async feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
@@ -120,36 +135,68 @@ export class VenueClient implements VenuePort {
     const value = await feeds.read(name, key, step);
     await this.turn();
     const call = `${step}#feed:${name}${key === undefined ? '' : `:${key}`}`;
-    log.append('feed.read', { call, name, ...(key === undefined ? {} : { key }), ...(value === undefined ? {} : { value: value.value, at: value.at }) }, step);
+    log.append(
+      'feed.read',
+      {
+        call,
+        name,
+        ...(key === undefined ? {} : { key }),
+        ...(value === undefined ? {} : { value: value.value, at: value.at }),
+      },
+      step,
+    );
     return value;
   }
 
-  async request(name: string, params: Readonly<Record<string, string>>, id: string, step: string): Promise<RequestOutcome> {
+  async request(
+    name: string,
+    params: Readonly<Record<string, string>>,
+    id: string,
+    step: string,
+  ): Promise<RequestOutcome> {
     const { requests, log, budget, transport, clock, session } = this.parts;
     log.append('call.intended', { call: id, endpoint: `request ${name}`, params: { ...params }, class: 'read' }, step);
     const settle = (outcome: RequestOutcome, extra: Partial<DataOf<'call.settled'>> = {}): RequestOutcome => {
       const told =
         outcome.kind === 'confirmed'
           ? { result: outcome.result as Json }
-          : { failure: outcome.failure, message: outcome.message, ...(outcome.retryAfterMs === undefined ? {} : { retryAfterMs: outcome.retryAfterMs }) };
+          : {
+              failure: outcome.failure,
+              message: outcome.message,
+              ...(outcome.retryAfterMs === undefined ? {} : { retryAfterMs: outcome.retryAfterMs }),
+            };
       log.append('call.settled', { call: id, kind: outcome.kind, ...told, ...extra }, step);
       return outcome;
     };
     const wired = requests?.wire(name, params) ?? { problem: `this deployment declares no request named ${name}` };
     if ('problem' in wired) {
       await this.turn();
-      return settle({ kind: 'denied', failure: 'denied', message: `UNKNOWN_REQUEST: ${wired.problem}` }, { code: 'UNKNOWN_REQUEST' });
+      return settle(
+        { kind: 'denied', failure: 'denied', message: `UNKNOWN_REQUEST: ${wired.problem}` },
+        { code: 'UNKNOWN_REQUEST' },
+      );
     }
     if (session !== undefined && !(await session.ready())) {
       await this.turn();
       return settle({ kind: 'rejected', failure: 'transport', message: 'the session could not be renewed' });
     }
-    const granted = await budget.acquire({ endpoint: `GET ${wired.request.path}`, weight: wired.tokens, class: 'read' });
+    const granted = await budget.acquire({
+      endpoint: `GET ${wired.request.path}`,
+      weight: wired.tokens,
+      class: 'read',
+    });
     if (granted.kind === 'refused') {
       await this.turn();
-      return settle({ kind: 'denied', failure: 'denied', message: `${granted.code}: no tokens in time` }, { code: granted.code });
+      return settle(
+        { kind: 'denied', failure: 'denied', message: `${granted.code}: no tokens in time` },
+        { code: granted.code },
+      );
     }
-    log.append('call.attempted', attemptOf(id, 1, wired.request, wired.tokens, this.parts.epoch, granted.waitedMs), step);
+    log.append(
+      'call.attempted',
+      attemptOf(id, 1, wired.request, wired.tokens, this.parts.epoch, granted.waitedMs),
+      step,
+    );
     granted.ticket.sent();
     const sentAt = clock.now();
     const reply = await transport.send(wired.request, { timeoutMs: EXCHANGE_TIMEOUT_MS });
@@ -161,14 +208,19 @@ export class VenueClient implements VenuePort {
     const read = requests?.read(name, reply) ?? { problem: 'no reader' };
     const success = !('problem' in read) && reply.status !== 429;
     const extra = { sentAt, status: reply.status, success, headers: rateHeaders(reply) };
-    if (reply.status === 429) return settle({ kind: 'rejected', failure: 'rate_limited', message: 'the rate limit is exhausted' }, extra);
+    if (reply.status === 429)
+      return settle({ kind: 'rejected', failure: 'rate_limited', message: 'the rate limit is exhausted' }, extra);
     if ('problem' in read) return settle({ kind: 'unresolved', failure: 'transport', message: read.problem }, extra);
     return settle({ kind: 'confirmed', result: read.result }, extra);
   }
 
   private async proceed<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
     const row = endpoint(call.endpoint);
-    const problems = requestProblems(call.endpoint, call.params as Readonly<Record<string, unknown>>, this.parts.profile);
+    const problems = requestProblems(
+      call.endpoint,
+      call.params as Readonly<Record<string, unknown>>,
+      this.parts.profile,
+    );
     if (problems.length > 0) return this.deny(call, 'INVALID_REQUEST', `INVALID_REQUEST: ${problems.join('; ')}`);
     const denial = this.limited(call);
     if (denial !== undefined) return this.deny(call, denial.code, denial.message);
@@ -248,18 +300,32 @@ export class VenueClient implements VenuePort {
     }
     const verdict = readAnswer(call.endpoint, reply, profile);
     const limited = verdict.kind === 'refused' && verdict.limited;
-    const hint = verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
+    const hint =
+      verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
     ticket.answered(reply.headers, { limited, ...hint });
     const unauthorized = verdict.kind === 'refused' && verdict.unauthorized;
     return { outcome: this.outcomeOf(call, verdict, times), unauthorized, reply };
   }
 
-  private outcomeOf<E extends EndpointName>(call: VenueCall<E>, verdict: AnswerVerdict<E>, times: { sentAt: number; settledAt: number }): CallOutcome<E> {
+  private outcomeOf<E extends EndpointName>(
+    call: VenueCall<E>,
+    verdict: AnswerVerdict<E>,
+    times: { sentAt: number; settledAt: number },
+  ): CallOutcome<E> {
     switch (verdict.kind) {
       case 'confirmed': {
-        const odd = call.endpoint === 'POST /orders' && call.intent !== undefined ? echoProblem(call.intent, verdict.result as Result<'POST /orders'>) : undefined;
-        if (odd !== undefined) return { kind: 'unresolved', message: `the answer speaks of another order: ${odd}`, ...times };
-        return { kind: 'confirmed', result: verdict.result, ...(verdict.notes.length === 0 ? {} : { notes: verdict.notes }), ...times };
+        const odd =
+          call.endpoint === 'POST /orders' && call.intent !== undefined
+            ? echoProblem(call.intent, verdict.result as Result<'POST /orders'>)
+            : undefined;
+        if (odd !== undefined)
+          return { kind: 'unresolved', message: `the answer speaks of another order: ${odd}`, ...times };
+        return {
+          kind: 'confirmed',
+          result: verdict.result,
+          ...(verdict.notes.length === 0 ? {} : { notes: verdict.notes }),
+          ...times,
+        };
       }
       case 'refused': {
         const failure = verdict.limited
@@ -272,8 +338,16 @@ export class VenueClient implements VenuePort {
                 ? 'not_found'
                 : 'rejected';
         const hint = verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs };
-        if (verdict.serverError && call.endpoint === 'POST /orders') return { kind: 'unresolved', message: verdict.text, ...times };
-        return { kind: 'rejected', failure, message: verdict.text, definite: verdict.definite || verdict.limited || verdict.unauthorized, ...hint, ...times };
+        if (verdict.serverError && call.endpoint === 'POST /orders')
+          return { kind: 'unresolved', message: verdict.text, ...times };
+        return {
+          kind: 'rejected',
+          failure,
+          message: verdict.text,
+          definite: verdict.definite || verdict.limited || verdict.unauthorized,
+          ...hint,
+          ...times,
+        };
       }
       case 'unreadable':
         return { kind: 'unresolved', message: verdict.why, ...times };
@@ -286,7 +360,8 @@ export class VenueClient implements VenuePort {
     const { log } = this.parts;
     const verdict = this.verdictOn(call);
     if (verdict.ok) {
-      if (Object.keys(verdict.considered).length > 0) log.append('call.checked', { call: call.id, limits: verdict.considered }, call.step);
+      if (Object.keys(verdict.considered).length > 0)
+        log.append('call.checked', { call: call.id, limits: verdict.considered }, call.step);
       return undefined;
     }
     return { code: verdict.code, message: verdict.message };
@@ -314,7 +389,11 @@ export class VenueClient implements VenuePort {
     return gate.check(call, rules, clock.now());
   }
 
-  private async deny<E extends EndpointName>(call: VenueCall<E>, code: string, message: string): Promise<CallOutcome<E>> {
+  private async deny<E extends EndpointName>(
+    call: VenueCall<E>,
+    code: string,
+    message: string,
+  ): Promise<CallOutcome<E>> {
     await this.turn();
     return this.settled(call, { kind: 'denied', code, message, settledAt: this.parts.clock.now() });
   }
@@ -323,7 +402,11 @@ export class VenueClient implements VenuePort {
     return { kind: 'rejected', failure, message, definite: true, settledAt: this.parts.clock.now() };
   }
 
-  private async settled<E extends EndpointName>(call: VenueCall<E>, outcome: CallOutcome<E>, reply?: WireReply): Promise<CallOutcome<E>> {
+  private async settled<E extends EndpointName>(
+    call: VenueCall<E>,
+    outcome: CallOutcome<E>,
+    reply?: WireReply,
+  ): Promise<CallOutcome<E>> {
     if (reply === undefined) await this.turn();
     const { log } = this.parts;
     log.append('call.settled', settledData(call, outcome as CallOutcome, reply), call.step);
@@ -334,7 +417,10 @@ export class VenueClient implements VenuePort {
   /** Names the point that a call has come to, for whoever wants to know what a crash there would leave behind. */
   private reached<E extends EndpointName>(point: CrashPoint, call: VenueCall<E>): void {
     const { crashPoints, log } = this.parts;
-    crashPoints?.reached(pointOf(point, call as unknown as VenueCall, log.book.get(call.clientOrderId ?? '')), call as unknown as VenueCall);
+    crashPoints?.reached(
+      pointOf(point, call as unknown as VenueCall, log.book.get(call.clientOrderId ?? '')),
+      call as unknown as VenueCall,
+    );
   }
 
   /** The rest runs in a turn of its own, as what comes from outside always does: a replay hands it in at this very place. */
@@ -353,12 +439,31 @@ function journalParams(name: EndpointName, params: object): JsonObject {
   );
 }
 
-function attemptOf(call: string, n: number, request: WireRequest, tokens: number, epoch: number, waitedMs: number): DataOf<'call.attempted'> {
+function attemptOf(
+  call: string,
+  n: number,
+  request: WireRequest,
+  tokens: number,
+  epoch: number,
+  waitedMs: number,
+): DataOf<'call.attempted'> {
   const secret = request.endpoint in SECRET_OF ? SECRET_OF[request.endpoint] : undefined;
-  const params = Object.fromEntries(Object.entries(request.params).map(([key, value]) => [key, key === secret ? '[redacted]' : value.text]));
+  const params = Object.fromEntries(
+    Object.entries(request.params).map(([key, value]) => [key, key === secret ? '[redacted]' : value.text]),
+  );
   // A digest of a short secret could be guessed; the one request that carries a secret gets none.
   const digest = secret === undefined ? digestOf(request) : '';
-  return { call, n, method: request.method, path: request.path, params, digest, tokens, epoch, waitedMs: Math.round(waitedMs) };
+  return {
+    call,
+    n,
+    method: request.method,
+    path: request.path,
+    params,
+    digest,
+    tokens,
+    epoch,
+    waitedMs: Math.round(waitedMs),
+  };
 }
 const SECRET_OF: Readonly<Record<string, string>> = { 'POST /jwt': 'refresh_token' };
 
@@ -370,10 +475,14 @@ function settledData(call: VenueCall, outcome: CallOutcome, reply: WireReply | u
     kind: outcome.kind,
     ...(answer === undefined ? {} : { status: answer.status, headers: rateHeaders(answer) }),
     ...(answer === undefined ? {} : { success: outcome.kind === 'confirmed' }),
-    ...(outcome.kind === 'confirmed' ? { result: secret ? null : (outcome.result as unknown as Json) } : { message: outcome.message }),
+    ...(outcome.kind === 'confirmed'
+      ? { result: secret ? null : (outcome.result as unknown as Json) }
+      : { message: outcome.message }),
     ...(outcome.kind === 'confirmed' && outcome.notes !== undefined ? { notes: outcome.notes } : {}),
     ...(outcome.kind === 'rejected' ? { failure: outcome.failure, definite: outcome.definite } : {}),
-    ...(outcome.kind === 'rejected' && outcome.retryAfterMs !== undefined ? { retryAfterMs: outcome.retryAfterMs } : {}),
+    ...(outcome.kind === 'rejected' && outcome.retryAfterMs !== undefined
+      ? { retryAfterMs: outcome.retryAfterMs }
+      : {}),
     ...(outcome.kind === 'denied' ? { code: outcome.code } : {}),
     ...(outcome.sentAt === undefined ? {} : { sentAt: outcome.sentAt }),
   };
@@ -382,7 +491,8 @@ function settledData(call: VenueCall, outcome: CallOutcome, reply: WireReply | u
 /** Headers worth keeping: those the token budget learned from. */
 function rateHeaders(answer: WireAnswer): JsonObject {
   const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(answer.headers)) if (name.startsWith('x-ratelimit-') || name === 'retry-after') kept[name] = value;
+  for (const [name, value] of Object.entries(answer.headers))
+    if (name.startsWith('x-ratelimit-') || name === 'retry-after') kept[name] = value;
   return kept;
 }
 
@@ -395,7 +505,8 @@ function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {
 function echoProblem(intent: OrderTerms, acks: readonly PlacementAck[]): string | undefined {
   const [ack] = acks;
   if (ack === undefined) return 'no record';
-  if (ack.client_order_id !== '' && ack.client_order_id !== intent.clientOrderId) return `client_order_id ${ack.client_order_id}`;
+  if (ack.client_order_id !== '' && ack.client_order_id !== intent.clientOrderId)
+    return `client_order_id ${ack.client_order_id}`;
   if (ack.market_id !== intent.market) return `market_id ${ack.market_id}`;
   if (ack.side !== intent.side) return `side ${ack.side}`;
   const size = parseDecimal(ack.size);

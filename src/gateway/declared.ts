@@ -4,10 +4,10 @@
  */
 import { isLosslessNumber } from 'lossless-json';
 import { type DecimalString, parseDecimal } from '../base/decimal.ts';
+import { feedRequestId } from '../journal/entry.ts';
 import type { FeedValue } from '../venue/port.ts';
 import type { DeclaredRequest, Profile, ResultShape } from '../venue/profile.ts';
 import { readJson, type WireValue } from '../venue/wire.ts';
-import { feedRequestId } from '../journal/entry.ts';
 import type { FeedSource, RequestReader, VenueClient } from './client.ts';
 import type { WireAnswer } from './transport.ts';
 
@@ -23,7 +23,16 @@ export function declaredRequests(profile: Profile): RequestReader {
         const text = params[key];
         if (text !== undefined) wire[key] = { as: 'text', text };
       }
-      return { request: { endpoint: `GET ${declared.path}`, method: 'GET', path: declared.path, params: wire, placement: 'query' }, tokens: declared.tokens };
+      return {
+        request: {
+          endpoint: `GET ${declared.path}`,
+          method: 'GET',
+          path: declared.path,
+          params: wire,
+          placement: 'query',
+        },
+        tokens: declared.tokens,
+      };
     },
     read(name, answer) {
       const declared = requestOf(profile, name);
@@ -53,7 +62,9 @@ export class DeclaredFeeds implements FeedSource {
   async read(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
     const feed = Object.hasOwn(this.profile.feeds, name) ? this.profile.feeds[name] : undefined;
     if (feed === undefined || this.client === undefined) return undefined;
-    const params = Object.fromEntries(Object.entries(feed.with).map(([parameter, text]) => [parameter, text.replaceAll('${market}', key ?? '')]));
+    const params = Object.fromEntries(
+      Object.entries(feed.with).map(([parameter, text]) => [parameter, text.replaceAll('${market}', key ?? '')]),
+    );
     this.asked += 1;
     const at = this.now();
     const outcome = await this.client.request(feed.request, params, feedRequestId(step, name, this.asked), step);
@@ -67,10 +78,17 @@ function requestOf(profile: Profile, name: string): DeclaredRequest | undefined 
   return Object.hasOwn(profile.requests, name) ? profile.requests[name] : undefined;
 }
 
-function readDeclared(declared: DeclaredRequest, answer: WireAnswer): { readonly result: unknown } | { readonly problem: string } {
+function readDeclared(
+  declared: DeclaredRequest,
+  answer: WireAnswer,
+): { readonly result: unknown } | { readonly problem: string } {
   const read = readJson(answer.body);
   if (read.problem !== undefined) return { problem: `the answer is not JSON: ${read.problem}` };
-  const envelope = read.value as { readonly success?: unknown; readonly error?: unknown; readonly result?: unknown } | null;
+  const envelope = read.value as {
+    readonly success?: unknown;
+    readonly error?: unknown;
+    readonly result?: unknown;
+  } | null;
   const wrapped = typeof envelope === 'object' && envelope !== null && typeof envelope.success === 'boolean';
   if (wrapped && envelope.success === false) return { problem: `refused: ${String(envelope.error).slice(0, 200)}` };
   if (answer.status >= 300) return { problem: `status ${answer.status}` };
@@ -92,10 +110,14 @@ function shaped(shape: ResultShape, value: unknown, at: string): unknown {
       if (!Array.isArray(value)) throw new Misshapen(`${at} is no list`);
       return value.map((each, index) => shaped(shape.of, each, `${at}[${index}]`));
     case 'map':
-      return Object.fromEntries(Object.entries(recordOf(value, at)).map(([key, each]) => [key, shaped(shape.of, each, `${at}.${key}`)]));
+      return Object.fromEntries(
+        Object.entries(recordOf(value, at)).map(([key, each]) => [key, shaped(shape.of, each, `${at}.${key}`)]),
+      );
     case 'record': {
       const record = recordOf(value, at);
-      return Object.fromEntries(Object.entries(shape.fields).map(([name, of]) => [name, shaped(of, record[name], `${at}.${name}`)]));
+      return Object.fromEntries(
+        Object.entries(shape.fields).map(([name, of]) => [name, shaped(of, record[name], `${at}.${name}`)]),
+      );
     }
     default:
       return shape satisfies never;

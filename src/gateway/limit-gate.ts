@@ -6,7 +6,15 @@ import { Decimal, decimal, decimalText } from '../base/decimal.ts';
 import type { DataOf, Entry } from '../journal/entry.ts';
 import type { OrderBook } from '../journal/orders.ts';
 import { endpoint, isEndpointName } from '../venue/catalogue.ts';
-import { checkLimits, type LimitFacts, type LimitRules, type LimitVerdict, notionalOf, type PositionFact, type WorkingOrder } from '../venue/limits.ts';
+import {
+  checkLimits,
+  type LimitFacts,
+  type LimitRules,
+  type LimitVerdict,
+  notionalOf,
+  type PositionFact,
+  type WorkingOrder,
+} from '../venue/limits.ts';
 import { exposureOf, isTerminal } from '../venue/order.ts';
 import type { MarketRules, VenueCall } from '../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../venue/records.ts';
@@ -42,7 +50,11 @@ export class LimitGate {
   /** Open orders of the account that are not this run's, as of the last complete list. */
   private external: readonly OrderRecord[] = [];
 
-  constructor(book: OrderBook, markets: Readonly<Record<string, MarketRules>>, others: () => AccountFacts = () => ({ killed: false, working: [] })) {
+  constructor(
+    book: OrderBook,
+    markets: Readonly<Record<string, MarketRules>>,
+    others: () => AccountFacts = () => ({ killed: false, working: [] }),
+  ) {
     this.book = book;
     this.markets = markets;
     this.others = others;
@@ -84,7 +96,11 @@ export class LimitGate {
       const message = `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch that this run asked for may have fired, and every order is read before a new one`;
       return { ok: false, code: 'DEADMAN_LAPSED', message, considered: {} };
     }
-    return checkLimits({ ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) }, rules, this.facts(call, rules, now));
+    return checkLimits(
+      { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
+      rules,
+      this.facts(call, rules, now),
+    );
   }
 
   private facts(call: VenueCall, rules: LimitRules, now: number): LimitFacts {
@@ -93,7 +109,8 @@ export class LimitGate {
     const working = [...own, ...others.working];
     this.orderTimes = this.orderTimes.filter((at) => now - at < MINUTE_MS);
     this.refusals = this.refusals.filter((at) => now - at < REFUSALS_KEPT_MS);
-    const within = (times: readonly number[], windowMs: number | undefined) => times.filter((at) => windowMs === undefined || now - at < windowMs).length;
+    const within = (times: readonly number[], windowMs: number | undefined) =>
+      times.filter((at) => windowMs === undefined || now - at < windowMs).length;
     const market = call.intent?.market ?? (call.params as { readonly market_id?: string }).market_id ?? '';
     const account = this.account;
     return {
@@ -113,7 +130,12 @@ export class LimitGate {
       account:
         account === undefined
           ? undefined
-          : { equity: account.record.account_equity, health: account.record.health, at: account.at, leverage: account.record.leverage },
+          : {
+              equity: account.record.account_equity,
+              health: account.record.health,
+              at: account.at,
+              leverage: account.record.leverage,
+            },
       lastReadAgeMs: this.lastReadAt === undefined ? undefined : now - this.lastReadAt,
       marketRules: Object.hasOwn(this.markets, market) ? this.markets[market] : undefined,
     };
@@ -172,7 +194,12 @@ export class LimitGate {
     if (call.endpoint === 'POST /orders' || call.endpoint === 'PUT /orders') this.orderTimes.push(at);
   }
 
-  private settled(call: DataOf<'call.intended'> | undefined, data: DataOf<'call.settled'>, at: number, step: string): void {
+  private settled(
+    call: DataOf<'call.intended'> | undefined,
+    data: DataOf<'call.settled'>,
+    at: number,
+    step: string,
+  ): void {
     if (call === undefined) return;
     if (data.kind === 'rejected' && data.failure === 'rejected') this.refusals.push(at);
     if (data.kind !== 'confirmed') return;
@@ -180,7 +207,9 @@ export class LimitGate {
     const { status, market_id } = call.params as { readonly status?: string; readonly market_id?: string };
     if (call.endpoint === 'GET /orders' && status === 'open' && market_id === undefined) {
       const records = data.result as unknown as readonly OrderRecord[];
-      this.external = records.filter((record) => this.book.byId(record.id) === undefined && this.book.get(record.client_order_id) === undefined);
+      this.external = records.filter(
+        (record) => this.book.byId(record.id) === undefined && this.book.get(record.client_order_id) === undefined,
+      );
     }
     if (call.endpoint === 'GET /account' || call.endpoint === 'PUT /account/leverage') {
       const [record] = data.result as unknown as readonly AccountRecord[];

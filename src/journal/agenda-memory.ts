@@ -19,7 +19,12 @@ export class MemoryAgenda implements AgendaStore {
   private readonly accounts = new Map<string, AccountAgenda>();
   private readonly requests = new Map<string, { readonly request: HandoverRequest; answer?: HandoverAnswer }>();
 
-  async engage(account: string, epoch: number, slots: readonly string[], at: number): Promise<ReadonlyMap<string, number>> {
+  async engage(
+    account: string,
+    epoch: number,
+    slots: readonly string[],
+    at: number,
+  ): Promise<ReadonlyMap<string, number>> {
     const agenda = this.under(account, epoch);
     agenda.slots = new Map(slots.map((slot) => [slot, agenda.slots.get(slot) ?? at]));
     return new Map(agenda.slots);
@@ -30,7 +35,9 @@ export class MemoryAgenda implements AgendaStore {
     const through = new Map<string, number>();
     for (const { slot, nominalMs } of rows)
       if (slots.includes(slot)) through.set(slot, Math.max(through.get(slot) ?? nominalMs, nominalMs));
-    const waiting = rows.filter(({ verdict }) => verdict === 'waiting').map(({ slot, nominalMs }) => ({ slot, nominalMs }));
+    const waiting = rows
+      .filter(({ verdict }) => verdict === 'waiting')
+      .map(({ slot, nominalMs }) => ({ slot, nominalMs }));
     return { through, waiting };
   }
 

@@ -70,7 +70,12 @@ class SqliteAgenda implements AgendaStore {
     this.database = database;
   }
 
-  async engage(account: string, epoch: number, slots: readonly string[], at: number): Promise<ReadonlyMap<string, number>> {
+  async engage(
+    account: string,
+    epoch: number,
+    slots: readonly string[],
+    at: number,
+  ): Promise<ReadonlyMap<string, number>> {
     const { database } = this;
     return this.under(account, epoch, () => {
       const known = new Map(
@@ -95,7 +100,9 @@ class SqliteAgenda implements AgendaStore {
       if (found !== null && found !== undefined) through.set(slot, Number(found));
     }
     const waiting = this.database
-      .statement("SELECT slot, nominal FROM occurrence WHERE account = ? AND verdict = 'waiting' ORDER BY nominal, slot")
+      .statement(
+        "SELECT slot, nominal FROM occurrence WHERE account = ? AND verdict = 'waiting' ORDER BY nominal, slot",
+      )
       .all(account)
       .map((row) => ({ slot: String(row.slot), nominalMs: Number(row.nominal) }));
     return { through, waiting };
@@ -108,7 +115,8 @@ class SqliteAgenda implements AgendaStore {
     this.under(account, epoch, () => {
       for (const row of rows) {
         const { slot, nominalMs, verdict, why = null, run = null, decidedAt, began = null } = row;
-        if (write.run(account, slot, nominalMs, verdict, why, run, decidedAt, began).changes !== 1) throw decidedAlready(row);
+        if (write.run(account, slot, nominalMs, verdict, why, run, decidedAt, began).changes !== 1)
+          throw decidedAlready(row);
       }
     });
   }
@@ -126,7 +134,10 @@ class SqliteAgenda implements AgendaStore {
     this.database.statement('UPDATE occurrence SET began = ? WHERE run = ? AND account = ?').run(began, run, account);
   }
 
-  async occurrences(account: string, { slot, limit = -1 }: { slot?: string; limit?: number } = {}): Promise<readonly OccurrenceRow[]> {
+  async occurrences(
+    account: string,
+    { slot, limit = -1 }: { slot?: string; limit?: number } = {},
+  ): Promise<readonly OccurrenceRow[]> {
     const of = slot === undefined ? '' : 'AND slot = ?';
     return this.database
       .statement(`SELECT ${COLUMNS} FROM occurrence WHERE account = ? ${of} ORDER BY nominal DESC, slot DESC LIMIT ?`)
@@ -169,7 +180,9 @@ class SqliteAgenda implements AgendaStore {
   private under<T>(account: string, epoch: number, work: () => T): T {
     const { database } = this;
     return database.transaction(() => {
-      const newest = Number(database.statement('SELECT epoch FROM agenda_epoch WHERE account = ?').get(account)?.epoch ?? 0);
+      const newest = Number(
+        database.statement('SELECT epoch FROM agenda_epoch WHERE account = ?').get(account)?.epoch ?? 0,
+      );
       if (epoch < newest) throw outdated(account, epoch, newest);
       if (epoch > newest)
         database.statement('INSERT OR REPLACE INTO agenda_epoch (account, epoch) VALUES (?, ?)').run(account, epoch);

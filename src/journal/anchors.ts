@@ -4,7 +4,17 @@
  * store has, so a crash between the two can not look like tampering.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { ChainHead } from './chain.ts';
@@ -108,7 +118,10 @@ export class Anchorer {
     this.orderEvents = 0;
     this.anchoredSeq = head.seq;
     const { run, clock, sinks } = this.options;
-    const anchor = signAnchor({ v: 1, run, seq: head.seq, head: head.hash, count: head.seq, time: new Date(clock.now()).toISOString() }, this.key);
+    const anchor = signAnchor(
+      { v: 1, run, seq: head.seq, head: head.hash, count: head.seq, time: new Date(clock.now()).toISOString() },
+      this.key,
+    );
     this.writing = this.writing.then(async () => {
       await Promise.all(sinks.map((sink) => this.write(sink, anchor)));
     });
@@ -210,7 +223,8 @@ function parseAnchor(line: string): Anchor | undefined {
 
 function readSigningKey(pem: string): KeyObject {
   const key = createPrivateKey(pem);
-  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`anchors are signed with an Ed25519 key, found ${key.asymmetricKeyType}`);
+  if (key.asymmetricKeyType !== 'ed25519')
+    throw new Error(`anchors are signed with an Ed25519 key, found ${key.asymmetricKeyType}`);
   return key;
 }
 
@@ -219,7 +233,9 @@ function signAnchor(anchor: Anchor, key: KeyObject | undefined): Anchor {
 }
 
 function isSigned(anchor: Anchor, key: KeyObject): boolean {
-  return anchor.signature !== undefined && verify(null, signedBytes(anchor), key, Buffer.from(anchor.signature, 'base64'));
+  return (
+    anchor.signature !== undefined && verify(null, signedBytes(anchor), key, Buffer.from(anchor.signature, 'base64'))
+  );
 }
 
 /** What the signature is over: the fields in this order, whatever order the file has them in. */

@@ -6,7 +6,7 @@
 import { hash as digest } from 'node:crypto';
 import { escapeUnprintable } from '../base/printable.ts';
 import type { Entry, EntryBody, Envelope } from './entry.ts';
-import { StoreError, type StoredEntry } from './store.ts';
+import { type StoredEntry, StoreError } from './store.ts';
 
 /** Where a chain stands: the last entry's number and hash. */
 export interface ChainHead {
@@ -47,7 +47,10 @@ export function sealEntry(
 export function readEntry(stored: StoredEntry): Entry {
   const parsed = parseLine(stored.line);
   if (parsed === undefined) {
-    throw new StoreError('damaged', `entry ${stored.seq} of run ${stored.run} can not be read: its line is not an entry`);
+    throw new StoreError(
+      'damaged',
+      `entry ${stored.seq} of run ${stored.run} can not be read: its line is not an entry`,
+    );
   }
   return { ...parsed, hash: stored.hash } as Entry;
 }
@@ -133,21 +136,31 @@ export class ChainCheck {
     const follower = next === undefined ? undefined : parseLine(next.line);
     const sound = hashLine(odd.line) === odd.hash;
 
-    if (odd.seq > expected) return problem(expected, 'missing', `entry ${expected} is not there, the next one is ${odd.seq}`);
+    if (odd.seq > expected)
+      return problem(expected, 'missing', `entry ${expected} is not there, the next one is ${odd.seq}`);
     if (odd.seq < expected) return problem(odd.seq, 'inserted', `number ${odd.seq} is there twice`);
     if (line === undefined) return problem(expected, 'unreadable', 'its line is not an entry');
     // The one after follows the head directly: this one was put between them.
     if (follower !== undefined && follower.seq === expected && follower.prev === head.hash) {
-      return problem(expected, line.seq === expected + 1 ? 'swapped' : 'inserted', swappedOrInserted(line.seq, expected));
+      return problem(
+        expected,
+        line.seq === expected + 1 ? 'swapped' : 'inserted',
+        swappedOrInserted(line.seq, expected),
+      );
     }
     if (!sound) return problem(expected, 'edited', 'its hash is not that of its text');
     if (line.run !== odd.run) return problem(expected, 'inserted', `it was written for run ${line.run}`);
     if (line.seq === expected) {
       if (line.prev === head.hash) return problem(expected, 'edited', 'its index columns differ from its text');
-      return problem(Math.max(1, head.seq), 'edited', 'the entry after it was written after another text than it holds now');
+      return problem(
+        Math.max(1, head.seq),
+        'edited',
+        'the entry after it was written after another text than it holds now',
+      );
     }
     // It once followed the one before the head: the head itself was put in later.
-    if (line.seq === head.seq && line.prev === before?.hash) return problem(head.seq, 'inserted', 'the entry after it followed the one before it');
+    if (line.seq === head.seq && line.prev === before?.hash)
+      return problem(head.seq, 'inserted', 'the entry after it followed the one before it');
     if (line.seq > expected && (follower === undefined || follower.seq === line.seq + 1)) {
       return problem(expected, 'missing', `entry ${line.seq} stands in its place`);
     }

@@ -8,7 +8,6 @@
  * clocks did. Replay feeds the last two in and compares the first.
  */
 import type { CallClass, OrderTerms } from '../venue/port.ts';
-import type { EndpointName } from '../venue/catalogue.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -40,7 +39,12 @@ export type EntryBody =
         /** Epoch ms. */
         readonly startedAt: number;
         /** The runbook first, then every runbook it calls: whole texts, pinned. */
-        readonly sources: readonly { readonly name: string; readonly file: string; readonly text: string; readonly sha256: string }[];
+        readonly sources: readonly {
+          readonly name: string;
+          readonly file: string;
+          readonly text: string;
+          readonly sha256: string;
+        }[];
         /** Every venue setting in force (profile with defaults filled in, no secret), and the market table. */
         readonly settings: JsonObject;
         readonly engine: string;
@@ -53,7 +57,10 @@ export type EntryBody =
         readonly occurrence?: { readonly slot: string; readonly nominal: number };
       };
     }
-  | { readonly type: 'run.moved'; readonly data: { readonly from: string; readonly to: string; readonly event: string } }
+  | {
+      readonly type: 'run.moved';
+      readonly data: { readonly from: string; readonly to: string; readonly event: string };
+    }
   | {
       readonly type: 'run.ended';
       readonly data: {
@@ -66,11 +73,19 @@ export type EntryBody =
   /** A run taken up again after its process died; everything before is history. */
   | { readonly type: 'run.resumed'; readonly data: { readonly openCalls: readonly string[] } }
   /** `now` of the step's expressions, pinned (language.md, decision 16). */
-  | { readonly type: 'step.started'; readonly data: { readonly verb: string; readonly id?: string; readonly attempt: number; readonly now: number } }
+  | {
+      readonly type: 'step.started';
+      readonly data: { readonly verb: string; readonly id?: string; readonly attempt: number; readonly now: number };
+    }
   /** A condition or assertion with what it was decided from. */
   | {
       readonly type: 'step.decided';
-      readonly data: { readonly what: string; readonly expression: string; readonly inputs: JsonObject; readonly value: Json };
+      readonly data: {
+        readonly what: string;
+        readonly expression: string;
+        readonly inputs: JsonObject;
+        readonly value: Json;
+      };
     }
   | {
       readonly type: 'step.ended';
@@ -86,7 +101,12 @@ export type EntryBody =
   /** A failed attempt that will be tried again at `retryAt`. */
   | {
       readonly type: 'step.retried';
-      readonly data: { readonly verb: string; readonly attempt: number; readonly error: ErrorFact; readonly retryAt: number };
+      readonly data: {
+        readonly verb: string;
+        readonly attempt: number;
+        readonly error: ErrorFact;
+        readonly retryAt: number;
+      };
     }
   | { readonly type: 'variable.set'; readonly data: { readonly name: string; readonly value: Json } }
   | { readonly type: 'notification.sent'; readonly data: { readonly to: string; readonly text: string } }
@@ -143,7 +163,13 @@ export type EntryBody =
     }
   | {
       readonly type: 'feed.read';
-      readonly data: { readonly call: string; readonly name: string; readonly key?: string; readonly value?: string; readonly at?: number };
+      readonly data: {
+        readonly call: string;
+        readonly name: string;
+        readonly key?: string;
+        readonly value?: string;
+        readonly at?: number;
+      };
     }
   /**
    * What the engine concluded about an order without a new answer: T_CONFIRM, T_EXHAUSTED, T_SETTLE (time), REFUSED (a
@@ -151,7 +177,11 @@ export type EntryBody =
    */
   | {
       readonly type: 'order.concluded';
-      readonly data: { readonly clientOrderId: string; readonly event: 'T_CONFIRM' | 'T_EXHAUSTED' | 'T_SETTLE' | 'REFUSED' | 'DENY'; readonly because: string };
+      readonly data: {
+        readonly clientOrderId: string;
+        readonly event: 'T_CONFIRM' | 'T_EXHAUSTED' | 'T_SETTLE' | 'REFUSED' | 'DENY';
+        readonly because: string;
+      };
     }
   /** The order machine moved; folded again from calls in review, written for the reader. */
   | {
@@ -166,21 +196,46 @@ export type EntryBody =
       };
     }
   /** LateFill, Overfill, Resurrected, RejectedWithFill, ExternalChange, AmendLost, CancelLost, illegal events, duplicates, orphans. */
-  | { readonly type: 'order.alarmed'; readonly data: { readonly clientOrderId: string; readonly alarm: string; readonly detail: JsonObject } }
+  | {
+      readonly type: 'order.alarmed';
+      readonly data: { readonly clientOrderId: string; readonly alarm: string; readonly detail: JsonObject };
+    }
   /** What was open on the account when a live run began; decimals as strings. */
   | {
       readonly type: 'account.reconciled';
-      readonly data: { readonly open: number; readonly external: readonly JsonObject[]; readonly ofOtherRuns: readonly JsonObject[] };
+      readonly data: {
+        readonly open: number;
+        readonly external: readonly JsonObject[];
+        readonly ofOtherRuns: readonly JsonObject[];
+      };
     }
   | {
       readonly type: 'deadman.moved';
-      readonly data: { readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired'; readonly market: string; readonly timeoutMs?: number; readonly because?: string };
+      readonly data: {
+        readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired';
+        readonly market: string;
+        readonly timeoutMs?: number;
+        readonly because?: string;
+      };
     }
-  | { readonly type: 'approval.asked'; readonly data: { readonly ask: string; readonly by: readonly string[]; readonly until: number; readonly plan: string } }
+  | {
+      readonly type: 'approval.asked';
+      readonly data: {
+        readonly ask: string;
+        readonly by: readonly string[];
+        readonly until: number;
+        readonly plan: string;
+      };
+    }
   /** What a person or a signal did to this run: approve, reject, cancel, kill, interrupt. */
   | {
       readonly type: 'operator.acted';
-      readonly data: { readonly command: string; readonly by: string; readonly step?: string; readonly reason?: string };
+      readonly data: {
+        readonly command: string;
+        readonly by: string;
+        readonly step?: string;
+        readonly reason?: string;
+      };
     };
 
 export type EntryType = EntryBody['type'];
@@ -234,10 +289,12 @@ export interface Envelope {
   readonly prev: string;
 }
 
-export type EntryOf<T extends EntryType> = Envelope & { readonly type: T; readonly data: DataOf<T>; readonly hash: string };
+export type EntryOf<T extends EntryType> = Envelope & {
+  readonly type: T;
+  readonly data: DataOf<T>;
+  readonly hash: string;
+};
 export type Entry = { [T in EntryType]: EntryOf<T> }[EntryType];
-/** Which endpoint a call entry names; profile requests are `GET /path`. */
-export type CallEndpoint = EndpointName | `GET ${string}`;
 
 const FEED_REQUEST = '#feed-request:';
 

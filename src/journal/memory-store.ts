@@ -3,7 +3,14 @@
  * demand as a disk does.
  */
 import { conflict, fenced, missingRow, otherRun } from './refusals.ts';
-import { type AppendOptions, type JournalStore, type RunFilter, type RunRow, StoreError, type StoredEntry } from './store.ts';
+import {
+  type AppendOptions,
+  type JournalStore,
+  type RunFilter,
+  type RunRow,
+  type StoredEntry,
+  StoreError,
+} from './store.ts';
 
 export interface MemoryStoreFaults {
   /** Appends that succeed before every further one fails as a disk does (`unavailable`). */
@@ -31,7 +38,8 @@ export class MemoryStore implements JournalStore {
     if (first === undefined) return;
     const { failAfter = Infinity, conflictAfter = Infinity, before } = this.faults;
     if (before !== undefined) await before(entries);
-    if (this.appends >= failAfter) throw new StoreError('unavailable', 'the store could not be written: the disk is full');
+    if (this.appends >= failAfter)
+      throw new StoreError('unavailable', 'the store could not be written: the disk is full');
     if (this.appends >= conflictAfter) throw conflict(first.run, first.seq, first.seq + 1);
     const { run } = first;
     const epoch = options.epoch ?? 0;
@@ -52,7 +60,10 @@ export class MemoryStore implements JournalStore {
     this.appends += 1;
   }
 
-  async read(run: string, range: { readonly after?: number; readonly limit?: number } = {}): Promise<readonly StoredEntry[]> {
+  async read(
+    run: string,
+    range: { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<readonly StoredEntry[]> {
     const { after = 0, limit = Infinity } = range;
     return (this.entries.get(run) ?? []).filter((entry) => entry.seq > after).slice(0, limit);
   }

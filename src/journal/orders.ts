@@ -4,7 +4,17 @@
  * nothing of its own.
  */
 import type { EndpointName, Params } from '../venue/catalogue.ts';
-import { newOrder, observed, OrderActor, type OrderAlarm, type OrderEvent, type OrderSnapshot, type OrderState, type OrderStep, type OrderWant } from '../venue/order.ts';
+import {
+  newOrder,
+  OrderActor,
+  type OrderAlarm,
+  type OrderEvent,
+  type OrderSnapshot,
+  type OrderState,
+  type OrderStep,
+  type OrderWant,
+  observed,
+} from '../venue/order.ts';
 import type { OrderTerms } from '../venue/port.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
 import type { DataOf, Entry, EntryOf } from './entry.ts';
@@ -18,7 +28,12 @@ export interface BookOrder {
   /** As it stands now; replaced with every event, never changed in place. */
   readonly snapshot: OrderSnapshot;
   /** Every move, oldest first. */
-  readonly history: readonly { readonly at: number; readonly from: OrderState; readonly to: OrderState; readonly event: string }[];
+  readonly history: readonly {
+    readonly at: number;
+    readonly from: OrderState;
+    readonly to: OrderState;
+    readonly event: string;
+  }[];
 }
 
 /** What one entry did to one order. */
@@ -41,7 +56,9 @@ export interface SettledCall {
 
 interface Tracked {
   readonly actor: OrderActor;
-  readonly order: { -readonly [K in keyof BookOrder]: BookOrder[K] } & { history: { at: number; from: OrderState; to: OrderState; event: string }[] };
+  readonly order: { -readonly [K in keyof BookOrder]: BookOrder[K] } & {
+    history: { at: number; from: OrderState; to: OrderState; event: string }[];
+  };
 }
 
 export interface OrderBookOptions {
@@ -106,7 +123,8 @@ export class OrderBook {
         break;
       }
       case 'deadman.moved':
-        if (entry.data.event === 'assumed_fired') for (const tracked of this.byClientId.values()) send(tracked, { type: 'DEADMAN', at: entry.at });
+        if (entry.data.event === 'assumed_fired')
+          for (const tracked of this.byClientId.values()) send(tracked, { type: 'DEADMAN', at: entry.at });
         break;
       default:
         break;
@@ -121,10 +139,16 @@ export class OrderBook {
     const { intent } = data;
     if (intent === undefined || this.byClientId.has(intent.clientOrderId)) return;
     const actor = new OrderActor(intent, at, this.options);
-    this.byClientId.set(intent.clientOrderId, { actor, order: { intent, createdAt: at, step, snapshot: newOrder(intent, at, this.options), history: [] } });
+    this.byClientId.set(intent.clientOrderId, {
+      actor,
+      order: { intent, createdAt: at, step, snapshot: newOrder(intent, at, this.options), history: [] },
+    });
   }
 
-  private attempted(entry: EntryOf<'call.attempted'>, send: (tracked: Tracked | undefined, event: OrderEvent) => void): void {
+  private attempted(
+    entry: EntryOf<'call.attempted'>,
+    send: (tracked: Tracked | undefined, event: OrderEvent) => void,
+  ): void {
     const call = this.intended.get(entry.data.call);
     const { at } = entry;
     switch (call?.endpoint as EndpointName | undefined) {
@@ -144,7 +168,10 @@ export class OrderBook {
     }
   }
 
-  private settled(entry: EntryOf<'call.settled'>, send: (tracked: Tracked | undefined, event: OrderEvent) => void): void {
+  private settled(
+    entry: EntryOf<'call.settled'>,
+    send: (tracked: Tracked | undefined, event: OrderEvent) => void,
+  ): void {
     const { data, at } = entry;
     const call = this.intended.get(data.call);
     if (call === undefined) return;
@@ -167,7 +194,8 @@ export class OrderBook {
         }
         break;
       case 'GET /orders':
-        if (data.kind === 'confirmed') this.read(call, data.result as unknown as readonly OrderRecord[], sentAt, at, send);
+        if (data.kind === 'confirmed')
+          this.read(call, data.result as unknown as readonly OrderRecord[], sentAt, at, send);
         break;
       case 'GET /fills':
       case 'GET /fills/order':
@@ -180,7 +208,8 @@ export class OrderBook {
       default:
         break;
     }
-    for (const listener of this.settledListeners) listener({ endpoint: call.endpoint, kind: data.kind, sentAt: data.sentAt, at });
+    for (const listener of this.settledListeners)
+      listener({ endpoint: call.endpoint, kind: data.kind, sentAt: data.sentAt, at });
   }
 
   private read(
@@ -237,7 +266,8 @@ function placementEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
       return { type: 'SUBMIT_UNKNOWN', at, message };
     case 'rejected':
       if (data.failure === 'duplicate') return { type: 'DUPLICATE', at, message };
-      if (data.failure === 'rate_limited' || data.failure === 'transport' || data.failure === 'unauthorized') return { type: 'RATE_LIMITED', at };
+      if (data.failure === 'rate_limited' || data.failure === 'transport' || data.failure === 'unauthorized')
+        return { type: 'RATE_LIMITED', at };
       return data.definite === false ? { type: 'SUBMIT_UNKNOWN', at, message } : { type: 'REFUSED', at, message };
     default:
       return data.kind satisfies never;
@@ -249,7 +279,9 @@ function amendEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
     const [ack] = data.result as unknown as readonly AmendAck[];
     return { type: 'AMEND_ACK', at, price: ack?.price, size: ack?.size };
   }
-  return data.kind === 'unresolved' ? { type: 'AMEND_UNKNOWN', at } : { type: 'AMEND_REFUSED', at, message: data.message ?? '' };
+  return data.kind === 'unresolved'
+    ? { type: 'AMEND_UNKNOWN', at }
+    : { type: 'AMEND_REFUSED', at, message: data.message ?? '' };
 }
 
 function cancelEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
@@ -257,5 +289,7 @@ function cancelEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
     const [ack] = data.result as unknown as readonly CancelAck[];
     return { type: ack?.status === 'canceled' ? 'CANCEL_FINAL' : 'CANCEL_ACK', at };
   }
-  return data.kind === 'unresolved' ? { type: 'CANCEL_UNKNOWN', at } : { type: 'CANCEL_REFUSED', at, message: data.message ?? '' };
+  return data.kind === 'unresolved'
+    ? { type: 'CANCEL_UNKNOWN', at }
+    : { type: 'CANCEL_REFUSED', at, message: data.message ?? '' };
 }

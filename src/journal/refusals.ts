@@ -11,7 +11,10 @@ export function conflict(run: string, found: number, expected: number): StoreErr
 
 /** A newer holder of the account's lease has written to the run. */
 export function fenced(run: string, epoch: number, newest: number): StoreError {
-  return new StoreError('fenced', `run ${run} was taken over: epoch ${newest} has written to it, this process acts under epoch ${epoch}`);
+  return new StoreError(
+    'fenced',
+    `run ${run} was taken over: epoch ${newest} has written to it, this process acts under epoch ${epoch}`,
+  );
 }
 
 export function missingRow(run: string): Error {

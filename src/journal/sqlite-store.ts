@@ -6,7 +6,14 @@
 import type { RunMode, RunOutcome } from './entry.ts';
 import { conflict, fenced, missingRow, otherRun } from './refusals.ts';
 import { type Database, openDatabase, type SqlRow, type SqlValue } from './sqlite.ts';
-import { type AppendOptions, type JournalStore, type RunFilter, type RunRow, StoreError, type StoredEntry } from './store.ts';
+import {
+  type AppendOptions,
+  type JournalStore,
+  type RunFilter,
+  type RunRow,
+  type StoredEntry,
+  StoreError,
+} from './store.ts';
 
 /**
  * Rows with a number of their own and an index on (run, seq): measured against WITHOUT ROWID, which stores a line of more
@@ -40,7 +47,8 @@ const SCHEMA = `
 `;
 const VERSION = 1;
 
-const HEAD = 'SELECT (SELECT epoch FROM runs WHERE run = ?) AS epoch, (SELECT max(seq) FROM entries WHERE run = ?) AS last';
+const HEAD =
+  'SELECT (SELECT epoch FROM runs WHERE run = ?) AS epoch, (SELECT max(seq) FROM entries WHERE run = ?) AS last';
 const ROW_COLUMNS = 'run, runbook, mode, account, trigger, started_at, ended_at, outcome';
 
 /** Opens or makes the journal in `file`. Rejects with a StoreError: `damaged` for a file that is no journal. */
@@ -65,7 +73,10 @@ function prepareSchema(database: Database): void {
   }
   const version = database.statement('SELECT max(version) AS version FROM journal_version').get()?.version;
   if (version !== VERSION) {
-    throw new StoreError('damaged', `${database.file} holds a journal of version ${String(version)}; this program reads version ${VERSION}`);
+    throw new StoreError(
+      'damaged',
+      `${database.file} holds a journal of version ${String(version)}; this program reads version ${VERSION}`,
+    );
   }
 }
 
@@ -92,7 +103,9 @@ class SqliteStore implements JournalStore {
     if (row !== undefined) this.writeRow(row, epoch);
     else if (known?.epoch === null) throw missingRow(run);
     else if (epoch > newest) this.database.statement('UPDATE runs SET epoch = ? WHERE run = ?').run(epoch, run);
-    const insert = this.database.statement('INSERT INTO entries (run, seq, at, type, step, line, hash) VALUES (?, ?, ?, ?, ?, ?, ?)');
+    const insert = this.database.statement(
+      'INSERT INTO entries (run, seq, at, type, step, line, hash) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    );
     for (const [index, entry] of entries.entries()) {
       if (entry.run !== run) throw otherRun(run, entry.run);
       if (entry.seq !== next + index) throw conflict(run, entry.seq, next + index);
@@ -103,10 +116,23 @@ class SqliteStore implements JournalStore {
   private writeRow(row: RunRow, epoch: number): void {
     this.database
       .statement(`INSERT OR REPLACE INTO runs (${ROW_COLUMNS}, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-      .run(row.run, row.runbook, row.mode, row.account, row.trigger, row.startedAt, row.endedAt ?? null, row.outcome ?? null, epoch);
+      .run(
+        row.run,
+        row.runbook,
+        row.mode,
+        row.account,
+        row.trigger,
+        row.startedAt,
+        row.endedAt ?? null,
+        row.outcome ?? null,
+        epoch,
+      );
   }
 
-  async read(run: string, range: { readonly after?: number; readonly limit?: number } = {}): Promise<readonly StoredEntry[]> {
+  async read(
+    run: string,
+    range: { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<readonly StoredEntry[]> {
     return this.database
       .statement('SELECT seq, at, type, step, line, hash FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?')
       .tuples(run, range.after ?? 0, range.limit ?? -1)

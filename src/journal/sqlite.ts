@@ -88,14 +88,15 @@ class Connection implements Database {
       run: (...values) => this.guard(() => ({ changes: Number(prepared.run(...values).changes) })),
       get: (...values) => this.guard(() => prepared.get(...values) as SqlRow | undefined),
       all: (...values) => this.guard(() => prepared.all(...values) as readonly SqlRow[]),
-      tuples: (...values) => this.guard(() => {
-        // A statement gives either; one that has run is not switched back and forth.
-        if (listing === undefined) {
-          listing = this.connection.prepare(sql);
-          listing.setReturnArrays(true);
-        }
-        return listing.all(...values) as SqlValue[][];
-      }),
+      tuples: (...values) =>
+        this.guard(() => {
+          // A statement gives either; one that has run is not switched back and forth.
+          if (listing === undefined) {
+            listing = this.connection.prepare(sql);
+            listing.setReturnArrays(true);
+          }
+          return listing.all(...values) as SqlValue[][];
+        }),
     };
     this.statements.set(sql, statement);
     return statement;
@@ -172,7 +173,10 @@ function loadDriver(): Promise<Driver> {
     const packaged = (await import('@photostructure/sqlite')) as unknown as Driver;
     const version = versionOf(packaged);
     if (!isRecent(version)) {
-      throw new StoreError('unavailable', `SQLite ${version} is too old for several writers: ${OLDEST_SQLITE.join('.')} or newer is needed`);
+      throw new StoreError(
+        'unavailable',
+        `SQLite ${version} is too old for several writers: ${OLDEST_SQLITE.join('.')} or newer is needed`,
+      );
     }
     return packaged;
   })();
@@ -210,7 +214,10 @@ async function switchToWal(connection: DriverConnection): Promise<void> {
     try {
       const { journal_mode: mode } = connection.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
       if (mode === 'wal' || mode === 'memory') return;
-      throw new StoreError('unavailable', `the file system does not support write-ahead logging (journal mode ${mode})`);
+      throw new StoreError(
+        'unavailable',
+        `the file system does not support write-ahead logging (journal mode ${mode})`,
+      );
     } catch (error) {
       if (sqliteCode(error) !== SQLITE.BUSY || tries >= BUSY_TIMEOUT_MS / 20) throw error;
       await pause(20);
@@ -218,12 +225,27 @@ async function switchToWal(connection: DriverConnection): Promise<void> {
   }
 }
 
-const SQLITE = { PERM: 3, BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, PROTOCOL: 15, NOTADB: 26 } as const;
+const SQLITE = {
+  PERM: 3,
+  BUSY: 5,
+  LOCKED: 6,
+  READONLY: 8,
+  IOERR: 10,
+  CORRUPT: 11,
+  FULL: 13,
+  CANTOPEN: 14,
+  PROTOCOL: 15,
+  NOTADB: 26,
+} as const;
 
 /** By result code: the reason, what is said of the file, and SQLite's own text. */
 const FAILURES: Readonly<Record<number, readonly [reason: StoreError['reason'], sentence: string, text: string]>> = {
   [SQLITE.PERM]: ['unavailable', 'may not be written: permission denied', 'access permission denied'],
-  [SQLITE.BUSY]: ['unavailable', `was held by another process for more than ${BUSY_TIMEOUT_MS / 1000} s`, 'database is locked'],
+  [SQLITE.BUSY]: [
+    'unavailable',
+    `was held by another process for more than ${BUSY_TIMEOUT_MS / 1000} s`,
+    'database is locked',
+  ],
   [SQLITE.LOCKED]: ['unavailable', 'is locked by another connection of this process', 'database table is locked'],
   [SQLITE.READONLY]: ['unavailable', 'may only be read', 'attempt to write a readonly database'],
   [SQLITE.IOERR]: ['unavailable', 'could not be read or written: the disk reported an error', 'disk I/O error'],

@@ -6,7 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { type ChainHead, EMPTY_HEAD, sealEntry } from './chain.ts';
 import type { DataOf, Entry, EntryBody, EntryOf, EntryType } from './entry.ts';
-import { type JournalStore, type RunRow, StoreError, type StoredEntry } from './store.ts';
+import { type JournalStore, type RunRow, type StoredEntry, StoreError } from './store.ts';
 
 export interface WriterOptions {
   readonly run: string;
@@ -82,7 +82,11 @@ export class JournalWriter {
     const { run, account, def, boot, epoch, clock } = this.options;
     const body = { type, data } as EntryBody;
     const mono = Math.round(clock.monotonic() * 1000) / 1000;
-    const { entry, stored } = sealEntry(body, { v: 1, at: clock.now(), mono, boot, epoch, account, run, def, step, actor }, this.sealed);
+    const { entry, stored } = sealEntry(
+      body,
+      { v: 1, at: clock.now(), mono, boot, epoch, account, run, def, step, actor },
+      this.sealed,
+    );
     this.sealed = { seq: entry.seq, hash: entry.hash };
     this.follow(entry);
     if (this.failed === undefined) {
@@ -191,6 +195,7 @@ export function nextRow(row: RunRow | undefined, entry: Entry): RunRow | undefin
     const { runbook, mode, account, trigger, startedAt } = entry.data;
     return { run: entry.run, runbook, mode, account, trigger, startedAt };
   }
-  if (entry.type === 'run.ended' && row !== undefined) return { ...row, endedAt: entry.at, outcome: entry.data.outcome };
+  if (entry.type === 'run.ended' && row !== undefined)
+    return { ...row, endedAt: entry.at, outcome: entry.data.outcome };
   return row;
 }

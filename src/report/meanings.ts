@@ -2,8 +2,9 @@
  * What the words of a journal mean, in a sentence for someone who never saw a runbook: verbs, states and events of an order,
  * purposes of a call. Only the timeline reads it; a word that is not here is shown as it stands.
  */
-import type { OrderEventType, OrderState } from '../venue/order-context.ts';
+
 import type { DataOf, RunOutcome, StepOutcome } from '../journal/entry.ts';
+import type { OrderEventType, OrderState } from '../venue/order-context.ts';
 
 export const VERBS: Readonly<Record<string, string>> = {
   place: 'places an order',

@@ -28,7 +28,12 @@ export interface OrderRow {
 }
 
 export interface OrderHistory extends OrderRow {
-  readonly history: readonly { readonly at: string; readonly from: string; readonly to: string; readonly event: string }[];
+  readonly history: readonly {
+    readonly at: string;
+    readonly from: string;
+    readonly to: string;
+    readonly event: string;
+  }[];
 }
 
 /** `audit orders RUN --json`. */

@@ -3,7 +3,7 @@
  * it says of a run that never ended is what its entries say: halted, for the reason `interrupted`. Its form is a contract with
  * other programs (interface.md, JSON); a field that a person would like to see beside it belongs to the timeline.
  */
-import type { ErrorFact, Entry, Json, JsonObject, RunMode, RunOutcome, StepOutcome } from '../journal/entry.ts';
+import type { Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome, StepOutcome } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 
@@ -25,7 +25,10 @@ export interface RunReport {
   readonly orders: readonly OrderRow[];
   readonly outputs: JsonObject;
   readonly tokens: TokenUse;
-  readonly deadman: readonly { readonly at: string; readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired' }[];
+  readonly deadman: readonly {
+    readonly at: string;
+    readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired';
+  }[];
 }
 
 export interface StepRow {
@@ -75,7 +78,10 @@ export class RunFold {
 
   apply(entry: Entry): void {
     if (this.started === undefined && entry.type !== 'run.started') {
-      throw new StoreError('damaged', `run ${entry.run} does not begin with run.started but with ${entry.type} (entry ${entry.seq})`);
+      throw new StoreError(
+        'damaged',
+        `run ${entry.run} does not begin with run.started but with ${entry.type} (entry ${entry.seq})`,
+      );
     }
     this.lastAt = Math.max(this.lastAt, entry.at);
     if (entry.type === 'run.started') this.started ??= entry;
@@ -91,7 +97,11 @@ export class RunFold {
   report(): RunReport {
     if (this.started === undefined) throw new StoreError('damaged', 'the run has no entries');
     const { runbook, mode, startedAt } = this.started.data;
-    const { outcome, reason, error, outputs } = this.ended?.data ?? { outcome: 'halted', reason: 'interrupted', outputs: {} };
+    const { outcome, reason, error, outputs } = this.ended?.data ?? {
+      outcome: 'halted',
+      reason: 'interrupted',
+      outputs: {},
+    };
     return {
       run: this.started.run,
       runbook,
@@ -151,7 +161,11 @@ class StepFold {
   }
 
   /** The step open at a path: further attempts belong to it. A skipped step ends without having started. */
-  private begin(path: string, { verb, id }: { readonly verb: string; readonly id?: string }, startedAt: number): StepLife {
+  private begin(
+    path: string,
+    { verb, id }: { readonly verb: string; readonly id?: string },
+    startedAt: number,
+  ): StepLife {
     const known = this.open.get(path);
     if (known !== undefined) return known;
     const life: StepLife = { path, id, verb, startedAt, attempts: 0 };
@@ -176,7 +190,12 @@ class RequestFold {
   apply(entry: Entry): void {
     if (entry.type === 'call.attempted') {
       const { call, method, path, params, tokens } = entry.data;
-      const request: Request = { row: { method, path, params: literals(params), tokens }, at: entry.at, status: null, success: false };
+      const request: Request = {
+        row: { method, path, params: literals(params), tokens },
+        at: entry.at,
+        status: null,
+        success: false,
+      };
       this.requests.push(request);
       this.waiting.set(call, request);
     } else if (entry.type === 'call.settled') {
@@ -201,7 +220,11 @@ class RequestFold {
     for (const { row, at } of this.requests) {
       used += row.tokens;
       inWindow += row.tokens;
-      for (let first = this.requests[oldest]; first !== undefined && first.at <= at - 60_000; first = this.requests[oldest]) {
+      for (
+        let first = this.requests[oldest];
+        first !== undefined && first.at <= at - 60_000;
+        first = this.requests[oldest]
+      ) {
         inWindow -= first.row.tokens;
         oldest += 1;
       }
@@ -212,7 +235,12 @@ class RequestFold {
 }
 
 function literals(params: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(params).map(([name, value]): [string, Json] => [name, typeof value === 'number' ? String(value) : value]));
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]): [string, Json] => [
+      name,
+      typeof value === 'number' ? String(value) : value,
+    ]),
+  );
 }
 
 /** Epoch ms as ISO 8601 in UTC. */

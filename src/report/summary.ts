@@ -13,7 +13,13 @@ const MOST_REQUESTS = 40;
 const MOST_STEPS = 60;
 
 export function printSummary(report: RunReport, paint: Paint = (_role, text) => text): string {
-  const sections = [heading(report, paint), steps(report, paint), requests(report, paint), orders(report, paint), footer(report, paint)];
+  const sections = [
+    heading(report, paint),
+    steps(report, paint),
+    requests(report, paint),
+    orders(report, paint),
+    footer(report, paint),
+  ];
   return sections.filter((each) => each !== '').join('\n\n');
 }
 
@@ -27,7 +33,8 @@ function heading(report: RunReport, paint: Paint): string {
     paint('faint', `run ${report.run}  ${report.mode}  ${report.startedAt} to ${report.endedAt}`),
   ];
   if (report.error !== undefined) {
-    const step = report.error.step === undefined || report.error.step === '' ? '' : ` in ${printable(report.error.step, 200)}`;
+    const step =
+      report.error.step === undefined || report.error.step === '' ? '' : ` in ${printable(report.error.step, 200)}`;
     lines.push(paint('bad', `error ${report.error.kind}${step}`));
   }
   return lines.join('\n');
@@ -39,7 +46,13 @@ function steps(report: RunReport, paint: Paint): string {
   const rows = report.steps.slice(0, MOST_STEPS).map((step) => {
     const role = step.outcome === 'succeeded' ? 'good' : step.outcome === 'skipped' ? 'faint' : 'bad';
     const attempts = step.attempts > 1 ? `${step.attempts} attempts` : '';
-    return [elapsed(Date.parse(step.startedAt) - start), step.verb, printable(step.path, 120), paint(role, step.outcome), attempts];
+    return [
+      elapsed(Date.parse(step.startedAt) - start),
+      step.verb,
+      printable(step.path, 120),
+      paint(role, step.outcome),
+      attempts,
+    ];
   });
   const more = report.steps.length - rows.length;
   return section('steps', more > 0 ? [...rows, ['', `and ${more} more`]] : rows, paint);
@@ -64,9 +77,18 @@ function countedRequests(report: RunReport): string[][] {
   for (const { method, path, success, tokens } of report.requests) {
     const key = `${method} ${path}`;
     const before = counts.get(key) ?? { count: 0, failed: 0, tokens: 0 };
-    counts.set(key, { count: before.count + 1, failed: before.failed + (success ? 0 : 1), tokens: before.tokens + tokens });
+    counts.set(key, {
+      count: before.count + 1,
+      failed: before.failed + (success ? 0 : 1),
+      tokens: before.tokens + tokens,
+    });
   }
-  return [...counts].map(([name, { count, failed, tokens }]) => [`${count}x`, name, failed === 0 ? '' : `${failed} not confirmed`, `${tokens} tokens`]);
+  return [...counts].map(([name, { count, failed, tokens }]) => [
+    `${count}x`,
+    name,
+    failed === 0 ? '' : `${failed} not confirmed`,
+    `${tokens} tokens`,
+  ]);
 }
 
 function orders(report: RunReport, paint: Paint): string {
@@ -75,7 +97,9 @@ function orders(report: RunReport, paint: Paint): string {
     printable(order.orderId ?? order.clientOrderId, 60),
     `${order.type} ${order.side}`,
     // A position order that was not triggered has no size yet, only its part of the position.
-    isPositionOrder(order.type) && order.filled === '0' ? `${order.size} of the position in ${order.market}` : `${order.size} ${order.market}`,
+    isPositionOrder(order.type) && order.filled === '0'
+      ? `${order.size} of the position in ${order.market}`
+      : `${order.size} ${order.market}`,
     order.price === undefined ? '' : `at ${order.price}`,
     `filled ${order.filled}`,
     order.averagePrice === undefined ? '' : `average ${order.averagePrice}`,
@@ -90,9 +114,20 @@ function isPositionOrder(type: string): boolean {
 
 function footer(report: RunReport, paint: Paint): string {
   const lines = [`${report.tokens.used} tokens, at most ${report.tokens.peakPerMinute} in a minute`];
-  if (report.deadman.length > 0) lines.push(`deadman switch: ${[...new Set(report.deadman.map(({ event }) => event))].join(', ')}`);
+  if (report.deadman.length > 0)
+    lines.push(`deadman switch: ${[...new Set(report.deadman.map(({ event }) => event))].join(', ')}`);
   const outputs = Object.entries(report.outputs);
-  if (outputs.length > 0) lines.push(section('outputs', outputs.map(([name, value]) => [name, printable(typeof value === 'string' ? value : JSON.stringify(value), 200)]), paint));
+  if (outputs.length > 0)
+    lines.push(
+      section(
+        'outputs',
+        outputs.map(([name, value]) => [
+          name,
+          printable(typeof value === 'string' ? value : JSON.stringify(value), 200),
+        ]),
+        paint,
+      ),
+    );
   lines.push(paint('faint', `runbook audit show ${report.run}`));
   return lines.join('\n');
 }
@@ -115,7 +150,8 @@ function elapsed(ms: number): string {
 /** Aligned by what is visible: colour codes take no room. */
 function section(title: string, rows: readonly (readonly string[])[], paint: Paint): string {
   const widths: number[] = [];
-  for (const row of rows) for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, visible(cell));
+  for (const row of rows)
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, visible(cell));
   const lines = rows.map((row) =>
     row
       .map((cell, index) => (index === row.length - 1 ? cell : cell + ' '.repeat((widths[index] ?? 0) - visible(cell))))

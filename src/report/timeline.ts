@@ -28,8 +28,8 @@ import {
   offsetText,
   pairs,
   plain,
-  readBy,
   type Role,
+  readBy,
   type Span,
   shown,
   spanText,
@@ -40,7 +40,17 @@ import {
   value,
 } from './wording.ts';
 
-export type RowKind = 'run' | 'step' | 'decision' | 'request' | 'answer' | 'order' | 'fill' | 'feed' | 'deadman' | 'person';
+export type RowKind =
+  | 'run'
+  | 'step'
+  | 'decision'
+  | 'request'
+  | 'answer'
+  | 'order'
+  | 'fill'
+  | 'feed'
+  | 'deadman'
+  | 'person';
 
 export interface TimelineRow {
   /** The entry it tells of. */
@@ -72,7 +82,10 @@ export function timeline(entries: Iterable<Entry>, options: TimelineOptions = {}
 }
 
 /** Rows as lines: the time since the start, then the text, indented by its block. */
-export function printTimeline(rows: readonly TimelineRow[], paint: (role: Role, text: string) => string = (_role, text) => text): string {
+export function printTimeline(
+  rows: readonly TimelineRow[],
+  paint: (role: Role, text: string) => string = (_role, text) => text,
+): string {
   return rows
     .map(({ offsetMs, depth, spans }) => {
       const text = spans.map((span) => paint(span.role, span.text)).join('');
@@ -112,7 +125,11 @@ export class TimelineFold {
     return [...this.calls.values()]
       .filter((call) => call.sentAt !== undefined)
       .map((call) =>
-        this.row('answer', 1, [doubt('? '), name(call.title), doubt(' was sent, and the journal ends before an answer: it may have happened')]),
+        this.row('answer', 1, [
+          doubt('? '),
+          name(call.title),
+          doubt(' was sent, and the journal ends before an answer: it may have happened'),
+        ]),
       );
   }
 
@@ -125,7 +142,11 @@ export class TimelineFold {
       case 'run.resumed':
         return this.rows('run', 0, [
           name('run taken up again'),
-          plain(entry.data.openCalls.length === 0 ? ', nothing was in flight' : `, in flight when it stopped: ${shown(entry.data.openCalls.join(', '))}`),
+          plain(
+            entry.data.openCalls.length === 0
+              ? ', nothing was in flight'
+              : `, in flight when it stopped: ${shown(entry.data.openCalls.join(', '))}`,
+          ),
         ]);
       case 'run.ended':
         return this.runEnded(entry);
@@ -143,11 +164,22 @@ export class TimelineFold {
       case 'step.ended':
         return this.stepEnded(entry);
       case 'variable.set':
-        return this.rows('step', this.depth(entry.step), [name(shown(entry.data.name)), plain(' is now '), value(jsonText(entry.data.value))]);
+        return this.rows('step', this.depth(entry.step), [
+          name(shown(entry.data.name)),
+          plain(' is now '),
+          value(jsonText(entry.data.value)),
+        ]);
       case 'notification.sent':
-        return this.rows('person', this.depth(entry.step), [plain(`told ${shown(entry.data.to)}: `), value(shown(entry.data.text))]);
+        return this.rows('person', this.depth(entry.step), [
+          plain(`told ${shown(entry.data.to)}: `),
+          value(shown(entry.data.text)),
+        ]);
       case 'call.intended':
-        this.calls.set(entry.data.call, { endpoint: entry.data.endpoint, purpose: entry.data.purpose, title: shown(entry.data.endpoint) });
+        this.calls.set(entry.data.call, {
+          endpoint: entry.data.endpoint,
+          purpose: entry.data.purpose,
+          title: shown(entry.data.endpoint),
+        });
         return [];
       case 'call.checked':
         return this.rows('request', this.depth(entry.step), [muted(`within the limits: ${pairs(entry.data.limits)}`)]);
@@ -178,7 +210,10 @@ export class TimelineFold {
         return this.deadmanMoved(entry);
       case 'account.reconciled': {
         const { open, external, ofOtherRuns } = entry.data;
-        const others = [...external.map((each) => `external ${shown(jsonText(each['id'] ?? ''))}`), ...ofOtherRuns.map((each) => `of another run ${shown(jsonText(each['id'] ?? ''))}`)];
+        const others = [
+          ...external.map((each) => `external ${shown(jsonText(each['id'] ?? ''))}`),
+          ...ofOtherRuns.map((each) => `of another run ${shown(jsonText(each['id'] ?? ''))}`),
+        ];
         return this.rows('order', 0, [
           name(`${open} open orders on the account before this run`),
           muted(others.length === 0 ? '' : `, left alone: ${others.slice(0, 20).join(', ')}`),
@@ -206,7 +241,11 @@ export class TimelineFold {
   }
 
   private runStarted({ data, run }: EntryOf<'run.started'>): readonly TimelineRow[] {
-    const where = { fixtures: 'against recorded answers', simulated: 'against the simulated venue', live: 'with real orders' }[data.mode];
+    const where = {
+      fixtures: 'against recorded answers',
+      simulated: 'against the simulated venue',
+      live: 'with real orders',
+    }[data.mode];
     const rows = this.rows('run', 0, [
       name(shown(data.runbook)),
       plain(` begins at ${isoText(data.startedAt)}, ${where}, account ${shown(data.account)}`),
@@ -217,7 +256,8 @@ export class TimelineFold {
   }
 
   private runEnded({ data, at }: EntryOf<'run.ended'>): readonly TimelineRow[] {
-    const role = data.outcome === 'succeeded' || data.outcome === 'stopped' ? good : data.outcome === 'failed' ? bad : doubt;
+    const role =
+      data.outcome === 'succeeded' || data.outcome === 'stopped' ? good : data.outcome === 'failed' ? bad : doubt;
     const why = data.error === undefined ? data.reason : errorText(data.error);
     const rows = this.rows('run', 0, [
       name('run '),
@@ -225,7 +265,9 @@ export class TimelineFold {
       plain(why === undefined ? '' : ` (${shown(why)})`),
       muted(`, after ${spanText(at - (this.startedAt ?? at))}, ${tokensText(this.tokens)} used`),
     ]);
-    const outputs = Object.entries(data.outputs).map(([key, each]) => this.row('run', 1, [name(shown(key)), plain(' = '), value(jsonText(each))]));
+    const outputs = Object.entries(data.outputs).map(([key, each]) =>
+      this.row('run', 1, [name(shown(key)), plain(' = '), value(jsonText(each))]),
+    );
     return [...rows, ...this.shown(outputs)];
   }
 
@@ -233,7 +275,8 @@ export class TimelineFold {
     const depth = this.depth(step);
     const isFirst = !this.openSteps.has(step);
     if (isFirst) this.openSteps.set(step, at);
-    if (!isFirst) return this.rows('step', depth, [doubt(`attempt ${data.attempt}`), plain(` of ${stepName(step, data.id)}`)]);
+    if (!isFirst)
+      return this.rows('step', depth, [doubt(`attempt ${data.attempt}`), plain(` of ${stepName(step, data.id)}`)]);
     const meaning = this.explain ? meaningOf(VERBS, data.verb) : undefined;
     return this.rows('step', depth, [
       ...stepTitle(step, data),
@@ -269,10 +312,19 @@ export class TimelineFold {
   private sent({ data, step, at }: EntryOf<'call.attempted'>): readonly TimelineRow[] {
     const known = this.calls.get(data.call);
     const title = `${data.method} ${data.path}`;
-    this.calls.set(data.call, { endpoint: known?.endpoint ?? title, purpose: known?.purpose, title: shown(title), sentAt: at });
+    this.calls.set(data.call, {
+      endpoint: known?.endpoint ?? title,
+      purpose: known?.purpose,
+      title: shown(title),
+      sentAt: at,
+    });
     this.tokens += data.tokens;
     const purpose = known?.purpose === undefined ? undefined : (meaningOf(PURPOSES, known.purpose) ?? known.purpose);
-    const spans = [plain('sends '), name(shown(title)), value(Object.keys(data.params).length === 0 ? '' : ` ${pairs(data.params)}`)];
+    const spans = [
+      plain('sends '),
+      name(shown(title)),
+      value(Object.keys(data.params).length === 0 ? '' : ` ${pairs(data.params)}`),
+    ];
     if (purpose !== undefined) spans.push(plain(`, ${shown(purpose)}`));
     spans.push(muted(`, ${tokensText(data.tokens)}`));
     if (data.n > 1) spans.push(doubt(`, attempt ${data.n}`));
@@ -298,13 +350,27 @@ export class TimelineFold {
         return [...rows, ...this.newFills(call, data.result, depth)];
       }
       case 'rejected':
-        return this.rows('answer', depth, [about, bad('was refused: '), value(message), muted(`${status}${took}${notes}`)]);
+        return this.rows('answer', depth, [
+          about,
+          bad('was refused: '),
+          value(message),
+          muted(`${status}${took}${notes}`),
+        ]);
       case 'denied':
-        return this.rows('answer', depth, [about, bad('was not sent: '), value(message), muted(data.code === undefined ? '' : ` (${shown(data.code)})`)]);
+        return this.rows('answer', depth, [
+          about,
+          bad('was not sent: '),
+          value(message),
+          muted(data.code === undefined ? '' : ` (${shown(data.code)})`),
+        ]);
       case 'unresolved':
         return this.rows('answer', depth, [
           about,
-          doubt(call?.title.startsWith('GET ') ? 'got no answer: ' : 'got no answer that can be relied on, it may have happened: '),
+          doubt(
+            call?.title.startsWith('GET ')
+              ? 'got no answer: '
+              : 'got no answer that can be relied on, it may have happened: ',
+          ),
           value(message),
           muted(`${status}${took}`),
         ]);
@@ -339,7 +405,11 @@ export class TimelineFold {
     const role = data.event === 'assumed_fired' ? bad : plain;
     const spans = [name(`deadman switch ${shown(data.market)} `), role(DEADMAN_EVENTS[data.event])];
     if (data.event === 'armed' && data.timeoutMs !== undefined) {
-      spans.push(plain(`: the venue cancels every open order of the account after ${spanText(data.timeoutMs)} without a request of ours`));
+      spans.push(
+        plain(
+          `: the venue cancels every open order of the account after ${spanText(data.timeoutMs)} without a request of ours`,
+        ),
+      );
     }
     if (data.because !== undefined) spans.push(muted(` (${shown(data.because)})`));
     return this.rows('deadman', this.depth(step), spans);
@@ -348,17 +418,22 @@ export class TimelineFold {
   /** Fills that an answer shows for the first time: those of the run's orders one by one, the others as a count. */
   private newFills(call: Call | undefined, result: Json | undefined, depth: number): readonly TimelineRow[] {
     if (call === undefined || !call.endpoint.startsWith('GET /fills') || !Array.isArray(result)) return [];
-    const records = (result as readonly Json[]).filter((each): each is JsonObject => typeof each === 'object' && each !== null && !Array.isArray(each));
+    const records = (result as readonly Json[]).filter(
+      (each): each is JsonObject => typeof each === 'object' && each !== null && !Array.isArray(each),
+    );
     const rows: TimelineRow[] = [];
     for (const { id, order_id: orderId, size, price, fee, is_maker: isMaker } of oldestFirst(records)) {
-      if (typeof id !== 'string' || this.fills.has(id) || typeof orderId !== 'string' || !this.ownOrderIds.has(orderId)) continue;
+      if (typeof id !== 'string' || this.fills.has(id) || typeof orderId !== 'string' || !this.ownOrderIds.has(orderId))
+        continue;
       this.fills.add(id);
       rows.push(
         this.row('fill', depth, [
           good('traded '),
           value(`${jsonText(size ?? null)} at ${jsonText(price ?? null)}`),
           plain(` of order ${shown(orderId)}`),
-          muted(`, fee ${jsonText(fee ?? null)}${isMaker === true ? ', as maker' : isMaker === false ? ', as taker' : ''}, fill ${shown(id)}`),
+          muted(
+            `, fee ${jsonText(fee ?? null)}${isMaker === true ? ', as maker' : isMaker === false ? ', as taker' : ''}, fill ${shown(id)}`,
+          ),
         ]),
       );
     }
@@ -391,7 +466,14 @@ export class TimelineFold {
 
   private row(kind: RowKind, depth: number, spans: readonly Span[]): TimelineRow {
     const offsetMs = this.lastAt - (this.startedAt ?? this.lastAt);
-    return { seq: this.lastSeq, at: this.lastAt, offsetMs, depth, kind, spans: spans.filter((span) => span.text !== '') };
+    return {
+      seq: this.lastSeq,
+      at: this.lastAt,
+      offsetMs,
+      depth,
+      kind,
+      spans: spans.filter((span) => span.text !== ''),
+    };
   }
 
   private shown(rows: readonly TimelineRow[]): readonly TimelineRow[] {

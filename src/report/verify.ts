@@ -5,7 +5,7 @@
 import type { Anchor } from '../journal/anchors.ts';
 import { ChainCheck, type ChainProblem, readEntry } from '../journal/chain.ts';
 import type { RunOutcome } from '../journal/entry.ts';
-import { type JournalStore, StoreError, type StoredEntry } from '../journal/store.ts';
+import { type JournalStore, type StoredEntry, StoreError } from '../journal/store.ts';
 
 export interface RunVerdict {
   readonly run: string;
@@ -94,7 +94,11 @@ class Reading {
     this.entries += 1;
     this.chain.add(stored);
     if (stored.type === 'run.ended' && this.chain.found === undefined) this.end(stored);
-    for (let anchor = this.anchors[this.nextAnchor]; anchor !== undefined && anchor.seq <= stored.seq; anchor = this.anchors[this.nextAnchor]) {
+    for (
+      let anchor = this.anchors[this.nextAnchor];
+      anchor !== undefined && anchor.seq <= stored.seq;
+      anchor = this.anchors[this.nextAnchor]
+    ) {
       this.nextAnchor += 1;
       if (anchor.seq === stored.seq) this.compare(stored, anchor);
     }
@@ -108,15 +112,25 @@ class Reading {
     if (this.entries === 0) return undefined;
     if (this.outcome === undefined) {
       if (before === undefined) return undefined;
-      return { sequence: this.entries + 1, kind: 'truncated', detail: `the run ended (${before}), but the entry that says so is not there` };
+      return {
+        sequence: this.entries + 1,
+        kind: 'truncated',
+        detail: `the run ended (${before}), but the entry that says so is not there`,
+      };
     }
     if (after === this.outcome) return undefined;
-    return { sequence: this.endedAt, kind: 'edited', detail: `the run's row says ${after ?? 'not ended'}, entry ${this.endedAt} says ${this.outcome}` };
+    return {
+      sequence: this.endedAt,
+      kind: 'edited',
+      detail: `the run's row says ${after ?? 'not ended'}, entry ${this.endedAt} says ${this.outcome}`,
+    };
   }
 
   verdict(run: string, other: ChainProblem | undefined): RunVerdict {
     const chain = this.chain.end();
-    const found = [chain.ok ? undefined : chain.problem, this.rechained, other, this.missingTail()].filter((each) => each !== undefined);
+    const found = [chain.ok ? undefined : chain.problem, this.rechained, other, this.missingTail()].filter(
+      (each) => each !== undefined,
+    );
     const [problem] = found.sort((a, b) => a.sequence - b.sequence);
     const { entries, agreed } = this;
     return { run, ok: problem === undefined, entries, anchors: agreed, ...(problem === undefined ? {} : { problem }) };
@@ -146,8 +160,17 @@ class Reading {
   private missingTail(): ChainProblem | undefined {
     const last = this.anchors.at(-1);
     const sequence = this.entries + 1;
-    if (this.entries === 0) return { sequence: 1, kind: 'missing', detail: `the whole run is gone${last === undefined ? '' : `: ${last.count} entries were anchored at ${last.time}`}` };
+    if (this.entries === 0)
+      return {
+        sequence: 1,
+        kind: 'missing',
+        detail: `the whole run is gone${last === undefined ? '' : `: ${last.count} entries were anchored at ${last.time}`}`,
+      };
     if (last === undefined || last.seq <= this.entries) return undefined;
-    return { sequence, kind: 'truncated', detail: `${last.seq} entries were anchored at ${last.time}, ${this.entries} are there` };
+    return {
+      sequence,
+      kind: 'truncated',
+      detail: `${last.seq} entries were anchored at ${last.time}, ${this.entries} are there`,
+    };
   }
 }

@@ -13,7 +13,9 @@ export interface Span {
   readonly text: string;
 }
 
-const span = (role: Role) => (text: string): Span => ({ role, text });
+const span =
+  (role: Role) =>
+  (text: string): Span => ({ role, text });
 export const plain = span('plain');
 export const muted = span('muted');
 export const name = span('name');
@@ -38,7 +40,10 @@ export function stepName(path: string, id: string | undefined): string {
 }
 
 /** Name and verb, once where they are the same. */
-export function stepTitle(path: string, { id, verb }: { readonly id?: string; readonly verb: string }): readonly Span[] {
+export function stepTitle(
+  path: string,
+  { id, verb }: { readonly id?: string; readonly verb: string },
+): readonly Span[] {
   const title = stepName(path, id);
   return title === verb ? [name(title)] : [name(title), plain(`: ${shown(verb)}`)];
 }
@@ -96,8 +101,12 @@ export function summary(result: Json): string {
   }
   if (typeof result !== 'object' || result === null) return jsonText(result);
   const record = result as JsonObject;
-  const telling = TELLING.filter((field) => Object.hasOwn(record, field) && record[field] !== '' && record[field] !== null);
-  return pairs(telling.length === 0 ? record : Object.fromEntries(telling.map((field) => [field, record[field] as Json])));
+  const telling = TELLING.filter(
+    (field) => Object.hasOwn(record, field) && record[field] !== '' && record[field] !== null,
+  );
+  return pairs(
+    telling.length === 0 ? record : Object.fromEntries(telling.map((field) => [field, record[field] as Json])),
+  );
 }
 
 export function tokensText(tokens: number): string {

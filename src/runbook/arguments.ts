@@ -17,8 +17,22 @@ import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './valu
 
 export type VenueVerb = Extract<
   Verb,
-  | 'place' | 'protect' | 'amend' | 'cancel' | 'cancel_all' | 'set_leverage' | 'read_account' | 'read_tier' | 'list_orders' | 'list_fills'
-  | 'refresh' | 'arm_deadman' | 'read_deadman' | 'disarm_deadman' | 'refresh_session' | 'request'
+  | 'place'
+  | 'protect'
+  | 'amend'
+  | 'cancel'
+  | 'cancel_all'
+  | 'set_leverage'
+  | 'read_account'
+  | 'read_tier'
+  | 'list_orders'
+  | 'list_fills'
+  | 'refresh'
+  | 'arm_deadman'
+  | 'read_deadman'
+  | 'disarm_deadman'
+  | 'refresh_session'
+  | 'request'
 >;
 
 /** What a step's modifiers say that matters for its arguments. */
@@ -42,7 +56,8 @@ export const VENUE_ARGS = {
   amend,
   cancel,
   cancel_all: (checking, _node, { verb }) => {
-    if (!checking.needs.includes('cancel_all')) checking.report(verb, 'cancel-all-not-granted', 'cancel_all needs `needs: [cancel_all]` in the file');
+    if (!checking.needs.includes('cancel_all'))
+      checking.report(verb, 'cancel-all-not-granted', 'cancel_all needs `needs: [cancel_all]` in the file');
     return { args: { everyone: true }, yields: undefined };
   },
   set_leverage: setLeverage,
@@ -57,19 +72,31 @@ export const VENUE_ARGS = {
     checkTimeout(checking, read.at('timeout'), checking.compiler.constant(timeout));
     return { args: { market: read.expr<string>('market'), timeout }, yields: typeYielded('arm_deadman') };
   },
-  read_deadman: (checking, node) => ({ args: { market: new Reader(checking, node, fieldsOf('read_deadman')).expr<string>('market') }, yields: typeYielded('read_deadman') }),
-  disarm_deadman: (checking, node) => ({ args: { market: new Reader(checking, node, fieldsOf('disarm_deadman')).expr<string>('market') }, yields: undefined }),
+  read_deadman: (checking, node) => ({
+    args: { market: new Reader(checking, node, fieldsOf('read_deadman')).expr<string>('market') },
+    yields: typeYielded('read_deadman'),
+  }),
+  disarm_deadman: (checking, node) => ({
+    args: { market: new Reader(checking, node, fieldsOf('disarm_deadman')).expr<string>('market') },
+    yields: undefined,
+  }),
   refresh_session: () => ({ args: {}, yields: undefined }),
   request: (checking, node) => {
     const name = node.kind === 'map' ? (textOf(node.get('name')) ?? '') : '';
-    return { args: { name, with: exprs(checking, node.kind === 'map' ? node.get('with') : undefined) }, yields: Object.hasOwn(checking.requests, name) ? checking.requests[name] : undefined };
+    return {
+      args: { name, with: exprs(checking, node.kind === 'map' ? node.get('with') : undefined) },
+      yields: Object.hasOwn(checking.requests, name) ? checking.requests[name] : undefined,
+    };
   },
 } as const satisfies { [V in VenueVerb]: Builder<V> };
 
 function place(checking: Checking, node: Node, { verb, allow }: Circumstances): BuiltArgs<'place'> {
   const type = (node.kind === 'map' ? textOf(node.get('type')) : undefined) as OrderType | undefined;
   const shape = stepRow('place').takes;
-  const variant = shape.kind === 'variants' && type !== undefined && Object.hasOwn(shape.variants, type) ? shape.variants[type] : undefined;
+  const variant =
+    shape.kind === 'variants' && type !== undefined && Object.hasOwn(shape.variants, type)
+      ? shape.variants[type]
+      : undefined;
   if (variant === undefined || type === undefined) return { args: NO_ORDER, yields: ORDER };
   const read = new Reader(checking, node, variant);
   const market = read.expr<string>('market');
@@ -90,16 +117,39 @@ function place(checking: Checking, node: Node, { verb, allow }: Circumstances): 
   positive(checking, read, 'trigger', trigger, 'price-not-positive');
   checkSize(checking, read, size, price, allow === 'reduce');
   checkBand(checking, read, price);
-  if (type === 'market' && price === undefined) checking.report(verb, 'market-order-without-price', 'a market order without a price: the venue document leaves open whether that is allowed');
+  if (type === 'market' && price === undefined)
+    checking.report(
+      verb,
+      'market-order-without-price',
+      'a market order without a price: the venue document leaves open whether that is allowed',
+    );
   if (type === 'market' && (tif === 'good_till_cancel' || tif === 'post_only'))
-    checking.report(read.at('tif') ?? verb, 'market-order-may-rest', `a market order with tif ${tif} may rest in the book`);
+    checking.report(
+      read.at('tif') ?? verb,
+      'market-order-may-rest',
+      `a market order with tif ${tif} may rest in the book`,
+    );
   if (onAmbiguous === 'resend' && !(type === 'limit' && (tif === 'good_till_cancel' || tif === 'post_only')))
-    checking.report(read.at('on_ambiguous') ?? verb, 'resend-not-safe', `on_ambiguous: resend suits good-till-cancel and post-only limit orders alone, this is a ${type} order with ${tif}`);
-  return { args: { type, market, side, size, ...defined({ price, trigger, tag: read.text('tag') }), tif, onAmbiguous }, yields: ORDER };
+    checking.report(
+      read.at('on_ambiguous') ?? verb,
+      'resend-not-safe',
+      `on_ambiguous: resend suits good-till-cancel and post-only limit orders alone, this is a ${type} order with ${tif}`,
+    );
+  return {
+    args: { type, market, side, size, ...defined({ price, trigger, tag: read.text('tag') }), tif, onAmbiguous },
+    yields: ORDER,
+  };
 }
 
 /** Stands for the arguments of an order whose type nobody knows; such a runbook is never given out. */
-const NO_ORDER: StepOf<'place'>['args'] = { type: 'limit', market: FAULTY, side: FAULTY, size: FAULTY, tif: 'good_till_cancel', onAmbiguous: 'halt' };
+const NO_ORDER: StepOf<'place'>['args'] = {
+  type: 'limit',
+  market: FAULTY,
+  side: FAULTY,
+  size: FAULTY,
+  tif: 'good_till_cancel',
+  onAmbiguous: 'halt',
+};
 
 function protect(checking: Checking, node: Node, { verb }: Circumstances): BuiltArgs<'protect'> {
   const read = new Reader(checking, node, fieldsOf('protect'));
@@ -113,7 +163,11 @@ function protect(checking: Checking, node: Node, { verb }: Circumstances): Built
     const fraction = inner.expr<Decimal>('fraction');
     const known = checking.compiler.constant(fraction);
     if (known !== undefined && !(known.greaterThan(0) && known.lessThanOrEqualTo(1)))
-      checking.report(inner.at('fraction') ?? at, 'fraction-out-of-range', `fraction must be above 0 and at most 1, found ${known.toFixed()}`);
+      checking.report(
+        inner.at('fraction') ?? at,
+        'fraction-out-of-range',
+        `fraction must be above 0 and at most 1, found ${known.toFixed()}`,
+      );
     const trigger = inner.expr<Decimal>('trigger');
     const price = inner.expr<Decimal>('price');
     positive(checking, inner, 'trigger', trigger, 'price-not-positive');
@@ -148,12 +202,15 @@ function amend(checking: Checking, node: Node, { verb }: Circumstances): BuiltAr
 
 function cancel(checking: Checking, node: Node): BuiltArgs<'cancel'> {
   const { compiler } = checking;
-  if (node.kind !== 'map') return { args: { kind: 'order', order: compiler.value<RecordValue>(node, ORDER) }, yields: ORDER };
+  if (node.kind !== 'map')
+    return { args: { kind: 'order', order: compiler.value<RecordValue>(node, ORDER) }, yields: ORDER };
   const shape = mapShape('cancel', node);
   const read = new Reader(checking, node, shape);
-  if (node.get('mine') !== undefined) return { args: { kind: 'mine', market: read.expr<string>('mine') }, yields: undefined };
+  if (node.get('mine') !== undefined)
+    return { args: { kind: 'mine', market: read.expr<string>('mine') }, yields: undefined };
   const ids = read.expr<readonly Value[]>('ids');
-  if ((ids as Expr) !== FAULTY && (ids.type.kind !== 'list' || !isOrderOrId(ids.type.of))) mismatch(checking, read.at('ids') ?? node, 'ids takes a list of orders or order ids', ids.type);
+  if ((ids as Expr) !== FAULTY && (ids.type.kind !== 'list' || !isOrderOrId(ids.type.of)))
+    mismatch(checking, read.at('ids') ?? node, 'ids takes a list of orders or order ids', ids.type);
   return { args: { kind: 'ids', ids }, yields: undefined };
 }
 
@@ -166,22 +223,39 @@ function setLeverage(checking: Checking, node: Node, { verb }: Circumstances): B
   checkMarket(checking, read.at('market'), market);
   // A fractional literal is a leverage out of range before it is a number of the wrong type.
   if (literal?.includes('.')) {
-    checking.report(at ?? node, 'leverage-out-of-range', `leverage must be a whole number from 1 to 20, found ${literal}`);
+    checking.report(
+      at ?? node,
+      'leverage-out-of-range',
+      `leverage must be a whole number from 1 to 20, found ${literal}`,
+    );
     return { args: { market, leverage: FAULTY }, yields: typeYielded('set_leverage') };
   }
   const leverage = read.expr<Decimal>('leverage');
   const value = checking.compiler.constant(leverage);
   const most = checking.limits.maxLeverage;
   if (value !== undefined && !(value.isInteger() && value.greaterThanOrEqualTo(1) && value.lessThanOrEqualTo(20)))
-    checking.report(at ?? node, 'leverage-out-of-range', `leverage must be a whole number from 1 to 20, found ${value.toFixed()}`);
+    checking.report(
+      at ?? node,
+      'leverage-out-of-range',
+      `leverage must be a whole number from 1 to 20, found ${value.toFixed()}`,
+    );
   else if (value !== undefined && most !== undefined && value.greaterThan(most))
-    checking.report(at ?? node, 'leverage-over-limit', `leverage ${value.toFixed()} is above limits.max_leverage, ${most.toFixed()}`);
+    checking.report(
+      at ?? node,
+      'leverage-over-limit',
+      `leverage ${value.toFixed()} is above limits.max_leverage, ${most.toFixed()}`,
+    );
   return { args: { market, leverage }, yields: typeYielded('set_leverage') };
 }
 
 function listOrders(checking: Checking, node: Node, { verb }: Circumstances): BuiltArgs<'list_orders'> {
   const read = new Reader(checking, node, fieldsOf('list_orders'));
-  if (read.at('since') === undefined) checking.report(verb, 'read-without-since', 'list_orders without `since` reads the whole history, up to ten times slower');
+  if (read.at('since') === undefined)
+    checking.report(
+      verb,
+      'read-without-since',
+      'list_orders without `since` reads the whole history, up to ten times slower',
+    );
   const args = {
     ...defined({
       market: read.optional<string>('market'),
@@ -198,8 +272,15 @@ function listFills(checking: Checking, node: Node, { verb }: Circumstances): Bui
   const read = new Reader(checking, node, fieldsOf('list_fills'));
   const order = read.orderOrId('order');
   if (read.at('since') === undefined && read.at('order') === undefined)
-    checking.report(verb, 'read-without-since', 'list_fills without `since` reads the whole history, up to ten times slower');
-  return { args: { ...defined({ market: read.optional<string>('market'), order }), ...period(checking, read) }, yields: typeYielded('list_fills') };
+    checking.report(
+      verb,
+      'read-without-since',
+      'list_fills without `since` reads the whole history, up to ten times slower',
+    );
+  return {
+    args: { ...defined({ market: read.optional<string>('market'), order }), ...period(checking, read) },
+    yields: typeYielded('list_fills'),
+  };
 }
 
 function period(checking: Checking, read: Reader) {
@@ -207,12 +288,23 @@ function period(checking: Checking, read: Reader) {
   const page = read.optional<Decimal>('page');
   const rows = checking.compiler.constant(limit);
   if (rows !== undefined && !(rows.greaterThanOrEqualTo(1) && rows.lessThanOrEqualTo(1000)))
-    checking.report(read.need('limit'), 'rows-out-of-range', `limit must be a whole number from 1 to 1000, found ${rows.toFixed()}`);
+    checking.report(
+      read.need('limit'),
+      'rows-out-of-range',
+      `limit must be a whole number from 1 to 1000, found ${rows.toFixed()}`,
+    );
   const number = checking.compiler.constant(page);
-  if (number?.lessThan(0)) checking.report(read.need('page'), 'rows-out-of-range', `page must be at least 0, found ${number.toFixed()}`);
+  if (number?.lessThan(0))
+    checking.report(read.need('page'), 'rows-out-of-range', `page must be at least 0, found ${number.toFixed()}`);
   const sort = read.word('sort');
   return {
-    ...defined({ since: read.optional<Time>('since'), until: read.optional<Time>('until'), limit, page, sort: sort === 'asc' || sort === 'desc' ? (sort as 'asc' | 'desc') : undefined }),
+    ...defined({
+      since: read.optional<Time>('since'),
+      until: read.optional<Time>('until'),
+      limit,
+      page,
+      sort: sort === 'asc' || sort === 'desc' ? (sort as 'asc' | 'desc') : undefined,
+    }),
     allPages: read.flag('all_pages'),
   };
 }
@@ -262,7 +354,8 @@ export class Reader {
   /** An order, of which the id is taken, or an order id. */
   orderOrId(key: string): Expr | undefined {
     const expr = this.optional(key);
-    if (expr !== undefined && expr !== FAULTY && !isOrderOrId(expr.type)) mismatch(this.checking, this.need(key), `${key} takes an order or an order id`, expr.type);
+    if (expr !== undefined && expr !== FAULTY && !isOrderOrId(expr.type))
+      mismatch(this.checking, this.need(key), `${key} takes an order or an order id`, expr.type);
     return expr;
   }
 
@@ -309,13 +402,21 @@ export function mismatch(checking: Checking, at: Node, needed: string, found: Va
   checking.report(at, 'wrong-type', `${needed}, found ${typeName(found)}`);
 }
 
-function positive(checking: Checking, read: Reader, key: string, expr: Expr<Decimal> | undefined, code: 'size-not-positive' | 'price-not-positive'): void {
+function positive(
+  checking: Checking,
+  read: Reader,
+  key: string,
+  expr: Expr<Decimal> | undefined,
+  code: 'size-not-positive' | 'price-not-positive',
+): void {
   const value = checking.compiler.constant(expr);
-  if (value !== undefined && !value.greaterThan(0)) checking.report(read.need(key), code, `${key} must be above zero, found ${value.toFixed()}`);
+  if (value !== undefined && !value.greaterThan(0))
+    checking.report(read.need(key), code, `${key} must be above zero, found ${value.toFixed()}`);
 }
 
 function checkHalted(checking: Checking, verb: Circumstances['verb'], name: Verb): void {
-  if (checking.limits.mode === 'halted') checking.report(verb, 'write-under-halted', `limits.mode is halted, which denies ${name}`);
+  if (checking.limits.mode === 'halted')
+    checking.report(verb, 'write-under-halted', `limits.mode is halted, which denies ${name}`);
 }
 
 function checkMarket(checking: Checking, at: Node | undefined, market: Expr<string>): void {
@@ -333,26 +434,52 @@ function checkSide(checking: Checking, at: Node | undefined, side: Expr<string>)
 }
 
 /** A constant order against constant limits. An exit (`allow: reduce`) may pass the notional caps. */
-function checkSize(checking: Checking, read: Reader, size: Expr<Decimal> | undefined, price: Expr<Decimal> | undefined, exit: boolean): void {
+function checkSize(
+  checking: Checking,
+  read: Reader,
+  size: Expr<Decimal> | undefined,
+  price: Expr<Decimal> | undefined,
+  exit: boolean,
+): void {
   const { maxOrderSize, maxOrderNotional, maxRunNotional } = checking.limits;
   const amount = checking.compiler.constant(size);
   if (amount === undefined) return;
   const at = read.need('size');
   if (maxOrderSize !== undefined && amount.greaterThan(maxOrderSize)) {
-    checking.report(at, 'order-over-limit', `size ${amount.toFixed()} is above limits.max_order_size, ${maxOrderSize.toFixed()}`);
+    checking.report(
+      at,
+      'order-over-limit',
+      `size ${amount.toFixed()} is above limits.max_order_size, ${maxOrderSize.toFixed()}`,
+    );
     return;
   }
   const worth = checking.compiler.constant(price);
   if (worth === undefined || exit) return;
   const notional = amount.times(worth);
-  const [name, cap] = maxOrderNotional !== undefined && notional.greaterThan(maxOrderNotional) ? ['max_order_notional', maxOrderNotional] : ['max_run_notional', maxRunNotional];
+  const [name, cap] =
+    maxOrderNotional !== undefined && notional.greaterThan(maxOrderNotional)
+      ? ['max_order_notional', maxOrderNotional]
+      : ['max_run_notional', maxRunNotional];
   if (cap !== undefined && notional.greaterThan(cap))
-    checking.report(at, 'order-over-limit', `size times price is ${notional.toFixed()}, above limits.${name}, ${cap.toFixed()}`);
+    checking.report(
+      at,
+      'order-over-limit',
+      `size times price is ${notional.toFixed()}, above limits.${name}, ${cap.toFixed()}`,
+    );
 }
 
 function checkBand(checking: Checking, read: Reader, price: Expr<Decimal> | undefined): void {
   const { band } = checking.limits;
   const value = checking.compiler.constant(price);
-  if (band === undefined || value === undefined || !value.minus(band.around).abs().greaterThan(band.around.times(band.within))) return;
-  checking.report(read.need('price'), 'price-outside-band', `price ${value.toFixed()} is further than ${band.within.toFixed()} from ${band.around.toFixed()}, limits.price_band`);
+  if (
+    band === undefined ||
+    value === undefined ||
+    !value.minus(band.around).abs().greaterThan(band.around.times(band.within))
+  )
+    return;
+  checking.report(
+    read.need('price'),
+    'price-outside-band',
+    `price ${value.toFixed()} is further than ${band.within.toFixed()} from ${band.around.toFixed()}, limits.price_band`,
+  );
 }

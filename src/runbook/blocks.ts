@@ -44,7 +44,10 @@ const checkInner: StepChecks['inner'] = (checking, node, prefix, before, after) 
   return { ...block, declared: checking.names.leave(mark) };
 };
 
-const CHECKS: StepChecks = { inner: checkInner, one: (checking, node, verb, prefix) => checkStep(checking, node, verb, prefix, undefined).step };
+const CHECKS: StepChecks = {
+  inner: checkInner,
+  one: (checking, node, verb, prefix) => checkStep(checking, node, verb, prefix, undefined).step,
+};
 
 class BlockCheck {
   private readonly checking: Checking;
@@ -69,7 +72,11 @@ class BlockCheck {
       const verb = verbOf(item);
       if (ended !== undefined && !said) {
         said = true;
-        this.checking.report(item.entries[0]?.keySpan ?? item.span, 'unreachable-step', `this step is never reached: the ${ended} before it ends the run`);
+        this.checking.report(
+          item.entries[0]?.keySpan ?? item.span,
+          'unreachable-step',
+          `this step is never reached: the ${ended} before it ends the run`,
+        );
       }
       if (verb === undefined) {
         this.forget(item);
@@ -121,7 +128,8 @@ function checkStep(
       ? VENUE_ARGS[verb as VenueVerb](checking, entry.value, { verb: entry.keySpan, allow })
       : buildControl(checking, verb, entry.value, { path, verb: entry.keySpan, steps: CHECKS });
   if (compiler.isFaulty(entry.value) && id !== undefined && stepRow(verb).yields === 'computed') names.unknown.add(id);
-  const timeout = node.get('timeout') === undefined ? undefined : compiler.value<Duration>(node.get('timeout'), DURATION);
+  const timeout =
+    node.get('timeout') === undefined ? undefined : compiler.value<Duration>(node.get('timeout'), DURATION);
   const because = node.get('because') === undefined ? built.because : compiler.value<string>(node.get('because'), TEXT);
   const awaited = readAwait(checking, verb, node.get('await'));
   const yielded = id !== undefined && built.yields !== undefined ? { name: id, type: built.yields } : undefined;
@@ -147,8 +155,15 @@ function checkStep(
   if (id !== undefined && yielded === undefined && !names.unknown.has(id)) checking.valueless.set(id, verb);
   if (certain) {
     for (const present of built.assures ?? []) names.assume(present);
-    if (yielded !== undefined && (awaited === 'any_fill' || awaited === 'filled')) names.assume(`${yielded.name}.avg_price`);
-  } else if (condition !== undefined && !goesOn) remember(checking, condition, [...(built.hoisted ?? []).map(({ name }) => name), ...(yielded ? [yielded.name] : [])], guarded);
+    if (yielded !== undefined && (awaited === 'any_fill' || awaited === 'filled'))
+      names.assume(`${yielded.name}.avg_price`);
+  } else if (condition !== undefined && !goesOn)
+    remember(
+      checking,
+      condition,
+      [...(built.hoisted ?? []).map(({ name }) => name), ...(yielded ? [yielded.name] : [])],
+      guarded,
+    );
 
   const base: StepBase = {
     path,
@@ -174,8 +189,15 @@ function checkStep(
 }
 
 /** Only a condition over what never changes holds again later. */
-function remember(checking: Checking, condition: Expr<boolean>, ids: readonly string[], guarded: Map<string, string[]>): void {
-  const steady = (condition as Expr) !== FAULTY && condition.reads.every((root) => root === 'inputs' || checking.names.constants.has(root));
+function remember(
+  checking: Checking,
+  condition: Expr<boolean>,
+  ids: readonly string[],
+  guarded: Map<string, string[]>,
+): void {
+  const steady =
+    (condition as Expr) !== FAULTY &&
+    condition.reads.every((root) => root === 'inputs' || checking.names.constants.has(root));
   if (steady) guarded.set(condition.text.trim(), [...(guarded.get(condition.text.trim()) ?? []), ...ids]);
 }
 
@@ -196,7 +218,12 @@ function typeYielded(verb: Verb): ValueType | undefined {
   return typeof yields === 'string' ? undefined : yields;
 }
 
-function checkCleanup(checking: Checking, verb: Verb, allow: string | undefined, at: { readonly start: number; readonly end: number }): void {
+function checkCleanup(
+  checking: Checking,
+  verb: Verb,
+  allow: string | undefined,
+  at: { readonly start: number; readonly end: number },
+): void {
   if (checking.cleanup === undefined || stepRow(verb).risk !== 'increases') return;
   if (verb === 'place' && (allow === 'reduce' || checking.limits.mode === 'reducing')) return;
   checking.report(at, 'risk-in-cleanup', `${verb} can add risk, and ${checking.cleanup} may only reduce it`);
@@ -222,23 +249,46 @@ function checkCatch(
     });
     const then = (textOf(item.get('then')) ?? 'fail') as CatchClause['then'];
     const on = item.get('on');
-    clauses.push({ on: on?.kind === 'list' ? readKinds(on) : 'any', ...defined({ if: condition }), do: block.steps, then });
+    clauses.push({
+      on: on?.kind === 'list' ? readKinds(on) : 'any',
+      ...defined({ if: condition }),
+      do: block.steps,
+      then,
+    });
     if (then === 'continue' && !block.ends) goesOn = true;
   }
   return { clauses, goesOn };
 }
 
-function checkOnTimeout(checking: Checking, node: MapNode, verb: Verb, path: string, own: Declared | undefined, hoisted: readonly Declared[]): Block | undefined {
+function checkOnTimeout(
+  checking: Checking,
+  node: MapNode,
+  verb: Verb,
+  path: string,
+  own: Declared | undefined,
+  hoisted: readonly Declared[],
+): Block | undefined {
   const entry = node.entry('on_timeout');
   if (entry === undefined || checking.compiler.isFaulty(entry.value)) return undefined;
   if (verb !== 'wait_for' && node.get('timeout') === undefined)
-    checking.report(entry.keySpan, 'on-timeout-without-timeout', `on_timeout of ${verb} is never done: the step has no timeout`);
+    checking.report(
+      entry.keySpan,
+      'on-timeout-without-timeout',
+      `on_timeout of ${verb} is never done: the step has no timeout`,
+    );
   return checkInner(checking, entry.value, `${path}/on_timeout`, () => {
-    for (const { name, type } of own === undefined ? hoisted : [...hoisted, own]) checking.names.declare(name, verb === 'wait_for' ? type : optional(type));
+    for (const { name, type } of own === undefined ? hoisted : [...hoisted, own])
+      checking.names.declare(name, verb === 'wait_for' ? type : optional(type));
   });
 }
 
-function checkUndo(checking: Checking, verb: Verb, node: Node | undefined, path: string, own: Declared | undefined): StepBase['undo'] {
+function checkUndo(
+  checking: Checking,
+  verb: Verb,
+  node: Node | undefined,
+  path: string,
+  own: Declared | undefined,
+): StepBase['undo'] {
   const byDefault = verb === 'place' ? 'cancel' : undefined;
   if (node === undefined || checking.compiler.isFaulty(node)) return byDefault;
   if (node.kind === 'scalar') return node.text === 'keep' || node.text === 'cancel' ? node.text : byDefault;

@@ -5,7 +5,7 @@
  * names what goes on for long, not what happens once.
  */
 import type { Decimal } from '../base/decimal.ts';
-import { decimalText, type DecimalString, wholeNumber } from '../base/decimal.ts';
+import { type DecimalString, decimalText, wholeNumber } from '../base/decimal.ts';
 import type { EndpointName } from '../venue/catalogue.ts';
 import { endpoint } from '../venue/catalogue.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
@@ -64,7 +64,12 @@ export function worstCase(runbook: CheckedRunbook, costs: Costs, inputs?: Readon
  */
 export function steadyRate(runbook: CheckedRunbook, costs: Costs): number {
   const known = new Known(runbook, undefined);
-  const { rate } = blockLoad([...runbook.steps, ...runbook.onError, ...runbook.finally], { known, costs, runbook, depth: 0 });
+  const { rate } = blockLoad([...runbook.steps, ...runbook.onError, ...runbook.finally], {
+    known,
+    costs,
+    runbook,
+    depth: 0,
+  });
   return Math.ceil(rate + keepAlives(runbook, known, costs));
 }
 
@@ -135,8 +140,19 @@ function sum(first: Load['notional'], second: Load['notional']): Load['notional'
 }
 
 function times(load: Load, count: number): Load {
-  const notional = load.notional === 'none' || load.notional === undefined ? load.notional : Number.isFinite(count) ? load.notional.times(count) : undefined;
-  return { ...load, ms: load.ms * Math.min(count, 1), writes: load.writes === 0 ? 0 : load.writes * count, orders: load.orders === 0 ? 0 : load.orders * count, notional };
+  const notional =
+    load.notional === 'none' || load.notional === undefined
+      ? load.notional
+      : Number.isFinite(count)
+        ? load.notional.times(count)
+        : undefined;
+  return {
+    ...load,
+    ms: load.ms * Math.min(count, 1),
+    writes: load.writes === 0 ? 0 : load.writes * count,
+    orders: load.orders === 0 ? 0 : load.orders * count,
+    notional,
+  };
 }
 
 function stepLoad(step: CheckedStep, view: View): Load {
@@ -153,7 +169,12 @@ function stepLoad(step: CheckedStep, view: View): Load {
     case 'amend':
       return write('PUT /orders');
     case 'cancel': {
-      const count = step.args.kind === 'order' ? 1 : step.args.kind === 'ids' ? known.length(step.args.ids) : Number.POSITIVE_INFINITY;
+      const count =
+        step.args.kind === 'order'
+          ? 1
+          : step.args.kind === 'ids'
+            ? known.length(step.args.ids)
+            : Number.POSITIVE_INFINITY;
       return { ...write('DELETE /orders', count), ...awaitRate(step, view) };
     }
     case 'cancel_all':
@@ -193,13 +214,21 @@ function stepLoad(step: CheckedStep, view: View): Load {
     case 'repeat':
       return repeatLoad(step, view);
     case 'switch': {
-      const cases = [...step.args.cases.map((each) => each.do), ...(step.args.else === undefined ? [] : [step.args.else])].map((block) => blockLoad(block, view));
+      const cases = [
+        ...step.args.cases.map((each) => each.do),
+        ...(step.args.else === undefined ? [] : [step.args.else]),
+      ].map((block) => blockLoad(block, view));
       return cases.reduce(either, { ...IDLE });
     }
     case 'call': {
       const callee = view.runbook.calls[step.args.runbook];
       if (callee === undefined || view.depth > 16) return IDLE;
-      return blockLoad(callee.steps, { ...view, runbook: callee, known: new Known(callee, undefined), depth: view.depth + 1 });
+      return blockLoad(callee.steps, {
+        ...view,
+        runbook: callee,
+        known: new Known(callee, undefined),
+        depth: view.depth + 1,
+      });
     }
     case 'let':
     case 'set':
@@ -215,7 +244,8 @@ function stepLoad(step: CheckedStep, view: View): Load {
 }
 
 function either(first: Load, second: Load): Load {
-  const larger = (a: Load['notional'], b: Load['notional']): Load['notional'] => (a === 'none' ? b : b === 'none' ? a : a === undefined || b === undefined ? undefined : a.greaterThan(b) ? a : b);
+  const larger = (a: Load['notional'], b: Load['notional']): Load['notional'] =>
+    a === 'none' ? b : b === 'none' ? a : a === undefined || b === undefined ? undefined : a.greaterThan(b) ? a : b;
   return {
     burst: Math.max(first.burst, second.burst),
     ...dearer(first, second),
@@ -258,7 +288,11 @@ function parallelLoad(step: StepOf<'parallel'>, view: View): Load {
   const count = view.known.length(step.args.in);
   const width = Math.min(count, countOf(view.known.decimal(step.args.max), 1));
   const body = blockLoad(step.args.do, view);
-  return { ...times(body, count), burst: body.burst * (Number.isFinite(count) ? count : width), ...atOnce([body], width, view) };
+  return {
+    ...times(body, count),
+    burst: body.burst * (Number.isFinite(count) ? count : width),
+    ...atOnce([body], width, view),
+  };
 }
 
 /** Rates of what goes on at the same time, each `width` times. One reading serves all who wait in a market. */
@@ -276,13 +310,27 @@ function repeatLoad(step: StepOf<'repeat'>, view: View): Load {
   const every = known.duration(step.args.every);
   const interval = Math.max(every ?? 0, body.ms);
   const length = known.duration(step.args.for);
-  const byTime = length === undefined ? Number.POSITIVE_INFINITY : interval > 0 ? Math.ceil(length / interval) : Number.POSITIVE_INFINITY;
+  const byTime =
+    length === undefined
+      ? Number.POSITIVE_INFINITY
+      : interval > 0
+        ? Math.ceil(length / interval)
+        : Number.POSITIVE_INFINITY;
   const rounds = Math.min(countOf(known.decimal(step.args.max)), byTime);
   const all = times(body, rounds);
-  if (interval > 0) return { ...all, burst: 0, ...dearer(body, { ...IDLE, rate: Math.min(MINUTE_MS / interval, rounds) * body.burst }) };
+  if (interval > 0)
+    return {
+      ...all,
+      burst: 0,
+      ...dearer(body, { ...IDLE, rate: Math.min(MINUTE_MS / interval, rounds) * body.burst }),
+    };
   // A pause that is told by an input nobody has given yet proves nothing; no pause at all is as fast as the network is.
   const endless = !Number.isFinite(rounds) && step.args.every === undefined && length !== undefined && body.burst > 0;
-  return { ...all, burst: Number.isFinite(rounds) ? rounds * body.burst : body.burst, rate: endless ? Number.POSITIVE_INFINITY : body.rate };
+  return {
+    ...all,
+    burst: Number.isFinite(rounds) ? rounds * body.burst : body.burst,
+    rate: endless ? Number.POSITIVE_INFINITY : body.rate,
+  };
 }
 
 function keepAlivesPerMinute(runbook: CheckedRunbook, known: Known): number {
@@ -303,7 +351,11 @@ function orderNotional(step: StepOf<'place'>, known: Known): Decimal | undefined
 function notionalOf(runbook: CheckedRunbook, known: Known, load: Load, orders: number): Decimal | undefined {
   const perRun = known.decimal(runbook.limits?.maxRunNotional);
   const perOrder = known.decimal(runbook.limits?.maxOrderNotional);
-  const bounds = [load.notional === 'none' ? undefined : load.notional, perRun, perOrder !== undefined && Number.isFinite(orders) && orders > 0 ? perOrder.times(orders) : undefined];
+  const bounds = [
+    load.notional === 'none' ? undefined : load.notional,
+    perRun,
+    perOrder !== undefined && Number.isFinite(orders) && orders > 0 ? perOrder.times(orders) : undefined,
+  ];
   return bounds.reduce((least, each) => (least === undefined || each?.lessThan(least) ? each : least), undefined);
 }
 

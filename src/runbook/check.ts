@@ -11,6 +11,8 @@ import { checkSteps } from './blocks.ts';
 import { documentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
 import type { CheckedRunbook, CheckedStep, NamedExpr } from './checked.ts';
 import { type Callee, Checking } from './checking.ts';
+import { type Code, finding } from './codes.ts';
+import { FAULTY } from './compiler.ts';
 import {
   checkConcurrency,
   checkDeadman,
@@ -26,8 +28,6 @@ import {
   textOf,
 } from './declarations.ts';
 import { type MapNode, type Node, nodeAt, plainData, readDocument } from './document.ts';
-import { type Code, finding } from './codes.ts';
-import { FAULTY } from './compiler.ts';
 import { STEP_ERROR } from './language-records.ts';
 import { type Allowance, lintRelease, lintRunbook, lintUnused } from './lints.ts';
 import { checkSchedule } from './schedule-entries.ts';
@@ -60,7 +60,11 @@ export interface CheckOptions {
 const DOCUMENTED: Allowance = { costs: documentedCost, tokensPerMinute: TOKENS_PER_MINUTE };
 
 /** Checks a runbook and those it calls. `load` gives NAME.yaml beside it, or undefined where there is none. */
-export function checkRunbook(source: SourceText, load: (name: string) => SourceText | undefined, options: CheckOptions = {}): Checked {
+export function checkRunbook(
+  source: SourceText,
+  load: (name: string) => SourceText | undefined,
+  options: CheckOptions = {},
+): Checked {
   const stem = /([^/\\]*?)(?:\.ya?ml)?$/.exec(source.file)?.[1] ?? source.file;
   return new Check(load, options).file(source, [stem]);
 }
@@ -81,16 +85,24 @@ class Check {
     if (root === undefined) return { runbook: undefined, diagnostics: document.diagnostics };
     const shape = inspectShape(root, source);
     const before = [...document.diagnostics, ...shape.diagnostics];
-    if (root.kind !== 'map' || shape.faulty.has(root)) return { runbook: undefined, diagnostics: inReadingOrder(before) };
+    if (root.kind !== 'map' || shape.faulty.has(root))
+      return { runbook: undefined, diagnostics: inReadingOrder(before) };
     const known = [...before, ...schemaFindings(root, source, before)];
 
-    const checking = new Checking(source, shape.faulty, (name) => this.callee(name, stack), this.options.requests ?? {});
+    const checking = new Checking(
+      source,
+      shape.faulty,
+      (name) => this.callee(name, stack),
+      this.options.requests ?? {},
+    );
     const runbook = assemble(checking, root);
     if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);
     // What has no shape can not be read, and may be where a name is used.
     if (shape.diagnostics.length === 0) lintUnused(checking, root, approvals(root));
     const schedule = this.options.scheduleLint?.(runbook) ?? [];
-    const diagnostics = inReadingOrder(withoutMarketEchoes(root, distinct([...known, ...checking.diagnostics, ...schedule])));
+    const diagnostics = inReadingOrder(
+      withoutMarketEchoes(root, distinct([...known, ...checking.diagnostics, ...schedule])),
+    );
     return { runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
   }
 
@@ -107,7 +119,9 @@ class Check {
 
   private checkCallee(source: SourceText, stack: readonly string[]): Callee {
     const { runbook, diagnostics } = this.file(source, stack);
-    return runbook === undefined ? { kind: 'invalid', errors: diagnostics.filter(isError) } : { kind: 'checked', runbook };
+    return runbook === undefined
+      ? { kind: 'invalid', errors: diagnostics.filter(isError) }
+      : { kind: 'checked', runbook };
   }
 }
 
@@ -125,7 +139,11 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   const name = textOf(root.get('runbook')) ?? '';
   declareRoots(checking);
   const inputs = checkInputs(checking, root.get('inputs'));
-  compiler.market = defaultMarket(early(checking, root, 'limits', 'markets'), inputs, early(checking, root, 'deadman', 'market')?.[0]);
+  compiler.market = defaultMarket(
+    early(checking, root, 'limits', 'markets'),
+    inputs,
+    early(checking, root, 'deadman', 'market')?.[0],
+  );
   const feeds = checkFeeds(checking, root.get('feeds'));
   const lets = checkLets(checking, root.get('let'));
   const vars = checkVars(checking, root.get('vars'));
@@ -173,7 +191,11 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   };
 }
 
-function after(checking: Checking, declared: readonly Declared[], check: () => readonly CheckedStep[]): readonly CheckedStep[] {
+function after(
+  checking: Checking,
+  declared: readonly Declared[],
+  check: () => readonly CheckedStep[],
+): readonly CheckedStep[] {
   const mark = checking.names.enter();
   for (const { name, type } of declared) checking.names.declare(name, optional(type));
   const steps = check();
@@ -207,7 +229,13 @@ function collectIds(checking: Checking, root: Node): void {
     if (node.kind === 'list') node.items.forEach(visit);
     if (node.kind !== 'map') return;
     const id = node.get('id');
-    if (id?.kind === 'scalar' && verbOf(node) !== undefined && !checking.compiler.isFaulty(id) && !checking.ids.has(id.text)) checking.ids.set(id.text, id.span);
+    if (
+      id?.kind === 'scalar' &&
+      verbOf(node) !== undefined &&
+      !checking.compiler.isFaulty(id) &&
+      !checking.ids.has(id.text)
+    )
+      checking.ids.set(id.text, id.span);
     for (const { value } of node.entries) visit(value);
   };
   for (const key of ['steps', 'on_error', 'finally']) {
@@ -236,10 +264,22 @@ function approvals(root: Node): ReadonlySet<string> {
  */
 function schemaFindings(root: Node, source: SourceText, said: readonly Diagnostic[]): readonly Diagnostic[] {
   const issues = schemaIssues('runbook', runbookSchema, plainData(root));
-  const unsaid = issues.map((issue) => ({ issue, ...nodeAt(root, issue.path) })).filter(({ span, keySpan }) => !said.some((each) => touches(each.span, span) || (keySpan !== undefined && touches(each.span, keySpan))));
+  const unsaid = issues
+    .map((issue) => ({ issue, ...nodeAt(root, issue.path) }))
+    .filter(
+      ({ span, keySpan }) =>
+        !said.some((each) => touches(each.span, span) || (keySpan !== undefined && touches(each.span, keySpan))),
+    );
   const [first] = unsaid;
   if (first === undefined) return [];
-  return [finding(source, first.keySpan ?? first.span, 'schema-violation', `runbook.schema.json: ${first.issue.path.join('.') || 'the file'} ${first.issue.message}`)];
+  return [
+    finding(
+      source,
+      first.keySpan ?? first.span,
+      'schema-violation',
+      `runbook.schema.json: ${first.issue.path.join('.') || 'the file'} ${first.issue.message}`,
+    ),
+  ];
 }
 
 function touches(one: Span, other: Span): boolean {
@@ -250,7 +290,9 @@ function touches(one: Span, other: Span): boolean {
 function withoutMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const sources = ['inputs', 'limits', 'deadman'].flatMap((key) => root.entry(key)?.span ?? []);
   const echo = (each: Diagnostic): boolean => each.code === ('market-unknown' satisfies Code);
-  const cause = diagnostics.some((each) => isError(each) && !echo(each) && sources.some((span) => touches(span, each.span)));
+  const cause = diagnostics.some(
+    (each) => isError(each) && !echo(each) && sources.some((span) => touches(span, each.span)),
+  );
   return cause ? diagnostics.filter((each) => !echo(each)) : diagnostics;
 }
 

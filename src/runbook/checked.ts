@@ -2,8 +2,9 @@
  * A runbook that has passed every check: what `check` gives and the engine, `plan` and `graph` take. Every expression is
  * compiled and typed, every name resolved, every default filled in. Spans point into `source` for messages and drawings.
  */
-import type { SourceText, Span } from '../base/diagnostic.ts';
+
 import type { Decimal } from '../base/decimal.ts';
+import type { SourceText, Span } from '../base/diagnostic.ts';
 import type { OrderType, TimeInForce } from '../venue/records.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './values.ts';
 
@@ -186,7 +187,15 @@ export interface ProtectLeg {
 
 export type CheckedStep =
   | PlaceStep
-  | Step<'protect', { readonly market: Expr<string>; readonly side: Expr<string>; readonly stopLoss?: ProtectLeg; readonly takeProfit?: ProtectLeg }>
+  | Step<
+      'protect',
+      {
+        readonly market: Expr<string>;
+        readonly side: Expr<string>;
+        readonly stopLoss?: ProtectLeg;
+        readonly takeProfit?: ProtectLeg;
+      }
+    >
   | Step<'amend', { readonly order: Expr<RecordValue>; readonly price: Expr<Decimal>; readonly size?: Expr<Decimal> }>
   | Step<
       'cancel',
@@ -236,11 +245,25 @@ export type CheckedStep =
   | Step<'let', { readonly names: readonly NamedExpr[] }>
   | Step<'set', { readonly names: readonly NamedExpr[] }>
   | Step<'assert', { readonly condition: Expr<boolean> }>
-  | Step<'wait', { readonly kind: 'for'; readonly for: Expr<Duration> } | { readonly kind: 'until'; readonly until: Expr<Time> }>
+  | Step<
+      'wait',
+      { readonly kind: 'for'; readonly for: Expr<Duration> } | { readonly kind: 'until'; readonly until: Expr<Time> }
+    >
   | Step<
       'wait_for',
-      | { readonly kind: 'order'; readonly order: Expr<RecordValue>; readonly is: Exclude<AwaitTarget, 'accepted'>; readonly within: Expr<Duration> }
-      | { readonly kind: 'read'; readonly read: CheckedStep; readonly until: Expr<boolean>; readonly every: Expr<Duration>; readonly within: Expr<Duration> }
+      | {
+          readonly kind: 'order';
+          readonly order: Expr<RecordValue>;
+          readonly is: Exclude<AwaitTarget, 'accepted'>;
+          readonly within: Expr<Duration>;
+        }
+      | {
+          readonly kind: 'read';
+          readonly read: CheckedStep;
+          readonly until: Expr<boolean>;
+          readonly every: Expr<Duration>;
+          readonly within: Expr<Duration>;
+        }
     >
   | Step<
       'for_each',
@@ -265,12 +288,38 @@ export type CheckedStep =
     >
   | Step<
       'parallel',
-      | { readonly kind: 'branches'; readonly branches: readonly { readonly name: string; readonly do: readonly CheckedStep[] }[]; readonly join: 'all' | 'any'; readonly onFail: 'cancel_others' | 'let_others_finish' }
-      | { readonly kind: 'each'; readonly each: string; readonly in: Expr<readonly Value[]>; readonly max: Expr<Decimal>; readonly do: readonly CheckedStep[]; readonly onFail: 'cancel_others' | 'let_others_finish' }
+      | {
+          readonly kind: 'branches';
+          readonly branches: readonly { readonly name: string; readonly do: readonly CheckedStep[] }[];
+          readonly join: 'all' | 'any';
+          readonly onFail: 'cancel_others' | 'let_others_finish';
+        }
+      | {
+          readonly kind: 'each';
+          readonly each: string;
+          readonly in: Expr<readonly Value[]>;
+          readonly max: Expr<Decimal>;
+          readonly do: readonly CheckedStep[];
+          readonly onFail: 'cancel_others' | 'let_others_finish';
+        }
     >
-  | Step<'switch', { readonly cases: readonly { readonly when: Expr<boolean>; readonly do: readonly CheckedStep[] }[]; readonly else?: readonly CheckedStep[] }>
+  | Step<
+      'switch',
+      {
+        readonly cases: readonly { readonly when: Expr<boolean>; readonly do: readonly CheckedStep[] }[];
+        readonly else?: readonly CheckedStep[];
+      }
+    >
   | Step<'call', { readonly runbook: string; readonly with: Readonly<Record<string, Expr>> }>
-  | Step<'approve', { readonly ask: Expr<string>; readonly by: readonly string[]; readonly within: Expr<Duration>; readonly onTimeout: 'reject' | 'fail' }>
+  | Step<
+      'approve',
+      {
+        readonly ask: Expr<string>;
+        readonly by: readonly string[];
+        readonly within: Expr<Duration>;
+        readonly onTimeout: 'reject' | 'fail';
+      }
+    >
   | Step<'notify', { readonly to: string; readonly text: Expr<string> }>
   | Step<'stop', { readonly outcome: string }>
   | Step<'fail', object>;

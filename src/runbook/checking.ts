@@ -1,14 +1,16 @@
 /**
  * One file in the middle of being checked: what all parts of the check share. Collects findings; decides nothing.
  */
-import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
+
 import type { Decimal } from '../base/decimal.ts';
-import { type Code, finding } from './codes.ts';
-import type { CheckCode } from './codes/check.ts';
+import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
 import type { CheckedRunbook, CheckedStep, LimitsDeclaration } from './checked.ts';
+import type { CheckCode } from './codes/check.ts';
+import { type Code, finding } from './codes.ts';
 import { Compiler } from './compiler.ts';
 import { FORBIDDEN_KEYS, type MapNode, type Node } from './document.ts';
-import { EXPRESSION_KEYWORDS, Names, RESERVED_ROOTS } from './scope.ts';
+import { Names, RESERVED_ROOTS } from './scope.ts';
+import { RESERVED_WORDS } from './syntax.ts';
 import type { ValueType } from './values.ts';
 
 /** What a call of another runbook came to. */
@@ -92,9 +94,11 @@ export class Checking {
   /** Says so, and answers false, when a new name can not be given. */
   mayDeclare(name: string, at: Span): boolean {
     if (FORBIDDEN_KEYS.has(name)) this.report(at, 'forbidden-name', `${name} can not be a name`);
-    else if ((RESERVED_ROOTS as readonly string[]).includes(name)) this.report(at, 'reserved-name', `${name} has a meaning of its own: ${RESERVED_ROOTS.join(', ')} are reserved`);
-    else if (EXPRESSION_KEYWORDS.has(name)) this.report(at, 'reserved-name', `${name} is a keyword of expressions`);
-    else if (this.names.roots.has(name)) this.report(at, 'name-taken', `${name} means something else already, which it would hide`);
+    else if ((RESERVED_ROOTS as readonly string[]).includes(name))
+      this.report(at, 'reserved-name', `${name} has a meaning of its own: ${RESERVED_ROOTS.join(', ')} are reserved`);
+    else if (RESERVED_WORDS.has(name)) this.report(at, 'reserved-name', `${name} is a keyword of expressions`);
+    else if (this.names.roots.has(name))
+      this.report(at, 'name-taken', `${name} means something else already, which it would hide`);
     else return true;
     this.refused.add(at.start);
     return false;
@@ -105,11 +109,20 @@ export class Checking {
     if (diagnostic.code !== ('unknown-name' satisfies Code)) return diagnostic;
     const name = this.source.text.slice(diagnostic.span.start, diagnostic.span.end);
     const verb = this.valueless.get(name);
-    if (verb === 'request') return finding(this.source, diagnostic.span, 'untyped-result', `${name} is the result of a request, of a type only a profile declares`);
+    if (verb === 'request')
+      return finding(
+        this.source,
+        diagnostic.span,
+        'untyped-result',
+        `${name} is the result of a request, of a type only a profile declares`,
+      );
     if (verb !== undefined) return { ...diagnostic, hint: `The step ${name} is a ${verb}, which yields nothing.` };
     const at = this.ids.get(name);
     if (at === undefined) return diagnostic;
-    const hint = at.start > diagnostic.span.start ? `The step ${name} comes later.` : `The step ${name} is known only inside its block.`;
+    const hint =
+      at.start > diagnostic.span.start
+        ? `The step ${name} comes later.`
+        : `The step ${name} is known only inside its block.`;
     return { ...diagnostic, hint };
   }
 }

@@ -32,7 +32,14 @@ export function errorReference(): string {
 }
 
 function entry(code: string, row: CodeRow): string {
-  return [`### ${code}\n`, `${sentence(row.summary)} ${row.cause}\n`, '```yaml', row.example, '```\n', `${row.fix}\n`].join('\n');
+  return [
+    `### ${code}\n`,
+    `${sentence(row.summary)} ${row.cause}\n`,
+    '```yaml',
+    row.example,
+    '```\n',
+    `${row.fix}\n`,
+  ].join('\n');
 }
 
 function sentence(text: string): string {

@@ -72,7 +72,12 @@ export class Compiler {
     return expr;
   }
 
-  private list(items: readonly Node[], node: Node, expected: ValueType | 'any', market: Expr<string> | undefined): Expr<readonly Value[]> {
+  private list(
+    items: readonly Node[],
+    node: Node,
+    expected: ValueType | 'any',
+    market: Expr<string> | undefined,
+  ): Expr<readonly Value[]> {
     const wanted = expected !== 'any' && expected.kind === 'list' ? expected.of : 'any';
     const markets = wanted === 'any' && items.length > 0 && items.every(looksLikeMarket);
     const parts = items.map((item) => this.value(item, markets ? { kind: 'text', market: true } : wanted, market));
@@ -118,7 +123,8 @@ export class Compiler {
   /** The value of an expression that is the same in every run; undefined when it is not, or can not be worked out. */
   constant<T extends Value>(expr: Expr<T> | undefined): T | undefined {
     if (expr === undefined || expr === FAULTY) return undefined;
-    if (!expr.constant && !(expr.reads.length > 0 && expr.reads.every((root) => this.names.constants.has(root)))) return undefined;
+    if (!expr.constant && !(expr.reads.length > 0 && expr.reads.every((root) => this.names.constants.has(root))))
+      return undefined;
     try {
       return expr.evaluate({ ...NOWHERE, get: (root) => this.names.constants.get(root) });
     } catch {
@@ -137,7 +143,8 @@ export class Compiler {
 
   /** `reads` names `inputs` as a whole: which of them is told by the text. */
   private noteFields(text: string): void {
-    for (const [, root, field] of text.matchAll(/\b(inputs|feeds)\s*\.\s*\??\s*([A-Za-z_]\w*)/g)) this.used.add(`${root}.${field}`);
+    for (const [, root, field] of text.matchAll(/\b(inputs|feeds)\s*\.\s*\??\s*([A-Za-z_]\w*)/g))
+      this.used.add(`${root}.${field}`);
   }
 
   /** Leaves out what follows from a declaration that was reported itself. */
@@ -146,12 +153,17 @@ export class Compiler {
     const { unknown } = this.names;
     const echo = unknown.size > 0 && [...unknown].some((name) => mentions(node, this.source.text, name));
     const news = echo ? diagnostics.filter((each) => each.severity === 'warning') : diagnostics;
-    this.diagnostics.push(...(this.names.lost ? news.filter((each) => each.code !== ('unknown-name' satisfies SyntaxCode)) : news));
+    this.diagnostics.push(
+      ...(this.names.lost ? news.filter((each) => each.code !== ('unknown-name' satisfies SyntaxCode)) : news),
+    );
   }
 }
 
 /** An expression made by the checker itself: the market of an order, an input's value. */
-export function derived<T extends Value>(from: { readonly text: string; readonly type: ValueType; readonly reads: readonly string[] }, evaluate: (scope: Scope) => T): Expr<T> {
+export function derived<T extends Value>(
+  from: { readonly text: string; readonly type: ValueType; readonly reads: readonly string[] },
+  evaluate: (scope: Scope) => T,
+): Expr<T> {
   return { ...from, constant: false, evaluate };
 }
 
@@ -159,7 +171,9 @@ export function derived<T extends Value>(from: { readonly text: string; readonly
 export function marketOf(orderExpr: Expr<RecordValue>): Expr<string> {
   if ((orderExpr as Expr) === FAULTY) return FAULTY;
   const { text, reads } = orderExpr;
-  return derived({ text: `${text}.market_id`, type: { kind: 'text', market: true }, reads }, (scope) => String(orderExpr.evaluate(scope)['market_id']));
+  return derived({ text: `${text}.market_id`, type: { kind: 'text', market: true }, reads }, (scope) =>
+    String(orderExpr.evaluate(scope)['market_id']),
+  );
 }
 
 function looksLikeMarket(node: Node): boolean {
@@ -173,5 +187,10 @@ function mentions(node: Node, text: string, name: string): boolean {
 
 function mixed(source: SourceText, node: Node, of: ValueType | undefined, part: Expr): Diagnostic {
   const found = of === undefined ? 'several' : typeName(of);
-  return diagnose(source, node.span, 'type-mismatch', `the items of a list must be of one type, found ${found} and ${typeName(part.type)}`);
+  return diagnose(
+    source,
+    node.span,
+    'type-mismatch',
+    `the items of a list must be of one type, found ${found} and ${typeName(part.type)}`,
+  );
 }

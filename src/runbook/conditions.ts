@@ -11,7 +11,11 @@ export function checkCondition(checking: Checking, node: Node | undefined, what:
   const expr = checking.compiler.value<boolean>(node, BOOLEAN);
   if (node !== undefined && (expr as Expr) !== FAULTY && expr.constant && expr.reads.length === 0) {
     const value = checking.compiler.constant(expr);
-    checking.report(node, 'constant-condition', `${what} is always ${value === undefined ? 'the same' : String(value)}`);
+    checking.report(
+      node,
+      'constant-condition',
+      `${what} is always ${value === undefined ? 'the same' : String(value)}`,
+    );
   }
   return expr;
 }
@@ -22,7 +26,11 @@ export function assured(condition: Expr<boolean>): readonly string[] {
 }
 
 /** Takes them, and the ids of earlier steps that hung on the same condition, for there until the block ends. */
-export function assume(checking: Checking, condition: Expr<boolean>, guarded: ReadonlyMap<string, readonly string[]> = new Map()): void {
+export function assume(
+  checking: Checking,
+  condition: Expr<boolean>,
+  guarded: ReadonlyMap<string, readonly string[]> = new Map(),
+): void {
   for (const path of assured(condition)) checking.names.assume(path);
   for (const name of guarded.get(condition.text.trim()) ?? []) checking.names.assume(name);
 }

@@ -3,12 +3,12 @@
  * ends. One function a verb; lists of steps are checked by whoever passes `steps` in, so that this file knows no modifier.
  */
 import type { Decimal } from '../base/decimal.ts';
-import { didYouMean } from '../base/spelling.ts';
 import type { Span } from '../base/diagnostic.ts';
+import { didYouMean } from '../base/spelling.ts';
 import { fieldsOf, mapShape, mismatch, Reader } from './arguments.ts';
 import type { CheckedRunbook, CheckedStep, NamedExpr, StepOf, Verb } from './checked.ts';
-import type { CheckCode } from './codes/check.ts';
 import type { Checking } from './checking.ts';
+import type { CheckCode } from './codes/check.ts';
 import { FAULTY } from './compiler.ts';
 import { assume, assured, checkCondition } from './conditions.ts';
 import { defined, textOf } from './declarations.ts';
@@ -44,7 +44,13 @@ export interface BuiltStep {
 
 /** How lists of steps are checked. `before` and `after` run inside the block, where its names are in sight. */
 export interface StepChecks {
-  inner(checking: Checking, node: Node | undefined, prefix: string, before?: () => void, after?: () => void): Block & { readonly declared: readonly Declared[] };
+  inner(
+    checking: Checking,
+    node: Node | undefined,
+    prefix: string,
+    before?: () => void,
+    after?: () => void,
+  ): Block & { readonly declared: readonly Declared[] };
   one(checking: Checking, node: MapNode, verb: Verb, prefix: string): CheckedStep;
 }
 
@@ -76,7 +82,12 @@ const CONTROL = {
     const read = new Reader(checking, node, fieldsOf('approve'));
     const by = read.at('by');
     const roles = by?.kind === 'list' ? by.items.map((item) => textOf(item) ?? '') : [];
-    const args = { ask: read.expr<string>('ask'), by: roles, within: read.expr<Duration>('within'), onTimeout: read.word('on_timeout') === 'fail' ? 'fail' : 'reject' } as const;
+    const args = {
+      ask: read.expr<string>('ask'),
+      by: roles,
+      within: read.expr<Duration>('within'),
+      onTimeout: read.word('on_timeout') === 'fail' ? 'fail' : 'reject',
+    } as const;
     return { args, yields: undefined };
   },
   notify: (checking, node) => {
@@ -85,9 +96,19 @@ const CONTROL = {
   },
   stop: (checking, node) => {
     const read = new Reader(checking, node, fieldsOf('stop'));
-    return { args: { outcome: read.word('outcome') ?? '' }, yields: undefined, ends: true, ...defined({ because: read.optional<string>('because') }) };
+    return {
+      args: { outcome: read.word('outcome') ?? '' },
+      yields: undefined,
+      ends: true,
+      ...defined({ because: read.optional<string>('because') }),
+    };
   },
-  fail: (checking, node) => ({ args: {}, yields: undefined, ends: true, because: new Reader(checking, node, fieldsOf('fail')).expr<string>('because') }),
+  fail: (checking, node) => ({
+    args: {},
+    yields: undefined,
+    ends: true,
+    because: new Reader(checking, node, fieldsOf('fail')).expr<string>('because'),
+  }),
 } as const satisfies { [V in ControlVerb]: (checking: Checking, node: Node, site: Site) => Built<V> };
 
 export function buildControl(checking: Checking, verb: Verb, node: Node, site: Site): BuiltStep {
@@ -119,7 +140,12 @@ function setVariables(checking: Checking, node: Node): Built<'set'> {
       const known = [...checking.vars.keys()];
       const meant = didYouMean(key, known);
       const what = checking.names.roots.has(key) ? `${key} is not a variable` : `there is no variable ${key}`;
-      checking.report(keySpan, 'unknown-variable', `${what}; vars declares ${known.join(', ') || 'none'}`, meant && `Did you mean ${meant}?`);
+      checking.report(
+        keySpan,
+        'unknown-variable',
+        `${what}; vars declares ${known.join(', ') || 'none'}`,
+        meant && `Did you mean ${meant}?`,
+      );
     }
     names.push({ name: key, value: checking.compiler.value(value, type ?? 'any') });
   }
@@ -127,9 +153,11 @@ function setVariables(checking: Checking, node: Node): Built<'set'> {
 }
 
 function wait(checking: Checking, node: Node): Built<'wait'> {
-  if (node.kind !== 'map') return { args: { kind: 'for', for: checking.compiler.value<Duration>(node, DURATION) }, yields: undefined };
+  if (node.kind !== 'map')
+    return { args: { kind: 'for', for: checking.compiler.value<Duration>(node, DURATION) }, yields: undefined };
   const read = new Reader(checking, node, mapShape('wait', node));
-  if (node.get('until') !== undefined) return { args: { kind: 'until', until: read.expr<Time>('until') }, yields: undefined };
+  if (node.get('until') !== undefined)
+    return { args: { kind: 'until', until: read.expr<Time>('until') }, yields: undefined };
   return { args: { kind: 'for', for: read.expr<Duration>('for') }, yields: undefined };
 }
 
@@ -159,13 +187,22 @@ function waitForRead(checking: Checking, node: MapNode, fields: Reader, site: Si
     return { args: { kind: 'order', order: FAULTY, is: 'live', within }, yields: undefined };
   }
   if (stepRow(verb).retry !== 'read' || verb === 'refresh_session')
-    checking.report(inner.entry(verb)?.keySpan ?? inner, 'read-not-a-read', `wait_for repeats a read, and ${verb} is none`);
+    checking.report(
+      inner.entry(verb)?.keySpan ?? inner,
+      'read-not-a-read',
+      `wait_for repeats a read, and ${verb} is none`,
+    );
   const read = checking.names.enter();
   const step = site.steps.one(checking, inner, verb, site.path);
   const until = checkCondition(checking, node.get('until'), 'until');
   const hoisted = checking.names.leave(read);
   for (const { name, type } of hoisted) checking.names.declare(name, type);
-  return { args: { kind: 'read', read: step, until, every, within }, yields: hoisted[0]?.type, hoisted, assures: assured(until) };
+  return {
+    args: { kind: 'read', read: step, until, every, within },
+    yields: hoisted[0]?.type,
+    hoisted,
+    assures: assured(until),
+  };
 }
 
 function forEach(checking: Checking, node: Node, site: Site): Built<'for_each'> {
@@ -184,10 +221,16 @@ function forEach(checking: Checking, node: Node, site: Site): Built<'for_each'> 
       if (at !== undefined) declareItem(checking, fields.at('at'), at, INTEGER);
     },
     () => {
-      if (kept !== undefined) collect = entriesOf(kept).map(({ key, value }) => ({ name: key, value: checking.compiler.value(value, 'any') }));
+      if (kept !== undefined)
+        collect = entriesOf(kept).map(({ key, value }) => ({
+          name: key,
+          value: checking.compiler.value(value, 'any'),
+        }));
     },
   );
-  const record = collect && recordType(`round of ${site.path}`, Object.fromEntries(collect.map(({ name, value }) => [name, value.type])));
+  const record =
+    collect &&
+    recordType(`round of ${site.path}`, Object.fromEntries(collect.map(({ name, value }) => [name, value.type])));
   const sound = collect?.every(({ value }) => value !== FAULTY) ?? true;
   return {
     args: { each, in: list.expr, do: block.steps, ...defined({ at, collect }) },
@@ -203,7 +246,8 @@ function repeat(checking: Checking, node: Node, site: Site): Built<'repeat'> {
   positiveDuration(checking, fields.at('every'), every, 'every');
   positiveDuration(checking, fields.at('for'), bound, 'for');
   positiveCount(checking, fields.at('max'), max, 'max of repeat');
-  const condition = fields.at('while') === undefined ? undefined : checkCondition(checking, fields.at('while'), 'while');
+  const condition =
+    fields.at('while') === undefined ? undefined : checkCondition(checking, fields.at('while'), 'while');
   let until: Expr<boolean> | undefined;
   const block = site.steps.inner(
     checking,
@@ -214,11 +258,15 @@ function repeat(checking: Checking, node: Node, site: Site): Built<'repeat'> {
       until = fields.at('until') === undefined ? undefined : checkCondition(checking, fields.at('until'), 'until');
     },
   );
-  return { args: { ...defined({ every, for: bound, max, while: condition, until }), do: block.steps }, yields: undefined };
+  return {
+    args: { ...defined({ every, for: bound, max, while: condition, until }), do: block.steps },
+    yields: undefined,
+  };
 }
 
 function parallel(checking: Checking, node: Node, site: Site): Built<'parallel'> {
-  if (node.kind !== 'map') return { args: { kind: 'branches', branches: [], join: 'all', onFail: 'cancel_others' }, yields: undefined };
+  if (node.kind !== 'map')
+    return { args: { kind: 'branches', branches: [], join: 'all', onFail: 'cancel_others' }, yields: undefined };
   const fields = new Reader(checking, node, mapShape('parallel', node));
   const onFail = fields.word('on_fail') === 'let_others_finish' ? 'let_others_finish' : 'cancel_others';
   if (node.get('branches') === undefined) {
@@ -226,7 +274,9 @@ function parallel(checking: Checking, node: Node, site: Site): Built<'parallel'>
     const each = fields.word('each') ?? '';
     const max = fields.expr<Decimal>('max');
     positiveCount(checking, fields.at('max'), max, 'max of parallel');
-    const block = site.steps.inner(checking, fields.at('do'), `${site.path}/do`, () => declareItem(checking, fields.at('each'), each, list.item));
+    const block = site.steps.inner(checking, fields.at('do'), `${site.path}/do`, () =>
+      declareItem(checking, fields.at('each'), each, list.item),
+    );
     return { args: { kind: 'each', each, in: list.expr, max, do: block.steps, onFail }, yields: undefined };
   }
   const join = fields.word('join') === 'any' ? 'any' : 'all';
@@ -239,7 +289,12 @@ function parallel(checking: Checking, node: Node, site: Site): Built<'parallel'>
     hoisted.push(...block.declared.map(({ name, type }) => ({ name, type: certain ? type : optional(type) })));
     return { name: key, do: block.steps };
   });
-  return { args: { kind: 'branches', branches, join, onFail }, yields: undefined, hoisted: idsAmong(checking, hoisted), ends };
+  return {
+    args: { kind: 'branches', branches, join, onFail },
+    yields: undefined,
+    hoisted: idsAmong(checking, hoisted),
+    ends,
+  };
 }
 
 function switchCases(checking: Checking, node: Node, site: Site): Built<'switch'> {
@@ -249,17 +304,32 @@ function switchCases(checking: Checking, node: Node, site: Site): Built<'switch'
   let ends = true;
   for (const [index, item] of (node.kind === 'list' ? node.items : []).entries()) {
     if (item.kind !== 'map') continue;
-    if (otherwise !== undefined) checking.report(item.entries[0]?.keySpan ?? item, 'else-not-last', '`else` must be the last case, and the only one of its kind');
+    if (otherwise !== undefined)
+      checking.report(
+        item.entries[0]?.keySpan ?? item,
+        'else-not-last',
+        '`else` must be the last case, and the only one of its kind',
+      );
     const when = item.get('when') === undefined ? undefined : checkCondition(checking, item.get('when'), 'when');
-    const block = site.steps.inner(checking, item.get(when === undefined ? 'else' : 'do'), when === undefined ? `${site.path}/else` : `${site.path}/case/${index + 1}`, () => {
-      if (when !== undefined) assume(checking, when);
-    });
+    const block = site.steps.inner(
+      checking,
+      item.get(when === undefined ? 'else' : 'do'),
+      when === undefined ? `${site.path}/else` : `${site.path}/case/${index + 1}`,
+      () => {
+        if (when !== undefined) assume(checking, when);
+      },
+    );
     hoisted.push(...block.declared.map(({ name, type }) => ({ name, type: optional(type) })));
     ends &&= block.ends;
     if (when === undefined) otherwise ??= block.steps;
     else cases.push({ when, do: block.steps });
   }
-  return { args: { cases, ...defined({ else: otherwise }) }, yields: undefined, hoisted: idsAmong(checking, hoisted), ends: ends && otherwise !== undefined };
+  return {
+    args: { cases, ...defined({ else: otherwise }) },
+    yields: undefined,
+    hoisted: idsAmong(checking, hoisted),
+    ends: ends && otherwise !== undefined,
+  };
 }
 
 /** Only ids are known after the block they stand in; names of lets are not. */
@@ -276,19 +346,37 @@ function call(checking: Checking, node: Node, { verb }: Site): Built<'call'> {
   const callee = checking.callee(name);
   if (callee.kind === 'checked') {
     checking.calls.set(name, callee.runbook);
-    if (checking.cleanup !== undefined && addsRisk(callee.runbook)) checking.report(verb, 'risk-in-cleanup', `${name} can add risk, and ${checking.cleanup} may only reduce it`);
-    const record = recordType(`outputs of ${name}`, Object.fromEntries(callee.runbook.outputs.map((output) => [output.name, output.value.type])));
+    if (checking.cleanup !== undefined && addsRisk(callee.runbook))
+      checking.report(verb, 'risk-in-cleanup', `${name} can add risk, and ${checking.cleanup} may only reduce it`);
+    const record = recordType(
+      `outputs of ${name}`,
+      Object.fromEntries(callee.runbook.outputs.map((output) => [output.name, output.value.type])),
+    );
     return { args: { runbook: name, with: givenInputs(checking, callee.runbook, name, given, verb) }, yields: record };
   }
-  if (callee.kind === 'missing') checking.report(at, 'unknown-runbook', `there is no ${name}.yaml beside ${checking.source.file}`);
-  else if (callee.kind === 'cycle') checking.report(at, 'call-cycle', `runbooks call each other in a circle: ${callee.path.join(' → ')}`);
-  else if (callee.errors.every((each) => each.code === ('call-cycle' satisfies CheckCode))) checking.report(at, 'call-cycle', callee.errors[0]?.message ?? '');
-  else checking.report(at, 'called-runbook-invalid', `${name} has ${callee.errors.length === 1 ? 'an error' : `${callee.errors.length} errors`}; the first: ${callee.errors[0]?.message ?? ''}`);
+  if (callee.kind === 'missing')
+    checking.report(at, 'unknown-runbook', `there is no ${name}.yaml beside ${checking.source.file}`);
+  else if (callee.kind === 'cycle')
+    checking.report(at, 'call-cycle', `runbooks call each other in a circle: ${callee.path.join(' → ')}`);
+  else if (callee.errors.every((each) => each.code === ('call-cycle' satisfies CheckCode)))
+    checking.report(at, 'call-cycle', callee.errors[0]?.message ?? '');
+  else
+    checking.report(
+      at,
+      'called-runbook-invalid',
+      `${name} has ${callee.errors.length === 1 ? 'an error' : `${callee.errors.length} errors`}; the first: ${callee.errors[0]?.message ?? ''}`,
+    );
   for (const { value } of entriesOf(given)) checking.compiler.value(value, 'any');
   return { args: { runbook: name, with: {} }, yields: FAULTY.type };
 }
 
-function givenInputs(checking: Checking, callee: CheckedRunbook, name: string, given: Node | undefined, verb: Span): Readonly<Record<string, Expr>> {
+function givenInputs(
+  checking: Checking,
+  callee: CheckedRunbook,
+  name: string,
+  given: Node | undefined,
+  verb: Span,
+): Readonly<Record<string, Expr>> {
   const known = callee.inputs.map((input) => input.name);
   const values: [string, Expr][] = [];
   for (const { key, keySpan, value } of entriesOf(given)) {
@@ -301,12 +389,16 @@ function givenInputs(checking: Checking, callee: CheckedRunbook, name: string, g
     values.push([key, expr]);
   }
   for (const input of callee.inputs)
-    if (input.default === undefined && !values.some(([key]) => key === input.name)) checking.report(verb, 'missing-input', `${name} needs its input ${input.name} (${input.typeText})`);
+    if (input.default === undefined && !values.some(([key]) => key === input.name))
+      checking.report(verb, 'missing-input', `${name} needs its input ${input.name} (${input.typeText})`);
   return Object.fromEntries(values);
 }
 
 /** The list a loop goes over, and what its items are. */
-function listOf(checking: Checking, fields: Reader): { readonly expr: Expr<readonly Value[]>; readonly item: ValueType | undefined } {
+function listOf(
+  checking: Checking,
+  fields: Reader,
+): { readonly expr: Expr<readonly Value[]>; readonly item: ValueType | undefined } {
   const expr = fields.expr<readonly Value[]>('in');
   if ((expr as Expr) === FAULTY) return { expr, item: undefined };
   if (expr.type.kind === 'list') return { expr, item: expr.type.of };
@@ -321,14 +413,21 @@ function declareItem(checking: Checking, at: Node | undefined, name: string, typ
   else checking.names.unknown.delete(name);
 }
 
-function positiveDuration(checking: Checking, at: Node | undefined, expr: Expr<Duration> | undefined, what: string): void {
+function positiveDuration(
+  checking: Checking,
+  at: Node | undefined,
+  expr: Expr<Duration> | undefined,
+  what: string,
+): void {
   const value = checking.compiler.constant(expr);
-  if (at !== undefined && value !== undefined && value.ms <= 0) checking.report(at, 'duration-not-positive', `${what} must be longer than nothing, found ${valueText(value)}`);
+  if (at !== undefined && value !== undefined && value.ms <= 0)
+    checking.report(at, 'duration-not-positive', `${what} must be longer than nothing, found ${valueText(value)}`);
 }
 
 function positiveCount(checking: Checking, at: Node | undefined, expr: Expr<Decimal> | undefined, what: string): void {
   const value = checking.compiler.constant(expr);
-  if (at !== undefined && value !== undefined && value.lessThan(1)) checking.report(at, 'out-of-range', `${what} must be at least 1, found ${value.toFixed()}`);
+  if (at !== undefined && value !== undefined && value.lessThan(1))
+    checking.report(at, 'out-of-range', `${what} must be at least 1, found ${value.toFixed()}`);
 }
 
 function entriesOf(node: Node | undefined): MapNode['entries'] {

@@ -4,14 +4,34 @@
  */
 import type { Decimal } from '../base/decimal.ts';
 import { didYouMean } from '../base/spelling.ts';
-import type { CheckedRunbook, DeadmanDeclaration, FeedDeclaration, InputDeclaration, LimitsDeclaration, NamedExpr } from './checked.ts';
+import type {
+  CheckedRunbook,
+  DeadmanDeclaration,
+  FeedDeclaration,
+  InputDeclaration,
+  LimitsDeclaration,
+  NamedExpr,
+} from './checked.ts';
 import type { Checking } from './checking.ts';
 import { derived, FAULTY } from './compiler.ts';
 import type { ListNode, MapNode, Node } from './document.ts';
 import { readLiteral, typeOfWord } from './expression.ts';
 import { elementType, isOrdered, order, valueText, violation } from './inputs.ts';
-import { recordType, RUN } from './language-records.ts';
-import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME, TYPE_WORDS, elementWord } from './typing.ts';
+import { RUN, recordType } from './language-records.ts';
+import {
+  DURATION,
+  elementWord,
+  INTEGER,
+  MARKET,
+  MONEY,
+  NUMBER,
+  PRICE,
+  SIDE,
+  SIZE,
+  TEXT,
+  TIME,
+  TYPE_WORDS,
+} from './typing.ts';
 import { Duration, type Expr, type RecordValue, type Value, type ValueType } from './values.ts';
 
 /** The inputs, and the root `inputs`. */
@@ -42,25 +62,43 @@ function input(checking: Checking, name: string, { type, typeText }: Typed, node
   const bounded = isOrdered(element);
   for (const key of bounded ? [] : ['min', 'max']) {
     const entry = node.entry(key);
-    if (entry !== undefined) checking.report(entry.keySpan, 'input-bounds', `${name} is a ${typeText}, which has no order: ${key} means nothing`);
+    if (entry !== undefined)
+      checking.report(
+        entry.keySpan,
+        'input-bounds',
+        `${name} is a ${typeText}, which has no order: ${key} means nothing`,
+      );
   }
   const min = bounded ? literal('min', element, word) : undefined;
   const max = bounded ? literal('max', element, word) : undefined;
   if (min !== undefined && max !== undefined && (order(min, max) ?? 0) > 0)
-    checking.report(node.get('min') ?? node, 'input-bounds', `min of ${name} is ${valueText(min)}, above its max ${valueText(max)}`);
+    checking.report(
+      node.get('min') ?? node,
+      'input-bounds',
+      `min of ${name} is ${valueText(min)}, above its max ${valueText(max)}`,
+    );
   const members = enumOf(checking, node.get('enum'), element, word);
   const byDefault = literal('default', type, typeText);
   if (node.get('default') !== undefined) checking.defaulted.add(name);
   const bounds = { name, ...defined({ min, max, enum: members }) };
   const problem = byDefault === undefined ? undefined : violation(bounds, byDefault);
-  if (problem !== undefined) checking.report(node.get('default') ?? node, problem.code, `the default: ${problem.message}`);
+  if (problem !== undefined)
+    checking.report(node.get('default') ?? node, problem.code, `the default: ${problem.message}`);
   for (const member of node.get('enum')?.kind === 'list' ? (node.get('enum') as ListNode).items : []) {
     const { value } = readLiteral(element, word, member, source);
     const outside = value === undefined ? undefined : violation({ name, ...defined({ min, max }) }, value);
     if (outside !== undefined) checking.report(member, outside.code, `a member of the enum: ${outside.message}`);
   }
-  const narrowed = members !== undefined && element.kind === 'text' && element.of === undefined ? withMembers(type, members as readonly string[]) : type;
-  return { name, type: narrowed, typeText, ...defined({ default: byDefault, min, max, enum: members, about: textOf(node.get('about')) }) };
+  const narrowed =
+    members !== undefined && element.kind === 'text' && element.of === undefined
+      ? withMembers(type, members as readonly string[])
+      : type;
+  return {
+    name,
+    type: narrowed,
+    typeText,
+    ...defined({ default: byDefault, min, max, enum: members, about: textOf(node.get('about')) }),
+  };
 }
 
 /** An enum closes the set of a text, so that a comparison with a text outside of it is seen. */
@@ -69,7 +107,12 @@ function withMembers(type: ValueType, members: readonly string[]): ValueType {
   return type.kind === 'text' && type.market !== true ? { kind: 'text', of: members } : type;
 }
 
-function enumOf(checking: Checking, node: Node | undefined, type: ValueType, word: string): readonly Value[] | undefined {
+function enumOf(
+  checking: Checking,
+  node: Node | undefined,
+  type: ValueType,
+  word: string,
+): readonly Value[] | undefined {
   if (node?.kind !== 'list' || checking.compiler.isFaulty(node)) return undefined;
   const members: Value[] = [];
   for (const item of node.items) {
@@ -92,7 +135,12 @@ export function checkFeeds(checking: Checking, node: Node | undefined): readonly
     }
     const { market } = checking.compiler;
     const follows = declared.type.kind !== 'map' && market !== undefined ? { market } : {};
-    feeds.push({ name: key, type: declared.type, maxAge: literalDuration(checking, value.get('max_age')) ?? new Duration(0), ...follows });
+    feeds.push({
+      name: key,
+      type: declared.type,
+      maxAge: literalDuration(checking, value.get('max_age')) ?? new Duration(0),
+      ...follows,
+    });
   }
   checking.names.declare('feeds', recordType('Feeds', Object.fromEntries(feeds.map(({ name, type }) => [name, type]))));
   return feeds;
@@ -113,7 +161,11 @@ export function checkDefs(checking: Checking, node: Node | undefined): readonly 
   return named(checking, node, (name, value) => checking.names.defs.set(name, value));
 }
 
-function named(checking: Checking, node: Node | undefined, remember: (name: string, value: Expr) => void = () => {}): readonly NamedExpr[] {
+function named(
+  checking: Checking,
+  node: Node | undefined,
+  remember: (name: string, value: Expr) => void = () => {},
+): readonly NamedExpr[] {
   const all: NamedExpr[] = [];
   if (node !== undefined && node.kind !== 'map') checking.names.lost = true;
   for (const { key, keySpan, value } of entriesOf(checking, node)) {
@@ -160,7 +212,8 @@ export function checkLimits(checking: Checking, node: Node | undefined): LimitsD
     if (at === undefined) return undefined;
     const expr = compiler.value<Decimal>(at, type);
     const value = compiler.constant(expr);
-    if (value !== undefined && !value.greaterThan(0)) checking.report(at, 'limit-out-of-range', `${key} must be above zero, found ${value.toFixed()}`);
+    if (value !== undefined && !value.greaterThan(0))
+      checking.report(at, 'limit-out-of-range', `${key} must be above zero, found ${value.toFixed()}`);
     return expr;
   };
   const band = node.get('price_band');
@@ -174,11 +227,22 @@ export function checkLimits(checking: Checking, node: Node | undefined): LimitsD
     maxOpenOrders: amount('max_open_orders', INTEGER),
     maxLeverage: amount('max_leverage', INTEGER),
     maxWrites: amount('max_writes', INTEGER),
-    priceBand: band?.kind === 'map' ? { around: compiler.value<Decimal>(band.get('around'), PRICE), within: compiler.value<Decimal>(band.get('within'), NUMBER) } : undefined,
+    priceBand:
+      band?.kind === 'map'
+        ? {
+            around: compiler.value<Decimal>(band.get('around'), PRICE),
+            within: compiler.value<Decimal>(band.get('within'), NUMBER),
+          }
+        : undefined,
     mode: compiler.isFaulty(node.get('mode')) ? undefined : mode,
   }) as LimitsDeclaration;
   const leverage = compiler.constant(limits.maxLeverage);
-  if (leverage?.greaterThan(20)) checking.report(node.get('max_leverage') ?? node, 'leverage-out-of-range', `max_leverage must be a whole number from 1 to 20, found ${leverage.toFixed()}`);
+  if (leverage?.greaterThan(20))
+    checking.report(
+      node.get('max_leverage') ?? node,
+      'leverage-out-of-range',
+      `max_leverage must be a whole number from 1 to 20, found ${leverage.toFixed()}`,
+    );
   checking.limits = constantLimits(checking, limits);
   return limits;
 }
@@ -220,7 +284,11 @@ export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclarat
   const pause = compiler.constant(keepAlive);
   checkTimeout(checking, timeoutAt, length);
   if (length !== undefined && pause !== undefined && keepAliveAt !== undefined && pause.ms >= length.ms)
-    checking.report(keepAliveAt, 'deadman-keep-alive', `keep_alive ${valueText(pause)} is not shorter than the timeout ${valueText(length)}`);
+    checking.report(
+      keepAliveAt,
+      'deadman-keep-alive',
+      `keep_alive ${valueText(pause)} is not shorter than the timeout ${valueText(length)}`,
+    );
   return {
     market: compiler.value<string>(node.get('market'), MARKET),
     timeout,
@@ -232,15 +300,23 @@ export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclarat
 
 export function checkTimeout(checking: Checking, at: Node | undefined, timeout: Duration | undefined): void {
   if (at === undefined || timeout === undefined) return;
-  if (timeout.ms < 1) checking.report(at, 'deadman-timeout', `the deadman timeout must be at least 1ms, found ${valueText(timeout)}`);
+  if (timeout.ms < 1)
+    checking.report(at, 'deadman-timeout', `the deadman timeout must be at least 1ms, found ${valueText(timeout)}`);
   else if (timeout.ms < SHORTEST_LIVE_TIMEOUT_MS)
-    checking.report(at, 'deadman-timeout-short', `a deadman timeout of ${valueText(timeout)} is refused in a live run, which needs at least 5s`);
+    checking.report(
+      at,
+      'deadman-timeout-short',
+      `a deadman timeout of ${valueText(timeout)} is refused in a live run, which needs at least 5s`,
+    );
 }
 
 export function checkConcurrency(checking: Checking, node: Node | undefined): CheckedRunbook['concurrency'] {
   if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
   const onBusy = textOf(node.get('on_busy'));
-  return { key: checking.compiler.value<string>(node.get('key'), TEXT), onBusy: onBusy === 'skip' || onBusy === 'fail' ? onBusy : 'queue' };
+  return {
+    key: checking.compiler.value<string>(node.get('key'), TEXT),
+    onBusy: onBusy === 'skip' || onBusy === 'fail' ? onBusy : 'queue',
+  };
 }
 
 /**
@@ -252,11 +328,14 @@ export function defaultMarket(
   inputs: readonly InputDeclaration[],
   deadmanMarket: Expr<string> | undefined,
 ): Expr<string> | undefined {
-  if (limitMarkets !== undefined && limitMarkets.length > 0) return limitMarkets.length === 1 ? sound(limitMarkets[0]) : undefined;
+  if (limitMarkets !== undefined && limitMarkets.length > 0)
+    return limitMarkets.length === 1 ? sound(limitMarkets[0]) : undefined;
   const markets = inputs.filter(({ type }) => type.kind === 'text' && type.market === true);
   const [only] = markets;
   if (markets.length === 1 && only !== undefined)
-    return derived({ text: `\${inputs.${only.name}}`, type: MARKET, reads: ['inputs'] }, (scope) => String((scope.get('inputs') as RecordValue)[only.name]));
+    return derived({ text: `\${inputs.${only.name}}`, type: MARKET, reads: ['inputs'] }, (scope) =>
+      String((scope.get('inputs') as RecordValue)[only.name]),
+    );
   return sound(deadmanMarket);
 }
 
@@ -276,7 +355,12 @@ function typeOf(checking: Checking, node: Node): Typed | undefined {
   const type = typeOfWord(at.text);
   if (type === undefined) {
     const meant = didYouMean(at.text, TYPE_WORDS);
-    checking.report(at, 'unknown-type', `${JSON.stringify(at.text)} is not a type; types are ${TYPE_WORDS.join(', ')}`, meant && `Did you mean ${meant}?`);
+    checking.report(
+      at,
+      'unknown-type',
+      `${JSON.stringify(at.text)} is not a type; types are ${TYPE_WORDS.join(', ')}`,
+      meant && `Did you mean ${meant}?`,
+    );
   }
   return type && { type, typeText: at.text.trim() };
 }
@@ -298,5 +382,7 @@ function entriesOf(checking: Checking, node: Node | undefined): MapNode['entries
 
 /** Without the keys whose value is undefined, as exact optional properties want it. */
 export function defined<T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
 }

@@ -28,7 +28,6 @@ import type { Facts } from './visible-names.ts';
 
 export type { TypeEnv } from './environment.ts';
 export { readInputText, readLiteral } from './literals.ts';
-export { RESERVED_WORDS } from './syntax.ts';
 export { typeOfWord } from './typing.ts';
 
 /** An expression, absent after an error; diagnostics may be warnings beside it. */

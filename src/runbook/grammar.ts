@@ -4,7 +4,28 @@
  */
 import { ERROR_KINDS } from './checked.ts';
 import {
-  ANYTHING, CONDITION, DURATION, type Field, FREE_NAME_PATTERN, fields, INTEGER, list, MARKET, MONEY, may, NAME_SHAPE, NUMBER, need, PLAIN_TEXT, PRICE, SIDE, SIZE, type Shape, STEPS_SHAPE, TEXT, word,
+  ANYTHING,
+  CONDITION,
+  DURATION,
+  type Field,
+  FREE_NAME_PATTERN,
+  fields,
+  INTEGER,
+  list,
+  MARKET,
+  MONEY,
+  may,
+  NAME_SHAPE,
+  NUMBER,
+  need,
+  PLAIN_TEXT,
+  PRICE,
+  type Shape,
+  SIDE,
+  SIZE,
+  STEPS_SHAPE,
+  TEXT,
+  word,
 } from './shape.ts';
 import type { Modifier } from './steps.ts';
 
@@ -30,7 +51,10 @@ export const MODIFIERS = {
   catch: may(
     list(
       fields({
-        on: need({ kind: 'choice', scalar: word('any'), list: kinds, accepts: `any, or a list of ${ERROR_KINDS.join(', ')}` }, 'kinds of errors, or any: every kind but unknown_outcome, and but denied where `then` is continue'),
+        on: need(
+          { kind: 'choice', scalar: word('any'), list: kinds, accepts: `any, or a list of ${ERROR_KINDS.join(', ')}` },
+          'kinds of errors, or any: every kind but unknown_outcome, and but denied where `then` is continue',
+        ),
         if: may(CONDITION, 'the clause applies only when this holds'),
         do: may(STEPS_SHAPE, 'steps'),
         then: need(word('continue', 'retry', 'fail', 'stop'), 'what happens to the run afterwards'),
@@ -44,7 +68,11 @@ export const MODIFIERS = {
     'what takes the step back when a later one fails',
     'place: cancel',
   ),
-  await: may(word('accepted', 'live', 'any_fill', 'filled', 'terminal'), 'how far the order must have come for the step to be done', 'place, protect: live'),
+  await: may(
+    word('accepted', 'live', 'any_fill', 'filled', 'terminal'),
+    'how far the order must have come for the step to be done',
+    'place, protect: live',
+  ),
   allow: may(word('reduce'), 'may pass notional caps, because it only lowers exposure'),
   because: may(TEXT, 'why, for the reviewer'),
   note: may(PLAIN_TEXT, 'a remark'),
@@ -85,10 +113,16 @@ const scheduleEntry = fields(
 
 /** The keys of the file (language.md, Grammar); no others. */
 export const FILE = fields({
-  runbook: need({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a name of letters, digits, dots, dashes and underscores' }, 'name of the runbook'),
+  runbook: need(
+    { kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a name of letters, digits, dots, dashes and underscores' },
+    'name of the runbook',
+  ),
   dsl: need({ kind: 'integer', min: 1, max: 1 }, 'version of the language: 1'),
   about: may(PLAIN_TEXT, 'what it is for'),
-  needs: may(list({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'the name of a capability' }), 'capabilities the profile must grant'),
+  needs: may(
+    list({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'the name of a capability' }),
+    'capabilities the profile must grant',
+  ),
   inputs: may(
     names(
       fields({
@@ -103,12 +137,20 @@ export const FILE = fields({
     'what the caller gives',
   ),
   feeds: may(
-    names(fields({ type: need({ kind: 'type' }, 'type word'), max_age: need({ kind: 'duration' }, 'older values are an error of kind stale_feed') })),
+    names(
+      fields({
+        type: need({ kind: 'type' }, 'type word'),
+        max_age: need({ kind: 'duration' }, 'older values are an error of kind stale_feed'),
+      }),
+    ),
     'values from outside, bound by the profile',
   ),
   let: may(names(ANYTHING), 'values computed once, when the run starts'),
   def: may(names(ANYTHING), 'named expressions, evaluated at each use'),
-  vars: may(names(fields({ type: need({ kind: 'type' }, 'type word'), init: need(ANYTHING, 'value at the start') })), 'the only mutable things; changed by set'),
+  vars: may(
+    names(fields({ type: need({ kind: 'type' }, 'type word'), init: need(ANYTHING, 'value at the start') })),
+    'the only mutable things; changed by set',
+  ),
   limits: may(
     fields({
       markets: may(list(MARKET), 'the only markets'),
@@ -119,10 +161,17 @@ export const FILE = fields({
       max_open_orders: may(INTEGER, 'open orders of the run at one time'),
       max_leverage: may(INTEGER, '1 to 20'),
       max_writes: may(INTEGER, 'requests of the run that change something'),
-      price_band: may(fields({ around: need(PRICE, 'reference price'), within: need(NUMBER, 'largest distance from it, a ratio') }), 'prices of orders'),
-      mode: may(word('active', 'reducing', 'halted'), 'reducing: only what lowers exposure; halted: only cancels', 'active'),
+      price_band: may(
+        fields({ around: need(PRICE, 'reference price'), within: need(NUMBER, 'largest distance from it, a ratio') }),
+        'prices of orders',
+      ),
+      mode: may(
+        word('active', 'reducing', 'halted'),
+        'reducing: only what lowers exposure; halted: only cancels',
+        'active',
+      ),
     }),
-    'what must hold before each write; may only tighten the profile\'s',
+    "what must hold before each write; may only tighten the profile's",
   ),
   deadman: may(
     fields({
@@ -134,9 +183,20 @@ export const FILE = fields({
     }),
     'the deadman switch, kept alive while the run makes progress',
   ),
-  schedule: may({ kind: 'choice', list: list(scheduleEntry), maps: [{ by: 'cron', shape: scheduleEntry }], accepts: 'a schedule entry or a list of them' }, 'when it runs by itself'),
+  schedule: may(
+    {
+      kind: 'choice',
+      list: list(scheduleEntry),
+      maps: [{ by: 'cron', shape: scheduleEntry }],
+      accepts: 'a schedule entry or a list of them',
+    },
+    'when it runs by itself',
+  ),
   concurrency: may(
-    fields({ key: need(TEXT, 'runs with an equal key exclude each other'), on_busy: may(word('queue', 'skip', 'fail'), 'when another run holds the key', 'queue') }),
+    fields({
+      key: need(TEXT, 'runs with an equal key exclude each other'),
+      on_busy: may(word('queue', 'skip', 'fail'), 'when another run holds the key', 'queue'),
+    }),
     'which runs exclude each other',
   ),
   steps: need(STEPS_SHAPE, 'what is done, in order'),
@@ -144,4 +204,3 @@ export const FILE = fields({
   finally: may(STEPS_SHAPE, 'done at the end, whatever happened; only what reduces risk'),
   outputs: may(names(ANYTHING), 'values the run gives'),
 });
-

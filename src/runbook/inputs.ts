@@ -9,7 +9,9 @@ import { readInputText } from './expression.ts';
 import { type Reading, readDuration, readTime } from './literals.ts';
 import { Duration, durationText, Time, timeText, type Value, type ValueType } from './values.ts';
 
-export type InputValues = { readonly values: Readonly<Record<string, Value>> } | { readonly problems: readonly string[] };
+export type InputValues =
+  | { readonly values: Readonly<Record<string, Value>> }
+  | { readonly problems: readonly string[] };
 
 /** Reads `--input` texts by the declared types and fills in defaults. Wrong, unknown and missing inputs are all named. */
 export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<string, string>>): InputValues {
@@ -47,11 +49,20 @@ export function violation(
   for (const each of Array.isArray(value) ? (value as readonly Value[]) : [value]) {
     const found = valueText(each);
     if (input.min !== undefined && (order(each, input.min) ?? 0) < 0)
-      return { code: 'input-out-of-range', message: `${input.name} must be at least ${valueText(input.min)}, found ${found}` };
+      return {
+        code: 'input-out-of-range',
+        message: `${input.name} must be at least ${valueText(input.min)}, found ${found}`,
+      };
     if (input.max !== undefined && (order(each, input.max) ?? 0) > 0)
-      return { code: 'input-out-of-range', message: `${input.name} must be at most ${valueText(input.max)}, found ${found}` };
+      return {
+        code: 'input-out-of-range',
+        message: `${input.name} must be at most ${valueText(input.max)}, found ${found}`,
+      };
     if (input.enum !== undefined && !input.enum.some((member) => same(member, each)))
-      return { code: 'input-not-in-enum', message: `${input.name} must be one of ${input.enum.map(valueText).join(', ')}, found ${found}` };
+      return {
+        code: 'input-not-in-enum',
+        message: `${input.name} must be one of ${input.enum.map(valueText).join(', ')}, found ${found}`,
+      };
   }
   return undefined;
 }
@@ -112,7 +123,9 @@ export function valueOfJson(type: ValueType, json: unknown): Value {
     case 'list':
       return Array.isArray(json) ? json.map((each) => valueOfJson(type.of, each)) : undefined;
     case 'map':
-      return isObject(json) ? new Map(Object.entries(json).map(([key, each]) => [key, valueOfJson(type.of, each)])) : undefined;
+      return isObject(json)
+        ? new Map(Object.entries(json).map(([key, each]) => [key, valueOfJson(type.of, each)]))
+        : undefined;
     case 'record':
       return undefined;
     default:

@@ -32,7 +32,12 @@ export function lintRelease(checking: Checking, root: MapNode): void {
   const at = deadman?.kind === 'map' ? deadman.get('release_after') : undefined;
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at) || checking.ids.has(at.text)) return;
   const meant = didYouMean(at.text, checking.ids.keys());
-  checking.report(at, 'unknown-step', `release_after names ${JSON.stringify(at.text)}, which is the id of no step`, meant && `Did you mean ${meant}?`);
+  checking.report(
+    at,
+    'unknown-step',
+    `release_after names ${JSON.stringify(at.text)}, which is the id of no step`,
+    meant && `Did you mean ${meant}?`,
+  );
 }
 
 function verbSpan(checking: Checking, step: CheckedStep): Span {
@@ -43,7 +48,9 @@ function verbSpan(checking: Checking, step: CheckedStep): Span {
 function waitsFor(checking: Checking, step: CheckedStep): Duration | undefined {
   const { compiler } = checking;
   if (step.verb === 'wait') return step.args.kind === 'for' ? compiler.constant(step.args.for) : undefined;
-  return step.verb === 'wait_for' || step.verb === 'approve' ? compiler.constant(step.args.within as Expr<Duration>) : undefined;
+  return step.verb === 'wait_for' || step.verb === 'approve'
+    ? compiler.constant(step.args.within as Expr<Duration>)
+    : undefined;
 }
 
 function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
@@ -55,8 +62,15 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
     let released = false;
     for (const step of everyStep(runbook.steps)) {
       if (!released && timeout !== undefined) lintWait(checking, step, timeout);
-      if (unreleased && (step.verb === 'protect' || (step.verb === 'call' && protectsWithin(runbook, step.args.runbook))))
-        checking.report(verbSpan(checking, step), 'protect-under-deadman', 'the deadman switch stays armed while these orders rest, and cancels them too when it fires: the deadman block has no release_after');
+      if (
+        unreleased &&
+        (step.verb === 'protect' || (step.verb === 'call' && protectsWithin(runbook, step.args.runbook)))
+      )
+        checking.report(
+          verbSpan(checking, step),
+          'protect-under-deadman',
+          'the deadman switch stays armed while these orders rest, and cancels them too when it fires: the deadman block has no release_after',
+        );
       released ||= step.id !== undefined && step.id === deadman.releaseAfter;
     }
   }
@@ -66,17 +80,30 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
 /** Whether a called runbook places protective orders: the switch of the caller covers those too. */
 function protectsWithin(runbook: CheckedRunbook, name: string): boolean {
   const callee = runbook.calls[name];
-  return callee !== undefined && [...everyStep(callee.steps)].some((step) => step.verb === 'protect' || (step.verb === 'call' && protectsWithin(callee, step.args.runbook)));
+  return (
+    callee !== undefined &&
+    [...everyStep(callee.steps)].some(
+      (step) => step.verb === 'protect' || (step.verb === 'call' && protectsWithin(callee, step.args.runbook)),
+    )
+  );
 }
 
 function lintWait(checking: Checking, step: CheckedStep, timeout: Duration): void {
   const wait = waitsFor(checking, step);
   if (wait !== undefined && wait.ms > timeout.ms)
-    checking.report(verbSpan(checking, step), 'deadman-unattended', `${step.verb} may take ${valueText(wait)}, the deadman switch fires after ${valueText(timeout)}, and nothing keeps it alive`);
+    checking.report(
+      verbSpan(checking, step),
+      'deadman-unattended',
+      `${step.verb} may take ${valueText(wait)}, the deadman switch fires after ${valueText(timeout)}, and nothing keeps it alive`,
+    );
 }
 
 /** A switch armed by a bare step is kept alive by nobody until it is disarmed. Gives what is armed at the block's end. */
-function lintArmed(checking: Checking, steps: readonly CheckedStep[], before: StepOf<'arm_deadman'> | undefined): StepOf<'arm_deadman'> | undefined {
+function lintArmed(
+  checking: Checking,
+  steps: readonly CheckedStep[],
+  before: StepOf<'arm_deadman'> | undefined,
+): StepOf<'arm_deadman'> | undefined {
   let armed = before;
   for (const step of steps) {
     if (step.verb === 'arm_deadman') armed = step;
@@ -85,7 +112,12 @@ function lintArmed(checking: Checking, steps: readonly CheckedStep[], before: St
       const timeout = checking.compiler.constant(armed.args.timeout);
       if (timeout !== undefined) lintWait(checking, step, timeout);
       if (step.verb === 'protect')
-        checking.report(verbSpan(checking, step), 'protect-under-deadman', 'the deadman switch armed before stays armed while these orders rest, and cancels them too when it fires', 'Disarm it first with `disarm_deadman`, or use the deadman block with `release_after`.');
+        checking.report(
+          verbSpan(checking, step),
+          'protect-under-deadman',
+          'the deadman switch armed before stays armed while these orders rest, and cancels them too when it fires',
+          'Disarm it first with `disarm_deadman`, or use the deadman block with `release_after`.',
+        );
     }
     for (const block of innerBlocks(step)) armed = lintArmed(checking, block, armed);
   }
@@ -106,14 +138,23 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
       else if (step.verb === 'protect') {
         protects = true;
         if (entry !== undefined && !filled)
-          checking.report(verbSpan(checking, step), 'protect-before-fill', 'nothing is known to have filled when these orders are placed');
+          checking.report(
+            verbSpan(checking, step),
+            'protect-before-fill',
+            'nothing is known to have filled when these orders are placed',
+          );
       }
       for (const block of innerBlocks(step)) visit(block);
     }
   };
   visit(runbook.steps);
   protects ||= [...everyStep([...runbook.steps, ...runbook.onError])].some((step) => step.verb === 'protect');
-  if (entry !== undefined && !protects) checking.report(verbSpan(checking, entry), 'entry-without-protect', 'this order opens a position, and no `protect` step of the runbook guards it');
+  if (entry !== undefined && !protects)
+    checking.report(
+      verbSpan(checking, entry),
+      'entry-without-protect',
+      'this order opens a position, and no `protect` step of the runbook guards it',
+    );
 }
 
 function isEntry(step: CheckedStep, runbook: CheckedRunbook): step is StepOf<'place'> {
@@ -125,18 +166,32 @@ function fillsKnown(target: string | undefined): boolean {
   return target === 'any_fill' || target === 'filled' || target === 'terminal';
 }
 
-function lintRate(checking: Checking, runbook: CheckedRunbook, root: MapNode, { costs, tokensPerMinute }: Allowance): void {
+function lintRate(
+  checking: Checking,
+  runbook: CheckedRunbook,
+  root: MapNode,
+  { costs, tokensPerMinute }: Allowance,
+): void {
   const worst = steadyRate(runbook, costs);
   if (worst <= tokensPerMinute / 2) return;
   const at = dearestStep(checking, runbook, costs) ?? root.entry('steps')?.keySpan ?? root.span;
-  const figure = Number.isFinite(worst) ? `${worst} tokens a minute` : 'as many tokens a minute as the network lets through';
-  if (worst > tokensPerMinute) checking.report(at, 'token-rate', `the worst case is ${figure}, and the account has ${tokensPerMinute}`);
-  else checking.report(at, 'token-rate-high', `the worst case is ${figure}, more than half of the account's ${tokensPerMinute}`);
+  const figure = Number.isFinite(worst)
+    ? `${worst} tokens a minute`
+    : 'as many tokens a minute as the network lets through';
+  if (worst > tokensPerMinute)
+    checking.report(at, 'token-rate', `the worst case is ${figure}, and the account has ${tokensPerMinute}`);
+  else
+    checking.report(
+      at,
+      'token-rate-high',
+      `the worst case is ${figure}, more than half of the account's ${tokensPerMinute}`,
+    );
 }
 
 /** The top-level step whose own worst case is the largest. */
 function dearestStep(checking: Checking, runbook: CheckedRunbook, costs: Costs): Span | undefined {
-  const alone = (step: CheckedStep): number => steadyRate({ ...runbook, steps: [step], onError: [], finally: [] }, costs);
+  const alone = (step: CheckedStep): number =>
+    steadyRate({ ...runbook, steps: [step], onError: [], finally: [] }, costs);
   let dearest: { readonly step: CheckedStep; readonly tokens: number } | undefined;
   for (const step of runbook.steps) {
     const tokens = alone(step);
@@ -149,14 +204,18 @@ function dearestStep(checking: Checking, runbook: CheckedRunbook, costs: Costs):
 export function lintUnused(checking: Checking, root: MapNode, approvals: ReadonlySet<string>): void {
   const { used } = checking.compiler;
   const keys = (node: Node | undefined): MapNode['entries'] => (node?.kind === 'map' ? node.entries : []);
-  for (const { key, keySpan } of keys(root.get('inputs'))) if (!used.has(`inputs.${key}`)) checking.report(keySpan, 'unused-input', `nothing reads the input ${key}`);
-  for (const { key, keySpan } of keys(root.get('feeds'))) if (!used.has(`feeds.${key}`)) checking.report(keySpan, 'unused-feed', `nothing reads the feed ${key}`);
-  for (const { name, span } of checking.lets) if (!used.has(name)) checking.report(span, 'unused-name', `nothing reads ${name}`);
+  for (const { key, keySpan } of keys(root.get('inputs')))
+    if (!used.has(`inputs.${key}`)) checking.report(keySpan, 'unused-input', `nothing reads the input ${key}`);
+  for (const { key, keySpan } of keys(root.get('feeds')))
+    if (!used.has(`feeds.${key}`)) checking.report(keySpan, 'unused-feed', `nothing reads the feed ${key}`);
+  for (const { name, span } of checking.lets)
+    if (!used.has(name)) checking.report(span, 'unused-name', `nothing reads ${name}`);
   const deadman = root.get('deadman');
   const release = deadman?.kind === 'map' ? deadman.get('release_after') : undefined;
   const released = release?.kind === 'scalar' ? release.text : undefined;
   // A misspelt reference may have meant any of them.
   if (released !== undefined && !checking.ids.has(released)) return;
   for (const [id, span] of checking.ids)
-    if (!used.has(id) && !approvals.has(id) && id !== released && !checking.refused.has(span.start)) checking.report(span, 'unused-id', `nothing refers to the step ${id}`);
+    if (!used.has(id) && !approvals.has(id) && id !== released && !checking.refused.has(span.start))
+      checking.report(span, 'unused-id', `nothing refers to the step ${id}`);
 }

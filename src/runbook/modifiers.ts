@@ -11,15 +11,25 @@ import { stepRow } from './steps.ts';
 import { Duration } from './values.ts';
 
 /** What a verb that calls the venue is repeated for when the author does not say (language.md, decision 9). */
-const RETRIED: Readonly<Record<'read' | 'write', readonly ErrorKind[]>> = { read: ['transport', 'rate_limited'], write: ['rate_limited'] };
-const DEFAULTS = { max: 4, first: new Duration(250), factor: new Decimal(2), maxDelay: new Duration(8000), jitter: true } as const;
+const RETRIED: Readonly<Record<'read' | 'write', readonly ErrorKind[]>> = {
+  read: ['transport', 'rate_limited'],
+  write: ['rate_limited'],
+};
+const DEFAULTS = {
+  max: 4,
+  first: new Duration(250),
+  factor: new Decimal(2),
+  maxDelay: new Duration(8000),
+  jitter: true,
+} as const;
 
 /** Undefined for a verb that calls nothing. */
 export function readRetry(checking: Checking, verb: Verb, node: Node | undefined): RetryDeclaration | undefined {
   const kind = stepRow(verb).retry;
   if (kind === 'none') return undefined;
   if (node?.kind !== 'map') return { on: RETRIED[kind], ...DEFAULTS };
-  const number = (key: string): Node | undefined => (checking.compiler.isFaulty(node.get(key)) ? undefined : node.get(key));
+  const number = (key: string): Node | undefined =>
+    checking.compiler.isFaulty(node.get(key)) ? undefined : node.get(key);
   const jitter = textOf(number('jitter'));
   const factor = textOf(number('factor'));
   return {

@@ -21,7 +21,11 @@ export function innerBlocks(step: CheckedStep): readonly (readonly CheckedStep[]
 
 /** The blocks of a step's modifiers: what is done when something went wrong. */
 export function exceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
-  return [...step.catch.map((clause) => clause.do), ...(step.onTimeout === undefined ? [] : [step.onTimeout]), ...(typeof step.undo === 'object' ? [step.undo] : [])];
+  return [
+    ...step.catch.map((clause) => clause.do),
+    ...(step.onTimeout === undefined ? [] : [step.onTimeout]),
+    ...(typeof step.undo === 'object' ? [step.undo] : []),
+  ];
 }
 
 /** Every step of a list and of the blocks inside it, in reading order. */

@@ -15,16 +15,36 @@ import { Duration, type Time, type Value } from './values.ts';
 /** A run that is due waits for nothing: a minute covers a busy engine, not one that was down. */
 const DEFAULT_MISFIRE = { within: new Duration(60_000), then: 'run_once' } as const;
 
-export function checkSchedule(checking: Checking, node: Node | undefined, inputs: readonly InputDeclaration[], runbook: string): readonly ScheduleDeclaration[] {
+export function checkSchedule(
+  checking: Checking,
+  node: Node | undefined,
+  inputs: readonly InputDeclaration[],
+  runbook: string,
+): readonly ScheduleDeclaration[] {
   if (node === undefined || checking.compiler.isFaulty(node)) return [];
   const entries = node.kind === 'list' ? node.items : [node];
-  return entries.flatMap((entry, index) => (entry.kind === 'map' && !checking.compiler.isFaulty(entry) ? [slot(checking, entry, String(index), inputs, runbook)].flatMap((each) => each ?? []) : []));
+  return entries.flatMap((entry, index) =>
+    entry.kind === 'map' && !checking.compiler.isFaulty(entry)
+      ? [slot(checking, entry, String(index), inputs, runbook)].flatMap((each) => each ?? [])
+      : [],
+  );
 }
 
-function slot(checking: Checking, node: MapNode, name: string, inputs: readonly InputDeclaration[], runbook: string): ScheduleDeclaration | undefined {
+function slot(
+  checking: Checking,
+  node: MapNode,
+  name: string,
+  inputs: readonly InputDeclaration[],
+  runbook: string,
+): ScheduleDeclaration | undefined {
   const from = time(checking, node.get('from'));
   const to = time(checking, node.get('to'));
-  if (from !== undefined && to !== undefined && from.us >= to.us) checking.report(node.get('to') ?? node, 'schedule-window', `to ${valueText(to)} is not after from ${valueText(from)}`);
+  if (from !== undefined && to !== undefined && from.us >= to.us)
+    checking.report(
+      node.get('to') ?? node,
+      'schedule-window',
+      `to ${valueText(to)} is not after from ${valueText(from)}`,
+    );
   const zone = checkZone(checking, node.get('tz'));
   const when = whenOf(checking, node, zone);
   const values = inputValues(checking, node, inputs, runbook);
@@ -39,9 +59,15 @@ function slot(checking: Checking, node: MapNode, name: string, inputs: readonly 
   return {
     slot: name,
     when,
-    misfire: misfire === undefined ? DEFAULT_MISFIRE : { within: within ?? DEFAULT_MISFIRE.within, then: then === 'skip' || then === 'run_all' ? then : 'run_once' },
+    misfire:
+      misfire === undefined
+        ? DEFAULT_MISFIRE
+        : { within: within ?? DEFAULT_MISFIRE.within, then: then === 'skip' || then === 'run_all' ? then : 'run_once' },
     overlap: overlap === 'queue' || overlap === 'replace' ? overlap : 'skip',
-    dst: { gap: rule('gap') === 'skip' ? 'skip' : 'next_valid', overlap: rule('overlap') === 'both' ? 'both' : 'first' },
+    dst: {
+      gap: rule('gap') === 'skip' ? 'skip' : 'next_valid',
+      overlap: rule('overlap') === 'both' ? 'both' : 'first',
+    },
     inputs: values,
     span: node.span,
     ...defined({ jitter, from, to }),
@@ -52,12 +78,15 @@ function whenOf(checking: Checking, node: MapNode, zone: string | undefined): Sc
   const cron = node.get('cron');
   if (cron !== undefined) {
     const text = textOf(cron) ?? '';
-    return !checking.compiler.isFaulty(cron) && checkCron(checking, cron, text) && zone !== undefined ? { kind: 'cron', cron: text, tz: zone } : undefined;
+    return !checking.compiler.isFaulty(cron) && checkCron(checking, cron, text) && zone !== undefined
+      ? { kind: 'cron', cron: text, tz: zone }
+      : undefined;
   }
   const every = node.get('every');
   if (every !== undefined) {
     const length = literalDuration(checking, every);
-    if (length !== undefined && length.ms <= 0) checking.report(every, 'duration-not-positive', `every must be longer than nothing, found ${valueText(length)}`);
+    if (length !== undefined && length.ms <= 0)
+      checking.report(every, 'duration-not-positive', `every must be longer than nothing, found ${valueText(length)}`);
     return length && { kind: 'every', every: length };
   }
   const at = time(checking, node.get('at'));
@@ -69,7 +98,11 @@ const SEARCHED_FROM = new Date(Date.UTC(2024, 0, 1));
 
 function checkCron(checking: Checking, at: Node, text: string): boolean {
   if (text.trim().split(/\s+/).length !== 5) {
-    checking.report(at, 'schedule-cron', `a cron expression has five fields (minute, hour, day, month, weekday), found ${JSON.stringify(text)}`);
+    checking.report(
+      at,
+      'schedule-cron',
+      `a cron expression has five fields (minute, hour, day, month, weekday), found ${JSON.stringify(text)}`,
+    );
     return false;
   }
   try {
@@ -77,7 +110,11 @@ function checkCron(checking: Checking, at: Node, text: string): boolean {
     if (pattern.nextRun(SEARCHED_FROM) !== null) return true;
     checking.report(at, 'schedule-never', `no date fits ${JSON.stringify(text)}: the schedule never fires`);
   } catch (error) {
-    checking.report(at, 'schedule-cron', `${JSON.stringify(text)} is not a cron expression: ${(error as Error).message.replace(/^CronPattern: /, '')}`);
+    checking.report(
+      at,
+      'schedule-cron',
+      `${JSON.stringify(text)} is not a cron expression: ${(error as Error).message.replace(/^CronPattern: /, '')}`,
+    );
   }
   return false;
 }
@@ -90,13 +127,27 @@ function checkZone(checking: Checking, at: Node | undefined): string | undefined
   return undefined;
 }
 
-function inputValues(checking: Checking, node: MapNode, inputs: readonly InputDeclaration[], runbook: string): Readonly<Record<string, Value>> {
+function inputValues(
+  checking: Checking,
+  node: MapNode,
+  inputs: readonly InputDeclaration[],
+  runbook: string,
+): Readonly<Record<string, Value>> {
   const given = node.get('inputs');
   const values: Record<string, Value> = Object.create(null);
   for (const { key, keySpan, value } of given?.kind === 'map' ? given.entries : []) {
     const input = inputs.find((each) => each.name === key);
     if (input === undefined) {
-      if (!checking.names.unknown.has(`inputs.${key}`)) checking.report(keySpan, 'unknown-input', unknownInput(key, inputs.map((each) => each.name), runbook));
+      if (!checking.names.unknown.has(`inputs.${key}`))
+        checking.report(
+          keySpan,
+          'unknown-input',
+          unknownInput(
+            key,
+            inputs.map((each) => each.name),
+            runbook,
+          ),
+        );
       continue;
     }
     if (checking.compiler.isFaulty(value)) continue;
@@ -108,7 +159,11 @@ function inputValues(checking: Checking, node: MapNode, inputs: readonly InputDe
   }
   for (const input of inputs)
     if (!checking.defaulted.has(input.name) && (given?.kind !== 'map' || given.get(input.name) === undefined))
-      checking.report((node.entry('inputs') ?? node.entries[0])?.keySpan ?? node, 'missing-input', `the schedule gives no value to the input ${input.name} (${input.typeText}), which has no default`);
+      checking.report(
+        (node.entry('inputs') ?? node.entries[0])?.keySpan ?? node,
+        'missing-input',
+        `the schedule gives no value to the input ${input.name} (${input.typeText}), which has no default`,
+      );
   return values;
 }
 

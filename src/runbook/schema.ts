@@ -3,8 +3,8 @@
  * the walk over a document is held to. It says what may stand where; names, types and units are later checks.
  */
 import { FILE, MODIFIERS } from './grammar.ts';
-import { MODIFIER_NAMES, stepRow, VERBS } from './steps.ts';
 import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape.ts';
+import { MODIFIER_NAMES, stepRow, VERBS } from './steps.ts';
 import type { ValueType } from './values.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
@@ -25,7 +25,9 @@ export function runbookSchema(): object {
 }
 
 function verbSchemas(): Record<string, Schema> {
-  return Object.fromEntries(VERBS.map((verb) => [`verb-${verb}`, { description: stepRow(verb).summary, ...shapeSchema(stepRow(verb).takes) }]));
+  return Object.fromEntries(
+    VERBS.map((verb) => [`verb-${verb}`, { description: stepRow(verb).summary, ...shapeSchema(stepRow(verb).takes) }]),
+  );
 }
 
 /** Exactly one verb, and only the modifiers that suit it. */
@@ -33,16 +35,18 @@ function stepSchema(): Schema {
   const verbs = VERBS.map((verb) => [verb, { $ref: `#/$defs/verb-${verb}` }] as const);
   const modifiers = MODIFIER_NAMES.map((name) => [name, fieldSchema(MODIFIERS[name])] as const);
   const has = (verb: string): Schema => ({ required: [verb], properties: { [verb]: true } });
-  const unsuited = MODIFIER_NAMES.map((name) => [name, VERBS.filter((verb) => !stepRow(verb).modifiers.includes(name))] as const).filter(
-    ([, unable]) => unable.length > 0,
-  );
+  const unsuited = MODIFIER_NAMES.map(
+    (name) => [name, VERBS.filter((verb) => !stepRow(verb).modifiers.includes(name))] as const,
+  ).filter(([, unable]) => unable.length > 0);
   return {
     type: 'object',
     properties: Object.fromEntries([...verbs, ...modifiers]),
     additionalProperties: false,
     oneOf: VERBS.map(has),
     // Said by names alone: a branch for each verb would make half of the code that is generated from this schema.
-    dependentSchemas: Object.fromEntries(unsuited.map(([name, unable]) => [name, { propertyNames: { not: { enum: unable } } }])),
+    dependentSchemas: Object.fromEntries(
+      unsuited.map(([name, unable]) => [name, { propertyNames: { not: { enum: unable } } }]),
+    ),
     allOf: VERBS.flatMap((verb) => {
       const row = stepRow(verb);
       const await_ = row.await && { await: { enum: row.await.allowed } };
@@ -54,8 +58,16 @@ function stepSchema(): Schema {
 
 function fieldSchema(field: Field): Schema {
   const schema = shapeSchema(field.shape);
-  const simple = field.default !== undefined && ['word', 'duration', 'flag', 'integer', 'number'].includes(field.shape.kind) && !/[ ;]/.test(field.default);
-  const typed = field.shape.kind === 'flag' ? field.default === 'true' : ['integer', 'number'].includes(field.shape.kind) ? Number(field.default) : field.default;
+  const simple =
+    field.default !== undefined &&
+    ['word', 'duration', 'flag', 'integer', 'number'].includes(field.shape.kind) &&
+    !/[ ;]/.test(field.default);
+  const typed =
+    field.shape.kind === 'flag'
+      ? field.default === 'true'
+      : ['integer', 'number'].includes(field.shape.kind)
+        ? Number(field.default)
+        : field.default;
   return {
     description: field.default === undefined || simple ? field.doc : `${field.doc} (default: ${field.default})`,
     ...(simple ? { default: typed } : {}),
@@ -70,7 +82,11 @@ function fieldsSchema(shape: FieldsShape): Schema {
   const rules = [
     ...(shape.atLeastOne ?? []).map((group) => ({ anyOf: group.map(one) })),
     ...(shape.atMostOne ?? []).flatMap((group) =>
-      group.flatMap((first, index) => group.slice(index + 1).map((second) => ({ not: { required: [first, second], properties: { [first]: true, [second]: true } } }))),
+      group.flatMap((first, index) =>
+        group
+          .slice(index + 1)
+          .map((second) => ({ not: { required: [first, second], properties: { [first]: true, [second]: true } } })),
+      ),
     ),
   ];
   return {
@@ -78,7 +94,11 @@ function fieldsSchema(shape: FieldsShape): Schema {
     properties: Object.fromEntries(entries.map(([name, field]) => [name, fieldSchema(field)])),
     additionalProperties: false,
     ...(required.length > 0 ? { required } : {}),
-    ...(shape.together === undefined ? {} : { dependentRequired: Object.fromEntries(Object.entries(shape.together).map(([key, beside]) => [key, [beside]])) }),
+    ...(shape.together === undefined
+      ? {}
+      : {
+          dependentRequired: Object.fromEntries(Object.entries(shape.together).map(([key, beside]) => [key, [beside]])),
+        }),
     ...(rules.length > 0 ? { allOf: rules } : {}),
   };
 }
@@ -114,7 +134,11 @@ function shapeSchema(shape: Shape): Schema {
     case 'list':
       return { type: 'array', items: shapeSchema(shape.of) };
     case 'names':
-      return { type: 'object', propertyNames: { pattern: shape.free ? FREE_NAME_PATTERN : NAME_PATTERN }, additionalProperties: shapeSchema(shape.of) };
+      return {
+        type: 'object',
+        propertyNames: { pattern: shape.free ? FREE_NAME_PATTERN : NAME_PATTERN },
+        additionalProperties: shapeSchema(shape.of),
+      };
     case 'fields':
       return fieldsSchema(shape);
     case 'variants':
@@ -125,11 +149,16 @@ function shapeSchema(shape: Shape): Schema {
         discriminator: { propertyName: shape.by },
         oneOf: Object.entries(shape.variants).map(([word, variant]) => {
           const schema = fieldsSchema(variant) as { properties: Record<string, Schema> };
-          return { ...schema, properties: { ...schema.properties, [shape.by]: { ...schema.properties[shape.by], const: word } } };
+          return {
+            ...schema,
+            properties: { ...schema.properties, [shape.by]: { ...schema.properties[shape.by], const: word } },
+          };
         }),
       };
     case 'choice': {
-      const ways = [shape.scalar, shape.list, ...(shape.maps ?? []).map((each) => each.shape)].filter((each) => each !== undefined);
+      const ways = [shape.scalar, shape.list, ...(shape.maps ?? []).map((each) => each.shape)].filter(
+        (each) => each !== undefined,
+      );
       return ways.length === 1 && ways[0] !== undefined ? shapeSchema(ways[0]) : { anyOf: ways.map(shapeSchema) };
     }
     default:

@@ -14,15 +14,12 @@ export interface Declared {
   readonly value?: Expr;
 }
 
-type Change = { readonly kind: 'root'; readonly name: string; readonly before: ValueType | undefined } | { readonly kind: 'present'; readonly path: string };
+type Change =
+  | { readonly kind: 'root'; readonly name: string; readonly before: ValueType | undefined }
+  | { readonly kind: 'present'; readonly path: string };
 
 /** Names with a meaning of their own (language.md, Checks 3). */
 export const RESERVED_ROOTS = ['inputs', 'feeds', 'now', 'run', 'error'] as const;
-
-/** Words that expressions can not begin with: CEL's keywords and reserved identifiers. */
-export const EXPRESSION_KEYWORDS: ReadonlySet<string> = new Set(
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(' '),
-);
 
 export class Names {
   readonly roots = new Map<string, ValueType>();

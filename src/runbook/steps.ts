@@ -3,8 +3,9 @@
  * modifiers suit it. The runbook's JSON Schema, the checks, the types of step ids, the static token bound, editor
  * completion and the verb reference are read from here. It runs nothing: the engine keeps one function per row.
  */
-import { ORDER_STATUSES, TIMES_IN_FORCE } from '../venue/records.ts';
+
 import type { EndpointName } from '../venue/catalogue.ts';
+import { ORDER_STATUSES, TIMES_IN_FORCE } from '../venue/records.ts';
 import type { AwaitTarget, Verb } from './checked.ts';
 import { ACCOUNT, DEADMAN, FILL, ORDER, recordType, TIER } from './language-records.ts';
 import {
@@ -26,9 +27,9 @@ import {
   PLAIN_TEXT,
   PRICE,
   record,
+  type Shape,
   SIDE,
   SIZE,
-  type Shape,
   STEPS_SHAPE,
   TEXT,
   TIME,
@@ -36,7 +37,19 @@ import {
 } from './shape.ts';
 import type { ValueType } from './values.ts';
 
-export const MODIFIER_NAMES = ['id', 'if', 'retry', 'timeout', 'catch', 'on_timeout', 'undo', 'await', 'allow', 'because', 'note'] as const;
+export const MODIFIER_NAMES = [
+  'id',
+  'if',
+  'retry',
+  'timeout',
+  'catch',
+  'on_timeout',
+  'undo',
+  'await',
+  'allow',
+  'because',
+  'note',
+] as const;
 export type Modifier = (typeof MODIFIER_NAMES)[number];
 
 export interface StepRow {
@@ -65,7 +78,11 @@ const FILLS = recordType('Fills', { fills: { kind: 'list', of: FILL } });
 const LIST = { kind: 'value', type: 'any', spelling: 'list' } as const satisfies Shape;
 const ORDER_OR_ID = { kind: 'value', type: 'any', spelling: 'order or order id' } as const satisfies Shape;
 const NOTHING = fields({});
-const CHANNEL: Shape = { kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a name of letters, digits, dots, dashes and underscores' };
+const CHANNEL: Shape = {
+  kind: 'text',
+  pattern: FREE_NAME_PATTERN,
+  accepts: 'a name of letters, digits, dots, dashes and underscores',
+};
 
 const EVERY_STEP = ['id', 'if', 'timeout', 'catch', 'on_timeout', 'because', 'note'] as const;
 const READ = [...EVERY_STEP, 'retry'] as const;
@@ -101,7 +118,14 @@ const PLACE: Shape = {
   by: 'type',
   variants: {
     limit: fields({ ...withoutTrigger, type: typed('limit'), price }),
-    market: fields({ ...withoutTrigger, type: typed('market'), price: may(PRICE, 'worst acceptable price, quote currency; the venue document leaves open whether it may be absent') }),
+    market: fields({
+      ...withoutTrigger,
+      type: typed('market'),
+      price: may(
+        PRICE,
+        'worst acceptable price, quote currency; the venue document leaves open whether it may be absent',
+      ),
+    }),
     stop_limit: fields({ ...orderFields, type: typed('stop_limit'), price, trigger }),
     stop_market: fields({ ...orderFields, type: typed('stop_market'), trigger }),
   },
@@ -122,7 +146,11 @@ const period = {
   all_pages: may({ kind: 'flag' }, 'read on until a page is not full', 'false'),
 } as const satisfies Fields;
 
-const onFail = may(word('cancel_others', 'let_others_finish'), 'what a failing branch does to the others', 'cancel_others');
+const onFail = may(
+  word('cancel_others', 'let_others_finish'),
+  'what a failing branch does to the others',
+  'cancel_others',
+);
 const body = need(STEPS_SHAPE, 'steps');
 
 export const STEPS = {
@@ -183,7 +211,10 @@ export const STEPS = {
       kind: 'choice',
       scalar: ORDER_VALUE,
       maps: [
-        { by: 'mine', shape: fields({ mine: need(MARKET, 'the market in which all orders of this run are cancelled') }) },
+        {
+          by: 'mine',
+          shape: fields({ mine: need(MARKET, 'the market in which all orders of this run are cancelled') }),
+        },
         { by: 'ids', shape: fields({ ids: need(LIST, 'orders or order ids') }) },
       ],
       accepts: 'an order, {mine: MARKET} or {ids: LIST}',
@@ -198,9 +229,14 @@ export const STEPS = {
   },
   cancel_all: {
     group: 'venue',
-    summary: 'Cancels every open order of the account, other programs\' orders too. Needs the capability cancel_all.',
+    summary: "Cancels every open order of the account, other programs' orders too. Needs the capability cancel_all.",
     takes: fields(
-      { everyone: need({ kind: 'flag', only: true, code: 'cancel-all-not-explicit' }, 'says that orders of others are meant as well') },
+      {
+        everyone: need(
+          { kind: 'flag', only: true, code: 'cancel-all-not-explicit' },
+          'says that orders of others are meant as well',
+        ),
+      },
       { codes: { everyone: 'cancel-all-not-explicit' } },
     ),
     endpoints: ['DELETE /orders/cancel_all'],
@@ -288,7 +324,10 @@ export const STEPS = {
   arm_deadman: {
     group: 'venue',
     summary: 'Arms the deadman switch once, without keep-alive; the deadman block is the better way.',
-    takes: fields({ market: need(MARKET, 'market id'), timeout: need(DURATION, 'time without an order request until all orders are cancelled') }),
+    takes: fields({
+      market: need(MARKET, 'market id'),
+      timeout: need(DURATION, 'time without an order request until all orders are cancelled'),
+    }),
     endpoints: ['POST /cancel_all_after'],
     retry: 'write',
     risk: 'none',
@@ -333,7 +372,10 @@ export const STEPS = {
     group: 'venue',
     summary: 'Calls a read-only endpoint that the profile declares.',
     takes: fields({
-      name: need({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'the name of a request of the profile' }, 'name of the request in the profile'),
+      name: need(
+        { kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'the name of a request of the profile' },
+        'name of the request in the profile',
+      ),
       with: may({ kind: 'names', of: ANYTHING }, 'its parameters'),
     }),
     endpoints: [],
@@ -436,7 +478,10 @@ export const STEPS = {
       in: need(LIST, 'the list'),
       at: may(NAME_SHAPE, 'name of the index, from 0'),
       do: body,
-      collect: may({ kind: 'names', of: ANYTHING }, 'values kept of each round; the step\'s id is then the list of them'),
+      collect: may(
+        { kind: 'names', of: ANYTHING },
+        "values kept of each round; the step's id is then the list of them",
+      ),
     }),
     endpoints: [],
     retry: 'none',
@@ -525,7 +570,14 @@ export const STEPS = {
     group: 'control',
     summary: 'Runs another runbook, NAME.yaml beside this one.',
     takes: fields({
-      runbook: need({ kind: 'text', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*$', accepts: 'the name of a file NAME.yaml beside this one, without .yaml' }, 'its file name without .yaml'),
+      runbook: need(
+        {
+          kind: 'text',
+          pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*$',
+          accepts: 'the name of a file NAME.yaml beside this one, without .yaml',
+        },
+        'its file name without .yaml',
+      ),
       with: may({ kind: 'names', of: ANYTHING }, 'its inputs'),
     }),
     endpoints: [],
@@ -542,7 +594,11 @@ export const STEPS = {
       ask: need(TEXT, 'the question'),
       by: need(list({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a role' }), 'roles that may answer'),
       within: need(DURATION, 'how long to wait for the answer'),
-      on_timeout: may(word('reject', 'fail'), 'what no answer means: a refusal, or a failure of kind timeout', 'reject'),
+      on_timeout: may(
+        word('reject', 'fail'),
+        'what no answer means: a refusal, or a failure of kind timeout',
+        'reject',
+      ),
     }),
     endpoints: [],
     retry: 'none',
@@ -566,7 +622,10 @@ export const STEPS = {
     group: 'control',
     summary: 'Ends the run early as stopped, with an outcome word of its own.',
     takes: fields({
-      outcome: need({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'one word' }, 'one word: the reason of the run'),
+      outcome: need(
+        { kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'one word' },
+        'one word: the reason of the run',
+      ),
       because: may(TEXT, 'for the reviewer'),
     }),
     endpoints: [],

@@ -5,13 +5,13 @@
  */
 import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
 import { didYouMean } from '../base/spelling.ts';
-import { finding } from './codes.ts';
-import type { CheckCode } from './codes/check.ts';
 import type { Verb } from './checked.ts';
+import type { CheckCode } from './codes/check.ts';
+import { finding } from './codes.ts';
 import type { ListNode, MapNode, Node, ScalarNode } from './document.ts';
 import { FILE, MODIFIERS } from './grammar.ts';
-import { MODIFIER_NAMES, type Modifier, stepRow, VERBS } from './steps.ts';
 import { type Fields, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape.ts';
+import { MODIFIER_NAMES, type Modifier, stepRow, VERBS } from './steps.ts';
 
 export interface Inspection {
   readonly diagnostics: readonly Diagnostic[];
@@ -122,18 +122,33 @@ class Walk implements Inspection {
   }
 
   private refuseFlag(node: Node, shape: Extract<Shape, { kind: 'flag' }>, owner: Owner): undefined {
-    this.refuse(node, shape.code ?? 'wrong-type', `${owner.name} must be ${shape.only ? 'true' : 'true or false'}, found ${describe(node)}`);
+    this.refuse(
+      node,
+      shape.code ?? 'wrong-type',
+      `${owner.name} must be ${shape.only ? 'true' : 'true or false'}, found ${describe(node)}`,
+    );
   }
 
   private value(node: Node, shape: Extract<Shape, { kind: 'value' }>, owner: Owner): undefined {
     const { type, spelling } = shape;
     const takesList = spelling === 'list' || spelling === 'any value' || (type !== 'any' && type.kind === 'list');
     if (node.kind === 'list' && takesList) {
-      for (const item of node.items) if (item.kind !== 'scalar') this.wrongType(item, { ...owner, name: `an item of ${owner.name}` }, 'a literal or an expression');
+      for (const item of node.items)
+        if (item.kind !== 'scalar')
+          this.wrongType(item, { ...owner, name: `an item of ${owner.name}` }, 'a literal or an expression');
       return;
     }
     if (node.kind !== 'scalar') return this.wrongType(node, owner, article(spelling));
-    const literal = type === 'any' ? (spelling === 'any value' ? undefined : 'text') : type.kind === 'decimal' ? 'number' : type.kind === 'boolean' ? 'boolean' : 'text';
+    const literal =
+      type === 'any'
+        ? spelling === 'any value'
+          ? undefined
+          : 'text'
+        : type.kind === 'decimal'
+          ? 'number'
+          : type.kind === 'boolean'
+            ? 'boolean'
+            : 'text';
     if (literal === undefined || node.type === 'text' || node.type === literal) {
       if (node.type === 'null') this.faulty.add(node);
       return;
@@ -146,26 +161,45 @@ class Walk implements Inspection {
     if (!isScalar(node, 'text')) return this.wrongType(node, owner, oneOf(values));
     if (values.includes(node.text)) return;
     const meant = didYouMean(node.text, values);
-    this.refuse(node, 'unknown-word', `${owner.name} must be ${oneOf(values)}, found ${quoted(node.text)}`, meant && `Did you mean ${meant}?`);
+    this.refuse(
+      node,
+      'unknown-word',
+      `${owner.name} must be ${oneOf(values)}, found ${quoted(node.text)}`,
+      meant && `Did you mean ${meant}?`,
+    );
   }
 
   private text(node: Node, shape: Extract<Shape, { kind: 'text' | 'name' }>, owner: Owner): undefined {
-    if (!isScalar(node, 'text')) return this.wrongType(node, owner, 'a text', node.kind === 'scalar' ? 'Put it in quotes.' : undefined);
+    if (!isScalar(node, 'text'))
+      return this.wrongType(node, owner, 'a text', node.kind === 'scalar' ? 'Put it in quotes.' : undefined);
     if (shape.kind === 'name') {
       if (!new RegExp(NAME_PATTERN, 'u').test(node.text))
-        this.refuse(node, 'invalid-name', `${owner.name} must be a name of letters, digits and underscores, found ${quoted(node.text)}`);
+        this.refuse(
+          node,
+          'invalid-name',
+          `${owner.name} must be a name of letters, digits and underscores, found ${quoted(node.text)}`,
+        );
     } else if (shape.pattern !== undefined && !new RegExp(shape.pattern, 'u').test(node.text))
-      this.refuse(node, 'invalid-text', `${owner.name} must be ${shape.accepts ?? 'another text'}, found ${quoted(node.text)}`);
+      this.refuse(
+        node,
+        'invalid-text',
+        `${owner.name} must be ${shape.accepts ?? 'another text'}, found ${quoted(node.text)}`,
+      );
   }
 
   private number(node: Node, shape: Extract<Shape, { kind: 'integer' | 'number' }>, owner: Owner): undefined {
     const whole = shape.kind === 'integer';
     const max = whole ? shape.max : undefined;
-    const range = max === undefined ? `at least ${shape.min}` : max === shape.min ? `${max}` : `from ${shape.min} to ${max}`;
+    const range =
+      max === undefined ? `at least ${shape.min}` : max === shape.min ? `${max}` : `from ${shape.min} to ${max}`;
     if (!isScalar(node, 'number')) return this.wrongType(node, owner, `a ${whole ? 'whole ' : ''}number ${range}`);
     const found = Number(node.text);
     if ((whole && !Number.isInteger(found)) || found < shape.min || (max !== undefined && found > max))
-      this.refuse(node, 'out-of-range', `${owner.name} must be a ${whole ? 'whole ' : ''}number ${range}, found ${node.text}`);
+      this.refuse(
+        node,
+        'out-of-range',
+        `${owner.name} must be a ${whole ? 'whole ' : ''}number ${range}, found ${node.text}`,
+      );
   }
 
   private list(node: Node, of: Shape, owner: Owner): undefined {
@@ -179,14 +213,19 @@ class Walk implements Inspection {
     for (const { key, keySpan, value } of node.entries) {
       if (!pattern.test(key)) {
         this.faulty.add(value);
-        this.report(keySpan, 'invalid-name', `${quoted(key)} in ${owner.name} must be a name of letters, digits and underscores`);
+        this.report(
+          keySpan,
+          'invalid-name',
+          `${quoted(key)} in ${owner.name} must be a name of letters, digits and underscores`,
+        );
       }
       this.shape(value, shape.of, { name: key, span: keySpan });
     }
   }
 
   private fields(node: Node, shape: FieldsShape, owner: Owner): undefined {
-    if (node.kind !== 'map') return this.wrongType(node, owner, Object.keys(shape.fields).length === 0 ? '{}' : 'a map');
+    if (node.kind !== 'map')
+      return this.wrongType(node, owner, Object.keys(shape.fields).length === 0 ? '{}' : 'a map');
     const codes = shape.codes ?? {};
     for (const { key, keySpan, value } of node.entries) {
       const field = own(shape.fields, key);
@@ -198,40 +237,65 @@ class Walk implements Inspection {
       if (field.required && !has(key) && !this.misspelt(key, node, shape.fields))
         this.report(owner.span, codes[key] ?? 'missing-key', `${owner.name} needs ${quoted(key)}: ${field.doc}`);
     for (const group of shape.atLeastOne ?? [])
-      if (!group.some(has)) this.report(owner.span, codes['atLeastOne'] ?? 'missing-key', `${owner.name} needs ${group.map(quoted).join(' or ')}`);
+      if (!group.some(has))
+        this.report(
+          owner.span,
+          codes['atLeastOne'] ?? 'missing-key',
+          `${owner.name} needs ${group.map(quoted).join(' or ')}`,
+        );
     for (const group of shape.atMostOne ?? []) {
       const [first, second] = node.entries.filter((entry) => group.includes(entry.key));
       if (first !== undefined && second !== undefined)
-        this.report(second.keySpan, 'conflicting-keys', `${owner.name} takes ${quoted(first.key)} or ${quoted(second.key)}, not both`);
+        this.report(
+          second.keySpan,
+          'conflicting-keys',
+          `${owner.name} takes ${quoted(first.key)} or ${quoted(second.key)}, not both`,
+        );
     }
     for (const [key, beside] of Object.entries(shape.together ?? {})) {
       const entry = node.entry(key);
-      if (entry !== undefined && !has(beside)) this.report(entry.keySpan, codes[key] ?? 'missing-key', `${quoted(key)} of ${owner.name} needs ${quoted(beside)} beside it`);
+      if (entry !== undefined && !has(beside))
+        this.report(
+          entry.keySpan,
+          codes[key] ?? 'missing-key',
+          `${quoted(key)} of ${owner.name} needs ${quoted(beside)} beside it`,
+        );
     }
   }
 
   private unknownKey(key: string, span: Span, known: readonly string[], owner: Owner): undefined {
     const meant = didYouMean(key, known);
     const list = known.length === 0 ? `${owner.name} takes no keys` : `${owner.name} takes ${known.join(', ')}`;
-    this.report(span, 'unknown-key', `${quoted(key)} is not a key of ${owner.name}`, meant === undefined ? `${capitalised(list)}.` : `Did you mean ${meant}?`);
+    this.report(
+      span,
+      'unknown-key',
+      `${quoted(key)} is not a key of ${owner.name}`,
+      meant === undefined ? `${capitalised(list)}.` : `Did you mean ${meant}?`,
+    );
   }
 
   /** Whether a missing key stands there misspelt: that has been said. */
   private misspelt(key: string, node: MapNode, known: Fields): boolean {
-    return node.entries.some((entry) => own(known, entry.key) === undefined && didYouMean(entry.key, Object.keys(known)) === key);
+    return node.entries.some(
+      (entry) => own(known, entry.key) === undefined && didYouMean(entry.key, Object.keys(known)) === key,
+    );
   }
 
   private variants(node: Node, shape: Extract<Shape, { kind: 'variants' }>, owner: Owner): undefined {
     if (node.kind !== 'map') return this.wrongType(node, owner, 'a map');
     const words = Object.keys(shape.variants);
     const chosen = node.get(shape.by);
-    if (chosen === undefined) return this.report(owner.span, 'missing-key', `${owner.name} needs ${quoted(shape.by)}: ${words.join(', ')}`);
+    if (chosen === undefined)
+      return this.report(owner.span, 'missing-key', `${owner.name} needs ${quoted(shape.by)}: ${words.join(', ')}`);
     const variant = chosen.kind === 'scalar' ? own(shape.variants, chosen.text) : undefined;
     if (variant === undefined) {
       this.faulty.add(node);
       return this.word(chosen, words, { name: shape.by, span: chosen.span });
     }
-    this.fields(node, variant, { name: `${owner.name} of type ${chosen.kind === 'scalar' ? chosen.text : ''}`, span: owner.span });
+    this.fields(node, variant, {
+      name: `${owner.name} of type ${chosen.kind === 'scalar' ? chosen.text : ''}`,
+      span: owner.span,
+    });
   }
 
   private choice(node: Node, shape: Extract<Shape, { kind: 'choice' }>, owner: Owner): undefined {
@@ -243,7 +307,11 @@ class Walk implements Inspection {
       if (chosen !== undefined) return this.shape(node, chosen.shape, owner);
       this.faulty.add(node);
       const known = maps.map(({ by }) => by);
-      return this.report(owner.span, 'missing-key', `${owner.name} takes ${shape.accepts}; it has neither ${known.map(quoted).join(' nor ')}`);
+      return this.report(
+        owner.span,
+        'missing-key',
+        `${owner.name} takes ${shape.accepts}; it has neither ${known.map(quoted).join(' nor ')}`,
+      );
     }
     this.wrongType(node, owner, shape.accepts);
   }
@@ -254,27 +322,47 @@ class Walk implements Inspection {
   }
 
   private steps(node: Node, owner: Owner): undefined {
-    if (node.kind !== 'list') return this.wrongType(node, owner, 'a list of steps', node.kind === 'map' ? 'Begin each step with "- ".' : undefined);
+    if (node.kind !== 'list')
+      return this.wrongType(
+        node,
+        owner,
+        'a list of steps',
+        node.kind === 'map' ? 'Begin each step with "- ".' : undefined,
+      );
     for (const item of node.items) this.step(item, { name: 'a step', span: firstKey(item) });
   }
 
   private step(node: Node, owner: Owner): undefined {
-    if (node.kind !== 'map') return this.wrongType(node, { ...owner, name: 'a step' }, 'a verb with its parameters', 'Write `- verb: …`.');
+    if (node.kind !== 'map')
+      return this.wrongType(node, { ...owner, name: 'a step' }, 'a verb with its parameters', 'Write `- verb: …`.');
     const verbs = node.entries.filter(({ key }) => isVerb(key));
     const strangers = node.entries.filter(({ key }) => !isVerb(key) && !isModifier(key));
     for (const { key, keySpan } of strangers) this.unknownStepKey(key, keySpan, verbs.length > 0);
-    if (verbs.length === 0 && strangers.length === 0) this.report(firstKey(node), 'no-verb', 'a step needs exactly one verb, this one has none');
+    if (verbs.length === 0 && strangers.length === 0)
+      this.report(firstKey(node), 'no-verb', 'a step needs exactly one verb, this one has none');
     for (const entry of verbs.slice(1))
-      this.report(entry.keySpan, 'several-verbs', `a step needs exactly one verb, found ${quoted(verbs[0]?.key ?? '')} and ${quoted(entry.key)}`);
+      this.report(
+        entry.keySpan,
+        'several-verbs',
+        `a step needs exactly one verb, found ${quoted(verbs[0]?.key ?? '')} and ${quoted(entry.key)}`,
+      );
     if (verbs.length !== 1) this.faulty.add(node);
-    for (const { key, keySpan, value } of verbs) this.shape(value, stepRow(key as Verb).takes, { name: key, span: keySpan });
+    for (const { key, keySpan, value } of verbs)
+      this.shape(value, stepRow(key as Verb).takes, { name: key, span: keySpan });
     this.modifiers(node, verbs.length === 1 ? (verbs[0]?.key as Verb) : undefined);
   }
 
   private unknownStepKey(key: string, span: Span, hasVerb: boolean): undefined {
     const meant = didYouMean(key, hasVerb ? MODIFIER_NAMES : [...VERBS, ...MODIFIER_NAMES]);
-    const list = hasVerb ? `A step takes its verb and ${MODIFIER_NAMES.join(', ')}.` : `The verbs are ${VERBS.join(', ')}.`;
-    this.report(span, 'unknown-key', `${quoted(key)} is neither a verb nor a modifier of a step`, meant === undefined ? list : `Did you mean ${meant}?`);
+    const list = hasVerb
+      ? `A step takes its verb and ${MODIFIER_NAMES.join(', ')}.`
+      : `The verbs are ${VERBS.join(', ')}.`;
+    this.report(
+      span,
+      'unknown-key',
+      `${quoted(key)} is neither a verb nor a modifier of a step`,
+      meant === undefined ? list : `Did you mean ${meant}?`,
+    );
   }
 
   private modifiers(node: MapNode, verb: Verb | undefined): undefined {
@@ -283,17 +371,28 @@ class Walk implements Inspection {
       const row = verb === undefined ? undefined : stepRow(verb);
       if (row !== undefined && !row.modifiers.includes(key)) {
         this.faulty.add(value);
-        this.report(keySpan, 'misplaced-modifier', `${quoted(key)} does not suit ${verb}`, `${verb} takes ${row.modifiers.join(', ')}.`);
+        this.report(
+          keySpan,
+          'misplaced-modifier',
+          `${quoted(key)} does not suit ${verb}`,
+          `${verb} takes ${row.modifiers.join(', ')}.`,
+        );
         continue;
       }
-      if (key === 'await' && row?.await !== undefined) this.word(value, row.await.allowed, { name: `await of ${verb}`, span: keySpan });
-      else if (key === 'undo' && row !== undefined && row.undoWords === undefined) this.steps(value, { name: `undo of ${verb}`, span: keySpan });
+      if (key === 'await' && row?.await !== undefined)
+        this.word(value, row.await.allowed, { name: `await of ${verb}`, span: keySpan });
+      else if (key === 'undo' && row !== undefined && row.undoWords === undefined)
+        this.steps(value, { name: `undo of ${verb}`, span: keySpan });
       else this.shape(value, MODIFIERS[key].shape, { name: key, span: keySpan });
     }
   }
 }
 
-const SPELLINGS = { duration: 'a duration such as 30s', time: 'a time such as 2026-01-05T08:00:00Z', type: 'a type such as price or list<market>' } as const;
+const SPELLINGS = {
+  duration: 'a duration such as 30s',
+  time: 'a time such as 2026-01-05T08:00:00Z',
+  type: 'a type such as price or list<market>',
+} as const;
 
 function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;

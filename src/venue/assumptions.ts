@@ -260,5 +260,3 @@ export const ASSUMPTIONS = {
     setting: 'ambiguity.window',
   },
 } as const satisfies Record<string, Assumption>;
-
-export type AssumptionName = keyof typeof ASSUMPTIONS;

@@ -29,7 +29,12 @@ export type Parameter = {
   readonly secret?: true;
 } & (
   | { readonly type: 'market' | 'order_id' | 'client_order_id' | 'text' | 'boolean' }
-  | { readonly type: 'decimal'; readonly min?: DecimalString; readonly exclusiveMin?: DecimalString; readonly max?: DecimalString }
+  | {
+      readonly type: 'decimal';
+      readonly min?: DecimalString;
+      readonly exclusiveMin?: DecimalString;
+      readonly max?: DecimalString;
+    }
   | { readonly type: 'integer'; readonly min?: number; readonly max?: number }
   | { readonly type: 'timestamp' }
   | { readonly type: 'enum'; readonly values: readonly string[] }
@@ -270,7 +275,12 @@ export const CATALOGUE = {
     path: '/cancel_all_after',
     parameters: {
       market_id: market,
-      timeout: { type: 'integer', required: true, min: 1, doc: 'milliseconds without a qualifying request until all orders are cancelled' },
+      timeout: {
+        type: 'integer',
+        required: true,
+        min: 1,
+        doc: 'milliseconds without a qualifying request until all orders are cancelled',
+      },
     },
     answer: { shape: 'deadman' },
     qualifies: true,

@@ -10,8 +10,16 @@ export const CLIENT_ORDER_PREFIX = 'rb';
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** 22 characters of `[a-z0-9]`, and the author's tag behind a dash; at most 50 in all (venue-notes.md, surprise 8). */
-export function clientOrderId(intent: { account: string; run: string; path: string; attempt: number; tag?: string }): string {
-  const digest = createHash('sha256').update([intent.account, intent.run, intent.path, String(intent.attempt)].join('\0')).digest();
+export function clientOrderId(intent: {
+  account: string;
+  run: string;
+  path: string;
+  attempt: number;
+  tag?: string;
+}): string {
+  const digest = createHash('sha256')
+    .update([intent.account, intent.run, intent.path, String(intent.attempt)].join('\0'))
+    .digest();
   let text = '';
   let bits = 0;
   let held = 0;

@@ -50,7 +50,14 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
 }
 
 /** The error kinds a runbook can catch that come from a call. */
-export type CallFailureKind = 'transport' | 'rate_limited' | 'rejected' | 'not_found' | 'denied' | 'unknown_outcome' | 'cancelled';
+export type CallFailureKind =
+  | 'transport'
+  | 'rate_limited'
+  | 'rejected'
+  | 'not_found'
+  | 'denied'
+  | 'unknown_outcome'
+  | 'cancelled';
 
 /** Why the venue certainly did not do it. `duplicate`: it knows this client order id already; `unauthorized`: the session was refused twice. */
 export type RejectionCause = 'transport' | 'rate_limited' | 'rejected' | 'not_found' | 'duplicate' | 'unauthorized';
@@ -108,7 +115,12 @@ export interface VenuePort {
 
 export type RequestOutcome =
   | { readonly kind: 'confirmed'; readonly result: unknown }
-  | { readonly kind: 'rejected' | 'denied' | 'unresolved'; readonly failure: CallFailureKind; readonly message: string; readonly retryAfterMs?: number };
+  | {
+      readonly kind: 'rejected' | 'denied' | 'unresolved';
+      readonly failure: CallFailureKind;
+      readonly message: string;
+      readonly retryAfterMs?: number;
+    };
 
 /** The steps of a market, decimals as strings (profile, `markets`). */
 export interface MarketRules {

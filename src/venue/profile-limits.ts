@@ -1,5 +1,5 @@
 /** The limits of a profile as the checks take them, and back again. Bounds were checked when they were read. */
-import { decimalText, decimal } from '../base/decimal.ts';
+import { decimal, decimalText } from '../base/decimal.ts';
 import type { LimitRules } from './limit-rules.ts';
 import { durationWord } from './profile-reading.ts';
 import { LIMIT_CONTROL_OF, type LIMIT_SETTINGS, type ReadGroup } from './profile-settings.ts';

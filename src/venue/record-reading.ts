@@ -9,7 +9,7 @@ import { printable } from '../base/printable.ts';
 import type { RecordName, RecordOf } from './catalogue.ts';
 import { isFillId, isMarketId, isOrderId, marketOf } from './forms.ts';
 import type { Profile } from './profile.ts';
-import { type DeadmanRecord, ORDER_STATUSES, ORDER_TYPES, SIDES, type TierStep, TIMES_IN_FORCE } from './records.ts';
+import { type DeadmanRecord, ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE, type TierStep } from './records.ts';
 
 /** The answer can not be used. Its message is printable and names the field. */
 export class Unreadable extends Error {}

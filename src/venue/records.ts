@@ -38,7 +38,6 @@ export const ORDER_STATUSES = [
   'cancelingall',
   'canceling',
 ] as const;
-export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 /** Microseconds since the epoch, a safe integer. */
 export type TimestampUs = number;

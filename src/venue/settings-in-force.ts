@@ -2,7 +2,7 @@
  * A profile as it would stand in a file with every default written out: what goes into a run's first entry, and what a
  * resumed run reads its profile from. References to secrets are in it, secrets and values of the environment never.
  */
-import { type AuthSettings, type Profile, readProfile, type ResultShape } from './profile.ts';
+import { type AuthSettings, type Profile, type ResultShape, readProfile } from './profile.ts';
 import { limitSettings } from './profile-limits.ts';
 import { durationWord } from './profile-reading.ts';
 

@@ -160,7 +160,9 @@ export function readJson(text: string, limits: JsonLimits = ANSWER_LIMITS): Json
     return { problem: error instanceof SyntaxError ? 'not JSON' : 'not readable' };
   }
   // A repeated key passes the parsers, where both values are equal or always: then fewer members come out than went in.
-  return settleMembers(document) === measured.members ? { value: document[0] } : { problem: 'an object names a key twice' };
+  return settleMembers(document) === measured.members
+    ? { value: document[0] }
+    : { problem: 'an object names a key twice' };
 }
 
 /** Up to here every whole number of so many digits is held exactly; of one more, those that begin below 9 are. */

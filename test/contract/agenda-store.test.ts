@@ -57,9 +57,24 @@ describe.each(Object.entries(STORES))('agenda store: %s', (_name, open) => {
 
   describe('slots', () => {
     it('are known since they were first in force, by account', async () => {
-      expect(await agenda.engage(MAIN, 1, ['a', 'b'], 1000)).toEqual(new Map([['a', 1000], ['b', 1000]]));
-      expect(await agenda.engage(MAIN, 1, ['b', 'c'], 2000)).toEqual(new Map([['b', 1000], ['c', 2000]]));
-      expect(await agenda.engage(MAIN, 2, ['a', 'c'], 3000)).toEqual(new Map([['a', 3000], ['c', 2000]]));
+      expect(await agenda.engage(MAIN, 1, ['a', 'b'], 1000)).toEqual(
+        new Map([
+          ['a', 1000],
+          ['b', 1000],
+        ]),
+      );
+      expect(await agenda.engage(MAIN, 1, ['b', 'c'], 2000)).toEqual(
+        new Map([
+          ['b', 1000],
+          ['c', 2000],
+        ]),
+      );
+      expect(await agenda.engage(MAIN, 2, ['a', 'c'], 3000)).toEqual(
+        new Map([
+          ['a', 3000],
+          ['c', 2000],
+        ]),
+      );
       expect(await agenda.engage(OTHER, 1, ['a'], 4000)).toEqual(new Map([['a', 4000]]));
     });
   });
@@ -77,8 +92,14 @@ describe.each(Object.entries(STORES))('agenda store: %s', (_name, open) => {
     it('mark how far slots have been decided, and what waits of any', async () => {
       await agenda.record(MAIN, 1, [row('a', 10), waiting('a', 30), row('a', 20), waiting('gone', 5), row('b', 7)]);
       expect(await agenda.marks(MAIN, ['a', 'b', 'new'])).toEqual({
-        through: new Map([['a', 30], ['b', 7]]),
-        waiting: [{ slot: 'gone', nominalMs: 5 }, { slot: 'a', nominalMs: 30 }],
+        through: new Map([
+          ['a', 30],
+          ['b', 7],
+        ]),
+        waiting: [
+          { slot: 'gone', nominalMs: 5 },
+          { slot: 'a', nominalMs: 30 },
+        ],
       });
     });
 
@@ -87,7 +108,10 @@ describe.each(Object.entries(STORES))('agenda store: %s', (_name, open) => {
       await agenda.record(MAIN, 1, [waiting('a', 10)]);
       await agenda.record(MAIN, 1, [started('a', 10, 'r1')]);
       for (const second of [started('a', 10, 'r2'), row('a', 10), waiting('a', 10)])
-        await expect(agenda.record(MAIN, 1, [second])).rejects.toMatchObject({ name: 'StoreError', reason: 'conflict' });
+        await expect(agenda.record(MAIN, 1, [second])).rejects.toMatchObject({
+          name: 'StoreError',
+          reason: 'conflict',
+        });
       expect(await agenda.occurrences(MAIN)).toEqual([started('a', 10, 'r1')]);
     });
 
@@ -108,13 +132,23 @@ describe.each(Object.entries(STORES))('agenda store: %s', (_name, open) => {
     });
 
     it('that were started are promised until something is known of their run', async () => {
-      await agenda.record(MAIN, 1, [started('a', 30, 'r3'), started('a', 10, 'r1'), started('b', 20, 'r2'), row('c', 1)]);
+      await agenda.record(MAIN, 1, [
+        started('a', 30, 'r3'),
+        started('a', 10, 'r1'),
+        started('b', 20, 'r2'),
+        row('c', 1),
+      ]);
       expect((await agenda.promised(MAIN)).map(({ run }) => run)).toEqual(['r1', 'r2', 'r3']);
       await agenda.settle(MAIN, 'r1', 'begun');
       await agenda.settle(MAIN, 'r3', 'lost');
       await agenda.settle(OTHER, 'r2', 'lost');
       expect(await agenda.promised(MAIN)).toEqual([started('b', 20, 'r2')]);
-      expect((await agenda.occurrences(MAIN)).map(({ began }) => began)).toEqual(['lost', undefined, 'begun', undefined]);
+      expect((await agenda.occurrences(MAIN)).map(({ began }) => began)).toEqual([
+        'lost',
+        undefined,
+        'begun',
+        undefined,
+      ]);
       await expect(agenda.record(MAIN, 1, [started('a', 30, 'r9')])).rejects.toMatchObject({ reason: 'conflict' });
     });
   });

@@ -33,7 +33,8 @@ const entry = (run: string, seq: number, overrides: Partial<StoredEntry> = {}): 
   ...overrides,
 });
 
-const some = (run: string, from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => entry(run, from + index));
+const some = (run: string, from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => entry(run, from + index));
 
 describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
   let folder: string;
@@ -79,7 +80,10 @@ describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
   ])('refuses %s as a conflict and keeps nothing of it', async (_what, entries) => {
     await store.append(some('a', 1, 3), { durable: true, row: row('a') });
     const ended = row('a', { endedAt: 5, outcome: 'failed' });
-    await expect(store.append(entries, { durable: true, row: ended })).rejects.toMatchObject({ name: 'StoreError', reason: 'conflict' });
+    await expect(store.append(entries, { durable: true, row: ended })).rejects.toMatchObject({
+      name: 'StoreError',
+      reason: 'conflict',
+    });
     expect((await store.read('a')).map((each) => each.seq)).toEqual([1, 2, 3]);
     expect(await store.run('a')).toEqual(row('a'));
     await store.append(some('a', 4, 4), { durable: true });
@@ -89,7 +93,9 @@ describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
   it('fences a writer whose epoch is older than the newest one, and only that', async () => {
     await store.append(some('a', 1, 1), { durable: true, row: row('a'), epoch: 3 });
     await store.append(some('a', 2, 2), { durable: true, epoch: 4 });
-    await expect(store.append(some('a', 3, 3), { durable: true, epoch: 3 })).rejects.toMatchObject({ reason: 'fenced' });
+    await expect(store.append(some('a', 3, 3), { durable: true, epoch: 3 })).rejects.toMatchObject({
+      reason: 'fenced',
+    });
     await store.append(some('a', 3, 3), { durable: true, epoch: 4 });
     await store.append(some('b', 1, 1), { durable: true, row: row('b'), epoch: 3 });
     expect(await store.read('a')).toHaveLength(3);
@@ -97,7 +103,9 @@ describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
 
   it('refuses first entries without a row, and a batch for two runs', async () => {
     await expect(store.append(some('a', 1, 1), { durable: true })).rejects.toThrow('without its row');
-    await expect(store.append([entry('a', 1), entry('b', 2)], { durable: true, row: row('a') })).rejects.toThrow('one append is for one run');
+    await expect(store.append([entry('a', 1), entry('b', 2)], { durable: true, row: row('a') })).rejects.toThrow(
+      'one append is for one run',
+    );
     expect(await store.read('a')).toEqual([]);
   });
 
@@ -109,7 +117,8 @@ describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
       row('d', { startedAt: 3 }),
     ];
     for (const each of rows) await store.append(some(each.run, 1, 1), { durable: false, row: each });
-    const runs = async (...filter: Parameters<JournalStore['runs']>) => (await store.runs(...filter)).map((each) => each.run);
+    const runs = async (...filter: Parameters<JournalStore['runs']>) =>
+      (await store.runs(...filter)).map((each) => each.run);
     expect(await store.runs()).toEqual([rows[3], rows[1], rows[2], rows[0]]);
     expect(await runs({ account: 'main' })).toEqual(['d', 'c', 'a']);
     expect(await runs({ runbook: 'entry' })).toEqual(['c']);

@@ -1,6 +1,13 @@
 /** A scheduler in virtual time: a clock whose wall can be set, runs that only last, and a record of all that happened. */
 import { type Clock, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
-import { Daemon, type DaemonEvent, type Launch, type Launcher, type RunEnding, type TimetableSlot } from '../../src/engine/daemon.ts';
+import {
+  Daemon,
+  type DaemonEvent,
+  type Launch,
+  type Launcher,
+  type RunEnding,
+  type TimetableSlot,
+} from '../../src/engine/daemon.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
 import type { AgendaStore, OccurrenceRow } from '../../src/journal/agenda-store.ts';
@@ -67,7 +74,15 @@ export class Bench {
   /** A process that died starts nothing and hears of nothing. */
   dead = false;
 
-  constructor({ startMs, slots, runMs = 1_000, agenda = new MemoryAgenda(), clock, epoch = 1, journal = new Set() }: BenchOptions) {
+  constructor({
+    startMs,
+    slots,
+    runMs = 1_000,
+    agenda = new MemoryAgenda(),
+    clock,
+    epoch = 1,
+    journal = new Set(),
+  }: BenchOptions) {
     this.clock = clock ?? new WallClock(startMs);
     this.agenda = agenda;
     this.journal = journal;

@@ -14,7 +14,10 @@ const DAYS = Number(process.env['SCHEDULE_DAYS'] ?? '21');
 
 function slotsOf(name: string): readonly TimetableSlot[] {
   const folder = new URL('../../runbooks/', import.meta.url);
-  const load = (each: string) => ({ file: `${each}.yaml`, text: readFileSync(new URL(`${each}.yaml`, folder), 'utf8') });
+  const load = (each: string) => ({
+    file: `${each}.yaml`,
+    text: readFileSync(new URL(`${each}.yaml`, folder), 'utf8'),
+  });
   const { runbook } = loadedFrom(load(name), load);
   return scheduledSlots(runbook).map(({ declaration, concurrency }) => ({
     id: `${runbook.name}/${declaration.slot}`,

@@ -235,7 +235,13 @@ describe('a run that is still under way', () => {
     await bench.clock.pass(2 * HOUR_MS + MINUTE_MS);
     const [first] = bench.launches;
     const slots = [hourly({ overlap: 'queue', misfire: misfire(2 * HOUR_MS, 'run_once') })];
-    const next = new Bench({ startMs: bench.clock.now(), slots, agenda: bench.agenda, journal: bench.journal, epoch: 2 });
+    const next = new Bench({
+      startMs: bench.clock.now(),
+      slots,
+      agenda: bench.agenda,
+      journal: bench.journal,
+      epoch: 2,
+    });
     const run = first?.run ?? '';
     next.daemon.adopt({ run, slot: 'nightly/times' }, 'nightly', next.run(run, Number.POSITIVE_INFINITY));
     await next.begin();
@@ -254,7 +260,11 @@ describe('a run that is still under way', () => {
     expect(bench.stops).toEqual([
       {
         run: bench.launches[0]?.run,
-        command: { command: 'cancel', by: 'scheduler', reason: 'replaced by the occurrence of 2026-01-05T10:00:00.000Z' },
+        command: {
+          command: 'cancel',
+          by: 'scheduler',
+          reason: 'replaced by the occurrence of 2026-01-05T10:00:00.000Z',
+        },
       },
     ]);
   });
@@ -318,11 +328,9 @@ describe('another timetable', () => {
     await bench.clock.pass(HOUR_MS);
     await bench.daemon.retime([slotOf(everySlot(HOUR_MS / 2), { id: 'nightly/edited' })]);
     await bench.clock.pass(HOUR_MS);
-    expect(bench.launches.map(({ slot, nominalMs }) => `${slot} ${new Date(nominalMs).toISOString().slice(11, 16)}`)).toEqual([
-      'nightly/times 09:00',
-      'nightly/edited 09:30',
-      'nightly/edited 10:00',
-    ]);
+    expect(
+      bench.launches.map(({ slot, nominalMs }) => `${slot} ${new Date(nominalMs).toISOString().slice(11, 16)}`),
+    ).toEqual(['nightly/times 09:00', 'nightly/edited 09:30', 'nightly/edited 10:00']);
   });
 
   it('what waits of a slot that is gone is skipped', async () => {
@@ -394,7 +402,10 @@ describe('a run handed over', () => {
     bench.daemon.admit(guest('a', { concurrency: { key: 'k', onBusy } }, bench, told));
     bench.daemon.admit(guest('b', { concurrency: { key: 'k', onBusy } }, bench, told));
     await bench.clock.pass(HOUR_MS);
-    expect(told).toEqual(['begin a 0', `refuse b: the concurrency key "k" is held by another run (on_busy: ${onBusy})`]);
+    expect(told).toEqual([
+      'begin a 0',
+      `refuse b: the concurrency key "k" is held by another run (on_busy: ${onBusy})`,
+    ]);
   });
 
   it('waits for what only one run may use at a time, and so does a schedule', async () => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { parseDurationMs } from '../../src/base/duration.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';

@@ -1,6 +1,6 @@
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createServer as createTcp, type Server as TcpServer, type Socket } from 'node:net';
+import { createServer as createTcp, type Socket, type Server as TcpServer } from 'node:net';
 import { createServer as createTls } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';

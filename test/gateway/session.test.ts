@@ -3,7 +3,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import type { Budget } from '../../src/gateway/budget.ts';
 import type { LiveSendOptions } from '../../src/gateway/live.ts';
 import { Secret } from '../../src/gateway/secret.ts';
-import { VenueSession, type SessionParts } from '../../src/gateway/session.ts';
+import { type SessionParts, VenueSession } from '../../src/gateway/session.ts';
 import type { TokenStore } from '../../src/gateway/token-store.ts';
 import type { WireReply, WireRequest } from '../../src/gateway/transport.ts';
 import { jwtTimes } from '../../src/venue/jwt.ts';

@@ -8,7 +8,14 @@ import { type Anchor, Anchorer, AnchorFile, type AnchorSink, readAnchors } from 
 import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { newWriter, START, startedData } from './sample.ts';
 
-const anchor = (seq: number): Anchor => ({ v: 1, run: 'r1', seq, head: String(seq % 10).repeat(64), count: seq, time: '2026-01-05T08:00:00.000Z' });
+const anchor = (seq: number): Anchor => ({
+  v: 1,
+  run: 'r1',
+  seq,
+  head: String(seq % 10).repeat(64),
+  count: seq,
+  time: '2026-01-05T08:00:00.000Z',
+});
 
 class MemorySink implements AnchorSink {
   readonly name: string;
@@ -43,7 +50,14 @@ describe('Anchorer', () => {
     await writer.flush();
     await anchorer.settled();
     expect(sink.anchors.map((each) => each.seq)).toEqual([11, 21, 27]);
-    expect(sink.anchors.at(-1)).toEqual({ v: 1, run: 'r1', seq: 27, head: hash, count: 27, time: '2026-01-05T08:00:00.000Z' });
+    expect(sink.anchors.at(-1)).toEqual({
+      v: 1,
+      run: 'r1',
+      seq: 27,
+      head: hash,
+      count: 27,
+      time: '2026-01-05T08:00:00.000Z',
+    });
     for (const each of sink.anchors) expect((await store.read('r1'))[each.seq - 1]?.hash).toBe(each.head);
   });
 
@@ -57,7 +71,9 @@ describe('Anchorer', () => {
     await clock.advanceTo(START + 59_999);
     expect(sink.anchors).toEqual([]);
     await clock.advanceTo(START + 600_000);
-    expect(sink.anchors.map(({ seq, time }) => ({ seq, time }))).toEqual([{ seq: 1, time: '2026-01-05T08:01:00.000Z' }]);
+    expect(sink.anchors.map(({ seq, time }) => ({ seq, time }))).toEqual([
+      { seq: 1, time: '2026-01-05T08:01:00.000Z' },
+    ]);
   });
 
   it('goes on with the other sinks when one fails, and tells once that it failed and once that it works again', async () => {
@@ -67,7 +83,14 @@ describe('Anchorer', () => {
     bad.fails = true;
     const told: unknown[] = [];
     const onSink = (sink: string, failure: string | undefined) => void told.push([sink, failure]);
-    const anchorer = new Anchorer(writer, { run: 'r1', clock: new VirtualClock(START), sinks: [bad, good], everyOrderEvents: 1, everyMs: null, onSink });
+    const anchorer = new Anchorer(writer, {
+      run: 'r1',
+      clock: new VirtualClock(START),
+      sinks: [bad, good],
+      everyOrderEvents: 1,
+      everyMs: null,
+      onSink,
+    });
     writer.append('run.started', startedData());
     for (const filled of ['1', '2', '3']) {
       writer.append('order.moved', moved(filled));
@@ -119,7 +142,13 @@ describe('anchor file', () => {
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
     const writer = newWriter(new MemoryStore(), 'r1');
-    const anchorer = new Anchorer(writer, { run: 'r1', clock: new VirtualClock(START), sinks: [new AnchorFile(file)], key, everyMs: null });
+    const anchorer = new Anchorer(writer, {
+      run: 'r1',
+      clock: new VirtualClock(START),
+      sinks: [new AnchorFile(file)],
+      key,
+      everyMs: null,
+    });
     writer.append('run.started', startedData());
     writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
     await writer.flush();
@@ -127,7 +156,10 @@ describe('anchor file', () => {
     expect(readAnchors(file, publicPem)).toMatchObject({ anchors: [{ run: 'r1', seq: 2 }], unsigned: [] });
 
     const signed = readFileSync(file, 'utf8');
-    writeFileSync(file, `${JSON.stringify(anchor(5))}\n${signed.replace('"seq":2', '"seq":3').replace('"count":2', '"count":3')}${signed}`);
+    writeFileSync(
+      file,
+      `${JSON.stringify(anchor(5))}\n${signed.replace('"seq":2', '"seq":3').replace('"count":2', '"count":3')}${signed}`,
+    );
     expect(readAnchors(file, publicPem)).toMatchObject({ anchors: [{ seq: 2 }], unsigned: [1, 2] });
   });
 
@@ -135,6 +167,8 @@ describe('anchor file', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const writer = newWriter(new MemoryStore(), 'r1');
-    expect(() => new Anchorer(writer, { run: 'r1', clock: new VirtualClock(START), sinks: [], key })).toThrow('Ed25519');
+    expect(() => new Anchorer(writer, { run: 'r1', clock: new VirtualClock(START), sinks: [], key })).toThrow(
+      'Ed25519',
+    );
   });
 });

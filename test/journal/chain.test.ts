@@ -36,12 +36,22 @@ describe('sealEntry', () => {
         '"mono":12.345,"boot":"boot-1","epoch":2,"account":"main","def":"abababababababab","actor":"engine","data":{"name":"v","value":"plain"}}',
     );
     expect(stored.hash).toBe(createHash('sha256').update('rbe-audit-v1\0').update(stored.line).digest('hex'));
-    expect(stored).toMatchObject({ run: 'r1', seq: 42, at: 1_767_600_000_000, type: 'variable.set', step: 'steps/rungs[3]/o' });
+    expect(stored).toMatchObject({
+      run: 'r1',
+      seq: 42,
+      at: 1_767_600_000_000,
+      type: 'variable.set',
+      step: 'steps/rungs[3]/o',
+    });
     expect(entry).toEqual({ ...envelope, ...body, seq: 42, prev: head.hash, hash: stored.hash });
   });
 
   it('reads back as the entry it was', () => {
-    const { entry, stored } = sealEntry({ type: 'variable.set', data: { name: 'v', value: [1, null, { a: '\ud800 \u2028 é 😀' }] } }, envelope, EMPTY_HEAD);
+    const { entry, stored } = sealEntry(
+      { type: 'variable.set', data: { name: 'v', value: [1, null, { a: '\ud800 \u2028 é 😀' }] } },
+      envelope,
+      EMPTY_HEAD,
+    );
     expect(readEntry(stored)).toEqual(entry);
   });
 
@@ -49,7 +59,11 @@ describe('sealEntry', () => {
     'keeps U+%s out of the line, whole in the entry',
     (code) => {
       const text = `a${String.fromCharCode(code)}b`;
-      const { stored } = sealEntry({ type: 'variable.set', data: { name: text, value: text } }, { ...envelope, step: text, run: text }, EMPTY_HEAD);
+      const { stored } = sealEntry(
+        { type: 'variable.set', data: { name: text, value: text } },
+        { ...envelope, step: text, run: text },
+        EMPTY_HEAD,
+      );
       expect(stored.line).not.toContain(String.fromCharCode(code));
       expect(readEntry(stored)).toMatchObject({ step: text, run: text, data: { name: text, value: text } });
       expect(verifyChain([stored])).toMatchObject({ ok: true });
@@ -61,12 +75,31 @@ const LINE = '{"v":1,"run":"r1","seq":7,"at":1,"type":"x","step":"","prev":"p","
 
 describe('readEntry', () => {
   it('takes a line that has all it needs', () => {
-    expect(readEntry({ run: 'r1', seq: 7, at: 1, type: 'x', step: '', line: LINE, hash: 'h' })).toMatchObject({ seq: 7, at: 1, hash: 'h' });
+    expect(readEntry({ run: 'r1', seq: 7, at: 1, type: 'x', step: '', line: LINE, hash: 'h' })).toMatchObject({
+      seq: 7,
+      at: 1,
+      hash: 'h',
+    });
   });
 
-  it.each(['', '{', 'null', '[]', '{"v":1}', '{"v":2,"seq":1}', '\u0000', LINE.replace('"at":1,', '"at":9000000000000000,')])('refuses %j as damaged, naming run and number', (line) => {
+  it.each([
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"v":1}',
+    '{"v":2,"seq":1}',
+    '\u0000',
+    LINE.replace('"at":1,', '"at":9000000000000000,'),
+  ])('refuses %j as damaged, naming run and number', (line) => {
     const stored = { run: 'r1', seq: 7, at: 1, type: 'x', step: '', line, hash: 'h' };
-    expect(() => readEntry(stored)).toThrow(expect.objectContaining({ name: 'StoreError', reason: 'damaged', message: expect.stringMatching(/entry 7 of run r1/) }));
+    expect(() => readEntry(stored)).toThrow(
+      expect.objectContaining({
+        name: 'StoreError',
+        reason: 'damaged',
+        message: expect.stringMatching(/entry 7 of run r1/),
+      }),
+    );
   });
 });
 

@@ -41,7 +41,11 @@ export function newWriter(store: JournalStore, run: string, overrides: Partial<W
 export function appendMany(writer: JournalWriter, count: number): void {
   writer.append('run.started', startedData());
   for (let index = 2; index < count; index += 1) {
-    writer.append('variable.set', { name: `v${index}`, value: `${index} \u001b[31mred\u202e\u0085 "quoted" ‱` }, `steps/${index}:set`);
+    writer.append(
+      'variable.set',
+      { name: `v${index}`, value: `${index} \u001b[31mred\u202e\u0085 "quoted" ‱` },
+      `steps/${index}:set`,
+    );
   }
   writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
 }

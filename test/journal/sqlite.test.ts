@@ -53,7 +53,12 @@ describe('openDatabase', () => {
       }),
     ).toThrow('changed my mind');
     expect(database.transaction(() => database.statement('INSERT INTO a VALUES (?)').run(2).changes)).toBe(1);
-    expect(database.statement('SELECT b FROM a').all().map((row) => row.b)).toEqual([2]);
+    expect(
+      database
+        .statement('SELECT b FROM a')
+        .all()
+        .map((row) => row.b),
+    ).toEqual([2]);
     database.close();
   });
 
@@ -65,7 +70,13 @@ describe('openDatabase', () => {
         for (let row = 0; row < rows; row += 1) database.statement('INSERT INTO a VALUES (?)').run('x'.repeat(2000));
       });
     insert(10);
-    expect(() => insert(100)).toThrow(expect.objectContaining({ name: 'StoreError', reason: 'unavailable', message: expect.stringContaining('the disk is full') }));
+    expect(() => insert(100)).toThrow(
+      expect.objectContaining({
+        name: 'StoreError',
+        reason: 'unavailable',
+        message: expect.stringContaining('the disk is full'),
+      }),
+    );
     expect(database.statement('SELECT count(*) AS n FROM a').get()?.n).toBe(10);
     database.exec('PRAGMA max_page_count = 2000');
     insert(100);
@@ -86,7 +97,11 @@ describe('openDatabase', () => {
 
   it('says unavailable where a folder can not be made', async () => {
     writeFileSync(join(folder, 'state'), 'a file, not a folder');
-    await expect(openDatabase(file)).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable', message: expect.stringContaining(file) });
+    await expect(openDatabase(file)).rejects.toMatchObject({
+      name: 'StoreError',
+      reason: 'unavailable',
+      message: expect.stringContaining(file),
+    });
   });
 });
 
@@ -123,7 +138,10 @@ describe('openSqliteStore', () => {
     const database = await openDatabase(file);
     database.exec('UPDATE journal_version SET version = 99');
     database.close();
-    await expect(openSqliteStore(file)).rejects.toMatchObject({ reason: 'damaged', message: expect.stringContaining('version 99') });
+    await expect(openSqliteStore(file)).rejects.toMatchObject({
+      reason: 'damaged',
+      message: expect.stringContaining('version 99'),
+    });
   });
 
   it('finds a damaged page when it reads it, and says which run can not be verified', async () => {
@@ -140,7 +158,10 @@ describe('openSqliteStore', () => {
     writeFileSync(file, bytes);
     const damaged = await openSqliteStore(file);
     const verdict = await verifyRun(damaged, 'r1', []);
-    expect(verdict).toMatchObject({ ok: false, problem: { kind: expect.stringMatching(/^(unreadable|edited|missing)$/) } });
+    expect(verdict).toMatchObject({
+      ok: false,
+      problem: { kind: expect.stringMatching(/^(unreadable|edited|missing)$/) },
+    });
     await damaged.close();
   });
 
@@ -155,8 +176,18 @@ describe('a process killed while it writes', () => {
   it('loses nothing that was reported durable, and leaves a chain that holds', async () => {
     // Node 20 runs no TypeScript; a module on standard input finds packages from the folder it is run in.
     const script = fileURLToPath(new URL('./writing-process.ts', import.meta.url));
-    const { outputFiles } = buildSync({ entryPoints: [script], bundle: true, platform: 'node', format: 'esm', packages: 'external', write: false });
-    const child = spawn(process.execPath, ['--input-type=module', '-', file], { stdio: ['pipe', 'pipe', 'inherit'], cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+    const { outputFiles } = buildSync({
+      entryPoints: [script],
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      packages: 'external',
+      write: false,
+    });
+    const child = spawn(process.execPath, ['--input-type=module', '-', file], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    });
     child.stdin.end(outputFiles[0]?.text);
     let said = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -172,7 +172,12 @@ describe('JournalWriter', () => {
     before.append('run.started', startedData());
     await before.flush();
     const row = await store.run('r1');
-    const after = newWriter(store, 'r1', { head: before.storedHead, boot: 'boot-2', epoch: 2, ...(row === undefined ? {} : { row }) });
+    const after = newWriter(store, 'r1', {
+      head: before.storedHead,
+      boot: 'boot-2',
+      epoch: 2,
+      ...(row === undefined ? {} : { row }),
+    });
     after.append('run.resumed', { openCalls: ['steps/0#1'] });
     after.append('run.ended', { outcome: 'failed', outputs: {} });
     await after.flush();

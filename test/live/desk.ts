@@ -4,8 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
-import { JWT } from './mock-venue.ts';
+import { JWT, MockVenue } from './mock-venue.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
 
@@ -30,14 +29,10 @@ export interface Desk {
   files(): ReadonlyMap<string, string>;
 }
 
-export function desk(): Desk {
+function openDesk(): Desk & { close(): void } {
   const path = mkdtempSync(join(tmpdir(), 'runbook-live-'));
   mkdirSync(join(path, 'home'));
   const children: ChildProcess[] = [];
-  afterAll(() => {
-    for (const child of children) child.kill('SIGKILL');
-    rmSync(path, { recursive: true, force: true });
-  });
   const start: Desk['start'] = (words, env = { VENUE_JWT: JWT }) => {
     const child = spawn(process.execPath, [BIN, ...words], {
       cwd: path,
@@ -60,8 +55,81 @@ export function desk(): Desk {
       writeFileSync(join(path, name), text, { mode });
       return name;
     },
+    close() {
+      for (const child of children) child.kill('SIGKILL');
+      rmSync(path, { recursive: true, force: true });
+    },
     files: () => new Map(below(path).map((file) => [file, readFileSync(file, 'latin1')])),
   };
+}
+
+export interface Scene extends Desk {
+  readonly venue: MockVenue;
+  /** `runbook run one.yaml --profile p.yaml --json` and more words. */
+  live(words?: readonly string[], env?: Readonly<Record<string, string>>): Promise<LiveEnded>;
+}
+export interface LiveEnded extends Ended {
+  /** The one document on standard output. */
+  readonly report: Report;
+}
+export interface Report {
+  readonly outcome: string;
+  readonly reason?: string;
+  readonly error?: { readonly kind: string; readonly message: string; readonly step?: string };
+  readonly steps: readonly { readonly path: string; readonly outcome: string }[];
+  readonly requests: readonly { readonly method: string; readonly path: string }[];
+  readonly orders: readonly {
+    readonly clientOrderId: string;
+    readonly orderId?: string;
+    readonly state: string;
+    readonly filled: string;
+    readonly averagePrice?: string;
+    readonly price?: string;
+  }[];
+  readonly outputs: Readonly<Record<string, unknown>>;
+  readonly deadman: readonly { readonly event: string }[];
+}
+
+export interface Given {
+  readonly venue?: (venue: MockVenue) => void;
+  /** Text of `one.yaml`; a single limit order where absent. */
+  readonly runbook?: string;
+  /** What the profile says differently. */
+  readonly profile?: string;
+}
+
+/** Plays with a venue and a desk of one's own, which are gone afterwards. */
+export async function scene(given: Given, play: (scene: Scene) => Promise<void>): Promise<void> {
+  const venue = await new MockVenue().open();
+  given.venue?.(venue);
+  const desk = openDesk();
+  desk.write('p.yaml', profile(venue.url, given.profile));
+  desk.write('one.yaml', given.runbook ?? LIMIT);
+  const live: Scene['live'] = async (words = [], env) => {
+    const ended = await desk.run(['run', 'one.yaml', '--profile', 'p.yaml', '--json', ...words], env);
+    return { ...ended, report: document(ended.out) as Report };
+  };
+  try {
+    await play({ ...desk, venue, live });
+  } finally {
+    desk.close();
+    await venue.close();
+  }
+}
+
+/** One order that rests. */
+export const LIMIT = `runbook: one
+dsl: 1
+steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}
+outputs: {id: "\${o.id}", filled: o.filled}
+`;
+
+/** Standard output as the one JSON document it must be. */
+export function document(out: string): unknown {
+  if (!out.endsWith('\n') || out.trimEnd().includes('\n')) throw new Error(`not one document in one line: ${out}`);
+  return JSON.parse(out);
 }
 
 function below(folder: string): readonly string[] {

@@ -6,7 +6,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll } from 'vitest';
 
 /** A request as it came. `params`: every literal as it stood on the wire, texts without their quotes. */
 export interface Heard {
@@ -106,9 +105,7 @@ export class MockVenue {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const [path = '', query = ''] = (request.url ?? '').split('?');
     const body = Buffer.concat(chunks).toString('utf8');
-    const headers = Object.fromEntries(
-      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
-    );
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     const params = { ...queryParams(query), ...bodyParams(body) };
     const heard = { method: request.method ?? '', path, query, headers, body, params, at: Date.now() };
     this.heard.push(heard);
@@ -166,7 +163,9 @@ export class MockVenue {
         for (const order of this.orders) if (LIVE.has(order.status)) order.status = 'canceled';
         return ok([]);
       case 'GET /fills':
-        return ok(this.fills.filter(({ market_id }) => params['market_id'] === undefined || market_id === params['market_id']));
+        return ok(
+          this.fills.filter(({ market_id }) => params['market_id'] === undefined || market_id === params['market_id']),
+        );
       case 'GET /fills/order':
         return ok(this.fills.filter(({ order_id }) => order_id === params['order_id']));
       case 'POST /cancel_all_after':
@@ -286,14 +285,6 @@ export class MockVenue {
 
 const LIVE: ReadonlySet<string> = new Set(['processing', 'open', 'placed', 'amending', 'canceling']);
 
-/** A venue that is gone when the test file is done. */
-export async function mockVenue(set: (venue: MockVenue) => void = () => {}): Promise<MockVenue> {
-  const venue = await new MockVenue().open();
-  set(venue);
-  afterAll(() => venue.close());
-  return venue;
-}
-
 export function envelope(result: unknown, error = ''): object {
   return { success: error === '', error, result };
 }
@@ -307,7 +298,7 @@ export function refused(error: string): { status: number; body: object } {
   return { status: 200, body: envelope([], error) };
 }
 
-/** A decimal shown as a JSON number: written into the text where it would otherwise be quoted. */
+/** The signature that a request must have, computed from the bytes that came (venue-notes.md, a signed request). */
 export function signedAs(heard: Heard, secret: string, expiry: string): string {
   const members: (readonly [string, string])[] = Object.entries(heard.body === '' ? {} : bodyParams(heard.body));
   const parts = [...members, ['method', heard.method] as const, ['path', heard.path] as const];
@@ -315,8 +306,12 @@ export function signedAs(heard: Heard, secret: string, expiry: string): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value]) => `${key}=${value}`)
     .join('');
-  const digest = createHash('sha256').update(message + expiry).digest();
-  return `0x${createHmac('sha256', Buffer.from(secret.replace(/^0x/, ''), 'hex')).update(digest).digest('hex')}`;
+  const digest = createHash('sha256')
+    .update(message + expiry)
+    .digest();
+  return `0x${createHmac('sha256', Buffer.from(secret.replace(/^0x/, ''), 'hex'))
+    .update(digest)
+    .digest('hex')}`;
 }
 
 function queryParams(query: string): Record<string, string> {

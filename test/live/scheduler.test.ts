@@ -156,7 +156,9 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect(exit).toBe(143);
     expect(out).toMatch(/^scheduling 1 slots of 1 runbooks for the account main; http/);
     expect(scheduler.log().at(-1)?.event).toBe('stopped');
-    expect(scheduler.events('run_ended').filter(({ outcome }) => outcome !== 'succeeded').length).toBeLessThanOrEqual(1);
+    expect(scheduler.events('run_ended').filter(({ outcome }) => outcome !== 'succeeded').length).toBeLessThanOrEqual(
+      1,
+    );
 
     // Each occurrence has one verdict, and each verdict that says so a run.
     const { document } = await json(['audit', 'list']);

@@ -2,11 +2,18 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { ordersDocument } from '../../src/report/orders.ts';
 import { runReport } from '../../src/report/run.ts';
-import { sampleRun, Script } from './sample-run.ts';
 import { startedData } from '../journal/sample.ts';
+import { Script, sampleRun } from './sample-run.ts';
 
 const T = (offset: string) => `2026-01-05T08:0${offset}Z`;
-const POSTED = { market_id: 'BTC-USD', side: 'long', size: '0.3', type: 'limit', price: '64200', client_order_id: 'k2entry2' };
+const POSTED = {
+  market_id: 'BTC-USD',
+  side: 'long',
+  size: '0.3',
+  type: 'limit',
+  price: '64200',
+  client_order_id: 'k2entry2',
+};
 
 describe('runReport', () => {
   it('is the whole document of interface.md', async () => {
@@ -19,22 +26,100 @@ describe('runReport', () => {
       startedAt: T('0:00.000'),
       endedAt: T('1:15.160'),
       steps: [
-        { path: 'steps/0:set_leverage', verb: 'set_leverage', outcome: 'skipped', startedAt: T('0:00.000'), endedAt: T('0:00.000'), attempts: 0 },
-        { path: 'steps/entry', id: 'entry', verb: 'place', outcome: 'succeeded', startedAt: T('0:00.080'), endedAt: T('0:02.160'), attempts: 2 },
-        { path: 'steps/1:repeat', verb: 'repeat', outcome: 'succeeded', startedAt: T('1:05.000'), endedAt: T('1:05.160'), attempts: 1 },
-        { path: 'steps/1:repeat[0]/seen', id: 'seen', verb: 'list_fills', outcome: 'succeeded', startedAt: T('1:05.000'), endedAt: T('1:05.080'), attempts: 1 },
-        { path: 'steps/2:read_account', verb: 'read_account', outcome: 'failed', startedAt: T('1:05.160'), endedAt: T('1:15.160'), attempts: 1 },
+        {
+          path: 'steps/0:set_leverage',
+          verb: 'set_leverage',
+          outcome: 'skipped',
+          startedAt: T('0:00.000'),
+          endedAt: T('0:00.000'),
+          attempts: 0,
+        },
+        {
+          path: 'steps/entry',
+          id: 'entry',
+          verb: 'place',
+          outcome: 'succeeded',
+          startedAt: T('0:00.080'),
+          endedAt: T('0:02.160'),
+          attempts: 2,
+        },
+        {
+          path: 'steps/1:repeat',
+          verb: 'repeat',
+          outcome: 'succeeded',
+          startedAt: T('1:05.000'),
+          endedAt: T('1:05.160'),
+          attempts: 1,
+        },
+        {
+          path: 'steps/1:repeat[0]/seen',
+          id: 'seen',
+          verb: 'list_fills',
+          outcome: 'succeeded',
+          startedAt: T('1:05.000'),
+          endedAt: T('1:05.080'),
+          attempts: 1,
+        },
+        {
+          path: 'steps/2:read_account',
+          verb: 'read_account',
+          outcome: 'failed',
+          startedAt: T('1:05.160'),
+          endedAt: T('1:15.160'),
+          attempts: 1,
+        },
       ],
       requests: [
-        { method: 'POST', path: '/cancel_all_after', params: { market_id: 'BTC-USD', timeout: '60000' }, tokens: 10, status: 200, success: true, at: T('0:00.000') },
+        {
+          method: 'POST',
+          path: '/cancel_all_after',
+          params: { market_id: 'BTC-USD', timeout: '60000' },
+          tokens: 10,
+          status: 200,
+          success: true,
+          at: T('0:00.000'),
+        },
         { method: 'POST', path: '/orders', params: POSTED, tokens: 1, status: 200, success: true, at: T('0:02.000') },
-        { method: 'GET', path: '/orders', params: { market_id: 'BTC-USD', order_id: 'BTC-USD@11' }, tokens: 10, status: 200, success: true, at: T('0:02.080') },
-        { method: 'GET', path: '/fills/order', params: { order_id: 'BTC-USD@11' }, tokens: 10, status: 200, success: true, at: T('1:05.000') },
-        { method: 'GET', path: '/orders', params: { market_id: 'BTC-USD', order_id: 'BTC-USD@11' }, tokens: 10, status: 200, success: true, at: T('1:05.080') },
+        {
+          method: 'GET',
+          path: '/orders',
+          params: { market_id: 'BTC-USD', order_id: 'BTC-USD@11' },
+          tokens: 10,
+          status: 200,
+          success: true,
+          at: T('0:02.080'),
+        },
+        {
+          method: 'GET',
+          path: '/fills/order',
+          params: { order_id: 'BTC-USD@11' },
+          tokens: 10,
+          status: 200,
+          success: true,
+          at: T('1:05.000'),
+        },
+        {
+          method: 'GET',
+          path: '/orders',
+          params: { market_id: 'BTC-USD', order_id: 'BTC-USD@11' },
+          tokens: 10,
+          status: 200,
+          success: true,
+          at: T('1:05.080'),
+        },
         { method: 'GET', path: '/account', params: {}, tokens: 20, status: null, success: false, at: T('1:05.160') },
       ],
       orders: [
-        { clientOrderId: 'k2entry1', market: 'BTC-USD', side: 'long', type: 'limit', price: '64200', size: '0.3', filled: '0', state: 'denied' },
+        {
+          clientOrderId: 'k2entry1',
+          market: 'BTC-USD',
+          side: 'long',
+          type: 'limit',
+          price: '64200',
+          size: '0.3',
+          filled: '0',
+          state: 'denied',
+        },
         {
           clientOrderId: 'k2entry2',
           orderId: 'BTC-USD@11',
@@ -91,7 +176,13 @@ describe('runReport', () => {
   it('counts the peak within any 60 s: a minute to the millisecond apart is not within', async () => {
     const script = new Script();
     script.append('run.started', startedData());
-    for (const [offsetMs, tokens] of [[0, 20], [30_000, 20], [59_999, 1], [60_000, 10], [89_999, 5]] as const) {
+    for (const [offsetMs, tokens] of [
+      [0, 20],
+      [30_000, 20],
+      [59_999, 1],
+      [60_000, 10],
+      [89_999, 5],
+    ] as const) {
       await script.at(offsetMs);
       script.attempt(`c${offsetMs}`, 'GET /account', {}, tokens, 'steps/0');
     }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { printTimeline, TimelineFold, timeline } from '../../src/report/timeline.ts';
 import { startedData } from '../journal/sample.ts';
-import { sampleRun, Script } from './sample-run.ts';
+import { Script, sampleRun } from './sample-run.ts';
 
 const golden = readFileSync(new URL('../golden/timelines/sample.txt', import.meta.url), 'utf8');
 
@@ -24,7 +24,9 @@ describe('timeline', () => {
     const cut = entries.findIndex((entry) => entry.type === 'call.attempted' && entry.data.path === '/orders');
     const rows = timeline(entries.slice(0, cut + 1));
     expect(rows.at(-1)).toMatchObject({ kind: 'answer', seq: cut + 1 });
-    expect(printTimeline(rows.slice(-1))).toBe('      +2.000    ? POST /orders was sent, and the journal ends before an answer: it may have happened\n');
+    expect(printTimeline(rows.slice(-1))).toBe(
+      '      +2.000    ? POST /orders was sent, and the journal ends before an answer: it may have happened\n',
+    );
   });
 
   it('gives roles to a painter and shows only the kinds asked for', async () => {
@@ -44,13 +46,31 @@ describe('timeline', () => {
     const { append } = script;
     append('run.started', startedData({ runbook: evil, account: evil, by: evil, inputs: { [evil]: evil } }));
     append('step.started', { verb: evil, id: evil, attempt: 1, now: 0 }, `steps/${evil}`);
-    append('step.decided', { what: evil, expression: evil, inputs: { [evil]: { [evil]: evil } }, value: evil }, `steps/${evil}`);
-    append('step.retried', { verb: evil, attempt: 1, error: { kind: evil, message: evil }, retryAt: 0 }, `steps/${evil}`);
+    append(
+      'step.decided',
+      { what: evil, expression: evil, inputs: { [evil]: { [evil]: evil } }, value: evil },
+      `steps/${evil}`,
+    );
+    append(
+      'step.retried',
+      { verb: evil, attempt: 1, error: { kind: evil, message: evil }, retryAt: 0 },
+      `steps/${evil}`,
+    );
     append('variable.set', { name: evil, value: [evil] });
     append('notification.sent', { to: evil, text: evil });
     const call = script.intend(`GET /fills${evil}`, {}, evil, { purpose: evil });
     append('call.checked', { call, limits: { [evil]: evil } });
-    append('call.attempted', { call, n: 2, method: evil, path: evil, params: { [evil]: evil }, digest: '', tokens: 1, epoch: 1, waitedMs: 1 });
+    append('call.attempted', {
+      call,
+      n: 2,
+      method: evil,
+      path: evil,
+      params: { [evil]: evil },
+      digest: '',
+      tokens: 1,
+      epoch: 1,
+      waitedMs: 1,
+    });
     append('call.settled', { call, kind: 'rejected', status: 400, message: evil, notes: [evil] });
     append('call.settled', { call: evil, kind: 'denied', code: evil, message: evil });
     append('call.settled', { call: evil, kind: 'unresolved', failure: evil });
@@ -64,14 +84,19 @@ describe('timeline', () => {
     append('approval.asked', { ask: evil, by: [evil], until: 0, plan: evil });
     append('operator.acted', { command: evil, by: evil, step: evil, reason: evil });
     append('run.resumed', { openCalls: [evil] });
-    append('step.ended', { verb: evil, id: evil, outcome: 'failed', attempts: 1, error: { kind: evil, message: evil }, value: evil }, `steps/${evil}`);
+    append(
+      'step.ended',
+      { verb: evil, id: evil, outcome: 'failed', attempts: 1, error: { kind: evil, message: evil }, value: evil },
+      `steps/${evil}`,
+    );
     append('run.ended', { outcome: 'halted', reason: evil, outputs: { [evil]: evil } });
     const rows = timeline(script.entries);
     const lines = printTimeline(rows).split('\n');
     expect(lines).toHaveLength(rows.length + 1);
     expect(rows.length).toBeGreaterThanOrEqual(23);
     // What a terminal acts on: C0 but the line feeds counted above, DEL, C1, bidi, separators.
-    for (const line of lines) expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/);
+    for (const line of lines)
+      expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/);
   });
 
   it('has words for every entry type the sample and the evil run do not need, and none for machine matters', () => {

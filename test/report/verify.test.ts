@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Anchor } from '../../src/journal/anchors.ts';
 import { type ChainProblemKind, EMPTY_HEAD, readEntry, sealEntry } from '../../src/journal/chain.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
-import { type JournalStore, type RunRow, StoreError, type StoredEntry } from '../../src/journal/store.ts';
+import { type JournalStore, type RunRow, type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { verifyDocument, verifyJournal, verifyRun } from '../../src/report/verify.ts';
 import { appendMany, newWriter } from '../journal/sample.ts';
 
@@ -10,14 +10,17 @@ import { appendMany, newWriter } from '../journal/sample.ts';
 function storeOf(entries: readonly StoredEntry[], row: RunRow | undefined): JournalStore {
   return {
     append: () => Promise.reject(new StoreError('unavailable', 'read only')),
-    read: async (_run, { after = 0, limit = Infinity } = {}) => entries.filter((entry) => entry.seq > after).slice(0, limit),
+    read: async (_run, { after = 0, limit = Infinity } = {}) =>
+      entries.filter((entry) => entry.seq > after).slice(0, limit),
     runs: async () => (row === undefined ? [] : [row]),
     run: async () => row,
     close: async () => {},
   };
 }
 
-async function journalOf(count: number): Promise<{ entries: readonly StoredEntry[]; row: RunRow; anchors: readonly Anchor[] }> {
+async function journalOf(
+  count: number,
+): Promise<{ entries: readonly StoredEntry[]; row: RunRow; anchors: readonly Anchor[] }> {
   const store = new MemoryStore();
   const writer = newWriter(store, 'r1');
   appendMany(writer, count);
@@ -25,7 +28,9 @@ async function journalOf(count: number): Promise<{ entries: readonly StoredEntry
   const entries = await store.read('r1');
   const anchors = entries
     .filter((entry) => entry.seq % 10 === 0 || entry.seq === count)
-    .map(({ seq, hash }): Anchor => ({ v: 1, run: 'r1', seq, head: hash, count: seq, time: '2026-01-05T08:00:00.000Z' }));
+    .map(
+      ({ seq, hash }): Anchor => ({ v: 1, run: 'r1', seq, head: hash, count: seq, time: '2026-01-05T08:00:00.000Z' }),
+    );
   return { entries, row: (await store.run('r1')) as RunRow, anchors };
 }
 
@@ -56,13 +61,20 @@ const edit = (entry: StoredEntry) => ({ ...entry, line: entry.line.replace('"act
 const forge = (entries: readonly StoredEntry[], at: number) => {
   const before = entries[at - 2];
   const head = before === undefined ? EMPTY_HEAD : { seq: before.seq, hash: before.hash };
-  return sealEntry({ type: 'variable.set', data: { name: 'forged', value: 'yes' } }, readEntry(entries[at - 1] as StoredEntry), head).stored;
+  return sealEntry(
+    { type: 'variable.set', data: { name: 'forged', value: 'yes' } },
+    readEntry(entries[at - 1] as StoredEntry),
+    head,
+  ).stored;
 };
 
 interface Tampering {
   readonly kind: ChainProblemKind;
   /** Gives what is left in the store and the number that must be named. `pick(n)`: 0 to n - 1. */
-  readonly apply: (entries: readonly StoredEntry[], pick: (below: number) => number) => { readonly left: readonly StoredEntry[]; readonly sequence: number };
+  readonly apply: (
+    entries: readonly StoredEntry[],
+    pick: (below: number) => number,
+  ) => { readonly left: readonly StoredEntry[]; readonly sequence: number };
 }
 
 const COUNT = 57;
@@ -133,7 +145,12 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
 describe('verifyRun', () => {
   it('finds nothing in a journal nobody touched', async () => {
     const { entries, row, anchors } = await journalOf(COUNT);
-    expect(await verifyRun(storeOf(entries, row), 'r1', anchors)).toEqual({ run: 'r1', ok: true, entries: COUNT, anchors: 6 });
+    expect(await verifyRun(storeOf(entries, row), 'r1', anchors)).toEqual({
+      run: 'r1',
+      ok: true,
+      entries: COUNT,
+      anchors: 6,
+    });
   });
 
   describe.each(Object.entries(TAMPERINGS))('%s', (_what, { kind, apply }) => {
@@ -142,7 +159,13 @@ describe('verifyRun', () => {
       for (let seed = 0; seed < 60; seed += 1) {
         const { left, sequence } = apply(entries, random(seed));
         const verdict = await verifyRun(storeOf(left, row), 'r1', anchors);
-        expect({ seed, entries: verdict.entries, ...verdict.problem, detail: '' }).toEqual({ seed, entries: left.length, kind, sequence, detail: '' });
+        expect({ seed, entries: verdict.entries, ...verdict.problem, detail: '' }).toEqual({
+          seed,
+          entries: left.length,
+          kind,
+          sequence,
+          detail: '',
+        });
         expect(verdict.problem?.detail).not.toBe('');
       }
     });
@@ -150,12 +173,17 @@ describe('verifyRun', () => {
 
   it('finds a tail cut off without any anchor, because the row says the run ended', async () => {
     const { entries, row } = await journalOf(20);
-    expect(await verifyRun(storeOf(entries.slice(0, 12), row), 'r1', [])).toMatchObject({ ok: false, problem: { kind: 'truncated', sequence: 13 } });
+    expect(await verifyRun(storeOf(entries.slice(0, 12), row), 'r1', [])).toMatchObject({
+      ok: false,
+      problem: { kind: 'truncated', sequence: 13 },
+    });
   });
 
   it('finds a row that tells another end than the entries', async () => {
     const { entries, row, anchors } = await journalOf(20);
-    expect(await verifyRun(storeOf(entries, { ...row, outcome: 'failed' }), 'r1', anchors)).toMatchObject({ problem: { kind: 'edited', sequence: 20 } });
+    expect(await verifyRun(storeOf(entries, { ...row, outcome: 'failed' }), 'r1', anchors)).toMatchObject({
+      problem: { kind: 'edited', sequence: 20 },
+    });
   });
 
   it('is not misled by a run that ends while it is verified', async () => {
@@ -169,7 +197,9 @@ describe('verifyRun', () => {
   it('reads a line that is no JSON, with a hash that fits it, as unreadable', async () => {
     const { entries, row, anchors } = await journalOf(20);
     const left = entries.with(4, { ...(entries[4] as StoredEntry), line: 'not json' });
-    expect(await verifyRun(storeOf(left, row), 'r1', anchors)).toMatchObject({ problem: { kind: 'unreadable', sequence: 5 } });
+    expect(await verifyRun(storeOf(left, row), 'r1', anchors)).toMatchObject({
+      problem: { kind: 'unreadable', sequence: 5 },
+    });
   });
 
   it('says unreadable where the file itself is damaged', async () => {
@@ -178,7 +208,11 @@ describe('verifyRun', () => {
       ...storeOf(entries, row),
       read: () => Promise.reject(new StoreError('damaged', 'journal.db is damaged: its pages contradict each other')),
     };
-    expect(await verifyRun(store, 'r1', anchors)).toMatchObject({ ok: false, entries: 0, problem: { kind: 'unreadable', sequence: 1 } });
+    expect(await verifyRun(store, 'r1', anchors)).toMatchObject({
+      ok: false,
+      entries: 0,
+      problem: { kind: 'unreadable', sequence: 1 },
+    });
   });
 });
 
@@ -190,7 +224,11 @@ describe('verifyJournal', () => {
     expect(verifyDocument(verdicts)).toEqual({ ok: true, runs: [{ run: 'r1', ok: true, entries: 12 }] });
 
     const store = storeOf(entries, row);
-    const both: JournalStore = { ...store, read: async (run, range) => (run === 'r1' ? store.read(run, range) : []), run: async (run) => (run === 'r1' ? row : undefined) };
+    const both: JournalStore = {
+      ...store,
+      read: async (run, range) => (run === 'r1' ? store.read(run, range) : []),
+      run: async (run) => (run === 'r1' ? row : undefined),
+    };
     expect(verifyDocument(await verifyJournal(both, [gone, ...anchors]))).toEqual({
       ok: false,
       runs: [

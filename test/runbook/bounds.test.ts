@@ -5,7 +5,10 @@ import { checkRunbook } from '../../src/runbook/check.ts';
 import type { Value } from '../../src/runbook/values.ts';
 
 function worst(text: string, inputs?: Readonly<Record<string, Value>>) {
-  const { runbook, diagnostics } = checkRunbook({ file: 'case.yaml', text: `runbook: case\ndsl: 1\n${text}` }, () => undefined);
+  const { runbook, diagnostics } = checkRunbook(
+    { file: 'case.yaml', text: `runbook: case\ndsl: 1\n${text}` },
+    () => undefined,
+  );
   if (runbook === undefined) throw new Error(diagnostics.map((each) => each.message).join('\n'));
   return worstCase(runbook, documentedCost, inputs);
 }
@@ -13,11 +16,20 @@ const ORDER = 'place: {type: limit, market: BTC-USD, side: long, size: 2, price:
 
 describe('the worst case of a runbook', () => {
   it('is the sum of what is done once', () => {
-    expect(worst(`steps: [{read_account: {}}, {${ORDER}}]`)).toEqual({ tokensPerMinute: 21, writes: 1, orders: 1, notional: '200' });
+    expect(worst(`steps: [{read_account: {}}, {${ORDER}}]`)).toEqual({
+      tokensPerMinute: 21,
+      writes: 1,
+      orders: 1,
+      notional: '200',
+    });
   });
 
   it('is spread over minutes where it is done once and is more than a minute has', () => {
-    expect(worst('steps: [{for_each: {each: k, in: range(500), do: [{read_account: {}}]}}]')).toEqual({ tokensPerMinute: 1200, writes: 0, orders: 0 });
+    expect(worst('steps: [{for_each: {each: k, in: range(500), do: [{read_account: {}}]}}]')).toEqual({
+      tokensPerMinute: 1200,
+      writes: 0,
+      orders: 0,
+    });
   });
 
   it('counts rounds by the bound that is reached first', () => {
@@ -35,7 +47,11 @@ describe('the worst case of a runbook', () => {
     const steps = `inputs: {markets: {type: list<market>}}\nsteps: [{for_each: {each: m, in: inputs.markets, do: [{${ORDER.replace('BTC-USD', '"${m}"')}}]}}]`;
     expect(worst(steps)).toMatchObject({ orders: 'unbounded', writes: 'unbounded' });
     expect(worst(`limits: {max_writes: 5}\n${steps}`)).toMatchObject({ orders: 5, writes: 5 });
-    expect(worst(steps, { markets: ['BTC-USD', 'ETH-USD', 'SOL-USD'] })).toMatchObject({ orders: 3, writes: 3, notional: '600' });
+    expect(worst(steps, { markets: ['BTC-USD', 'ETH-USD', 'SOL-USD'] })).toMatchObject({
+      orders: 3,
+      writes: 3,
+      notional: '600',
+    });
   });
 
   it('follows the length of what a loop collected', () => {
@@ -50,16 +66,22 @@ steps:
   it('takes the dearest case of a switch and all branches of a parallel block', () => {
     const cases = `inputs: {on: {type: boolean}}\nsteps: [{switch: [{when: inputs.on, do: [{${ORDER}}, {${ORDER}}]}, {else: [{${ORDER}}]}]}]`;
     expect(worst(cases)).toMatchObject({ orders: 2 });
-    expect(worst(`steps: [{parallel: {branches: {a: [{${ORDER}}], b: [{${ORDER}}, {read_account: {}}]}}}]`)).toMatchObject({ orders: 2, tokensPerMinute: 22 });
+    expect(
+      worst(`steps: [{parallel: {branches: {a: [{${ORDER}}], b: [{${ORDER}}, {read_account: {}}]}}}]`),
+    ).toMatchObject({ orders: 2, tokensPerMinute: 22 });
   });
 
   it('polls no longer than a wait lasts', () => {
-    expect(worst(`steps: [{id: o, ${ORDER}}, {wait_for: {order: o, is: terminal, within: 10s}}]`).tokensPerMinute).toBe(50);
+    expect(worst(`steps: [{id: o, ${ORDER}}, {wait_for: {order: o, is: terminal, within: 10s}}]`).tokensPerMinute).toBe(
+      50,
+    );
   });
 
   it('counts the readings of one market once, however many wait in it', () => {
     const waits = (limits: string) =>
-      worst(`${limits}steps: [{parallel: {each: k, in: range(3), max: 3, do: [{id: o, ${ORDER}}, {wait_for: {order: o, is: terminal, within: 1h}}]}}]`).tokensPerMinute;
+      worst(
+        `${limits}steps: [{parallel: {each: k, in: range(3), max: 3, do: [{id: o, ${ORDER}}, {wait_for: {order: o, is: terminal, within: 1h}}]}}]`,
+      ).tokensPerMinute;
     expect(waits('')).toBe(3 * 300);
     expect(waits('limits: {markets: [BTC-USD]}\n')).toBe(300);
   });

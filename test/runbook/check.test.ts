@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { place, type SourceText } from '../../src/base/diagnostic.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
-import { CODES, errorReference } from '../../src/runbook/codes.ts';
 import { CHECK_CODES } from '../../src/runbook/codes/check.ts';
+import { CODES, errorReference } from '../../src/runbook/codes.ts';
 
 /** One behaviour a file: a runbook, `---`, and a line `LINE:COLUMN CODE` for each diagnostic, in reading order. */
 const FOLDER = new URL('../golden/runbooks/', import.meta.url);
@@ -18,7 +18,12 @@ function golden(name: string): { readonly source: SourceText; readonly expected:
   return { source: { file: name, text }, expected: rest.split('\n').filter((line) => line !== '') };
 }
 
-const CALLED = new Map(readdirSync(new URL('called/', FOLDER)).map((file) => [file.replace('.yaml', ''), { file, text: read(`called/${file}`) }]));
+const CALLED = new Map(
+  readdirSync(new URL('called/', FOLDER)).map((file) => [
+    file.replace('.yaml', ''),
+    { file, text: read(`called/${file}`) },
+  ]),
+);
 
 function check(source: SourceText) {
   return checkRunbook(source, (name) => CALLED.get(name));
@@ -52,6 +57,7 @@ describe('a runbook is checked', () => {
 
   it('says of every code in the reference what it means and what to do', () => {
     const reference = errorReference();
-    for (const [code, row] of Object.entries(CODES)) expect(reference).toContain(`### ${code}\n\n${row.summary.charAt(0).toUpperCase()}`);
+    for (const [code, row] of Object.entries(CODES))
+      expect(reference).toContain(`### ${code}\n\n${row.summary.charAt(0).toUpperCase()}`);
   });
 });

@@ -23,7 +23,9 @@ function checked(name: string): CheckedRunbook {
 }
 
 function stepAt<V extends Verb>(runbook: CheckedRunbook, path: string, verb: V): StepOf<V> {
-  const step = [...everyStep([...runbook.steps, ...runbook.onError, ...runbook.finally])].find((each) => each.path === path);
+  const step = [...everyStep([...runbook.steps, ...runbook.onError, ...runbook.finally])].find(
+    (each) => each.path === path,
+  );
   if (step?.verb !== verb) throw new Error(`${path} is ${step?.verb}`);
   return step as StepOf<V>;
 }
@@ -32,10 +34,16 @@ const NO_SCOPE: Scope = { get: () => undefined, rules: () => undefined };
 
 describe('the examples', () => {
   it('hold no error, and the warnings that are known', () => {
-    const said = readdirSync(FOLDER).filter((file) => !file.endsWith('.test.yaml')).flatMap((file) => {
-      const source = load(file.replace('.yaml', ''));
-      return source === undefined ? [] : checkRunbook(source, load).diagnostics.map((each) => `${file} ${place(each).line} ${each.severity} ${each.code}`);
-    });
+    const said = readdirSync(FOLDER)
+      .filter((file) => !file.endsWith('.test.yaml'))
+      .flatMap((file) => {
+        const source = load(file.replace('.yaml', ''));
+        return source === undefined
+          ? []
+          : checkRunbook(source, load).diagnostics.map(
+              (each) => `${file} ${place(each).line} ${each.severity} ${each.code}`,
+            );
+      });
     expect(said).toEqual([
       'flatten.yaml 12 warning unused-input',
       'ladder.yaml 38 warning entry-without-protect',
@@ -44,7 +52,10 @@ describe('the examples', () => {
   });
 
   it('have the worst cases that the design works out by hand', () => {
-    const tokens = (name: string, deadman: number) => worstCase(checked(name), (endpoint) => (endpoint === 'POST /cancel_all_after' ? deadman : documentedCost(endpoint))).tokensPerMinute;
+    const tokens = (name: string, deadman: number) =>
+      worstCase(checked(name), (endpoint) =>
+        endpoint === 'POST /cancel_all_after' ? deadman : documentedCost(endpoint),
+      ).tokensPerMinute;
     // 30 polls and 4 keep-alives, each costed at 10.
     expect(tokens('bracket-entry', 10)).toBe(340);
     // 30 rounds of GET /orders and PUT /orders, 12 keep-alives.
@@ -70,21 +81,39 @@ describe('the examples', () => {
     ]);
     expect([...everyStep(checked('ladder').steps)].map((step) => step.path)).toContain('steps/ladder/do/o');
     const housekeeping = [...everyStep(checked('housekeeping').steps)].map((step) => step.path);
-    expect(housekeeping).toEqual(expect.arrayContaining(['steps/4:switch/case/1/1:approve', 'steps/4:switch/else/1:notify']));
+    expect(housekeeping).toEqual(
+      expect.arrayContaining(['steps/4:switch/case/1/1:approve', 'steps/4:switch/else/1:notify']),
+    );
     expect(new Set(housekeeping).size).toBe(housekeeping.length);
   });
 
   it('have defaults that protect filled in', () => {
     const bracket = checked('bracket-entry');
     const entry = stepAt(bracket, 'steps/entry', 'place');
-    expect(entry).toMatchObject({ await: 'live', undo: 'cancel', retry: { on: ['rate_limited'], max: 4, jitter: true } });
+    expect(entry).toMatchObject({
+      await: 'live',
+      undo: 'cancel',
+      retry: { on: ['rate_limited'], max: 4, jitter: true },
+    });
     expect(entry.args).toMatchObject({ type: 'stop_limit', tif: 'good_till_cancel', onAmbiguous: 'halt' });
     const exit = stepAt(bracket, 'steps/guard/catch/1/2:place', 'place');
     expect(exit).toMatchObject({ allow: 'reduce', args: { type: 'market', tif: 'immediate_or_cancel' } });
     const guard = stepAt(bracket, 'steps/guard', 'protect');
-    expect(guard.retry).toEqual({ on: ['transport', 'rate_limited'], max: 6, first: new Duration(250), factor: new Decimal(2), maxDelay: new Duration(5000), jitter: true });
+    expect(guard.retry).toEqual({
+      on: ['transport', 'rate_limited'],
+      max: 6,
+      first: new Duration(250),
+      factor: new Decimal(2),
+      maxDelay: new Duration(5000),
+      jitter: true,
+    });
     expect(guard.catch).toMatchObject([{ on: 'any', then: 'fail' }]);
-    expect(stepAt(bracket, 'steps/before', 'read_account').retry).toMatchObject({ on: ['transport', 'rate_limited'], max: 4, first: new Duration(250), maxDelay: new Duration(8000) });
+    expect(stepAt(bracket, 'steps/before', 'read_account').retry).toMatchObject({
+      on: ['transport', 'rate_limited'],
+      max: 4,
+      first: new Duration(250),
+      maxDelay: new Duration(8000),
+    });
     expect(stepAt(bracket, 'steps/2:assert', 'assert').retry).toBeUndefined();
     expect(bracket.deadman).toMatchObject({ releaseAfter: 'guard', onExit: 'disarm' });
     expect(bracket.deadman?.keepAlive).toBeUndefined();
@@ -92,8 +121,14 @@ describe('the examples', () => {
 
   it('have names and types of what is given and of what comes out', () => {
     const bracket = checked('bracket-entry');
-    expect(bracket.inputs.find(({ name }) => name === 'risk')).toMatchObject({ typeText: 'pct', default: new Decimal('0.015') });
-    expect(bracket.inputs.find(({ name }) => name === 'slip')).toMatchObject({ default: new Decimal('0.001'), max: new Decimal('0.005') });
+    expect(bracket.inputs.find(({ name }) => name === 'risk')).toMatchObject({
+      typeText: 'pct',
+      default: new Decimal('0.015'),
+    });
+    expect(bracket.inputs.find(({ name }) => name === 'slip')).toMatchObject({
+      default: new Decimal('0.001'),
+      max: new Decimal('0.005'),
+    });
     expect(bracket.outputs.map(({ name, value }) => [name, value.type.kind])).toEqual([
       ['entry_id', 'text'],
       ['filled', 'decimal'],
@@ -110,7 +145,12 @@ describe('the examples', () => {
     const requote = checked('requote');
     expect(stepAt(requote, 'steps/quote', 'place').feeds).toEqual(['ask', 'bid']);
     expect(stepAt(requote, 'steps/2:repeat', 'repeat').feeds).toEqual([]);
-    expect(requote.feeds.map(({ name, market }) => [name, market?.evaluate({ ...NO_SCOPE, get: () => ({ market: 'ETH-USD' }) })])).toEqual([
+    expect(
+      requote.feeds.map(({ name, market }) => [
+        name,
+        market?.evaluate({ ...NO_SCOPE, get: () => ({ market: 'ETH-USD' }) }),
+      ]),
+    ).toEqual([
       ['bid', 'ETH-USD'],
       ['ask', 'ETH-USD'],
     ]);

@@ -14,7 +14,10 @@ function verdicts(text: string): { readonly schema: boolean; readonly walk: bool
   const source = { file: 'case.yaml', text };
   const { root, diagnostics } = readDocument(source);
   if (root === undefined || diagnostics.length > 0) return undefined;
-  return { schema: schemaIssues('runbook', runbookSchema, plainData(root)).length > 0, walk: inspectShape(root, source).diagnostics.length > 0 };
+  return {
+    schema: schemaIssues('runbook', runbookSchema, plainData(root)).length > 0,
+    walk: inspectShape(root, source).diagnostics.length > 0,
+  };
 }
 
 function examples(): readonly { readonly name: string; readonly data: unknown }[] {
@@ -79,7 +82,14 @@ describe('the schema', () => {
         for (const [index, each] of schema.entries()) visit(each, `${path}/${index}`);
       } else if (typeof schema === 'object' && schema !== null) {
         const { type, properties, additionalProperties, $ref } = schema as Record<string, unknown>;
-        if (type === 'object' && properties !== undefined && additionalProperties === undefined && !('oneOf' in schema) && $ref === undefined) open.push(path);
+        if (
+          type === 'object' &&
+          properties !== undefined &&
+          additionalProperties === undefined &&
+          !('oneOf' in schema) &&
+          $ref === undefined
+        )
+          open.push(path);
         for (const [key, each] of Object.entries(schema)) visit(each, `${path}/${key}`);
       }
     };

@@ -53,7 +53,12 @@ export class Facts {
           calls.set(entry.data.call, entry);
           const { intent } = entry.data;
           if (intent !== undefined && !this.intents.has(intent.clientOrderId)) {
-            this.intents.set(intent.clientOrderId, { terms: intent, step: entry.step, attempts: [], orders: byClientId.get(intent.clientOrderId) ?? [] });
+            this.intents.set(intent.clientOrderId, {
+              terms: intent,
+              step: entry.step,
+              attempts: [],
+              orders: byClientId.get(intent.clientOrderId) ?? [],
+            });
           }
           break;
         }
@@ -61,7 +66,8 @@ export class Facts {
           const intended = calls.get(entry.data.call);
           if (intended === undefined) break;
           this.attempts.push({ entry, intended });
-          if (intended.data.endpoint === 'POST /orders') this.intents.get(intended.data.clientOrderId ?? '')?.attempts.push({ entry, intended });
+          if (intended.data.endpoint === 'POST /orders')
+            this.intents.get(intended.data.clientOrderId ?? '')?.attempts.push({ entry, intended });
           break;
         }
         case 'call.settled': {
@@ -114,7 +120,13 @@ export class Facts {
 
 /** No answer, or not the one that was hoped for, or a slow one. */
 function isTroubled({ at, repliedAt, reply }: Sent): boolean {
-  return repliedAt === undefined || repliedAt - at > 1000 || reply?.kind !== 'answer' || reply.status !== 200 || !reply.body.startsWith('{"success":true');
+  return (
+    repliedAt === undefined ||
+    repliedAt - at > 1000 ||
+    reply?.kind !== 'answer' ||
+    reply.status !== 200 ||
+    !reply.body.startsWith('{"success":true')
+  );
 }
 
 export function isTerminalStatus(status: string): boolean {

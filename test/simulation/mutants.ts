@@ -3,8 +3,9 @@
  * product: a part is replaced where the world is put together. The simulation must catch every one of them; a mutant that
  * lives shows an invariant that does not bite.
  */
-import { LOOK_BACK_MS } from '../../src/engine/watch.ts';
+
 import type { Clock } from '../../src/base/clock.ts';
+import { LOOK_BACK_MS } from '../../src/engine/watch.ts';
 import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../src/gateway/transport.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
@@ -21,11 +22,13 @@ export interface Mutant {
   readonly protocol: Protocol;
 }
 
-
-
 export const MUTANTS: readonly Mutant[] = [
   // The journal.
-  { name: 'sends before the attempt is synced: no flush', caughtBy: ['I2', 'I1'], protocol: { flush: () => async () => {} } },
+  {
+    name: 'sends before the attempt is synced: no flush',
+    caughtBy: ['I2', 'I1'],
+    protocol: { flush: () => async () => {} },
+  },
   {
     name: 'starts the sync and does not wait for it',
     caughtBy: ['I2'],
@@ -46,7 +49,11 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: {
       store: (store) => ({
         ...store,
-        append: (entries, options) => store.append(entries.map((entry) => ({ ...entry, line: entry.line.replace('"size":"0.01"', '"size":"0.1"') })), options),
+        append: (entries, options) =>
+          store.append(
+            entries.map((entry) => ({ ...entry, line: entry.line.replace('"size":"0.01"', '"size":"0.1"') })),
+            options,
+          ),
       }),
     },
   },
@@ -56,7 +63,17 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: {
       client: (parts) => ({
         ...parts,
-        log: { ...parts.log, append: (type, data, step) => parts.log.append(type, type === 'call.settled' ? { ...data, message: `after ${REFRESH_TOKEN}` } : data, step) },
+        log: {
+          ...parts.log,
+          append: (type, data, step) =>
+            parts.log.append(
+              type,
+              type === 'call.settled'
+                ? (Object.assign(data, { message: `after ${REFRESH_TOKEN}` }) as typeof data)
+                : data,
+              step,
+            ),
+        },
       }),
     },
   },
@@ -72,8 +89,15 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: {
       continueCall: (client) => (call, attempts) => {
         const params = call.params as { readonly client_order_id?: string };
-        if (params.client_order_id === undefined || attempts === 0 || call.endpoint !== 'POST /orders') return client.continueCall(call, attempts);
-        return client.continueCall({ ...call, params: { ...call.params, client_order_id: `${params.client_order_id.slice(0, -1)}2` } } as typeof call, 0);
+        if (params.client_order_id === undefined || attempts === 0 || call.endpoint !== 'POST /orders')
+          return client.continueCall(call, attempts);
+        return client.continueCall(
+          {
+            ...call,
+            params: { ...call.params, client_order_id: `${params.client_order_id.slice(0, -1)}2` },
+          } as typeof call,
+          0,
+        );
       },
     },
   },
@@ -83,14 +107,23 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: {
       continueCall: (client) => async (call, attempts) => {
         const outcome = await client.continueCall(call, attempts);
-        return outcome.kind === 'unresolved' ? { ...outcome, kind: 'rejected', failure: 'transport', definite: true } : outcome;
+        return outcome.kind === 'unresolved'
+          ? { ...outcome, kind: 'rejected', failure: 'transport', definite: true }
+          : outcome;
       },
     },
   },
   {
     name: 'does not remember attempts that have no answer',
     caughtBy: ['I1', 'I2', 'ours'],
-    protocol: { read: (lines) => lines.map((line) => (line.type === 'call.attempted' ? { ...line, line: line.line.replace('"call.attempted"', '"call.checked"') } : line)) },
+    protocol: {
+      read: (lines) =>
+        lines.map((line) =>
+          line.type === 'call.attempted'
+            ? { ...line, line: line.line.replace('"call.attempted"', '"call.checked"') }
+            : line,
+        ),
+    },
   },
   {
     name: 'plays the record out of order',
@@ -100,18 +133,31 @@ export const MUTANTS: readonly Mutant[] = [
         const at = lines.findLastIndex(({ type }) => type === 'call.settled');
         if (at < 1 || at === lines.length - 1) return lines;
         const swapped = [...lines];
-        [swapped[at - 1], swapped[at]] = [swapped[at] as (typeof lines)[number], swapped[at - 1] as (typeof lines)[number]];
+        [swapped[at - 1], swapped[at]] = [
+          swapped[at] as (typeof lines)[number],
+          swapped[at - 1] as (typeof lines)[number],
+        ];
         return swapped;
       },
     },
   },
   // Orders whose fate is not known.
-  { name: 'has no window: the first look-ups that find nothing are proof', caughtBy: ['I5', 'I1'], protocol: { absenceHorizonMs: 0 } },
+  {
+    name: 'has no window: the first look-ups that find nothing are proof',
+    caughtBy: ['I5', 'I1'],
+    protocol: { absenceHorizonMs: 0 },
+  },
   { name: 'has a window shorter than requests are late', caughtBy: ['I5', 'I1'], protocol: { absenceHorizonMs: 4000 } },
   {
     name: 'skips the look-up and says that nothing was found',
     caughtBy: ['I5', 'I1'],
-    protocol: { transport: intercepting((request) => (request.endpoint === 'GET /orders' && request.params['client_order_id'] !== undefined ? success('[]') : undefined)) },
+    protocol: {
+      transport: intercepting((request) =>
+        request.endpoint === 'GET /orders' && request.params['client_order_id'] !== undefined
+          ? success('[]')
+          : undefined,
+      ),
+    },
   },
   {
     name: 'remembers the first look-up and never looks again',
@@ -136,17 +182,32 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'trusts a 404 that some proxy gave',
     caughtBy: ['I5', 'I4', 'I1'],
-    protocol: { profile: definiteToo, transport: answering((request, answer) => (request.endpoint === 'POST /orders' && answer.status === 404 ? refusal(400, 'MUTANT_SAYS_NO') : answer)) },
+    protocol: {
+      profile: definiteToo,
+      transport: answering((request, answer) =>
+        request.endpoint === 'POST /orders' && answer.status === 404 ? refusal(400, 'MUTANT_SAYS_NO') : answer,
+      ),
+    },
   },
   {
     name: 'takes a 5xx for a refusal',
     caughtBy: ['I5', 'I4', 'I1'],
-    protocol: { profile: definiteToo, transport: answering((request, answer) => (request.endpoint === 'POST /orders' && answer.status >= 500 ? refusal(400, 'MUTANT_SAYS_NO') : answer)) },
+    protocol: {
+      profile: definiteToo,
+      transport: answering((request, answer) =>
+        request.endpoint === 'POST /orders' && answer.status >= 500 ? refusal(400, 'MUTANT_SAYS_NO') : answer,
+      ),
+    },
   },
   {
     name: 'takes an answer that can not be read for a refusal',
     caughtBy: ['I5', 'I4', 'I1'],
-    protocol: { profile: definiteToo, transport: answering((request, answer) => (request.endpoint === 'POST /orders' && !isEnvelope(answer) ? refusal(400, 'MUTANT_SAYS_NO') : answer)) },
+    protocol: {
+      profile: definiteToo,
+      transport: answering((request, answer) =>
+        request.endpoint === 'POST /orders' && !isEnvelope(answer) ? refusal(400, 'MUTANT_SAYS_NO') : answer,
+      ),
+    },
   },
   {
     name: 'takes a time-out for a request that never left',
@@ -168,7 +229,9 @@ export const MUTANTS: readonly Mutant[] = [
         ...portOf(port),
         call: async (call) => {
           const outcome = await port.call(call);
-          return outcome.kind === 'unresolved' && call.endpoint === 'POST /orders' ? { ...outcome, kind: 'rejected', failure: 'rejected', definite: true } : outcome;
+          return outcome.kind === 'unresolved' && call.endpoint === 'POST /orders'
+            ? { ...outcome, kind: 'rejected', failure: 'rejected', definite: true }
+            : outcome;
         },
       }),
     },
@@ -198,13 +261,23 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'leaves the client order id out',
     caughtBy: ['I2', 'I3'],
-    protocol: { transport: rewriting((request) => (request.endpoint === 'POST /orders' ? without(request, 'client_order_id') : request)) },
+    protocol: {
+      transport: rewriting((request) =>
+        request.endpoint === 'POST /orders' ? without(request, 'client_order_id') : request,
+      ),
+    },
   },
   // Cancels, amends, fills.
   {
     name: 'takes the acknowledgement of a cancel for the cancel',
     caughtBy: ['I4', 'I9'],
-    protocol: { transport: answering((request, answer) => (request.endpoint === 'DELETE /orders' ? { ...answer, body: answer.body.replace('"status":"canceling"', '"status":"canceled"') } : answer)) },
+    protocol: {
+      transport: answering((request, answer) =>
+        request.endpoint === 'DELETE /orders'
+          ? { ...answer, body: answer.body.replace('"status":"canceling"', '"status":"canceled"') }
+          : answer,
+      ),
+    },
   },
   {
     name: 'sends an amend twice',
@@ -221,14 +294,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'drops a fill',
     caughtBy: ['I9'],
-    protocol: { transport: answering((request, answer) => (request.endpoint.startsWith('GET /fills') ? results(answer, (fills) => fills.slice(1)) : answer)) },
+    protocol: {
+      transport: answering((request, answer) =>
+        request.endpoint.startsWith('GET /fills') ? results(answer, (fills) => fills.slice(1)) : answer,
+      ),
+    },
   },
   {
     name: 'counts a fill twice when a page repeats it',
     caughtBy: ['I9', 'I8'],
     protocol: {
       transport: answering((request, answer) =>
-        request.endpoint.startsWith('GET /fills') ? results(answer, (fills) => fills.flatMap((fill) => [fill, { ...fill, id: `${String(fill['id'])}0` }])) : answer,
+        request.endpoint.startsWith('GET /fills')
+          ? results(answer, (fills) => fills.flatMap((fill) => [fill, { ...fill, id: `${String(fill['id'])}0` }]))
+          : answer,
       ),
     },
   },
@@ -239,7 +318,12 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: {
       transport: rewriting((request) => ({
         ...request,
-        params: Object.fromEntries(Object.entries(request.params).map(([key, value]) => [key, value.as === 'number' ? { ...value, text: String(Number(value.text)) } : value])),
+        params: Object.fromEntries(
+          Object.entries(request.params).map(([key, value]) => [
+            key,
+            value.as === 'number' ? { ...value, text: String(Number(value.text)) } : value,
+          ]),
+        ),
       })),
     },
   },
@@ -277,7 +361,9 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: {
       transport: intercepting((request) =>
         request.endpoint === 'POST /cancel_all_after'
-          ? success(`{"market_id":"${request.params['market_id']?.text}","profile_id":1,"timeout":${request.params['timeout']?.text},"last_updated":1,"status":"active"}`)
+          ? success(
+              `{"market_id":"${request.params['market_id']?.text}","profile_id":1,"timeout":${request.params['timeout']?.text},"last_updated":1,"status":"active"}`,
+            )
           : undefined,
       ),
     },
@@ -290,7 +376,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'believes that the switch is off without reading it back',
     caughtBy: ['I12'],
-    protocol: { transport: intercepting((request) => (request.endpoint === 'GET /cancel_all_after' ? success('{}') : undefined)) },
+    protocol: {
+      transport: intercepting((request) => (request.endpoint === 'GET /cancel_all_after' ? success('{}') : undefined)),
+    },
   },
   {
     name: 'sends an order that has waited for longer than the switch lasts',
@@ -328,19 +416,27 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   { name: 'does not hear the kill switch', caughtBy: ['I13'], protocol: { deaf: true } },
-  { name: 'does not ask whether the account is still its own', caughtBy: ['I14', 'I2', 'I12'], protocol: { lease: () => ({ holds: async () => true }) } },
+  {
+    name: 'does not ask whether the account is still its own',
+    caughtBy: ['I14', 'I2', 'I12'],
+    protocol: { lease: () => ({ holds: async () => true }) },
+  },
 ];
 
 function intercepting(answer: (request: WireRequest) => WireAnswer | undefined): NonNullable<Protocol['transport']> {
   return (road, { clock }) => ({
     send(request, options) {
       const own = answer(request);
-      return own === undefined ? road.send(request, options) : new Promise((resolve) => clock.arrive(() => resolve(own)));
+      return own === undefined
+        ? road.send(request, options)
+        : new Promise((resolve) => clock.arrive(() => resolve(own)));
     },
   });
 }
 
-function answering(change: (request: WireRequest, answer: WireAnswer) => WireAnswer): NonNullable<Protocol['transport']> {
+function answering(
+  change: (request: WireRequest, answer: WireAnswer) => WireAnswer,
+): NonNullable<Protocol['transport']> {
   return (road) => ({
     async send(request, options) {
       const reply = await road.send(request, options);
@@ -354,11 +450,21 @@ function rewriting(change: (request: WireRequest) => WireRequest): NonNullable<P
 }
 
 function success(result: string): WireAnswer {
-  return { kind: 'answer', status: 200, headers: { 'content-type': 'application/json' }, body: `{"success":true,"error":"","result":${result}}` };
+  return {
+    kind: 'answer',
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: `{"success":true,"error":"","result":${result}}`,
+  };
 }
 
 function refusal(status: number, error: string): WireAnswer {
-  return { kind: 'answer', status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ success: false, error, result: [] }) };
+  return {
+    kind: 'answer',
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ success: false, error, result: [] }),
+  };
 }
 
 function definiteToo(profile: Parameters<NonNullable<Protocol['profile']>>[0]) {
@@ -373,16 +479,24 @@ function isEnvelope({ body }: WireAnswer): boolean {
   }
 }
 
-function results(answer: WireAnswer, change: (records: readonly Readonly<Record<string, unknown>>[]) => readonly unknown[]): WireAnswer {
+function results(
+  answer: WireAnswer,
+  change: (records: readonly Readonly<Record<string, unknown>>[]) => readonly unknown[],
+): WireAnswer {
   if (!isEnvelope(answer)) return answer;
   const envelope = JSON.parse(answer.body) as { result: unknown };
-  return Array.isArray(envelope.result) ? { ...answer, body: JSON.stringify({ ...envelope, result: change(envelope.result) }) } : answer;
+  return Array.isArray(envelope.result)
+    ? { ...answer, body: JSON.stringify({ ...envelope, result: change(envelope.result) }) }
+    : answer;
 }
 
 function shifted(request: WireRequest, change: (us: number) => number): WireRequest {
   const start = request.params['start_time'];
   if (request.endpoint !== 'GET /orders' || start === undefined) return request;
-  return { ...request, params: { ...request.params, start_time: { ...start, text: String(change(Number(start.text))) } } };
+  return {
+    ...request,
+    params: { ...request.params, start_time: { ...start, text: String(change(Number(start.text))) } },
+  };
 }
 
 function without(request: WireRequest, name: string): WireRequest {

@@ -130,7 +130,8 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
       }
       if (traits.commitMs > 0) await wait(process.clock, (number * 37) % (traits.commitMs + 1));
       await awake(process);
-      if (traits.fullAfter !== undefined && number >= traits.fullAfter) throw new StoreError('unavailable', 'the disk is full');
+      if (traits.fullAfter !== undefined && number >= traits.fullAfter)
+        throw new StoreError('unavailable', 'the disk is full');
       await disk.append(entries, options);
       for (const { type, line } of entries) {
         if (type === 'call.settled') process.reached('CP12', placed(line));

@@ -13,6 +13,7 @@ export async function replayed({ entries, setup, markets }: Happened): Promise<s
     { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
   );
   playback.commandsTo((command) => running.command(command));
+  playback.resumedTo(() => running.reopen());
   try {
     await playback.play(running.done);
     return undefined;

@@ -6,7 +6,7 @@
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { FaultKind, FaultRule } from '../../src/gateway/simulator/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
-import { SIMULATED_PROFILE, type Profile } from '../../src/venue/profile.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile.ts';
 import { Draws } from './draws.ts';
 import { BTC, DUST, MARKETS, priceOf, type Shape, shapeOf } from './shapes.ts';
 
@@ -42,6 +42,8 @@ export interface Scenario {
   readonly skewMs: number;
   /** After this long somebody engages the kill switch. */
   readonly killAfterMs: number | undefined;
+  /** So long after the run has halted a person looks, and takes it up again; nobody does where it is undefined. */
+  readonly asksAgainAfterMs: number | undefined;
   /** No fault happens later than this after the start. */
   readonly faultsUntilMs: number;
   /** The longest that a request is late. */
@@ -50,8 +52,27 @@ export interface Scenario {
 
 /** Points of a call at which a process can be ended here, the rarely reached ones more often. */
 const POINTS: Readonly<Partial<Record<CrashPoint | 'time', number>>> = {
-  time: 6, CP0: 1, CP1: 1, CP2: 1, CP3: 1.5, CP4: 2, CP5: 1, CP6: 1, CP7: 2, CP8: 2, CP9: 1, CP10: 2, CP11: 1.5,
-  CP12: 1.5, CP13: 1, CP14: 1, CP15: 1, CP16: 1, CP17: 1.5, CP18: 1, CP20: 0.3,
+  time: 6,
+  CP0: 1,
+  CP1: 1,
+  CP2: 1,
+  CP3: 1.5,
+  CP4: 2,
+  CP5: 1,
+  CP6: 1,
+  CP7: 2,
+  CP8: 2,
+  CP9: 1,
+  CP10: 2,
+  CP11: 1.5,
+  CP12: 1.5,
+  CP13: 1,
+  CP14: 1,
+  CP15: 1,
+  CP16: 1,
+  CP17: 1.5,
+  CP18: 1,
+  CP20: 0.3,
 };
 
 /**
@@ -71,7 +92,9 @@ export function scenarioOf(seed: number): Scenario {
   const tight = draws.chance(0.12) && (shape.deadman === undefined || shape.deadman.timeoutMs >= 20_000);
   const jwt = draws.chance(0.15);
   const calm = draws.chance(0.2);
-  const faults = calm ? [] : faultRules(draws, { lateMs, visibilityMs, faultsUntilMs, guarded: shape.deadman !== undefined });
+  const faults = calm
+    ? []
+    : faultRules(draws, { lateMs, visibilityMs, faultsUntilMs, guarded: shape.deadman !== undefined });
   const tokens = tight ? draws.of(shape.deadman === undefined ? [150, 240, 400] : [400, 600]) : 1200;
   return {
     seed,
@@ -79,11 +102,16 @@ export function scenarioOf(seed: number): Scenario {
     shape,
     venue: venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }),
     profile: profileOf(windowMs, tokens, jwt),
-    mishaps: draws.chance(0.3) ? [] : Array.from({ length: draws.weighted({ 1: 5, 2: 2, 3: 1 }) === '1' ? 1 : draws.within(2, 3) }, () => mishap(draws)),
+    mishaps: draws.chance(0.3)
+      ? []
+      : Array.from({ length: draws.weighted({ 1: 5, 2: 2, 3: 1 }) === '1' ? 1 : draws.within(2, 3) }, () =>
+          mishap(draws),
+        ),
     commitMs: draws.of([0, 0, 0, 5, 150]),
     fullAfter: draws.chance(0.03) ? draws.within(0, 8) : undefined,
     skewMs: draws.chance(0.1) ? draws.within(-300_000, 300_000) : 0,
     killAfterMs: draws.chance(0.04) ? draws.within(0, 15_000) : undefined,
+    asksAgainAfterMs: draws.chance(0.6) ? draws.of([1000, 60_000]) : undefined,
     faultsUntilMs,
     lateMs,
   };
@@ -123,9 +151,22 @@ function venueOf(draws: Draws, { faults, visibilityMs, tokens, tight, jwt }: Ven
   });
   return {
     markets: { [BTC]: market(BTC), [DUST]: market(DUST) },
-    account: { equity: draws.chance(0.08) ? '900' : '1000000', positions: draws.chance(0.3) ? [{ market: BTC, size: draws.of(['0.1', '-0.2']), price: '64000', agoMs: 60_000 }] : [] },
-    latencyMs: draws.of([{ min: 10, max: 10 }, { min: 20, max: 60 }, { min: 5, max: 400 }]),
-    processingMs: draws.of([{ min: 20, max: 80 }, { min: 0, max: 10 }, { min: 50, max: 1500 }]),
+    account: {
+      equity: draws.chance(0.08) ? '900' : '1000000',
+      positions: draws.chance(0.3)
+        ? [{ market: BTC, size: draws.of(['0.1', '-0.2']), price: '64000', agoMs: 60_000 }]
+        : [],
+    },
+    latencyMs: draws.of([
+      { min: 10, max: 10 },
+      { min: 20, max: 60 },
+      { min: 5, max: 400 },
+    ]),
+    processingMs: draws.of([
+      { min: 20, max: 80 },
+      { min: 0, max: 10 },
+      { min: 50, max: 1500 },
+    ]),
     visibilityLagMs: { min: 0, max: visibilityMs },
     readLagMs: draws.of([0, 0, 0, 300, 1500]),
     fillLagMs: draws.of([0, 0, 400, 1500]),
@@ -134,9 +175,21 @@ function venueOf(draws: Draws, { faults, visibilityMs, tokens, tight, jwt }: Ven
       algorithm: draws.of(['sliding_log', 'fixed_window', 'token_bucket', 'sliding_counter']),
       resetUnit: draws.of(['s', 'ms', 'us', 'iso']),
       retryAfter: draws.of(['x', 'plain', 'both']),
-      foreign: !tight && draws.chance(0.05) ? [{ afterMs: draws.within(0, 5000), tokens: draws.within(100, 1100) }] : [],
+      foreign:
+        !tight && draws.chance(0.05) ? [{ afterMs: draws.within(0, 5000), tokens: draws.within(100, 1100) }] : [],
     },
-    ...(jwt ? { auth: { mode: 'jwt', accept: 'issued', lifeMs: tight ? 60_000 : draws.of([3000, 8000, 30_000]), refreshToken: REFRESH_TOKEN, rotate: draws.chance(0.3), result: draws.of(['text', 'object']) } as const } : {}),
+    ...(jwt
+      ? {
+          auth: {
+            mode: 'jwt',
+            accept: 'issued',
+            lifeMs: tight ? 60_000 : draws.of([3000, 8000, 30_000]),
+            refreshToken: REFRESH_TOKEN,
+            rotate: draws.chance(0.3),
+            result: draws.of(['text', 'object']),
+          } as const,
+        }
+      : {}),
     surprises: {
       stopStatus: draws.of(['open', 'open', 'placed']),
       amendFlickerMs: draws.of([0, 0, 0, 300, 1200]),
@@ -169,7 +222,9 @@ function profileOf(windowMs: number, tokens: number, jwt: boolean): Profile {
     ...SIMULATED_PROFILE,
     name: 'simulation',
     account: 'simulation',
-    markets: Object.fromEntries(Object.entries(MARKETS).map(([id, { tick, lot }]) => [id, { tick, lot, min_size: lot }])),
+    markets: Object.fromEntries(
+      Object.entries(MARKETS).map(([id, { tick, lot }]) => [id, { tick, lot, min_size: lot }]),
+    ),
     ambiguityWindowMs: windowMs,
     rateLimit: { ...SIMULATED_PROFILE.rateLimit, tokens },
     ...(jwt
@@ -194,9 +249,40 @@ interface FaultBounds {
   readonly guarded: boolean;
 }
 
-const ROAD: readonly FaultKind[] = ['lost_before', 'lost_after', 'lost_after', 'delay', 'delay', 'refused', 'reset_before', 'reset_after', 'slow_loris', 'truncated', 'oversize'];
-const ANSWER: readonly FaultKind[] = ['status', 'status', 'status', 'error', 'error', 'rate_limited', 'unauthorized', 'malformed', 'empty', 'html', 'redirect'];
-const PLACING: readonly FaultKind[] = ['late_reject', 'stuck', 'invisible', 'empty_result', 'two_records', 'other_record'];
+const ROAD: readonly FaultKind[] = [
+  'lost_before',
+  'lost_after',
+  'lost_after',
+  'delay',
+  'delay',
+  'refused',
+  'reset_before',
+  'reset_after',
+  'slow_loris',
+  'truncated',
+  'oversize',
+];
+const ANSWER: readonly FaultKind[] = [
+  'status',
+  'status',
+  'status',
+  'error',
+  'error',
+  'rate_limited',
+  'unauthorized',
+  'malformed',
+  'empty',
+  'html',
+  'redirect',
+];
+const PLACING: readonly FaultKind[] = [
+  'late_reject',
+  'stuck',
+  'invisible',
+  'empty_result',
+  'two_records',
+  'other_record',
+];
 
 function faultRules(draws: Draws, bounds: FaultBounds): FaultRule[] {
   return Array.from({ length: draws.within(1, 4) }, () => faultRule(draws, bounds));
@@ -204,31 +290,66 @@ function faultRules(draws: Draws, bounds: FaultBounds): FaultRule[] {
 
 function faultRule(draws: Draws, bounds: FaultBounds): FaultRule {
   const on = draws.weighted({
-    'POST /orders': 10, 'PUT /orders': 3, 'DELETE /orders': 3, 'GET /orders': 3, 'GET /fills/order': 1, 'GET /fills': 0.4,
-    'POST /cancel_all_after': bounds.guarded ? 2 : 0, 'DELETE /cancel_all_after': bounds.guarded ? 2 : 0,
-    'GET /cancel_all_after': bounds.guarded ? 1 : 0, 'DELETE /orders/cancel_all': 0.7, 'PUT /account/leverage': 0.7, 'POST /jwt': 0.5, '*': 0.7,
+    'POST /orders': 10,
+    'PUT /orders': 3,
+    'DELETE /orders': 3,
+    'GET /orders': 3,
+    'GET /fills/order': 1,
+    'GET /fills': 0.4,
+    'POST /cancel_all_after': bounds.guarded ? 2 : 0,
+    'DELETE /cancel_all_after': bounds.guarded ? 2 : 0,
+    'GET /cancel_all_after': bounds.guarded ? 1 : 0,
+    'DELETE /orders/cancel_all': 0.7,
+    'PUT /account/leverage': 0.7,
+    'POST /jwt': 0.5,
+    '*': 0.7,
   });
-  const kinds = on === 'POST /orders' ? [...ROAD, ...ANSWER, ...PLACING] : on === 'DELETE /orders' ? [...ROAD, ...ANSWER, 'cancel_lost', 'fill_first', 'stuck'] : on === 'PUT /orders' ? [...ROAD, ...ANSWER, 'amend_lost', 'stuck'] : [...ROAD, ...ANSWER];
+  const kinds =
+    on === 'POST /orders'
+      ? [...ROAD, ...ANSWER, ...PLACING]
+      : on === 'DELETE /orders'
+        ? [...ROAD, ...ANSWER, 'cancel_lost', 'fill_first', 'stuck']
+        : on === 'PUT /orders'
+          ? [...ROAD, ...ANSWER, 'amend_lost', 'stuck']
+          : [...ROAD, ...ANSWER];
   const what = draws.of(kinds as readonly FaultKind[]);
   const often = draws.weighted({ once: 5, some: 3, burst: 2 });
   const when = {
     untilMs: bounds.faultsUntilMs,
-    ...(often === 'once' ? { call: draws.within(1, 4) } : often === 'some' ? { probability: 0.3 } : { afterMs: draws.within(0, 5000) }),
-    ...(often === 'burst' ? { probability: 0.8, untilMs: Math.min(bounds.faultsUntilMs, draws.within(3000, 15_000)) } : {}),
+    ...(often === 'once'
+      ? { call: draws.within(1, 4) }
+      : often === 'some'
+        ? { probability: 0.3 }
+        : { afterMs: draws.within(0, 5000) }),
+    ...(often === 'burst'
+      ? { probability: 0.8, untilMs: Math.min(bounds.faultsUntilMs, draws.within(3000, 15_000)) }
+      : {}),
   };
   return { on, when, do: what, ...detailsOf(draws, what, on, bounds) };
 }
 
-function detailsOf(draws: Draws, what: FaultKind, on: string, { lateMs, visibilityMs }: FaultBounds): Partial<FaultRule> {
+function detailsOf(
+  draws: Draws,
+  what: FaultKind,
+  on: string,
+  { lateMs, visibilityMs }: FaultBounds,
+): Partial<FaultRule> {
   switch (what) {
     case 'delay':
       // Of the deadman switch and amends no more than the client waits: nothing is said of what overtakes a later one.
-      return { way: on.endsWith('cancel_all_after') ? 'reply' : draws.of(['request', 'reply']), ms: on === 'POST /orders' ? draws.within(50, lateMs) : draws.within(50, 2000) };
+      return {
+        way: on.endsWith('cancel_all_after') ? 'reply' : draws.of(['request', 'reply']),
+        ms: on === 'POST /orders' ? draws.within(50, lateMs) : draws.within(50, 2000),
+      };
     case 'status':
       return { status: draws.of([500, 502, 503, 504, 404, 404]), processed: draws.chance(0.5) };
     case 'error':
       // Carried out and yet refused in a text nobody knows: one look-up decides (interface.md), so it must be able to see.
-      return { error: draws.of(['SOMETHING_WENT_WRONG', 'INSUFFICIENT_MARGIN', 'try again later']), status: draws.of([200, 400]), processed: visibilityMs === 0 && draws.chance(0.3) };
+      return {
+        error: draws.of(['SOMETHING_WENT_WRONG', 'INSUFFICIENT_MARGIN', 'try again later']),
+        status: draws.of([200, 400]),
+        processed: visibilityMs === 0 && draws.chance(0.3),
+      };
     case 'rate_limited':
       return { retryAfter: draws.of(['1', '3', '0.5', '-4', 'soon', '']) };
     case 'stuck':

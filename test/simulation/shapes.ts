@@ -15,7 +15,9 @@ export interface Shape {
   readonly text: string;
   readonly runbook: CheckedRunbook;
   /** What its `deadman` block asks for. */
-  readonly deadman: { readonly market: string; readonly timeoutMs: number; readonly onExit: 'disarm' | 'leave_armed' } | undefined;
+  readonly deadman:
+    | { readonly market: string; readonly timeoutMs: number; readonly onExit: 'disarm' | 'leave_armed' }
+    | undefined;
   /** Of its `limits`. */
   readonly maxOpenOrders: number;
   readonly cancelsAll: boolean;
@@ -41,7 +43,9 @@ export function shapeOf(seed: number): Shape {
   const made = new Generator(index).make();
   const { runbook, diagnostics } = checkRunbook({ file: `shape-${index}.yaml`, text: made.text }, () => undefined);
   if (runbook === undefined) {
-    throw new Error(`shape ${index} is no runbook: ${diagnostics.map(({ message }) => message).join('; ')}\n${made.text}`);
+    throw new Error(
+      `shape ${index} is no runbook: ${diagnostics.map(({ message }) => message).join('; ')}\n${made.text}`,
+    );
   }
   const shape = { ...made, index, runbook };
   checked.set(index, shape);
@@ -71,7 +75,12 @@ class Generator {
   private readonly index: number;
   private readonly draws: Draws;
   private readonly guarded: boolean;
-  private readonly orders: { readonly id: string; readonly market: Market; readonly amendable: boolean; readonly side: string }[] = [];
+  private readonly orders: {
+    readonly id: string;
+    readonly market: Market;
+    readonly amendable: boolean;
+    readonly side: string;
+  }[] = [];
   private count = 0;
   private cancelsAll = false;
 
@@ -85,7 +94,8 @@ class Generator {
     const { draws } = this;
     const steps = Array.from({ length: draws.within(1, 5) }, (_, at) => this.step(at)).join('');
     const failing = draws.chance(0.12) ? '  - fail: {because: as it was meant to}\n' : '';
-    const stopping = failing === '' && draws.chance(0.05) ? '  - stop: {outcome: enough, because: as it was meant to}\n' : '';
+    const stopping =
+      failing === '' && draws.chance(0.05) ? '  - stop: {outcome: enough, because: as it was meant to}\n' : '';
     const timeoutMs = draws.of([5000, 8000, 20_000]);
     const onExit = draws.chance(0.75) ? 'disarm' : 'leave_armed';
     const maxOpenOrders = draws.of([1, 2, 2, 3, 8]);
@@ -98,12 +108,15 @@ class Generator {
       'steps:\n',
     ].join('\n');
     const tidy = draws.chance(0.3) ? `finally:\n  - cancel: {mine: ${BTC}}\n` : '';
-    const deadman = this.guarded ? { market: BTC, timeoutMs, onExit } as const : undefined;
+    const deadman = this.guarded ? ({ market: BTC, timeoutMs, onExit } as const) : undefined;
     return { text: `${head}${steps}${failing}${stopping}${tidy}`, deadman, maxOpenOrders, cancelsAll: this.cancelsAll };
   }
 
   private step(at: number): string {
-    const verb = at === 0 ? this.draws.weighted({ limit: 4, market: 1, stop: 1, parallel: 2, leverage: 0.5 }) : this.draws.weighted(VERBS);
+    const verb =
+      at === 0
+        ? this.draws.weighted({ limit: 4, market: 1, stop: 1, parallel: 2, leverage: 0.5 })
+        : this.draws.weighted(VERBS);
     switch (verb) {
       case 'limit':
       case 'market':
@@ -169,7 +182,11 @@ class Generator {
     this.orders.push({ id, market, amendable: stays, side });
     const more = [
       ...(draws.chance(0.25) ? ['await: accepted'] : kind === 'market' && draws.chance(0.3) ? ['await: terminal'] : []),
-      ...(draws.chance(0.35) ? [`retry: {on: [${draws.of(['rejected', 'rate_limited', 'rate_limited, transport', 'rejected, rate_limited'])}], max: ${draws.within(1, 2)}, first: 500ms}`] : []),
+      ...(draws.chance(0.35)
+        ? [
+            `retry: {on: [${draws.of(['rejected', 'rate_limited', 'rate_limited, transport', 'rejected, rate_limited'])}], max: ${draws.within(1, 2)}, first: 500ms}`,
+          ]
+        : []),
       ...(draws.chance(0.1) ? ['undo: keep'] : []),
     ];
     return `${indent}- id: ${id}\n${indent}  place: {${terms.join(', ')}}\n${more.map((line) => `${indent}  ${line}\n`).join('')}`;
@@ -187,14 +204,17 @@ class Generator {
   private requote(): string {
     return this.withOrder(({ id, market, side, amendable }) => {
       const price = priceOf(market, -this.draws.within(3, 9) * (side === 'long' ? 1 : -1));
-      const amend = amendable ? `        - if: ${id}.open\n          amend: {order: ${id}, price: ${price}}\n    ${CAUGHT.replaceAll('\n    ', '\n        ').replace('    catch', '      catch')}` : '';
+      const amend = amendable
+        ? `        - if: ${id}.open\n          amend: {order: ${id}, price: ${price}}\n    ${CAUGHT.replaceAll('\n    ', '\n        ').replace('    catch', '      catch')}`
+        : '';
       return `  - repeat:\n      every: ${this.draws.of(['500ms', '2s'])}\n      max: ${this.draws.within(2, 3)}\n      do:\n        - refresh: ${id}\n    ${CAUGHT.replace('    catch', '      catch')}${amend}`;
     });
   }
 
   private parallel(): string {
     const { draws } = this;
-    const branch = (name: string) => `        ${name}:\n${this.place(draws.of(['limit', 'limit', 'market']), '          ')}`;
+    const branch = (name: string) =>
+      `        ${name}:\n${this.place(draws.of(['limit', 'limit', 'market']), '          ')}`;
     const onFail = draws.of(['cancel_others', 'let_others_finish']);
     // What a branch placed is seen behind the join only as far as it came: nobody refers to it.
     const before = this.orders.length;
@@ -207,7 +227,8 @@ class Generator {
     if (this.guarded) return '  - wait: 2s\n';
     const side = this.draws.of(['long', 'short']);
     const away = side === 'short' ? -1 : 1;
-    const leg = (distance: number) => `{fraction: ${this.draws.of(['1', '0.5'])}, trigger: ${priceOf(BTC, distance)}, price: ${priceOf(BTC, distance + away * 40)}}`;
+    const leg = (distance: number) =>
+      `{fraction: ${this.draws.of(['1', '0.5'])}, trigger: ${priceOf(BTC, distance)}, price: ${priceOf(BTC, distance + away * 40)}}`;
     return `  - protect: {market: ${BTC}, side: ${side}, stop_loss: ${leg(away * this.draws.within(5, 40))}, take_profit: ${leg(-away * this.draws.within(5, 40))}}\n    catch: [{on: [rejected, cancelled, transport, rate_limited], then: continue}]\n`;
   }
 

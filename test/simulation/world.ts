@@ -3,9 +3,9 @@
  * take it up from the disk, put together as the command line puts a live run together. Says what happened; judges nothing.
  */
 import { VirtualClock } from '../../src/base/clock.ts';
-import { startRun, type RunningRun, type RunResult } from '../../src/engine/run.ts';
 import { Divergence, Playback } from '../../src/engine/playback.ts';
 import type { RunPorts, RunSetup } from '../../src/engine/ports.ts';
+import { type RunningRun, type RunResult, startRun } from '../../src/engine/run.ts';
 import { LocalBudget } from '../../src/gateway/budget.ts';
 import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
 import { LimitGate } from '../../src/gateway/limit-gate.ts';
@@ -31,7 +31,7 @@ import { Draws } from './draws.ts';
 import { Disk, diskOf, Process, rowsOf } from './process.ts';
 import type { Protocol } from './protocol.ts';
 import { roadOf, type Sent } from './road.ts';
-import { REFRESH_TOKEN, type Scenario, scenarioOf, START_MS } from './scenario.ts';
+import { REFRESH_TOKEN, type Scenario, START_MS, scenarioOf } from './scenario.ts';
 
 const RUN = 'run';
 const ACCOUNT = 'simulation';
@@ -100,6 +100,7 @@ class World {
   private refreshToken: string | undefined;
   private killedAt: number | undefined;
   private broken: string | undefined;
+  private askedAgain = false;
 
   constructor(scenario: Scenario, protocol: Protocol) {
     this.scenario = scenario;
@@ -126,7 +127,12 @@ class World {
     try {
       result = await this.lifeAfterLife();
     } catch (error) {
-      this.broken = error instanceof Divergence ? `could not be taken up again: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.broken =
+        error instanceof Divergence
+          ? `could not be taken up again: ${error.message}`
+          : error instanceof Error
+            ? (error.stack ?? error.message)
+            : String(error);
     }
     // Late requests arrive, the switch fires where it was left armed, those that were frozen come round.
     await clock.advanceTo(Math.max(clock.now(), START_MS + scenario.faultsUntilMs) + 60_000);
@@ -136,14 +142,29 @@ class World {
     const book = new OrderBook({ absenceHorizonMs: this.setup.absenceHorizonMs });
     for (const entry of entries) book.apply(entry);
     const points = new Map<string, number>();
-    for (const { reachedPoints } of this.processes) for (const [key, times] of reachedPoints) points.set(key, (points.get(key) ?? 0) + times);
+    for (const { reachedPoints } of this.processes)
+      for (const [key, times] of reachedPoints) points.set(key, (points.get(key) ?? 0) + times);
     const { sent, lives, broken, killedAt, setup, profile } = this;
-    return { scenario, stored: lines, entries, sent, books: this.simulator.books(), lives, result, killedAt, book, broken, points, setup, markets: profile.markets };
+    return {
+      scenario,
+      stored: lines,
+      entries,
+      sent,
+      books: this.simulator.books(),
+      lives,
+      result,
+      killedAt,
+      book,
+      broken,
+      points,
+      setup,
+      markets: profile.markets,
+    };
   }
 
   /** Process after process, until one brings the run to its end. */
   private async lifeAfterLife(): Promise<RunResult | undefined> {
-    const { clock } = this;
+    const { clock, scenario } = this;
     for (;;) {
       const life = await this.start();
       const { process, lease } = life;
@@ -153,8 +174,14 @@ class World {
         this.lives.push({ ...told, endedAt: clock.now(), how: ending.kind });
         await lease.release();
         process.end();
-        if (ending.kind === 'ended') return ending.result;
-        await clock.advanceTo(clock.now() + 1000);
+        const asksAgain =
+          ending.kind === 'ended' &&
+          ending.result.outcome === 'halted' &&
+          !this.askedAgain &&
+          scenario.asksAgainAfterMs !== undefined;
+        if (ending.kind === 'ended' && !asksAgain) return ending.result;
+        this.askedAgain ||= asksAgain;
+        await clock.advanceTo(clock.now() + (asksAgain ? (scenario.asksAgainAfterMs ?? 0) : 1000));
         continue;
       }
       if (ending.kind === 'dies') {
@@ -184,7 +211,13 @@ class World {
 
   private async takenLease(process: Process): Promise<LeaseKeeper> {
     for (;;) {
-      const lease = await takeLease({ leases: this.shared.leases, account: ACCOUNT, holder: `life ${process.life}`, clock: process.clock, onLost: () => process.end() });
+      const lease = await takeLease({
+        leases: this.shared.leases,
+        account: ACCOUNT,
+        holder: `life ${process.life}`,
+        clock: process.clock,
+        onLost: () => process.end(),
+      });
       if (lease.kind === 'held') {
         process.begin();
         return lease;
@@ -216,8 +249,20 @@ class World {
             account: ACCOUNT,
           });
           const venue = this.client(process, lease, log, gate, writer);
-          const ports = this.ports({ venue: this.port(venue, process), clock: process.clock, log, notifier: { send() {} } }, process);
-          resolve(this.life(process, lease, startRun({ ...setup, startedAt: process.clock.now() }, ports), log, writer, killed));
+          const ports = this.ports(
+            { venue: this.port(venue, process), clock: process.clock, log, notifier: { send() {} } },
+            process,
+          );
+          resolve(
+            this.life(
+              process,
+              lease,
+              startRun({ ...setup, startedAt: process.clock.now() }, ports),
+              log,
+              writer,
+              killed,
+            ),
+          );
         } catch (error) {
           reject(error as Error);
         }
@@ -226,7 +271,12 @@ class World {
     return this.clock.runUntil(started);
   }
 
-  private async takeUp(process: Process, lease: LeaseKeeper, lines: readonly StoredEntry[], killed: KillOrder | undefined): Promise<Life> {
+  private async takeUp(
+    process: Process,
+    lease: LeaseKeeper,
+    lines: readonly StoredEntry[],
+    killed: KillOrder | undefined,
+  ): Promise<Life> {
     const { setup } = this;
     const entries = lines.map(readEntry);
     const gate = this.gate(new OrderBook());
@@ -238,7 +288,10 @@ class World {
     });
     gate.useBook(playback.log.book);
     const writer = this.writer(process, lease, lines);
-    const log = new RunLog(writer, playback.log.book, [(entry) => gate.apply(entry), (entry) => this.observe(entry, process)]);
+    const log = new RunLog(writer, playback.log.book, [
+      (entry) => gate.apply(entry),
+      (entry) => this.observe(entry, process),
+    ]);
     const client = this.client(process, lease, log, gate, writer);
     const [first] = entries as [Entry & { type: 'run.started' }];
     const running = startRun(
@@ -246,6 +299,7 @@ class World {
       this.ports({ venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } }, process),
     );
     playback.commandsTo((command) => running.command(command));
+    playback.resumedTo(() => running.reopen());
     await playback.play(running.done);
     const taken = new Promise<Life>((resolve) => {
       process.clock.arrive(() => {
@@ -254,8 +308,10 @@ class World {
           log,
           venue: this.port(client, process),
           clock: process.clock,
-          continueCall: this.protocol.continueCall?.(client) ?? ((call, attempts) => client.continueCall(call, attempts)),
+          continueCall:
+            this.protocol.continueCall?.(client) ?? ((call, attempts) => client.continueCall(call, attempts)),
         });
+        running.reopen();
         void writer.flush().catch(() => {});
         resolve(this.life(process, lease, running, log, writer, killed));
       });
@@ -263,8 +319,15 @@ class World {
     return this.clock.runUntil(taken);
   }
 
-  private life(process: Process, lease: LeaseKeeper, running: RunningRun, log: RunLog, writer: JournalWriter, killed: KillOrder | undefined): Life {
-    const ended = running.done.then(async (result): Promise<Ended> => {
+  private life(
+    process: Process,
+    lease: LeaseKeeper,
+    running: RunningRun,
+    log: RunLog,
+    writer: JournalWriter,
+    killed: KillOrder | undefined,
+  ): Life {
+    const ended = running.settled().then(async (result): Promise<Ended> => {
       try {
         await writer.close();
       } catch (error) {
@@ -281,7 +344,11 @@ class World {
   private writer(process: Process, lease: LeaseKeeper, lines: readonly StoredEntry[]): JournalWriter {
     const { commitMs, fullAfter, mishaps } = this.scenario;
     const committed = mishaps[process.life - 1]?.committed ?? true;
-    const disk = diskOf(process, this.disk, { commitMs, fullAfter: process.life === 1 ? fullAfter : undefined, committed });
+    const disk = diskOf(process, this.disk, {
+      commitMs,
+      fullAfter: process.life === 1 ? fullAfter : undefined,
+      committed,
+    });
     const [first] = lines;
     return new JournalWriter(this.protocol.store?.(disk, process) ?? disk, {
       run: RUN,
@@ -293,11 +360,28 @@ class World {
       clock: process.clock,
       durable: true,
       head: headOf(lines.at(-1)),
-      ...(first === undefined ? {} : { row: { run: RUN, runbook: this.setup.runbook.name, mode: 'live', account: ACCOUNT, trigger: 'manual', startedAt: first.at } as const }),
+      ...(first === undefined
+        ? {}
+        : {
+            row: {
+              run: RUN,
+              runbook: this.setup.runbook.name,
+              mode: 'live',
+              account: ACCOUNT,
+              trigger: 'manual',
+              startedAt: first.at,
+            } as const,
+          }),
     });
   }
 
-  private client(process: Process, lease: LeaseKeeper, log: RunLog, gate: LimitGate, writer: JournalWriter): VenueClient {
+  private client(
+    process: Process,
+    lease: LeaseKeeper,
+    log: RunLog,
+    gate: LimitGate,
+    writer: JournalWriter,
+  ): VenueClient {
     const { profile, protocol } = this;
     const { clock } = process;
     const budget = this.budget(process);
@@ -316,7 +400,8 @@ class World {
       epoch: lease.epoch,
       session,
       lease: protocol.lease?.(lease) ?? lease,
-      forbidden: (protective) => (this.killsSeen.has(process) && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined),
+      forbidden: (protective) =>
+        this.killsSeen.has(process) && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined,
       crashPoints: { reached: (point, call) => void process.reached(point, call.endpoint) },
     };
     const changed = protocol.client?.(parts) ?? parts;
@@ -333,7 +418,9 @@ class World {
     const draws = new Draws(this.scenario.seed, `jitter ${process.life}`);
     return new LocalBudget(budgetSettings({ tokens, windowMs }), process.clock, costs, {
       random: () => draws.next(),
-      ...(this.protocol.freshBudget ? {} : { share: { rows: rowsOf(process, this.shared.ledgers), key: LEDGER, owner: `life ${process.life}` } }),
+      ...(this.protocol.freshBudget
+        ? {}
+        : { share: { rows: rowsOf(process, this.shared.ledgers), key: LEDGER, owner: `life ${process.life}` } }),
     });
   }
 
@@ -348,10 +435,18 @@ class World {
     };
     return new VenueSession({
       profile: this.profile,
-      secrets: { webhooks: {}, ...(isJwt ? { refreshToken: new Secret('auth.refresh_token', this.refreshToken ?? REFRESH_TOKEN) } : {}) },
+      secrets: {
+        webhooks: {},
+        ...(isJwt ? { refreshToken: new Secret('auth.refresh_token', this.refreshToken ?? REFRESH_TOKEN) } : {}),
+      },
       transport: {
         send: (request, options) => {
-          this.carried.set(process, (options as { headers?: Readonly<Record<string, string>> }).headers?.['authorization']?.slice('Bearer '.length));
+          this.carried.set(
+            process,
+            (options as { headers?: Readonly<Record<string, string>> }).headers?.['authorization']?.slice(
+              'Bearer '.length,
+            ),
+          );
           return road.send(request, options);
         },
       },
@@ -414,6 +509,8 @@ class World {
   }
 
   private tooLong(): Promise<never> {
-    return new Promise((_, reject) => this.clock.at(START_MS + LONGEST_MS, () => reject(new Error('the run goes on for ever'))));
+    return new Promise((_, reject) =>
+      this.clock.at(START_MS + LONGEST_MS, () => reject(new Error('the run goes on for ever'))),
+    );
   }
 }

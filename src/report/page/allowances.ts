@@ -23,7 +23,13 @@ export interface Allowance {
 export interface AllowanceDocument {
   readonly checked: readonly Allowance[];
   /** Refused here by limits, budget or kill switch: before anything was sent. */
-  readonly denials: readonly { readonly seq: number; readonly at: number; readonly step: string; readonly code: string; readonly message: string }[];
+  readonly denials: readonly {
+    readonly seq: number;
+    readonly at: number;
+    readonly step: string;
+    readonly code: string;
+    readonly message: string;
+  }[];
   readonly denied: number;
   /** From the profile, as they were in force. */
   readonly profile: JsonObject;
@@ -33,7 +39,10 @@ export interface AllowanceDocument {
 const MOST_DENIALS = 50;
 
 export class AllowanceFold {
-  private readonly allowances = new Map<string, { -readonly [K in keyof Allowance]: Allowance[K] } & { share: Decimal }>();
+  private readonly allowances = new Map<
+    string,
+    { -readonly [K in keyof Allowance]: Allowance[K] } & { share: Decimal }
+  >();
   private readonly denials: AllowanceDocument['denials'][number][] = [];
   private denied = 0;
   private profile: JsonObject = {};

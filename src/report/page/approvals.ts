@@ -46,7 +46,17 @@ export class ApprovalFold {
       case 'approval.asked': {
         const { ask, by, until, plan } = entry.data;
         const label = stepName(entry.step, this.ids.get(entry.step));
-        this.rows.push({ seq: entry.seq, step: entry.step, label, ask, by, askedAt: entry.at, until, plan, isOpen: true });
+        this.rows.push({
+          seq: entry.seq,
+          step: entry.step,
+          label,
+          ask,
+          by,
+          askedAt: entry.at,
+          until,
+          plan,
+          isOpen: true,
+        });
         return;
       }
       case 'operator.acted':

@@ -165,13 +165,22 @@ function spline(pos: string, height: number): Pick<ChartArrow, 'line' | 'head'> 
   if (first === undefined || last === undefined || rest.length < 3) return undefined;
   const place = ({ x, y }: { readonly x: number; readonly y: number }) => `${tenth(x)} ${tenth(y)}`;
   const curves: string[] = [];
-  for (let at = 0; at + 2 < rest.length; at += 3) curves.push(`C${rest.slice(at, at + 3).map(place).join(' ')}`);
+  for (let at = 0; at + 2 < rest.length; at += 3)
+    curves.push(
+      `C${rest
+        .slice(at, at + 3)
+        .map(place)
+        .join(' ')}`,
+    );
   const [tipX = last.x, tipY] = end?.[1] === undefined ? [] : numbers(end[1]);
   const tip = { x: tipX, y: tipY === undefined ? last.y : height - tipY };
   return { line: `M${place(first)}${curves.join('')}`, head: headOf(last, tip) };
 }
 
-function headOf(from: { readonly x: number; readonly y: number }, tip: { readonly x: number; readonly y: number }): readonly number[] {
+function headOf(
+  from: { readonly x: number; readonly y: number },
+  tip: { readonly x: number; readonly y: number },
+): readonly number[] {
   const [dx, dy] = [tip.x - from.x, tip.y - from.y];
   const length = Math.hypot(dx, dy) || 1;
   const [nx, ny] = [(-dy / length) * HEAD_WIDTH, (dx / length) * HEAD_WIDTH];

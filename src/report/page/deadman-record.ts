@@ -135,7 +135,12 @@ export class DeadmanRecordFold {
 
   private beat(sentAt: number, answeredAt: number, seq: number): void {
     if (this.state === 'armed' && this.lastSentAt !== undefined && this.timeoutMs !== undefined) {
-      const silence = { ms: answeredAt - this.lastSentAt, timeoutMs: this.timeoutMs, from: this.lastSentAt - this.startedAt, seq };
+      const silence = {
+        ms: answeredAt - this.lastSentAt,
+        timeoutMs: this.timeoutMs,
+        from: this.lastSentAt - this.startedAt,
+        seq,
+      };
       if (silence.ms > this.timeoutMs * RISK_SHARE) this.risks += 1;
       if (this.longest === undefined || silence.ms / silence.timeoutMs > this.longest.ms / this.longest.timeoutMs)
         this.longest = silence;

@@ -148,7 +148,12 @@ function entryText(entry: Entry): string {
       return shown(`${entry.data.what} ${entry.data.expression} is ${jsonText(entry.data.value)}`);
     case 'step.ended': {
       const { verb, outcome, error, value } = entry.data;
-      const what = error === undefined ? (value === undefined || value === null ? '' : `: ${summary(value)}`) : `: ${error.kind}: ${error.message}`;
+      const what =
+        error === undefined
+          ? value === undefined || value === null
+            ? ''
+            : `: ${summary(value)}`
+          : `: ${error.kind}: ${error.message}`;
       return shown(`${verb} ${outcome}${what}`);
     }
     case 'step.retried':
@@ -158,7 +163,9 @@ function entryText(entry: Entry): string {
     case 'notification.sent':
       return shown(`to ${entry.data.to}: ${entry.data.text}`);
     case 'call.intended':
-      return shown(`${entry.data.endpoint}${entry.data.purpose === undefined ? '' : ` (${entry.data.purpose})`} ${pairs(entry.data.params)}`);
+      return shown(
+        `${entry.data.endpoint}${entry.data.purpose === undefined ? '' : ` (${entry.data.purpose})`} ${pairs(entry.data.params)}`,
+      );
     case 'call.checked':
       return shown(pairs(entry.data.limits));
     case 'call.attempted':
@@ -169,21 +176,29 @@ function entryText(entry: Entry): string {
       return shown(`${kind}${status === undefined ? '' : ` (HTTP ${status})`}${said === '' ? '' : `: ${said}`}`);
     }
     case 'feed.read':
-      return shown(`${entry.data.name}${entry.data.key === undefined ? '' : `[${entry.data.key}]`} = ${entry.data.value ?? 'not read'}`);
+      return shown(
+        `${entry.data.name}${entry.data.key === undefined ? '' : `[${entry.data.key}]`} = ${entry.data.value ?? 'not read'}`,
+      );
     case 'order.concluded':
       return shown(`${entry.data.clientOrderId} ${entry.data.event}: ${entry.data.because}`);
     case 'order.moved':
-      return shown(`${entry.data.orderId ?? entry.data.clientOrderId} ${entry.data.from} → ${entry.data.to} (${entry.data.event})`);
+      return shown(
+        `${entry.data.orderId ?? entry.data.clientOrderId} ${entry.data.from} → ${entry.data.to} (${entry.data.event})`,
+      );
     case 'order.alarmed':
       return shown(`${entry.data.clientOrderId} ${entry.data.alarm} ${pairs(entry.data.detail)}`);
     case 'account.reconciled':
       return `${entry.data.open} open orders on the account`;
     case 'deadman.moved':
-      return shown(`${entry.data.event} ${entry.data.market}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
+      return shown(
+        `${entry.data.event} ${entry.data.market}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`,
+      );
     case 'approval.asked':
       return shown(`${entry.data.ask} (${entry.data.by.join(' or ')})`);
     case 'operator.acted':
-      return shown(`${entry.data.command} by ${entry.data.by}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`);
+      return shown(
+        `${entry.data.command} by ${entry.data.by}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`,
+      );
     default:
       // A journal of a later version may hold entries this one has no words for.
       entry satisfies never;

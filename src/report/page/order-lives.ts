@@ -211,7 +211,8 @@ function reasonIn(result: Json | undefined, { snapshot }: BookOrder): string | u
   for (const each of result as readonly Json[]) {
     if (typeof each !== 'object' || each === null || Array.isArray(each)) continue;
     const { id, reason } = each as { readonly id?: Json; readonly reason?: Json };
-    if (id === snapshot.context.venueId && typeof reason === 'string' && reason !== '') return `the venue says: ${reason}`;
+    if (id === snapshot.context.venueId && typeof reason === 'string' && reason !== '')
+      return `the venue says: ${reason}`;
   }
   return undefined;
 }

@@ -76,6 +76,7 @@ export class PriceReadingFold {
 }
 
 function isNear(value: Decimal | undefined, price: Decimal | undefined): boolean {
-  if (value === undefined || price === undefined || !value.isPositive() || value.isZero() || price.isZero()) return false;
+  if (value === undefined || price === undefined || !value.isPositive() || value.isZero() || price.isZero())
+    return false;
   return value.lt(price.times(FAR)) && value.times(FAR).gt(price);
 }

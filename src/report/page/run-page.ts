@@ -5,12 +5,10 @@
  */
 import type { DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
+import { ORDER_ALARMS } from '../../venue/order-context.ts';
 import { type BudgetDocument, BudgetFold } from '../budget.ts';
 import { type FillsDocument, fillsOf } from '../fills.ts';
-import { ORDER_ALARMS } from '../../venue/order-context.ts';
 import { meaningOf } from '../meanings.ts';
-import { RoutineFilter } from '../routine.ts';
-import { TimelineFold, type TimelineRow } from '../timeline.ts';
 import { jsonText } from '../wording.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
 import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
@@ -64,8 +62,6 @@ export interface RunPageDocument {
   readonly approvals: readonly ApprovalRow[];
   readonly people: readonly PersonRow[];
   readonly unaccounted: Unaccounted;
-  /** Rows of the story so far. */
-  readonly storyRows: number;
 }
 
 export interface Fact {
@@ -81,13 +77,17 @@ export interface Unaccounted {
   readonly unclearOrders: readonly string[];
   /** Orders left working when the run ended. */
   readonly leftOpen: readonly string[];
-  readonly alarms: readonly { readonly seq: number; readonly at: number; readonly clientOrderId: string; readonly alarm: string; readonly meaning?: string }[];
+  readonly alarms: readonly {
+    readonly seq: number;
+    readonly at: number;
+    readonly clientOrderId: string;
+    readonly alarm: string;
+    readonly meaning?: string;
+  }[];
   readonly alarmCount: number;
 }
 
 const MOST_ALARMS = 50;
-/** The story is told up to here; what comes after is in the entries. */
-const MOST_STORY_ROWS = 20_000;
 
 export class RunPageFold {
   readonly index = new EntryIndex();
@@ -106,15 +106,15 @@ export class RunPageFold {
   private readonly deadman = new DeadmanRecordFold();
   private readonly prices = new PriceReadingFold();
   private readonly approvals = new ApprovalFold();
-  private readonly timeline = new TimelineFold();
-  private readonly routine = new RoutineFilter();
-  private readonly story: TimelineRow[] = [];
   private readonly alarms: Unaccounted['alarms'][number][] = [];
   private alarmCount = 0;
 
   apply(entry: Entry): void {
     if (this.started === undefined && entry.type !== 'run.started') {
-      throw new StoreError('damaged', `run ${entry.run} does not begin with run.started but with ${entry.type} (entry ${entry.seq})`);
+      throw new StoreError(
+        'damaged',
+        `run ${entry.run} does not begin with run.started but with ${entry.type} (entry ${entry.seq})`,
+      );
     }
     this.seq = entry.seq;
     this.lastAt = Math.max(this.lastAt, entry.at);
@@ -128,20 +128,10 @@ export class RunPageFold {
     this.deadman.apply(entry);
     this.prices.apply(entry);
     this.approvals.apply(entry);
-    if (this.story.length < MOST_STORY_ROWS) this.story.push(...this.routine.push(entry, this.timeline.apply(entry)));
   }
 
   get newest(): number {
     return this.seq;
-  }
-
-  get hasEnded(): boolean {
-    return this.ended !== undefined;
-  }
-
-  /** The entry that holds the runbook's text. */
-  get beginning(): Extract<Entry, { type: 'run.started' }> | undefined {
-    return this.started;
   }
 
   /** How far a run without an end has come. */
@@ -154,15 +144,11 @@ export class RunPageFold {
     };
   }
 
-  /** Rows of the story from a position on. Of a run that has ended, what was held back as routine is told as well. */
-  storyFrom(position: number, most: number): readonly TimelineRow[] {
-    return this.told().slice(position, position + most);
-  }
-
   document(): RunPageDocument {
     const { started, ended } = this;
     if (started === undefined) throw new StoreError('damaged', 'the run has no entries');
-    const { runbook, mode, trigger, by, startedAt, engine, seed, plan, until, occurrence, sources, inputs } = started.data;
+    const { runbook, mode, trigger, by, startedAt, engine, seed, plan, until, occurrence, sources, inputs } =
+      started.data;
     const { buckets: _buckets, bucketMs: _bucketMs, ...tokens } = this.budget.document();
     const orders = this.orders.lives();
     return {
@@ -200,7 +186,6 @@ export class RunPageFold {
       approvals: this.approvals.approvals(),
       people: this.approvals.people(),
       unaccounted: this.unaccounted(orders),
-      storyRows: this.told().length,
     };
   }
 
@@ -228,17 +213,18 @@ export class RunPageFold {
         const { clientOrderId, alarm } = entry.data;
         const meaning = meaningOf(ORDER_ALARMS, alarm);
         if (this.alarms.length < MOST_ALARMS)
-          this.alarms.push({ seq: entry.seq, at: entry.at, clientOrderId, alarm, ...(meaning === undefined ? {} : { meaning }) });
+          this.alarms.push({
+            seq: entry.seq,
+            at: entry.at,
+            clientOrderId,
+            alarm,
+            ...(meaning === undefined ? {} : { meaning }),
+          });
         return;
       }
       default:
         return;
     }
-  }
-
-  private told(): readonly TimelineRow[] {
-    if (this.ended === undefined || this.story.length >= MOST_STORY_ROWS) return this.story;
-    return [...this.story, ...this.timeline.unanswered()];
   }
 
   private unaccounted(orders: readonly OrderLife[]): Unaccounted {
@@ -253,16 +239,28 @@ export class RunPageFold {
   }
 }
 
-function endOf({ at, data }: Extract<Entry, { type: 'run.ended' }>): Pick<RunPageDocument, 'endedAt' | 'outcome' | 'reason' | 'error'> {
+function endOf({
+  at,
+  data,
+}: Extract<Entry, { type: 'run.ended' }>): Pick<RunPageDocument, 'endedAt' | 'outcome' | 'reason' | 'error'> {
   const { outcome, reason, error } = data;
-  return { endedAt: at, outcome, ...(reason === undefined ? {} : { reason }), ...(error === undefined ? {} : { error }) };
+  return {
+    endedAt: at,
+    outcome,
+    ...(reason === undefined ? {} : { reason }),
+    ...(error === undefined ? {} : { error }),
+  };
 }
 
 function idOf({ orderId, clientOrderId }: OrderLife): string {
   return orderId ?? clientOrderId;
 }
 
-function pricesOf({ market, price, trigger }: OrderLife): readonly { readonly market: string; readonly price: string }[] {
+function pricesOf({
+  market,
+  price,
+  trigger,
+}: OrderLife): readonly { readonly market: string; readonly price: string }[] {
   const known = price ?? trigger;
   return known === undefined ? [] : [{ market, price: known }];
 }

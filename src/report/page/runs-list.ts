@@ -49,7 +49,9 @@ const MOST_PER_PAGE = 500;
 /** Newest first, by the moment in their names: a dry-run's own times are virtual. */
 export function runsDocument(rows: readonly RunRow[], filter: RunsFilter): RunsDocument {
   const { offset = 0, limit = PAGE } = filter;
-  const fitting = rows.filter((row) => fits(row, filter)).toSorted((a, b) => (a.run < b.run ? 1 : a.run > b.run ? -1 : 0));
+  const fitting = rows
+    .filter((row) => fits(row, filter))
+    .toSorted((a, b) => (a.run < b.run ? 1 : a.run > b.run ? -1 : 0));
   const outcomes = { succeeded: 0, stopped: 0, failed: 0, halted: 0, unfinished: 0 };
   for (const { outcome } of rows) outcomes[outcome ?? 'unfinished'] += 1;
   return {
@@ -74,7 +76,10 @@ function fits(row: RunRow, { text = '', outcome, mode, runbook, account }: RunsF
     (mode === undefined || row.mode === mode) &&
     (runbook === undefined || row.runbook === runbook) &&
     (account === undefined || row.account === account) &&
-    text.toLowerCase().split(/\s+/).every((word) => hay.includes(word))
+    text
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => hay.includes(word))
   );
 }
 

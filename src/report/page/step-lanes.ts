@@ -136,7 +136,7 @@ export class StepLaneFold {
 
 /** A path without the numbers of rounds and attempts: what the chart and the runbook call the step. */
 export function lanePath(path: string): string {
-  return path.replace(/\[\d+\]|~\d+/g, '');
+  return path.includes('[') || path.includes('~') ? path.replace(/\[\d+\]|~\d+/g, '') : path;
 }
 
 function laneRow(lane: Lane, now: number, hasEnded: boolean): StepLane {

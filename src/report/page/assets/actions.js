@@ -4,8 +4,16 @@ import { announce, append, element, replace } from './dom.js';
 
 const ACTIONS = {
   approve: { word: 'Approve …', tone: 'primary', does: 'The step goes on, with the plan that was shown to you.' },
-  reject: { word: 'Reject …', tone: 'plain', does: 'The step fails as rejected; what the runbook then does is its own affair.' },
-  cancel: { word: 'Stop in order …', tone: 'plain', does: 'The run begins nothing new, cleans up as its runbook says, and ends.' },
+  reject: {
+    word: 'Reject …',
+    tone: 'plain',
+    does: 'The step fails as rejected; what the runbook then does is its own affair.',
+  },
+  cancel: {
+    word: 'Stop in order …',
+    tone: 'plain',
+    does: 'The run begins nothing new, cleans up as its runbook says, and ends.',
+  },
   kill: {
     word: 'Kill …',
     tone: 'danger',
@@ -20,16 +28,38 @@ export function actionButtons(run, context, done, approval = undefined) {
   return element(
     'div.actions',
     {},
-    offered.map((action) => element(`button.${ACTIONS[action].tone}`, { type: 'button', on: { click: () => confirm(action, run, context, done, approval) } }, ACTIONS[action].word)),
+    offered.map((action) =>
+      element(
+        `button.${ACTIONS[action].tone}`,
+        { type: 'button', on: { click: () => confirm(action, run, context, done, approval) } },
+        ACTIONS[action].word,
+      ),
+    ),
   );
 }
 
 function confirm(action, run, context, done, approval) {
   const { word, tone, does } = ACTIONS[action];
-  const by = element('input', { type: 'text', required: true, value: context.session.user, autocomplete: 'off', maxlength: 100 });
+  const by = element('input', {
+    type: 'text',
+    required: true,
+    value: context.session.user,
+    autocomplete: 'off',
+    maxlength: 100,
+  });
   const reason = element('input', { type: 'text', autocomplete: 'off', maxlength: 300 });
-  const typed = element('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', on: { input: check } });
-  const go = element(`button.${tone === 'plain' ? 'primary' : tone}`, { type: 'submit', disabled: true }, word.replace(' …', ''));
+  const typed = element('input', {
+    type: 'text',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    autocapitalize: 'off',
+    on: { input: check },
+  });
+  const go = element(
+    `button.${tone === 'plain' ? 'primary' : tone}`,
+    { type: 'submit', disabled: true },
+    word.replace(' …', ''),
+  );
   const outcome = element('p.outcome', { role: 'status' });
   const cancel = element('button', { type: 'button', on: { click: () => dialog.close() } }, 'Do nothing');
   const dialog = element(
@@ -60,7 +90,12 @@ function confirm(action, run, context, done, approval) {
     event.preventDefault();
     if (typed.value.trim() !== run.confirmation) return;
     go.disabled = true;
-    replace(outcome, action === 'kill' ? 'The kill switch is being engaged; cancelling goes on until nothing is left …' : 'Being recorded …');
+    replace(
+      outcome,
+      action === 'kill'
+        ? 'The kill switch is being engaged; cancelling goes on until nothing is left …'
+        : 'Being recorded …',
+    );
     try {
       const answer = await post('/api/actions', {
         action,

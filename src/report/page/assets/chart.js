@@ -50,8 +50,22 @@ export function chartTab(first, { open }) {
     replace(
       side,
       element('h2', {}, 'In this run'),
-      element('ul.chart-key', {}, ['succeeded', 'active', 'failed', 'halted', 'skipped'].map((tone) => element('li', {}, element('span.swatch', { data: { tone } }), OUTCOMES[tone].word))),
-      told.slice(0, 8).map((mark) => element('button.link', { type: 'button', on: { click: () => show(mark) } }, `${OUTCOMES[mark.tone].mark} ${mark.label}`)),
+      element(
+        'ul.chart-key',
+        {},
+        ['succeeded', 'active', 'failed', 'halted', 'skipped'].map((tone) =>
+          element('li', {}, element('span.swatch', { data: { tone } }), OUTCOMES[tone].word),
+        ),
+      ),
+      told
+        .slice(0, 8)
+        .map((mark) =>
+          element(
+            'button.link',
+            { type: 'button', on: { click: () => show(mark) } },
+            `${OUTCOMES[mark.tone].mark} ${mark.label}`,
+          ),
+        ),
       element('p.soft', {}, 'Choose a state to see what it did.'),
     );
   }
@@ -93,7 +107,9 @@ export function chartTab(first, { open }) {
 
   /** Where the run is, or where it went wrong, comes into view. */
   function reveal(drawing) {
-    const telling = drawing.querySelector('[data-tone=active].state, [data-tone=failed].state, [data-tone=halted].state');
+    const telling = drawing.querySelector(
+      '[data-tone=active].state, [data-tone=failed].state, [data-tone=halted].state',
+    );
     if (telling === null) return;
     const [box, around] = [telling.getBoundingClientRect(), canvas.getBoundingClientRect()];
     canvas.scrollBy({ top: box.top - around.top - around.height / 3, left: box.left - around.left - around.width / 3 });
@@ -103,7 +119,10 @@ export function chartTab(first, { open }) {
     const mark = marks.get(id);
     return svg(
       'g.block',
-      { data: { tone: mark?.tone, selectable: mark === undefined ? undefined : '' }, ...(mark === undefined ? {} : choosable(mark)) },
+      {
+        data: { tone: mark?.tone, selectable: mark === undefined ? undefined : '' },
+        ...(mark === undefined ? {} : choosable(mark)),
+      },
       svg('rect', { x, y, width, height, rx: 8 }),
       svg('text', { x: x + width / 2, y: y + 16 }, label),
     );
@@ -111,7 +130,13 @@ export function chartTab(first, { open }) {
 
   function state({ id, kind, x, y, width, height, label }) {
     const mark = marks.get(id);
-    if (kind === 'start' || kind === 'end') return svg('circle.point', { cx: x + width / 2, cy: y + height / 2, r: Math.min(width, height) / 2, data: { kind } });
+    if (kind === 'start' || kind === 'end')
+      return svg('circle.point', {
+        cx: x + width / 2,
+        cy: y + height / 2,
+        r: Math.min(width, height) / 2,
+        data: { kind },
+      });
     if (kind === 'choice') {
       const [cx, cy] = [x + width / 2, y + height / 2];
       return svg('path.choice', { d: `M${cx} ${y}L${x + width} ${cy}L${cx} ${y + height}L${x} ${cy}Z` });
@@ -119,7 +144,10 @@ export function chartTab(first, { open }) {
     const isFinal = FINALS.includes(id);
     return svg(
       'g.state',
-      { data: { kind, tone: mark?.tone, final: isFinal ? '' : undefined }, ...(mark === undefined ? {} : choosable(mark)) },
+      {
+        data: { kind, tone: mark?.tone, final: isFinal ? '' : undefined },
+        ...(mark === undefined ? {} : choosable(mark)),
+      },
       svg('rect', { x, y, width, height, rx: kind === 'pause' ? 2 : 9 }),
       isFinal && svg('rect.inner', { x: x + 3, y: y + 3, width: width - 6, height: height - 6, rx: 7 }),
       svg('text', { x: x + width / 2, y: y + height / 2 + 4 }, label),
@@ -130,16 +158,32 @@ export function chartTab(first, { open }) {
 
   function badge(x, y, text) {
     const width = 10 + text.length * 6;
-    return svg('g.badge-count', {}, svg('rect', { x: x - width + 6, y: y - 8, width, height: 15, rx: 7.5 }), svg('text', { x: x - width / 2 + 6, y: y + 3 }, text));
+    return svg(
+      'g.badge-count',
+      {},
+      svg('rect', { x: x - width + 6, y: y - 8, width, height: 15, rx: 7.5 }),
+      svg('text', { x: x - width / 2 + 6, y: y + 3 }, text),
+    );
   }
 
   function corner(x, y, tone) {
-    return svg('g.corner', { data: { tone } }, svg('circle', { cx: x, cy: y, r: 7.5 }), svg('text', { x, y: y + 3.5 }, OUTCOMES[tone].mark));
+    return svg(
+      'g.corner',
+      { data: { tone } },
+      svg('circle', { cx: x, cy: y, r: 7.5 }),
+      svg('text', { x, y: y + 3.5 }, OUTCOMES[tone].mark),
+    );
   }
 
   function arrow({ line, head, label, labelX, labelY, from, to }) {
     const went = marks.has(from) && marks.has(to) && marks.get(from).tone !== 'skipped';
-    return svg('g.arrow', { data: { went: went ? '' : undefined } }, svg('path', { d: line }), svg('polygon', { points: head.join(' ') }), label !== undefined && svg('text', { x: labelX, y: labelY + 3 }, label));
+    return svg(
+      'g.arrow',
+      { data: { went: went ? '' : undefined } },
+      svg('path', { d: line }),
+      svg('polygon', { points: head.join(' ') }),
+      label !== undefined && svg('text', { x: labelX, y: labelY + 3 }, label),
+    );
   }
 
   function choosable(mark) {
@@ -167,9 +211,28 @@ export function chartTab(first, { open }) {
     replace(
       side,
       element('h2', {}, label),
-      element('p', {}, element('span.pill', { data: { tone: OUTCOMES[tone]?.tone } }, OUTCOMES[tone]?.mark, ' ', OUTCOMES[tone]?.word ?? tone)),
-      element('dl.facts', {}, rows.map(([term, value]) => element('div', {}, element('dt', {}, term), element('dd', {}, value)))),
-      step !== undefined && element('button.link', { type: 'button', on: { click: () => open('entries', { step: step.path }) } }, 'Its entries'),
+      element(
+        'p',
+        {},
+        element(
+          'span.pill',
+          { data: { tone: OUTCOMES[tone]?.tone } },
+          OUTCOMES[tone]?.mark,
+          ' ',
+          OUTCOMES[tone]?.word ?? tone,
+        ),
+      ),
+      element(
+        'dl.facts',
+        {},
+        rows.map(([term, value]) => element('div', {}, element('dt', {}, term), element('dd', {}, value))),
+      ),
+      step !== undefined &&
+        element(
+          'button.link',
+          { type: 'button', on: { click: () => open('entries', { step: step.path }) } },
+          'Its entries',
+        ),
       element('button.link', { type: 'button', on: { click: hint } }, 'Back to the legend'),
     );
   }
@@ -189,7 +252,16 @@ export function chartTab(first, { open }) {
 
   function drawList() {
     replace(tools);
-    const listed = chart.states.length > 0 ? chart.states : run.steps.map(({ path, label, depth, verb }) => ({ id: path, path, label: `${label}: ${verb}`, depth, kind: 'step' }));
+    const listed =
+      chart.states.length > 0
+        ? chart.states
+        : run.steps.map(({ path, label, depth, verb }) => ({
+            id: path,
+            path,
+            label: `${label}: ${verb}`,
+            depth,
+            kind: 'step',
+          }));
     replace(
       canvas,
       element('p.soft', {}, `Not drawn: ${chart.because}. The states, listed:`),
@@ -201,7 +273,13 @@ export function chartTab(first, { open }) {
           return element(
             'li',
             { style: { '--indent': depth }, data: { tone: mark?.tone } },
-            mark === undefined ? element('span', {}, label) : element('button.link', { type: 'button', on: { click: () => show(mark) } }, `${OUTCOMES[mark.tone]?.mark ?? ''} ${label}`),
+            mark === undefined
+              ? element('span', {}, label)
+              : element(
+                  'button.link',
+                  { type: 'button', on: { click: () => show(mark) } },
+                  `${OUTCOMES[mark.tone]?.mark ?? ''} ${label}`,
+                ),
             mark !== undefined && mark.count > 1 && element('span.count', {}, plural(mark.count, 'time')),
           );
         }),
@@ -218,11 +296,40 @@ export function marksOf(run, chart) {
     const step = path === undefined ? undefined : steps.get(path);
     if (step !== undefined) marks.set(id, { label, step, count: step.count, tone: toneOf(step.outcomes) });
   }
-  if (chart.states.length === 0) for (const step of run.steps) marks.set(step.path, { label: step.label, step, count: step.count, tone: toneOf(step.outcomes) });
+  if (chart.states.length === 0)
+    for (const step of run.steps)
+      marks.set(step.path, { label: step.label, step, count: step.count, tone: toneOf(step.outcomes) });
+  const running = run.steps.filter(({ path }) => path.startsWith('steps/'));
+  if (running.length > 0)
+    marks.set('running', {
+      label: run.runbook,
+      count: 1,
+      tone: run.outcome === undefined ? 'active' : run.outcome === 'stopped' ? 'succeeded' : run.outcome,
+      facts: [
+        ['steps', countText(running.length)],
+        ['phase', run.phase],
+      ],
+    });
   const { armed, fired, state } = run.deadman;
-  if (armed.length > 0) marks.set('deadman', { label: 'deadman switch', count: 1, tone: fired.length > 0 ? 'failed' : 'succeeded', facts: [['armed', plural(armed.length, 'time')], ['now', state]] });
-  if (state === 'disarmed' && run.outcome !== undefined) marks.set('on_exit', { label: 'disarm the deadman switch', count: 1, tone: 'succeeded', facts: [] });
-  if (run.outcome !== undefined) marks.set(run.outcome, { label: run.outcome, count: 1, tone: run.outcome === 'stopped' ? 'succeeded' : run.outcome, facts: run.reason === undefined ? [] : [['reason', run.reason]] });
+  if (armed.length > 0)
+    marks.set('deadman', {
+      label: 'deadman switch',
+      count: 1,
+      tone: fired.length > 0 ? 'failed' : 'succeeded',
+      facts: [
+        ['armed', plural(armed.length, 'time')],
+        ['now', state],
+      ],
+    });
+  if (state === 'disarmed' && run.outcome !== undefined)
+    marks.set('on_exit', { label: 'disarm the deadman switch', count: 1, tone: 'succeeded', facts: [] });
+  if (run.outcome !== undefined)
+    marks.set(run.outcome, {
+      label: run.outcome,
+      count: 1,
+      tone: run.outcome === 'stopped' ? 'succeeded' : run.outcome,
+      facts: run.reason === undefined ? [] : [['reason', run.reason]],
+    });
   return marks;
 }
 

@@ -20,7 +20,8 @@ export function compareView(main, { left = '', right = '' }, context) {
     try {
       const { runs } = await get('/api/runs', { limit: 500 });
       drawPickers(runs);
-      if (left === '' || right === '') return void replace(result, element('div.empty', {}, element('p', {}, 'Choose two runs.')));
+      if (left === '' || right === '')
+        return void replace(result, element('div.empty', {}, element('p', {}, 'Choose two runs.')));
       replace(result, element('p.waiting', {}, 'Reading both journals …'));
       draw(await get('/api/compare', { left, right }));
       context.report('idle', 'up to date');
@@ -39,13 +40,24 @@ export function compareView(main, { left = '', right = '' }, context) {
           'select',
           { on: { change: (event) => choose(event.target.value) } },
           element('option', { value: '' }, 'choose a run'),
-          runs.map(({ run, outcome }) => element('option', { value: run, selected: run === value }, `${run} (${outcome ?? 'no end yet'})`)),
+          runs.map(({ run, outcome }) =>
+            element('option', { value: run, selected: run === value }, `${run} (${outcome ?? 'no end yet'})`),
+          ),
         ),
       );
     replace(
       picker,
       select('Left', left, (value) => context.navigate('/compare', { left: value, right })),
-      element('button.quiet', { type: 'button', 'aria-label': 'Swap', title: 'Swap', on: { click: () => context.navigate('/compare', { left: right, right: left }) } }, '⇄'),
+      element(
+        'button.quiet',
+        {
+          type: 'button',
+          'aria-label': 'Swap',
+          title: 'Swap',
+          on: { click: () => context.navigate('/compare', { left: right, right: left }) },
+        },
+        '⇄',
+      ),
       select('Right', right, (value) => context.navigate('/compare', { left, right: value })),
     );
   }
@@ -59,8 +71,8 @@ export function compareView(main, { left = '', right = '' }, context) {
     replace(
       result,
       element('p.verdict', { data: { tone: diff.same ? 'good' : 'doubt' } }, verdictOf(diff)),
-      heads(a, b),
       findings(diff, inspect),
+      heads(a, b),
       axes(a, b, inspect),
       inspectors.map(({ node }) => node),
     );
@@ -75,22 +87,52 @@ export function compareView(main, { left = '', right = '' }, context) {
 
   function heads(a, b) {
     const rows = [
-      ['run', (run) => element('a', { href: `/run?id=${encodeURIComponent(run.run)}` }, shortName(run.run)), (run) => run.run],
-      ['outcome', (run) => element('span.pill', { data: { tone: OUTCOMES[run.outcome ?? 'unfinished'].tone } }, OUTCOMES[run.outcome ?? 'unfinished'].word), (run) => run.outcome],
+      ['run', (run) => element('a', { href: `/run?id=${encodeURIComponent(run.run)}` }, shortName(run.run)), () => ''],
+      [
+        'outcome',
+        (run) =>
+          element(
+            'span.pill',
+            { data: { tone: OUTCOMES[run.outcome ?? 'unfinished'].tone } },
+            OUTCOMES[run.outcome ?? 'unfinished'].word,
+          ),
+        (run) => run.outcome,
+      ],
       ['why', (run) => (run.error === undefined ? (run.reason ?? '') : `${run.error.kind}: ${run.error.message}`)],
       ['runbook', (run) => run.runbook],
       ['definition', (run) => element('code', {}, run.definition), (run) => run.definition],
       ['mode', (run) => MODES[run.mode]],
       ['began', (run) => timeText(run.startedAt, 0), () => ''],
       ['took', (run) => spanText((run.endedAt ?? run.lastAt) - run.startedAt)],
-      ['inputs', (run) => run.inputs.map(({ name, value }) => element('span.block', {}, `${name} = ${value}`)), (run) => JSON.stringify(run.inputs)],
+      [
+        'inputs',
+        (run) => run.inputs.map(({ name, value }) => element('span.block', {}, `${name} = ${value}`)),
+        (run) => JSON.stringify(run.inputs),
+      ],
       ['steps', (run) => countText(run.steps.reduce((sum, { count }) => sum + count, 0))],
       ['requests', (run) => countText(run.tokens.requests)],
       ['tokens', (run) => `${countText(run.tokens.used)}, peak ${countText(run.tokens.peak)}`],
       ['orders', (run) => ordersText(run)],
-      ['traded', (run) => run.fills.totals.map(({ market, side, size, averagePrice }) => element('span.block', {}, `${side} ${size} ${market} at ${averagePrice}`)), (run) => JSON.stringify(run.fills.totals)],
-      ['outputs', (run) => run.outputs.map(({ name, value }) => element('span.block', {}, `${name} = ${value}`)), (run) => JSON.stringify(run.outputs)],
-      ['longest silence', (run) => (run.deadman.longest === undefined ? '' : `${spanText(run.deadman.longest.ms)} of ${spanText(run.deadman.longest.timeoutMs)}`)],
+      [
+        'traded',
+        (run) =>
+          run.fills.totals.map(({ market, side, size, averagePrice }) =>
+            element('span.block', {}, `${side} ${size} ${market} at ${averagePrice}`),
+          ),
+        (run) => JSON.stringify(run.fills.totals),
+      ],
+      [
+        'outputs',
+        (run) => run.outputs.map(({ name, value }) => element('span.block', {}, `${name} = ${value}`)),
+        (run) => JSON.stringify(run.outputs),
+      ],
+      [
+        'longest silence',
+        (run) =>
+          run.deadman.longest === undefined
+            ? ''
+            : `${spanText(run.deadman.longest.ms)} of ${spanText(run.deadman.longest.timeoutMs)}`,
+      ],
     ];
     return element(
       'div.scroll',
@@ -98,13 +140,29 @@ export function compareView(main, { left = '', right = '' }, context) {
       element(
         'table.grid-table.pairs',
         {},
-        element('thead', {}, element('tr', {}, element('th'), element('th', { scope: 'col' }, 'left'), element('th', { scope: 'col' }, 'right'))),
+        element(
+          'thead',
+          {},
+          element(
+            'tr',
+            {},
+            element('th'),
+            element('th', { scope: 'col' }, 'left'),
+            element('th', { scope: 'col' }, 'right'),
+          ),
+        ),
         element(
           'tbody',
           {},
           rows.map(([name, show, compare = show]) => {
             const differs = String(compare(a)) !== String(compare(b));
-            return element('tr', { data: { differs: differs ? '' : undefined } }, element('th', { scope: 'row' }, name, differs && element('span.unseen', {}, ' (differs)')), element('td', {}, show(a)), element('td', {}, show(b)));
+            return element(
+              'tr',
+              { data: { differs: differs ? '' : undefined } },
+              element('th', { scope: 'row' }, name, differs && element('span.unseen', {}, ' (differs)')),
+              element('td', {}, show(a)),
+              element('td', {}, show(b)),
+            );
           }),
         ),
       ),
@@ -122,15 +180,49 @@ export function compareView(main, { left = '', right = '' }, context) {
     return element(
       'section.findings',
       {},
-      start.length > 0 && [element('h2', {}, 'What they began with'), element('ul.changes', {}, start.map(({ field, left: l, right: r }) => element('li', {}, element('strong', {}, field), change(l, r))))],
-      first !== undefined && [element('h2', {}, 'Done differently first'), element('ul.changes', {}, difference(first, inspect))],
-      before.length > 0 && [element('h2', {}, 'Told differently before that, the nearest last'), element('ul.changes', {}, before.map((each) => difference(each, inspect)))],
-      element('details', {}, element('summary', {}, `All differences (${countText(differenceCount)})`), element('ul.changes', {}, differences.map((each) => difference(each, inspect))), differenceCount > differences.length && element('p.soft', {}, `The first ${countText(differences.length)}; \`runbook audit diff --json\` has all.`)),
+      start.length > 0 && [
+        element('h2', {}, 'What they began with'),
+        element(
+          'ul.changes',
+          {},
+          start.map(({ field, left: l, right: r }) => element('li', {}, element('strong', {}, field), change(l, r))),
+        ),
+      ],
+      first !== undefined && [
+        element('h2', {}, 'Done differently first'),
+        element('ul.changes', {}, difference(first, inspect)),
+      ],
+      before.length > 0 && [
+        element('h2', {}, 'Told differently before that, the nearest last'),
+        element(
+          'ul.changes',
+          {},
+          before.map((each) => difference(each, inspect)),
+        ),
+      ],
+      element(
+        'details',
+        {},
+        element('summary', {}, `All differences (${countText(differenceCount)})`),
+        element(
+          'ul.changes',
+          {},
+          differences.map((each) => difference(each, inspect)),
+        ),
+        differenceCount > differences.length &&
+          element('p.soft', {}, `The first ${countText(differences.length)}; \`runbook audit diff --json\` has all.`),
+      ),
     );
   }
 
   function difference({ what, step, about, left: l, right: r, fields }, inspect) {
-    const entry = (occurrence, side, word) => occurrence !== undefined && element('button.link', { type: 'button', on: { click: () => inspect(side)(occurrence.sequence) } }, `${word} ${occurrence.sequence}`);
+    const entry = (occurrence, side, word) =>
+      occurrence !== undefined &&
+      element(
+        'button.link',
+        { type: 'button', on: { click: () => inspect(side)(occurrence.sequence) } },
+        `${word} ${occurrence.sequence}`,
+      );
     const only = l === undefined ? ['only right', r] : r === undefined ? ['only left', l] : undefined;
     return element(
       'li',
@@ -139,7 +231,13 @@ export function compareView(main, { left = '', right = '' }, context) {
       ` ${what} `,
       element('span.value', {}, about),
       element('span.soft', {}, ' entry ', entry(l, 0, 'left'), ' ', entry(r, 1, 'right')),
-      only === undefined ? fields.slice(0, 12).map((field) => element('div.field', {}, field.field !== '' && `${field.field}: `, change(field.left, field.right))) : element('div.field', {}, `${only[0]}: `, element('span.value', {}, text(only[1].value))),
+      only === undefined
+        ? fields
+            .slice(0, 12)
+            .map((field) =>
+              element('div.field', {}, field.field !== '' && `${field.field}: `, change(field.left, field.right)),
+            )
+        : element('div.field', {}, `${only[0]}: `, element('span.value', {}, text(only[1].value))),
     );
   }
 
@@ -155,10 +253,25 @@ export function compareView(main, { left = '', right = '' }, context) {
   function axes(a, b, inspect) {
     const longest = Math.max(...[a, b].map((run) => run.lastAt - run.startedAt));
     const made = [a, b].map((run, side) =>
-      createAxis({ inspect: inspect(side) }, { least: longest, onRange: (from, until) => made[1 - side].setRange(from, until, false) }),
+      createAxis(
+        { inspect: inspect(side) },
+        { least: longest, onRange: (from, until) => made[1 - side].setRange(from, until, false) },
+      ),
     );
     leaving.push(...made.map((axis) => axis.leave));
-    const section = element('section.axes', {}, element('h2', {}, 'Over time, on one scale'), [a, b].map((run, side) => element('div', {}, element('h3', {}, ['Left', 'Right'][side], element('span.soft', {}, ` ${shortName(run.run)}`)), made[side].node)));
+    const section = element(
+      'section.axes',
+      {},
+      element('h2', {}, 'Over time, on one scale'),
+      [a, b].map((run, side) =>
+        element(
+          'div',
+          {},
+          element('h3', {}, ['Left', 'Right'][side], element('span.soft', {}, ` ${shortName(run.run)}`)),
+          made[side].node,
+        ),
+      ),
+    );
     for (const [side, run] of [a, b].entries()) made[side].update(run);
     return section;
   }

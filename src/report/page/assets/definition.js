@@ -10,7 +10,19 @@ export function definitionTab(first) {
   return {
     node,
     update(run) {
-      replace(values, table('Inputs', run.inputs), table('Variables', run.variables), table('Outputs', run.outputs), table('Limits of the profile', Object.entries(run.allowed.profile).map(([name, value]) => ({ name, value: typeof value === 'string' ? value : JSON.stringify(value) }))));
+      replace(
+        values,
+        table('Inputs', run.inputs),
+        table('Variables', run.variables),
+        table('Outputs', run.outputs),
+        table(
+          'Limits of the profile',
+          Object.entries(run.allowed.profile).map(([name, value]) => ({
+            name,
+            value: typeof value === 'string' ? value : JSON.stringify(value),
+          })),
+        ),
+      );
     },
   };
 
@@ -20,7 +32,12 @@ export function definitionTab(first) {
       replace(
         texts,
         sources.map(({ name, file, sha256, lines }, index) =>
-          element('details.source', { open: index === 0 }, element('summary', {}, name, element('span.soft', {}, ` ${file}, sha256 ${sha256.slice(0, 16)}`)), numbered(lines)),
+          element(
+            'details.source',
+            { open: index === 0 },
+            element('summary', {}, name, element('span.soft', {}, ` ${file}, sha256 ${sha256.slice(0, 16)}`)),
+            numbered(lines),
+          ),
         ),
         element('details.source', {}, element('summary', {}, 'Settings in force'), numbered(settings)),
       );
@@ -33,9 +50,24 @@ export function definitionTab(first) {
 function table(title, rows) {
   return rows.length === 0
     ? undefined
-    : element('section', {}, element('h2', {}, title), element('dl.facts', {}, rows.map(({ name, value }) => element('div', {}, element('dt', {}, name), element('dd', {}, element('span.value', {}, value))))));
+    : element(
+        'section',
+        {},
+        element('h2', {}, title),
+        element(
+          'dl.facts',
+          {},
+          rows.map(({ name, value }) =>
+            element('div', {}, element('dt', {}, name), element('dd', {}, element('span.value', {}, value))),
+          ),
+        ),
+      );
 }
 
 function numbered(lines) {
-  return element('pre.numbered', { tabindex: 0 }, lines.map((line) => element('span.line', {}, `${line}\n`)));
+  return element(
+    'pre.numbered',
+    { tabindex: 0 },
+    lines.map((line) => element('span.line', {}, `${line}\n`)),
+  );
 }

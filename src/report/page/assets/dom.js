@@ -53,5 +53,7 @@ export function announce(text) {
 /** Whether a key that was pressed is meant for a field. */
 export function isTyping(event) {
   const { target } = event;
-  return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName))
+  );
 }

@@ -23,12 +23,21 @@ export function entriesTab(first, { inspect, context }) {
   const rows = element('div.virtual-rows', { role: 'rowgroup' });
   const view = element(
     'div.virtual',
-    { tabindex: 0, role: 'table', 'aria-label': 'Entries. Up and down choose one, Enter opens it.', on: { scroll: draw, keydown: keys } },
+    {
+      tabindex: 0,
+      role: 'table',
+      'aria-label': 'Entries. Up and down choose one, Enter opens it.',
+      on: { scroll: draw, keydown: keys },
+    },
     space,
     rows,
   );
   const tools = element('div.list-tools');
-  const head = element('div.virtual-head', { 'aria-hidden': 'true' }, ['entry', 'after', 'type', 'step', 'what it says'].map((name) => element('span', {}, name)));
+  const head = element(
+    'div.virtual-head',
+    { 'aria-hidden': 'true' },
+    ['entry', 'after', 'type', 'step', 'what it says'].map((name) => element('span', {}, name)),
+  );
   const node = element('div.entries', {}, tools, element('div.virtual-frame', {}, head, view));
   let drawing;
   return { node, update, show };
@@ -93,8 +102,25 @@ export function entriesTab(first, { inspect, context }) {
     ].filter(([, value]) => value !== undefined);
     replace(
       tools,
-      element('div.chips', { role: 'group', 'aria-label': 'Kinds' }, GROUPS.map((group) => element('button.chip', { type: 'button', 'aria-pressed': String(chosen.includes(group)), on: { click: () => toggle(group) } }, group))),
-      narrowed.map(([name, value]) => element('button.chip.narrowed', { type: 'button', title: 'Take away', on: { click: () => choose({ ...selection, [name]: undefined }) } }, `${name} ${value}`, element('span', { 'aria-hidden': 'true' }, ' ×'))),
+      element(
+        'div.chips',
+        { role: 'group', 'aria-label': 'Kinds' },
+        GROUPS.map((group) =>
+          element(
+            'button.chip',
+            { type: 'button', 'aria-pressed': String(chosen.includes(group)), on: { click: () => toggle(group) } },
+            group,
+          ),
+        ),
+      ),
+      narrowed.map(([name, value]) =>
+        element(
+          'button.chip.narrowed',
+          { type: 'button', title: 'Take away', on: { click: () => choose({ ...selection, [name]: undefined }) } },
+          `${name} ${value}`,
+          element('span', { 'aria-hidden': 'true' }, ' ×'),
+        ),
+      ),
       element('span.spring'),
       element('span.soft', {}, `${countText(total)} of ${countText(run.seq)} entries`),
     );
@@ -120,12 +146,26 @@ export function entriesTab(first, { inspect, context }) {
 
   function row(index) {
     const entry = pages.get(Math.floor(index / PAGE))?.[index % PAGE];
-    const attributes = { role: 'row', 'aria-rowindex': index + 1, data: { index, current: index === current ? '' : undefined } };
-    if (entry === undefined) return element('div.virtual-row.empty-row', attributes, element('span', { role: 'cell' }, '…'));
+    const attributes = {
+      role: 'row',
+      'aria-rowindex': index + 1,
+      data: { index, current: index === current ? '' : undefined },
+    };
+    if (entry === undefined)
+      return element('div.virtual-row.empty-row', attributes, element('span', { role: 'cell' }, '…'));
     const { seq, at, type, step, text } = entry;
     return element(
       'div.virtual-row',
-      { ...attributes, on: { click: () => { current = index; draw(); inspect(seq); } } },
+      {
+        ...attributes,
+        on: {
+          click: () => {
+            current = index;
+            draw();
+            inspect(seq);
+          },
+        },
+      },
       element('span.number', { role: 'cell' }, seq),
       element('span.number', { role: 'cell' }, offsetText(at - run.startedAt)),
       element('span.type', { role: 'cell', data: { group: type.split('.')[0] } }, type),
@@ -136,7 +176,9 @@ export function entriesTab(first, { inspect, context }) {
 
   function keys(event) {
     const shown = Math.floor(view.clientHeight / ROW);
-    const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: shown, PageUp: -shown, Home: -total, End: total }[event.key];
+    const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: shown, PageUp: -shown, Home: -total, End: total }[
+      event.key
+    ];
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (by !== undefined) {
       current = clamp(current + by, 0, total - 1);

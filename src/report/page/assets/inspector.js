@@ -39,12 +39,25 @@ export function createInspector(run, open) {
         {},
         fact('type', element('code', {}, entry.type)),
         fact('at', `${timeText(entry.at)} UTC`),
-        step !== undefined && fact('step', element('button.link', { type: 'button', on: { click: () => open({ step: step.replace(/\[\d+\]|~\d+/g, '') }) } }, step)),
+        step !== undefined &&
+          fact(
+            'step',
+            element(
+              'button.link',
+              { type: 'button', on: { click: () => open({ step: step.replace(/\[\d+\]|~\d+/g, '') }) } },
+              step,
+            ),
+          ),
         fact('hash', element('code.hash', {}, entry.hash)),
       ),
       element('h3', {}, 'As it reads'),
       element('pre', { tabindex: 0 }, entry.pretty.join('\n')),
-      element('details', {}, element('summary', {}, 'The line as stored, which the hash is over'), element('pre.raw', { tabindex: 0 }, entry.line)),
+      element(
+        'details',
+        {},
+        element('summary', {}, 'The line as stored, which the hash is over'),
+        element('pre.raw', { tabindex: 0 }, entry.line),
+      ),
     );
     node.focus({ preventScroll: true });
   }
@@ -55,7 +68,11 @@ export function createInspector(run, open) {
       {},
       element('h2', {}, `Entry ${seq}`),
       element('span.spring'),
-      element('button.quiet', { type: 'button', 'aria-label': 'Entry before', disabled: seq <= 1, on: { click: () => show(seq - 1) } }, '‹'),
+      element(
+        'button.quiet',
+        { type: 'button', 'aria-label': 'Entry before', disabled: seq <= 1, on: { click: () => show(seq - 1) } },
+        '‹',
+      ),
       element('button.quiet', { type: 'button', 'aria-label': 'Entry after', on: { click: () => show(seq + 1) } }, '›'),
       element('button.quiet', { type: 'button', 'aria-label': 'Close', on: { click: close } }, '×'),
     );

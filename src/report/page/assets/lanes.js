@@ -21,7 +21,8 @@ export function lanesOf(run, known) {
 }
 
 function stepLane({ path, label, verb, depth, count, bars, outcomes, retries, error, totalMs }) {
-  const worst = outcomes.failed > 0 ? 'failed' : outcomes.halted > 0 ? 'halted' : outcomes.active > 0 ? 'active' : undefined;
+  const worst =
+    outcomes.failed > 0 ? 'failed' : outcomes.halted > 0 ? 'halted' : outcomes.active > 0 ? 'active' : undefined;
   return {
     key: path,
     label,
@@ -81,7 +82,22 @@ const PHASES = {
 };
 
 function orderLane(order, known) {
-  const { clientOrderId, orderId, side, type, price, size, moves, fills, createdAt, isOver, label, alarms, state, seq } = order;
+  const {
+    clientOrderId,
+    orderId,
+    side,
+    type,
+    price,
+    size,
+    moves,
+    fills,
+    createdAt,
+    isOver,
+    label,
+    alarms,
+    state,
+    seq,
+  } = order;
   const starts = [createdAt, ...moves.map((move) => move.at)];
   const states = ['draft', ...moves.map((move) => move.to)];
   const ends = starts.map((_start, index) => starts[index + 1] ?? (isOver ? starts[index] : known));
@@ -98,14 +114,27 @@ function orderLane(order, known) {
     draw(scale, width) {
       const drawn = barPaths(starts, ends, (index) => PHASES[states[index]] ?? 'over', scale, width, 4, BAR);
       const marks = fills.map(({ at }) => scale.x(at)).filter((x) => x >= -6 && x <= width + 6);
-      const diamonds = marks.map((x) => `M${tenth(x - 5)} 11L${tenth(x)} 6L${tenth(x + 5)} 11L${tenth(x)} 16Z`).join('');
+      const diamonds = marks
+        .map((x) => `M${tenth(x - 5)} 11L${tenth(x)} 6L${tenth(x + 5)} 11L${tenth(x)} 16Z`)
+        .join('');
       const flags = alarms.map(({ at }) => `M${tenth(scale.x(at))} 1V21`).join('');
-      return { paths: [...drawn.paths, { name: 'fillmark', d: diamonds }, { name: 'alarmmark', d: flags }].filter(({ d }) => d !== ''), texts: [] };
+      return {
+        paths: [...drawn.paths, { name: 'fillmark', d: diamonds }, { name: 'alarmmark', d: flags }].filter(
+          ({ d }) => d !== '',
+        ),
+        texts: [],
+      };
     },
     at(time) {
       const index = lastStarted(starts, time);
       if (index < 0) return undefined;
-      const level = order.levels[lowerBound(order.levels.map((each) => each.at), time + 1) - 1];
+      const level =
+        order.levels[
+          lowerBound(
+            order.levels.map((each) => each.at),
+            time + 1,
+          ) - 1
+        ];
       return `${orderId ?? clientOrderId} ${states[index]}${level === undefined ? '' : ` at ${level.price}`}`;
     },
     seqNear: (time) => seqs[nearest(starts, time)],
@@ -162,7 +191,7 @@ function densityPath(key, at, count, scale, width, height) {
   const most = Math.max(1, ...columns.values());
   let d = '';
   for (const [x, many] of columns) {
-    const high = most === 1 ? height - 10 : 5 + (Math.sqrt(many / most) * (height - 9));
+    const high = most === 1 ? height - 10 : 5 + Math.sqrt(many / most) * (height - 9);
     d += `M${x} ${height - 3}v${-tenth(high)}`;
   }
   return { paths: d === '' ? [] : [{ name: `tick ${key}`, d }], texts: [] };
@@ -182,7 +211,8 @@ function deadmanLanes({ deadman }, known) {
       indent: 0,
       height,
       tone: deadman.fired.length > 0 ? 'failed' : undefined,
-      about: 'how long the venue had heard nothing of us, as a share of the time-out; above the dashed line it is called a risk',
+      about:
+        'how long the venue had heard nothing of us, as a share of the time-out; above the dashed line it is called a risk',
       draw(scale, width) {
         const armed = barPaths(
           deadman.armed.map((each) => each.from),
@@ -265,7 +295,10 @@ function tokenLanes({ tokens, requests }) {
 function priceGroups(run, known) {
   const markets = [...new Set([...run.orders.map(({ market }) => market), ...run.prices.map(({ market }) => market)])];
   return markets.flatMap((market) => {
-    const orders = run.orders.filter((order) => order.market === market && (order.levels.length > 0 || order.trigger !== undefined || order.fills.length > 0));
+    const orders = run.orders.filter(
+      (order) =>
+        order.market === market && (order.levels.length > 0 || order.trigger !== undefined || order.fills.length > 0),
+    );
     const feeds = run.prices.filter((each) => each.market === market);
     if (orders.length === 0 && feeds.length === 0) return [];
     return [{ key: `price ${market}`, title: `Price ${market}`, lanes: [priceLane(market, orders, feeds, known)] }];
@@ -288,32 +321,56 @@ function priceLane(market, orders, feeds, known) {
     draw(scale, width) {
       const [from, until] = [scale.at(0), scale.at(width)];
       const seen = [
-        ...feeds.flatMap(({ at, price }) => price.slice(Math.max(0, lowerBound(at, from) - 1), lowerBound(at, until) + 1)),
+        ...feeds.flatMap(({ at, price }) =>
+          price.slice(Math.max(0, lowerBound(at, from) - 1), lowerBound(at, until) + 1),
+        ),
         ...levels.filter((level) => level.until >= from && level.from <= until).map(({ price }) => price),
         ...fills.filter(({ at }) => at >= from && at <= until).map(({ price }) => price),
-      ].map(position);
-      const places = seen.filter(Number.isFinite);
-      if (places.length === 0) return { paths: [], texts: [] };
-      const [low, high] = [Math.min(...places), Math.max(...places)];
+      ].filter((price) => Number.isFinite(position(price)));
+      if (seen.length === 0) return { paths: [], texts: [] };
+      const lowest = seen.reduce((least, price) => (position(price) < position(least) ? price : least));
+      const highest = seen.reduce((most, price) => (position(price) > position(most) ? price : most));
+      const [low, high] = [position(lowest), position(highest)];
       const margin = (high - low || Math.abs(high) * 0.001 || 1) * 0.08;
-      const y = (price) => tenth(PRICE_HEIGHT - 8 - ((position(price) - low + margin) / (high - low + 2 * margin)) * (PRICE_HEIGHT - 16));
-      const lines = feeds.map(({ at, price }, index) => ({ name: `feed feed${index % 4}`, d: steps(at, price, scale, width, y) }));
+      const y = (price) =>
+        tenth(PRICE_HEIGHT - 8 - ((position(price) - low + margin) / (high - low + 2 * margin)) * (PRICE_HEIGHT - 16));
+      const lines = feeds.map(({ at, price }, index) => ({
+        name: `feed feed${index % 4}`,
+        d: steps(at, price, scale, width, y),
+      }));
       const byClass = new Map();
-      const texts = [];
+      const texts = [highest, lowest].map((price) => ({
+        x: width - 4,
+        y: y(price) + 4,
+        text: price,
+        name: 'level-label end',
+      }));
       for (const level of levels) {
         const [left, right] = [scale.x(level.from), scale.x(level.until)];
         if (right < 0 || left > width) continue;
         const name = `level ${level.kind} ${level.side}`;
         const x = Math.max(left, 0);
-        byClass.set(name, `${byClass.get(name) ?? ''}M${tenth(x)} ${y(level.price)}H${tenth(Math.min(Math.max(right, x + 2), width))}`);
+        byClass.set(
+          name,
+          `${byClass.get(name) ?? ''}M${tenth(x)} ${y(level.price)}H${tenth(Math.min(Math.max(right, x + 2), width))}`,
+        );
         const text = { x: x + 4, y: y(level.price) - 4, text: level.price, name: 'level-label' };
         const isFree = texts.every((other) => Math.abs(other.y - text.y) > 11 || Math.abs(other.x - text.x) > 70);
-        if (texts.length < 24 && right - left > 40 && isFree && text.y > 8) texts.push(text);
+        if (texts.length < 24 && Math.min(right, width) - x > 40 && isFree && text.y > 8) texts.push(text);
       }
-      const dots = fills.map(({ at, price }) => ({ x: scale.x(at), price })).filter(({ x }) => x >= -5 && x <= width + 5);
-      const diamonds = dots.map(({ x, price }) => `M${tenth(x - 5)} ${y(price)}L${tenth(x)} ${y(price) - 5}L${tenth(x + 5)} ${y(price)}L${tenth(x)} ${y(price) + 5}Z`).join('');
+      const dots = fills
+        .map(({ at, price }) => ({ x: scale.x(at), price }))
+        .filter(({ x }) => x >= -5 && x <= width + 5);
+      const diamonds = dots
+        .map(
+          ({ x, price }) =>
+            `M${tenth(x - 5)} ${y(price)}L${tenth(x)} ${y(price) - 5}L${tenth(x + 5)} ${y(price)}L${tenth(x)} ${y(price) + 5}Z`,
+        )
+        .join('');
       return {
-        paths: [...lines, ...[...byClass].map(([name, d]) => ({ name, d })), { name: 'fillmark', d: diamonds }].filter(({ d }) => d !== ''),
+        paths: [...lines, ...[...byClass].map(([name, d]) => ({ name, d })), { name: 'fillmark', d: diamonds }].filter(
+          ({ d }) => d !== '',
+        ),
         texts,
       };
     },
@@ -322,7 +379,9 @@ function priceLane(market, orders, feeds, known) {
         const index = lowerBound(at, time + 1) - 1;
         return index < 0 ? [] : [`${feed} ${price[index]}`];
       });
-      const working = levels.filter(({ from, until }) => from <= time && time <= until).map(({ side, price, kind }) => `${kind === 'trigger' ? 'trigger' : side} ${price}`);
+      const working = levels
+        .filter(({ from, until }) => from <= time && time <= until)
+        .map(({ side, price, kind }) => `${kind === 'trigger' ? 'trigger' : side} ${price}`);
       const all = [...read, ...working.slice(0, 6)];
       return all.length === 0 ? undefined : all.join(', ');
     },
@@ -337,8 +396,16 @@ function priceLane(market, orders, feeds, known) {
 function levelsOf({ levels, side, moves, isOver, trigger, createdAt }, known) {
   const sent = moves.find(({ event }) => event === 'SUBMIT')?.at ?? createdAt;
   const over = isOver ? (moves.at(-1)?.at ?? createdAt) : known;
-  const prices = levels.map(({ at, price }, index) => ({ kind: 'price', side, price, from: Math.max(at, sent), until: levels[index + 1]?.at ?? over }));
-  return trigger === undefined ? prices : [...prices, { kind: 'trigger', side, price: trigger, from: sent, until: over }];
+  const prices = levels.map(({ at, price }, index) => ({
+    kind: 'price',
+    side,
+    price,
+    from: Math.max(at, sent),
+    until: levels[index + 1]?.at ?? over,
+  }));
+  return trigger === undefined
+    ? prices
+    : [...prices, { kind: 'trigger', side, price: trigger, from: sent, until: over }];
 }
 
 /** A price holds until the next one was read. */

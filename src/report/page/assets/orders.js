@@ -28,9 +28,24 @@ export function ordersTab(_run, { inspect, open }) {
           ['', ...states].map((state) =>
             element(
               'button.chip',
-              { type: 'button', 'aria-pressed': String(filter === state), on: { click: () => { filter = state; update(run); } } },
+              {
+                type: 'button',
+                'aria-pressed': String(filter === state),
+                on: {
+                  click: () => {
+                    filter = state;
+                    update(run);
+                  },
+                },
+              },
               state === '' ? 'all' : state,
-              element('span.count', {}, countText(state === '' ? run.orders.length : run.orders.filter((order) => order.state === state).length)),
+              element(
+                'span.count',
+                {},
+                countText(
+                  state === '' ? run.orders.length : run.orders.filter((order) => order.state === state).length,
+                ),
+              ),
             ),
           ),
         ),
@@ -39,12 +54,46 @@ export function ordersTab(_run, { inspect, open }) {
       list,
       fitting.length === 0 && element('div.empty', {}, element('p', {}, 'The run placed no orders.')),
       fitting.slice(0, limit).map(card),
-      fitting.length > limit && element('button', { type: 'button', on: { click: () => { limit += PAGE; update(run); } } }, `Show more (${countText(fitting.length - limit)} left)`),
+      fitting.length > limit &&
+        element(
+          'button',
+          {
+            type: 'button',
+            on: {
+              click: () => {
+                limit += PAGE;
+                update(run);
+              },
+            },
+          },
+          `Show more (${countText(fitting.length - limit)} left)`,
+        ),
     );
   }
 
   function card(order) {
-    const { clientOrderId, orderId, market, side, type, price, trigger, size, filled, averagePrice, state, stateMeaning, label, moves, alarms, levels, seq, createdAt, timeInForce, onAmbiguous } = order;
+    const {
+      clientOrderId,
+      orderId,
+      market,
+      side,
+      type,
+      price,
+      trigger,
+      size,
+      filled,
+      averagePrice,
+      state,
+      stateMeaning,
+      label,
+      moves,
+      alarms,
+      levels,
+      seq,
+      createdAt,
+      timeInForce,
+      onAmbiguous,
+    } = order;
     const isOpen = unfolded.has(clientOrderId) || (run.orders.length <= 3 && !unfolded.has(`-${clientOrderId}`));
     return element(
       'details.order',
@@ -76,13 +125,67 @@ export function ordersTab(_run, { inspect, open }) {
         element(
           'ol.moves',
           {},
-          step(createdAt, seq, 'draft', 'it was meant', [`by step ${label}`, timeInForce, onAmbiguous === undefined ? undefined : `if unclear: ${onAmbiguous}`].filter(Boolean).join(', ')),
-          moves.map(({ at, seq: entry, to, meaning, because, step: asked }) => step(at, entry, to, meaning, [asked === undefined ? undefined : `asked by ${asked}`, because].filter(Boolean).join('; '))),
+          step(
+            createdAt,
+            seq,
+            'draft',
+            'it was meant',
+            [`by step ${label}`, timeInForce, onAmbiguous === undefined ? undefined : `if unclear: ${onAmbiguous}`]
+              .filter(Boolean)
+              .join(', '),
+          ),
+          moves.map(({ at, seq: entry, to, meaning, because, step: asked }) =>
+            step(
+              at,
+              entry,
+              to,
+              meaning,
+              [asked === undefined ? undefined : `asked by ${asked}`, because].filter(Boolean).join('; '),
+            ),
+          ),
         ),
         alarms.length > 0 &&
-          element('ul.alarms', {}, alarms.map(({ seq: entry, at, alarm, meaning, detail }) => element('li', {}, element('button.link.problem', { type: 'button', on: { click: () => inspect(entry) } }, `${offsetText(at)} ${alarm}`), ` ${meaning ?? ''} ${detail}`))),
-        levels.length > 1 && element('p.soft', {}, `${plural(levels.length, 'price')}: `, element('span.value', {}, levels.slice(-12).map((level) => level.price).join(' → '))),
-        element('p.soft', {}, stateMeaning === undefined ? '' : `Now: ${stateMeaning}. `, `Client order id ${clientOrderId}. `, element('button.link', { type: 'button', on: { click: () => open('entries', { order: clientOrderId }) } }, 'Its entries')),
+          element(
+            'ul.alarms',
+            {},
+            alarms.map(({ seq: entry, at, alarm, meaning, detail }) =>
+              element(
+                'li',
+                {},
+                element(
+                  'button.link.problem',
+                  { type: 'button', on: { click: () => inspect(entry) } },
+                  `${offsetText(at)} ${alarm}`,
+                ),
+                ` ${meaning ?? ''} ${detail}`,
+              ),
+            ),
+          ),
+        levels.length > 1 &&
+          element(
+            'p.soft',
+            {},
+            `${plural(levels.length, 'price')}: `,
+            element(
+              'span.value',
+              {},
+              levels
+                .slice(-12)
+                .map((level) => level.price)
+                .join(' → '),
+            ),
+          ),
+        element(
+          'p.soft',
+          {},
+          stateMeaning === undefined ? '' : `Now: ${stateMeaning}. `,
+          `Client order id ${clientOrderId}. `,
+          element(
+            'button.link',
+            { type: 'button', on: { click: () => open('entries', { order: clientOrderId }) } },
+            'Its entries',
+          ),
+        ),
       ),
     );
   }
@@ -91,7 +194,11 @@ export function ordersTab(_run, { inspect, open }) {
     return element(
       'li',
       { data: { tone: stateTone(to) } },
-      element('button.link.move-at', { type: 'button', title: `Entry ${seq}`, on: { click: () => inspect(seq) } }, offsetText(at)),
+      element(
+        'button.link.move-at',
+        { type: 'button', title: `Entry ${seq}`, on: { click: () => inspect(seq) } },
+        offsetText(at),
+      ),
       element('span.move-to', {}, to),
       element('span.move-why', {}, meaning, because !== '' && element('span.soft', {}, `: ${because}`)),
     );

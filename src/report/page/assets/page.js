@@ -54,11 +54,14 @@ start();
 
 async function start() {
   drawBar();
-  if (!takeToken()) return askForToken('This page needs the address that `runbook audit serve` printed: the token is in it.');
+  if (!takeToken())
+    return askForToken('This page needs the address that `runbook audit serve` printed: the token is in it.');
   try {
     session = await get('/api/session');
   } catch (error) {
-    return askForToken(error.status === 401 ? 'This token is of an earlier start, or of another server.' : error.message);
+    return askForToken(
+      error.status === 401 ? 'This token is of an earlier start, or of another server.' : error.message,
+    );
   }
   drawBar();
   show();
@@ -115,7 +118,12 @@ function drawBar() {
   const allowed = session?.allowActions === true;
   replace(
     bar,
-    element('a.brand', { href: '/' }, element('img', { src: '/assets/icon.svg', alt: '', width: 22, height: 22 }), 'runbook audit'),
+    element(
+      'a.brand',
+      { href: '/' },
+      element('img', { src: '/assets/icon.svg', alt: '', width: 22, height: 22 }),
+      'runbook audit',
+    ),
     element('nav.crumbs', { id: 'crumbs', 'aria-label': 'Where you are' }),
     element('span.spring'),
     session === undefined
@@ -127,7 +135,11 @@ function drawBar() {
         ),
     status,
     picker,
-    element('button.quiet.help', { type: 'button', 'aria-label': 'Keys', title: 'Keys (?)', on: { click: showKeys } }, '?'),
+    element(
+      'button.quiet.help',
+      { type: 'button', 'aria-label': 'Keys', title: 'Keys (?)', on: { click: showKeys } },
+      '?',
+    ),
   );
 }
 
@@ -137,7 +149,14 @@ function applyTheme(theme) {
 }
 
 function askForToken(why) {
-  const field = element('input', { type: 'text', name: 'token', autocomplete: 'off', spellcheck: 'false', 'aria-label': 'Address or token', placeholder: 'http://127.0.0.1:…/#token=…' });
+  const field = element('input', {
+    type: 'text',
+    name: 'token',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    'aria-label': 'Address or token',
+    placeholder: 'http://127.0.0.1:…/#token=…',
+  });
   const submit = (event) => {
     event.preventDefault();
     if (keepToken(field.value)) start();
@@ -177,7 +196,11 @@ function showKeys() {
     { 'aria-label': 'Keys', on: { close: () => dialog.remove() } },
     element('h2', {}, 'Keys'),
     element('dl', {}, rows),
-    element('form', { method: 'dialog' }, element('button.primary', { autofocus: true, on: { click: close } }, 'Close')),
+    element(
+      'form',
+      { method: 'dialog' },
+      element('button.primary', { autofocus: true, on: { click: close } }, 'Close'),
+    ),
   );
   function close(event) {
     // Not submitted: the page's policy forbids forms to go anywhere.
@@ -189,7 +212,14 @@ function showKeys() {
 }
 
 function shortcut(event) {
-  if (isTyping(event) || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]') !== null) return;
+  if (
+    isTyping(event) ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.altKey ||
+    document.querySelector('dialog[open]') !== null
+  )
+    return;
   if (event.key === '?') showKeys();
   else if (event.key === 'g' && location.pathname !== '/') navigate('/');
   else return;

@@ -17,7 +17,7 @@ import { agoText, countText, MODES, OUTCOMES, shortName, timeText } from './word
 const EVERY_MS = 2000;
 
 const TABS = [
-  { key: 'timeline', word: 'Timeline', make: timelineTab },
+  { key: 'overview', word: 'Overview', make: timelineTab },
   { key: 'chart', word: 'State chart', make: chartTab },
   { key: 'orders', word: 'Orders', make: ordersTab, count: (run) => run.orders.length },
   { key: 'steps', word: 'Steps', make: stepsTab, count: (run) => run.steps.length },
@@ -26,7 +26,7 @@ const TABS = [
   { key: 'runbook', word: 'Runbook', make: definitionTab },
 ];
 
-export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
+export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
   const inspector = createInspector(id, (parameters) => open('entries', parameters));
   const head = element('div.head.run-head');
   const asks = element('div.asks');
@@ -34,8 +34,8 @@ export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
   const tabList = element('div.tabs', { role: 'tablist', 'aria-label': 'The run in detail' });
   const panel = element('section.panel', { role: 'tabpanel', id: 'panel', tabindex: 0 });
   const made = new Map();
-  let selected = TABS.some(({ key }) => key === tab) ? tab : 'timeline';
-  let pending = rest;
+  let selected = TABS.some(({ key }) => key === tab) ? tab : 'overview';
+  const pending = rest;
   let run;
   let verdict;
   let clockSkew = 0;
@@ -59,7 +59,16 @@ export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
       answer = await get(runPath(id), { after: run?.seq }, signal);
     } catch (error) {
       if (error.status !== 404 && error.status !== 422) throw error;
-      replace(main, element('section.gate', {}, element('h1', {}, 'This run can not be shown'), element('p', {}, error.message), element('p', {}, element('a', { href: '/' }, 'All runs'))));
+      replace(
+        main,
+        element(
+          'section.gate',
+          {},
+          element('h1', {}, 'This run can not be shown'),
+          element('p', {}, error.message),
+          element('p', {}, element('a', { href: '/' }, 'All runs')),
+        ),
+      );
       return 'done';
     }
     clockSkew = answer.now - Date.now();
@@ -67,7 +76,7 @@ export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
       const isFirst = run === undefined;
       const hadEnded = run?.outcome !== undefined;
       run = answer;
-      if (isFirst) replace(main, head, asks, cards, tabList, panel, inspector.node);
+      if (isFirst) replace(main, head, asks, tabList, cards, panel, inspector.node);
       if (isFirst || (!hadEnded && run.outcome !== undefined)) verify();
       if (!isFirst && !hadEnded && run.outcome !== undefined) announce(`the run has ended: ${run.outcome}`);
       draw(isFirst);
@@ -107,14 +116,31 @@ export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
         'div.title',
         {},
         element('h1', {}, runbook),
-        element(isLive ? 'span.pill.large.pulse' : 'span.pill.large', { data: { tone } }, element('span', { 'aria-hidden': 'true' }, mark), word),
+        element(
+          isLive ? 'span.pill.large.pulse' : 'span.pill.large',
+          { data: { tone } },
+          element('span', { 'aria-hidden': 'true' }, mark),
+          word,
+        ),
         element('span.mode', { data: { mode }, title: MODES[mode] }, mode),
         element('span.spring'),
         actionButtons(run, context, poll.now),
         element('a.button', { href: `/compare?left=${encodeURIComponent(id)}` }, 'Compare with …'),
       ),
-      why !== undefined && element('p.why', { data: { tone } }, why, error?.step !== undefined && error.step !== '' && element('span.soft', {}, ` in ${error.step}`)),
-      element('p.soft.ids', {}, element('span.id', {}, id), ` · ${MODES[mode]} · account ${account}`, outcome === 'unfinished' && ` · ${phase}`),
+      why !== undefined &&
+        element(
+          'p.why',
+          { data: { tone } },
+          why,
+          error?.step !== undefined && error.step !== '' && element('span.soft', {}, ` in ${error.step}`),
+        ),
+      element(
+        'p.soft.ids',
+        {},
+        element('span.id', {}, id),
+        ` · ${MODES[mode]} · account ${account}`,
+        outcome === 'unfinished' && ` · ${phase}`,
+      ),
       outcome === 'unfinished' && nowLine(isLive),
     );
   }
@@ -125,9 +151,18 @@ export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
       'p.now',
       {},
       element('strong', {}, 'Now: '),
-      innermost === undefined ? 'between steps' : [innermost.label, innermost.verb === innermost.label ? '' : ` (${innermost.verb})`, element('span.soft', {}, ` ${innermost.path}`)],
+      innermost === undefined
+        ? 'between steps'
+        : [
+            innermost.label,
+            innermost.verb === innermost.label ? '' : ` (${innermost.verb})`,
+            element('span.soft', {}, ` ${innermost.path}`),
+          ],
       isLive
-        ? [element('span.soft', {}, ' · last entry '), element('span.soft', { data: { since: run.lastAt } }, agoText(now() - run.lastAt))]
+        ? [
+            element('span.soft', {}, ' · last entry '),
+            element('span.soft', { data: { since: run.lastAt } }, agoText(now() - run.lastAt)),
+          ]
         : element('span.soft', {}, ' · the journal ends here: the process died, or it still writes'),
     );
   }
@@ -141,7 +176,11 @@ export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
           'div.ask',
           { role: 'alert' },
           element('p', {}, element('strong', {}, 'A person is asked: '), approval.ask),
-          element('p.soft', {}, `${approval.by.join(' or ')} may answer until ${timeText(approval.until, 0)} UTC; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`),
+          element(
+            'p.soft',
+            {},
+            `${approval.by.join(' or ')} may answer until ${timeText(approval.until, 0)} UTC; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`,
+          ),
           context.session.allowActions
             ? actionButtons(run, context, poll.now, approval)
             : element('p', {}, element('code', {}, `runbook approve ${shortName(id)} ${approval.step} --by NAME`)),
@@ -184,13 +223,14 @@ export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
     selected = key;
     drawTabs();
     panel.setAttribute('aria-labelledby', `tab-${key}`);
-    if (isChange) context.remember({ id, tab: key === 'timeline' ? undefined : key, ...parameters });
+    if (isChange) context.remember({ id, tab: key === 'overview' ? undefined : key, ...parameters });
     if (before !== key) made.get(before)?.pause?.();
     let tab = made.get(key);
     if (tab === undefined) {
       tab = TABS.find((each) => each.key === key).make(run, { open, inspect: inspector.show, now, context });
       made.set(key, tab);
     }
+    cards.hidden = key !== 'overview';
     replace(panel, tab.node);
     tab.show?.(parameters);
     tab.update(run);
@@ -208,7 +248,8 @@ export function runView(main, { id = '', tab = 'timeline', ...rest }, context) {
 
   function tick() {
     if (document.hidden || run === undefined || run.outcome !== undefined) return;
-    for (const place of main.querySelectorAll('[data-since]')) place.textContent = agoText(now() - Number(place.dataset.since));
+    for (const place of main.querySelectorAll('[data-since]'))
+      place.textContent = agoText(now() - Number(place.dataset.since));
     for (const place of main.querySelectorAll('[data-until]')) {
       const left = Number(place.dataset.until) - now();
       place.textContent = left > 0 ? `${(left / 1000).toFixed(1)} s` : 'any moment';

@@ -33,7 +33,13 @@ export function runsView(main, parameters, context) {
   replace(
     main,
     element('div.head', {}, element('h1', {}, 'Runs'), summary),
-    element('form.filters', { role: 'search', on: { submit: (event) => event.preventDefault() } }, search, outcomes, selects),
+    element(
+      'form.filters',
+      { role: 'search', on: { submit: (event) => event.preventDefault() } },
+      search,
+      outcomes,
+      selects,
+    ),
     table,
     more,
     compare,
@@ -51,7 +57,9 @@ export function runsView(main, parameters, context) {
     const text = JSON.stringify(rest);
     // Rebuilt only when something is different: a list that is rebuilt under a finger or a screen reader is no use.
     if (text !== known) draw(document_);
-    else for (const place of table.querySelectorAll('[data-since]')) place.textContent = agoText(now - Number(place.dataset.since));
+    else
+      for (const place of table.querySelectorAll('[data-since]'))
+        place.textContent = agoText(now - Number(place.dataset.since));
     known = text;
     return document_.runs.some(({ outcome, mode }) => outcome === undefined && mode === 'live') ? 'live' : 'idle';
   }
@@ -70,19 +78,48 @@ export function runsView(main, parameters, context) {
     drawFilters(counts);
     const focused = document.activeElement?.closest?.('[data-run]')?.dataset.run;
     replace(table, runs.length === 0 ? nothing(counts) : runs.map((run) => row(run, now)));
-    if (focused !== undefined) table.querySelector(`[data-run="${CSS.escape(focused)}"] a`)?.focus({ preventScroll: true });
+    if (focused !== undefined)
+      table.querySelector(`[data-run="${CSS.escape(focused)}"] a`)?.focus({ preventScroll: true });
     replace(
       more,
       total > runs.length &&
-        element('button', { type: 'button', on: { click: () => { limit += PAGE; poll.now(); } } }, `Show more (${countText(total - runs.length)} left)`),
+        element(
+          'button',
+          {
+            type: 'button',
+            on: {
+              click: () => {
+                limit += PAGE;
+                poll.now();
+              },
+            },
+          },
+          `Show more (${countText(total - runs.length)} left)`,
+        ),
     );
     drawCompare();
   }
 
   function nothing({ all }) {
     return all === 0
-      ? element('div.empty', {}, element('p', {}, 'There is no run yet.'), element('p.soft', {}, 'The first ', element('code', {}, 'runbook dry-run FILE'), ' makes one; it appears here by itself.'))
-      : element('div.empty', {}, element('p', {}, 'No run fits the filters.'), element('button', { type: 'button', on: { click: clear } }, 'Clear the filters'));
+      ? element(
+          'div.empty',
+          {},
+          element('p', {}, 'There is no run yet.'),
+          element(
+            'p.soft',
+            {},
+            'The first ',
+            element('code', {}, 'runbook dry-run FILE'),
+            ' makes one; it appears here by itself.',
+          ),
+        )
+      : element(
+          'div.empty',
+          {},
+          element('p', {}, 'No run fits the filters.'),
+          element('button', { type: 'button', on: { click: clear } }, 'Clear the filters'),
+        );
   }
 
   function clear() {
@@ -105,18 +142,31 @@ export function runsView(main, parameters, context) {
         word,
         element('span.count', {}, countText(count)),
       );
-    const kinds = ['unfinished', 'succeeded', 'stopped', 'failed', 'halted'].filter((kind) => counts.outcomes[kind] > 0 || filter.outcome === kind);
-    replace(outcomes, chip('', 'all', counts.all, 'soft'), kinds.map((kind) => chip(kind, OUTCOMES[kind].word, counts.outcomes[kind], OUTCOMES[kind].tone)));
+    const kinds = ['unfinished', 'succeeded', 'stopped', 'failed', 'halted'].filter(
+      (kind) => counts.outcomes[kind] > 0 || filter.outcome === kind,
+    );
+    replace(
+      outcomes,
+      chip('', 'all', counts.all, 'soft'),
+      kinds.map((kind) => chip(kind, OUTCOMES[kind].word, counts.outcomes[kind], OUTCOMES[kind].tone)),
+    );
     const select = (name, label, values) =>
       Object.keys(values).length > 1 || filter[name] !== ''
         ? element(
             'select',
             { 'aria-label': label, on: { change: (event) => change(name, event.target.value) } },
             element('option', { value: '' }, label),
-            Object.entries(values).map(([value, count]) => element('option', { value, selected: value === filter[name] }, `${value} (${count})`)),
+            Object.entries(values).map(([value, count]) =>
+              element('option', { value, selected: value === filter[name] }, `${value} (${count})`),
+            ),
           )
         : undefined;
-    replace(selects, select('runbook', 'every runbook', counts.runbooks), select('mode', 'every mode', counts.modes), select('account', 'every account', counts.accounts));
+    replace(
+      selects,
+      select('runbook', 'every runbook', counts.runbooks),
+      select('mode', 'every mode', counts.modes),
+      select('account', 'every account', counts.accounts),
+    );
   }
 
   function row(run, now) {
@@ -126,13 +176,36 @@ export function runsView(main, parameters, context) {
     return element(
       'article.run',
       { data: { run: run.run, tone } },
-      element('label.pick', { title: 'Choose for comparison' }, element('input', { type: 'checkbox', checked: chosen.has(run.run), 'aria-label': `Compare ${shortName(run.run)}`, on: { change: (event) => choose(run.run, event.target.checked) } })),
-      element(isLive ? 'span.pill.pulse' : 'span.pill', { data: { tone } }, element('span', { 'aria-hidden': 'true' }, mark), word),
-      element('div.run-name', {}, element('a', { href: `/run?id=${encodeURIComponent(run.run)}` }, run.runbook), element('span.id', {}, run.run)),
+      element(
+        'label.pick',
+        { title: 'Choose for comparison' },
+        element('input', {
+          type: 'checkbox',
+          checked: chosen.has(run.run),
+          'aria-label': `Compare ${shortName(run.run)}`,
+          on: { change: (event) => choose(run.run, event.target.checked) },
+        }),
+      ),
+      element(
+        isLive ? 'span.pill.pulse' : 'span.pill',
+        { data: { tone } },
+        element('span', { 'aria-hidden': 'true' }, mark),
+        word,
+      ),
+      element(
+        'div.run-name',
+        {},
+        element('a', { href: `/run?id=${encodeURIComponent(run.run)}` }, run.runbook),
+        element('span.id', {}, run.run),
+      ),
       element('span.mode', { data: { mode }, title: MODES[mode] }, mode),
       element('span.account', {}, account),
       element('span.trigger', {}, trigger),
-      element('time.when', { datetime: new Date(startedAt).toISOString(), title: 'began, UTC' }, timeText(startedAt, 0)),
+      element(
+        'time.when',
+        { datetime: new Date(startedAt).toISOString(), title: 'began, UTC' },
+        timeText(startedAt, 0),
+      ),
       element('span.took', {}, endedAt === undefined ? '' : spanText(endedAt - startedAt)),
       progress === undefined ? undefined : progressLine(progress, now, isLive),
     );
@@ -144,9 +217,12 @@ export function runsView(main, parameters, context) {
       'p.progress',
       {},
       waitsForPerson && element('strong.asks', {}, 'waits for a person'),
-      innermost === undefined ? 'between steps' : [element('strong', {}, innermost.label), innermost.verb === innermost.label ? '' : ` ${innermost.verb}`],
+      innermost === undefined
+        ? 'between steps'
+        : [element('strong', {}, innermost.label), innermost.verb === innermost.label ? '' : ` ${innermost.verb}`],
       element('span.soft', {}, ` · ${plural(entries, 'entry', 'entries')}`),
-      isLive && element('span.soft', {}, ' · last one ', element('span', { data: { since: lastAt } }, agoText(now - lastAt))),
+      isLive &&
+        element('span.soft', {}, ' · last one ', element('span', { data: { since: lastAt } }, agoText(now - lastAt))),
     );
   }
 
@@ -155,7 +231,8 @@ export function runsView(main, parameters, context) {
     else chosen.delete(run);
     // Two can be compared; a third takes the place of the first.
     while (chosen.size > 2) chosen.delete(chosen.values().next().value);
-    for (const box of table.querySelectorAll('input[type=checkbox]')) box.checked = chosen.has(box.closest('[data-run]').dataset.run);
+    for (const box of table.querySelectorAll('input[type=checkbox]'))
+      box.checked = chosen.has(box.closest('[data-run]').dataset.run);
     drawCompare();
   }
 
@@ -165,9 +242,25 @@ export function runsView(main, parameters, context) {
     if (left === undefined) return;
     replace(
       compare,
-      element('span', {}, right === undefined ? `${shortName(left)}: choose another one` : `${shortName(left)} and ${shortName(right)}`),
+      element(
+        'span',
+        {},
+        right === undefined ? `${shortName(left)}: choose another one` : `${shortName(left)} and ${shortName(right)}`,
+      ),
       element('button.primary', { type: 'button', disabled: right === undefined, on: { click: open } }, 'Compare'),
-      element('button.quiet', { type: 'button', on: { click: () => { chosen.clear(); choose('', false); } } }, 'Clear'),
+      element(
+        'button.quiet',
+        {
+          type: 'button',
+          on: {
+            click: () => {
+              chosen.clear();
+              choose('', false);
+            },
+          },
+        },
+        'Clear',
+      ),
     );
     announce(right === undefined ? 'one run chosen' : 'two runs chosen');
   }

@@ -20,10 +20,18 @@ export function timeScale(from, until, width) {
 
 const SECOND = 1000;
 const TICKS_MS = [
-  1, 2, 5, 10, 20, 50, 100, 200, 500,
-  ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800].map(
-    (seconds) => seconds * SECOND,
-  ),
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
+  ...[
+    1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
+  ].map((seconds) => seconds * SECOND),
 ];
 
 /** Round times between two, at most `most` of them, and how many digits after the second tell them apart. */

@@ -8,14 +8,28 @@ export function stepsTab(_run, { open, inspect }) {
     'table.grid-table',
     {},
     element('caption.unseen', {}, 'Every step that was executed or skipped'),
-    element('thead', {}, element('tr', {}, ['step', 'verb', 'first', 'times', 'ended', 'took in all', 'last error'].map((name, index) => element(index >= 2 && index !== 4 && index !== 6 ? 'th.number' : 'th', { scope: 'col' }, name)))),
+    element(
+      'thead',
+      {},
+      element(
+        'tr',
+        {},
+        ['step', 'verb', 'first', 'times', 'ended', 'took in all', 'last error'].map((name, index) =>
+          element(index >= 2 && index !== 4 && index !== 6 ? 'th.number' : 'th', { scope: 'col' }, name),
+        ),
+      ),
+    ),
     body,
   );
   const node = element('div.scroll', { tabindex: 0, role: 'region', 'aria-label': 'Steps' }, table);
   return {
     node,
     update(run) {
-      replace(body, run.steps.map(row), run.steps.length === 0 && element('tr', {}, element('td', { colspan: 7 }, 'No step has begun.')));
+      replace(
+        body,
+        run.steps.map(row),
+        run.steps.length === 0 && element('tr', {}, element('td', { colspan: 7 }, 'No step has begun.')),
+      );
     },
   };
 
@@ -24,11 +38,37 @@ export function stepsTab(_run, { open, inspect }) {
     return element(
       'tr',
       {},
-      element('td', { style: { '--indent': Math.min(depth, 6) } }, element('button.link.step-name', { type: 'button', title: path, on: { click: () => open('entries', { step: path }) } }, label)),
+      element(
+        'td',
+        { style: { '--indent': Math.min(depth, 6) } },
+        element(
+          'button.link.step-name',
+          { type: 'button', title: path, on: { click: () => open('entries', { step: path }) } },
+          label,
+        ),
+      ),
       element('td', {}, verb),
-      element('td.number', {}, element('button.link', { type: 'button', on: { click: () => inspect(bars.seq[0]) } }, offsetText(bars.from[0] ?? 0))),
+      element(
+        'td.number',
+        {},
+        element(
+          'button.link',
+          { type: 'button', on: { click: () => inspect(bars.seq[0]) } },
+          offsetText(bars.from[0] ?? 0),
+        ),
+      ),
       element('td.number', {}, countText(count), retries > 0 && element('span.soft', {}, ` +${retries} retries`)),
-      element('td', {}, ends.map(([outcome, many]) => element('span.end', { data: { tone: OUTCOMES[outcome].tone } }, `${OUTCOMES[outcome].mark} ${ends.length > 1 ? `${countText(many)} ` : ''}${OUTCOMES[outcome].word}`))),
+      element(
+        'td',
+        {},
+        ends.map(([outcome, many]) =>
+          element(
+            'span.end',
+            { data: { tone: OUTCOMES[outcome].tone } },
+            `${OUTCOMES[outcome].mark} ${ends.length > 1 ? `${countText(many)} ` : ''}${OUTCOMES[outcome].word}`,
+          ),
+        ),
+      ),
       element('td.number', {}, spanText(totalMs)),
       element('td', {}, error === undefined ? '' : element('span.problem', {}, `${error.kind}: ${error.message}`)),
     );

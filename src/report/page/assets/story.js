@@ -14,28 +14,36 @@ export function storyTab(first, { inspect }) {
   const shown = new Set(KINDS);
   let run = first;
   let loaded = 0;
+  let total = 1;
+  let toldOf = 0;
   let isLoading = false;
-  const observer = new IntersectionObserver((entries) => {
-    if (entries.some((entry) => entry.isIntersecting)) load();
-  }, { rootMargin: '600px' });
+  const observer = new IntersectionObserver(
+    (entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) load();
+    },
+    { rootMargin: '600px' },
+  );
   observer.observe(end);
   drawTools();
   return {
     node,
     update(next) {
       run = next;
-      drawEnd();
+      // What was written since may have been told.
+      if (run.seq !== toldOf) total = Math.max(total, loaded + 1);
       if (loaded === 0 || isVisible(end)) load();
     },
     leave: () => observer.disconnect(),
   };
 
   async function load() {
-    if (isLoading || loaded >= run.storyRows) return;
+    if (isLoading || loaded >= total) return;
     isLoading = true;
     try {
-      const { rows } = await get(runPath(run.run, 'story'), { from: loaded, limit: PAGE });
+      const { rows, total: all } = await get(runPath(run.run, 'story'), { from: loaded, limit: PAGE });
       loaded += rows.length;
+      total = all;
+      toldOf = run.seq;
       append(list, rows.map(row));
     } catch (error) {
       replace(end, element('span.problem', {}, error.message));
@@ -44,20 +52,35 @@ export function storyTab(first, { inspect }) {
       isLoading = false;
     }
     drawEnd();
-    if (isVisible(end) && loaded < run.storyRows) load();
+    if (isVisible(end) && loaded < total) load();
   }
 
   function drawEnd() {
-    const left = run.storyRows - loaded;
-    replace(end, left > 0 ? element('button', { type: 'button', on: { click: load } }, `Show more (${countText(left)} left)`) : run.outcome === undefined ? element('span.soft', {}, 'It goes on …') : element('span.soft', {}, 'The end.'));
+    const left = total - loaded;
+    replace(
+      end,
+      left > 0
+        ? element('button', { type: 'button', on: { click: load } }, `Show more (${countText(left)} left)`)
+        : run.outcome === undefined
+          ? element('span.soft', {}, 'It goes on …')
+          : element('span.soft', {}, 'The end.'),
+    );
   }
 
   function row({ seq, offsetMs, depth, kind, spans }) {
     return element(
       'li',
       { data: { kind }, hidden: !shown.has(kind) },
-      element('button.link.story-at', { type: 'button', title: `Entry ${seq}`, on: { click: () => inspect(seq) } }, offsetText(offsetMs)),
-      element('span.story-text', { style: { '--indent': Math.min(depth, 5) } }, spans.map(({ role, text }) => element(`span.role-${role}`, {}, text))),
+      element(
+        'button.link.story-at',
+        { type: 'button', title: `Entry ${seq}`, on: { click: () => inspect(seq) } },
+        offsetText(offsetMs),
+      ),
+      element(
+        'span.story-text',
+        { style: { '--indent': Math.min(depth, 5) } },
+        spans.map(({ role, text }) => element(`span.role-${role}`, {}, text)),
+      ),
     );
   }
 

@@ -10,6 +10,8 @@ import { countText, offsetText, spanText, timeText } from './words.js';
 /** Lanes of a group that are shown before somebody asks for all. */
 const FIRST_LANES = 16;
 const SHORTEST_MS = 10;
+/** Reads and keep-alives behind, writes before them, what went wrong in front. */
+const OVERVIEW_TIERS = [0, 0, 1, 2, 2, 2];
 
 export function timelineTab(_run, tools) {
   const axis = createAxis(tools);
@@ -17,12 +19,16 @@ export function timelineTab(_run, tools) {
 }
 
 /** `onRange(from, until)`: told when somebody chooses another stretch. `only`: the groups to show. */
-export function createAxis({ inspect, now = () => Date.now() }, { onRange = () => {}, only = undefined, least = 0 } = {}) {
+export function createAxis(
+  { inspect, now = () => Date.now() },
+  { onRange = () => {}, only = undefined, least = 0 } = {},
+) {
   let run;
   let known = 1;
   let from = 0;
   let until = 1;
   let follows = true;
+  let isWhole = true;
   let groups = [];
   let rows = [];
   let structure = '';
@@ -40,13 +46,15 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
   const line = element('div.cursor-line', { hidden: true, 'aria-hidden': 'true' });
   const chosen = element('div.chosen', { hidden: true, 'aria-hidden': 'true' });
   const readout = element('div.readout', { role: 'status', 'aria-live': 'polite' });
-  const button = (word, title, act) => element('button.quiet', { type: 'button', title, 'aria-label': title, on: { click: act } }, word);
+  const button = (word, title, act) =>
+    element('button.quiet', { type: 'button', title, 'aria-label': title, on: { click: act } }, word);
   const stage = element(
     'div.stage',
     {
       tabindex: 0,
       role: 'group',
-      'aria-label': 'Time axis. Left and right move the cursor, up and down choose a lane, plus and minus zoom, Enter opens the nearest entry. The other tabs say the same in words.',
+      'aria-label':
+        'Time axis. Left and right move the cursor, up and down choose a lane, plus and minus zoom, Enter opens the nearest entry. The other tabs say the same in words.',
       on: { keydown: keys, wheel },
     },
     element('div.ruler', {}, element('div.lane-label'), ruler),
@@ -82,8 +90,13 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
     run = next;
     const isRunning = run.outcome === undefined && run.mode === 'live';
     const last = isRunning ? Math.max(run.lastAt, now()) : run.lastAt;
-    known = Math.max(last - run.startedAt, ...run.steps.flatMap(({ bars }) => bars.until.slice(-1)), least, SHORTEST_MS);
-    if (follows) [from, until] = [from === 0 || until >= known ? 0 : from, known];
+    known = Math.max(
+      last - run.startedAt,
+      ...run.steps.flatMap(({ bars }) => bars.until.slice(-1)),
+      least,
+      SHORTEST_MS,
+    );
+    if (follows) [from, until] = [isWhole || until <= 1 ? -margin() : from, known + margin()];
     groups = lanesOf(run, known).filter(({ key }) => only === undefined || only.some((each) => key.startsWith(each)));
     build();
     draw();
@@ -91,7 +104,9 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
 
   /** Rows are built anew only when lanes came or went. */
   function build() {
-    const wanted = groups.flatMap((group) => [group, ...(folded.has(group.key) ? [] : visible(group))].map(({ key }) => key)).join('\n');
+    const wanted = groups
+      .flatMap((group) => [group, ...(folded.has(group.key) ? [] : visible(group))].map(({ key }) => key))
+      .join('\n');
     const isSame = wanted === structure;
     structure = wanted;
     if (!isSame) {
@@ -123,12 +138,22 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
     return [
       heading,
       shown.map((lane) => {
-        const row = { lane, name: element('div.lane-label'), plot: svg('svg.plot', { height: lane.height, 'aria-hidden': 'true' }) };
+        const row = {
+          lane,
+          name: element('div.lane-label'),
+          plot: svg('svg.plot', { height: lane.height, 'aria-hidden': 'true' }),
+        };
         row.node = element('div.lane', {}, row.name, row.plot);
         rows.push(row);
         return row.node;
       }),
-      !isFolded && lanes.length > FIRST_LANES && element('button.link.more-lanes', { type: 'button', on: { click: () => toggle(whole, key) } }, more > 0 ? `all ${countText(lanes.length)}` : `the first ${FIRST_LANES}`),
+      !isFolded &&
+        lanes.length > FIRST_LANES &&
+        element(
+          'button.link.more-lanes',
+          { type: 'button', on: { click: () => toggle(whole, key) } },
+          more > 0 ? `show all ${countText(lanes.length)}` : `show the first ${FIRST_LANES}`,
+        ),
     ];
   }
 
@@ -136,7 +161,12 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
     place.dataset.tone = lane.tone ?? '';
     name.title = lane.about;
     name.style.setProperty('--indent', String(Math.min(lane.indent, 5)));
-    replace(name, element('span.lane-name', {}, lane.label), lane.hint !== '' && element('span.lane-hint', {}, lane.hint), lane.count !== '' && element('span.lane-count', {}, lane.count));
+    replace(
+      name,
+      element('span.lane-name', {}, lane.label),
+      lane.hint !== '' && element('span.lane-hint', {}, lane.hint),
+      lane.count !== '' && element('span.lane-count', {}, lane.count),
+    );
   }
 
   function toggle(set, key) {
@@ -184,26 +214,33 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
       ruler,
       ticks.map((at) => [
         svg('path', { class: 'grid', d: `M${Math.round(scale.x(at)) + 0.5} 18V26` }),
-        svg('text', { x: scale.x(at), y: 13, class: scale.x(at) > width - 40 ? 'end' : scale.x(at) < 30 ? 'start' : 'middle' }, offsetText(at, digits)),
+        svg(
+          'text',
+          { x: scale.x(at), y: 13, class: scale.x(at) > width - 40 ? 'end' : scale.x(at) < 30 ? 'start' : 'middle' },
+          offsetText(at, digits),
+        ),
       ]),
     );
-    rangeText.textContent = `${timeText(run.startedAt + from, from === 0 && until >= known ? 0 : 3)} UTC, ${spanText(until - from)}${follows && run.outcome === undefined ? ', following' : ''}`;
+    rangeText.textContent = `${timeText(run.startedAt + Math.max(from, 0), isWhole ? 0 : 3)} UTC, ${spanText(Math.min(until, known) - Math.max(from, 0))}${follows && run.outcome === undefined ? ', following' : ''}`;
   }
 
   function drawOverview() {
-    const scale = timeScale(0, known, width);
-    const columns = new Map();
+    const scale = timeScale(-margin(), known + margin(), width);
+    const columns = [new Map(), new Map(), new Map()];
     for (const [index, at] of run.requests.at.entries()) {
       const x = Math.round(scale.x(at) / 2) * 2;
-      columns.set(x, (columns.get(x) ?? 0) + run.requests.count[index]);
+      const tier = OVERVIEW_TIERS[run.requests.kind[index]];
+      columns[tier].set(x, (columns[tier].get(x) ?? 0) + run.requests.count[index]);
     }
-    const most = Math.max(1, ...columns.values());
-    const d = [...columns].map(([x, many]) => `M${x} 27v${-(3 + Math.sqrt(many / most) * 20)}`).join('');
-    const [left, right] = [scale.x(from), scale.x(until)];
+    const most = Math.max(1, ...columns[0].values());
+    const d = columns.map((tier) =>
+      [...tier].map(([x, many]) => `M${x} 27v${-(3 + Math.sqrt(Math.min(many / most, 1)) * 20)}`).join(''),
+    );
+    const [left, right] = [scale.x(Math.max(from, -margin())), scale.x(until)];
     overview.setAttribute('viewBox', `0 0 ${Math.max(width, 1)} 28`);
     replace(
       overview,
-      svg('path', { class: 'density', d }),
+      d.map((path, tier) => svg('path', { class: `density tier${tier}`, d: path })),
       svg('rect', { class: 'outside', x: 0, y: 0, width: Math.max(0, left), height: 28 }),
       svg('rect', { class: 'outside', x: right, y: 0, width: Math.max(0, width - right), height: 28 }),
       svg('rect', { class: 'window', x: left, y: 0.5, width: Math.max(right - left, 3), height: 27, rx: 3 }),
@@ -211,22 +248,29 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
   }
 
   function setRange(nextFrom, nextUntil, isTold = true) {
-    const length = clamp(nextUntil - nextFrom, SHORTEST_MS, known);
-    from = clamp(nextFrom, 0, known - length);
+    const room = margin();
+    const length = clamp(nextUntil - nextFrom, SHORTEST_MS, known + 2 * room);
+    from = clamp(nextFrom, -room, known + room - length);
     until = from + length;
-    follows = until >= known - 1;
+    follows = until >= known;
+    isWhole = follows && from <= 0;
     draw();
     if (isTold) onRange(from, until);
   }
 
   function zoom(factor, around = cursor ?? (from + until) / 2) {
-    const length = clamp((until - from) * factor, SHORTEST_MS, known);
+    const length = Math.max((until - from) * factor, SHORTEST_MS);
     const share = (around - from) / (until - from);
     setRange(around - share * length, around + (1 - share) * length);
   }
 
   function fit() {
-    setRange(0, known);
+    setRange(-margin(), known + margin());
+  }
+
+  /** What happened at the very ends can be seen, too. */
+  function margin() {
+    return known * 0.012;
   }
 
   function moveCursor() {
@@ -241,7 +285,12 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
     for (const [index, row] of rows.entries()) row.node.classList.toggle('current', index === laneAt);
     const lane = rows[laneAt]?.lane;
     const facts = [lane?.at(cursor) ?? (lane === undefined ? undefined : `${lane.label}: nothing`), ...summary()];
-    replace(readout, element('strong', {}, offsetText(cursor)), element('span.soft', {}, ` ${timeText(run.startedAt + cursor)} UTC`), facts.filter((fact) => fact !== undefined).map((fact) => element('span.fact', {}, fact)));
+    replace(
+      readout,
+      element('strong', {}, offsetText(cursor)),
+      element('span.soft', {}, ` ${timeText(run.startedAt + cursor)} UTC`),
+      facts.filter((fact) => fact !== undefined).map((fact) => element('span.fact', {}, fact)),
+    );
   }
 
   /** What is so at the cursor whatever lane is looked at. */
@@ -251,8 +300,14 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
       const lane = groups.flatMap(({ lanes }) => lanes).find((each) => each.key === key);
       return lane === undefined || key === current ? undefined : lane.at(cursor);
     };
-    const working = run.orders.filter(({ createdAt, isOver, moves }) => createdAt <= cursor && (!isOver || (moves.at(-1)?.at ?? 0) >= cursor)).length;
-    return [run.orders.length > 0 ? `${countText(working)} orders not over` : undefined, told('tokens'), told('silence')];
+    const working = run.orders.filter(
+      ({ createdAt, isOver, moves }) => createdAt <= cursor && (!isOver || (moves.at(-1)?.at ?? 0) >= cursor),
+    ).length;
+    return [
+      run.orders.length > 0 ? `${countText(working)} orders not over` : undefined,
+      told('tokens'),
+      told('silence'),
+    ];
   }
 
   function labelWidth() {
@@ -379,10 +434,12 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
 
   function overviewPointers() {
     let grabbed;
-    const at = ({ clientX }) => clamp((clientX - overview.getBoundingClientRect().left) / Math.max(width, 1), 0, 1) * known;
+    const at = ({ clientX }) =>
+      clamp((clientX - overview.getBoundingClientRect().left) / Math.max(width, 1), 0, 1) * (known + 2 * margin()) -
+      margin();
     overview.addEventListener('pointerdown', (event) => {
       const time = at(event);
-      const isInside = time >= from && time <= until && until - from < known;
+      const isInside = time >= from && time <= until && !isWhole;
       grabbed = isInside ? { offset: time - from } : { start: time };
       overview.setPointerCapture(event.pointerId);
     });
@@ -390,9 +447,13 @@ export function createAxis({ inspect, now = () => Date.now() }, { onRange = () =
       if (grabbed === undefined) return;
       const time = at(event);
       if (grabbed.offset !== undefined) setRange(time - grabbed.offset, time - grabbed.offset + (until - from));
-      else if (Math.abs(time - grabbed.start) > known / 200) setRange(Math.min(time, grabbed.start), Math.max(time, grabbed.start));
+      else if (Math.abs(time - grabbed.start) > known / 200)
+        setRange(Math.min(time, grabbed.start), Math.max(time, grabbed.start));
     });
-    for (const end of ['pointerup', 'pointercancel']) overview.addEventListener(end, () => { grabbed = undefined; });
+    for (const end of ['pointerup', 'pointercancel'])
+      overview.addEventListener(end, () => {
+        grabbed = undefined;
+      });
   }
 }
 
@@ -412,8 +473,16 @@ function legend() {
     'ul.legend',
     { 'aria-label': 'Legend' },
     LEGEND.map(([name, word]) =>
-      element('li', {}, svg('svg', { width: 16, height: 12, 'aria-hidden': 'true' }, svg('path', { class: name, d: name === 'fillmark' ? 'M3 6L8 1L13 6L8 11Z' : 'M1 2H15V10H1Z' })), word),
+      element(
+        'li',
+        {},
+        svg(
+          'svg',
+          { width: 16, height: 12, 'aria-hidden': 'true' },
+          svg('path', { class: name, d: name === 'fillmark' ? 'M3 6L8 1L13 6L8 11Z' : 'M1 2H15V10H1Z' }),
+        ),
+        word,
+      ),
     ),
   );
 }
-

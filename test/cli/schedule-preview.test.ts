@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { folder } from './command.ts';
+
+const NIGHTLY = `
+runbook: nightly
+dsl: 1
+schedule:
+  - {cron: "30 2 * * *", tz: Europe/Berlin}
+  - {cron: "0 3 * * 0", tz: Europe/Berlin}
+concurrency: {key: account, on_busy: queue}
+steps:
+  - read_account: {}
+`;
+
+describe('runbook schedule preview', () => {
+  const at = folder();
+  at.write('nightly.yaml', NIGHTLY);
+  const from = ['--from', '2026-03-28T00:00:00Z', '--next', '3'];
+
+  it('lists what would fire, in UTC and by the clocks there, with what changes of the clocks do', () => {
+    const { exit, out } = at.run('schedule', 'preview', 'nightly.yaml', ...from);
+    expect(exit).toBe(0);
+    expect(out).toBe(
+      [
+        '2026-03-28 01:30Z  Sat 2026-03-28 02:30 +01:00 Europe/Berlin  nightly  slot 0',
+        '2026-03-29 01:00Z  Sun 2026-03-29 03:00 +02:00 Europe/Berlin  nightly  slot 0',
+        '    02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): fires at 03:00 instead',
+        '    due together with nightly slot 1 under the concurrency key "account": one waits for the other',
+        '2026-03-29 01:00Z  Sun 2026-03-29 03:00 +02:00 Europe/Berlin  nightly  slot 1',
+        '    due together with nightly slot 0 under the concurrency key "account": one waits for the other',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('gives one document with --json', () => {
+    const { out } = at.run('schedule', 'preview', '.', ...from, '--json');
+    expect(JSON.parse(out)).toEqual({
+      occurrences: [
+        { runbook: 'nightly', slot: '0', at: '2026-03-28T01:30:00.000Z', local: '2026-03-28T02:30:00.000+01:00' },
+        {
+          runbook: 'nightly',
+          slot: '0',
+          at: '2026-03-29T01:00:00.000Z',
+          local: '2026-03-29T03:00:00.000+02:00',
+          note: '02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): fires at 03:00 instead; due together with nightly slot 1 under the concurrency key "account": one waits for the other',
+        },
+        {
+          runbook: 'nightly',
+          slot: '1',
+          at: '2026-03-29T01:00:00.000Z',
+          local: '2026-03-29T03:00:00.000+02:00',
+          note: 'due together with nightly slot 0 under the concurrency key "account": one waits for the other',
+        },
+      ],
+    });
+  });
+
+  it.each(['month.svg', 'month.html'])('draws the month into %s', (name) => {
+    expect(at.run('schedule', 'preview', 'nightly.yaml', ...from, '--calendar', name).exit).toBe(0);
+    const text = at.read(name);
+    expect(text).toContain('Schedules, March 2026');
+    expect(text).toContain('clocks 02:00 → 03:00');
+    expect(text.startsWith(name.endsWith('svg') ? '<svg' : '<!doctype html>')).toBe(true);
+    expect(text).not.toMatch(/<script|(?:src|href)=/);
+  });
+
+  it.each([
+    [['nightly.yaml', '--next', '0'], 2, '--next takes a number'],
+    [['nightly.yaml', '--from', 'tomorrow'], 2, '--from takes a time'],
+    [['nightly.yaml', '--calendar', 'month.png'], 2, '.svg or .html'],
+    [['nowhere.yaml'], 2, 'no such file'],
+  ])('refuses %j', (words, exit, text) => {
+    const ended = at.run('schedule', 'preview', ...words);
+    expect(ended.exit).toBe(exit);
+    expect(ended.err).toContain(text);
+  });
+});

@@ -1,0 +1,171 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Diagnostic } from '../../src/base/diagnostic.ts';
+import { Refusal } from '../../src/cli/exit.ts';
+import { readScheduled, TimetableFiles } from '../../src/cli/timetable.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+
+let folder: string;
+const said: string[] = [];
+const voice = { diagnostics: (list: readonly Diagnostic[]) => void said.push(...list.map(({ code }) => code)) };
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'timetable-'));
+  said.length = 0;
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function write(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+const runbook = (name: string, schedule: string, rest = '') =>
+  `runbook: ${name}\ndsl: 1\n${schedule === '' ? '' : `schedule: ${schedule}\n`}${rest}steps:\n  - read_account: {}\n`;
+const files = (...paths: string[]) => new TimetableFiles(paths, SIMULATED_PROFILE);
+const ids = (from: TimetableFiles) => from.read(voice).slots.map(({ id }) => id);
+
+describe('slots', () => {
+  it('are named by their times, wherever in the file they stand', () => {
+    const times = '{cron: "30  21 * * 1-5", tz: Europe/London}, {every: 90m, from: 2026-01-01T00:00:00Z}';
+    const path = write('a.yaml', runbook('a', `[${times}, {at: 2026-06-01T08:00:00+02:00}, {every: 2s}, {every: 2s}]`));
+    const before = ids(files(path));
+    expect(before).toEqual([
+      'a/30 21 * * 1-5 Europe/London',
+      'a/every 1h30m from 2026-01-01T00:00:00.000Z',
+      'a/at 2026-06-01T06:00:00.000Z',
+      'a/every 2s',
+      'a/every 2s (2)',
+    ]);
+    write('a.yaml', runbook('a', `[{every: 5s}, {at: 2026-06-01T08:00:00+02:00}, ${times}]`));
+    expect(ids(files(path)).sort()).toEqual([...before.slice(0, 3), 'a/every 5s'].sort());
+  });
+
+  it('have the inputs of the schedule over defaults, and the key that follows from them', () => {
+    const rest =
+      'inputs: {market: {type: market, default: BTC-USD}, size: {type: size, default: 1}}\nconcurrency: {key: "on ${inputs.market}", on_busy: skip}\n';
+    const path = write('a.yaml', runbook('a', '[{every: 1h}, {every: 2h, inputs: {market: ETH-USD}}]', rest));
+    const { slots } = files(path).read(voice);
+    expect(slots.map(({ inputs, concurrency }) => [String(inputs['market']), concurrency])).toEqual([
+      ['BTC-USD', { key: 'on BTC-USD', onBusy: 'skip' }],
+      ['ETH-USD', { key: 'on ETH-USD', onBusy: 'skip' }],
+    ]);
+  });
+
+  it('of runbooks that use the deadman switch, themselves or by a call, exclude each other', () => {
+    write('armed.yaml', runbook('armed', '{every: 1h}', 'deadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}\n'));
+    write('plain.yaml', runbook('plain', '{every: 1h}'));
+    write('caller.yaml', 'runbook: caller\ndsl: 1\nschedule: {every: 1h}\nsteps:\n  - call: {runbook: armed}\n');
+    write('bare.yaml', 'runbook: bare\ndsl: 1\nschedule: {every: 1h}\nsteps:\n  - disarm_deadman: {market: BTC-USD}\n');
+    const { slots } = files(folder).read(voice);
+    expect(Object.fromEntries(slots.map((slot) => [slot.runbook, slot.exclusive]))).toEqual({
+      armed: ['deadman switch'],
+      bare: ['deadman switch'],
+      caller: ['deadman switch'],
+      plain: [],
+    });
+  });
+});
+
+describe('a folder', () => {
+  it('gives its scheduled runbooks and passes over whatever else lies there', () => {
+    write('a.yaml', runbook('a', '{every: 1h}'));
+    write('b.yml', runbook('b', '{every: 1h}'));
+    write('called.yaml', runbook('called', ''));
+    write('a.test.yaml', 'tests: a\n');
+    write('profile.yaml', 'profile: main\n');
+    write('notes.txt', runbook('notes', '{every: 1h}'));
+    mkdirSync(join(folder, 'below'));
+    writeFileSync(join(folder, 'below', 'c.yaml'), runbook('c', '{every: 1h}'));
+    expect(ids(files(folder))).toEqual(['a/every 1h', 'b/every 1h']);
+    expect(readScheduled([folder], voice).map(({ id }) => id)).toEqual(['a/every 1h', 'b/every 1h']);
+  });
+});
+
+describe('what can not be used', () => {
+  it('is named, each with how a command would end that needs it', () => {
+    const path = write('a.yaml', runbook('a', '{every: 1h}'));
+    write('twin.yaml', runbook('a', '{every: 2h}'));
+    write('broken.yaml', runbook('broken', '{every: 0s}'));
+    write(
+      'needy.yaml',
+      runbook('needy', '{every: 1h}', 'feeds: {mid: {type: price, max_age: 3s}}\nlet: {m: feeds.mid}\n'),
+    );
+    const { slots, problems } = files(path, folder).read(voice);
+    expect(slots.map(({ id }) => id)).toEqual(['a/every 1h']);
+    expect(problems.map(({ path: at, exit, kept }) => [at.slice(folder.length + 1), exit, kept])).toEqual([
+      ['broken.yaml', 1, false],
+      ['needy.yaml', 2, false],
+      ['twin.yaml', 2, false],
+    ]);
+    expect(said).toContain('duration-not-positive');
+  });
+
+  it('without a schedule is refused where it was named, not where it lies in a folder', () => {
+    const path = write('a.yaml', runbook('a', ''));
+    expect(files(path).read(voice).problems).toMatchObject([{ path, exit: 2 }]);
+    expect(files(folder).read(voice)).toEqual({ slots: [], problems: [] });
+  });
+
+  it('leads nowhere', () => {
+    expect(() => files(join(folder, 'nothing.yaml'))).toThrow(Refusal);
+  });
+});
+
+describe('read again', () => {
+  it('a file that broke leaves its last usable state in force, and is taken again when it is mended', () => {
+    const path = write('a.yaml', runbook('a', '{every: 1h}'));
+    write('b.yaml', runbook('b', '{every: 1h}'));
+    const timetable = files(folder);
+    timetable.read(voice);
+    write('a.yaml', 'runbook: a\ndsl: 1\nsteps: [');
+    write('b.yaml', runbook('b', '{every: 2h}'));
+    const broken = timetable.read(voice);
+    expect(broken.slots.map(({ id }) => id)).toEqual(['a/every 1h', 'b/every 2h']);
+    expect(broken.problems).toMatchObject([{ path, kept: true }]);
+    write('a.yaml', runbook('a', '{every: 3h}'));
+    expect(ids(timetable)).toEqual(['a/every 3h', 'b/every 2h']);
+  });
+
+  it('a file that left its folder leaves the timetable; one that was named does not', () => {
+    const path = write('a.yaml', runbook('a', '{every: 1h}'));
+    const [byFolder, byName] = [files(folder), files(path)];
+    for (const each of [byFolder, byName]) each.read(voice);
+    const before = byName.signature();
+    rmSync(path);
+    expect(byName.signature()).not.toBe(before);
+    expect(byFolder.read(voice)).toEqual({ slots: [], problems: [] });
+    const { slots, problems } = byName.read(voice);
+    expect(slots.map(({ id }) => id)).toEqual(['a/every 1h']);
+    expect(problems).toMatchObject([{ path, kept: true }]);
+  });
+
+  it('a folder that is gone keeps what it gave', () => {
+    const below = join(folder, 'below');
+    mkdirSync(below);
+    writeFileSync(join(below, 'a.yaml'), runbook('a', '{every: 1h}'));
+    const timetable = files(below);
+    timetable.read(voice);
+    rmSync(below, { recursive: true });
+    const { slots, problems } = timetable.read(voice);
+    expect(slots.map(({ id }) => id)).toEqual(['a/every 1h']);
+    expect(problems).toMatchObject([
+      { path: below, kept: true },
+      { path: join(below, 'a.yaml'), kept: true },
+    ]);
+  });
+
+  it('what a called runbook says counts too', () => {
+    write('callee.yaml', runbook('callee', ''));
+    const path = write('a.yaml', 'runbook: a\ndsl: 1\nschedule: {every: 1h}\nsteps:\n  - call: {runbook: callee}\n');
+    const timetable = files(path);
+    timetable.read(voice);
+    const before = timetable.signature();
+    expect(timetable.signature()).toBe(before);
+    write('callee.yaml', runbook('callee', '').replace('read_account', 'reed_account'));
+    utimesSync(join(folder, 'callee.yaml'), 1, 1);
+    expect(timetable.signature()).not.toBe(before);
+    expect(timetable.read(voice).problems).toMatchObject([{ path, kept: true }]);
+  });
+});

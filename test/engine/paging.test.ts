@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { inputsFrom, loadedFrom, perform } from './stage.ts';
+
+/** 1005 fills, a second apart: more than the 1000 rows that one page holds (venue-api.md, GET /fills). */
+const positions = Array.from({ length: 1005 }, (_, index) => ({
+  market: 'BTC-USD',
+  size: '0.001',
+  price: String(60_000 + index),
+  agoMs: (1005 - index) * 1000,
+}));
+
+async function outputsOf(list: string) {
+  const text = `runbook: pages
+dsl: 1
+steps:
+  - id: f
+    list_fills: {market: BTC-USD, since: now - days(1), ${list}}
+outputs: {count: f.fills.size(), first: "f.fills[0].price", net: net_size(f.fills)}
+`;
+  const loaded = loadedFrom({ file: 'pages.yaml', text });
+  const { report } = await perform({ loaded, inputs: inputsFrom(loaded, {}), config: { account: { positions } } });
+  return {
+    outputs: report.outputs,
+    pages: report.requests.map(({ params }) => [params['p_page'] ?? '', params['p_order'] ?? '']),
+  };
+}
+
+describe('lists longer than a page', () => {
+  it('are read to their end with all_pages, oldest first, and given newest first', async () => {
+    expect(await outputsOf('all_pages: true')).toEqual({
+      outputs: { count: '1005', first: '61004', net: '1.005' },
+      pages: [
+        ['0', 'ASC'],
+        ['1', 'ASC'],
+      ],
+    });
+  });
+
+  it('are given oldest first when asked', async () => {
+    expect((await outputsOf('all_pages: true, sort: asc')).outputs).toMatchObject({ count: '1005', first: '60000' });
+  });
+
+  it('are cut off without it', async () => {
+    const { outputs, pages } = await outputsOf('limit: 1000');
+    expect(outputs).toMatchObject({ count: '1000', first: '61004' });
+    expect(pages).toHaveLength(1);
+  });
+});

@@ -1,0 +1,236 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { document, type Ended, LIMIT, type Report, type Scene, scene, until } from './desk.ts';
+import { envelope, JWT, type MockVenue, REFRESH } from './mock-venue.ts';
+
+const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
+const resting = (wait: string, more = '') => `runbook: one
+dsl: 1
+${more}steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}
+  - wait: ${wait}
+  - cancel: o
+    await: terminal
+`;
+const GUARDED = resting('60s', 'deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n');
+
+/** The order is placed and was seen to rest. */
+const rests = (venue: MockVenue) => until(() => venue.of('GET', '/orders').length >= 2);
+const report = ({ out }: Ended) => document(out) as Report;
+
+/** Resumes once the lease of the process that died has run out, which is at most 15 s. */
+async function resumed({ run }: Scene): Promise<Ended> {
+  for (const end = Date.now() + 15_000; ; await pause(300)) {
+    const ended = await run(['resume', '--json']);
+    if (ended.exit !== 3 || Date.now() > end) return ended;
+  }
+}
+
+describe.concurrent('signals', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s: the order is taken back, the switch disarmed, exit %i', (signal, code) =>
+    scene({ runbook: GUARDED }, async ({ venue, start, run }) => {
+      const running = start(RUN);
+      await rests(venue);
+      running.child.kill(signal);
+      const ended = await running.ended;
+      expect([ended.exit, report(ended).outcome, report(ended).reason]).toEqual([
+        code,
+        'failed',
+        `interrupted by ${signal}`,
+      ]);
+      expect(report(ended).deadman.map(({ event }) => event)).toEqual(['armed', 'disarmed']);
+      expect([venue.orders.map(({ status }) => status), venue.switchTimeout]).toEqual([['canceled'], undefined]);
+      const verified = await run(['audit', 'verify', '--json']);
+      expect([verified.exit, document(verified.out)]).toMatchObject([0, { ok: true }]);
+    }),
+  );
+});
+
+describe.concurrent('a process that dies', () => {
+  it('at rest: the run goes on, ends, and its journal is what was written', () =>
+    scene({ runbook: resting('2s') }, async (stage) => {
+      const { venue, start, run } = stage;
+      const running = start(RUN);
+      await rests(venue);
+      await pause(200);
+      running.child.kill('SIGKILL');
+      await running.ended;
+      const ended = await resumed(stage);
+      expect([ended.exit, report(ended).outcome]).toEqual([0, 'succeeded']);
+      expect(report(ended).orders).toMatchObject([{ state: 'canceled', filled: '0' }]);
+      expect([venue.placed.length, venue.of('DELETE', '/orders').length]).toEqual([1, 1]);
+      const verified = document((await run(['audit', 'verify', '--json'])).out);
+      expect(verified).toEqual({
+        ok: true,
+        runs: [{ run: expect.any(String), ok: true, entries: expect.any(Number) }],
+      });
+      expect(document((await run(['audit', 'list', '--json'])).out)).toMatchObject({
+        runs: [{ runbook: 'one', mode: 'live', outcome: 'succeeded', endedAt: expect.any(String), trigger: 'manual' }],
+      });
+      expect((await run(['replay', 'last', '--json'])).exit).toBe(0);
+      expect(document((await run(['resume', '--json'])).out)).toEqual({ runs: [] });
+    }));
+
+  it('between the order and its answer: adopted, not placed a second time', () =>
+    scene(
+      {
+        runbook: resting('100ms'),
+        venue: (venue) =>
+          venue.rules.push(({ method, path }) =>
+            method === 'POST' && path === '/orders' ? { done: true, delayMs: 5_000 } : undefined,
+          ),
+      },
+      async (stage) => {
+        const { venue, start } = stage;
+        const running = start(RUN);
+        await until(() => venue.placed.length === 1);
+        running.child.kill('SIGKILL');
+        await running.ended;
+        const ended = await resumed(stage);
+        expect([ended.exit, venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([
+          0,
+          1,
+          ['canceled'],
+        ]);
+      },
+    ));
+
+  it('with runs of two accounts: both are resumed, in one document', () =>
+    scene({ runbook: resting('2s') }, async (stage) => {
+      const { venue, start, write, path } = stage;
+      write('q.yaml', `${(stage.files().get(`${path}/p.yaml`) ?? '').replace('account: main', 'account: other')}\n`);
+      const both = [start(RUN), start(RUN.map((word) => (word === 'p.yaml' ? 'q.yaml' : word)))];
+      await until(() => venue.of('GET', '/orders').length >= 4);
+      for (const { child } of both) child.kill('SIGKILL');
+      await Promise.all(both.map(({ ended }) => ended));
+      const ended = await resumed(stage);
+      expect([ended.exit, document(ended.out)]).toMatchObject([
+        0,
+        { runs: [{ outcome: 'succeeded' }, { outcome: 'succeeded' }] },
+      ]);
+      expect(venue.orders.map(({ status }) => status)).toEqual(['canceled', 'canceled']);
+    }));
+});
+
+describe.concurrent('several processes', () => {
+  it('a second run of the account is refused with exit 3 and sends nothing; kill ends the first; release frees it', () =>
+    scene({ runbook: GUARDED }, async ({ venue, start, run, write }) => {
+      const first = start(RUN);
+      await rests(venue);
+      const before = venue.heard.length;
+      const second = await run(RUN);
+      expect([second.exit, document(second.out)]).toMatchObject([3, { error: { kind: 'held' } }]);
+      expect(venue.heard.length).toBe(before);
+
+      const killed = await run(['kill', '--json']);
+      expect([killed.exit, document(killed.out)]).toMatchObject([0, { engaged: true, left: 0 }]);
+      const ended = await first.ended;
+      expect([ended.exit, report(ended).outcome, report(ended).error?.kind]).toEqual([1, 'failed', 'cancelled']);
+      expect(venue.of('DELETE', '/orders/cancel_all').length).toBeGreaterThanOrEqual(1);
+      expect(venue.orders.map(({ status }) => status)).toEqual(['canceled']);
+
+      const barred = await run(RUN);
+      expect([barred.exit, document(barred.out), venue.placed.length]).toMatchObject([
+        1,
+        { error: { kind: 'killed' } },
+        1,
+      ]);
+      expect((await run(['release', '--profile', 'p.yaml', '--json'])).exit).toBe(2);
+      expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada', '--json'])).exit).toBe(0);
+      write('one.yaml', LIMIT);
+      expect([(await run(RUN)).exit, venue.placed.length]).toEqual([0, 2]);
+    }));
+
+  it('kill with a profile and no run at all cancels what others left', () =>
+    scene({}, async ({ venue, run, live }) => {
+      expect((await live()).exit).toBe(0);
+      expect(venue.orders.map(({ status }) => status)).toEqual(['open']);
+      const killed = await run(['kill', '--profile', 'p.yaml', '--json']);
+      expect([killed.exit, document(killed.out)]).toMatchObject([0, { engaged: true, left: 0 }]);
+      expect(venue.orders.map(({ status }) => status)).toEqual(['canceled']);
+    }));
+
+  it('cancel asks a run to stop in order', () =>
+    scene({ runbook: GUARDED }, async ({ venue, start, run }) => {
+      const running = start(RUN);
+      await rests(venue);
+      expect((await run(['cancel', 'last', '--json'])).exit).toBe(0);
+      const ended = await running.ended;
+      expect([ended.exit, report(ended).error?.kind, venue.orders.map(({ status }) => status)]).toEqual([
+        1,
+        'cancelled',
+        ['canceled'],
+      ]);
+    }));
+});
+
+describe.concurrent('what is written', () => {
+  it('holds no secret in any spelling, whatever the venue sends back; the recording dry-runs to the same end', () =>
+    scene(
+      {
+        profile: 'auth: {mode: jwt, jwt: {env: VENUE_JWT}, refresh_token: {env: VENUE_REFRESH_TOKEN}, is_client: true}',
+        venue: (venue) => {
+          let good = false;
+          venue.authorized = ({ authorization }) => good && authorization === `Bearer ${ISSUED}`;
+          venue.jwt = () => {
+            good = true;
+            return [{ jwt: ISSUED, refresh_token: ROTATED }];
+          };
+          venue.rules.push(({ method, path, headers }) =>
+            method === 'POST' && path === '/orders'
+              ? {
+                  body: envelope(
+                    [],
+                    `no: ${headers['authorization']} ${encodeURIComponent(ISSUED)} ${btoa(ISSUED)} ${ROTATED} ${REFRESH}`,
+                  ),
+                }
+              : undefined,
+          );
+        },
+      },
+      async ({ live, files, path, run }) => {
+        const env = { VENUE_JWT: JWT, VENUE_REFRESH_TOKEN: REFRESH };
+        const ended = await live(['--record', 'rec.yaml'], env);
+        expect([ended.exit, ended.report.error?.kind]).toEqual([1, 'rejected']);
+        const texts = new Map([...files(), ['standard output', ended.out], ['standard error', ended.err]]);
+        expect(texts.has(`${path}/rec.yaml`)).toBe(true);
+        // The one place where the venue's next refresh token must be kept, for its owner alone.
+        texts.delete(`${path}/.runbook/refresh-token.mock`);
+        const found = [JWT, REFRESH, ISSUED, ROTATED].flatMap((secret) =>
+          [
+            secret,
+            btoa(secret).replace(/=+$/, ''),
+            encodeURIComponent(secret),
+            Buffer.from(secret).toString('hex'),
+          ].flatMap((spelling) => [...texts].flatMap(([name, text]) => (text.includes(spelling) ? [name] : []))),
+        );
+        expect(found).toEqual([]);
+        const again = await run(['dry-run', 'one.yaml', '--fixtures', 'rec.yaml', '--json']);
+        expect([again.exit, report(again).error?.kind]).toEqual([1, 'rejected']);
+      },
+    ));
+
+  it('has no wallet address of the account in a recording', () =>
+    scene({ runbook: `${LIMIT.replace('steps:', 'steps:\n  - read_account: {}')}` }, async ({ live, files, path }) => {
+      expect((await live(['--record', 'rec.yaml'])).exit).toBe(0);
+      const recording = files().get(`${path}/rec.yaml`) ?? '';
+      expect(recording).toContain('"wallet": ');
+      expect(recording).not.toContain('52908400098527886E0F7030069857D2E4169EE7');
+    }));
+
+  it('has no colours where NO_COLOR is set, and no stack trace', () =>
+    scene({}, async ({ run }) => {
+      const words = ['run', 'one.yaml', '--profile', 'p.yaml'];
+      const plain = await run(words, { VENUE_JWT: JWT, NO_COLOR: '1', FORCE_COLOR: '1' });
+      expect([plain.exit, `${plain.out}${plain.err}`.includes('\u001b')]).toEqual([0, false]);
+      const coloured = await run(words, { VENUE_JWT: JWT, FORCE_COLOR: '1' });
+      expect(coloured.out.includes('\u001b')).toBe(true);
+    }));
+});
+
+const ISSUED = 'issued.JWT+of/the=venue-0123456789';
+const ROTATED = 'rotated+refresh/token=9876543210abcdef';

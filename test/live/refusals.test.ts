@@ -1,0 +1,94 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { document, type Given, LIMIT, scene } from './desk.ts';
+import { JWT } from './mock-venue.ts';
+
+interface Refused extends Given {
+  readonly words?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly says: RegExp;
+}
+
+/** Everything here ends with exit 2 before a single request has been sent. */
+const REFUSED: Readonly<Record<string, Refused>> = {
+  'a secret in the place of a reference': {
+    profile: `auth: {mode: jwt, jwt: ${JWT}}`,
+    says: /p\.yaml:6:24 error auth\.jwt looks like a secret; it is not shown here/,
+  },
+  'a secret in another place': { profile: `account: ${JWT}`, says: /account looks like a secret/ },
+  'an unknown key': { profile: 'colour: red', says: /p\.yaml:7:\d+ error a profile has no "colour"/ },
+  'plain http to a foreign host': {
+    profile: 'base_url: http://example.com',
+    says: /base_url must be https; plain http is for loopback addresses alone/,
+  },
+  'certificates that are not checked': {
+    env: { VENUE_JWT: JWT, NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+    says: /NODE_TLS_REJECT_UNAUTHORIZED=0/,
+  },
+  'a secret that is not there': { env: {}, says: /auth\.jwt: the environment variable VENUE_JWT is not set/ },
+  'a plan other than the approved one': {
+    words: ['--plan', 'deadbeef'],
+    says: /the plan is [0-9a-f]{12}, not deadbeef/,
+  },
+  'a capability that the profile does not grant': {
+    runbook: LIMIT.replace('dsl: 1', 'dsl: 1\nneeds: [cancel_all]'),
+    says: /one needs cancel_all; the profile grants no capabilities/,
+  },
+  'an unknown input': { words: ['--input', 'x=1'], says: /one has no input "x"; it has none/ },
+  'a file of inputs that is not there': { words: ['--inputs', 'no.yaml'], says: /no\.yaml can not be read/ },
+  'a deadman timeout too short to act by': {
+    runbook: LIMIT.replace('dsl: 1', 'dsl: 1\ndeadman: {market: BTC-USD, timeout: 1s, on_exit: disarm}'),
+    says: /a deadman timeout of 1000 ms is too short/,
+  },
+  'a step to stop after that is not there': { words: ['--until', 'nope'], says: /--until names no step: nope/ },
+  'asking where nobody can answer': { words: ['--step'], says: /standard input is no terminal/ },
+  'a recording that could not be written': {
+    words: ['--record', 'no/such/folder/rec.yaml'],
+    says: /no\/such\/folder\/rec\.yaml can not be written: there is no such file or directory; nothing was sent/,
+  },
+  'a recording that would take the place of a runbook': {
+    words: ['--record', 'one.yaml'],
+    says: /one\.yaml exists and is no fixture; it was left as it is/,
+  },
+};
+
+describe.concurrent('refused before anything is sent', () => {
+  it.each(Object.entries(REFUSED))('%s', (_name, { words = [], env, says, ...given }) =>
+    scene(given, async ({ venue, run }) => {
+      const { exit, out, err } = await run(['run', 'one.yaml', '--profile', 'p.yaml', '--json', ...words], env);
+      expect([exit, venue.heard]).toEqual([2, []]);
+      expect(document(out)).toEqual({ error: { kind: expect.any(String), message: expect.any(String) } });
+      expect(err).toMatch(says);
+      expect(out + err).not.toContain(JWT);
+      expect(err).not.toMatch(/\n +at |node:internal/);
+    }),
+  );
+
+  it("a secret in a file that others can read; taken once it is its owner's alone", () =>
+    scene({ profile: 'auth: {mode: jwt, jwt: {file: token}}' }, async ({ path, venue, write, live }) => {
+      write('token', `${JWT}\n`);
+      chmodSync(join(path, 'token'), 0o644);
+      const open = await live([], {});
+      expect([open.exit, venue.heard]).toEqual([2, []]);
+      expect(open.err).toContain('auth.jwt: the file token can be read or written by others (mode 644); set it to 600');
+      chmodSync(join(path, 'token'), 0o600);
+      expect([(await live([], {})).exit, venue.placed.length]).toEqual([0, 1]);
+    }));
+
+  it('a runbook with something wrong in it: diagnostics and exit 1', () =>
+    scene({ runbook: 'runbook: one\ndsl: 1\nsteps: &a [*a]\n' }, async ({ venue, run }) => {
+      const { exit, err } = await run(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);
+      expect([exit, venue.heard]).toEqual([1, []]);
+      expect(err).toMatch(/one\.yaml:3:8 error the anchor &a \[yaml-anchor\]/);
+    }));
+
+  it('the approved plan, whole or begun, is executed', () =>
+    scene({}, async ({ venue, run, live }) => {
+      const plan = document((await run(['plan', 'one.yaml', '--profile', 'p.yaml', '--json'])).out) as { hash: string };
+      expect(venue.heard).toEqual([]);
+      expect([(await live(['--plan', plan.hash])).exit, (await live(['--plan', plan.hash.slice(0, 12)])).exit]).toEqual(
+        [0, 0],
+      );
+    }));
+});
