@@ -149,7 +149,7 @@ function pageAssetsAsText() {
 }
 
 /** Of CEL this program uses the parser alone (src/runbook/syntax.ts): what functions and operators would compute is not registered. */
-function parserOfCelAlone() {
+function _parserOfCelAlone() {
   return {
     name: 'parser-of-cel-alone',
     setup({ onLoad }) {

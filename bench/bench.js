@@ -9,7 +9,8 @@ import { build } from 'esbuild';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-if (!existsSync(`${here}node_modules`)) run('npm', ['ci', '--prefix', here, '--ignore-scripts', '--no-audit', '--no-fund']);
+if (!existsSync(`${here}node_modules`))
+  run('npm', ['ci', '--prefix', here, '--ignore-scripts', '--no-audit', '--no-fund']);
 run(process.execPath, [`${here}../build.js`]);
 
 await build({

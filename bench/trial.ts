@@ -7,7 +7,8 @@ const [name = '', size = '0', runs = '5'] = process.argv.slice(2);
 /** A process loads only what it measures: the memory of the others is not its own. */
 async function trialOf(wanted: string) {
   if (wanted.startsWith('asl')) return (await import('./trials/asl.ts')).ASL_TRIALS[wanted as 'aslLine'];
-  if (wanted.startsWith('xstate')) return (await import('./trials/raw-xstate.ts')).XSTATE_TRIALS[wanted as 'xstateLine'];
+  if (wanted.startsWith('xstate'))
+    return (await import('./trials/raw-xstate.ts')).XSTATE_TRIALS[wanted as 'xstateLine'];
   return (await import('./trials/product.ts')).PRODUCT_TRIALS[wanted as 'line'];
 }
 

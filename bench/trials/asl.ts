@@ -25,10 +25,21 @@ function polyfill(): void {
 }
 
 function task(next: string | undefined): object {
-  return { Type: 'Task', Resource: RESOURCE, ResultPath: '$.read', ...(next === undefined ? { End: true } : { Next: next }) };
+  return {
+    Type: 'Task',
+    Resource: RESOURCE,
+    ResultPath: '$.read',
+    ...(next === undefined ? { End: true } : { Next: next }),
+  };
 }
 
-function trial(definition: (size: number) => { readonly machine: object; readonly tasks: readonly string[]; readonly input: unknown }): Trial {
+function trial(
+  definition: (size: number) => {
+    readonly machine: object;
+    readonly tasks: readonly string[];
+    readonly input: unknown;
+  },
+): Trial {
   return {
     async prepare(size) {
       polyfill();
@@ -63,4 +74,8 @@ function parallel(size: number) {
   return { machine: { StartAt: 'all', States: { all: { Type: 'Parallel', Branches, End: true } } }, tasks, input: {} };
 }
 
-export const ASL_TRIALS = { aslLine: trial(chain), aslLoop: trial(map), aslBranches: trial(parallel) } as const satisfies Record<string, Trial>;
+export const ASL_TRIALS = {
+  aslLine: trial(chain),
+  aslLoop: trial(map),
+  aslBranches: trial(parallel),
+} as const satisfies Record<string, Trial>;

@@ -20,7 +20,15 @@ function loaded(text: string): LoadedRunbook {
 }
 
 async function execute(runbook: LoadedRunbook, store: JournalStore, run: string): Promise<void> {
-  const { result } = await dryRun({ loaded: runbook, inputs: {}, run, at: START_MS, seed: 1, store, venue: { kind: 'simulated' } });
+  const { result } = await dryRun({
+    loaded: runbook,
+    inputs: {},
+    run,
+    at: START_MS,
+    seed: 1,
+    store,
+    venue: { kind: 'simulated' },
+  });
   if (result.outcome !== 'succeeded') throw new Error(`the run ${result.outcome}: ${result.reason ?? ''}`);
 }
 

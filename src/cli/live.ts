@@ -16,7 +16,7 @@ import { FixtureRecorder } from '../gateway/fixture-recorder.ts';
 import { LimitGate } from '../gateway/limit-gate.ts';
 import { Anchorer, AnchorFile } from '../journal/anchors.ts';
 import { type ChainHead, headOf, readEntry } from '../journal/chain.ts';
-import type { DataOf, Entry, EntryOf, JsonObject } from '../journal/entry.ts';
+import type { DataOf, Entry } from '../journal/entry.ts';
 import type { LeaseKeeper } from '../journal/lease.ts';
 import { thisMachine } from '../journal/machine.ts';
 import { OrderBook } from '../journal/orders.ts';
@@ -29,13 +29,12 @@ import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import type { VenueCall } from '../venue/port.ts';
 import type { Profile } from '../venue/profile.ts';
-import { profileSettings, restoredProfile, type SettingsJson } from '../venue/settings-in-force.ts';
 import type { Account } from './account.ts';
+import { type Origin, startedData } from './beginning.ts';
 import { EXIT, Refusal } from './exit.ts';
-import { inputsJson, inputValues, loadPinned, sha256 } from './loading.ts';
+import { inputsJson, inputValues, loadPinned } from './loading.ts';
 import { noticesOf } from './notices.ts';
 import type { Voice } from './terminal.ts';
-import { ENGINE_VERSION } from './version.ts';
 import { act, type LoadedRunbook } from './wire.ts';
 
 /** What the runs of an account have in common within a process. */
@@ -55,9 +54,6 @@ export interface LiveOptions {
   /** Asked before each write. */
   readonly confirm?: ((call: VenueCall) => Promise<boolean>) | undefined;
 }
-
-/** Where a run comes from: what its first entry says beside texts, inputs and settings. */
-export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'until' | 'occurrence'>;
 
 /** How often commands and the kill switch are looked at, ms. */
 const LOOK_EVERY_MS = 200;
@@ -245,7 +241,7 @@ export class LiveRun {
     const { account, voice } = this.host;
     const startedAt = account.clock.now();
     const seed = startedAt % 2 ** 31;
-    const started = this.startedData(loaded, inputs, { ...origin, startedAt, seed });
+    const started = startedData(this.profile, loaded, inputs, { ...origin, startedAt, seed });
     if (this.options.record === true) this.recorder = this.recorderFor(loaded, inputs, startedAt, seed);
     const parts = this.parts(loaded.runbook);
     parts.log.append('run.started', started);
@@ -361,30 +357,6 @@ export class LiveRun {
     };
   }
 
-  private startedData(
-    loaded: LoadedRunbook,
-    inputs: Readonly<Record<string, Value>>,
-    about: Origin & { readonly startedAt: number; readonly seed: number },
-  ): DataOf<'run.started'> {
-    const { profile } = this;
-    return {
-      runbook: loaded.runbook.name,
-      file: loaded.runbook.source.file,
-      mode: 'live',
-      inputs: inputsJson(inputs),
-      ...about,
-      sources: loaded.sources.map(({ name, source }) => ({
-        name,
-        file: source.file,
-        text: source.text,
-        sha256: sha256(source.text),
-      })),
-      settings: { ...profileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
-      engine: ENGINE_VERSION,
-      account: profile.account,
-    };
-  }
-
   private recorderFor(
     loaded: LoadedRunbook,
     inputs: Readonly<Record<string, Value>>,
@@ -411,17 +383,4 @@ function recordingFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
       return value;
     },
   };
-}
-
-/** The profile a run was started with, from its first entry; secrets come from the environment again. */
-export function recordedProfile(first: EntryOf<'run.started'>): Profile {
-  const { absenceHorizonMs: _own, ...settings } = first.data.settings as SettingsJson;
-  const profile = restoredProfile(settings);
-  if (profile === undefined)
-    throw new Refusal(
-      `the settings that run ${first.run} was started with are not accepted by this version`,
-      EXIT.usage,
-      'configuration',
-    );
-  return profile;
 }

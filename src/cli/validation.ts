@@ -11,7 +11,7 @@ import type { Invocation } from './verb.ts';
 export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
   // All are read before one is checked: a name mistyped is wrong usage, whatever the others hold.
   const read = files.map((file) => ({ file, ...readRunbook(file) }));
-  if (isMuch(read.map(({ source }) => source))) optimizeLate();
+  spareOptimizing(read.map(({ source }) => source));
   const scheduleLint = await scheduleLintFor(read.map(({ source }) => source));
   const checked = read.map(({ file, source, load }) => ({
     file,
@@ -21,19 +21,16 @@ export async function validateFiles(files: readonly string[], { terminal }: Invo
   return checked.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
 }
 
-/** Characters from which checking takes long enough for the runtime to begin optimising the code that does it. */
-const MUCH = 16_384;
-
-function isMuch(sources: readonly SourceText[]): boolean {
-  return sources.reduce((length, { text }) => length + text.length, 0) > MUCH;
-}
-
 /**
- * A check is over before optimised code has paid for being made: left to itself the runtime spends a third of the time of
- * a thousand steps on it. The budget is the work a function does before that; thirty times the usual one.
+ * Characters between which a check is over before optimised code has paid for being made: left to itself, the runtime
+ * spends a third of the time of a thousand steps on making it. Below, it does not begin; above, it is worth the while.
  */
-function optimizeLate(): void {
-  process.getBuiltinModule('node:v8').setFlagsFromString('--interrupt-budget=4000000');
+const UNOPTIMIZED = { from: 16_384, to: 262_144 } as const;
+
+function spareOptimizing(sources: readonly SourceText[]): void {
+  const length = sources.reduce((sum, { text }) => sum + text.length, 0);
+  if (length < UNOPTIMIZED.from || length > UNOPTIMIZED.to) return;
+  process.getBuiltinModule('node:v8').setFlagsFromString('--no-opt');
 }
 
 /** What schedules will do; calendars are loaded only where a text speaks of one. */

@@ -276,7 +276,7 @@ export class VenueClient implements VenuePort {
         await log.flush();
       } catch (error) {
         // No durable attempt, no order. What only protects still goes: a full disk must not keep an order alive.
-        if (!endpoint(call.endpoint).protective) {
+        if (!goesUnrecorded(call)) {
           ticket.notSent();
           const message = `JOURNAL: ${error instanceof Error ? error.message : String(error)}`;
           return { outcome: { kind: 'denied', code: 'JOURNAL', message, settledAt: clock.now() }, unauthorized: false };
@@ -427,6 +427,16 @@ export class VenueClient implements VenuePort {
   private turn(): Promise<void> {
     return new Promise((resolve) => this.parts.clock.arrive(resolve));
   }
+}
+
+/**
+ * What is sent although the journal takes nothing any more: cancels, and beats of a switch that stands. To arm the deadman
+ * switch or to give it back needs a record, as an order does: whoever takes the run up goes by what the record says of it.
+ */
+function goesUnrecorded(call: { readonly endpoint: EndpointName; readonly purpose?: string }): boolean {
+  if (call.endpoint === 'DELETE /cancel_all_after') return false;
+  if (call.endpoint === 'POST /cancel_all_after') return call.purpose === 'keep-alive';
+  return endpoint(call.endpoint).protective;
 }
 
 /** A call's parameters as the journal keeps them: secrets replaced by a word. */

@@ -157,7 +157,9 @@ export class FixtureTransport implements Transport {
 
   private after(delayMs: number, reply: WireReply): Promise<WireReply> {
     // In a turn for what arrives, behind all timers that are due: a replay hands it in at that very place.
-    return new Promise((resolve) => this.clock.at(this.clock.now() + delayMs, () => this.clock.arrive(() => resolve(reply))));
+    return new Promise((resolve) =>
+      this.clock.at(this.clock.now() + delayMs, () => this.clock.arrive(() => resolve(reply))),
+    );
   }
 
   private miss(sent: RecordedRequest): Promise<WireReply> {

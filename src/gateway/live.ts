@@ -4,7 +4,7 @@
  * whole request, token included; none of them leaves this file.
  */
 import { lookup as systemLookup } from 'node:dns';
-import { Agent as HttpAgent, type ClientRequest } from 'node:http';
+import { type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import type { Got } from 'got';

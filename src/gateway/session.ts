@@ -4,9 +4,9 @@
  * is filled in here, and a rotated one is kept before it is used. It decides nothing about orders and repeats no request.
  */
 import type { Clock } from '../base/clock.ts';
-import type { CallClass } from '../venue/port.ts';
 import { readAnswer } from '../venue/answers.ts';
 import { jwtTimes } from '../venue/jwt.ts';
+import type { CallClass } from '../venue/port.ts';
 import type { AuthSettings, Profile } from '../venue/profile.ts';
 import { secretBytes, signature } from '../venue/signing.ts';
 import { wireRequest } from '../venue/wire.ts';

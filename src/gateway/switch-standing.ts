@@ -17,10 +17,12 @@ export class SwitchStanding {
   apply(entry: Entry): void {
     switch (entry.type) {
       case 'call.intended':
-        if (isEndpointName(entry.data.endpoint) && endpoint(entry.data.endpoint).qualifies) this.intended.set(entry.data.call, entry.data.endpoint);
+        if (isEndpointName(entry.data.endpoint) && endpoint(entry.data.endpoint).qualifies)
+          this.intended.set(entry.data.call, entry.data.endpoint);
         return;
       case 'call.settled':
-        if (this.intended.delete(entry.data.call) && entry.data.kind === 'confirmed') this.since = Math.max(this.since, entry.data.sentAt ?? entry.at);
+        if (this.intended.delete(entry.data.call) && entry.data.kind === 'confirmed')
+          this.since = Math.max(this.since, entry.data.sentAt ?? entry.at);
         return;
       case 'deadman.moved':
         this.moved(entry.data);

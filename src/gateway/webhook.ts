@@ -4,7 +4,10 @@ import type { Secret } from './secret.ts';
 const NOTICE_TIMEOUT_MS = 5_000;
 
 /** Resolves with why it was not delivered, or undefined. One further try, because a notice is worth one. */
-export async function postNotice(webhook: Secret, notice: { readonly to: string; readonly text: string }): Promise<string | undefined> {
+export async function postNotice(
+  webhook: Secret,
+  notice: { readonly to: string; readonly text: string },
+): Promise<string | undefined> {
   const { got } = await import('got');
   const body = { to: notice.to, text: notice.text.slice(0, 4000) };
   let problem: string | undefined;

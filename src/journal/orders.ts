@@ -156,7 +156,7 @@ export class OrderBook {
         send(this.ordered(call), { type: 'SUBMIT', at });
         return;
       case 'PUT /orders': {
-        const { price, size } = call?.params as unknown as Params<'PUT /orders'>;
+        const { price, size } = (call as DataOf<'call.intended'>).params as unknown as Params<'PUT /orders'>;
         send(this.ordered(call), { type: 'AMEND', at, price, size });
         return;
       }

@@ -426,7 +426,7 @@ function positiveDuration(
 
 function positiveCount(checking: Checking, at: Node | undefined, expr: Expr<Decimal> | undefined, what: string): void {
   const value = checking.compiler.constant(expr);
-  if (at !== undefined && value !== undefined && value.lessThan(1))
+  if (at && value?.lessThan(1))
     checking.report(at, 'out-of-range', `${what} must be at least 1, found ${value.toFixed()}`);
 }
 

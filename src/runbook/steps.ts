@@ -24,7 +24,6 @@ import {
   NAME_SHAPE,
   NUMBER,
   need,
-  PLAIN_TEXT,
   PRICE,
   record,
   type Shape,

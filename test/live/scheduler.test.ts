@@ -52,6 +52,9 @@ steps:
   - wait: 1h
 `;
 
+/** As RESTING, and without the switch, so that several can go on at once. */
+const KEPT = RESTING.replace('runbook: resting', 'runbook: kept').replace(/schedule: .*\n|deadman: .*\n/g, '');
+
 interface Line {
   readonly event: string;
   readonly msg: string;
@@ -229,6 +232,27 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect(interrupted.exit).toBe(130);
     expect(JSON.parse(interrupted.out)).toMatchObject({ outcome: 'failed', error: { kind: 'cancelled' } });
     await scheduler.stop('SIGTERM');
+  });
+
+  it('runs of one account count each other against the limits, each order once', async () => {
+    at.write('tick.yaml', TICK);
+    at.write('kept.yaml', KEPT);
+    at.write('profile.yaml', profile(venue.url, 'limits: {max_open_orders: 2}'));
+    const scheduler = schedule(['tick.yaml']);
+    await scheduler.url();
+    const open = () => simulator.books().orders.filter(({ status }) => status === 'open').length;
+    const two = [1, 2].map((n) => {
+      const started = at.start(['run', 'kept.yaml', '--profile', 'profile.yaml', '--json']);
+      return { n, started };
+    });
+    await until(() => open() === 2, 15_000);
+    const third = await json(['run', 'kept.yaml', '--profile', 'profile.yaml']);
+    expect(third).toMatchObject({ exit: 1, document: { outcome: 'failed', error: { kind: 'denied' } } });
+    expect(String((third.document['error'] as { message: string }).message)).toMatch(/OPEN_ORDERS.*2/);
+    expect(simulator.books().orders).toHaveLength(2);
+    await scheduler.stop('SIGTERM');
+    for (const { started } of two) expect((await started.ended).exit).toBe(1);
+    expect(open()).toBe(0);
   });
 
   it('a run handed to one that dies before it takes it is executed by the command itself', async () => {

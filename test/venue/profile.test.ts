@@ -583,7 +583,7 @@ describe('looksSecret', () => {
   it.each([
     [JWT],
     [`Bearer ${JWT}`],
-    ['f'.repeat(31) + '0123'],
+    [`${'f'.repeat(31)}0123`],
     [`0x${'a1'.repeat(20)}`],
     ['sk_live_4eC39HqLyjWDarjtT1zdp7dc'],
     ['https://user:pass@venue.example'],

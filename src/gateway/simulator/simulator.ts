@@ -111,7 +111,10 @@ export class Simulator {
   private withRefreshToken({ endpoint: name, params }: WireRequest): WireRequest['params'] {
     const { refresh_token: asked } = params;
     if (name !== 'POST /jwt' || asked === undefined || asked.text !== '') return params;
-    return { ...params, refresh_token: { ...asked, text: this.venue.settings.auth.refreshToken ?? 'simulated-refresh' } };
+    return {
+      ...params,
+      refresh_token: { ...asked, text: this.venue.settings.auth.refreshToken ?? 'simulated-refresh' },
+    };
   }
 
   /** One request as it comes over HTTP, answered as a transport would: what never comes is a failure after `timeoutMs`. */

@@ -89,7 +89,7 @@ export class AllowanceFold {
       return;
     }
     const share = b.isZero() ? new Decimal(1) : a.div(b);
-    if (known !== undefined && known.share.gte(share)) {
+    if (known?.share.gte(share)) {
       known.checks += 1;
       return;
     }

@@ -88,29 +88,25 @@ const MOST_LIMITS = 5;
 
 function allowed({ allowed: { checked, denied, denials } }, { inspect, open }) {
   const ranked = [...checked].sort((a, b) => (b.percent ?? -1) - (a.percent ?? -1));
-  const rows = ranked
-    .slice(0, MOST_LIMITS)
-    .map((limit) =>
+  const rows = ranked.slice(0, MOST_LIMITS).map((limit) =>
+    element(
+      'button.limit',
+      {
+        type: 'button',
+        title: `Entry ${limit.seq}: the write that came closest`,
+        on: { click: () => inspect(limit.seq) },
+      },
+      element('span.limit-name', {}, limit.limit),
       element(
-        'button.limit',
-        {
-          type: 'button',
-          title: `Entry ${limit.seq}: the write that came closest`,
-          on: { click: () => inspect(limit.seq) },
-        },
-        element('span.limit-name', {}, limit.limit),
-        element(
-          'span.limit-value',
-          {},
-          limit.most === undefined
-            ? limit.allowed
-            : `${limit.most} ${limit.percent === undefined ? 'in' : 'of'} ${limit.allowed}`,
-        ),
-        limit.percent === undefined
-          ? element('span')
-          : meter(limit.percent, `${limit.percent} percent of the limit`, 99),
+        'span.limit-value',
+        {},
+        limit.most === undefined
+          ? limit.allowed
+          : `${limit.most} ${limit.percent === undefined ? 'in' : 'of'} ${limit.allowed}`,
       ),
-    );
+      limit.percent === undefined ? element('span') : meter(limit.percent, `${limit.percent} percent of the limit`, 99),
+    ),
+  );
   const more = ranked.length - rows.length;
   const words =
     denied > 0

@@ -32,8 +32,7 @@ export function chartTab(first, { open }) {
     try {
       chart = await get(runPath(run.run, 'chart'));
     } catch (error) {
-      replace(canvas, element('p.problem', {}, error.message));
-      return;
+      chart = { kind: 'listed', because: error.message, states: [] };
     }
     draw(true);
   }

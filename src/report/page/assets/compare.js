@@ -252,7 +252,7 @@ export function compareView(main, { left = '', right = '' }, context) {
 
   function axes(a, b, inspect) {
     const longest = Math.max(...[a, b].map((run) => run.lastAt - run.startedAt));
-    const made = [a, b].map((run, side) =>
+    const made = [a, b].map((_run, side) =>
       createAxis(
         { inspect: inspect(side) },
         { least: longest, onRange: (from, until) => made[1 - side].setRange(from, until, false) },
