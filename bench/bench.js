@@ -24,8 +24,23 @@ await build({
   format: 'esm',
   target: 'node20.19',
   logLevel: 'warning',
+  plugins: [validatorsOfTheBuild()],
 });
 run(process.execPath, [`${here}dist/suite.mjs`, ...process.argv.slice(2)]);
+
+/** The schemas as the built program has them: compiled already. */
+function validatorsOfTheBuild() {
+  const contents = `
+    import { createRequire } from 'node:module';
+    const load = createRequire(import.meta.url);
+    export const compiledSchema = (name) => load('../../dist/' + name + '.validator.cjs').validate;`;
+  return {
+    name: 'validators-of-the-build',
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]src[\\/]base[\\/]ajv\.ts$/ }, () => ({ contents, loader: 'js' }));
+    },
+  };
+}
 
 function run(command, args) {
   const { status } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });

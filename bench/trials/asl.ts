@@ -33,49 +33,80 @@ function task(next: string | undefined): object {
   };
 }
 
-function trial(
-  definition: (size: number) => {
-    readonly machine: object;
-    readonly tasks: readonly string[];
-    readonly input: unknown;
-  },
-): Trial {
+interface Definition {
+  readonly machine: object;
+  readonly tasks: readonly string[];
+  readonly input: unknown;
+}
+
+async function peer(): Promise<Peer> {
+  polyfill();
+  // Typed here, so that the sources can be checked without the peers.
+  return (await import('aws-local-stepfunctions' as string)) as Peer;
+}
+
+async function execute(machine: StateMachine, { tasks, input }: Definition): Promise<void> {
+  const read = async () => JSON.parse(ACCOUNT_RECORD) as unknown;
+  const taskResourceLocalHandlers = Object.fromEntries(tasks.map((name) => [name, read]));
+  await machine.run(input, { overrides: { taskResourceLocalHandlers } }).result;
+}
+
+/** The execution alone, of a machine that was made before. */
+function running(define: (size: number) => Definition): Trial {
   return {
     async prepare(size) {
-      polyfill();
-      // Typed here, so that the sources can be checked without the peers.
-      const { StateMachine } = (await import('aws-local-stepfunctions' as string)) as Peer;
-      const { machine, tasks, input } = definition(size);
-      const made = new StateMachine(machine, { validationOptions: { noValidate: true } });
-      const read = async () => JSON.parse(ACCOUNT_RECORD) as unknown;
-      const taskResourceLocalHandlers = Object.fromEntries(tasks.map((name) => [name, read]));
-      return async () => {
-        await made.run(input, { overrides: { taskResourceLocalHandlers } }).result;
-      };
+      const { StateMachine } = await peer();
+      const definition = define(size);
+      const machine = new StateMachine(definition.machine, { validationOptions: { noValidate: true } });
+      return () => execute(machine, definition);
     },
   };
 }
 
-function chain(size: number) {
+/** From the definition's text to the outcome, with the checks that the peer makes unless told otherwise. */
+function whole(define: (size: number) => Definition): Trial {
+  return {
+    async prepare(size) {
+      const { StateMachine } = await peer();
+      const definition = define(size);
+      const text = JSON.stringify(definition.machine);
+      return () => execute(new StateMachine(JSON.parse(text) as object, {}), definition);
+    },
+  };
+}
+
+function chain(size: number): Definition {
   const tasks = Array.from({ length: size }, (_, index) => `step ${index}`);
   const states = tasks.map((name, index) => [name, task(tasks[index + 1])] as const);
   return { machine: { StartAt: tasks[0], States: Object.fromEntries(states) }, tasks, input: {} };
 }
 
-function map(size: number) {
-  const Iterator = { StartAt: 'read', States: { read: task(undefined) } };
+function map(size: number, states: object, first: string): Definition {
+  const Iterator = { StartAt: first, States: states };
   const machine = { StartAt: 'loop', States: { loop: { Type: 'Map', MaxConcurrency: 1, Iterator, End: true } } };
   return { machine, tasks: ['read'], input: Array.from({ length: size }, (_, index) => ({ index })) };
 }
 
-function parallel(size: number) {
-  const tasks = Array.from({ length: size }, (_, index) => `read ${index}`);
-  const Branches = tasks.map((name) => ({ StartAt: name, States: { [name]: task(undefined) } }));
-  return { machine: { StartAt: 'all', States: { all: { Type: 'Parallel', Branches, End: true } } }, tasks, input: {} };
+/** A condition and what follows from it. */
+function condition(name: string) {
+  return {
+    [name]: { Type: 'Choice', Choices: [{ Variable: '$.index', NumericGreaterThanEquals: 0, Next: `${name} holds` }] },
+    [`${name} holds`]: { Type: 'Succeed' },
+  };
+}
+
+function parallel(size: number, branch: (name: string) => object): Definition {
+  const names = Array.from({ length: size }, (_, index) => `branch ${index}`);
+  const Branches = names.map((name) => ({ StartAt: name, States: branch(name) }));
+  const machine = { StartAt: 'all', States: { all: { Type: 'Parallel', Branches, End: true } } };
+  return { machine, tasks: names, input: { index: 0 } };
 }
 
 export const ASL_TRIALS = {
-  aslLine: trial(chain),
-  aslLoop: trial(map),
-  aslBranches: trial(parallel),
+  aslWholeLine: whole(chain),
+  aslLine: running(chain),
+  aslLoop: running((size) => map(size, { read: task(undefined) }, 'read')),
+  aslConditions: running((size) => map(size, condition('check'), 'check')),
+  aslBranches: running((size) => parallel(size, (name) => ({ [name]: task(undefined) }))),
+  aslConditionBranches: running((size) => parallel(size, condition)),
 } as const satisfies Record<string, Trial>;

@@ -55,7 +55,18 @@ function inSqlite(text: (size: number) => string): Trial {
   };
 }
 
+/** From the text to the outcome, as the command does it: read, checked, executed. */
+function whole(text: (size: number) => string): Trial {
+  return {
+    async prepare(size) {
+      const written = text(size);
+      return () => execute(loaded(written), new MemoryStore(), 'bench');
+    },
+  };
+}
+
 export const PRODUCT_TRIALS = {
+  wholeLine: whole(lineOf),
   line: inMemory(lineOf),
   lineSqlite: inSqlite(lineOf),
   loop: inMemory(loopOf),

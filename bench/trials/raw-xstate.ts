@@ -5,19 +5,28 @@ import type { Trial } from './trial.ts';
 
 const read = fromPromise(async () => JSON.parse(ACCOUNT_RECORD) as unknown);
 
+function line(size: number) {
+  const states = Object.fromEntries(
+    Array.from({ length: size }, (_, index) => [`s${index}`, { invoke: { src: read, onDone: `s${index + 1}` } }]),
+  );
+  return createMachine({ initial: 's0', states: { ...states, [`s${size}`]: { type: 'final' as const } } });
+}
+
+async function execute(machine: ReturnType<typeof line>): Promise<void> {
+  const actor = createActor(machine);
+  const done = toPromise(actor);
+  actor.start();
+  await done;
+}
+
 export const XSTATE_TRIALS = {
+  /** The execution alone, of a machine that was made before. */
   xstateLine: {
     async prepare(size) {
-      const states = Object.fromEntries(
-        Array.from({ length: size }, (_, index) => [`s${index}`, { invoke: { src: read, onDone: `s${index + 1}` } }]),
-      );
-      const machine = createMachine({ initial: 's0', states: { ...states, [`s${size}`]: { type: 'final' as const } } });
-      return async () => {
-        const actor = createActor(machine);
-        const done = toPromise(actor);
-        actor.start();
-        await done;
-      };
+      const machine = line(size);
+      return () => execute(machine);
     },
   },
+  /** From the definition to the outcome. */
+  xstateWholeLine: { prepare: async (size) => () => execute(line(size)) },
 } as const satisfies Record<string, Trial>;

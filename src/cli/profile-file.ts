@@ -1,7 +1,9 @@
 /** A profile in a file: YAML read with every number to the digit, diagnostics with their place, exit 2 for what is wrong. */
+import { type Diagnostic, place, type SourceText } from '../base/diagnostic.ts';
 import { printable } from '../base/printable.ts';
 import { type Node, nodeAt, readDocument } from '../runbook/document.ts';
 import { type Profile, readProfile } from '../venue/profile.ts';
+import { looksSecret } from '../venue/secrecy.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { readSource } from './files.ts';
 import type { Terminal } from './terminal.ts';
@@ -10,23 +12,32 @@ export function readProfileFile(path: string, terminal: Terminal): Profile {
   const source = readSource(path, 'profile');
   const { root, diagnostics } = readDocument(source);
   if (root === undefined || diagnostics.length > 0) {
-    terminal.diagnostics(diagnostics);
+    terminal.diagnostics(withoutSecrets(source, diagnostics));
     throw unusable(path);
   }
   const read = readProfile(exactData(root), source, (at) => nodeAt(root, at).span);
-  // The line at fault is not shown where it holds a secret.
-  terminal.diagnostics(
-    read.diagnostics.map((each) =>
-      each.code === 'profile-secret' ? { ...each, source: { ...source, text: blanked(source.text) } } : each,
-    ),
-  );
+  terminal.diagnostics(withoutSecrets(source, read.diagnostics));
   if (read.profile === undefined) throw unusable(path);
   return read.profile;
 }
 
-/** The text with its lines and nothing in them: positions stay. */
-function blanked(text: string): string {
-  return text.replace(/[^\n]/g, ' ');
+/** No line is shown that holds a secret, whatever else is wrong in it, and no message that quotes one; positions stay. */
+function withoutSecrets(source: SourceText, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const atFault = new Set(
+    diagnostics.flatMap((each) => (each.code === 'profile-secret' ? [place(each).line] : [])),
+  );
+  const lines = source.text.split('\n');
+  const shown = lines.map((line, index) => (atFault.has(index + 1) || looksSecret(line) ? blank(line) : line));
+  const text = shown.join('\n');
+  return diagnostics.map((each) => ({
+    ...each,
+    source: { ...source, text },
+    ...(looksSecret(each.message) ? { message: 'what stands here looks like a secret; it is not shown' } : {}),
+  }));
+}
+
+function blank(line: string): string {
+  return line.replace(/[^\r]/g, ' ');
 }
 
 function unusable(path: string): Refusal {

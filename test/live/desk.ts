@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
 import { JWT, MockVenue } from './mock-venue.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
@@ -61,6 +62,13 @@ function openDesk(): Desk & { close(): void } {
     },
     files: () => new Map(below(path).map((file) => [file, readFileSync(file, 'latin1')])),
   };
+}
+
+/** A desk that is gone when the test file is done. */
+export function desk(): Desk {
+  const opened = openDesk();
+  afterAll(() => opened.close());
+  return opened;
 }
 
 export interface Scene extends Desk {

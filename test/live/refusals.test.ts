@@ -17,6 +17,14 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     says: /p\.yaml:6:24 error auth\.jwt looks like a secret; it is not shown here/,
   },
   'a secret in another place': { profile: `account: ${JWT}`, says: /account looks like a secret/ },
+  'a file that is no YAML, with a secret in it': {
+    profile: `auth: {mode: jwt, jwt: ${JWT}`,
+    says: /p\.yaml:\d+:\d+ error not YAML/,
+  },
+  'a key that is a secret, twice': {
+    profile: `limits: {${JWT}: 1, ${JWT}: 2}`,
+    says: /what stands here looks like a secret; it is not shown \[yaml-duplicate-key\]/,
+  },
   'an unknown key': { profile: 'colour: red', says: /p\.yaml:7:\d+ error a profile has no "colour"/ },
   'plain http to a foreign host': {
     profile: 'base_url: http://example.com',

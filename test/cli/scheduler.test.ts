@@ -8,7 +8,7 @@ import { SystemClock } from '../../src/base/clock.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openSqliteAgenda } from '../../src/journal/agenda-sqlite.ts';
-import { type Desk, desk, profile, type Started, until } from './desk.ts';
+import { type Background, background, profileFor, type Started, until } from './background.ts';
 
 const TICK = `
 runbook: tick
@@ -52,8 +52,17 @@ steps:
   - wait: 1h
 `;
 
-/** As RESTING, and without the switch, so that several can go on at once. */
-const KEPT = RESTING.replace('runbook: resting', 'runbook: kept').replace(/schedule: .*\n|deadman: .*\n/g, '');
+/** Rests an order, and waits to be asked to stop. */
+const KEPT = `
+runbook: kept
+dsl: 1
+inputs: {side: {type: side}, price: {type: price}}
+steps:
+  - id: entry
+    place: {type: limit, market: BTC-USD, side: "${'$'}{inputs.side}", size: 0.001, price: inputs.price, tif: post_only}
+    undo: cancel
+  - wait: 1h
+`;
 
 interface Line {
   readonly event: string;
@@ -84,7 +93,7 @@ class Scheduler {
   }
   async sees(event: string, count = 1): Promise<readonly Line[]> {
     try {
-      await until(() => this.events(event).length >= count, 15_000);
+      await until(() => this.events(event).length >= count);
     } catch (error) {
       throw new Error(`${count} × ${event} not seen in:\n${this.text}`, { cause: error });
     }
@@ -102,12 +111,12 @@ class Scheduler {
 
 let simulator: Simulator;
 let venue: SimServer;
-let at: Desk;
+let at: Background;
 
 beforeEach(async () => {
   simulator = new Simulator({}, new SystemClock(), 1);
   venue = await startSimServer(simulator, { port: 0 });
-  at.write('profile.yaml', profile(venue.url));
+  at.write('profile.yaml', profileFor(venue.url));
 });
 afterEach(() => venue.close());
 
@@ -125,7 +134,7 @@ async function json(words: readonly string[]) {
 }
 
 describe('runbook schedule', { timeout: 60_000 }, () => {
-  at = desk();
+  at = background();
 
   it('starts what is due, tells how it is, reads its files again, and stops in order', async () => {
     at.write('tick.yaml', TICK);
@@ -195,8 +204,8 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
   it('settles what is under way and leaves the account as declared', async () => {
     at.write('resting.yaml', RESTING);
     const scheduler = schedule(['resting.yaml']);
-    await until(() => simulator.books().deadman.armed.length === 1, 15_000);
-    await until(() => simulator.books().orders.some(({ status }) => status === 'open'), 15_000);
+    await until(() => simulator.books().deadman.armed.length === 1);
+    await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
     const { exit } = await scheduler.stop('SIGTERM');
     expect(exit).toBe(143);
     const [end] = scheduler.events('run_ended');
@@ -234,25 +243,34 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     await scheduler.stop('SIGTERM');
   });
 
-  it('runs of one account count each other against the limits, each order once', async () => {
+  it('runs of one account know each other’s orders: none trades with another', async () => {
     at.write('tick.yaml', TICK);
     at.write('kept.yaml', KEPT);
-    at.write('profile.yaml', profile(venue.url, 'limits: {max_open_orders: 2}'));
     const scheduler = schedule(['tick.yaml']);
     await scheduler.url();
-    const open = () => simulator.books().orders.filter(({ status }) => status === 'open').length;
-    const two = [1, 2].map((n) => {
-      const started = at.start(['run', 'kept.yaml', '--profile', 'profile.yaml', '--json']);
-      return { n, started };
+    const words = (side: string, price: string) => [
+      'run',
+      'kept.yaml',
+      '--profile',
+      'profile.yaml',
+      '--input',
+      `side=${side}`,
+      '--input',
+      `price=${price}`,
+      '--json',
+    ];
+    const bid = at.start(words('long', '20000'));
+    await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
+    const crossing = await at.run(words('short', '19999'));
+    expect(crossing.exit).toBe(1);
+    expect(JSON.parse(crossing.out)).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'denied', message: expect.stringContaining('SELF_MATCH') },
     });
-    await until(() => open() === 2, 15_000);
-    const third = await json(['run', 'kept.yaml', '--profile', 'profile.yaml']);
-    expect(third).toMatchObject({ exit: 1, document: { outcome: 'failed', error: { kind: 'denied' } } });
-    expect(String((third.document['error'] as { message: string }).message)).toMatch(/OPEN_ORDERS.*2/);
-    expect(simulator.books().orders).toHaveLength(2);
+    expect(simulator.books().orders).toHaveLength(1);
     await scheduler.stop('SIGTERM');
-    for (const { started } of two) expect((await started.ended).exit).toBe(1);
-    expect(open()).toBe(0);
+    expect((await bid.ended).exit).toBe(1);
+    expect(simulator.books().orders.map(({ status }) => status)).toEqual(['canceled']);
   });
 
   it('a run handed to one that dies before it takes it is executed by the command itself', async () => {
