@@ -14,7 +14,7 @@ if (!existsSync(`${here}node_modules`))
 run(process.execPath, [`${here}../build.js`]);
 
 await build({
-  entryPoints: [`${here}suite.ts`, `${here}trial.ts`],
+  entryPoints: ['suite', 'trial', 'heap', 'venue', 'by-hand'].map((name) => `${here}${name}.ts`),
   outdir: `${here}dist`,
   outExtension: { '.js': '.mjs' },
   bundle: true,

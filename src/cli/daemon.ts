@@ -37,7 +37,7 @@ const DEFAULT_PORT = 9464;
 /** How often runs that were handed over and the kill switch are looked at, ms. */
 const TICK_MS = 500;
 /** How often the files are looked at, in ticks. */
-const FILES_EVERY = 4;
+const FILES_EVERY = 2;
 const STANDBY_LOOK_MS = 1_000;
 /** The loop looks at least every 30 s: three looks missed are no accident. */
 const HEALTHY_LOOK_MS = 90_000;

@@ -17,10 +17,9 @@ const args = process.argv.slice(2);
 const wantsJson = args.includes('--json');
 
 for (const stream of [process.stdout, process.stderr]) {
-  // A reader that has seen enough (`runbook … | head`) is no mistake.
+  // A reader that has seen enough (`runbook … | head`) is no mistake, and no reason to leave a run where it stands.
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.done);
-    throw error;
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
   });
 }
 

@@ -23,9 +23,7 @@ export function readProfileFile(path: string, terminal: Terminal): Profile {
 
 /** No line is shown that holds a secret, whatever else is wrong in it, and no message that quotes one; positions stay. */
 function withoutSecrets(source: SourceText, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
-  const atFault = new Set(
-    diagnostics.flatMap((each) => (each.code === 'profile-secret' ? [place(each).line] : [])),
-  );
+  const atFault = new Set(diagnostics.flatMap((each) => (each.code === 'profile-secret' ? [place(each).line] : [])));
   const lines = source.text.split('\n');
   const shown = lines.map((line, index) => (atFault.has(index + 1) || looksSecret(line) ? blank(line) : line));
   const text = shown.join('\n');

@@ -28,8 +28,8 @@ export interface ActionRequest {
 
 export interface ActionAnswer {
   readonly ok: boolean;
-  /** For the person. */
-  readonly message: string;
+  /** For the person, line by line. */
+  readonly lines: readonly string[];
 }
 
 const LONGEST = 500;
@@ -72,11 +72,19 @@ export async function act(
   const terminal = new Terminal({ out: stream, err: stream, json: false, quiet: false, color: false, environment });
   try {
     const exit = await perform(request, { state, environment, terminal });
-    return { ok: exit === EXIT.done, message: said.join('').trim() };
+    return { ok: exit === EXIT.done, lines: linesOf(said) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return { ok: false, message: [said.join('').trim(), error.message].filter((each) => each !== '').join('\n') };
+    return { ok: false, lines: linesOf([...said, `${error.message}\n`]) };
   }
+}
+
+function linesOf(said: readonly string[]): readonly string[] {
+  return said
+    .join('')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 }
 
 function perform({ action, run, step, by, reason }: ActionRequest, invocation: Invocation): Promise<ExitCode> {

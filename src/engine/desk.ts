@@ -186,6 +186,10 @@ export class OrderDesk {
         at.step,
       );
     }
+    if (hasTerms(order, price, size)) {
+      handle.touch();
+      return;
+    }
     const outcome = await this.run.venue.call({
       id: this.run.callId(at.step),
       step: at.step,
@@ -662,6 +666,20 @@ function sameTerms(intent: OrderTerms, terms: Terms): boolean {
     intent.price === terms.price &&
     intent.trigger === terms.trigger &&
     intent.timeInForce === terms.timeInForce
+  );
+}
+
+/**
+ * Whether an amend would change nothing. It is not sent then: it would cost the order its place in the queue, and no reading
+ * could tell whether it was taken.
+ */
+function hasTerms(order: BookOrder, price: Decimal, size: Decimal | undefined): boolean {
+  const { state, context } = order.snapshot;
+  return (
+    state === 'open' &&
+    context.price !== undefined &&
+    price.eq(decimal(context.price)) &&
+    (size === undefined || size.eq(decimal(context.size)))
   );
 }
 

@@ -229,6 +229,8 @@ export class DeadmanKeeper {
           endpoint: 'DELETE /cancel_all_after',
           purpose: 'disarm',
         });
+        if (deleted.kind === 'denied')
+          throw new Halt('denied', `the deadman switch stays armed: ${deleted.message}`, 'deadman');
         if (deleted.kind === 'confirmed') this.take({ type: 'DELETE_ANSWERED', at: clock.now() });
       }
       const askedAt = clock.now();

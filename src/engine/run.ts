@@ -199,12 +199,22 @@ class Execution {
       case 'finalizingStopped':
       case 'finalizingFailed':
       case 'finalizingHalted':
-        if (frame !== undefined) await this.interpreter.block(runbook.finally, frame, cleanup);
-        await desk.settle('settle', cleanup);
+        await this.both(
+          async () => frame !== undefined && this.interpreter.block(runbook.finally, frame, cleanup),
+          () => desk.settle('settle', cleanup),
+        );
         return;
       default:
         await keeper.exit();
     }
+  }
+
+  /** The second also where the first fails; of two errors the one that halts counts, else the first. */
+  private async both(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void> {
+    const results = [await Promise.allSettled([first()]), await Promise.allSettled([second()])].flat();
+    const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    const worst = errors.find((error) => error instanceof Halt) ?? errors[0];
+    if (worst !== undefined) throw worst;
   }
 
   /** Undoes completed steps, newest first. One that fails does not keep the others from being undone. */

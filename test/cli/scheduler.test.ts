@@ -243,6 +243,22 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     await scheduler.stop('SIGTERM');
   });
 
+  it('asks people, and hears their answer from another terminal', async () => {
+    at.write('tick.yaml', TICK);
+    at.write(
+      'asking.yaml',
+      'runbook: asking\ndsl: 1\nsteps:\n  - id: go\n    approve: {ask: "Go on?", by: [risk], within: 1m, on_timeout: reject}\n  - read_account: {}\n',
+    );
+    const scheduler = schedule(['tick.yaml']);
+    await scheduler.url();
+    const asking = at.start(['run', 'asking.yaml', '--profile', 'profile.yaml', '--json']);
+    const [asked] = await scheduler.sees('approval_asked');
+    expect(asked?.msg).toContain('Go on?');
+    expect((await at.run(['approve', String(asked?.run), 'go', '--by', 'ada'])).exit).toBe(0);
+    expect((await asking.ended).exit).toBe(0);
+    await scheduler.stop('SIGTERM');
+  });
+
   it('runs of one account know each other’s orders: none trades with another', async () => {
     at.write('tick.yaml', TICK);
     at.write('kept.yaml', KEPT);

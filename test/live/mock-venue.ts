@@ -186,7 +186,8 @@ export class MockVenue {
   }
 
   private place(params: Readonly<Record<string, string>>): { status: number; body: object } {
-    const { market_id = '', side = '', size = '', type = '', price = '0', client_order_id = '' } = params;
+    const { market_id = '', side = '', type = '', price = '0', client_order_id = '' } = params;
+    const size = params['size'] ?? params['size_percent'] ?? '';
     if (/[eE]/.test(size + price)) return refused('INVALID_NUMBER');
     if (this.refusesDuplicates && this.orders.some((each) => each.client_order_id === client_order_id))
       return refused('CLIENT_ORDER_ID_DUPLICATE');

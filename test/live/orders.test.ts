@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LIMIT, scene } from './desk.ts';
+import { document, LIMIT, type Report, scene } from './desk.ts';
 import { envelope, type MockVenue, type Reaction, type Rule } from './mock-venue.ts';
 
 /** The first POST /orders is answered so. */
@@ -140,6 +140,34 @@ describe.concurrent('an order whose answer says nothing', () => {
         expect(looks.length).toBeGreaterThanOrEqual(5);
       }),
   );
+});
+
+describe.concurrent('a run that halted', () => {
+  it('is resumed once the venue shows the order after all: adopted, never sent a second time', () =>
+    scene(
+      {
+        runbook: LIMIT.replace('outputs', '  - cancel: o\n    await: terminal\noutputs'),
+        venue: (venue) => {
+          venue.hiddenMs = Number.POSITIVE_INFINITY;
+          firstPost({ done: true, cut: true })(venue);
+        },
+      },
+      async ({ venue, live, run }) => {
+        const halted = await live();
+        expect([halted.exit, halted.report.outcome, venue.placed.length]).toEqual([4, 'halted', 1]);
+        expect(venue.orders.map(({ status }) => status)).toEqual(['open']);
+        venue.hiddenMs = 0;
+        const resumed = await run(['resume', '--json']);
+        const report = document(resumed.out) as Report;
+        expect([resumed.exit, report.orders]).toMatchObject([
+          report.outcome === 'succeeded' ? 0 : 1,
+          [{ orderId: venue.orders[0]?.id, state: 'canceled', filled: '0' }],
+        ]);
+        expect([venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([1, ['canceled']]);
+        expect((await run(['audit', 'verify', '--json'])).exit).toBe(0);
+        expect((await run(['replay', 'last', '--json'])).exit).toBe(0);
+      },
+    ));
 });
 
 describe.concurrent('an order that is refused', () => {

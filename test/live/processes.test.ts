@@ -50,6 +50,26 @@ describe.concurrent('signals', () => {
   );
 });
 
+describe.concurrent('a reader that goes away', () => {
+  it('ends no run: it is brought to its end, and its exit code is its own', () =>
+    scene(
+      {
+        runbook: resting('500ms').replace('  - cancel', '  - notify: {to: desk, text: "still here"}\n  - cancel'),
+        profile: 'notify: {desk: {log: true}}',
+      },
+      async ({ venue, start, run }) => {
+        const running = start(RUN);
+        await until(() => venue.placed.length === 1);
+        running.child.stdout?.destroy();
+        running.child.stderr?.destroy();
+        expect([(await running.ended).exit, venue.orders.map(({ status }) => status)]).toEqual([0, ['canceled']]);
+        expect(document((await run(['audit', 'list', '--json'])).out)).toMatchObject({
+          runs: [{ outcome: 'succeeded' }],
+        });
+      },
+    ));
+});
+
 describe.concurrent('a process that dies', () => {
   it('at rest: the run goes on, ends, and its journal is what was written', () =>
     scene({ runbook: resting('2s') }, async (stage) => {

@@ -387,7 +387,10 @@ export const INVARIANTS = {
       ) {
         yield `the run ${outcome} and left the deadman switch armed`;
       }
-      const left = outcome === 'halted' || deadman.onExit === 'leave_armed';
+      // It halts also where it could not be seen that the switch was given back; then that was tried.
+      const left =
+        (outcome === 'halted' && happened.result.error?.step !== 'deadman') ||
+        (outcome !== 'halted' && deadman.onExit === 'leave_armed');
       if (left && last === 'disarmed') yield `the run ${outcome} and disarmed the switch that it was to leave armed`;
     },
   },

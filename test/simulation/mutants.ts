@@ -19,6 +19,8 @@ export interface Mutant {
   readonly name: string;
   /** Invariants that may be the first to notice. */
   readonly caughtBy: readonly (InvariantName | 'ours')[];
+  /** Where the search begins, for what shows in few worlds. */
+  readonly from?: number;
   readonly protocol: Protocol;
 }
 
@@ -41,6 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'takes a failed sync for a good one',
     caughtBy: ['I2', 'I1'],
+    from: 900,
     protocol: { flush: (flush) => () => flush().catch(() => {}) },
   },
   {
@@ -69,7 +72,7 @@ export const MUTANTS: readonly Mutant[] = [
             parts.log.append(
               type,
               type === 'call.settled'
-                ? (Object.assign(data, { message: `after ${REFRESH_TOKEN}` }) as typeof data)
+                ? (Object.assign(data, { message: `after ${REFRESH_TOKEN}` }) as unknown as typeof data)
                 : data,
               step,
             ),
@@ -143,9 +146,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   // Orders whose fate is not known.
   {
-    name: 'has no window: the first look-ups that find nothing are proof',
+    name: 'has a window of a second',
     caughtBy: ['I5', 'I1'],
-    protocol: { absenceHorizonMs: 0 },
+    protocol: { absenceHorizonMs: 900 },
   },
   { name: 'has a window shorter than requests are late', caughtBy: ['I5', 'I1'], protocol: { absenceHorizonMs: 4000 } },
   {
@@ -162,6 +165,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'remembers the first look-up and never looks again',
     caughtBy: ['I5', 'I1'],
+    from: 200,
     protocol: {
       transport: (road, { clock }) => {
         const known = new Map<string, WireReply>();
@@ -182,6 +186,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'trusts a 404 that some proxy gave',
     caughtBy: ['I5', 'I4', 'I1'],
+    from: 200,
     protocol: {
       profile: definiteToo,
       transport: answering((request, answer) =>
@@ -223,7 +228,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'calls an outcome that is not known a failure',
-    caughtBy: ['I4', 'I1'],
+    caughtBy: ['I4', 'I1', 'I17'],
     protocol: {
       venue: (port) => ({
         ...portOf(port),
@@ -331,6 +336,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'frees tokens when a request is sent',
     caughtBy: ['I10'],
+    from: 200,
     protocol: {
       budget: (budget) => ({
         weightOf: (endpoint) => budget.weightOf(endpoint),
@@ -343,10 +349,16 @@ export const MUTANTS: readonly Mutant[] = [
       }),
     },
   },
-  { name: 'begins with a full window after every start', caughtBy: ['I10'], protocol: { freshBudget: true } },
+  {
+    name: 'begins with a full window after every start',
+    caughtBy: ['I10'],
+    from: 260,
+    protocol: { freshBudget: true },
+  },
   {
     name: 'ignores Retry-After',
     caughtBy: ['I10'],
+    from: 440,
     protocol: {
       transport: answering((_, answer) => {
         const { 'x-ratelimit-retry-after': _x, 'retry-after': _plain, ...headers } = answer.headers;
@@ -370,12 +382,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'renews the switch from a timer that runs freely',
-    caughtBy: ['I7', 'I12'],
+    caughtBy: ['I7', 'I12', 'ours'],
     protocol: { makeClient: (parts) => new Metronome(parts) },
   },
   {
     name: 'believes that the switch is off without reading it back',
     caughtBy: ['I12'],
+    from: 780,
     protocol: {
       transport: intercepting((request) => (request.endpoint === 'GET /cancel_all_after' ? success('{}') : undefined)),
     },
@@ -383,6 +396,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'sends an order that has waited for longer than the switch lasts',
     caughtBy: ['I11'],
+    from: 3000,
     protocol: {
       gate: (gate) => {
         const apply = gate.apply.bind(gate);
@@ -415,10 +429,11 @@ export const MUTANTS: readonly Mutant[] = [
       },
     },
   },
-  { name: 'does not hear the kill switch', caughtBy: ['I13'], protocol: { deaf: true } },
+  { name: 'does not hear the kill switch', caughtBy: ['I13'], from: 220, protocol: { deaf: true } },
   {
     name: 'does not ask whether the account is still its own',
     caughtBy: ['I14', 'I2', 'I12'],
+    from: 370,
     protocol: { lease: () => ({ holds: async () => true }) },
   },
 ];

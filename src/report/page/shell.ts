@@ -18,6 +18,9 @@ export const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
+/** In the order in which they count. */
+const STYLES = ['page', 'runs', 'run', 'axis', 'chart', 'entries', 'narrow'];
+
 /** The paths under which the document is served; the script decides what to show. */
 export const VIEWS: readonly string[] = ['/', '/run', '/compare'];
 
@@ -31,8 +34,10 @@ export function shell(): string {
 <meta name="referrer" content="no-referrer">
 <title>runbook audit</title>
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/assets/page.css">
-<script type="module" src="/assets/page.js"></script>
+${STYLES.map(
+  (name) => html`<link rel="stylesheet" href="/assets/${name}.css">
+`,
+)}<script type="module" src="/assets/page.js"></script>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>

@@ -105,9 +105,12 @@ function confirm(action, run, context, done, approval) {
         confirm: typed.value,
         ...(approval === undefined ? {} : { step: approval.step }),
       });
-      replace(outcome, answer.message);
+      replace(
+        outcome,
+        answer.lines.map((line) => element('span.block', {}, line)),
+      );
       outcome.dataset.tone = answer.ok ? 'good' : 'bad';
-      announce(answer.message);
+      announce(answer.lines.join('. '));
       replace(cancel, 'Close');
       cancel.focus();
       done();

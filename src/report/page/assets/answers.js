@@ -249,7 +249,7 @@ function deadman(run, { inspect }) {
       ['armed for', market],
       ['time-out', timeoutMs === undefined ? undefined : spanText(timeoutMs)],
       ['renewed', plural(renewals, 'time')],
-      ['at the end', state === 'assumed_fired' ? 'fired' : state],
+      [run.outcome === undefined ? 'now' : 'at the end', state === 'assumed_fired' ? 'fired' : state],
       ['because', because],
     ]),
     fired

@@ -18,6 +18,7 @@ export function chartTab(first, { open }) {
   let chart;
   let zoomAt;
   let marks = new Map();
+  let shown;
   load();
   return {
     node,
@@ -41,11 +42,14 @@ export function chartTab(first, { open }) {
     marks = marksOf(run, chart);
     if (chart.kind === 'listed') drawList();
     else drawChart(isFirst);
-    if (side.childElementCount === 0) hint();
+    const mark = shown === undefined ? undefined : marks.get(shown);
+    if (mark === undefined) hint();
+    else show(shown, mark);
   }
 
   function hint() {
-    const told = [...marks.values()].filter(({ tone }) => tone === 'active' || tone === 'failed' || tone === 'halted');
+    shown = undefined;
+    const told = [...marks].filter(([, { tone }]) => tone === 'active' || tone === 'failed' || tone === 'halted');
     replace(
       side,
       element('h2', {}, 'In this run'),
@@ -58,10 +62,10 @@ export function chartTab(first, { open }) {
       ),
       told
         .slice(0, 8)
-        .map((mark) =>
+        .map(([id, mark]) =>
           element(
             'button.link',
-            { type: 'button', on: { click: () => show(mark) } },
+            { type: 'button', on: { click: () => show(id, mark) } },
             `${OUTCOMES[mark.tone].mark} ${mark.label}`,
           ),
         ),
@@ -120,7 +124,7 @@ export function chartTab(first, { open }) {
       'g.block',
       {
         data: { tone: mark?.tone, selectable: mark === undefined ? undefined : '' },
-        ...(mark === undefined ? {} : choosable(mark)),
+        ...(mark === undefined ? {} : choosable(id, mark)),
       },
       svg('rect', { x, y, width, height, rx: 8 }),
       svg('text', { x: x + width / 2, y: y + 16 }, label),
@@ -145,7 +149,7 @@ export function chartTab(first, { open }) {
       'g.state',
       {
         data: { kind, tone: mark?.tone, final: isFinal ? '' : undefined },
-        ...(mark === undefined ? {} : choosable(mark)),
+        ...(mark === undefined ? {} : choosable(id, mark)),
       },
       svg('rect', { x, y, width, height, rx: kind === 'pause' ? 2 : 9 }),
       isFinal && svg('rect.inner', { x: x + 3, y: y + 3, width: width - 6, height: height - 6, rx: 7 }),
@@ -185,7 +189,7 @@ export function chartTab(first, { open }) {
     );
   }
 
-  function choosable(mark) {
+  function choosable(id, mark) {
     return {
       tabindex: 0,
       role: 'button',
@@ -193,19 +197,20 @@ export function chartTab(first, { open }) {
       on: {
         click: (event) => {
           event.stopPropagation();
-          show(mark);
+          show(id, mark);
         },
         keydown: (event) => {
           if (event.key !== 'Enter' && event.key !== ' ') return;
           event.preventDefault();
           event.stopPropagation();
-          show(mark);
+          show(id, mark);
         },
       },
     };
   }
 
-  function show({ label, step, tone, facts }) {
+  function show(id, { label, step, tone, facts }) {
+    shown = id;
     const rows = [...(step === undefined ? [] : stepFacts(step)), ...(facts ?? [])];
     replace(
       side,
@@ -276,7 +281,7 @@ export function chartTab(first, { open }) {
               ? element('span', {}, label)
               : element(
                   'button.link',
-                  { type: 'button', on: { click: () => show(mark) } },
+                  { type: 'button', on: { click: () => show(marks.has(id) ? id : path, mark) } },
                   `${OUTCOMES[mark.tone]?.mark ?? ''} ${label}`,
                 ),
             mark !== undefined && mark.count > 1 && element('span.count', {}, plural(mark.count, 'time')),

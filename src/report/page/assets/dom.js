@@ -37,11 +37,20 @@ export function append(node, children) {
   }
 }
 
-/** Puts these in the place of whatever is in `node`. */
+/** Puts these in the place of whatever is in `node`. Where somebody stands in it by keyboard, the focus stays in its place. */
 export function replace(node, ...children) {
+  const focused =
+    node.contains(document.activeElement) && node !== document.activeElement ? document.activeElement : undefined;
+  const at = focused === undefined ? -1 : focusables(node).indexOf(focused);
   node.replaceChildren();
   append(node, children);
+  const next = at < 0 ? undefined : focusables(node)[at];
+  if (next !== undefined && next.tagName === focused.tagName) next.focus({ preventScroll: true });
   return node;
+}
+
+function focusables(node) {
+  return [...node.querySelectorAll('a[href], button, input, select, summary, [tabindex]')];
 }
 
 /** Says it to a screen reader. */

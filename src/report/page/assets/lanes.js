@@ -11,7 +11,7 @@ const BAR = 14;
 /** Every lane of a run, grouped, in reading order. `known`: how far anything is known, ms since the begin. */
 export function lanesOf(run, known) {
   return [
-    { key: 'steps', title: 'Steps', lanes: run.steps.map((step) => stepLane(step)) },
+    { key: 'steps', title: 'Steps', lanes: run.steps.map((step) => stepLane(step, known)) },
     { key: 'orders', title: 'Orders', lanes: run.orders.map((order) => orderLane(order, known)) },
     ...priceGroups(run, known),
     { key: 'requests', title: 'Requests', lanes: requestLanes(run) },
@@ -20,7 +20,8 @@ export function lanesOf(run, known) {
   ].filter(({ lanes }) => lanes.length > 0);
 }
 
-function stepLane({ path, label, verb, depth, count, bars, outcomes, retries, error, totalMs }) {
+function stepLane({ path, label, verb, depth, count, bars, outcomes, retries, error, totalMs }, known) {
+  const until = bars.until.map((end, index) => (bars.outcome[index] === 'active' ? Math.max(end, known) : end));
   const worst =
     outcomes.failed > 0 ? 'failed' : outcomes.halted > 0 ? 'halted' : outcomes.active > 0 ? 'active' : undefined;
   return {
@@ -33,13 +34,13 @@ function stepLane({ path, label, verb, depth, count, bars, outcomes, retries, er
     tone: worst,
     about: `${path}: ${verb}, ${plural(count, 'time')}, ${spanText(totalMs)} in all${retries > 0 ? `, ${plural(retries, 'retry', 'retries')}` : ''}${error === undefined ? '' : `; ${error.kind}: ${error.message}`}`,
     draw(scale, width) {
-      return barPaths(bars.from, bars.until, (index) => bars.outcome[index], scale, width, 4, BAR);
+      return barPaths(bars.from, until, (index) => bars.outcome[index], scale, width, 4, BAR);
     },
     at(time) {
       const index = lastStarted(bars.from, time);
-      if (index < 0 || bars.until[index] < time) return undefined;
+      if (index < 0 || until[index] < time) return undefined;
       const outcome = bars.outcome[index] === 'active' ? 'under way' : bars.outcome[index];
-      return `${label} ${outcome}, ${spanText(bars.until[index] - bars.from[index])}${bars.count[index] > 1 ? ` (${bars.count[index]} rounds)` : ''}`;
+      return `${label} ${outcome}, ${spanText(until[index] - bars.from[index])}${bars.count[index] > 1 ? ` (${bars.count[index]} rounds)` : ''}`;
     },
     seqNear: (time) => bars.seq[nearest(bars.from, time)],
   };

@@ -12,7 +12,7 @@ import { polling } from './polling.js';
 import { stepsTab } from './steps.js';
 import { storyTab } from './story.js';
 import { timelineTab } from './timeline.js';
-import { agoText, countText, MODES, OUTCOMES, shortName, timeText } from './words.js';
+import { agoText, countText, endOf, MODES, shortName, timeText } from './words.js';
 
 const EVERY_MS = 2000;
 
@@ -107,7 +107,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
 
   function drawHead() {
     const { outcome = 'unfinished', runbook, mode, reason, error, account, phase } = run;
-    const { word, tone, mark } = OUTCOMES[outcome];
+    const { word, tone, mark } = endOf(run, now() - run.lastAt);
     const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
     const isLive = outcome === 'unfinished' && mode === 'live';
     replace(
@@ -169,6 +169,10 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
 
   function drawAsks() {
     const open = run.approvals.filter(({ isOpen }) => isOpen);
+    // Built anew only when the questions are others: an alert is read out whenever it is.
+    const asked = open.map(({ seq }) => seq).join(' ');
+    if (asks.dataset.asked === asked) return;
+    asks.dataset.asked = asked;
     replace(
       asks,
       open.map((approval) =>

@@ -2,7 +2,7 @@
 import { get } from './api.js';
 import { announce, element, isTyping, replace } from './dom.js';
 import { polling } from './polling.js';
-import { agoText, countText, MODES, OUTCOMES, plural, shortName, spanText, timeText } from './words.js';
+import { agoText, countText, endOf, MODES, OUTCOMES, plural, shortName, spanText, timeText } from './words.js';
 
 const PAGE = 100;
 const EVERY_MS = 2000;
@@ -171,7 +171,7 @@ export function runsView(main, parameters, context) {
 
   function row(run, now) {
     const { outcome = 'unfinished', startedAt, endedAt, mode, trigger, account, progress } = run;
-    const { word, tone, mark } = OUTCOMES[outcome];
+    const { word, tone, mark } = endOf(run, now - (progress?.lastAt ?? 0));
     const isLive = outcome === 'unfinished' && mode === 'live';
     return element(
       'article.run',

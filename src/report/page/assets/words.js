@@ -57,6 +57,12 @@ export function plural(count, one, many = `${one}s`) {
   return `${countText(count)} ${count === 1 ? one : many}`;
 }
 
+/** What became of a run, or is becoming: one that has written lately goes on, of one that has not nobody knows. */
+export function endOf({ outcome, mode }, silentForMs) {
+  if (outcome !== undefined) return OUTCOMES[outcome];
+  return mode === 'live' && silentForMs < 60_000 ? { ...OUTCOMES.unfinished, word: 'running' } : OUTCOMES.unfinished;
+}
+
 /** What a run's end is called, and the tone it has. */
 export const OUTCOMES = {
   succeeded: { word: 'succeeded', tone: 'good', mark: '✓' },

@@ -1,0 +1,118 @@
+/** Row 14: the token budget at full load against four ways of counting, and what asking it costs. */
+import { VirtualClock } from '../../src/base/clock.ts';
+import { LocalBudget } from '../../src/gateway/budget.ts';
+import { budgetSettings } from '../../src/venue/budget.ts';
+import { COUNTING_RULES } from '../../test/venue/counting-venues.ts';
+import { type LoadResult, saturate } from '../../test/venue/saturation.ts';
+import { median } from '../measure.ts';
+import type { Row } from './row.ts';
+
+const MINUTES = 5;
+const SEEDS = [1, 2, 3, 4, 5];
+const ACQUISITIONS = 5000;
+
+const loads = new Map<number, readonly LoadResult[]>();
+
+/** Every seed against every way of counting, with so many tokens kept for what is urgent. */
+function loaded(reserve: number): readonly LoadResult[] {
+  const known = loads.get(reserve);
+  if (known !== undefined) return known;
+  const results = COUNTING_RULES.flatMap((rule) =>
+    SEEDS.map((seed) => saturate({ rule, seed, minutes: MINUTES, settings: { reserve } })),
+  );
+  loads.set(reserve, results);
+  return results;
+}
+
+function utilisation(reserve: number): number {
+  return 100 * median(loaded(reserve).map((result) => result.utilisation));
+}
+
+/** µs of this process per acquisition while `waiting` others wait behind. */
+async function perAcquire(waiting: number): Promise<number> {
+  const clock = new VirtualClock(0);
+  const budget = new LocalBudget(
+    budgetSettings({ tokens: 1e9, burst: 1e9 }),
+    clock,
+    {},
+    { random: () => 0.5, queueLimit: 50_000 },
+  );
+  const hold = { endpoint: 'GET /account', weight: 2e9, class: 'read' } as const;
+  for (let n = 0; n < waiting; n += 1) void budget.acquire(hold);
+  await clock.quiesce();
+  const before = process.cpuUsage();
+  for (let n = 0; n < ACQUISITIONS; n += 1) {
+    const answer = await budget.acquire({ endpoint: 'PUT /orders', weight: 1, class: 'protect' });
+    if (answer.kind === 'refused') throw new Error(answer.code);
+    answer.ticket.sent();
+    answer.ticket.answered({}, { limited: false });
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / ACQUISITIONS;
+}
+
+async function medianOf(rounds: number, once: () => Promise<number>): Promise<number> {
+  const values: number[] = [];
+  for (let round = 0; round < rounds; round += 1) values.push(await once());
+  return median(values);
+}
+
+const LOAD = `${MINUTES} minutes at full load, ${SEEDS.length} seeds × ${COUNTING_RULES.length} ways of counting`;
+
+export const BUDGET_ROWS: readonly Row[] = [
+  {
+    id: '14',
+    what: `use of the limit with a reserve of 1 %, ${LOAD}`,
+    against: 'the limit',
+    unit: '%',
+    pass: 98.5,
+    excellent: 98.9,
+    least: true,
+    measure: async () => utilisation(12),
+  },
+  {
+    id: '14',
+    what: 'the same without a reserve',
+    against: 'the limit',
+    unit: '%',
+    pass: 99,
+    excellent: 99.4,
+    least: true,
+    measure: async () => utilisation(0),
+  },
+  {
+    id: '14b',
+    what: 'refusals by the venue in all of these',
+    against: 'none',
+    unit: 'count',
+    pass: 0,
+    excellent: 0,
+    measure: async () => [12, 0].flatMap(loaded).reduce((sum, { refusals }) => sum + refusals, 0),
+  },
+  {
+    id: '14c',
+    what: 'longest wait of a cancel while the reserve holds',
+    against: 'none',
+    unit: 'ms',
+    pass: 50,
+    excellent: 0,
+    measure: async () => Math.max(...loaded(60).map((result) => result.longestCancelWaitMs)),
+  },
+  {
+    id: '14d',
+    what: 'processor time of an acquisition',
+    against: 'none',
+    unit: 'µs',
+    pass: 10,
+    excellent: 3,
+    measure: () => medianOf(5, () => perAcquire(0)),
+  },
+  {
+    id: '14d',
+    what: 'the same with 10 000 waiting',
+    against: 'nobody waiting',
+    pass: 2,
+    excellent: 1.2,
+    measure: async () => (await medianOf(5, () => perAcquire(10_000))) / (await medianOf(5, () => perAcquire(0))),
+  },
+];

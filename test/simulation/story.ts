@@ -1,0 +1,89 @@
+/**
+ * A simulation for a reader: what the journal tells, line by line, and between its lines what only the venue and the
+ * processes know: requests that arrived when nobody listened any more, orders as they really moved, deaths and returns.
+ */
+import { TimelineFold } from '../../src/report/timeline.ts';
+import type { Breach } from './invariants.ts';
+import type { Happened } from './world.ts';
+
+interface Line {
+  readonly at: number;
+  readonly rank: number;
+  readonly text: string;
+}
+
+/** How a seed is repeated. */
+export function repeatCommand(seed: number): string {
+  return `npm run simulate -- --seed ${seed}`;
+}
+
+export function storyOf(happened: Happened, breaches: readonly Breach[]): string {
+  const { scenario } = happened;
+  const lines = [...journalLines(happened), ...venueLines(happened), ...lifeLines(happened)].sort(
+    (a, b) => a.at - b.at || a.rank - b.rank,
+  );
+  const start = scenario.startMs;
+  const told = lines.map(({ at, text }) => `${((at - start) / 1000).toFixed(3).padStart(9)}  ${text}`);
+  return [
+    `seed ${scenario.seed}: ${breaches.length === 0 ? 'every invariant holds' : `${breaches.length} breaches`}`,
+    ...breaches.map(({ invariant, what }) => `  ${invariant}: ${what}`),
+    `  again: ${repeatCommand(scenario.seed)}`,
+    '',
+    scenario.shape.text.trimEnd(),
+    '',
+    ...(scenario.venue.faults ?? []).map((fault) => `fault: ${JSON.stringify(fault)}`),
+    ...scenario.mishaps.map(
+      ({ kind, point, at, downMs }, index) =>
+        `process ${index + 1} ${kind} at ${point === 'time' ? `${at} ms` : `${point}, time ${at}`}, back after ${downMs} ms`,
+    ),
+    `commits take up to ${scenario.commitMs} ms, clocks differ by ${scenario.skewMs} ms, the window is ${scenario.profile.ambiguityWindowMs} ms`,
+    '',
+    ...told,
+    '',
+  ].join('\n');
+}
+
+function journalLines({ entries, scenario }: Happened): Line[] {
+  const fold = new TimelineFold({ explain: false });
+  return entries.flatMap((entry) =>
+    fold.apply(entry).map(({ depth, spans }) => ({
+      at: entry.at - scenario.skewMs,
+      rank: 2,
+      text: `journal ${'  '.repeat(depth)}${spans.map((span) => span.text).join('')}`,
+    })),
+  );
+}
+
+function venueLines({ books, scenario }: Happened): Line[] {
+  const orders = books.orders
+    .filter((order) => order.arrivedAt >= scenario.startMs)
+    .flatMap((order) =>
+      order.history.map(({ at, status, total_filled_size, price }) => ({
+        at,
+        rank: 1,
+        text: `venue   ${order.id} (${order.client_order_id}) ${status}, price ${price}, filled ${total_filled_size}`,
+      })),
+    );
+  const lost = books.requests
+    .filter((request) => request.fault !== undefined)
+    .map((request) => ({
+      at: request.arrivedAt ?? request.sentAt,
+      rank: 1,
+      text: `venue   ${request.method} ${request.path} meets the fault ${request.fault}${request.arrivedAt === undefined ? ' and never arrives' : ''}`,
+    }));
+  const deadman = books.deadman.events.map(({ at, event }) => ({
+    at,
+    rank: 1,
+    text: `venue   deadman switch ${event}`,
+  }));
+  return [...orders, ...lost, ...deadman];
+}
+
+function lifeLines({ lives, killedAt }: Happened): Line[] {
+  const told = lives.flatMap(({ life, epoch, startedAt, endedAt, how, point, thawedAt }) => [
+    { at: startedAt, rank: 0, text: `process ${life} begins, epoch ${epoch}` },
+    { at: endedAt, rank: 3, text: `process ${life} ${how}${point === undefined ? '' : `, at ${point}`}` },
+    ...(thawedAt === undefined ? [] : [{ at: thawedAt, rank: 3, text: `process ${life} thaws` }]),
+  ]);
+  return killedAt === undefined ? told : [...told, { at: killedAt, rank: 0, text: 'a person engages the kill switch' }];
+}
