@@ -62,10 +62,14 @@ export function storeFileOf(profile: Profile, { state }: Pick<Invocation, 'state
   return store.sqlite;
 }
 
-/** Opens what the processes of a store share: leases, kill switch and mailbox beside the journal, token ledgers of the user. */
+/** Opens what the processes of a store share: leases, kill switch and mailbox beside the journal, token ledgers and the guard of each account of the user. */
 export async function openShared(storeFile: string, environment: Environment): Promise<Shared> {
   return sentence(() =>
-    openSharedSqlite({ file: join(dirname(storeFile), 'shared.db'), ledgerFile: ledgerFile(environment) }),
+    openSharedSqlite({
+      file: join(dirname(storeFile), 'shared.db'),
+      ledgerFile: userFile('tokens.db', environment),
+      accountsFile: userFile('accounts.db', environment),
+    }),
   );
 }
 
@@ -73,12 +77,15 @@ export async function openStore(storeFile: string): Promise<JournalStore> {
   return sentence(() => openSqliteStore(storeFile));
 }
 
-/** The user's own state folder: an address has one token limit whichever project sends from it (interface.md, settled points). */
-function ledgerFile(environment: Environment): string {
+/**
+ * The user's own state folder: an address has one token limit, and an account one process, whichever project they are used
+ * from (interface.md, settled points).
+ */
+function userFile(name: string, environment: Environment): string {
   const home = environment.variable('HOME') ?? homedir();
   const folder = join(environment.variable('XDG_STATE_HOME') ?? join(home, '.local', 'state'), 'perp-runbook');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return join(folder, 'tokens.db');
+  return join(folder, name);
 }
 
 /** Opens an account. Refuses with exit 2 what is wrong with the configuration, before anything is sent. */

@@ -3,6 +3,7 @@
  * one for the token ledgers, where it waits for the operating system alone. A process killed at any instant loses nothing of
  * either. A power cut may lose the last seconds of a ledger: whoever starts after one assumes what its journal attempted.
  */
+import { killSwitchOfBoth, leasesOfBoth } from './account-guard.ts';
 import { type LeaseRow, leaseVerdict } from './lease.ts';
 import { type Machine, thisMachine } from './machine.ts';
 import {
@@ -27,6 +28,8 @@ export interface SharedFiles {
   readonly file: string;
   /** Token ledgers: of the user, not of a project, for an address has one limit whoever sends from it. */
   readonly ledgerFile: string;
+  /** Leases and kill orders of the user, in whatever project; without it those beside the journal are the only ones. */
+  readonly accountsFile?: string;
   readonly machine?: Machine;
 }
 
@@ -37,31 +40,38 @@ export interface SharedFiles {
 const LEDGER_PATIENCE_MS = 500;
 
 /** Rejects with a StoreError that names the file when one can not be opened. */
-export async function openSharedSqlite({ file, ledgerFile, machine = thisMachine() }: SharedFiles): Promise<Shared> {
-  const shared = await openDatabase(file);
-  let ledgers: Database | undefined;
+export async function openSharedSqlite(files: SharedFiles): Promise<Shared> {
+  const { file, ledgerFile, accountsFile, machine = thisMachine() } = files;
+  const opened: Database[] = [];
+  const open = async (path: string, schema: string): Promise<Database> => {
+    const database = await openDatabase(path);
+    opened.push(database);
+    database.exec(schema);
+    return database;
+  };
+  const close = () => {
+    for (const database of opened.reverse()) database.close();
+  };
   try {
-    shared.exec(SHARED_SCHEMA);
-    ledgers = await openDatabase(ledgerFile);
-    ledgers.exec(LEDGER_SCHEMA);
+    const shared = await open(file, SHARED_SCHEMA);
+    const ledgers = await open(ledgerFile, LEDGER_SCHEMA);
     ledgers.exec(`PRAGMA busy_timeout = ${LEDGER_PATIENCE_MS}`);
     ledgers.setDurable(false);
+    const ofUser = accountsFile === undefined ? undefined : await open(accountsFile, SHARED_SCHEMA);
+    const [leases, killSwitch] = [leasesIn(shared, machine), killSwitchIn(shared)];
+    return {
+      ledgers: ledgerRows(ledgers, machine),
+      leases: ofUser === undefined ? leases : leasesOfBoth(leasesIn(ofUser, machine), leases),
+      killSwitch: ofUser === undefined ? killSwitch : killSwitchOfBoth(killSwitchIn(ofUser), killSwitch),
+      mailbox: mailboxIn(shared),
+      async close() {
+        close();
+      },
+    };
   } catch (error) {
-    ledgers?.close();
-    shared.close();
+    close();
     throw error;
   }
-  const ledgerFileOpened = ledgers;
-  return {
-    ledgers: ledgerRows(ledgerFileOpened, machine),
-    leases: leasesIn(shared, machine),
-    killSwitch: killSwitchIn(shared),
-    mailbox: mailboxIn(shared),
-    async close() {
-      ledgerFileOpened.close();
-      shared.close();
-    },
-  };
 }
 
 const LEDGER_SCHEMA = `

@@ -14,7 +14,7 @@ steps:
     await: terminal
 `;
 
-describe.concurrent('credentials', () => {
+describe.concurrent('credentials', { timeout: 60_000 }, () => {
   it.each([
     ['a header of another name', 'header: RBT-JWT, prefix: ""', 'rbt-jwt', JWT],
     ['a cookie', 'cookie: jwt', 'cookie', `jwt=${JWT}`],
@@ -102,7 +102,7 @@ describe.concurrent('credentials', () => {
     ));
 });
 
-describe.concurrent('the deadman switch', () => {
+describe.concurrent('the deadman switch', { timeout: 60_000 }, () => {
   it.each([
     ['{}', (record: object | undefined) => record ?? {}],
     ['an empty list', (record: object | undefined) => (record === undefined ? [] : [record])],

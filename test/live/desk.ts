@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 import { JWT, MockVenue } from './mock-venue.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
@@ -62,13 +61,6 @@ function openDesk(): Desk & { close(): void } {
     },
     files: () => new Map(below(path).map((file) => [file, readFileSync(file, 'latin1')])),
   };
-}
-
-/** A desk that is gone when the test file is done. */
-export function desk(): Desk {
-  const opened = openDesk();
-  afterAll(() => opened.close());
-  return opened;
 }
 
 export interface Scene extends Desk {
@@ -164,7 +156,7 @@ export function profile(url: string, more = ''): string {
 }
 
 /** Resolves when something holds; rejects when it does not within the time. */
-export async function until(holds: () => boolean, withinMs = 10_000): Promise<void> {
+export async function until(holds: () => boolean, withinMs = 20_000): Promise<void> {
   const end = Date.now() + withinMs;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`did not come true within ${withinMs} ms`);

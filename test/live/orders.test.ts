@@ -17,7 +17,7 @@ const AMEND_AND_CANCEL = `${LIMIT.replace(/outputs.*\n/, '')}  - amend: {order: 
 outputs: {price: o.price, filled: o.filled}
 `;
 
-describe.concurrent('an order on the wire', () => {
+describe.concurrent('an order on the wire', { timeout: 60_000 }, () => {
   it('is one POST with the exact bytes, decimals as literals without an exponent', () =>
     scene(
       {
@@ -83,7 +83,7 @@ describe.concurrent('an order on the wire', () => {
     ));
 });
 
-describe.concurrent('an order whose answer says nothing', () => {
+describe.concurrent('an order whose answer says nothing', { timeout: 60_000 }, () => {
   it.each([
     ['status 500 after it was placed', { done: true, status: 500, body: 'oops' }],
     ['status 502 with a page', { done: true, status: 502, body: '<html>', headers: { 'content-type': 'text/html' } }],
@@ -142,7 +142,7 @@ describe.concurrent('an order whose answer says nothing', () => {
   );
 });
 
-describe.concurrent('a run that halted', () => {
+describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
   it('is resumed once the venue shows the order after all: adopted, never sent a second time', () =>
     scene(
       {
@@ -170,7 +170,7 @@ describe.concurrent('a run that halted', () => {
     ));
 });
 
-describe.concurrent('an order that is refused', () => {
+describe.concurrent('an order that is refused', { timeout: 60_000 }, () => {
   it('with an unknown text and not found: rejected after one look-up', () =>
     scene({ venue: firstPost({ body: envelope([], 'SOMETHING_NEW') }) }, async ({ venue, live }) => {
       const { exit, report } = await live();
@@ -228,7 +228,7 @@ describe.concurrent('an order that is refused', () => {
     ));
 });
 
-describe.concurrent('an order that is changed', () => {
+describe.concurrent('an order that is changed', { timeout: 60_000 }, () => {
   it('is not taken for gone when it shows as canceled for an instant', () =>
     scene(
       {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { document, type Ended, LIMIT, type Report, type Scene, scene, until } from './desk.ts';
@@ -27,7 +28,7 @@ async function resumed({ run }: Scene): Promise<Ended> {
   }
 }
 
-describe.concurrent('signals', () => {
+describe.concurrent('signals', { timeout: 60_000 }, () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -50,7 +51,7 @@ describe.concurrent('signals', () => {
   );
 });
 
-describe.concurrent('a reader that goes away', () => {
+describe.concurrent('a reader that goes away', { timeout: 60_000 }, () => {
   it('ends no run: it is brought to its end, and its exit code is its own', () =>
     scene(
       {
@@ -70,7 +71,7 @@ describe.concurrent('a reader that goes away', () => {
     ));
 });
 
-describe.concurrent('a process that dies', () => {
+describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
   it('at rest: the run goes on, ends, and its journal is what was written', () =>
     scene({ runbook: resting('2s') }, async (stage) => {
       const { venue, start, run } = stage;
@@ -136,7 +137,7 @@ describe.concurrent('a process that dies', () => {
     }));
 });
 
-describe.concurrent('several processes', () => {
+describe.concurrent('several processes', { timeout: 60_000 }, () => {
   it('a second run of the account is refused with exit 3 and sends nothing; kill ends the first; release frees it', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run, write }) => {
       const first = start(RUN);
@@ -165,6 +166,22 @@ describe.concurrent('several processes', () => {
       expect([(await run(RUN)).exit, venue.placed.length]).toEqual([0, 2]);
     }));
 
+  it('from another folder is refused as well, and a kill from there ends the first', () =>
+    scene({ runbook: GUARDED }, async ({ venue, start, run, path }) => {
+      const first = start(RUN);
+      await rests(venue);
+      const before = venue.heard.length;
+      const elsewhere = ['--state', join(path, 'elsewhere')];
+      const second = await run([...RUN, ...elsewhere]);
+      expect([second.exit, document(second.out)]).toMatchObject([3, { error: { kind: 'held' } }]);
+      expect(venue.heard.length).toBe(before);
+      expect((await run(['kill', '--profile', 'p.yaml', '--json', ...elsewhere])).exit).toBe(0);
+      expect([(await first.ended).exit, venue.orders.map(({ status }) => status)]).toEqual([1, ['canceled']]);
+      expect([(await run(RUN)).exit, venue.placed.length]).toEqual([1, 1]);
+      expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada', ...elsewhere])).exit).toBe(0);
+      expect([(await run([...RUN, '--until', 'o'])).exit, venue.placed.length]).toEqual([0, 2]);
+    }));
+
   it('kill with a profile and no run at all cancels what others left', () =>
     scene({}, async ({ venue, run, live }) => {
       expect((await live()).exit).toBe(0);
@@ -188,7 +205,7 @@ describe.concurrent('several processes', () => {
     }));
 });
 
-describe.concurrent('what is written', () => {
+describe.concurrent('what is written', { timeout: 60_000 }, () => {
   it('holds no secret in any spelling, whatever the venue sends back; the recording dry-runs to the same end', () =>
     scene(
       {

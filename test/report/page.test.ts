@@ -57,7 +57,7 @@ describe('the page of a run', () => {
       ['steps/2:read_account', 'read_account', 1, only('failed'), 0],
     ]);
     const [, entry] = page.steps;
-    expect(entry?.bars).toEqual({ from: [80], until: [2160], outcome: ['succeeded'], count: [1], seq: [9] });
+    expect(entry?.bars).toEqual({ from: [80], until: [2160], outcome: ['succeeded'], count: [1], seq: [8] });
     expect(page.steps.at(-1)?.error).toEqual({ kind: 'transport', message: 'timeout: response' });
   });
 
@@ -147,7 +147,7 @@ describe('the deadman switch on the page', () => {
     await armed(script, 15_000, 'renewed');
     await armed(script, 50_000, 'renewed');
     const { deadman } = pageOf(script.entries);
-    expect(deadman.longest).toMatchObject({ ms: 35_080, timeoutMs: 60_000, from: 14_920 + 80 });
+    expect(deadman.longest).toMatchObject({ ms: 35_080, timeoutMs: 60_000, from: 15_000 });
     expect(deadman).toMatchObject({ state: 'armed', risks: 1, renewals: 2, beats: [0, 15_000, 50_000], fired: [] });
     expect(deadman.firesAt).toBe(START + 50_000 + 60_000);
   });
@@ -253,8 +253,8 @@ describe('prices', () => {
     script.append('feed.read', { call: 'f4', name: 'mid', key: 'ETH-USD', value: '3200', at: START + 9 });
     script.append('feed.read', { call: 'f5', name: 'mid' });
     expect(pageOf(script.entries).prices).toEqual([
-      { market: 'BTC-USD', feed: 'mid', at: [5], price: ['64000.123456789012345678'], seq: [4] },
-      { market: 'ETH-USD', feed: 'mid', at: [9], price: ['3200'], seq: [7] },
+      { market: 'BTC-USD', feed: 'mid', at: [5], price: ['64000.123456789012345678'], seq: [5] },
+      { market: 'ETH-USD', feed: 'mid', at: [9], price: ['3200'], seq: [8] },
     ]);
   });
 });

@@ -165,7 +165,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'remembers the first look-up and never looks again',
     caughtBy: ['I5', 'I1'],
-    from: 200,
+    from: 3100,
     protocol: {
       transport: (road, { clock }) => {
         const known = new Map<string, WireReply>();

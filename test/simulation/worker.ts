@@ -1,19 +1,24 @@
-/** One worker of a simulation over many seeds; bundled, because Node 20 reads no TypeScript. */
+/** One worker of the simulation: a portion of seeds, or one seed with its story. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { runBatch } from './batch.ts';
+import { runBatch, type Tally } from './batch.ts';
 import { breachesOf } from './invariants.ts';
 import { storyOf } from './story.ts';
 import { simulate } from './world.ts';
 
-type Order =
+export type Order =
   | { readonly kind: 'batch'; readonly from: number; readonly count: number }
   | { readonly kind: 'story'; readonly seed: number };
 
-const order = workerData as Order;
-if (order.kind === 'batch') {
-  parentPort?.postMessage(await runBatch(order.from, order.count));
-} else {
+export interface Answers {
+  readonly batch: Tally;
+  readonly story: { readonly story: string; readonly breaches: number };
+}
+
+async function answer(order: Order): Promise<Answers[Order['kind']]> {
+  if (order.kind === 'batch') return runBatch(order.from, order.count);
   const happened = await simulate(order.seed);
   const breaches = await breachesOf(happened);
-  parentPort?.postMessage({ story: storyOf(happened, breaches), failing: breaches.length > 0 });
+  return { story: storyOf(happened, breaches), breaches: breaches.length };
 }
+
+parentPort?.postMessage(await answer(workerData as Order));

@@ -1,0 +1,366 @@
+/** The review page in a real Chromium: what a person sees, by mouse and by keyboard, in both themes, wide and narrow. */
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { START, startedData } from '../journal/sample.ts';
+import { Script, sampleRun } from '../report/sample-run.ts';
+import { type Browser, launchChromium, type Page } from './chromium.ts';
+import { folder } from './command.ts';
+import { keepMore, keepRun, type Served, serve } from './served-journal.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e';
+const FAILED = '20260105T080000000-sample-1';
+const ASKING = '20260105T090000000-asking-2';
+const TABS = ['overview', 'chart', 'orders', 'steps', 'story', 'entries', 'runbook'];
+
+const here = folder();
+const started = await launchChromium();
+let browser: Browser;
+let page: Page;
+let served: Served;
+/** A run of some eight thousand entries. */
+let long: string;
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  if ('missing' in started) return;
+  browser = started.browser;
+  const made = here.run(
+    '--state',
+    'state',
+    '--json',
+    'dry-run',
+    `${ROOT}runbooks/bracket-entry.yaml`,
+    '--input',
+    'side=long',
+    '--input',
+    'size=0.25',
+    '--input',
+    'trigger=64200',
+  );
+  long = String(JSON.parse(made.out).run);
+  const state = `${here.path}/state`;
+  await keepRun(state, FAILED, await sampleRun());
+  await keepRun(state, '20260105T070000000-hostile-0', hostileRun().entries);
+  await keepRun(state, ASKING, askingRun().entries);
+  served = await serve(state, true);
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  page = await context.newPage();
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error.stack)));
+}, 60_000);
+afterAll(() => browser?.close());
+
+function hostileRun(): Script {
+  const script = new Script();
+  script.append(
+    'run.started',
+    startedData({ runbook: HOSTILE, by: HOSTILE, trigger: HOSTILE, inputs: { [HOSTILE]: HOSTILE } }),
+  );
+  script.append('step.started', { verb: HOSTILE, id: HOSTILE, attempt: 1, now: START }, `steps/${HOSTILE}`);
+  script.append(
+    'step.decided',
+    { what: 'if', expression: HOSTILE, inputs: { a: HOSTILE }, value: HOSTILE },
+    `steps/${HOSTILE}`,
+  );
+  script.append('approval.asked', { ask: HOSTILE, by: [HOSTILE], until: START, plan: HOSTILE }, `steps/${HOSTILE}`);
+  script.append('operator.acted', { command: 'cancel', by: HOSTILE, reason: HOSTILE });
+  script.append(
+    'step.ended',
+    { verb: HOSTILE, id: HOSTILE, outcome: 'failed', attempts: 1, error: { kind: 'venue', message: HOSTILE } },
+    `steps/${HOSTILE}`,
+  );
+  script.append('run.ended', {
+    outcome: 'failed',
+    error: { kind: HOSTILE, message: HOSTILE },
+    outputs: { a: HOSTILE },
+  });
+  return script;
+}
+
+function askingRun(): Script {
+  const script = new Script();
+  script.append('run.started', startedData({ runbook: 'asking', mode: 'live' }));
+  script.append('step.started', { verb: 'approve', id: 'sign', attempt: 1, now: START }, 'steps/sign');
+  script.append(
+    'approval.asked',
+    { ask: 'Go on with the second order?', by: ['desk'], until: START + 1e9, plan: 'abc' },
+    'steps/sign',
+  );
+  return script;
+}
+
+/** A test that needs the browser. */
+function inBrowser(name: string, test: () => Promise<void>, timeout = 30_000): void {
+  it(name, { timeout }, async (context: TestContext) => {
+    if ('missing' in started) return context.skip(started.missing);
+    await test();
+  });
+}
+
+async function open(run: string, tab = 'overview'): Promise<void> {
+  await page.goto(`http://127.0.0.1:${served.server.port}/run?id=${run}&tab=${tab}`);
+  await page.waitForSelector('[role=tab][aria-selected=true]');
+}
+
+const text = (selector: string) => page.textContent(selector);
+
+describe('the page in a browser', () => {
+  inBrowser('shows nothing without the token, and takes it out of the address', async () => {
+    await page.goto(`http://127.0.0.1:${served.server.port}/`);
+    expect(await text('main')).toContain('needs the address that');
+    await page.goto(served.server.url);
+    await page.waitForSelector('.run');
+    expect(page.url()).toBe(`http://127.0.0.1:${served.server.port}/`);
+    expect(await page.evaluate('document.cookie + localStorage.length')).toBe('0');
+  });
+
+  inBrowser('lists runs, filters them and keeps the filter in the address', async () => {
+    await page.keyboard.press('/');
+    await page.keyboard.type('sample');
+    await page.waitForFunction("document.querySelectorAll('.run').length === 1");
+    expect(page.url()).toContain('text=sample');
+    await page.fill('input[type=search]', '');
+    await page.waitForFunction("document.querySelectorAll('.run').length === 4");
+    await page.click('.chip[data-tone=bad]');
+    await page.waitForFunction("document.querySelectorAll('.run').length === 2");
+    await page.click('.chip[data-tone=bad]');
+  });
+
+  inBrowser('is used by keyboard alone: choose, open, go through the tabs, come back', async () => {
+    await page.waitForFunction("document.querySelectorAll('.run').length === 4");
+    await page.evaluate('document.activeElement.blur()');
+    for (const key of ['j', 'j', 'j']) await page.keyboard.press(key);
+    expect(await page.evaluate("document.activeElement.closest('.run').dataset.run")).toBe(FAILED);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.answer');
+    await page.focus('[role=tab][aria-selected=true]');
+    const seen: string[] = [];
+    for (const _tab of TABS) {
+      seen.push(await page.evaluate('document.activeElement.dataset.tab'));
+      await page.keyboard.press('ArrowRight');
+    }
+    expect(seen).toEqual(TABS);
+    await page.keyboard.press('g');
+    await page.waitForSelector('.run');
+  });
+
+  inBrowser('answers what a reviewer asks', async () => {
+    await open(FAILED);
+    await page.waitForFunction("document.querySelector('.answers').textContent.includes('verified:')");
+    const answers = String(await text('.answers'));
+    for (const said of [
+      'Started by hand',
+      '2 orders: 1 denied, 1 closed',
+      '51 in 6 requests',
+      'Never at risk',
+      '1 call refused here',
+      'verified: ',
+    ])
+      expect(answers).toContain(said);
+    expect(await text('.run-head')).toContain('transport: timeout: response');
+  });
+
+  inBrowser('shows what others wrote as text, in every tab', async () => {
+    for (const tab of TABS) {
+      await open('20260105T070000000-hostile-0', tab);
+      await page.waitForFunction("document.querySelector('.waiting') === null");
+      await page.waitForFunction("document.querySelector('#panel').textContent.length > 20");
+      expect(await page.evaluate("[window.hacked, document.querySelectorAll('main img, main script').length]")).toEqual(
+        [null, 0],
+      );
+    }
+    expect(await text('h1')).toBe(HOSTILE.replace('\u202e', '\\u202e'));
+  });
+
+  inBrowser("tells each order's life with the entry that shows it", async () => {
+    await open(FAILED, 'orders');
+    await page.waitForSelector('.order[open] .moves');
+    expect(await text('.orders')).toContain(
+      'it was sent: asked by entry (place); type=limit side=long price=64200 size=0.3',
+    );
+    await page.click('.moves li:nth-child(2) .move-at');
+    await page.waitForSelector('.inspector:not([hidden]) pre');
+    expect(await text('.inspector pre')).toContain('"seq":');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.inspector', { state: 'hidden' });
+  });
+
+  inBrowser('answers a question only when the run is named, and says who answered', async () => {
+    await open(ASKING);
+    await page.click('.ask button.primary');
+    await page.waitForSelector('dialog[open]');
+    const typed = 'dialog label:nth-of-type(3) input';
+    const isDisabled = () => page.evaluate("document.querySelector('dialog button[type=submit]').disabled");
+    expect(
+      await page.evaluate("document.activeElement === document.querySelector('dialog label:nth-of-type(3) input')"),
+    ).toBe(true);
+    await page.fill(typed, 'asking');
+    expect(await isDisabled()).toBe(true);
+    await page.fill(typed, 'asking-2');
+    expect(await isDisabled()).toBe(false);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('dialog .outcome[data-tone=good]');
+    expect(await text('dialog .outcome')).toContain('approve of 20260105T090000000-asking-2 by ada is recorded');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog', { state: 'detached' });
+    const further = new Script();
+    further.append('run.started', startedData());
+    further.append('operator.acted', { command: 'approve', by: 'ada', step: 'steps/sign' });
+    await keepMore(served.folder, ASKING, further.entries.slice(1));
+    // By the page's own asking, not by ours.
+    await page.waitForSelector('.ask', { state: 'detached', timeout: 10_000 });
+    expect(await text('.answers')).toContain('approve by ada');
+  });
+
+  inBrowser('compares two runs', async () => {
+    await page.goto(`http://127.0.0.1:${served.server.port}/compare?left=${FAILED}&right=${long}`);
+    await page.waitForSelector('.axes .stage');
+    expect(await text('.verdict')).toContain('different texts of the runbook');
+    expect(await page.evaluate("document.querySelectorAll('.axes .lane').length")).toBeGreaterThan(10);
+  });
+
+  inBrowser('complained of nothing so far', async () => {
+    // Without the token the very first document asks for nothing; nothing else may be missing or forbidden.
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('a run of eight thousand entries', () => {
+  inBrowser('is there at once, and zooms and pans as fast as one looks', async () => {
+    const before = Date.now();
+    await open(long);
+    await page.waitForSelector('.plot path.bar');
+    expect(Date.now() - before).toBeLessThan(4000);
+    const frames = `new Promise((resolve) => {
+      const stage = document.querySelector('.stage');
+      stage.focus();
+      const took = [];
+      const key = (name) => stage.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true }));
+      const keys = ['+', '+', '+', 'ArrowRight', '-', '+', '0', '+', '+', '0'];
+      const next = () => {
+        const name = keys.shift();
+        if (name === undefined) return resolve(Math.max(...took));
+        const start = performance.now();
+        key(name);
+        requestAnimationFrame(() => setTimeout(() => { took.push(performance.now() - start); next(); }));
+      };
+      next();
+    })`;
+    expect(await page.evaluate(frames)).toBeLessThan(250);
+  });
+
+  inBrowser('is chosen from by dragging, and read by the cursor', async () => {
+    await open(long);
+    await page.waitForSelector('.plot path.bar');
+    const box = await page.evaluate<{ x: number; y: number; width: number }>(
+      "document.querySelector('.ruler-plot').getBoundingClientRect().toJSON()",
+    );
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 12);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 12, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForFunction("document.querySelector('.range').textContent.includes('16 min')");
+    await page.focus('.stage');
+    await page.keyboard.press('ArrowRight');
+    expect(await text('.readout')).toMatch(/^\+\d+:\d\d\.\d{3}.* UTC.*orders not over.*tokens of 1\u202f200/);
+    await page.keyboard.press('0');
+    await page.waitForFunction("document.querySelector('.range').textContent.includes('1 h 21 min')");
+  });
+
+  inBrowser('opens every entry raw, the last as fast as the first', async () => {
+    await open(long, 'entries');
+    await page.waitForSelector('.virtual-row .type');
+    await page.focus('.virtual');
+    await page.keyboard.press('End');
+    await page.waitForFunction(
+      "document.querySelector('.virtual-row[data-current] .type')?.textContent === 'run.ended'",
+    );
+    expect(await page.evaluate("document.querySelectorAll('.virtual-row').length")).toBeLessThan(80);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.inspector:not([hidden]) pre');
+    expect(await text('.inspector pre')).toContain('"type": "run.ended"');
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate('document.activeElement.className')).toBe('virtual');
+    await page.click('.list-tools .chip:nth-child(5)');
+    await page.waitForFunction("document.querySelector('.list-tools').textContent.includes('10 of')");
+  });
+
+  inBrowser('has its state chart drawn, with what was done marked in words', async () => {
+    await open(long, 'chart');
+    await page.waitForSelector('.chart-drawing .state[data-tone=succeeded]');
+    const names = await page.evaluate<string[]>(
+      "[...document.querySelectorAll('.chart-drawing [role=button]')].map((each) => each.getAttribute('aria-label'))",
+    );
+    expect(names).toContain('entry: place stop_limit inputs.side: succeeded');
+    await page.focus('.chart-drawing .state[data-tone=succeeded]');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction("document.querySelector('.chart-side').textContent.includes('succeeded')");
+  });
+});
+
+describe('on every screen', () => {
+  inBrowser('nothing is cut off on a narrow one', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.goto(`http://127.0.0.1:${served.server.port}/`);
+    await page.waitForSelector('.run');
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    for (const tab of TABS) {
+      await open(long, tab);
+      await page.waitForFunction("document.querySelector('.waiting') === null");
+      expect([tab, await page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([tab, true]);
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  inBrowser(
+    'every text is legible in light and in dark',
+    async () => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        for (const [run, tab] of [...TABS.map((each) => [FAILED, each] as const), [ASKING, 'overview'] as const]) {
+          await open(run, tab);
+          await page.waitForFunction("document.querySelector('.waiting') === null");
+          expect([colorScheme, tab, await page.evaluate(FAINT_TEXTS)]).toEqual([colorScheme, tab, []]);
+        }
+      }
+      await page.emulateMedia({ colorScheme: 'light' });
+    },
+    60_000,
+  );
+
+  inBrowser('everything that can be used has a name, and ids are given once', async () => {
+    for (const tab of TABS) {
+      await open(FAILED, tab);
+      await page.waitForFunction("document.querySelector('.waiting') === null");
+      expect([tab, await page.evaluate(NAMELESS)]).toEqual([tab, []]);
+    }
+  });
+});
+
+/** Texts whose contrast with what is behind them is below 4.5 to 1 (WCAG 2.2, 1.4.3). */
+const FAINT_TEXTS = `(() => {
+  const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
+  const rgba = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (node) => { for (let at = node; at; at = at.parentElement) { const c = rgba(getComputedStyle(at).backgroundColor); if (c[3] > 250) return c; } return rgba(getComputedStyle(document.body).backgroundColor); };
+  const faint = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const holder = node.parentElement;
+    if (node.data.trim() === '' || holder.closest('svg, button:disabled, .unseen, .skip, noscript, option') || holder.getClientRects().length === 0) continue;
+    const [a, b] = [light(rgba(getComputedStyle(holder).color)), light(behind(holder))].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < 4.5) faint.push(holder.className + ': ' + node.data.trim().slice(0, 30) + ' ' + contrast.toFixed(2));
+  }
+  return [...new Set(faint)].slice(0, 8);
+})()`;
+
+const NAMELESS = `(() => {
+  const usable = [...document.querySelectorAll('button, a[href], input, select, summary, [role=button], [tabindex="0"]')].filter((each) => each.getClientRects().length > 0);
+  const nameless = usable.filter((each) => !(each.getAttribute('aria-label') ?? each.textContent ?? '').trim() && !each.labels?.length && !each.getAttribute('aria-labelledby'));
+  const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
+  return [...nameless.map((each) => each.outerHTML.slice(0, 80)), ...ids.filter((id, index) => ids.indexOf(id) !== index)];
+})()`;

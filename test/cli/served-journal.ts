@@ -1,0 +1,130 @@
+/** A state folder with runs in it, and the review page's server over it; both gone when the test file is done. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { type Environment, environmentOf } from '../../src/cli/environment.ts';
+import { type PageServer, startPageServer } from '../../src/cli/serve.ts';
+import { TOKEN_HEADER } from '../../src/cli/serve-checks.ts';
+import { stateFolder } from '../../src/cli/state.ts';
+import { EMPTY_HEAD, headOf, sealEntry } from '../../src/journal/chain.ts';
+import type { Entry } from '../../src/journal/entry.ts';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import type { StoredEntry } from '../../src/journal/store.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  /** The document of a JSON answer. */
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+export interface Asking {
+  readonly method?: string;
+  readonly body?: string;
+  /** Undefined leaves one out that would be there otherwise. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface Served {
+  readonly folder: string;
+  readonly environment: Environment;
+  readonly server: PageServer;
+  /** What the server reported as its own mistakes. */
+  readonly mistakes: readonly unknown[];
+  /** A path exactly as written, as the page would ask for it. */
+  ask(path: string, asking?: Asking): Promise<Reply>;
+}
+
+export function temporaryFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'runbook-page-'));
+  afterAll(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Writes entries that were made elsewhere as a run of the journal in `folder`. */
+export async function keepRun(folder: string, run: string, entries: readonly Entry[]): Promise<void> {
+  const store = await openSqliteStore(join(folder, 'runbook.db'));
+  try {
+    const sealed: StoredEntry[] = [];
+    for (const { type, data, prev: _prev, hash: _hash, seq: _seq, ...envelope } of entries) {
+      const body = { type, data } as Parameters<typeof sealEntry>[0];
+      sealed.push(
+        sealEntry(body, { ...envelope, run }, sealed.length === 0 ? EMPTY_HEAD : headOf(sealed.at(-1))).stored,
+      );
+    }
+    const [first] = entries;
+    const last = entries.at(-1);
+    if (first?.type !== 'run.started') throw new Error('a run begins with run.started');
+    const { runbook, mode, account, trigger, startedAt } = first.data;
+    const end = last?.type === 'run.ended' ? { endedAt: last.at, outcome: last.data.outcome } : {};
+    const row = { run, runbook, mode, account, trigger, startedAt, ...end };
+    await store.append(sealed, { durable: false, row, epoch: 1 });
+  } finally {
+    await store.close();
+  }
+}
+
+/** Appends further entries to a run that `keepRun` made. */
+export async function keepMore(folder: string, run: string, entries: readonly Entry[]): Promise<void> {
+  const store = await openSqliteStore(join(folder, 'runbook.db'));
+  try {
+    let head = headOf((await store.read(run)).at(-1));
+    const sealed = entries.map(({ type, data, prev: _prev, hash: _hash, seq: _seq, ...envelope }) => {
+      const { stored } = sealEntry({ type, data } as Parameters<typeof sealEntry>[0], { ...envelope, run }, head);
+      head = headOf(stored);
+      return stored;
+    });
+    await store.append(sealed, { durable: false, epoch: 1 });
+  } finally {
+    await store.close();
+  }
+}
+
+export async function serve(folder: string, allowActions = false): Promise<Served> {
+  const mistakes: unknown[] = [];
+  const environment = environmentOf({ USER: 'ada', HOME: folder, XDG_STATE_HOME: join(folder, 'home') });
+  const state = stateFolder(folder, environment, folder);
+  const server = await startPageServer({
+    port: 0,
+    allowActions,
+    state,
+    environment,
+    onMistake: (error) => mistakes.push(error),
+  });
+  afterAll(() => server.close());
+  const host = `127.0.0.1:${server.port}`;
+  const ask: Served['ask'] = (path, { method = 'GET', body, headers = {} } = {}) =>
+    new Promise((resolve, reject) => {
+      const given = {
+        host,
+        [TOKEN_HEADER]: server.token,
+        ...(body === undefined ? {} : { origin: `http://${host}`, 'content-type': 'application/json' }),
+        ...headers,
+      };
+      const sent = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Record<
+        string,
+        string
+      >;
+      const outgoing = request({ host: '127.0.0.1', port: server.port, path, method, headers: sent }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece;
+        });
+        response.on('end', () => {
+          const isJson = response.headers['content-type']?.startsWith('application/json') === true && text !== '';
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            json: isJson ? JSON.parse(text) : {},
+          });
+        });
+      });
+      outgoing.on('error', reject);
+      outgoing.end(body);
+    });
+  return { folder, environment, server, mistakes, ask };
+}

@@ -1,0 +1,134 @@
+/** The pure parts of the page's own scripts. */
+import { describe, expect, it } from 'vitest';
+
+interface Scale {
+  position(price: string): number;
+  timeScale(from: number, until: number, width: number): { x(at: number): number; at(x: number): number };
+  timeTicks(from: number, until: number, most: number): { ticks: number[]; step: number; digits: number };
+  lowerBound(list: readonly number[], value: number): number;
+  nearest(list: readonly number[], value: number): number;
+  tokenColumns(
+    marks: { at: readonly number[]; tokens: readonly number[] },
+    windowMs: number,
+    from: number,
+    until: number,
+    columns: number,
+  ): number[];
+  silenceColumns(
+    deadman: { beats: readonly number[]; armed: readonly { from: number; until?: number; timeoutMs: number }[] },
+    from: number,
+    until: number,
+    columns: number,
+    knownUntil: number,
+  ): number[];
+}
+interface Words {
+  spanText(ms: number): string;
+  offsetText(ms: number, digits?: number): string;
+  countText(count: number): string;
+  shortName(run: string): string;
+}
+
+const assets = '../../src/report/page/assets';
+const { lowerBound, nearest, position, silenceColumns, timeScale, timeTicks, tokenColumns } = (await import(
+  `${assets}/scale.js`
+)) as Scale;
+const { countText, offsetText, shortName, spanText } = (await import(`${assets}/words.js`)) as Words;
+
+describe('time on the axis', () => {
+  it('goes to pixels and back', () => {
+    const scale = timeScale(-1000, 9000, 500);
+    expect([scale.x(-1000), scale.x(4000), scale.x(9000)]).toEqual([0, 250, 500]);
+    expect(scale.at(scale.x(1234))).toBeCloseTo(1234);
+    expect(timeScale(5, 5, 100).x(5)).toBe(0);
+  });
+
+  it.each([
+    [0, 7_200_000, 8, 1_200_000, 0],
+    [0, 10_000, 10, 1000, 0],
+    [100, 130, 6, 5, 3],
+    [0, 1_000_000_000_000, 5, 604_800_000 * 331, 0],
+  ])('from %d to %d has at most %d round ticks', (from, until, most, step, digits) => {
+    const found = timeTicks(from, until, most);
+    expect([found.step, found.digits]).toEqual([step, digits]);
+    expect(found.ticks.length).toBeLessThanOrEqual(most + 1);
+    expect(found.ticks.every((tick) => tick % step === 0 && tick >= from && tick <= until)).toBe(true);
+  });
+
+  it('finds places in a sorted list', () => {
+    const list = [1, 3, 3, 8];
+    expect([0, 1, 2, 3, 4, 8, 9].map((value) => lowerBound(list, value))).toEqual([0, 0, 1, 1, 3, 3, 4]);
+    expect([0, 2, 5, 6, 100].map((value) => nearest(list, value))).toEqual([0, 0, 2, 3, 3]);
+    expect(nearest([], 5)).toBe(-1);
+  });
+});
+
+describe('a price', () => {
+  it('has a place, and that is all', () => {
+    expect(position('64000.5')).toBe(64000.5);
+    expect(position('0.000000000000000001') > position('0')).toBe(true);
+    expect(position('none')).toBeNaN();
+  });
+});
+
+describe('tokens within a window', () => {
+  const marks = { at: [0, 10, 20, 100, 161], tokens: [5, 5, 5, 50, 1] };
+
+  it('are the most at any time of a column, whatever is in view', () => {
+    expect(tokenColumns(marks, 60, 0, 200, 4)).toEqual([15, 50, 50, 50]);
+    expect(tokenColumns(marks, 60, 61, 71, 1)).toEqual([15 - 5]);
+    expect(tokenColumns(marks, 60, 161, 162, 1)).toEqual([1]);
+  });
+
+  it('agree with counting one by one', () => {
+    const at = Array.from({ length: 300 }, (_none, index) => (index * index * 7) % 5000).sort((a, b) => a - b);
+    const tokens = at.map((_at, index) => 1 + (index % 9));
+    const within = (end: number) =>
+      at.reduce((sum, each, index) => (each > end - 600 && each <= end ? sum + (tokens[index] ?? 0) : sum), 0);
+    const columns = tokenColumns({ at, tokens }, 600, 0, 5000, 50);
+    columns.forEach((most, column) => {
+      const moments = [column * 100, ...at.filter((each) => each > column * 100 && each <= (column + 1) * 100)];
+      expect(most).toBe(Math.max(...moments.map(within)));
+    });
+  });
+});
+
+describe('silence of the deadman switch', () => {
+  const armed = [{ from: 10, until: 90, timeoutMs: 40 }];
+  it('is the longest stretch without a beat while it is armed, as a share of the time-out', () => {
+    const shares = silenceColumns({ beats: [10, 30, 70], armed }, 0, 100, 10, 100);
+    expect(shares).toEqual([0, 0.25, 0.5, 0.5, 0.5, 0.75, 1, 1, 0.5, 0.5]);
+  });
+  it('is nothing where it was not armed', () => {
+    expect(silenceColumns({ beats: [], armed: [] }, 0, 100, 4, 100)).toEqual([0, 0, 0, 0]);
+    expect(silenceColumns({ beats: [10], armed: [{ from: 10, timeoutMs: 40 }] }, 0, 100, 4, 50)).toEqual([
+      0.375, 1, 1, 0,
+    ]);
+  });
+});
+
+describe('words', () => {
+  it.each([
+    [0, '+0.000'],
+    [61_234, '+1:01.234'],
+    [3_723_456, '+1:02:03.456'],
+    [-500, '−0.500'],
+  ])('%d ms after the start is %s', (ms, text) => expect(offsetText(ms)).toBe(text));
+  it('of a tick leave out what tells nothing', () => {
+    expect([offsetText(5000, 0), offsetText(65_000, 0), offsetText(3_605_000, 0)]).toEqual([
+      '+5 s',
+      '+1:05',
+      '+1:00:05',
+    ]);
+  });
+  it.each([
+    [80, '80 ms'],
+    [1234, '1.23 s'],
+    [14_520_000, '4 h 2 min'],
+    [90_000, '1 min 30 s'],
+  ])('%d ms long is %s', (ms, text) => expect(spanText(ms)).toBe(text));
+  it('group digits and shorten names', () => {
+    expect([countText(7), countText(1234567)]).toEqual(['7', '1\u202f234\u202f567']);
+    expect(shortName('20260105T080000123-ladder-3f9a')).toBe('ladder-3f9a');
+  });
+});

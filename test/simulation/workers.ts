@@ -1,0 +1,68 @@
+/** Runs seeds on all cores: bundles the worker once, for Node 20 reads no TypeScript, and hands out seeds in portions. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { build } from 'esbuild';
+import type { Tally } from './batch.ts';
+import type { Answers, Order } from './worker.ts';
+
+/** Seeds a worker does before it is asked for more; small enough that none of them is the last for long. */
+const PORTION = 250;
+
+export interface SeedsWanted {
+  readonly from: number;
+  readonly count: number;
+  readonly workers?: number;
+  /** Told of each portion as it comes; ends the work early where it gives false. */
+  readonly each: (tally: Tally) => boolean;
+}
+
+/** The project's folder must be the working directory. */
+export async function runSeeds({ from, count, workers = availableParallelism(), each }: SeedsWanted): Promise<void> {
+  await withWorker(async (ask) => {
+    let next = from;
+    let goesOn = true;
+    const work = async () => {
+      while (goesOn && next < from + count) {
+        const portion = { kind: 'batch', from: next, count: Math.min(PORTION, from + count - next) } as const;
+        next += portion.count;
+        if (!each(await ask(portion))) goesOn = false;
+      }
+    };
+    await Promise.all(Array.from({ length: workers }, work));
+  });
+}
+
+type Ask = <O extends Order>(order: O) => Promise<Answers[O['kind']]>;
+
+/** Bundles the worker, and takes its file away when `work` is done. */
+export async function withWorker<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+  const cache = join(process.cwd(), 'node_modules', '.cache');
+  mkdirSync(cache, { recursive: true });
+  const file = join(cache, `simulation.${process.pid}.mjs`);
+  await build({
+    entryPoints: [join(process.cwd(), 'test', 'simulation', 'worker.ts')],
+    outfile: file,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    sourcemap: 'inline',
+    logLevel: 'warning',
+  });
+  const ask: Ask = (order) =>
+    new Promise((resolve, reject) => {
+      const worker = new Worker(pathToFileURL(file), { workerData: order, execArgv: ['--enable-source-maps'] });
+      worker.once('message', resolve);
+      worker.once('error', reject);
+      worker.once('exit', (code) => reject(new Error(`a worker ended with ${code} and said nothing`)));
+    });
+  try {
+    return await work(ask);
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
