@@ -88,6 +88,6 @@ function keep(all: readonly Figure[]): void {
   const block = `<!-- bench -->\nMeasured by \`npm run bench\` on Node ${process.versions.node}, ${machine.processors} × ${machine.model}.\n\n${table(all)}\n<!-- /bench -->`;
   writeFileSync(
     readme,
-    text.replace(/<!-- bench -->[^]*<!-- \/bench -->/, () => block),
+    text.replace(/<!-- bench -->[\s\S]*<!-- \/bench -->/, () => block),
   );
 }

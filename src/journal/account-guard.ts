@@ -12,7 +12,10 @@ export function leasesOfBoth(ofUser: Leases, beside: Leases): Leases {
   return {
     async acquire(account, holder) {
       const first = await ofUser.acquire(account, holder);
-      if (first.kind === 'taken') return first;
+      if (first.kind === 'taken') {
+        const here = await beside.holder(account);
+        return here === undefined ? { ...first, heldBy: elsewhere(first.heldBy) } : first;
+      }
       const second = await beside.acquire(account, holder).catch(async (error: unknown) => {
         await ofUser.release(account, first.epoch);
         throw error;
@@ -32,9 +35,17 @@ export function leasesOfBoth(ofUser: Leases, beside: Leases): Leases {
       if (userEpoch !== undefined) await ofUser.release(account, userEpoch);
     },
     async holder(account) {
-      return (await beside.holder(account)) ?? (await ofUser.holder(account));
+      const here = await beside.holder(account);
+      if (here !== undefined) return here;
+      const holder = await ofUser.holder(account);
+      return holder === undefined ? undefined : elsewhere(holder);
     },
   };
+}
+
+/** Named so that nobody waits for a scheduler that reads another store. */
+function elsewhere(holder: string): string {
+  return `with another store: ${holder}`;
 }
 
 /** Engaged where either is. A kill of every account is one of the store's accounts, and stays beside its journal. */
@@ -49,7 +60,7 @@ export function killSwitchOfBoth(ofUser: KillSwitch, beside: KillSwitch): KillSw
     },
     async release(scope, by, at) {
       const lifted = await beside.release(scope, by, at);
-      return scope === EVERY_ACCOUNT ? lifted : (await ofUser.release(scope, by, at)) || lifted;
+      return (await ofUser.release(scope, by, at)) || lifted;
     },
   };
 }

@@ -15,13 +15,15 @@ export interface Page {
     selector: string,
     options?: { readonly state?: 'visible' | 'hidden' | 'detached'; readonly timeout?: number },
   ): Promise<unknown>;
-  waitForFunction(code: string, argument?: unknown, options?: { readonly timeout: number }): Promise<unknown>;
   textContent(selector: string): Promise<string | null>;
   evaluate<T>(code: string): Promise<T>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   emulateMedia(media: { readonly colorScheme: 'light' | 'dark' }): Promise<void>;
   url(): string;
-  on(event: 'console', listener: (message: { type(): string; text(): string }) => void): void;
+  on(
+    event: 'console',
+    listener: (message: { type(): string; text(): string; location(): { readonly url: string } }) => void,
+  ): void;
   on(event: 'pageerror', listener: (error: Error) => void): void;
   readonly keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
   readonly mouse: {

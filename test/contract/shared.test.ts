@@ -43,10 +43,11 @@ function machineOf(on: Bench, self: string): Machine {
   };
 }
 
-async function sqlite(on: Bench, at: string, self = 'process 1'): Promise<Shared> {
+async function sqlite(on: Bench, at: string, self = 'process 1', accounts?: string): Promise<Shared> {
   const shared = await openSharedSqlite({
     file: join(at, 'shared.db'),
     ledgerFile: join(at, 'ledger.db'),
+    ...(accounts === undefined ? {} : { accountsFile: join(accounts, 'accounts.db') }),
     machine: machineOf(on, self),
   });
   open.push(shared);
@@ -56,6 +57,7 @@ async function sqlite(on: Bench, at: string, self = 'process 1'): Promise<Shared
 const BACKENDS: Record<string, (on: Bench) => Promise<Shared>> = {
   memory: async (on) => openSharedMemory(() => on.nowMs),
   sqlite: (on) => sqlite(on, folder()),
+  'sqlite, with the accounts of the user': (on) => sqlite(on, folder(), 'process 1', folder()),
 };
 
 describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {

@@ -49,6 +49,3 @@ export function appendMany(writer: JournalWriter, count: number): void {
   }
   writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
 }
-
-/** An entry type and its data, for tables of entries. */
-export type Body = { [T in EntryType]: readonly [T, DataOf<T>, string?] }[EntryType];

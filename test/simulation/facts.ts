@@ -3,7 +3,7 @@
  * answers from the journal, orders by client order id from the venue's books, when the switch stood, when nobody was there.
  */
 import type { BookedOrder } from '../../src/gateway/simulator/books.ts';
-import type { DataOf, EntryOf } from '../../src/journal/entry.ts';
+import type { EntryOf } from '../../src/journal/entry.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { Sent } from './road.ts';
 import type { Happened } from './world.ts';

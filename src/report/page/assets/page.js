@@ -44,7 +44,10 @@ const context = {
 };
 
 applyTheme(localStorage.getItem(THEME) ?? 'system');
-addEventListener('popstate', show);
+// A change behind `#` comes here, too: before there is a token there is nothing to show.
+addEventListener('popstate', () => {
+  if (session !== undefined) show();
+});
 addEventListener('hashchange', () => {
   if (takeToken()) start();
 });

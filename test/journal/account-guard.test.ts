@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { killSwitchOfBoth, leasesOfBoth } from '../../src/journal/account-guard.ts';
+import { EVERY_ACCOUNT, LEASE_LIFE_MS } from '../../src/journal/shared.ts';
+import { openSharedMemory } from '../../src/journal/shared-memory.ts';
+
+/** Two stores of one user. */
+function stores() {
+  const on = { nowMs: 1_000_000 };
+  const [user, one, two] = [1, 2, 3].map(() => openSharedMemory(() => on.nowMs));
+  if (user === undefined || one === undefined || two === undefined) throw new Error('no stores');
+  return {
+    on,
+    user,
+    one: { leases: leasesOfBoth(user.leases, one.leases), kills: killSwitchOfBoth(user.killSwitch, one.killSwitch) },
+    two: { leases: leasesOfBoth(user.leases, two.leases), kills: killSwitchOfBoth(user.killSwitch, two.killSwitch) },
+  };
+}
+
+describe('the lease of an account with two stores', () => {
+  it('is held through one of them at a time, and the other says where', async () => {
+    const { one, two } = stores();
+    expect(await one.leases.acquire('main', 'scheduler, process 7')).toEqual({ kind: 'held', epoch: 1 });
+    expect(await two.leases.acquire('main', 'run of b')).toEqual({
+      kind: 'taken',
+      heldBy: 'with another store: scheduler, process 7',
+      remainingMs: LEASE_LIFE_MS,
+    });
+    expect([await one.leases.holder('main'), await two.leases.holder('main')]).toEqual([
+      'scheduler, process 7',
+      'with another store: scheduler, process 7',
+    ]);
+    expect(await two.leases.acquire('other', 'run of b')).toEqual({ kind: 'held', epoch: 1 });
+    await one.leases.release('main', 1);
+    // The epochs of a store are its own: its journal is fenced by them.
+    expect(await two.leases.acquire('main', 'run of b')).toEqual({ kind: 'held', epoch: 1 });
+    expect(await one.leases.acquire('main', 'run of a')).toMatchObject({ kind: 'taken' });
+  });
+
+  it('is lost where it has passed to the other one', async () => {
+    const { on, one, two } = stores();
+    await one.leases.acquire('main', 'a');
+    on.nowMs += LEASE_LIFE_MS - 1;
+    expect(await one.leases.renew('main', 1)).toBe(true);
+    on.nowMs += LEASE_LIFE_MS + 1;
+    expect(await two.leases.acquire('main', 'b')).toEqual({ kind: 'held', epoch: 1 });
+    expect([await one.leases.renew('main', 1), await two.leases.renew('main', 1)]).toEqual([false, true]);
+    await one.leases.release('main', 1);
+    expect(await two.leases.renew('main', 1)).toBe(true);
+  });
+
+  it('is not kept half where the store beside it is held', async () => {
+    const { user, one } = stores();
+    await one.leases.acquire('main', 'a');
+    await user.leases.release('main', 1);
+    expect(await one.leases.acquire('main', 'b')).toMatchObject({ kind: 'taken', heldBy: 'a' });
+    expect(await user.leases.holder('main')).toBeUndefined();
+  });
+});
+
+describe('the kill switch of an account with two stores', () => {
+  it('of an account bars it in both, and is lifted where it was engaged', async () => {
+    const { one, two } = stores();
+    await one.kills.engage({ scope: 'main', by: 'ada', reason: 'r', at: 1 });
+    expect([await one.kills.engaged('main'), await two.kills.engaged('main')]).toMatchObject([
+      { by: 'ada' },
+      { by: 'ada' },
+    ]);
+    expect(await two.kills.engaged('other')).toBeUndefined();
+    expect(await one.kills.release('main', 'ada', 2)).toBe(true);
+    expect([await one.kills.engaged('main'), await two.kills.engaged('main')]).toEqual([undefined, undefined]);
+    expect(await two.kills.release('main', 'ada', 3)).toBe(false);
+  });
+
+  it('of every account is that of one store', async () => {
+    const { one, two } = stores();
+    await one.kills.engage({ scope: EVERY_ACCOUNT, by: 'ada', reason: 'r', at: 1 });
+    expect([await one.kills.engaged('main'), await two.kills.engaged('main')]).toMatchObject([
+      { by: 'ada' },
+      undefined,
+    ]);
+  });
+});
