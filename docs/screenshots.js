@@ -79,6 +79,7 @@ function runbook(words) {
   return spawnSync(process.execPath, [join(ROOT, 'bin/runbook.js'), '--state', folder, ...words], {
     cwd: ROOT,
     encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
   });
 }
 

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { added, NOTHING, type Tally } from './batch.ts';
 import { repeatCommand } from './story.ts';
-import { runSeeds, withWorker } from './workers.ts';
+import { runSeeds, withWorkers } from './workers.ts';
 
 const YEAR_MS = 31_557_600_000;
 /** Stories shown, and failing seeds after which there is no point in going on. */
@@ -25,7 +25,9 @@ if (values.seed !== undefined) await one(whole('seed', values.seed));
 else await many(whole('from', values.from), whole('seeds', values.seeds));
 
 async function one(seed: number): Promise<void> {
-  const { story, breaches } = await withWorker((ask) => ask({ kind: 'story', seed }));
+  const told = await withWorkers(1, async ([ask]) => ask?.({ kind: 'story', seed }));
+  if (told === undefined) throw new Error('no worker');
+  const { story, breaches } = told;
   process.stdout.write(story);
   process.exitCode = breaches > 0 ? 1 : 0;
 }

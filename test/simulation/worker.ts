@@ -1,5 +1,5 @@
-/** One worker of the simulation: a portion of seeds, or one seed with its story. */
-import { parentPort, workerData } from 'node:worker_threads';
+/** A worker of the simulation: takes portions of seeds, or one seed with its story, until it is told that there are no more. */
+import { parentPort } from 'node:worker_threads';
 import { runBatch, type Tally } from './batch.ts';
 import { breachesOf } from './invariants.ts';
 import { storyOf } from './story.ts';
@@ -21,4 +21,7 @@ async function answer(order: Order): Promise<Answers[Order['kind']]> {
   return { story: storyOf(happened, breaches), breaches: breaches.length };
 }
 
-parentPort?.postMessage(await answer(workerData as Order));
+parentPort?.on('message', (order: Order | 'done') => {
+  if (order === 'done') parentPort?.close();
+  else void answer(order).then((told) => parentPort?.postMessage(told));
+});

@@ -21,24 +21,24 @@ export interface SeedsWanted {
 
 /** The project's folder must be the working directory. */
 export async function runSeeds({ from, count, workers = availableParallelism(), each }: SeedsWanted): Promise<void> {
-  await withWorker(async (ask) => {
+  await withWorkers(workers, async (asks) => {
     let next = from;
     let goesOn = true;
-    const work = async () => {
+    const work = async (ask: Ask) => {
       while (goesOn && next < from + count) {
         const portion = { kind: 'batch', from: next, count: Math.min(PORTION, from + count - next) } as const;
         next += portion.count;
         if (!each(await ask(portion))) goesOn = false;
       }
     };
-    await Promise.all(Array.from({ length: workers }, work));
+    await Promise.all(asks.map(work));
   });
 }
 
 type Ask = <O extends Order>(order: O) => Promise<Answers[O['kind']]>;
 
-/** Bundles the worker, and takes its file away when `work` is done. */
-export async function withWorker<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+/** Starts workers, which keep what they have checked once, and ends them when `work` is done. */
+export async function withWorkers<T>(count: number, work: (asks: readonly Ask[]) => Promise<T>): Promise<T> {
   const cache = join(process.cwd(), 'node_modules', '.cache');
   mkdirSync(cache, { recursive: true });
   const file = join(cache, `simulation.${process.pid}.mjs`);
@@ -53,16 +53,30 @@ export async function withWorker<T>(work: (ask: Ask) => Promise<T>): Promise<T> 
     sourcemap: 'inline',
     logLevel: 'warning',
   });
-  const ask: Ask = (order) =>
-    new Promise((resolve, reject) => {
-      const worker = new Worker(pathToFileURL(file), { workerData: order, execArgv: ['--enable-source-maps'] });
-      worker.once('message', resolve);
-      worker.once('error', reject);
-      worker.once('exit', (code) => reject(new Error(`a worker ended with ${code} and said nothing`)));
-    });
+  const started = Array.from(
+    { length: count },
+    () => new Worker(pathToFileURL(file), { execArgv: ['--enable-source-maps'] }),
+  );
   try {
-    return await work(ask);
+    return await work(started.map(asking));
   } finally {
+    for (const worker of started) worker.postMessage('done');
     rmSync(file, { force: true });
   }
+}
+
+/** One order at a time. */
+function asking(worker: Worker): Ask {
+  return (order) =>
+    new Promise((resolve, reject) => {
+      const ended = (code: number) => reject(new Error(`a worker ended with ${code} and said nothing`));
+      worker.once('error', reject);
+      worker.once('exit', ended);
+      worker.once('message', (told) => {
+        worker.off('error', reject);
+        worker.off('exit', ended);
+        resolve(told);
+      });
+      worker.postMessage(order);
+    });
 }

@@ -89,6 +89,7 @@ export function ordersTab(_run, { inspect, open }) {
       moves,
       alarms,
       levels,
+      fills,
       seq,
       createdAt,
       timeInForce,
@@ -160,6 +161,21 @@ export function ordersTab(_run, { inspect, open }) {
                 ` ${meaning ?? ''} ${detail}`,
               ),
             ),
+          ),
+        fills.length > 0 &&
+          element(
+            'p.soft',
+            {},
+            `${plural(fills.length, 'fill')}: `,
+            element(
+              'span.value',
+              {},
+              fills
+                .slice(0, 12)
+                .map((fill) => `${fill.size} at ${fill.price} (${offsetText(fill.at)})`)
+                .join(', '),
+            ),
+            fills.length > 12 && ` and ${countText(fills.length - 12)} more`,
           ),
         levels.length > 1 &&
           element(
