@@ -145,6 +145,8 @@ class Lane {
   private readonly url: string;
   private readonly name: string;
   private runs = 0;
+  /** How long a process takes before it does anything, by the last one that was timed. */
+  private startUpMs = 0;
 
   private constructor(bin: string, folder: string, draws: Draws, venue: ChildProcess, url: string, name: string) {
     this.bin = bin;
@@ -197,7 +199,10 @@ class Lane {
     let kills = 0;
     let words = ['run', `${nameOf(at)}.yaml`, '--profile', 'profile.yaml', '--json'];
     for (;;) {
-      const killAfterMs = kills < KILLS_PER_RUN ? this.draws.within(300, this.draws.of([1200, 2500, 4000])) : undefined;
+      const killAfterMs =
+        kills < KILLS_PER_RUN
+          ? Math.round(0.8 * this.startUpMs) + this.draws.within(0, this.draws.of([300, 1500, 3500]))
+          : undefined;
       const ended = await this.process(words, killAfterMs);
       if (ended.exit === null) {
         kills += 1;
@@ -268,7 +273,9 @@ class Lane {
   }
 
   private async lastRun(): Promise<{ readonly runs: number; readonly outcome: string }> {
+    const startedAt = performance.now();
     const { out } = await this.process(['audit', 'list', '--json']);
+    this.startUpMs = performance.now() - startedAt;
     const { runs } = JSON.parse(out) as {
       readonly runs: readonly { readonly run: string; readonly outcome: string | null }[];
     };

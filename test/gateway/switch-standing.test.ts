@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { SwitchStanding } from '../../src/gateway/switch-standing.ts';
+import type { DataOf, Entry, EntryType } from '../../src/journal/entry.ts';
+
+const NINE = Date.parse('2026-01-05T09:00:00Z');
+
+/** A switch told of entries, each at so many ms after nine. */
+function told(...entries: readonly (readonly [at: number, type: EntryType, data: object])[]): SwitchStanding {
+  const standing = new SwitchStanding();
+  for (const [at, type, data] of entries)
+    standing.apply({ at: NINE + at, type, data: data as DataOf<EntryType> } as Entry);
+  return standing;
+}
+const intended = (call: string, endpoint: string) => ['call.intended', { call, endpoint }] as const;
+const settled = (call: string, kind: string, sentAt: number) =>
+  ['call.settled', { call, kind, sentAt: NINE + sentAt }] as const;
+const moved = (event: string, more: object = {}) => ['deadman.moved', { event, market: 'BTC-USD', ...more }] as const;
+const ARMED = [
+  [0, ...intended('a', 'POST /cancel_all_after')],
+  [30, ...settled('a', 'confirmed', 10)],
+  [30, ...moved('armed', { timeoutMs: 5000 })],
+] as const;
+
+describe('a deadman switch, as the journal has it', () => {
+  it('stands for its time-out from when the request was sent, and then may have fired', () => {
+    const standing = told(...ARMED);
+    expect(standing.lapsedAt(NINE + 5010)).toBeUndefined();
+    expect(standing.lapsedAt(NINE + 5011)).toBe(NINE + 5010);
+    expect(standing.lapsedAt(NINE + 60_000)).toBe(NINE + 5010);
+  });
+
+  it('is renewed by what qualifies and was confirmed, and by nothing else', () => {
+    const renewed = told(...ARMED, [100, ...intended('b', 'DELETE /orders')], [300, ...settled('b', 'confirmed', 200)]);
+    expect(renewed.lapsedAt(NINE + 5200)).toBeUndefined();
+    expect(renewed.lapsedAt(NINE + 5201)).toBe(NINE + 5200);
+    const read = told(...ARMED, [100, ...intended('b', 'GET /orders')], [300, ...settled('b', 'confirmed', 200)]);
+    const unanswered = told(
+      ...ARMED,
+      [100, ...intended('b', 'POST /orders')],
+      [300, ...settled('b', 'unresolved', 200)],
+    );
+    for (const standing of [read, unanswered]) expect(standing.lapsedAt(NINE + 5011)).toBe(NINE + 5010);
+  });
+
+  it('that is taken for fired stays so until it is armed again', () => {
+    const fired = [...ARMED, [100, ...moved('assumed_fired')]] as const;
+    expect(told(...fired).lapsedAt(NINE + 200)).toBe(NINE + 200);
+    const again = [
+      [300, ...intended('c', 'POST /cancel_all_after')],
+      [330, ...settled('c', 'confirmed', 310)],
+      [330, ...moved('armed', { timeoutMs: 5000 })],
+    ] as const;
+    expect(told(...fired, ...again).lapsedAt(NINE + 400)).toBeUndefined();
+  });
+
+  it('keeps nobody back who never asked for it, gave it back, or armed it by a step of their own', () => {
+    expect(told().lapsedAt(NINE + 60_000)).toBeUndefined();
+    expect(
+      told(...ARMED, [100, ...moved('disarmed', { because: 'the run has ended' })]).lapsedAt(NINE + 60_000),
+    ).toBeUndefined();
+    expect(
+      told([0, ...moved('armed', { timeoutMs: 5000, because: 'arm_deadman' })]).lapsedAt(NINE + 60_000),
+    ).toBeUndefined();
+  });
+});

@@ -1,0 +1,5 @@
+/** `npm run fault-matrix`: writes docs/fault-matrix.md. */
+import { writeFileSync } from 'node:fs';
+import { faultPage } from './fault-rows.ts';
+
+writeFileSync('docs/fault-matrix.md', faultPage());

@@ -1,0 +1,632 @@
+/**
+ * The fault matrix of reliability.md, row by row, with the tests that cover each: what is named here must exist, and a row
+ * that nothing covers says so. `docs/fault-matrix.md` is made from it.
+ */
+
+/** A test by its file and a part of its name; a golden file is a test by itself. */
+export type Cover = readonly [file: string, name?: string];
+
+export interface FaultRow {
+  readonly fault: string;
+  readonly handled: string;
+  readonly covers: readonly Cover[];
+  /** What of the row no test shows, or why nobody need. */
+  readonly open?: string;
+}
+
+const SEEDS: Cover = [
+  'test/simulation/seeds.test.ts',
+  'break no invariant, and end processes at every named point of a call',
+];
+const golden = (name: string): Cover => [`test/golden/engine/${name}.yml`];
+const kept = (seed: number): Cover => ['test/simulation/seeds.ts', `seed: ${seed},`];
+const live = (file: string, name: string): Cover => [`test/live/${file}.test.ts`, name];
+const gateway = (file: string, name: string): Cover => [`test/gateway/${file}.test.ts`, name];
+const venue = (file: string, name: string): Cover => [`test/venue/${file}.test.ts`, name];
+
+export const FAULT_ROWS: readonly FaultRow[] = [
+  {
+    fault: 'POST times out before the venue got it',
+    handled: 'ambiguous, window, then halt or resend',
+    covers: [
+      SEEDS,
+      golden('a-lost-order-that-never-arrived-halts-and-leaves-the-switch-armed'),
+      golden('a-lost-order-is-sent-again-only-when-its-absence-is-proven'),
+    ],
+  },
+  {
+    fault: 'POST times out after the venue carried it out',
+    handled: 'found by its client order id; one order',
+    covers: [
+      SEEDS,
+      golden('a-lost-answer-is-found-by-looking-it-up'),
+      live('orders', '%s: looked up and adopted, never sent again'),
+    ],
+  },
+  {
+    fault: 'ghost POST arrives after the window',
+    handled: 'detected, alerted, exposure counted',
+    covers: [
+      golden('a-ghost-that-arrives-behind-its-time-out-is-adopted'),
+      venue('order-guards', 'is taken back by whatever shows the order'),
+    ],
+    open: 'a ghost is noticed by whatever reads the order next; no scan goes on for 24 h after the run has ended',
+  },
+  {
+    fault: 'connection refused, no such name',
+    handled: 'not sent: back-off, tokens given back',
+    covers: [
+      gateway('live', 'knows that nothing was sent where the connection was refused'),
+      gateway('live', 'knows that nothing was sent where the name does not resolve'),
+      golden('an-unreachable-venue-is-no-unknown-outcome'),
+    ],
+  },
+  {
+    fault: 'the name leads to a private address',
+    handled: 'blocked',
+    covers: [gateway('live', 'does not connect where the name leads to %s')],
+  },
+  {
+    fault: 'TLS certificate invalid, expired, of another host',
+    handled: 'not sent, no fallback',
+    covers: [
+      gateway('live', 'sends nothing to a server whose certificate nobody trusts'),
+      gateway('live', 'refuses to start where the check of certificates is switched off'),
+    ],
+  },
+  {
+    fault: 'reset during the upload',
+    handled: 'ambiguous',
+    covers: [gateway('live', 'cannot say that nothing was sent where the connection broke during the request'), SEEDS],
+  },
+  {
+    fault: 'reset on an idle connection',
+    handled: 'ambiguous for what changes something, never replayed',
+    covers: [gateway('live', 'cannot say it either where a kept connection broke, and does not try again')],
+  },
+  {
+    fault: '500, 502, 503, 504',
+    handled: 'ambiguous for POST; reads and cancels tried again',
+    covers: [
+      SEEDS,
+      golden('a-server-error-is-an-unknown-outcome'),
+      gateway('live', 'does not repeat a request that was answered with %i'),
+    ],
+  },
+  {
+    fault: '429 with X-RateLimit-Retry-After',
+    handled: 'traffic of its weight waits; looked up before it is sent again',
+    covers: [
+      SEEDS,
+      golden('a-limited-order-is-looked-up-before-it-is-sent-again'),
+      live('orders', 'by the rate limit: sent again with the same bytes, not before the venue said'),
+    ],
+  },
+  {
+    fault: '429 without a header, or with garbage',
+    handled: 'exponential back-off, clamped',
+    covers: [
+      venue('budget', 'without a time backs off with full jitter'),
+      venue('headers', 'ignores %j'),
+      live('orders', 'by an empty 429 without a hint: sent again all the same'),
+    ],
+  },
+  {
+    fault: 'limit told by 200 and success: false',
+    handled: 'recognised by header or text',
+    covers: [
+      venue('answers', 'takes another status for an exhausted limit where the profile names it'),
+      venue('rate-limit', 'can refuse with another status and a plain Retry-After'),
+    ],
+  },
+  {
+    fault: 'the remaining tokens drop by foreign use',
+    handled: 'the venue’s word counts',
+    covers: [
+      venue('budget', 'leaves room for a program that does not ask'),
+      venue('budget', 'takes what it can not have used itself for the use of others, for a window'),
+      SEEDS,
+    ],
+  },
+  {
+    fault: 'unit of the reset header unclear',
+    handled: 'by magnitude, only near now',
+    covers: [venue('headers', 'tells %s by its form')],
+  },
+  {
+    fault: 'success: false with an unknown text',
+    handled: 'one look-up decides for POST',
+    covers: [
+      SEEDS,
+      golden('a-refusal-of-unknown-text-is-looked-up-once'),
+      golden('a-refusal-of-unknown-text-whose-order-is-there-is-adopted'),
+    ],
+  },
+  {
+    fault: 'success: false with a known refusal',
+    handled: 'terminal, no retry',
+    covers: [
+      venue('answers', 'knows the texts that the profile adds as definite, in any case'),
+      golden('place-that-is-refused-at-once'),
+    ],
+  },
+  {
+    fault: '200, success, and no record on POST',
+    handled: 'ambiguous',
+    covers: [SEEDS, venue('answers', 'a placement with %s is unreadable')],
+  },
+  {
+    fault: 'two records, or another order’s record',
+    handled: 'ambiguous: the answer proves nothing',
+    covers: [
+      SEEDS,
+      golden('an-answer-of-another-order-is-an-unknown-outcome'),
+      venue('faults', 'two_records and other_record contradict the request'),
+    ],
+  },
+  {
+    fault: 'malformed or truncated JSON',
+    handled: 'ambiguous; reads tried again',
+    covers: [SEEDS, venue('answers', '%s is unreadable')],
+  },
+  { fault: 'HTML, another content type', handled: 'ambiguous', covers: [SEEDS, venue('answers', '%s is unreadable')] },
+  { fault: 'empty body', handled: 'ambiguous', covers: [SEEDS, venue('answers', '%s is unreadable')] },
+  {
+    fault: 'an answer that drips',
+    handled: 'one time-out for the whole exchange; ambiguous',
+    covers: [gateway('live', 'gives up on an answer that drips'), SEEDS],
+  },
+  {
+    fault: '200 MB, a gzip bomb, deep JSON',
+    handled: 'capped, aborted, ambiguous',
+    covers: [
+      gateway('live', 'stops reading after 8 MiB'),
+      gateway('live', 'stops unpacking after 8 MiB'),
+      venue('wire', 'reads a hundred thousand opening brackets without a stack overflow'),
+    ],
+  },
+  {
+    fault: 'a redirection',
+    handled: 'not followed; ambiguous',
+    covers: [gateway('live', 'does not follow a %i, nor repeat the request elsewhere'), SEEDS],
+  },
+  {
+    fault: 'the JWT has expired on POST /orders',
+    handled: 'one refresh, a look-up, then the same order again',
+    covers: [
+      SEEDS,
+      golden('an-expired-session-is-renewed-and-the-order-looked-up'),
+      live('account', 'a JWT that is refused is renewed once, and a rotated refresh token is used the next time'),
+    ],
+  },
+  {
+    fault: 'the refresh fails, times out or rotates',
+    handled: 'the old token is kept until the new one is there; after three failures an alert and no new orders',
+    covers: [
+      gateway('session', 'keeps the old JWT until a new one is there, and waits longer after each failure'),
+      gateway('session', 'keeps the new one before anything uses it'),
+      live('account', 'a session that can not be had ends in order, with nothing placed'),
+      SEEDS,
+    ],
+  },
+  {
+    fault: 'two refusals of one session at once',
+    handled: 'one refresh',
+    covers: [gateway('session', 'renews once for all who wait')],
+  },
+  {
+    fault: 'the order is not shown yet',
+    handled: 'polled by its id, never sent again',
+    covers: [
+      SEEDS,
+      golden('place-that-is-not-shown-for-a-while-is-waited-for'),
+      live('orders', 'is waited for while the venue does not show it yet'),
+    ],
+  },
+  {
+    fault: 'the order stays in processing',
+    handled: 'cancelled and looked at; the step ends as unresolved',
+    covers: [
+      golden('place-that-stays-in-processing-is-taken-back'),
+      golden('place-that-the-venue-never-decides-halts'),
+      SEEDS,
+    ],
+  },
+  {
+    fault: 'the order is rejected later',
+    handled: 'the step fails with the reason',
+    covers: [SEEDS, golden('place-that-is-rejected-late-is-an-error-of-its-own-kind')],
+  },
+  {
+    fault: 'filled while it is amended',
+    handled: 'closed; the amend came too late',
+    covers: [golden('amend-that-comes-too-late-finds-nothing'), SEEDS],
+  },
+  {
+    fault: 'part-filled during an amend of its size',
+    handled: 'a new size is denied once anything is filled',
+    covers: [
+      golden('amend-of-the-size-of-a-part-filled-order-is-denied'),
+      venue('order', 'refuse a new size for a part-filled order, and any amend of a position stop'),
+    ],
+  },
+  {
+    fault: 'an amend without an answer, and a newer one wanted',
+    handled: 'one after the other, read back between',
+    covers: [
+      SEEDS,
+      golden('amend-whose-answer-is-lost-is-read-back'),
+      live('orders', 'and whose PUT got no answer is read, not amended a second time'),
+    ],
+  },
+  {
+    fault: 'cancel of an order that is over',
+    handled: 'the record decides',
+    covers: [
+      SEEDS,
+      golden('cancel-of-an-order-that-is-over-sends-nothing'),
+      golden('cancel-that-lost-against-a-fill-is-done'),
+    ],
+  },
+  {
+    fault: 'a fill wins against an acknowledged cancel',
+    handled: 'closed, fills booked',
+    covers: [
+      SEEDS,
+      golden('cancel-that-lost-against-a-fill-is-done'),
+      live('orders', 'and filled while it was being cancelled counts as filled'),
+    ],
+  },
+  {
+    fault: 'cancel_all while a POST is in flight',
+    handled: 'nothing new is sent meanwhile',
+    covers: [golden('cancel-all-keeps-new-orders-back-while-it-is-under-way'), SEEDS],
+    open: 'the step itself does not sweep until the list stays empty; `runbook kill` does',
+  },
+  {
+    fault: 'the switch fires while the engine lives',
+    handled: 'a gap is taken for fired; everything is read before a new order',
+    covers: [
+      golden('deadman-is-assumed-fired-when-no-beat-is-answered'),
+      golden('deadman-is-armed-again-before-the-next-order-after-it-fired'),
+      venue('deadman', 'never says armed, and never allows an order, when the switch has fired'),
+      SEEDS,
+    ],
+  },
+  {
+    fault: 'the switch fires while the engine is down',
+    handled: 'no order before everything was read',
+    covers: [kept(3052), SEEDS],
+  },
+  {
+    fault: 'GET finds the switch off although it was armed',
+    handled: 'taken for fired',
+    covers: [
+      venue('deadman', 'is what a read says that finds nothing, unless it was sent before the switch was armed'),
+      live('account', 'that a step finds off although it was armed has fired'),
+    ],
+  },
+  {
+    fault: 'a beat arrives behind the DELETE',
+    handled: 'drained, read back, deleted again',
+    covers: [venue('deadman', 'sends DELETE again where the switch is seen active behind it'), SEEDS],
+  },
+  {
+    fault: 'another tool armed the switch',
+    handled: 'echo compared, alarm',
+    covers: [
+      venue('deadman', 'alarms an echo of another time-out, and takes the shorter'),
+      venue('deadman', 'finds a switch of another program before'),
+    ],
+  },
+  {
+    fault: 'a time-out of 1 ms in the YAML',
+    handled: 'refused live, a warning in a dry-run',
+    covers: [['test/golden/runbooks/warns-deadman-timeout-short.yml'], live('refusals', 'a deadman')],
+  },
+  {
+    fault: 'SIGKILL at each crash point',
+    handled: 'crash-points.ts',
+    covers: [
+      SEEDS,
+      ['test/simulation/kills.test.ts', 'lose no order and double none, whatever is resumed'],
+      ['test/cli/testing-crash.test.ts', 'a process that dies'],
+    ],
+    open: 'CP19, CP21 and CP22 are no points of a call: anchors and token files have tests of their own, a duplicate is reported and never cancelled by machine',
+  },
+  {
+    fault: 'SIGTERM, SIGINT',
+    handled: 'settles, cancels or leaves as declared, disarms',
+    covers: [live('processes', '%s: the order is taken back, the switch disarmed, exit %i')],
+  },
+  {
+    fault: 'power lost: an unsynced tail is gone',
+    handled: 'the last commit is whole or not there; damage in the middle is refused',
+    covers: [
+      SEEDS,
+      ['test/journal/sqlite.test.ts', 'loses nothing that was reported durable, and leaves a chain that holds'],
+      ['test/journal/sqlite.test.ts', 'finds a damaged page when it reads it, and says which run can not be verified'],
+    ],
+  },
+  {
+    fault: 'the disk is full or read-only',
+    handled: 'no durable attempt, no order; cancels still go',
+    covers: [
+      SEEDS,
+      kept(5876),
+      kept(9050),
+      [
+        'test/journal/sqlite.test.ts',
+        'says unavailable when the disk is full, keeps what was there and works again when there is room',
+      ],
+      ['test/journal/sqlite.test.ts', 'says unavailable for a file that may only be read'],
+    ],
+  },
+  {
+    fault: 'fsync fails',
+    handled: 'nothing is written by this process ever again',
+    covers: [
+      [
+        'test/journal/writer.test.ts',
+        'fails for ever after one failed commit, with the same error, and says so to everyone',
+      ],
+      ['test/simulation/mutants.ts', 'takes a failed sync for a good one'],
+    ],
+  },
+  {
+    fault: 'SQLite is locked',
+    handled: 'waits, then freezes; nothing is sent without a record',
+    covers: [['test/journal/sqlite.test.ts', 'writes ahead, waits for the disk and for other writers']],
+  },
+  {
+    fault: 'two processes, one account',
+    handled: 'the second ends with 3 and sends nothing',
+    covers: [
+      live(
+        'processes',
+        'a second run of the account is refused with exit 3 and sends nothing; kill ends the first; release frees it',
+      ),
+      SEEDS,
+    ],
+  },
+  {
+    fault: 'a process wakes after its lease',
+    handled: 'holds itself back; the epoch refuses what it writes',
+    covers: [
+      kept(462),
+      kept(974),
+      SEEDS,
+      ['test/contract/store.test.ts', 'fences a writer whose epoch is older than the newest one, and only that'],
+    ],
+  },
+  {
+    fault: 'the clock jumps, or is ten minutes off',
+    handled: 'durations by a clock that never jumps; look-ups look back an hour',
+    covers: [
+      SEEDS,
+      ['test/engine/daemon.test.ts', 'a clock put back starts nothing again, and nothing late once it has caught up'],
+      gateway('session', 'holds a JWT that has run out by our clock for good a while, because the clock may be off'),
+    ],
+    open: 'the simulation has clocks that differ by up to five minutes; none that jumps while a run goes on',
+  },
+  {
+    fault: 'the event loop is blocked',
+    handled: 'an alert; lapsed beats are taken for a switch that fired',
+    covers: [
+      ['test/cli/watchdog.test.ts', 'says that the loop stalls while it does, once, and for how long afterwards'],
+      venue('deadman', 'of exactly the time-out still stands; any longer is taken for fired'),
+    ],
+  },
+  {
+    fault: 'out of memory, an unhandled rejection',
+    handled: 'ends with an exit code; recovery by resume',
+    covers: [
+      ['test/cli/state.test.ts', 'is told in one sentence; its stack goes to a file, both without secrets'],
+      ['test/simulation/kills.test.ts', 'lose no order and double none, whatever is resumed'],
+    ],
+    open: 'an exhausted heap itself is not provoked',
+  },
+  {
+    fault: 'decimals of 30 to 400 digits, exponents, NaN',
+    handled: 'compared exactly, or the record is refused',
+    covers: [
+      venue('answers', 'refuses %s as a decimal'),
+      venue('answers', 'reads %s as %s, whole'),
+      venue('surprises', 'and come back whole in every record'),
+      SEEDS,
+    ],
+  },
+  {
+    fault: 'an order id of another form, or beyond 2^53',
+    handled: 'kept as text; malformed ones refused',
+    covers: [
+      venue('answers', 'keeps an order id beyond what JavaScript can count'),
+      venue('answers', 'refuses an order whose id is of another market'),
+    ],
+  },
+  {
+    fault: 'an unknown status, side, time in force, field',
+    handled: 'tolerated, not terminal, told once',
+    covers: [
+      venue('answers', 'keeps unknown statuses and types and notes them, and ignores unknown fields'),
+      venue('order', 'are not counted where a status is only unknown (reliability.md, row 56)'),
+    ],
+  },
+  {
+    fault: 'a fill on two pages',
+    handled: 'counted once by its id',
+    covers: [
+      venue('order-fills', 'count once each, in whatever order and however often they are read'),
+      ['test/simulation/mutants.ts', 'counts a fill twice when a page repeats it'],
+    ],
+  },
+  {
+    fault: 'pages shift while rows come in',
+    handled: 'oldest first, repeated rows counted once',
+    covers: [
+      ['test/engine/paging.test.ts', 'are read to their end with all_pages, oldest first, and given newest first'],
+      venue('surprises', 'a row is repeated when an order comes in between two pages'),
+    ],
+  },
+  {
+    fault: 'equal microseconds at the edge of a page',
+    handled: 'told apart by id',
+    covers: [
+      ['test/engine/paging.test.ts', 'are read to their end with all_pages, oldest first, and given newest first'],
+    ],
+    open: 'pages are asked for by number, not by time: an edge of equal times is no special case',
+  },
+  {
+    fault: 'p_limit ignored or of unknown default',
+    handled: 'always sent; a full page asks for the next',
+    covers: [
+      ['test/engine/paging.test.ts', 'are read to their end with all_pages, oldest first, and given newest first'],
+      venue('orders', 'gives 100 rows when p_limit is absent'),
+    ],
+  },
+  {
+    fault: 'a fill is corrected, a liquidation',
+    handled: 'booked, alarm',
+    covers: [
+      venue('order-guards', 'reports a liquidation'),
+      venue('order-guards', 'keeps the larger size of a corrected fill'),
+    ],
+  },
+  {
+    fault: 'a person trades in the venue’s own pages',
+    handled: 'shown as external, never touched',
+    covers: [golden('cancel-mine-leaves-the-orders-of-others'), venue('order-guards', 'are adopted and reported')],
+  },
+  {
+    fault: 'a thousand open orders',
+    handled: 'denied before it is sent',
+    covers: [live('orders', 'is not sent into an account with as many open orders as the venue takes')],
+  },
+  {
+    fault: 'setting the leverage without an answer',
+    handled: 'set again: the same value twice is the value',
+    covers: [golden('set-leverage-whose-answer-is-lost-is-set-again'), SEEDS],
+  },
+  {
+    fault: 'a storm of look-ups after an outage',
+    handled: 'classes: protection, resolving, orders, the rest',
+    covers: [
+      gateway('budget', 'is by class, and first in first out inside one'),
+      venue('budget', 'is never refused by a ${name}'),
+    ],
+  },
+  {
+    fault: 'the budget is lost with the process',
+    handled: 'the shared ledger survives; else the last minute counts as used',
+    covers: [
+      gateway('budget', 'keeps what a process held that died: another finds it used until nothing can come of it'),
+      [
+        'test/contract/shared-processes.test.ts',
+        'three processes, one of them killed and replaced, never overrun the limit and use it up',
+      ],
+      ['test/simulation/mutants.ts', 'begins with a full window after every start'],
+    ],
+  },
+  {
+    fault: 'two runs want the same market',
+    handled: 'each order belongs to one run; none trades with another',
+    covers: [['test/cli/scheduler.test.ts', 'runs of one account know each other’s orders: none trades with another']],
+  },
+  {
+    fault: 'the runbook changes while it runs',
+    handled: 'its text is pinned in the journal',
+    covers: [
+      [
+        'test/engine/daemon.test.ts',
+        'an edited slot is another one: nothing of it was missed, nothing of the old is started',
+      ],
+    ],
+    open: 'that a resume takes the recorded text and not the file has no test of its own',
+  },
+  {
+    fault: 'the engine changes while a run goes on',
+    handled: 'a divergence is refused with what to do',
+    covers: [['test/simulation/mutants.ts', 'plays the record out of order'], SEEDS],
+    open: 'journals of releases are to be replayed here once there is a release',
+  },
+  {
+    fault: 'a timer is overdue after a pause',
+    handled: 'by the schedule’s misfire policy; waits of a run end at once',
+    covers: [
+      ['test/engine/daemon.test.ts', 'a clock put forward past several is a misfire of each, and is told'],
+      SEEDS,
+    ],
+  },
+  {
+    fault: 'kill while an attempt is out',
+    handled: 'its outcome is handled, its order swept',
+    covers: [
+      live(
+        'processes',
+        'a second run of the account is refused with exit 3 and sends nothing; kill ends the first; release frees it',
+      ),
+      kept(10189),
+      SEEDS,
+    ],
+  },
+  {
+    fault: 'the kill switch can not be read',
+    handled: 'counts as engaged',
+    covers: [['test/contract/shared.test.ts', 'counts as engaged']],
+  },
+  {
+    fault: 'a sink of anchors is down',
+    handled: 'the others go on, told once',
+    covers: [
+      [
+        'test/journal/anchors.test.ts',
+        'goes on with the other sinks when one fails, and tells once that it failed and once that it works again',
+      ],
+    ],
+    open: 'trading is not frozen after some minutes without anchors',
+  },
+  {
+    fault: 'the journal is tampered with',
+    handled: '`audit verify` fails, naming the entry',
+    covers: [
+      ['test/journal/chain.test.ts', 'finds a change of any single byte of any line'],
+      ['test/cli/audit.test.ts', 'audit verify'],
+    ],
+    open: 'a run is not refused because the journal of another one does not verify',
+  },
+  {
+    fault: 'a request that no recorded exchange answers',
+    handled: 'the nearest one and the difference; never a live call',
+    covers: [
+      gateway('fixture-transport', 'tells a miss with the nearest exchange and every difference, and sends nothing'),
+    ],
+  },
+];
+
+/** The page, as it must stand in docs/fault-matrix.md. */
+export function faultPage(): string {
+  const rows = FAULT_ROWS.map(({ fault, handled, covers, open }, index) => {
+    const tests = covers
+      .map(
+        ([file, name]) => `\`${file}\`${name === undefined || name === '' ? '' : `: ${name.replaceAll('|', '\\|')}`}`,
+      )
+      .join('<br>');
+    return `| ${index + 1} | ${fault} | ${handled} | ${tests}${open === undefined ? '' : `<br>**open:** ${open}`} |`;
+  });
+  const open = FAULT_ROWS.filter((row) => row.open !== undefined).length;
+  return [
+    '# Fault matrix',
+    '',
+    '<!-- Made from test/simulation/fault-rows.ts by `npm run fault-matrix`; do not edit. -->',
+    '',
+    `What can go wrong between this program and the venue, and the tests that show what happens then. Of ${FAULT_ROWS.length} rows`,
+    `${FAULT_ROWS.length - open} are covered whole; ${open} say what no test shows. \`test/simulation/seeds.test.ts\` runs the whole engine`,
+    'against the simulated venue with seeded faults and crashes and checks the invariants against the venue’s own books; a kept',
+    'seed is one that failed once.',
+    '',
+    '| # | what goes wrong | what is done | shown by |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
