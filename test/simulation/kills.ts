@@ -201,7 +201,8 @@ class Lane {
     for (;;) {
       const killAfterMs =
         kills < KILLS_PER_RUN
-          ? Math.round(0.8 * this.startUpMs) + this.draws.within(0, this.draws.of([300, 1500, 3500]))
+          ? Math.round((kills === 0 ? 1.6 : 0.9) * this.startUpMs) +
+            this.draws.within(0, this.draws.of([300, 1500, 3500]))
           : undefined;
       const ended = await this.process(words, killAfterMs);
       if (ended.exit === null) {
