@@ -73,11 +73,11 @@ export const DRY_RUN_ROWS: readonly Row[] = [
   ),
   {
     id: '3',
-    what: `${ITERATIONS} iterations of a condition: most memory`,
+    what: `${ITERATIONS} iterations of a condition, SQLite: most memory`,
     against: 'the process before it',
     pass: 1.5,
     excellent: 1.25,
-    measure: async () => trialFigure({ ...conditions, runs: 1 }, swell),
+    measure: async () => trialFigure({ trial: 'conditionsSqlite', size: ITERATIONS, runs: 1 }, swell),
   },
   pair(
     { id: '3b', what: `${ITERATIONS} iterations of a call, warm`, against: `${ASL}, Map and Task` },

@@ -71,6 +71,7 @@ export const PRODUCT_TRIALS = {
   lineSqlite: inSqlite(lineOf),
   loop: inMemory(loopOf),
   conditions: inMemory(conditionsOf),
+  conditionsSqlite: inSqlite(conditionsOf),
   conditionBranches: inMemory(conditionBranchesOf),
   branches: inMemory(branchesOf),
   polls: inMemory(pollsOf),
