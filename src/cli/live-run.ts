@@ -59,7 +59,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   }
   const remote = !isLoopbackHost(new URL(profile.baseUrl).hostname);
   if (remote && !options.yes && options.plan === undefined) {
-    const worst = worstCase(loaded.runbook, (name) => costOf(profile, name));
+    const worst = worstCase(loaded.runbook, (name) => costOf(profile, name), inputs);
     terminal.print(printPlan(loaded.runbook, inputs, plan, worst, terminal));
     if (!(await agreed(`Execute this against ${profile.baseUrl} as ${profile.account}?`)))
       throw new Refusal('not executed; nothing was sent', EXIT.usage, 'not_confirmed');

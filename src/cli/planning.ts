@@ -31,7 +31,7 @@ export async function planFile(file: string, options: PlanOptions, { terminal }:
   const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs, recorded: fixture?.inputs });
   const plan = planFor(loaded.runbook, inputs, { profile, fixture, now: fixture?.startMs ?? Date.now() });
-  const worst = worstCase(loaded.runbook, (name) => costOf(profile ?? SIMULATED_PROFILE, name));
+  const worst = worstCase(loaded.runbook, (name) => costOf(profile ?? SIMULATED_PROFILE, name), inputs);
   terminal.answer(planDocument(plan, worst), () => printPlan(loaded.runbook, inputs, plan, worst, terminal));
   return EXIT.done;
 }

@@ -31,6 +31,8 @@ export interface Fault {
 
 const OPERATORS: ReadonlySet<string> = new Set(BINARY_OPERATORS);
 const MACROS: ReadonlySet<string> = new Set(['map', 'filter', 'exists', 'all']);
+/** Blocks whose names people put in front, as they do with `inputs` and `feeds`. */
+const BLOCKS: ReadonlySet<string> = new Set(['vars', 'let', 'def', 'steps', 'outputs']);
 /** What CEL has and the language has not: conversions, host-dependent calendars, and a search that can run for ever. */
 const REFUSED: ReadonlySet<string> = new Set(
   (
@@ -142,7 +144,10 @@ export class Analysis {
     const name = node.args;
     const found = this.visible.name(name);
     if (found !== undefined) return found;
-    return this.unknown('unknown-name', node, `nothing here is called ${shown(name)}`, name, this.visible.all());
+    const message = `nothing here is called ${shown(name)}`;
+    if (BLOCKS.has(name))
+      return this.fault('unknown-name', node, message, 'What a block names is read by its name alone.');
+    return this.unknown('unknown-name', node, message, name, this.visible.all());
   }
 
   private field(node: NodeOf<'.'> | NodeOf<'.?'>, level: number): Term | undefined {

@@ -549,6 +549,13 @@ describe('places in the file', () => {
     expect(yaml.slice(diagnostic?.span.start, diagnostic?.span.end)).toBe('prise');
   });
 
+  it('tells who puts the block before the name how it is read', () => {
+    const { node, source } = scalarOf('price: vars.px\n');
+    expect(compileField(node, source, ENV, PRICE).diagnostics).toEqual([
+      expect.objectContaining({ code: 'unknown-name', hint: 'What a block names is read by its name alone.' }),
+    ]);
+  });
+
   it('places a fault inside of a template', () => {
     const yaml = 'text: "filled ${entry.filled} at ${entry.prise}"\n';
     const { node, source } = scalarOf(yaml);
