@@ -172,7 +172,7 @@ class PlanWalk {
         this.request(at, 'GET /profile', {});
         return UNKNOWN;
       case 'list_orders':
-        this.request(at, 'GET /orders', this.listParams(step, scope));
+        this.request(at, 'GET /orders', this.listParams(step, scope), ofPages(step));
         return UNKNOWN;
       case 'list_fills':
         return this.fills(step, scope, at);
@@ -355,10 +355,10 @@ class PlanWalk {
 
   private fills(step: StepOf<'list_fills'>, scope: PlanScope, at: string): Value | typeof UNKNOWN {
     if (step.args.order !== undefined) {
-      this.request(at, 'GET /fills/order', { order_id: KNOWN_AFTER_RUN });
+      this.request(at, 'GET /fills/order', { order_id: this.orderIdOf(step.args.order, scope) });
       return UNKNOWN;
     }
-    this.request(at, 'GET /fills', this.listParams(step, scope), step.args.allPages ? { times: 'for each page' } : {});
+    this.request(at, 'GET /fills', this.listParams(step, scope), ofPages(step));
     const records = this.context.read('GET /fills') as readonly unknown[] | undefined;
     return records === undefined ? UNKNOWN : { fills: records.map((record) => hydrate(FILL, record)) };
   }
@@ -367,14 +367,18 @@ class PlanWalk {
     step: StepOf<'list_orders'> | StepOf<'list_fills'>,
     scope: PlanScope,
   ): Readonly<Record<string, string>> {
-    const { market, since, until } = step.args;
+    const { market, order, since, until, limit, page, sort, allPages } = step.args;
+    const { status, clientOrderId } = step.verb === 'list_orders' ? step.args : {};
     return {
+      ...(status === undefined ? {} : { status: this.text(status, scope) }),
+      ...(order === undefined ? {} : { order_id: this.orderIdOf(order, scope) }),
+      ...(clientOrderId === undefined ? {} : { client_order_id: this.text(clientOrderId, scope) }),
       ...(market === undefined ? {} : { market_id: this.text(market, scope) }),
-      ...(step.verb === 'list_orders' && step.args.status !== undefined
-        ? { status: this.text(step.args.status, scope) }
-        : {}),
       ...(since === undefined ? {} : { start_time: since.text }),
       ...(until === undefined ? {} : { end_time: until.text }),
+      ...(limit === undefined || allPages ? {} : { p_limit: this.number(limit, scope) }),
+      ...(page === undefined || allPages ? {} : { p_page: this.number(page, scope) }),
+      ...(sort === undefined || allPages ? {} : { p_order: sort === 'asc' ? 'ASC' : 'DESC' }),
     };
   }
 
@@ -523,9 +527,18 @@ class PlanWalk {
     const json = valueJson(value);
     return typeof json === 'string' ? json : JSON.stringify(json);
   }
-  private orderId(expr: Expr<RecordValue>): string {
+  private orderId(expr: Expr): string {
     return `<${expr.text}.id>`;
   }
+  /** Of an order, or an id as it stands. */
+  private orderIdOf(expr: Expr, scope: PlanScope): string {
+    const value = expr.type.kind === 'text' ? this.known(expr, scope) : undefined;
+    return typeof value === 'string' ? value : expr.type.kind === 'text' ? KNOWN_AFTER_RUN : this.orderId(expr);
+  }
+}
+
+function ofPages({ args }: StepOf<'list_orders'> | StepOf<'list_fills'>): { readonly times?: string } {
+  return args.allPages ? { times: 'for each page' } : {};
 }
 
 const UNKNOWN = Symbol('not known');

@@ -165,7 +165,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const filter = {
       market_id: optionalText(walker, at, args.market),
       status: optionalText(walker, at, args.status) as Params<'GET /orders'>['status'],
-      order_id: optionalText(walker, at, args.order),
+      order_id: args.order === undefined ? undefined : orderIdOf(walker, at, args.order),
       client_order_id: optionalText(walker, at, args.clientOrderId),
     };
     const records = await pages(walker, at, (paging) =>
@@ -178,8 +178,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
   async list_fills(walker, at) {
     const { args } = at.step;
     if (args.order !== undefined) {
-      const value = walker.evaluate(args.order, at.scope, at.path);
-      const order_id = handleOf(value)?.id ?? String(value);
+      const order_id = orderIdOf(walker, at, args.order);
       const fills = confirmed(
         await call<'list_fills', 'GET /fills/order'>(walker, at, 'GET /fills/order', { order_id }, 'read'),
         at,
@@ -524,6 +523,12 @@ function hydrateFill(fill: FillRecord): Value {
 
 function text(walker: Walker, at: StepRun, expr: Expr<string>): string {
   return walker.evaluate(expr, at.scope, at.path);
+}
+
+/** The id of an order, or an id that was written as such. */
+function orderIdOf(walker: Walker, at: StepRun, expr: Expr): string {
+  const value = walker.evaluate(expr, at.scope, at.path);
+  return handleOf(value)?.id ?? String(value);
 }
 
 function optionalText(walker: Walker, at: StepRun, expr: Expr<string> | undefined): string | undefined {

@@ -3,6 +3,7 @@
  * fractions. One function a verb; types and words come from the step table, never from here.
  */
 import type { Decimal } from '../base/decimal.ts';
+import { isOrderId } from '../venue/forms.ts';
 import type { OrderType, TimeInForce } from '../venue/records.ts';
 import type { ProtectLeg, StepOf, Verb } from './checked.ts';
 import type { Checking } from './checking.ts';
@@ -12,7 +13,7 @@ import type { MapNode, Node } from './document.ts';
 import { ORDER, recordType } from './language-records.ts';
 import type { FieldsShape, Shape } from './shape.ts';
 import { stepRow } from './steps.ts';
-import { misfit, typeName } from './typing.ts';
+import { misfit, TEXT, typeName } from './typing.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './values.ts';
 
 export type VenueVerb = Extract<
@@ -260,7 +261,7 @@ function listOrders(checking: Checking, node: Node, { verb }: Circumstances): Bu
     ...defined({
       market: read.optional<string>('market'),
       status: read.optional<string>('status'),
-      order: read.optional<string>('order'),
+      order: read.orderOrId('order'),
       clientOrderId: read.optional<string>('client_order_id'),
     }),
     ...period(checking, read),
@@ -351,8 +352,12 @@ export class Reader {
     return this.at(key) === undefined ? undefined : this.expr<T>(key);
   }
 
-  /** An order, of which the id is taken, or an order id. */
+  /** An order, of which the id is taken, or an order id: an expression, or written out as a text. */
   orderOrId(key: string): Expr | undefined {
+    const at = this.at(key);
+    const written = at === undefined ? undefined : textOf(at);
+    if (written !== undefined && (isOrderId(written) || written.includes('${')))
+      return this.checking.compiler.value(at, TEXT, this.market);
     const expr = this.optional(key);
     if (expr !== undefined && expr !== FAULTY && !isOrderOrId(expr.type))
       mismatch(this.checking, this.need(key), `${key} takes an order or an order id`, expr.type);

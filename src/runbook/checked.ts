@@ -212,7 +212,7 @@ export type CheckedStep =
       {
         readonly market?: Expr<string>;
         readonly status?: Expr<string>;
-        readonly order?: Expr<string>;
+        readonly order?: Expr;
         readonly clientOrderId?: Expr<string>;
         readonly since?: Expr<Time>;
         readonly until?: Expr<Time>;

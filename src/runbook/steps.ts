@@ -285,7 +285,7 @@ export const STEPS = {
       {
         market: may(MARKET, 'only this market'),
         status: may(choiceOfText(ORDER_STATUSES), 'only this status'),
-        order: may(TEXT, 'only this order id'),
+        order: may(ORDER_OR_ID, 'only this order'),
         client_order_id: may(TEXT, 'only this client order id; needs market'),
         ...period,
       },

@@ -46,3 +46,25 @@ describe('lists longer than a page', () => {
     expect(pages).toHaveLength(1);
   });
 });
+
+describe('a list of one order', () => {
+  it.each(['a', 'a.id', '"${a.id}"', 'BTC-USD@1001'])('is asked for with order: %s', async (order) => {
+    const text = `runbook: one
+dsl: 1
+steps:
+  - id: a
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 40000, tif: post_only}
+  - id: listed
+    list_orders: {order: ${order}, since: now - days(1)}
+  - id: filled
+    list_fills: {order: ${order}}
+outputs: {ids: "listed.orders.map(o, o.id)", fills: filled.fills.size()}
+`;
+    const loaded = loadedFrom({ file: 'one.yaml', text });
+    const { report } = await perform({ loaded, inputs: inputsFrom(loaded, {}), config: {} });
+    expect(report.outputs).toEqual({ ids: ['BTC-USD@1001'], fills: '0' });
+    const [list, fills] = report.requests.slice(-2);
+    expect([list?.path, list?.params['order_id']]).toEqual(['/orders', 'BTC-USD@1001']);
+    expect([fills?.path, fills?.params['order_id']]).toEqual(['/fills/order', 'BTC-USD@1001']);
+  });
+});
