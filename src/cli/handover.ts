@@ -5,7 +5,6 @@
  */
 import type { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import { openSqliteAgenda } from '../journal/agenda-sqlite.ts';
 import type { AgendaStore } from '../journal/agenda-store.ts';
 import { readEntry } from '../journal/chain.ts';
 import { RunFold } from '../report/run.ts';
@@ -34,7 +33,7 @@ const PATIENCE_MS = 60_000;
 /** Gives the exit code once the run has ended; undefined when the scheduler went before it took the run. */
 export async function handOver(handed: HandedRun, invocation: Invocation): Promise<ExitCode | undefined> {
   const { account, loaded, inputs, run, plan, until } = handed;
-  const agenda = await openSqliteAgenda(account.storeFile);
+  const agenda = await account.openAgenda();
   try {
     const by = invocation.environment.variable('USER') ?? 'operator';
     await agenda.post({

@@ -1,46 +1,65 @@
 /**
- * The journals the reviewing verbs read: the state folder's own and those that live runs were written to, seen as one. They
- * are opened only where there are some (looking at runs makes no file), and the stores' errors become sentences. Entries
- * are read in pages, so that a long run needs no long memory.
+ * The journals the reviewing verbs read: the state folder's own, those that live runs were written to, and the archives of
+ * closed months, seen as one; or one archive alone. They are opened only where there are some (looking at runs makes no
+ * file), and the stores' errors become sentences. Entries are read in pages, so that a long run needs no long memory.
  */
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { printable } from '../base/printable.ts';
-import { type ReadAnchors, readAnchors } from '../journal/anchors.ts';
+import { type Anchor, type ReadAnchors, readAnchors, sortedAnchors } from '../journal/anchors.ts';
+import { type ArchiveStore, openArchive } from '../journal/archive-store.ts';
 import { readEntry } from '../journal/chain.ts';
-import type { Entry } from '../journal/entry.ts';
-import { openSqliteStore } from '../journal/sqlite-store.ts';
-import { type JournalStore, type RunFilter, type RunRow, type StoredEntry, StoreError } from '../journal/store.ts';
+import type { Entry, EntryOf } from '../journal/entry.ts';
+import {
+  fittingRuns,
+  type JournalReader,
+  type RunFilter,
+  type RunRow,
+  type StoredEntry,
+  StoreError,
+} from '../journal/store.ts';
+import { archiveFiles } from './archives.ts';
 import { EXIT, Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';
-import { storeFiles } from './store-list.ts';
+import { storePlaces } from './store-list.ts';
+import { folderOf, isThere, type StorePlace, storeAt } from './store-place.ts';
+import type { Invocation } from './verb.ts';
 
 const JOURNAL_FILE = 'runbook.db';
 /** Beside each journal: how far its chains had come, written down a second time. */
 const ANCHORS_FILE = 'anchors.jsonl';
 
+/** Where runs are looked for: everything the state folder knows of, or one archive. */
+export interface Reviewed {
+  readonly state: StateFolder;
+  readonly archive?: string | undefined;
+}
+
+/** What a reviewing verb is called with. */
+export type Review = Invocation & Reviewed;
+
 /** Opens the journals for `read` and closes them after; undefined where there is none. */
 export async function withJournal<T>(
-  state: StateFolder,
-  read: (store: JournalStore) => Promise<T>,
+  reviewed: Reviewed,
+  read: (store: JournalReader) => Promise<T>,
 ): Promise<T | undefined> {
-  const files = journalFiles(state);
-  if (files.length === 0) return undefined;
-  const stores: JournalStore[] = [];
+  const opened: JournalReader[] = [];
   try {
-    for (const file of files) stores.push(await openSqliteStore(file));
-    return await read(new Journals(stores));
+    for (const place of journalPlaces(reviewed))
+      opened.push(await storeAt(place, reviewed.state.environment).journal());
+    opened.push(...archivesOf(reviewed));
+    return opened.length === 0 ? undefined : await read(new Journals(opened));
   } catch (error) {
     throw error instanceof StoreError ? asRefusal(error) : error;
   } finally {
-    for (const store of stores) await store.close();
+    for (const store of opened) await store.close();
   }
 }
 
 /** As `withJournal`, for what needs a run: without a journal there is none. */
-export async function withRuns<T>(state: StateFolder, read: (store: JournalStore) => Promise<T>): Promise<T> {
-  const outcome = await withJournal(state, async (store) => ({ value: await read(store) }));
-  if (outcome === undefined) throw new Refusal(noRunYet(state));
+export async function withRuns<T>(reviewed: Reviewed, read: (store: JournalReader) => Promise<T>): Promise<T> {
+  const outcome = await withJournal(reviewed, async (store) => ({ value: await read(store) }));
+  if (outcome === undefined) throw new Refusal(noRunYet(reviewed.state));
   return outcome.value;
 }
 
@@ -48,47 +67,76 @@ export function noRunYet(state: StateFolder): string {
   return `there is no run yet: ${join(state.shown, JOURNAL_FILE)} is made by the first \`runbook dry-run FILE\``;
 }
 
-/** The anchors beside every journal. `publicKey`: PEM; then only those signed with it count. */
+export type AnchorsOfFile = ReadAnchors & { readonly file: string };
+
+/**
+ * The anchors beside every journal and in every archive, with what each archive says of its runs' ends. `publicKey`: PEM;
+ * then only those signed with it count. `run`: only those of one run are looked at.
+ */
 export function anchorsOf(
-  state: StateFolder,
-  publicKey?: string,
-): readonly (ReadAnchors & { readonly file: string })[] {
-  const folders = [...new Set([state.path, ...journalFiles(state).map(dirname)])];
-  return folders.map((folder) => {
+  reviewed: Reviewed,
+  wanted: { readonly publicKey?: string | undefined; readonly run?: string | undefined } = {},
+): readonly AnchorsOfFile[] {
+  const { state } = reviewed;
+  const folders = [...new Set([state.path, ...journalPlaces({ state }).map((place) => folderOf(place, state))])];
+  const beside = folders.map((folder): AnchorsOfFile => {
     const file = join(folder === state.path ? state.shown : folder, ANCHORS_FILE);
-    try {
-      return { file, ...readAnchors(join(folder, ANCHORS_FILE), publicKey) };
-    } catch (error) {
-      const why = printable((error as Error).message, 300);
-      const what =
-        publicKey === undefined
-          ? 'can not be read'
-          : 'can not be checked with this key, which must be a public key in PEM form';
-      throw new Refusal(`${printable(file, 300)} ${what}: ${why}`, EXIT.usage, 'configuration');
-    }
+    return { file, ...withKey(file, wanted, () => readAnchors(join(folder, ANCHORS_FILE), wanted)) };
   });
+  const archives = archivesOf(reviewed);
+  const within = archives.map(({ file, contents, ends }): AnchorsOfFile => {
+    const sorted = withKey(file, wanted, () => sortedAnchors(contents.anchors.map(anchorLine), wanted));
+    return { file, ...sorted, anchors: [...sorted.anchors, ...ends.filter(({ run }) => isWanted(run, wanted))] };
+  });
+  if (reviewed.archive === undefined) return [...beside, ...within];
+  // Of the journals' anchors those that speak of what the archive holds.
+  const held = (anchor: Anchor) => archives.some((archive) => archive.archived(anchor.run) !== undefined);
+  return [...beside.map((each) => ({ ...each, anchors: each.anchors.filter(held) })), ...within];
 }
 
-function journalFiles(state: StateFolder): readonly string[] {
-  return existsSync(state.path) ? storeFiles(state).filter((file) => existsSync(file)) : [];
+const anchorLine = (anchor: Anchor) => JSON.stringify(anchor);
+const isWanted = (run: string, wanted: { readonly run?: string | undefined }) =>
+  wanted.run === undefined || wanted.run === run;
+
+function withKey(file: string, { publicKey }: { readonly publicKey?: string | undefined }, read: () => ReadAnchors) {
+  try {
+    return read();
+  } catch (error) {
+    const what =
+      publicKey === undefined
+        ? `can not be read: ${printable((error as Error).message, 300)}`
+        : 'can not be checked with this key, which must be a public key in PEM form, of an Ed25519 pair';
+    throw new Refusal(`${printable(file, 300)} ${what}`, EXIT.usage, 'configuration');
+  }
 }
 
-function asRefusal(error: StoreError): Refusal {
+/** The journals that are written to; none where one archive alone is reviewed. */
+export function journalPlaces({ state, archive }: Reviewed): readonly StorePlace[] {
+  if (archive !== undefined || !existsSync(state.path)) return [];
+  return storePlaces(state).filter(isThere);
+}
+
+function archivesOf({ state, archive }: Reviewed): readonly ArchiveStore[] {
+  const files = archive === undefined ? archiveFiles(state).there : [resolve(archive)];
+  try {
+    return files.map((file) => openArchive(file));
+  } catch (error) {
+    throw error instanceof StoreError ? asRefusal(error) : error;
+  }
+}
+
+export function asRefusal(error: StoreError): Refusal {
   if (error.reason !== 'damaged') return new Refusal(error.message, EXIT.usage, 'journal');
   const hint = error.message.startsWith('entry ') ? '; `runbook audit verify` says more' : '';
   return new Refusal(`${error.message}${hint}`, EXIT.failed, 'damaged');
 }
 
-/** Several journals to read as one. Each run is in one of them. */
-class Journals implements JournalStore {
-  private readonly stores: readonly JournalStore[];
+/** Several journals to read as one. A run is in one of them, or for a moment in a journal and in its archive. */
+class Journals implements JournalReader {
+  private readonly stores: readonly JournalReader[];
 
-  constructor(stores: readonly JournalStore[]) {
+  constructor(stores: readonly JournalReader[]) {
     this.stores = stores;
-  }
-
-  append(): Promise<void> {
-    return Promise.reject(new StoreError('unavailable', 'a journal opened for review is not written to'));
   }
 
   async read(
@@ -104,10 +152,8 @@ class Journals implements JournalStore {
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
     const rows = await Promise.all(this.stores.map((store) => store.runs(filter)));
-    return rows
-      .flat()
-      .sort((a, b) => b.startedAt - a.startedAt || (a.run < b.run ? 1 : -1))
-      .slice(0, filter.limit);
+    const once = new Map(rows.flat().map((row) => [row.run, row]));
+    return fittingRuns(once.values(), filter);
   }
 
   async run(run: string): Promise<RunRow | undefined> {
@@ -125,7 +171,7 @@ class Journals implements JournalStore {
 
 const PAGE = 2000;
 
-export async function* storedEntries(store: JournalStore, run: string): AsyncGenerator<StoredEntry> {
+export async function* storedEntries(store: JournalReader, run: string): AsyncGenerator<StoredEntry> {
   for (let after = 0, more = true; more; ) {
     const page = await store.read(run, { after, limit: PAGE });
     yield* page;
@@ -135,13 +181,21 @@ export async function* storedEntries(store: JournalStore, run: string): AsyncGen
 }
 
 /** Every entry of a run, in order. Throws StoreError `damaged` at a line that is none. */
-export async function* entriesOf(store: JournalStore, run: string): AsyncGenerator<Entry> {
+export async function* entriesOf(store: JournalReader, run: string): AsyncGenerator<Entry> {
   for await (const stored of storedEntries(store, run)) yield readEntry(stored);
+}
+
+/** A run's first entry. Throws StoreError `damaged` where it is another. */
+export async function beginningOf(store: JournalReader, run: string): Promise<EntryOf<'run.started'>> {
+  const [stored] = await store.read(run, { limit: 1 });
+  const entry = stored === undefined ? undefined : readEntry(stored);
+  if (entry?.type !== 'run.started') throw new StoreError('damaged', `run ${run} does not begin with run.started`);
+  return entry;
 }
 
 /** Feeds a fold with every entry of a run and gives it back. */
 export async function folded<F extends { apply(entry: Entry): unknown }>(
-  store: JournalStore,
+  store: JournalReader,
   run: string,
   fold: F,
 ): Promise<F> {
@@ -149,7 +203,7 @@ export async function folded<F extends { apply(entry: Entry): unknown }>(
   return fold;
 }
 
-export async function allEntries(store: JournalStore, run: string): Promise<readonly Entry[]> {
+export async function allEntries(store: JournalReader, run: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   for await (const entry of entriesOf(store, run)) entries.push(entry);
   return entries;

@@ -1,6 +1,6 @@
 /** Orders as people name them: by the client order id, by the venue's id, or by the step that placed them. */
 import { printable } from '../base/printable.ts';
-import type { JournalStore, RunRow } from '../journal/store.ts';
+import type { JournalReader, RunRow } from '../journal/store.ts';
 import { shown } from '../report/wording.ts';
 import { Refusal } from './exit.ts';
 import { entriesOf } from './journal-file.ts';
@@ -15,7 +15,7 @@ export interface NamedOrder {
 }
 
 /** An order by its client order id, the venue's id, or the step that placed it. */
-export async function orderNamed(store: JournalStore, run: RunRow, named: string): Promise<NamedOrder> {
+export async function orderNamed(store: JournalReader, run: RunRow, named: string): Promise<NamedOrder> {
   const orders = new Map<
     string,
     { clientOrderId: string; orderId: string | undefined; step: string; calls: Set<string> }

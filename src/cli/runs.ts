@@ -1,9 +1,9 @@
 /** A run as a person names it: its whole name, an unambiguous beginning of it, or `last`. */
 import { printable } from '../base/printable.ts';
-import type { JournalStore, RunRow } from '../journal/store.ts';
+import type { JournalReader, RunRow } from '../journal/store.ts';
 import { Refusal } from './exit.ts';
 
-export async function findRun(store: JournalStore, name: string): Promise<RunRow> {
+export async function findRun(store: JournalReader, name: string): Promise<RunRow> {
   const exact = await store.run(name);
   if (exact !== undefined) return exact;
   const rows = await store.runs();

@@ -13,6 +13,8 @@ export interface StateFolder {
   readonly path: string;
   /** As a person would write it. */
   readonly shown: string;
+  /** Where the variables are found that name what its lists of stores only refer to. */
+  readonly environment: Environment;
   /** The absolute path of a file in it; makes the folder. */
   file(name: string): string;
 }
@@ -31,6 +33,7 @@ export function stateFolder(
   return {
     path,
     shown,
+    environment,
     file(name) {
       makeFolder(path, shown);
       return join(path, name);

@@ -1,34 +1,35 @@
 /** Live runs that are not done with, in every known store: what `resume`, `cancel`, `approve` and `kill` speak of. */
-import { existsSync } from 'node:fs';
 import { readEntry } from '../journal/chain.ts';
 import type { EntryOf } from '../journal/entry.ts';
-import { openStore } from './account.ts';
 import { Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';
-import { storeFiles } from './store-list.ts';
+import { storePlaces } from './store-list.ts';
+import { isThere, refusing, type StorePlace, shownPlace, storeAt } from './store-place.ts';
 
 export interface UnfinishedRun {
   readonly run: string;
-  readonly storeFile: string;
+  readonly place: StorePlace;
   readonly first: EntryOf<'run.started'>;
 }
 
-/** Live runs without an end, with `halted` those that wait for an answer too: those named (whole or by an unambiguous part), or all. */
+/** Live runs without an end, with `halted` those that wait for an answer too: those named (whole or by an unambiguous part), or all. `away`: stores that are known not to answer. */
 export async function unfinishedRuns(
   names: readonly string[],
   state: StateFolder,
   which: 'unfinished' | 'halted too' = 'unfinished',
+  away: readonly StorePlace[] = [],
 ): Promise<readonly UnfinishedRun[]> {
   const found: UnfinishedRun[] = [];
-  for (const storeFile of storeFiles(state).filter((file) => existsSync(file))) {
-    const store = await openStore(storeFile);
+  const unreachable = new Set(away.map(shownPlace));
+  for (const place of storePlaces(state).filter((each) => isThere(each) && !unreachable.has(shownPlace(each)))) {
+    const store = await refusing(() => storeAt(place, state.environment).journal());
     try {
       const rows = which === 'unfinished' ? await store.runs({ unfinished: true }) : await store.runs();
       for (const { run, mode, outcome } of rows) {
         if (mode !== 'live' || (outcome !== undefined && outcome !== 'halted')) continue;
         const [stored] = await store.read(run, { limit: 1 });
         const first = stored === undefined ? undefined : readEntry(stored);
-        if (first?.type === 'run.started') found.push({ run, storeFile, first });
+        if (first?.type === 'run.started') found.push({ run, place, first });
       }
     } finally {
       await store.close();

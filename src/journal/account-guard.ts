@@ -3,7 +3,33 @@
  * user's own state folder, for everything the user starts, from whatever folder. An account is one account wherever its runs
  * are journaled; two stores that knew nothing of each other would let two processes trade it at once.
  */
-import { EVERY_ACCOUNT, type KillSwitch, type Leases } from './shared.ts';
+import { EVERY_ACCOUNT, type KillEvent, type KillSwitch, type Leases, type Shared } from './shared.ts';
+
+/** The user's own lease and kill switch on this machine. */
+export interface AccountGuard {
+  readonly leases: Leases;
+  readonly killSwitch: KillSwitch;
+  close(): Promise<void>;
+}
+
+/** A store's sharing with the user's guard around it; the guard is closed with it, and where it can not be opened. */
+export async function guardedShared(guard: AccountGuard, open: () => Promise<Shared>): Promise<Shared> {
+  try {
+    const shared = await open();
+    return {
+      ...shared,
+      leases: leasesOfBoth(guard.leases, shared.leases),
+      killSwitch: killSwitchOfBoth(guard.killSwitch, shared.killSwitch),
+      async close() {
+        await shared.close();
+        await guard.close();
+      },
+    };
+  } catch (error) {
+    await guard.close();
+    throw error;
+  }
+}
 
 /** Held where both are; lost where either is. The epoch is that of `beside`: a journal's fence never goes back. */
 export function leasesOfBoth(ofUser: Leases, beside: Leases): Leases {
@@ -62,5 +88,24 @@ export function killSwitchOfBoth(ofUser: KillSwitch, beside: KillSwitch): KillSw
       const lifted = await beside.release(scope, by, at);
       return (await ofUser.release(scope, by, at)) || lifted;
     },
+    async history(account) {
+      return historyOfBoth(await ofUser.history(account), await beside.history(account));
+    },
   };
+}
+
+/** What both kept is told once. Each keeps its own order, whatever the clock on the wall was put to meanwhile. */
+export function historyOfBoth(one: readonly KillEvent[], other: readonly KillEvent[]): readonly KillEvent[] {
+  const known = new Set(other.map(markOf));
+  const alone = one.filter((event) => !known.has(markOf(event)));
+  const merged: KillEvent[] = [];
+  for (const event of other) {
+    while (alone[0] !== undefined && alone[0].at < event.at) merged.push(...alone.splice(0, 1));
+    merged.push(event);
+  }
+  return [...merged, ...alone];
+}
+
+function markOf({ action, scope, by, reason, at }: KillEvent): string {
+  return JSON.stringify([action, scope, by, reason, at]);
 }

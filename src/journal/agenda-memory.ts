@@ -6,6 +6,7 @@ import {
   type HandoverRequest,
   type OccurrenceRow,
   outdated,
+  PRUNED_AT_ONCE,
 } from './agenda-store.ts';
 
 interface AccountAgenda {
@@ -67,6 +68,20 @@ export class MemoryAgenda implements AgendaStore {
       .filter((row) => slot === undefined || row.slot === slot)
       .reverse()
       .slice(0, limit);
+  }
+
+  async prune(account: string, beforeMs: number): Promise<number> {
+    const rows = this.rows(account);
+    const old = rows.filter(
+      ({ slot, nominalMs, verdict, began }) =>
+        nominalMs < beforeMs &&
+        verdict !== 'waiting' &&
+        (verdict !== 'started' || began !== undefined) &&
+        rows.some((later) => later.slot === slot && later.nominalMs > nominalMs),
+    );
+    const pruned = old.slice(0, PRUNED_AT_ONCE);
+    for (const row of pruned) this.accounts.get(account)?.rows.delete(keyOf(row));
+    return pruned.length;
   }
 
   async post(request: HandoverRequest): Promise<void> {

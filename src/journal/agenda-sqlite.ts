@@ -10,9 +10,10 @@ import {
   type HandoverRequest,
   type OccurrenceRow,
   outdated,
-  type Verdict,
+  PRUNED_AT_ONCE,
 } from './agenda-store.ts';
-import { type Database, openDatabase, type SqlRow } from './sqlite.ts';
+import { AGENDA_SQL, NO_LIMIT, occurrenceRow, occurrenceValues } from './rows.ts';
+import { type Database, openDatabase } from './sqlite.ts';
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS agenda_epoch (
@@ -49,8 +50,6 @@ CREATE TABLE IF NOT EXISTS handover (
 );
 CREATE INDEX IF NOT EXISTS handover_posted ON handover (account, sequence) WHERE answer IS NULL`;
 
-const COLUMNS = 'slot, nominal, verdict, why, run, decided_at, began';
-
 /** Rejects with a StoreError that names the file when it can not be opened. `file`: the journal's. */
 export async function openSqliteAgenda(file: string): Promise<AgendaStore> {
   const database = await openDatabase(file);
@@ -80,94 +79,80 @@ class SqliteAgenda implements AgendaStore {
     return this.under(account, epoch, () => {
       const known = new Map(
         database
-          .statement('SELECT slot, known_since FROM agenda_slot WHERE account = ?')
+          .statement(AGENDA_SQL.slots)
           .all(account)
           .map((row) => [String(row.slot), Number(row.known_since)]),
       );
-      const forget = database.statement('DELETE FROM agenda_slot WHERE account = ? AND slot = ?');
+      const forget = database.statement(AGENDA_SQL.forgetSlot);
       for (const slot of known.keys()) if (!slots.includes(slot)) forget.run(account, slot);
-      const learn = database.statement('INSERT INTO agenda_slot (account, slot, known_since) VALUES (?, ?, ?)');
+      const learn = database.statement(AGENDA_SQL.learnSlot);
       for (const slot of new Set(slots)) if (!known.has(slot)) learn.run(account, slot, at);
       return new Map(slots.map((slot) => [slot, known.get(slot) ?? at]));
     });
   }
 
   async marks(account: string, slots: readonly string[]): Promise<AgendaMarks> {
-    const last = this.database.statement('SELECT max(nominal) AS last FROM occurrence WHERE account = ? AND slot = ?');
+    const last = this.database.statement(AGENDA_SQL.last);
     const through = new Map<string, number>();
     for (const slot of slots) {
       const found = last.get(account, slot)?.last;
       if (found !== null && found !== undefined) through.set(slot, Number(found));
     }
     const waiting = this.database
-      .statement(
-        "SELECT slot, nominal FROM occurrence WHERE account = ? AND verdict = 'waiting' ORDER BY nominal, slot",
-      )
+      .statement(AGENDA_SQL.waiting)
       .all(account)
       .map((row) => ({ slot: String(row.slot), nominalMs: Number(row.nominal) }));
     return { through, waiting };
   }
 
   async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
-    const write = this.database.statement(`INSERT INTO occurrence (account, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (account, slot, nominal) DO UPDATE SET verdict = excluded.verdict, why = excluded.why, run = excluded.run,
-        decided_at = excluded.decided_at, began = excluded.began WHERE occurrence.verdict = 'waiting'`);
+    const write = this.database.statement(AGENDA_SQL.record);
     this.under(account, epoch, () => {
-      for (const row of rows) {
-        const { slot, nominalMs, verdict, why = null, run = null, decidedAt, began = null } = row;
-        if (write.run(account, slot, nominalMs, verdict, why, run, decidedAt, began).changes !== 1)
-          throw decidedAlready(row);
-      }
+      for (const row of rows) if (write.run(...occurrenceValues(account, row)).changes !== 1) throw decidedAlready(row);
     });
   }
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
-    return this.database
-      .statement(
-        `SELECT ${COLUMNS} FROM occurrence WHERE account = ? AND verdict = 'started' AND began IS NULL ORDER BY nominal, slot`,
-      )
-      .all(account)
-      .map(occurrence);
+    return this.database.statement(AGENDA_SQL.promised).all(account).map(occurrenceRow);
   }
 
   async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
-    this.database.statement('UPDATE occurrence SET began = ? WHERE run = ? AND account = ?').run(began, run, account);
+    this.database.statement(AGENDA_SQL.settle).run(began, run, account);
   }
 
   async occurrences(
     account: string,
-    { slot, limit = -1 }: { slot?: string; limit?: number } = {},
+    { slot, limit = NO_LIMIT }: { slot?: string; limit?: number } = {},
   ): Promise<readonly OccurrenceRow[]> {
-    const of = slot === undefined ? '' : 'AND slot = ?';
-    return this.database
-      .statement(`SELECT ${COLUMNS} FROM occurrence WHERE account = ? ${of} ORDER BY nominal DESC, slot DESC LIMIT ?`)
-      .all(account, ...(slot === undefined ? [] : [slot]), limit)
-      .map(occurrence);
+    const { database } = this;
+    const rows =
+      slot === undefined
+        ? database.statement(AGENDA_SQL.newest).all(account, limit)
+        : database.statement(AGENDA_SQL.newestOfSlot).all(account, slot, limit);
+    return rows.map(occurrenceRow);
+  }
+
+  async prune(account: string, beforeMs: number): Promise<number> {
+    return this.database.statement(AGENDA_SQL.prune).run(account, account, beforeMs, PRUNED_AT_ONCE).changes;
   }
 
   async post(request: HandoverRequest): Promise<void> {
-    this.database
-      .statement('INSERT INTO handover (run, account, request) VALUES (?, ?, ?)')
-      .run(request.run, request.account, JSON.stringify(request));
+    this.database.statement(AGENDA_SQL.post).run(request.run, request.account, JSON.stringify(request));
   }
 
   async posted(account: string): Promise<readonly HandoverRequest[]> {
     return this.database
-      .statement('SELECT request FROM handover WHERE account = ? AND answer IS NULL ORDER BY sequence')
+      .statement(AGENDA_SQL.posted)
       .all(account)
       .map((row) => JSON.parse(String(row.request)) as HandoverRequest);
   }
 
   async answer(run: string, answer: HandoverAnswer): Promise<boolean> {
-    return (
-      this.database
-        .statement('UPDATE handover SET answer = ? WHERE run = ? AND answer IS NULL')
-        .run(JSON.stringify(answer), run).changes === 1
-    );
+    return this.database.statement(AGENDA_SQL.answer).run(JSON.stringify(answer), run).changes === 1;
   }
 
   async handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined> {
-    const row = this.database.statement('SELECT answer FROM handover WHERE run = ?').get(run);
+    const row = this.database.statement(AGENDA_SQL.handover).get(run);
     if (row === undefined) return undefined;
     return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as HandoverAnswer);
   }
@@ -180,25 +165,10 @@ class SqliteAgenda implements AgendaStore {
   private under<T>(account: string, epoch: number, work: () => T): T {
     const { database } = this;
     return database.transaction(() => {
-      const newest = Number(
-        database.statement('SELECT epoch FROM agenda_epoch WHERE account = ?').get(account)?.epoch ?? 0,
-      );
+      const newest = Number(database.statement(AGENDA_SQL.epoch).get(account)?.epoch ?? 0);
       if (epoch < newest) throw outdated(account, epoch, newest);
-      if (epoch > newest)
-        database.statement('INSERT OR REPLACE INTO agenda_epoch (account, epoch) VALUES (?, ?)').run(account, epoch);
+      if (epoch > newest) database.statement(AGENDA_SQL.newerEpoch).run(account, epoch);
       return work();
     });
   }
-}
-
-function occurrence(row: SqlRow): OccurrenceRow {
-  return {
-    slot: String(row.slot),
-    nominalMs: Number(row.nominal),
-    verdict: row.verdict as Verdict,
-    decidedAt: Number(row.decided_at),
-    ...(row.why === null ? {} : { why: String(row.why) }),
-    ...(row.run === null ? {} : { run: String(row.run) }),
-    ...(row.began === null ? {} : { began: row.began as 'begun' | 'lost' }),
-  };
 }

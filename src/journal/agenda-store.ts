@@ -35,6 +35,10 @@ export interface AgendaMarks {
   readonly waiting: readonly { readonly slot: string; readonly nominalMs: number }[];
 }
 
+/** How long verdicts are kept, ms: more than a year, so that each can be compared with the one of a year ago. */
+export const VERDICTS_KEPT_MS = 400 * 86_400_000;
+export const PRUNED_AT_ONCE = 5_000;
+
 export interface AgendaStore {
   /**
    * Says which slots are in force from now on, and gives since when each has been. A slot that was not in force until now
@@ -53,6 +57,12 @@ export interface AgendaStore {
     account: string,
     filter?: { readonly slot?: string; readonly limit?: number },
   ): Promise<readonly OccurrenceRow[]>;
+  /**
+   * Forgets verdicts on occurrences before an instant, at most `PRUNED_AT_ONCE` of them, and gives how many. Never the last of
+   * a slot: it says how far the slot has been decided, and without it what was started once would fall due again. Nor what
+   * waits, or was started and is not known to have begun.
+   */
+  prune(account: string, beforeMs: number): Promise<number>;
 
   /** Hands a run to whoever holds the account; durable once resolved. */
   post(request: HandoverRequest): Promise<void>;

@@ -20,7 +20,10 @@ export interface LeaseRow {
 export type LeaseVerdict =
   | { readonly kind: 'free' }
   | { readonly kind: 'taken'; readonly heldBy: string; readonly remainingMs: number }
-  /** Its end was written on another clock and can not be compared: it lives one more life from now, on ours. */
+  /**
+   * Its end was written on another clock, or on one that was set back since, and can not be compared: it lives one more
+   * life from now.
+   */
   | { readonly kind: 'adopted'; readonly heldBy: string; readonly untilMs: number };
 
 /** Whether a lease may be taken now. A living holder renews and so overwrites an adoption. */
@@ -30,11 +33,10 @@ export function leaseVerdict(
 ): LeaseVerdict {
   if (row?.heldBy === undefined || machine.isGone(row.process)) return { kind: 'free' };
   const now = machine.nowMs();
-  if (row.clockId !== machine.clockId) return { kind: 'adopted', heldBy: row.heldBy, untilMs: now + LEASE_LIFE_MS };
+  if (row.clockId !== machine.clockId || row.untilMs - now > LEASE_LIFE_MS)
+    return { kind: 'adopted', heldBy: row.heldBy, untilMs: now + LEASE_LIFE_MS };
   const remainingMs = row.untilMs - now;
-  return remainingMs <= 0
-    ? { kind: 'free' }
-    : { kind: 'taken', heldBy: row.heldBy, remainingMs: Math.min(remainingMs, LEASE_LIFE_MS) };
+  return remainingMs <= 0 ? { kind: 'free' } : { kind: 'taken', heldBy: row.heldBy, remainingMs };
 }
 
 export interface LeaseRequest {
@@ -67,6 +69,8 @@ export class LeaseKeeper {
   private renewedAt: number;
   private state: 'kept' | 'lost' | 'released' = 'kept';
   private timer: Timer | undefined;
+  /** The store may take its time: whoever asks meanwhile waits for the same answer. */
+  private renewing: Promise<void> | undefined;
 
   constructor(request: LeaseRequest, epoch: number, renewedAt: number) {
     this.request = request;
@@ -97,24 +101,41 @@ export class LeaseKeeper {
   }
 
   private retryTime(): Promise<void> {
-    const { clock } = this.request;
-    return new Promise((resolve) => void clock.at(clock.now() + RENEWAL_RETRY_MS, resolve));
+    const { clock, metronome } = this.request;
+    return new Promise(
+      (resolve) =>
+        void (metronome?.after(RENEWAL_RETRY_MS, resolve) ?? clock.at(clock.now() + RENEWAL_RETRY_MS, resolve)),
+    );
   }
 
+  /** Gives the lease back. Where the store can not be told the lease runs out by itself. */
   async release(): Promise<void> {
     this.timer?.cancel();
     const held = this.state === 'kept';
     this.state = 'released';
-    if (held) await this.request.leases.release(this.request.account, this.epoch);
+    if (!held) return;
+    try {
+      await this.request.leases.release(this.request.account, this.epoch);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
   }
 
   private renewIn(delayMs: number): void {
     const { clock, metronome } = this.request;
     const turn = () => void this.renew();
+    this.timer?.cancel();
     this.timer = metronome?.after(delayMs, turn) ?? clock.at(clock.now() + delayMs, turn);
   }
 
-  private async renew(): Promise<void> {
+  private renew(): Promise<void> {
+    this.renewing ??= this.renewed().finally(() => {
+      this.renewing = undefined;
+    });
+    return this.renewing;
+  }
+
+  private async renewed(): Promise<void> {
     const { leases, account, clock, onLost } = this.request;
     const askedAt = clock.monotonic();
     let kept: boolean | undefined;

@@ -2,9 +2,10 @@
  * The store of tests and of programs that keep nothing: entries in a map. It refuses what a real store refuses, and fails on
  * demand as a disk does.
  */
-import { conflict, fenced, missingRow, otherRun } from './refusals.ts';
+import { conflict, refuseAppend } from './refusals.ts';
 import {
   type AppendOptions,
+  fittingRuns,
   type JournalStore,
   type RunFilter,
   type RunRow,
@@ -42,20 +43,11 @@ export class MemoryStore implements JournalStore {
       throw new StoreError('unavailable', 'the store could not be written: the disk is full');
     if (this.appends >= conflictAfter) throw conflict(first.run, first.seq, first.seq + 1);
     const { run } = first;
-    const epoch = options.epoch ?? 0;
-    const newest = this.epochs.get(run) ?? 0;
-    if (epoch < newest) throw fenced(run, epoch, newest);
     const known = this.entries.get(run) ?? [];
-    let next = (known.at(-1)?.seq ?? 0) + 1;
-    for (const entry of entries) {
-      if (entry.run !== run) throw otherRun(run, entry.run);
-      if (entry.seq !== next) throw conflict(run, entry.seq, next);
-      next += 1;
-    }
-    if (options.row === undefined && !this.rows.has(run)) throw missingRow(run);
+    refuseAppend(entries, options, { epoch: this.epochs.get(run), last: known.at(-1)?.seq ?? 0 });
     this.entries.set(run, known);
     known.push(...entries);
-    this.epochs.set(run, epoch);
+    this.epochs.set(run, options.epoch ?? 0);
     if (options.row !== undefined) this.rows.set(run, options.row);
     this.appends += 1;
   }
@@ -69,19 +61,19 @@ export class MemoryStore implements JournalStore {
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
-    return [...this.rows.values()]
-      .filter(
-        (row) =>
-          (filter.account === undefined || row.account === filter.account) &&
-          (filter.runbook === undefined || row.runbook === filter.runbook) &&
-          (filter.unfinished !== true || row.outcome === undefined),
-      )
-      .sort((a, b) => b.startedAt - a.startedAt || (a.run < b.run ? 1 : -1))
-      .slice(0, filter.limit ?? Infinity);
+    return fittingRuns(this.rows.values(), filter);
   }
 
   async run(run: string): Promise<RunRow | undefined> {
     return this.rows.get(run);
+  }
+
+  async remove(run: string, head: string): Promise<boolean> {
+    if (this.rows.get(run)?.outcome === undefined || this.entries.get(run)?.at(-1)?.hash !== head) return false;
+    this.entries.delete(run);
+    this.rows.delete(run);
+    this.epochs.delete(run);
+    return true;
   }
 
   async close(): Promise<void> {}

@@ -3,9 +3,9 @@
  * (run, seq), so one run is read without touching the others; the row of a run is an index over its entries and is written
  * in their transaction.
  */
-import type { RunMode, RunOutcome } from './entry.ts';
-import { conflict, fenced, missingRow, otherRun } from './refusals.ts';
-import { type Database, openDatabase, type SqlRow, type SqlValue } from './sqlite.ts';
+import { refuseAppend } from './refusals.ts';
+import { JOURNAL_SQL, NO_LIMIT, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
+import { type Database, openDatabase } from './sqlite.ts';
 import {
   type AppendOptions,
   type JournalStore,
@@ -46,10 +46,6 @@ const SCHEMA = `
   );
 `;
 const VERSION = 1;
-
-const HEAD =
-  'SELECT (SELECT epoch FROM runs WHERE run = ?) AS epoch, (SELECT max(seq) FROM entries WHERE run = ?) AS last';
-const ROW_COLUMNS = 'run, runbook, mode, account, trigger, started_at, ended_at, outcome';
 
 /** Opens or makes the journal in `file`. Rejects with a StoreError: `damaged` for a file that is no journal. */
 export async function openSqliteStore(file: string): Promise<JournalStore> {
@@ -94,39 +90,17 @@ class SqliteStore implements JournalStore {
     this.database.transaction(() => this.insert(first, entries, options));
   }
 
-  private insert({ run, seq }: StoredEntry, entries: readonly StoredEntry[], { row, epoch = 0 }: AppendOptions): void {
-    const known = this.database.statement(HEAD).get(run, run);
-    const newest = Number(known?.epoch ?? 0);
-    if (epoch < newest) throw fenced(run, epoch, newest);
-    const next = Number(known?.last ?? 0) + 1;
-    if (seq !== next) throw conflict(run, seq, next);
-    if (row !== undefined) this.writeRow(row, epoch);
-    else if (known?.epoch === null) throw missingRow(run);
-    else if (epoch > newest) this.database.statement('UPDATE runs SET epoch = ? WHERE run = ?').run(epoch, run);
+  private insert({ run }: StoredEntry, entries: readonly StoredEntry[], options: AppendOptions): void {
+    const { row, epoch = 0 } = options;
+    const known = this.database.statement(JOURNAL_SQL.head).get(run, run);
+    const newest = typeof known?.epoch === 'number' ? known.epoch : undefined;
+    refuseAppend(entries, options, { epoch: newest, last: Number(known?.last ?? 0) });
+    if (row !== undefined) this.database.statement(JOURNAL_SQL.writeRow).run(...runValues(row, epoch));
+    else if (epoch > (newest ?? 0)) this.database.statement(JOURNAL_SQL.newerEpoch).run(epoch, run);
     const insert = this.database.statement(
       'INSERT INTO entries (run, seq, at, type, step, line, hash) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
-    for (const [index, entry] of entries.entries()) {
-      if (entry.run !== run) throw otherRun(run, entry.run);
-      if (entry.seq !== next + index) throw conflict(run, entry.seq, next + index);
-      insert.run(run, entry.seq, entry.at, entry.type, entry.step, entry.line, entry.hash);
-    }
-  }
-
-  private writeRow(row: RunRow, epoch: number): void {
-    this.database
-      .statement(`INSERT OR REPLACE INTO runs (${ROW_COLUMNS}, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-      .run(
-        row.run,
-        row.runbook,
-        row.mode,
-        row.account,
-        row.trigger,
-        row.startedAt,
-        row.endedAt ?? null,
-        row.outcome ?? null,
-        epoch,
-      );
+    for (const { seq, at, type, step, line, hash } of entries) insert.run(run, seq, at, type, step, line, hash);
   }
 
   async read(
@@ -134,47 +108,35 @@ class SqliteStore implements JournalStore {
     range: { readonly after?: number; readonly limit?: number } = {},
   ): Promise<readonly StoredEntry[]> {
     return this.database
-      .statement('SELECT seq, at, type, step, line, hash FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?')
-      .tuples(run, range.after ?? 0, range.limit ?? -1)
-      .map(([seq, at, type, step, line, hash]) => ({ run, seq, at, type, step, line, hash }) as StoredEntry);
+      .statement(JOURNAL_SQL.read)
+      .tuples(run, range.after ?? 0, range.limit ?? NO_LIMIT)
+      .map((values) => storedEntry(run, values));
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
-    const conditions: string[] = [];
-    const values: SqlValue[] = [];
-    for (const column of ['account', 'runbook'] as const) {
-      const wanted = filter[column];
-      if (wanted === undefined) continue;
-      conditions.push(`${column} = ?`);
-      values.push(wanted);
-    }
-    if (filter.unfinished === true) conditions.push('outcome IS NULL');
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+    const { sql, values } = runsQuery(filter);
     return this.database
-      .statement(`SELECT ${ROW_COLUMNS} FROM runs ${where} ORDER BY started_at DESC, run DESC LIMIT ?`)
-      .all(...values, filter.limit ?? -1)
+      .statement(sql)
+      .all(...values)
       .map(runRow);
   }
 
   async run(run: string): Promise<RunRow | undefined> {
-    const row = this.database.statement(`SELECT ${ROW_COLUMNS} FROM runs WHERE run = ?`).get(run);
+    const row = this.database.statement(JOURNAL_SQL.run).get(run);
     return row === undefined ? undefined : runRow(row);
+  }
+
+  async remove(run: string, head: string): Promise<boolean> {
+    this.database.setDurable(true);
+    return this.database.transaction(() => {
+      if (this.database.statement(JOURNAL_SQL.lastOfEnded).get(run)?.hash !== head) return false;
+      this.database.statement(JOURNAL_SQL.removeEntries).run(run);
+      this.database.statement(JOURNAL_SQL.removeRun).run(run);
+      return true;
+    });
   }
 
   async close(): Promise<void> {
     this.database.close();
   }
-}
-
-function runRow(row: SqlRow): RunRow {
-  return {
-    run: String(row.run),
-    runbook: String(row.runbook),
-    mode: row.mode as RunMode,
-    account: String(row.account),
-    trigger: String(row.trigger),
-    startedAt: Number(row.started_at),
-    ...(row.ended_at === null ? {} : { endedAt: Number(row.ended_at) }),
-    ...(row.outcome === null ? {} : { outcome: row.outcome as RunOutcome }),
-  };
 }

@@ -5,10 +5,8 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { SqlRow, SqlValue } from './rows.ts';
 import { StoreError } from './store.ts';
-
-export type SqlValue = null | number | bigint | string | Uint8Array;
-export type SqlRow = { readonly [column: string]: SqlValue };
 
 export interface Statement {
   run(...values: SqlValue[]): { readonly changes: number };
@@ -38,6 +36,11 @@ export interface Database {
    * cut may lose the last commits, never break the file. Not inside a transaction.
    */
   setDurable(durable: boolean): void;
+  /**
+   * Takes the file's write lock until the connection is closed or its process dies, whichever is first; false, at once, when
+   * another one has it. For a file that is a lock and nothing else.
+   */
+  hold(): boolean;
   close(): void;
 }
 
@@ -126,6 +129,17 @@ class Connection implements Database {
     if (durable === this.durable) return;
     this.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
     this.durable = durable;
+  }
+
+  hold(): boolean {
+    this.exec('PRAGMA busy_timeout = 0');
+    try {
+      this.connection.exec('BEGIN IMMEDIATE');
+      return true;
+    } catch (error) {
+      if (sqliteCode(error) === SQLITE.BUSY) return false;
+      throw asStoreError(error, this.file);
+    }
   }
 
   close(): void {

@@ -5,12 +5,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
 import { openSqliteAgenda } from '../../src/journal/agenda-sqlite.ts';
 import type { AgendaStore, HandoverRequest, OccurrenceRow } from '../../src/journal/agenda-store.ts';
+import { openPostgresAgenda } from '../../src/journal/postgres-agenda.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { hasPostgres, postgresOfFile } from '../postgres.ts';
+import { accessTo } from './postgres-access.ts';
+
+const server = postgresOfFile();
 
 /** Every memory of a scheduler there is: a new one is a line here and passes all of this. */
 const STORES: Readonly<Record<string, (folder: string) => Promise<AgendaStore>>> = {
   memory: async () => new MemoryAgenda(),
   sqlite: (folder) => openSqliteAgenda(join(folder, 'runbook.db')),
+  ...(hasPostgres ? { postgresql: async () => openPostgresAgenda(await accessTo(server())) } : {}),
 };
 
 const MAIN = 'https://venue.example main';
@@ -56,6 +62,30 @@ describe.each(Object.entries(STORES))('agenda store: %s', (_name, open) => {
   });
 
   describe('slots', () => {
+    it('forgets old verdicts, and nothing that could make one fall due again', async () => {
+      await agenda.record(MAIN, 1, [
+        row('a', 1_000),
+        started('a', 2_000, 'begun'),
+        started('a', 3_000, 'promised'),
+        waiting('a', 4_000),
+        row('a', 5_000),
+        row('a', 9_000),
+        // The last of its slot, however old.
+        row('b', 1_000),
+        row('b', 2_000),
+      ]);
+      await agenda.record(OTHER, 1, [row('a', 1_000), row('a', 2_000)]);
+      await agenda.settle(MAIN, 'begun', 'begun');
+      const marks = await agenda.marks(MAIN, ['a', 'b']);
+      expect(await agenda.prune(MAIN, 6_000)).toBe(4);
+      expect(await agenda.prune(MAIN, 6_000)).toBe(0);
+      const left = [...(await agenda.occurrences(MAIN))].reverse().map(({ slot, nominalMs }) => `${slot} ${nominalMs}`);
+      expect(left.sort()).toEqual(['a 3000', 'a 4000', 'a 9000', 'b 2000']);
+      expect(await agenda.marks(MAIN, ['a', 'b'])).toEqual(marks);
+      expect((await agenda.promised(MAIN)).map(({ run }) => run)).toEqual(['promised']);
+      expect(await agenda.occurrences(OTHER)).toHaveLength(2);
+    });
+
     it('are known since they were first in force, by account', async () => {
       expect(await agenda.engage(MAIN, 1, ['a', 'b'], 1000)).toEqual(
         new Map([

@@ -3,13 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { openPostgresStore } from '../../src/journal/postgres-store.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import type { JournalStore, RunRow, StoredEntry } from '../../src/journal/store.ts';
+import { hasPostgres, postgresOfFile } from '../postgres.ts';
+import { accessTo } from './postgres-access.ts';
+
+const server = postgresOfFile();
 
 /** Every store there is: a new one is a line here and passes all of this. */
 const STORES: Readonly<Record<string, (folder: string) => Promise<JournalStore>>> = {
   memory: async () => new MemoryStore(),
   sqlite: (folder) => openSqliteStore(join(folder, 'journal.db')),
+  ...(hasPostgres ? { postgresql: async () => openPostgresStore(await accessTo(server())) } : {}),
 };
 
 const row = (run: string, overrides: Partial<RunRow> = {}): RunRow => ({
@@ -122,6 +128,7 @@ describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
     expect(await store.runs()).toEqual([rows[3], rows[1], rows[2], rows[0]]);
     expect(await runs({ account: 'main' })).toEqual(['d', 'c', 'a']);
     expect(await runs({ runbook: 'entry' })).toEqual(['c']);
+    expect(await runs({ outcome: 'halted' })).toEqual(['c']);
     expect(await runs({ unfinished: true })).toEqual(['d', 'b', 'a']);
     expect(await runs({ unfinished: true, account: 'main', runbook: 'ladder', limit: 1 })).toEqual(['d']);
     expect(await store.run('c')).toEqual(rows[2]);
@@ -133,5 +140,27 @@ describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
     await store.append(some('a', 3, 3), { durable: true, row: row('a', { endedAt: 77, outcome: 'stopped' }) });
     expect(await store.run('a')).toEqual(row('a', { endedAt: 77, outcome: 'stopped' }));
     expect(await store.runs({ unfinished: true })).toEqual([]);
+  });
+
+  it('takes out an ended run whole, and nothing else', async () => {
+    const ended = row('a', { endedAt: 77, outcome: 'succeeded' });
+    await store.append(some('a', 1, 3), { durable: true, row: ended, epoch: 2 });
+    await store.append(some('b', 1, 2), { durable: true, row: row('b', { endedAt: 78, outcome: 'failed' }) });
+    await store.append(some('open', 1, 2), { durable: true, row: row('open') });
+
+    expect(await store.remove('a', entry('a', 2).hash)).toBe(false);
+    expect(await store.remove('open', entry('open', 2).hash)).toBe(false);
+    expect(await store.remove('nobody', entry('nobody', 1).hash)).toBe(false);
+    expect(await store.read('a')).toHaveLength(3);
+
+    expect(await store.remove('a', entry('a', 3).hash)).toBe(true);
+    expect(await store.remove('a', entry('a', 3).hash)).toBe(false);
+    expect(await store.read('a')).toEqual([]);
+    expect(await store.run('a')).toBeUndefined();
+    expect((await store.runs()).map((each) => each.run)).toEqual(['open', 'b']);
+    expect(await store.read('b')).toHaveLength(2);
+    // The name is free again, with no epoch left behind that would fence a writer.
+    await store.append(some('a', 1, 1), { durable: true, row: row('a'), epoch: 1 });
+    expect(await store.read('a')).toHaveLength(1);
   });
 });

@@ -1,0 +1,200 @@
+/**
+ * What processes share, in PostgreSQL: the same for every machine that uses the database. Leases and ledgers go by the
+ * server's clock, the only one all machines can read. Every change is a transaction under the lock of its key, taken before
+ * anything is read: a statement that locks and reads at once would read what was true before it waited.
+ *
+ * The server's clock is a wall clock. Set back, time goes on from where it stood, for ledgers and leases alike; set forward,
+ * tokens come free and leases end that much too early, which the venue's own count and the journal's fence bound.
+ */
+import { leaseVerdict } from './lease.ts';
+import { type Machine, thisMachine } from './machine.ts';
+import {
+  openPostgres,
+  type PostgresAccess,
+  type PostgresDatabase,
+  type Query,
+  RESTART_PATIENCE_MS,
+} from './postgres.ts';
+import { killEvent, leaseRow, postedMessage, SHARED_SQL } from './rows.ts';
+import {
+  assertNamed,
+  isInForce,
+  type KillSwitch,
+  killInForce,
+  killsOf,
+  LEASE_LIFE_MS,
+  type Leases,
+  type LedgerChange,
+  type LedgerRow,
+  type LedgerRows,
+  type Mailbox,
+  type Shared,
+  unreadableKill,
+} from './shared.ts';
+
+/** A lease is renewed every 5 s and half spent after 7.5: what takes longer than this is tried again on a new connection. */
+const MANNERS = { connections: 2, connectMs: 1_500, lockMs: 1_000, answerMs: 1_500 };
+/**
+ * A cancel waits no longer than 2 s for its tokens (reliability.md, I10), so the budget must hear within that time that the
+ * ledger can not be had. One connection, for a process asks for one change after another.
+ */
+const LEDGER_MANNERS = { connections: 1, connectMs: 600, lockMs: 500, answerMs: 700 };
+
+/** Whose clock the ends of leases are read on: one for all, so that none is ever written on another. */
+const SERVER_CLOCK = 'server';
+
+/** Rejects with a StoreError when the database can not be opened. */
+export async function openSharedPostgres(
+  access: PostgresAccess,
+  machine: Pick<Machine, 'self' | 'isGone'> = thisMachine(),
+): Promise<Shared> {
+  const database = await openPostgres(access, MANNERS);
+  const ledgers = await openPostgres(access, LEDGER_MANNERS).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  return {
+    ledgers: ledgerRows(ledgers),
+    leases: leasesIn(database, machine),
+    killSwitch: killSwitchIn(database),
+    mailbox: mailboxIn(database),
+    async close() {
+      await ledgers.close();
+      await database.close();
+    },
+  };
+}
+
+function ledgerRows(database: PostgresDatabase): LedgerRows {
+  const find = `SELECT server_ms() AS server, revision, text, offset_ms, now_ms
+    FROM (SELECT 1) AS one LEFT JOIN ledger ON key = ?`;
+  const store = `INSERT INTO ledger (key, revision, text, offset_ms, now_ms) VALUES (?, 1, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET revision = ledger.revision + 1, text = excluded.text,
+      offset_ms = excluded.offset_ms, now_ms = excluded.now_ms`;
+  const move = 'UPDATE ledger SET offset_ms = ?, now_ms = ? WHERE key = ?';
+
+  async function changed<T>(
+    query: Query,
+    key: string,
+    work: (row: LedgerRow | undefined, nowMs: number) => LedgerChange<T>,
+  ): Promise<LedgerChange<T>> {
+    const [found] = (await query(find, [key])).rows;
+    const server = Number(found?.server);
+    const row =
+      found === undefined || found.text === null
+        ? undefined
+        : { revision: Number(found.revision), text: String(found.text) };
+    const kept = row === undefined ? 0 : Number(found?.offset_ms);
+    const moved = row !== undefined && server + kept < Number(found?.now_ms);
+    const offset = moved ? Number(found?.now_ms) - server : kept;
+    const change = work(row, server + offset);
+    if (change.text !== undefined) await query(store, [key, change.text, offset, server + offset]);
+    else if (moved) await query(move, [offset, server + offset, key]);
+    return change;
+  }
+
+  return {
+    async change(key, work) {
+      let last: LedgerChange<unknown> | undefined;
+      const { result } = await database.transaction(
+        `ledger ${key}`,
+        async (query) => {
+          const change = await changed(query, key, work);
+          last = change;
+          return change;
+        },
+        {
+          // Durable: the processes outlive a crash of their server, and would be granted once more what it had forgotten.
+          kept: async (query) => last?.text === undefined || (await query(find, [key])).rows[0]?.text === last.text,
+        },
+      );
+      return result;
+    },
+  };
+}
+
+function leasesIn(database: PostgresDatabase, { self, isGone }: Pick<Machine, 'self' | 'isGone'>): Leases {
+  const find = `SELECT server_ms() AS server, epoch, held_by, process, clock, until_ms
+    FROM (SELECT 1) AS one LEFT JOIN lease ON account = ?`;
+  const renew = `UPDATE lease SET process = ?, until_ms = server_ms() + ${LEASE_LIFE_MS}
+    WHERE account = ? AND epoch = ? AND held_by IS NOT NULL`;
+  const look = async (query: Query, account: string) => {
+    const [found] = (await query(find, [account])).rows;
+    const server = Number(found?.server);
+    const row = found === undefined || found.epoch === null ? undefined : leaseRow(found);
+    return { server, row, verdict: leaseVerdict(row, { clockId: SERVER_CLOCK, nowMs: () => server, isGone }) };
+  };
+  const lock = (account: string) => `lease ${account}`;
+  return {
+    async acquire(account, holder) {
+      return database.transaction(lock(account), async (query) => {
+        const { server, row, verdict } = await look(query, account);
+        if (verdict.kind === 'taken') return verdict;
+        if (verdict.kind === 'adopted') {
+          await query(SHARED_SQL.adoptLease, [SERVER_CLOCK, verdict.untilMs, account]);
+          return { kind: 'taken', heldBy: verdict.heldBy, remainingMs: LEASE_LIFE_MS };
+        }
+        const epoch = (row?.epoch ?? 0) + 1;
+        const until = server + LEASE_LIFE_MS;
+        await query(SHARED_SQL.takeLease, [account, epoch, holder, self, SERVER_CLOCK, until]);
+        return { kind: 'held', epoch };
+      });
+    },
+    async renew(account, epoch) {
+      return (await database.query(renew, [self, account, epoch])).changes === 1;
+    },
+    async release(account, epoch) {
+      await database.query(SHARED_SQL.releaseLease, [account, epoch]);
+    },
+    async holder(account) {
+      const { row, verdict } = await look(database.query, account);
+      return verdict.kind === 'free' ? undefined : row?.heldBy;
+    },
+  };
+}
+
+function killSwitchIn(database: PostgresDatabase): KillSwitch {
+  // Under one lock, so that events are numbered in the order they are committed in.
+  const lock = 'kill switch';
+  return {
+    async engage({ scope, by, reason, at }) {
+      await database.transaction(lock, (query) => query(SHARED_SQL.addKillEvent, ['engage', scope, by, reason, at]));
+    },
+    async engaged(account) {
+      try {
+        // While the server is away no intent becomes durable and so nothing is sent: a moment's absence is no kill.
+        const rows = await database.read(SHARED_SQL.killEvents, [], RESTART_PATIENCE_MS);
+        return killInForce(rows.map(killEvent), account);
+      } catch (error) {
+        return unreadableKill(account, error);
+      }
+    },
+    async release(scope, by, at) {
+      assertNamed(by);
+      return database.transaction(lock, async (query) => {
+        const { rows } = await query(SHARED_SQL.killEvents);
+        const lifted = isInForce(rows.map(killEvent), scope);
+        await query(SHARED_SQL.addKillEvent, ['release', scope, by, '', at]);
+        return lifted;
+      });
+    },
+    async history(account) {
+      return killsOf((await database.query(SHARED_SQL.killEvents)).rows.map(killEvent), account);
+    },
+  };
+}
+
+function mailboxIn(database: PostgresDatabase): Mailbox {
+  return {
+    async post({ run, command, by, at, step = null, reason = null }) {
+      const { rows } = await database.query(SHARED_SQL.post, [run, command, by, at, step, reason]);
+      return Number(rows[0]?.sequence);
+    },
+    async pending(run) {
+      return (await database.query(SHARED_SQL.pending, [run])).rows.map(postedMessage);
+    },
+    async acknowledge(run, sequence) {
+      await database.query(SHARED_SQL.acknowledge, [run, sequence]);
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * The journal in PostgreSQL, for several machines that share work. An append is one transaction under the lock of its run:
+ * who may write is read under that lock, so that a process that slept through its lease finds itself fenced whatever it
+ * still has under way. Where the answer to a commit is lost, the journal's own tail tells whether it was kept.
+ */
+import {
+  openPostgres,
+  type PostgresAccess,
+  type PostgresDatabase,
+  type Query,
+  RESTART_PATIENCE_MS,
+} from './postgres.ts';
+import { refuseAppend } from './refusals.ts';
+import { JOURNAL_SQL, NO_LIMIT, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
+import type { AppendOptions, JournalStore, RunFilter, RunRow, StoredEntry } from './store.ts';
+
+const MANNERS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
+
+export interface PostgresStoreOptions {
+  /** How long an append or a read waits for a server that is away, ms: a writer whose append has failed never writes again. */
+  readonly patienceMs?: number;
+}
+
+/** Opens the journal of the database, and makes its tables where they are missing. Rejects with a StoreError. */
+export async function openPostgresStore(
+  access: PostgresAccess,
+  { patienceMs = RESTART_PATIENCE_MS }: PostgresStoreOptions = {},
+): Promise<JournalStore> {
+  return new PostgresStore(await openPostgres(access, MANNERS), patienceMs);
+}
+
+class PostgresStore implements JournalStore {
+  private readonly database: PostgresDatabase;
+  private readonly patienceMs: number;
+
+  constructor(database: PostgresDatabase, patienceMs: number) {
+    this.database = database;
+    this.patienceMs = patienceMs;
+  }
+
+  async append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void> {
+    const [first] = entries;
+    if (first === undefined) return;
+    await this.database.transaction(lockOf(first.run), (query) => insert(query, first.run, entries, options), {
+      durable: options.durable,
+      patienceMs: this.patienceMs,
+      kept: (query) => isThere(query, first.run, entries),
+    });
+  }
+
+  async read(
+    run: string,
+    range: { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<readonly StoredEntry[]> {
+    const { after = 0, limit = NO_LIMIT } = range;
+    const rows = await this.database.read(JOURNAL_SQL.read, [run, after, limit], this.patienceMs);
+    return rows.map(({ seq = 0, at = 0, type = '', step = '', line = '', hash = '' }) =>
+      storedEntry(run, [seq, at, type, step, line, hash]),
+    );
+  }
+
+  async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
+    const { sql, values } = runsQuery(filter);
+    return (await this.database.read(sql, values, this.patienceMs)).map(runRow);
+  }
+
+  async run(run: string): Promise<RunRow | undefined> {
+    const [row] = await this.database.read(JOURNAL_SQL.run, [run], this.patienceMs);
+    return row === undefined ? undefined : runRow(row);
+  }
+
+  async remove(run: string, head: string): Promise<boolean> {
+    return this.database.transaction(
+      lockOf(run),
+      async (query) => {
+        if ((await query(JOURNAL_SQL.lastOfEnded, [run])).rows[0]?.hash !== head) return false;
+        await query(JOURNAL_SQL.removeEntries, [run]);
+        await query(JOURNAL_SQL.removeRun, [run]);
+        return true;
+      },
+      { kept: async (query) => (await query(JOURNAL_SQL.run, [run])).rows.length === 0 },
+    );
+  }
+
+  close(): Promise<void> {
+    return this.database.close();
+  }
+}
+
+/** Whoever writes to a run holds this until its commit has ended. */
+function lockOf(run: string): string {
+  return `run ${run}`;
+}
+
+async function insert(
+  query: Query,
+  run: string,
+  entries: readonly StoredEntry[],
+  options: AppendOptions,
+): Promise<void> {
+  const { row, epoch = 0 } = options;
+  const [head] = (await query(JOURNAL_SQL.head, [run, run])).rows;
+  const newest = head?.epoch === null ? undefined : Number(head?.epoch);
+  refuseAppend(entries, options, { epoch: newest, last: Number(head?.last ?? 0) });
+  if (row !== undefined) await query(JOURNAL_SQL.writeRow, runValues(row, epoch));
+  else if (epoch > (newest ?? 0)) await query(JOURNAL_SQL.newerEpoch, [epoch, run]);
+  await query(
+    `INSERT INTO entries (run, seq, at, type, step, line, hash)
+      SELECT ?, * FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::text[])`,
+    [
+      run,
+      entries.map(({ seq }) => seq),
+      entries.map(({ at }) => at),
+      entries.map(({ type }) => type),
+      entries.map(({ step }) => step),
+      entries.map(({ line }) => line),
+      entries.map(({ hash }) => hash),
+    ],
+  );
+}
+
+/** The entries are there as this process wrote them: a hash is over everything before it. */
+async function isThere(query: Query, run: string, entries: readonly StoredEntry[]): Promise<boolean> {
+  const last = entries.at(-1);
+  const { rows } = await query('SELECT hash FROM entries WHERE run = ? AND seq = ?', [run, last?.seq ?? 0]);
+  return rows[0]?.hash === last?.hash;
+}

@@ -1,0 +1,298 @@
+/** What only a server can do to a store: be restarted, be cut off in the middle of a commit, refuse, and be told secrets. */
+import { once } from 'node:events';
+import { createServer, connect as dial, type Socket } from 'node:net';
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openPostgres, type PostgresAccess } from '../../src/journal/postgres.ts';
+import { openPostgresAgenda } from '../../src/journal/postgres-agenda.ts';
+import { openSharedPostgres } from '../../src/journal/postgres-shared.ts';
+import { openPostgresStore } from '../../src/journal/postgres-store.ts';
+import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
+import { accessTo } from '../contract/postgres-access.ts';
+import { hasPostgres, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
+
+const server = postgresOfFile();
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function opened<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
+  const made = await opening;
+  closing.push(() => made.close());
+  return made;
+}
+
+const row: RunRow = {
+  run: 'a',
+  runbook: 'ladder',
+  mode: 'live',
+  account: 'main',
+  trigger: 'manual',
+  startedAt: 1000,
+};
+const entry = (seq: number, line = `{"seq":${seq}}`): StoredEntry => ({
+  run: 'a',
+  seq,
+  at: seq,
+  type: 'variable.set',
+  step: '',
+  line,
+  hash: `${line} ${seq}`.padStart(64, '0'),
+});
+const numbers = (entries: readonly StoredEntry[]) => entries.map(({ seq }) => seq);
+const UNAVAILABLE = { name: 'StoreError', reason: 'unavailable' };
+
+/**
+ * A line to the server that is cut where a commit passes: `before` the server hears of it, or `after`, so that it commits
+ * and nobody hears of that. Cut once, and whole again.
+ */
+async function lineThatCuts(access: PostgresAccess, cut: 'before' | 'after'): Promise<PostgresAccess> {
+  const url = new URL(access.url);
+  const port = Number(url.port);
+  let armed = true;
+  const ends = new Set<Socket>();
+  const line = createServer((near) => {
+    const far = dial(port, url.hostname);
+    for (const socket of [near, far]) {
+      ends.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        near.destroy();
+        far.destroy();
+      });
+    }
+    let cutting = false;
+    near.on('data', (chunk) => {
+      if (armed && chunk.includes('COMMIT')) {
+        armed = false;
+        cutting = true;
+        if (cut === 'before') return void near.destroy();
+      }
+      far.write(chunk);
+    });
+    far.on('data', (chunk) => (cutting ? near.destroy() : near.write(chunk)));
+  }).listen(0, '127.0.0.1');
+  await once(line, 'listening');
+  closing.push(async () => {
+    for (const socket of ends) socket.destroy();
+    line.close();
+  });
+  const address = line.address();
+  url.port = String(typeof address === 'object' ? address?.port : '');
+  return { ...access, url: url.href };
+}
+
+describe.skipIf(!hasPostgres)('a server that goes away', { timeout: 40_000 }, () => {
+  it.each(['fast', 'crash'] as const)(
+    '%s: appends are refused, nothing is half there, and then it goes on',
+    async (how) => {
+      const access = await accessTo(server());
+      const store = await opened(openPostgresStore(access, { patienceMs: 0 }));
+      await store.append([entry(1), entry(2)], { durable: true, row, epoch: 1 });
+      await server().stop(how);
+      await expect(store.append([entry(3), entry(4)], { durable: true, epoch: 1 })).rejects.toMatchObject(UNAVAILABLE);
+      await expect(store.read('a')).rejects.toMatchObject(UNAVAILABLE);
+      await server().start();
+      expect(numbers(await store.read('a'))).toEqual([1, 2]);
+      await store.append([entry(3), entry(4)], { durable: true, epoch: 1 });
+      expect(numbers(await store.read('a'))).toEqual([1, 2, 3, 4]);
+    },
+  );
+
+  it('for a moment: an append waits for it', async () => {
+    const store = await opened(openPostgresStore(await accessTo(server())));
+    await store.append([entry(1)], { durable: true, row, epoch: 1 });
+    await server().stop();
+    const appended = store.append([entry(2)], { durable: true, epoch: 1 });
+    await server().start();
+    await appended;
+    expect(numbers(await store.read('a'))).toEqual([1, 2]);
+  });
+
+  it('in the middle of many appends: all that resolved are there, in order, and no other', async () => {
+    const access = await accessTo(server());
+    const store = await opened(openPostgresStore(access, { patienceMs: 0 }));
+    await store.append([entry(1)], { durable: true, row, epoch: 1 });
+    let acknowledged = 1;
+    const crash = new Promise<void>((resolve) => setTimeout(() => void server().restart('crash').then(resolve), 150));
+    for (let failed = false; !failed; ) {
+      await store
+        .append([entry(acknowledged + 1), entry(acknowledged + 2)], { durable: true, epoch: 1 })
+        .then(() => {
+          acknowledged += 2;
+        })
+        .catch((error: unknown) => {
+          expect(error).toMatchObject(UNAVAILABLE);
+          failed = true;
+        });
+    }
+    await crash;
+    const kept = numbers(await store.read('a'));
+    expect(kept).toEqual(kept.map((_, index) => index + 1));
+    // The batch under way when it crashed may have been committed: whole or not at all.
+    expect([acknowledged, acknowledged + 2]).toContain(kept.length);
+    await store.append([entry(kept.length + 1)], { durable: true, epoch: 1 });
+  });
+
+  it('a ledger grants nothing while it is away, and afterwards no more than was left', async () => {
+    const { ledgers, killSwitch, leases } = await opened(openSharedPostgres(await accessTo(server())));
+    const take = () =>
+      ledgers.change('k', (found) => {
+        const taken = Number(found?.text ?? 0);
+        return taken < 5 ? { text: String(taken + 1), result: true } : { text: undefined, result: false };
+      });
+    for (let turn = 0; turn < 3; turn += 1) expect(await take()).toBe(true);
+    await killSwitch.engage({ scope: 'main', by: 'ana', reason: 'drill', at: 1 });
+    const { epoch } = (await leases.acquire('main', 'run 1')) as { epoch: number };
+    await server().stop('crash');
+    await expect(take()).rejects.toMatchObject(UNAVAILABLE);
+    await expect(leases.renew('main', epoch)).rejects.toMatchObject(UNAVAILABLE);
+    await server().start();
+    expect([await take(), await take(), await take()]).toEqual([true, true, false]);
+    expect(await killSwitch.engaged('main')).toMatchObject({ reason: 'drill' });
+    expect(await leases.renew('main', epoch)).toBe(true);
+  });
+
+  it('for good: the kill switch counts as engaged', async () => {
+    const { killSwitch } = await opened(openSharedPostgres(await accessTo(server())));
+    await server().stop();
+    const order = await killSwitch.engaged('main');
+    await server().start();
+    expect(order?.reason).toContain('can not be read, so it counts as engaged');
+    expect(await killSwitch.engaged('main')).toBeUndefined();
+  });
+});
+
+describe.skipIf(!hasPostgres)('a commit whose answer is lost', { timeout: 40_000 }, () => {
+  it.each(['before', 'after'] as const)(
+    'cut %s the server committed: the append resolves, and is there once',
+    async (cut) => {
+      const access = await accessTo(server());
+      const direct = await opened(openPostgresStore(access));
+      await direct.append([entry(1)], { durable: true, row, epoch: 1 });
+      const store = await opened(openPostgresStore(await lineThatCuts(access, cut)));
+      await store.append([entry(2), entry(3)], { durable: true, epoch: 1 });
+      expect(numbers(await direct.read('a'))).toEqual([1, 2, 3]);
+    },
+  );
+
+  it('and meanwhile another has written: a conflict, for what is there is not ours', async () => {
+    const access = await accessTo(server());
+    const direct = await opened(openPostgresStore(access));
+    await direct.append([entry(1)], { durable: true, row, epoch: 1 });
+    const store = await opened(openPostgresStore(await lineThatCuts(access, 'before')));
+    const appended = store.append([entry(2)], { durable: true, epoch: 1 });
+    appended.catch(() => {});
+    await direct.append([entry(2, '{"other":true}')], { durable: true, epoch: 1 }).catch(() => {});
+    const outcome = await appended.then(() => 'ours').catch((error: { reason: string }) => error.reason);
+    const [, second] = await direct.read('a');
+    expect([outcome, second?.line]).toEqual(
+      second?.line === '{"other":true}' ? ['conflict', '{"other":true}'] : ['ours', '{"seq":2}'],
+    );
+  });
+
+  it('of a change to a ledger: found out, so that nothing is counted twice', async () => {
+    const access = await accessTo(server());
+    await (await opened(openSharedPostgres(access))).ledgers.change('k', () => ({ text: '1', result: 0 }));
+    const { ledgers } = await opened(openSharedPostgres(await lineThatCuts(access, 'after')));
+    expect(await ledgers.change('k', (found) => ({ text: `${found?.text}+1`, result: 'done' }))).toBe('done');
+    expect(await ledgers.change('k', (found) => ({ text: undefined, result: found }))).toEqual({
+      revision: 2,
+      text: '1+1',
+    });
+  });
+
+  it('of a decision about an occurrence: recorded once, and no conflict with itself', async () => {
+    const access = await accessTo(server());
+    await opened(openPostgresAgenda(access));
+    const agenda = await opened(openPostgresAgenda(await lineThatCuts(access, 'after')));
+    const decided = { slot: 's', nominalMs: 10, verdict: 'started', run: 'r', decidedAt: 11 } as const;
+    await agenda.record('main', 1, [decided]);
+    expect(await agenda.occurrences('main')).toEqual([decided]);
+  });
+});
+
+describe.skipIf(!hasPostgres)('a process that stands still inside a transaction', { timeout: 40_000 }, () => {
+  it('holds a lock no longer than its patience allows others to wait, then loses it', async () => {
+    const access = await accessTo(server());
+    const manners = { connections: 1, connectMs: 1_000, lockMs: 300, answerMs: 1_000 };
+    const [one, two] = [await opened(openPostgres(access, manners)), await opened(openPostgres(access, manners))];
+    const still = one.transaction('x', () => new Promise<void>((resolve) => setTimeout(resolve, 6_500)));
+    still.catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect(two.transaction('x', async () => 1)).rejects.toMatchObject(UNAVAILABLE);
+    expect(await two.transaction('y', async () => 1)).toBe(1);
+    await expect(still).rejects.toMatchObject(UNAVAILABLE);
+    expect(await two.transaction('x', async () => 1)).toBe(1);
+  });
+});
+
+describe.skipIf(!hasPostgres)('a database that can not be used', () => {
+  const refusal = async (access: PostgresAccess) => {
+    const error: unknown = await openPostgresStore(access).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    const said = inspect(error, { depth: 10, showHidden: true });
+    for (const secret of [POSTGRES_PASSWORD, '127.0.0.1', 'test_', String(server().port)]) {
+      // Frames of a stack are of the program.
+      expect(said.replace(/^ +at .*$/gm, '')).not.toContain(secret);
+    }
+    return error;
+  };
+  it.each([
+    ['another password', { password: `not-${POSTGRES_PASSWORD}` }, 'refuses the user or the password'],
+    ['no password', { password: '' }, 'can not be opened: its URL is not one of PostgreSQL, or lacks a part'],
+    ['no such database', { pathname: '/test_nowhere' }, 'does not exist on its server'],
+    ['nobody listening', { port: '1' }, 'can not be reached (ECONNREFUSED)'],
+    ['TLS it does not have', { search: '?sslmode=verify-full' }, 'can not be reached over TLS'],
+  ])('%s is said in a sentence without the URL', async (_what, change, sentence) => {
+    const given = await accessTo(server());
+    const url = Object.assign(new URL(given.url), change);
+    expect(await refusal({ ...given, url: url.href })).toMatchObject({
+      ...UNAVAILABLE,
+      message: expect.stringContaining(`the PostgreSQL database of DATABASE_URL ${sentence}`),
+    });
+  });
+
+  it('what is no URL at all is said so, and not repeated', async () => {
+    const error = await refusal({ url: `postgres://user:${POSTGRES_PASSWORD}@[/x`, name: 'the database' });
+    expect(error).toMatchObject(UNAVAILABLE);
+  });
+
+  it('tables of another version are left alone', async () => {
+    const given = await accessTo(server());
+    await (await openPostgresStore(given)).close();
+    await server().query('UPDATE runbook.store_version SET version = 99', given.url);
+    expect(await refusal(given)).toMatchObject({
+      reason: 'damaged',
+      message: 'the PostgreSQL database of DATABASE_URL holds a store of version 99; this program reads version 1',
+    });
+  });
+
+  it('a user without rights is told so; one that may use the tables need not be able to make them', async () => {
+    const given = await accessTo(server());
+    await (await openPostgresStore(given)).close();
+    await server().query(`CREATE ROLE clerk LOGIN PASSWORD '${POSTGRES_PASSWORD}'`, given.url);
+    const url = new URL(given.url);
+    url.username = 'clerk';
+    const clerk = { ...given, url: url.href };
+    expect(await refusal(clerk)).toMatchObject({ reason: 'unavailable' });
+    await server().query(
+      `GRANT USAGE ON SCHEMA runbook TO clerk; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA runbook TO clerk`,
+      given.url,
+    );
+    const store = await opened(openPostgresStore(clerk));
+    await store.append([entry(1)], { durable: true, row });
+    expect(await store.read('a')).toEqual([entry(1)]);
+  });
+
+  it('many that come first at once make its tables once', async () => {
+    const given = await accessTo(server());
+    const stores = await Promise.all(Array.from({ length: 5 }, () => opened(openPostgresStore(given))));
+    await stores[0]?.append([entry(1)], { durable: true, row });
+    expect(await stores[4]?.read('a')).toEqual([entry(1)]);
+    expect(await server().query('SELECT version FROM runbook.store_version', given.url)).toEqual([{ version: 1 }]);
+  });
+});

@@ -1,0 +1,226 @@
+/**
+ * A PostgreSQL server of the tests' own: made in a temporary folder, with a password, on a free port of the loopback
+ * address, and removed again. Its commits wait for the disk, as those of the server it stands for do. A test file starts one
+ * of its own, so that one that kills its server disturbs nobody.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  accessSync,
+  chownSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll } from 'vitest';
+
+/** Looked for in everything that is printed or stored: it must be nowhere. */
+export const POSTGRES_PASSWORD = 'canary-Zq7vX2mKp9';
+const ROLE = 'runbook';
+const LONGEST_START_MS = 30_000;
+
+export interface PostgresServer {
+  readonly port: number;
+  /** A database nobody else uses, and the URL for it. */
+  database(): Promise<string>;
+  /** Stops the server, cutting connections off; `crash` kills it without a word, as a power cut would. */
+  stop(how?: 'fast' | 'crash'): Promise<void>;
+  /** Starts it again, on the same port, with what it had. */
+  start(): Promise<void>;
+  restart(how?: 'fast' | 'crash'): Promise<void>;
+  /** Runs one statement as the owner of everything. */
+  query(sql: string, url?: string): Promise<readonly Record<string, unknown>[]>;
+  /** Stops and removes it. */
+  remove(): Promise<void>;
+}
+
+/** Whether a server is installed here: without one its tests are skipped, and the run says so (postgres-setup.ts). */
+export const hasPostgres = programFolder() !== undefined;
+
+/** The server of one test file: begun before its first test, gone after its last. Not to be asked where none is installed. */
+export function postgresOfFile(): () => PostgresServer {
+  let server: PostgresServer | undefined;
+  beforeAll(async () => {
+    if (hasPostgres) server = await startPostgres();
+  }, LONGEST_START_MS);
+  afterAll(() => server?.remove(), LONGEST_START_MS);
+  return () => {
+    if (server === undefined) throw new Error('the server of this file is not running');
+    return server;
+  };
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const programs = programFolder();
+  if (programs === undefined) throw new Error('no PostgreSQL server is installed on this machine');
+  const user = unprivileged();
+  const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
+  const data = join(folder, 'data');
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, POSTGRES_PASSWORD, { mode: 0o600 });
+  if (user !== undefined) for (const path of [folder, passwordFile]) chownSync(path, user.uid, user.gid);
+  execFileSync(
+    join(programs, 'initdb'),
+    [
+      ...['--pgdata', data, '--username', ROLE, '--pwfile', passwordFile, '--auth', 'scram-sha-256'],
+      ...['--encoding', 'UTF8', '--locale', 'C', '--no-sync', '--no-instructions'],
+    ],
+    { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  const port = await freePort();
+  const url = (database: string) => `postgres://${ROLE}:${POSTGRES_PASSWORD}@127.0.0.1:${port}/${database}`;
+  let keeper: ChildProcess | undefined;
+  let databases = 0;
+
+  const server: PostgresServer = {
+    port,
+    async database() {
+      databases += 1;
+      await server.query(`CREATE DATABASE test_${databases}`);
+      return url(`test_${databases}`);
+    },
+    async stop(how = 'fast') {
+      const running = keeper;
+      keeper = undefined;
+      if (running === undefined) return;
+      const gone = once(running, 'exit');
+      running.stdin?.end(how === 'fast' ? 'INT\n' : 'KILL\n');
+      await gone;
+    },
+    async start() {
+      const deadline = Date.now() + LONGEST_START_MS;
+      // After a crash the old server's children live on for a moment, and hold its memory.
+      while (keeper === undefined) {
+        const started = await serve(join(programs, 'postgres'), folder, data, port, user);
+        if (typeof started !== 'string') keeper = started;
+        else if (Date.now() > deadline) throw new Error(`PostgreSQL does not start: ${started}`);
+        else await pause(50);
+      }
+    },
+    async restart(how) {
+      await server.stop(how);
+      await server.start();
+    },
+    async query(sql, at = url('postgres')) {
+      const client = new pg.Client({ connectionString: at });
+      await client.connect();
+      try {
+        return (await client.query(sql)).rows as Record<string, unknown>[];
+      } finally {
+        await client.end();
+      }
+    },
+    async remove() {
+      await server.stop('crash');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await server.start();
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+  return server;
+}
+
+/**
+ * Ends the server by the signal it reads; where the tests' process ended without saying one, it ends it at once and removes
+ * the folder, so that nothing of a test run that was killed stays behind.
+ */
+const KEEPER = `
+  folder=$1; shift
+  "$@" & server=$!
+  if read -r signal; then kill -"$signal" $server; wait $server
+  else kill -QUIT $server; wait $server; rm -rf "$folder"; fi 2>/dev/null`;
+
+/** The running server, or what it said when it would not start. */
+async function serve(program: string, folder: string, data: string, port: number, user: Identity | undefined) {
+  const settings = [
+    ...[`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'fsync=on'],
+    ...['shared_buffers=16MB', 'max_connections=60', 'log_destination=stderr', 'logging_collector=off'],
+  ];
+  const options = settings.flatMap((setting) => ['-c', setting]);
+  const keeper = spawn('sh', ['-c', KEEPER, 'sh', folder, program, '-D', data, ...options], {
+    ...user,
+    cwd: folder,
+    // A group of its own: Ctrl-C is for the tests, which then stop it.
+    detached: true,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  keeper.stdin.on('error', () => {});
+  let said = '';
+  const ready = new Promise<boolean>((resolve) => {
+    keeper.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes('is ready to accept connections')) resolve(true);
+      // Those who call while it is on its way up are told so as well.
+      if (/FATAL:(?! +the database system is )/.test(said)) resolve(false);
+    });
+    keeper.on('exit', () => resolve(false));
+  });
+  if (await ready) {
+    keeper.unref();
+    return keeper;
+  }
+  const gone = once(keeper, 'exit');
+  keeper.stdin.end('QUIT\n');
+  await gone;
+  return said.trim();
+}
+
+/** Where `initdb` and `postgres` lie together. */
+function programFolder(): string | undefined {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/local/bin',
+    ...versions.map((version) => join(debian, version, 'bin')),
+  ];
+  return folders.find((folder) => ['initdb', 'postgres'].every((program) => mayRun(join(folder, program))));
+}
+
+function mayRun(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Identity {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL refuses to run as root, and so runs as whoever is there for such things. */
+function unprivileged(): Identity | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const found = ['postgres', 'nobody'].map((name) => users.find((user) => user[0] === name)).find(Boolean);
+  if (found === undefined) throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody');
+  return { uid: Number(found[2]), gid: Number(found[3]) };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port of the loopback address is free');
+  return address.port;
+}
