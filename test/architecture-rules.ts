@@ -34,6 +34,8 @@ const DOORS: readonly Door[] = [
   { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
   { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document.ts'] },
   { what: 'the SQL driver', uses: importOf('@photostructure/sqlite|node:sqlite'), through: ['src/journal/sqlite.ts'] },
+  { what: 'the PostgreSQL driver', uses: importOf('pg'), through: ['src/journal/postgres.ts'] },
+  { what: 'the queue of the workers', uses: importOf('bullmq'), through: ['src/cli/dispatch.ts'] },
   { what: 'commander', uses: importOf('commander'), through: ['src/cli/program.ts'] },
   {
     what: 'process.env',
@@ -49,8 +51,8 @@ const DOORS: readonly Door[] = [
   {
     what: 'real timers',
     uses: /\bset(?:Timeout|Interval|Immediate)\b|node:timers/,
-    // The database waits for another process's lock, which is no time of a run; a page pushes to browsers.
-    through: ['src/base/clock.ts', 'src/journal/sqlite.ts'],
+    // A database waits for another process's lock or for its server, which is no time of a run; a page pushes to browsers.
+    through: ['src/base/clock.ts', 'src/journal/sqlite.ts', 'src/journal/postgres.ts'],
   },
   {
     what: 'real randomness',

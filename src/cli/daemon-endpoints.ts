@@ -7,11 +7,25 @@ import type { AddressInfo } from 'node:net';
 import { Refusal } from './exit.ts';
 
 export interface Endpoints {
-  /** Why it can not be said to live, in words; empty when it does. */
-  readonly ailments: () => readonly string[];
-  /** Why what falls due would not be started; empty when it would be. */
-  readonly obstacles: () => readonly string[];
+  readonly health: () => Health;
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
+}
+
+export interface Health {
+  /** Why it can not be said to live, in words; empty when it does. */
+  readonly ailments: readonly string[];
+  /** Why what falls due would not be started; empty when it would be. */
+  readonly obstacles: readonly string[];
+  readonly accounts: Readonly<Record<string, AccountHealth>>;
+}
+
+export interface AccountHealth {
+  /** `here`: this process acts for the account. `elsewhere`: another does, or is to, and this one is at hand. */
+  readonly seat: 'here' | 'elsewhere';
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+  /** Runs that nobody but a person can say the end of. No reason to be called unready: everything else goes on. */
+  readonly needs_a_person: readonly { readonly run: string; readonly why: string }[];
 }
 
 export interface EndpointServer {
@@ -55,19 +69,20 @@ interface Reply {
   readonly text: string;
 }
 
-async function answer({ ailments, obstacles, metrics }: Endpoints, request: IncomingMessage): Promise<Reply> {
+async function answer({ health, metrics }: Endpoints, request: IncomingMessage): Promise<Reply> {
   // A name that somebody else's DNS points here must not get an answer through a browser.
   if (!/^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/.test(request.headers.host ?? ''))
     return json(421, { error: 'ask for 127.0.0.1' });
   if (request.method !== 'GET' && request.method !== 'HEAD') return json(405, { error: 'only GET is answered' });
   switch (request.url?.split('?')[0]) {
     case '/healthz': {
-      const found = ailments();
-      return json(found.length === 0 ? 200 : 503, { healthy: found.length === 0, reasons: found });
+      const { ailments } = health();
+      return json(ailments.length === 0 ? 200 : 503, { healthy: ailments.length === 0, reasons: ailments });
     }
     case '/readyz': {
-      const found = [...ailments(), ...obstacles()];
-      return json(found.length === 0 ? 200 : 503, { ready: found.length === 0, reasons: found });
+      const { ailments, obstacles, accounts } = health();
+      const reasons = [...ailments, ...obstacles];
+      return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons, accounts });
     }
     case '/metrics':
       return { status: 200, ...(await metrics()) };

@@ -6,7 +6,8 @@ import type { Entry } from '../journal/entry.ts';
 import type { KillOrder } from '../journal/shared.ts';
 import type { Account } from './account.ts';
 import type { DaemonLog, Fields, Level } from './daemon-log.ts';
-import type { DaemonMetrics } from './daemon-metrics.ts';
+import type { AccountMetrics } from './daemon-metrics.ts';
+import type { TakenUp } from './daemon-runs.ts';
 import { noticesOf } from './notices.ts';
 import type { FileProblem } from './timetable.ts';
 
@@ -15,7 +16,7 @@ const OPERATORS = 'ops';
 
 export class DaemonEvents {
   private readonly log: DaemonLog;
-  private readonly metrics: DaemonMetrics;
+  private readonly metrics: AccountMetrics;
   private readonly notifier: Notifier | undefined;
   private readonly runs: Record<string, number> = Object.create(null);
   private readonly verdicts: Record<string, number> = Object.create(null);
@@ -25,7 +26,7 @@ export class DaemonEvents {
     { readonly runbook: string; readonly why: string; readonly fromMs: number; toMs: number; count: number }
   >();
 
-  constructor(log: DaemonLog, metrics: DaemonMetrics, account: Account) {
+  constructor(log: DaemonLog, metrics: AccountMetrics, account: Account) {
     this.log = log;
     this.metrics = metrics;
     this.notifier = Object.hasOwn(account.profile.notify, OPERATORS) ? noticesOf(account, log.voice()) : undefined;
@@ -69,6 +70,17 @@ export class DaemonEvents {
           `decisions can not be recorded, so nothing is started: ${event.message}`,
         );
         return;
+      case 'settled':
+        this.log.tell(
+          'warn',
+          'run_settled',
+          `${printable(event.by, 100)} answers for run ${event.run}: its slot is free`,
+          {
+            run: event.run,
+            runbook: event.runbook,
+          },
+        );
+        return;
       case 'overtaken':
         return;
       default:
@@ -99,15 +111,14 @@ export class DaemonEvents {
     }
   }
 
-  takenUp(taken: readonly string[], stuck: readonly { readonly run: string; readonly why: string }[]): void {
+  takenUp({ taken, stuck, halted }: TakenUp): void {
     for (const run of taken) this.log.tell('warn', 'run_resumed', `run ${run} goes on where its process died`, { run });
     for (const { run, why } of stuck)
-      this.alarm(
-        'error',
-        'run_stuck',
-        `run ${run} can not be taken up: ${printable(why, 500)}. Its slot and its key stay held`,
-        { run },
-      );
+      this.alarm('error', 'run_stuck', `run ${run} can not be taken up: ${printable(why, 500)}. ${whatToDo(run)}`, {
+        run,
+      });
+    for (const { run, why } of halted)
+      this.alarm('error', 'run_halted', `run ${run} has halted: ${printable(why, 500)}. ${whatToDo(run)}`, { run });
   }
 
   reloaded(slots: number, problems: readonly FileProblem[]): void {
@@ -133,7 +144,6 @@ export class DaemonEvents {
   }
 
   stalled(ms: number): void {
-    this.metrics.stalled(ms / 1000);
     this.alarm('error', 'loop_resumed', `the event loop had stood still for ${ms} ms`, { ms });
   }
 
@@ -200,10 +210,13 @@ export class DaemonEvents {
     const outcome = ending.kind === 'ended' ? ending.outcome : ending.kind;
     this.runs[outcome] = (this.runs[outcome] ?? 0) + 1;
     const why = ending.kind === 'ended' ? ending.reason : ending.why;
-    const message = `run ${run} ${outcome}${why === undefined ? '' : `: ${printable(why, 500)}`}`;
+    const then = outcome === 'halted' || outcome === 'stuck' ? `. ${whatToDo(run)}` : '';
+    const message = `run ${run} ${outcome}${why === undefined ? '' : `: ${printable(why, 500)}`}${then}`;
     const good = outcome === 'succeeded' || outcome === 'stopped';
     const fields = { run, runbook, outcome };
     if (good) this.log.tell('info', 'run_ended', message, fields);
+    else if (ending.kind === 'left')
+      this.log.tell('warn', 'run_left', `run ${run} is left to whoever serves the account next`, fields);
     else this.alarm('error', 'run_ended', message, fields);
   }
 
@@ -211,6 +224,11 @@ export class DaemonEvents {
     this.log.tell(level, event, message, fields);
     this.notifier?.send(OPERATORS, message);
   }
+}
+
+/** For whoever is woken by it. */
+function whatToDo(run: string): string {
+  return `Nothing of its slot and its concurrency key is started until a person has dealt with it: see \`runbook audit show ${run}\` and the venue; then \`runbook cancel ${run} --by NAME\` frees them, or, with the scheduler stopped, \`runbook resume ${run}\` asks the venue again`;
 }
 
 function iso(ms: number): string {

@@ -10,14 +10,18 @@ import type { TextStream, Voice } from './terminal.ts';
 export type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
+type Filter = (text: string) => string;
+
 export class DaemonLog {
   private readonly logger: Logger;
-  private filter: (text: string) => string = (text) => text;
+  /** By account: what takes its secrets out. Each filter sees every line, whoever wrote it. */
+  private readonly filters: Map<string, Filter>;
+  private readonly common: Fields;
 
-  private constructor(make: (write: (line: string) => void) => Logger, stream: TextStream) {
-    this.logger = make((line) => {
-      stream.write(`${escapeUnprintable(this.filter(line.trimEnd()))}\n`);
-    });
+  private constructor(logger: Logger, filters: Map<string, Filter>, common: Fields) {
+    this.logger = logger;
+    this.filters = filters;
+    this.common = common;
   }
 
   static async to(stream: TextStream, level: Level = 'info'): Promise<DaemonLog> {
@@ -25,17 +29,30 @@ export class DaemonLog {
     const {
       default: { pino },
     } = await import('pino');
-    return new DaemonLog((write) => pino({ level, base: { pid: process.pid } }, { write }), stream);
+    const filters = new Map<string, Filter>();
+    const write = (line: string) => {
+      stream.write(`${escapeUnprintable(filtered(filters, line.trimEnd()))}\n`);
+    };
+    return new DaemonLog(pino({ level, base: { pid: process.pid } }, { write }), filters, {});
+  }
+
+  /** The same log; every line of it names the account. */
+  of(account: string): DaemonLog {
+    return new DaemonLog(this.logger, this.filters, { account });
   }
 
   /** From now on, whatever is written passes through `filter` first: it takes the secrets of an account out. */
-  redactWith(filter: (text: string) => string): void {
-    this.filter = filter;
+  redactWith(account: string, filter: Filter): void {
+    this.filters.set(account, filter);
+  }
+
+  redact(text: string): string {
+    return filtered(this.filters, text);
   }
 
   /** `event`: a word for programs, in the past tense. */
   tell(level: Level, event: string, message: string, fields: Fields = {}): void {
-    this.logger[level]({ event, ...fields }, message);
+    this.logger[level]({ event, ...this.common, ...fields }, message);
   }
 
   /** What executes runs speaks through this. */
@@ -54,4 +71,10 @@ export class DaemonLog {
       this.tell(severity === 'error' ? 'error' : 'warn', 'diagnosed', message, { file, line, column, code });
     }
   }
+}
+
+function filtered(filters: ReadonlyMap<string, Filter>, text: string): string {
+  let clean = text;
+  for (const filter of filters.values()) clean = filter(clean);
+  return clean;
 }

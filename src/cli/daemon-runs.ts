@@ -3,16 +3,18 @@
  * it. They share the account's lease, session, budget and limits; whatever goes wrong with one is how that one ended.
  */
 import { printable } from '../base/printable.ts';
+import type { AgendaRun } from '../engine/agenda.ts';
 import type { Daemon, Guest, Launch, LaunchedRun, Launcher, RunEnding } from '../engine/daemon.ts';
 import type { OperatorCommand } from '../engine/ports.ts';
 import type { AgendaStore, HandoverRequest } from '../journal/agenda-store.ts';
 import { readEntry } from '../journal/chain.ts';
+import type { EntryOf } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
 import { concurrencyOf } from '../runbook/schedule-collisions.ts';
 import type { Value } from '../runbook/values.ts';
 import { accountKey } from './account.ts';
 import { type Origin, recordedProfile } from './beginning.ts';
-import { Refusal } from './exit.ts';
+import { EXIT, Refusal } from './exit.ts';
 import { type LiveHost, LiveRun } from './live.ts';
 import { inputValues, loadPinned } from './loading.ts';
 import { planFor } from './planning.ts';
@@ -29,6 +31,18 @@ export interface DaemonRunsParts {
   readonly crashed: (error: unknown) => string;
   /** The journal can not be written: nothing may go on. */
   readonly journalFailed: (message: string) => void;
+}
+
+/** What a process before this one left behind. */
+export interface TakenUp {
+  readonly taken: readonly string[];
+  /** Could not be taken up. */
+  readonly stuck: readonly UnendedRun[];
+  readonly halted: readonly UnendedRun[];
+}
+interface UnendedRun {
+  readonly run: string;
+  readonly why: string;
 }
 
 /** What a run is to be begun with. */
@@ -62,34 +76,34 @@ export class DaemonRuns implements Launcher {
     return (await this.parts.host.account.store.run(run)) !== undefined;
   }
 
-  /** Takes up every run that a process before this one left unfinished; gives how many, and which it could not. */
-  async takeUpAll(daemon: Daemon): Promise<{
-    readonly taken: readonly string[];
-    readonly stuck: readonly { readonly run: string; readonly why: string }[];
-  }> {
+  /**
+   * Takes up every run that a process before this one left unfinished. One that halted is not taken up: asking again would
+   * be a guess with somebody's money where a person was asked for. It holds its slot and its key, as one does that can not
+   * be taken up.
+   */
+  async takeUpAll(daemon: Daemon): Promise<TakenUp> {
     const { account } = this.parts.host;
     const taken: string[] = [];
-    const stuck: { run: string; why: string }[] = [];
-    for (const { run, runbook, mode } of await account.store.runs({
-      account: account.profile.account,
-      unfinished: true,
-    })) {
+    const stuck: UnendedRun[] = [];
+    const halted: UnendedRun[] = [];
+    const ofAccount = { account: account.profile.account };
+    const unfinished = await account.store.runs({ ...ofAccount, unfinished: true });
+    for (const row of [...unfinished, ...(await account.store.runs({ ...ofAccount, outcome: 'halted' }))]) {
+      const { run, runbook, mode, outcome } = row;
+      if (mode !== 'live') continue;
       const [stored] = await account.store.read(run, { limit: 1 });
       const first = stored === undefined ? undefined : readEntry(stored);
-      if (mode !== 'live' || first?.type !== 'run.started') continue;
+      if (first?.type !== 'run.started') continue;
       const profile = recordedProfile(first);
       if (accountKey(profile) !== account.key) continue;
-      const held: { key?: string; exclusive?: readonly string[] } = {};
-      try {
-        const { runbook: checked } = loadPinned(first.data.sources, this.parts.host.voice);
-        const concurrency = concurrencyOf(checked, inputValues(checked, { pairs: [], recorded: first.data.inputs }));
-        if (concurrency !== undefined) held.key = concurrency.key;
-        held.exclusive = exclusiveOf(checked);
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+      const known = { run, ...this.heldBy(first) };
+      if (outcome === 'halted') {
+        if ((await this.answerFor(run)) !== undefined) continue;
+        const why = await this.haltReason(run);
+        halted.push({ run, why });
+        daemon.adopt(known, runbook, { why });
+        continue;
       }
-      const { occurrence } = first.data;
-      const known = { run, ...held, ...(occurrence === undefined ? {} : { slot: occurrence.slot }) };
       const live = new LiveRun(this.parts.host, run, {}, profile);
       try {
         await live.takeUp();
@@ -98,10 +112,53 @@ export class DaemonRuns implements Launcher {
       } catch (error) {
         const why = error instanceof Refusal || error instanceof StoreError ? error.message : this.parts.crashed(error);
         stuck.push({ run, why });
-        daemon.adopt(known, runbook, undefined);
+        daemon.adopt(known, runbook, { why });
       }
     }
-    return { taken, stuck };
+    return { taken, stuck, halted };
+  }
+
+  /** Hears whether a person has answered for runs that wait for one. */
+  async hearAnswers(daemon: Daemon): Promise<void> {
+    for (const { run } of daemon.unresolved()) {
+      const by = await this.answerFor(run);
+      if (by !== undefined) daemon.settle(run, by);
+    }
+  }
+
+  /**
+   * Who has cancelled a run since nobody executes it. The command stays in the mailbox unread: there it says so to whoever
+   * serves the account next.
+   */
+  private async answerFor(run: string): Promise<string | undefined> {
+    const { store, shared } = this.parts.host.account;
+    const pending = await shared.mailbox.pending(run);
+    if (pending.length === 0) return undefined;
+    const endedAt = (await store.run(run))?.endedAt ?? Number.NEGATIVE_INFINITY;
+    return pending.find(({ command, at }) => command === 'cancel' && at >= endedAt)?.by;
+  }
+
+  private async haltReason(run: string): Promise<string> {
+    const entries = await this.parts.host.account.store.read(run);
+    const ended = entries.map(readEntry).findLast(({ type }) => type === 'run.ended');
+    return (ended?.type === 'run.ended' && ended.data.reason) || 'what is at the venue is not known';
+  }
+
+  /** What a run holds: its slot, its concurrency key, and what only one run of the account may use. */
+  private heldBy({ data }: EntryOf<'run.started'>): Omit<AgendaRun, 'run'> {
+    const slot = data.occurrence === undefined ? {} : { slot: data.occurrence.slot };
+    try {
+      const { runbook } = loadPinned(data.sources, this.parts.host.voice);
+      const concurrency = concurrencyOf(runbook, inputValues(runbook, { pairs: [], recorded: data.inputs }));
+      return {
+        ...slot,
+        ...(concurrency === undefined ? {} : { key: concurrency.key }),
+        exclusive: exclusiveOf(runbook),
+      };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return slot;
+    }
   }
 
   /** Looks for runs that were handed over; gives them to the scheduler, or refuses them. */
@@ -174,7 +231,7 @@ export class DaemonRuns implements Launcher {
       // Without its beginning in the journal nothing of it may reach the venue, and nothing does.
       live.act({ command: 'cancel', by: 'scheduler', reason: 'its beginning could not be recorded' });
       await live.ended().catch(() => undefined);
-      throw error instanceof StoreError ? new Refusal(printable(error.message)) : error;
+      throw error instanceof StoreError ? new Refusal(printable(error.message), EXIT.halted, 'journal') : error;
     }
   }
 
@@ -192,11 +249,11 @@ export class DaemonRuns implements Launcher {
         if (command !== undefined) live.act(command);
         return undefined;
       },
-      (error: unknown) => (error instanceof Refusal ? error.message : this.parts.crashed(error)),
+      (error: unknown): RunEnding => this.left(error) ?? { kind: 'refused', why: this.reasonOf(error) },
     );
     return {
-      begun: beginning.then((problem) => problem === undefined),
-      done: beginning.then((why) => (why === undefined ? this.ending(live) : { kind: 'refused', why })),
+      begun: beginning.then((problem) => (problem?.kind === 'left' ? undefined : problem === undefined)),
+      done: beginning.then((problem) => problem ?? this.ending(live)),
       stop,
     };
   }
@@ -210,9 +267,18 @@ export class DaemonRuns implements Launcher {
       const { outcome, reason } = await live.ended();
       return { kind: 'ended', outcome, ...(reason === undefined ? {} : { reason }) };
     } catch (error) {
-      const why = error instanceof Refusal ? error.message : this.parts.crashed(error);
-      if (error instanceof Refusal && error.kind === 'journal') this.parts.journalFailed(why);
-      return { kind: 'stuck', why };
+      return this.left(error) ?? { kind: 'stuck', why: this.reasonOf(error) };
     }
+  }
+
+  /** The end of a run whose journal can not be written: this process can not serve the account any more. */
+  private left(error: unknown): RunEnding | undefined {
+    if (!(error instanceof Refusal && error.kind === 'journal')) return undefined;
+    this.parts.journalFailed(error.message);
+    return { kind: 'left', why: error.message };
+  }
+
+  private reasonOf(error: unknown): string {
+    return error instanceof Refusal ? error.message : this.parts.crashed(error);
   }
 }

@@ -10,12 +10,16 @@ export const SCHEDULE_VERBS: readonly VerbRow[] = [
     arguments: { files: FILES },
     options: {
       // Not required here: `schedule preview` would have to name it too.
-      profile: { doc: 'profile of the account', value: 'FILE', takes: 'file' },
+      profile: { doc: 'profile of an account; may be given several times', value: 'FILE', takes: 'file', many: true },
       port: {
         doc: 'port on 127.0.0.1 of /healthz, /readyz and /metrics, 9464 by default; 0 takes a free one',
         value: 'N',
       },
       standby: { doc: 'wait for the account where another process holds it' },
+      seats: {
+        doc: 'accounts to act for at a time, where workers share a PostgreSQL store; all by default',
+        value: 'N',
+      },
     },
     example: 'schedule runbooks --profile main.yaml',
     async run({ files }, options, invocation) {

@@ -47,6 +47,7 @@ export class TimetableFiles {
   private readonly places: readonly Place[];
   private readonly profile: Profile;
   private usable: ReadonlyMap<string, UsableFile> = new Map();
+  private readAt: string | undefined;
 
   /** `paths`: runbook files, and folders of them. Throws a Refusal for a path that leads nowhere. */
   constructor(paths: readonly string[], profile: Profile) {
@@ -58,12 +59,19 @@ export class TimetableFiles {
   read(voice: Pick<Voice, 'diagnostics'>): TimetableReading {
     const problems: FileProblem[] = [];
     const usable = new Map<string, UsableFile>();
+    this.readAt = this.signature();
     for (const { path, folder } of this.places) {
       const files = folder ? this.filesOf(path, problems) : [path];
       for (const file of files) if (!usable.has(file)) this.readFile(file, !folder, usable, problems, voice);
     }
     this.usable = usable;
     return { slots: [...usable.values()].flatMap(({ slots }) => slots), problems };
+  }
+
+  /** What is in force; reads everything anew only where a file may have changed since. */
+  inForce(voice: Pick<Voice, 'diagnostics'>): TimetableReading {
+    if (this.readAt !== this.signature()) return this.read(voice);
+    return { slots: [...this.usable.values()].flatMap(({ slots }) => slots), problems: [] };
   }
 
   /** Changes whenever a file that counts may have changed: those named, and all that lie beside them and may be called. */

@@ -44,8 +44,8 @@ export interface Launcher {
 }
 
 export interface LaunchedRun {
-  /** True once the journal has its beginning; false when it was refused before. */
-  readonly begun: Promise<boolean>;
+  /** True once the journal has its beginning; false when it was refused before; undefined when nobody knows which. */
+  readonly begun: Promise<boolean | undefined>;
   readonly done: Promise<RunEnding>;
   /** Asks it to stop in order; does nothing once it has ended. */
   stop(command: OperatorCommand): void;
@@ -56,7 +56,9 @@ export type RunEnding =
   /** Never begun: nothing was sent. */
   | { readonly kind: 'refused'; readonly why: string }
   /** Given up by this process without an end of its own: nobody but a person can say what is to become of it. */
-  | { readonly kind: 'stuck'; readonly why: string };
+  | { readonly kind: 'stuck'; readonly why: string }
+  /** Given up by this process, which can not write its journal: whoever acts for the account next takes it up. */
+  | { readonly kind: 'left'; readonly why: string };
 
 /** A run that somebody handed over: it has no slot, but keeps to concurrency keys as all do. */
 export interface Guest {
@@ -78,6 +80,8 @@ export type DaemonEvent =
   | { readonly type: 'jumped'; readonly ms: number }
   /** The store refused; it is asked again and again, and nothing is started meanwhile. Told once. */
   | { readonly type: 'unrecorded'; readonly message: string }
+  /** A person has answered for a run that halted or could not be taken up: what it held is free. */
+  | { readonly type: 'settled'; readonly run: string; readonly runbook: string; readonly by: string }
   /** Another process acts for the account: this one has stopped for good. */
   | { readonly type: 'overtaken'; readonly message: string };
 
@@ -93,10 +97,19 @@ export interface DaemonParts {
   readonly tell: (event: DaemonEvent) => void;
 }
 
+/** A run whose end nobody but a person can say: it halted, or was given up without an end. */
+export interface UnresolvedRun {
+  readonly run: string;
+  readonly runbook: string;
+  readonly why: string;
+}
+
 interface Held {
   readonly run: AgendaRun;
   readonly runbook: string;
   readonly launched: LaunchedRun | undefined;
+  /** Why it waits for a person. */
+  readonly unresolved?: string;
 }
 
 /** How soon a store that refused is asked again. */
@@ -135,9 +148,28 @@ export class Daemon {
     return this.state.waiting.length + this.guests.length;
   }
 
-  /** A run that was under way before this process: it holds what it held. Call before `begin`. */
-  adopt(run: AgendaRun, runbook: string, launched: LaunchedRun | undefined): void {
-    this.hold(run, runbook, launched);
+  unresolved(): readonly UnresolvedRun[] {
+    return [...this.held.values()].flatMap(({ run: { run }, runbook, unresolved: why }) =>
+      why === undefined ? [] : [{ run, runbook, why }],
+    );
+  }
+
+  /**
+   * A run that was begun before this process: it holds what it held. Call before `begin`. One that is not under way holds it
+   * until a person has answered for it: `why` says what is the matter.
+   */
+  adopt(run: AgendaRun, runbook: string, state: LaunchedRun | { readonly why: string }): void {
+    if ('why' in state) this.held.set(run.run, { run, runbook, launched: undefined, unresolved: state.why });
+    else this.hold(run, runbook, state);
+  }
+
+  /** A person answers for a run that waits for one: its slot and its key are free. Does nothing for any other. */
+  settle(run: string, by: string): void {
+    const held = this.held.get(run);
+    if (held?.unresolved === undefined) return;
+    this.held.delete(run);
+    this.parts.tell({ type: 'settled', run, runbook: held.runbook, by });
+    this.soon();
   }
 
   /** Takes the timetable, keeps what was promised, and goes on looking until it is stopped. */
@@ -335,24 +367,27 @@ export class Daemon {
       launched,
     );
     void launched.begun
-      .then((begun) => agenda.settle(account, launch.run, begun ? 'begun' : 'lost'))
+      // What is not known is found out by whoever comes next, in the journal.
+      .then((begun) => (begun === undefined ? undefined : agenda.settle(account, launch.run, begun ? 'begun' : 'lost')))
       .catch((error: unknown) => {
         // Whoever starts next finds the run in the journal, and settles it then.
         if (!(error instanceof StoreError)) throw error;
       });
   }
 
-  private hold(run: AgendaRun, runbook: string, launched: LaunchedRun | undefined): void {
+  private hold(run: AgendaRun, runbook: string, launched: LaunchedRun): void {
     const { tell } = this.parts;
     this.held.set(run.run, { run, runbook, launched });
-    if (launched === undefined) return;
     void launched.begun.then((begun) => {
       if (begun) tell({ type: 'begun', run: run.run, runbook });
     });
     void launched.done.then((ending) => {
       tell({ type: 'ended', run: run.run, runbook, ending });
-      // A run that is stuck keeps its slot and its key: the next one would act on what nobody knows.
-      if (ending.kind !== 'stuck') this.held.delete(run.run);
+      const why = unresolvedReason(ending);
+      // It keeps its slot and its key: the next one would act on what nobody knows.
+      if (ending.kind === 'left') return;
+      if (why !== undefined) this.held.set(run.run, { run, runbook, launched, unresolved: why });
+      else this.held.delete(run.run);
       this.soon();
     });
   }
@@ -386,6 +421,12 @@ export class Daemon {
     this.work = done;
     return done;
   }
+}
+
+/** Why a run that ended so waits for a person; undefined when it does not. */
+function unresolvedReason(ending: RunEnding): string | undefined {
+  if (ending.kind === 'stuck') return ending.why;
+  return ending.kind === 'ended' && ending.outcome === 'halted' ? (ending.reason ?? 'it halted') : undefined;
 }
 
 /**

@@ -8,7 +8,10 @@ import { SystemClock } from '../../src/base/clock.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openSqliteAgenda } from '../../src/journal/agenda-sqlite.ts';
-import { type Background, background, profileFor, type Started, until } from './background.ts';
+import { readEntry } from '../../src/journal/chain.ts';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { type Background, background, profileFor, until } from './background.ts';
+import { get, readiness, Scheduler } from './schedulers.ts';
 
 const TICK = `
 runbook: tick
@@ -64,51 +67,6 @@ steps:
   - wait: 1h
 `;
 
-interface Line {
-  readonly event: string;
-  readonly msg: string;
-  readonly run?: string;
-  readonly [key: string]: unknown;
-}
-
-/** A scheduler under way, and its log. */
-class Scheduler {
-  readonly started: Started;
-  private text = '';
-
-  constructor(started: Started) {
-    this.started = started;
-    started.child.stderr?.on('data', (text: string) => {
-      this.text += text;
-    });
-  }
-  log(): readonly Line[] {
-    return this.text
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => (line.startsWith('{') ? JSON.parse(line) : { event: 'said', msg: line }) as Line);
-  }
-  events(event: string): readonly Line[] {
-    return this.log().filter((line) => line.event === event);
-  }
-  async sees(event: string, count = 1): Promise<readonly Line[]> {
-    try {
-      await until(() => this.events(event).length >= count);
-    } catch (error) {
-      throw new Error(`${count} × ${event} not seen in:\n${this.text}`, { cause: error });
-    }
-    return this.events(event);
-  }
-  async url(): Promise<string> {
-    const [line] = await this.sees('started');
-    return String(line?.['url']);
-  }
-  stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') {
-    this.started.child.kill(signal);
-    return this.started.ended;
-  }
-}
-
 let simulator: Simulator;
 let venue: SimServer;
 let at: Background;
@@ -122,11 +80,6 @@ afterEach(() => venue.close());
 
 const schedule = (files: readonly string[], ...words: string[]) =>
   new Scheduler(at.start(['schedule', ...files, '--profile', 'profile.yaml', '--port', '0', ...words]));
-
-async function get(url: string): Promise<{ readonly status: number; readonly text: string }> {
-  const response = await fetch(url);
-  return { status: response.status, text: await response.text() };
-}
 
 async function json(words: readonly string[]) {
   const { out, exit, err } = await at.run([...words, '--json']);
@@ -142,15 +95,23 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     const url = await scheduler.url();
     await scheduler.sees('run_ended', 2);
     expect(await get(`${url}/healthz`)).toEqual({ status: 200, text: '{"healthy":true,"reasons":[]}\n' });
-    expect(await get(`${url}/readyz`)).toEqual({ status: 200, text: '{"ready":true,"reasons":[]}\n' });
+    expect(await readiness(url)).toEqual({
+      status: 200,
+      ready: true,
+      reasons: [],
+      accounts: { main: { seat: 'here', ready: true, reasons: [], needs_a_person: [] } },
+    });
     expect((await get(`${url}/elsewhere`)).status).toBe(404);
     const metrics = (await get(`${url}/metrics`)).text;
     const figure = (name: string) => Number(new RegExp(`^perp_runbook_${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
-    expect(figure('runs_ended_total\\{runbook="tick",outcome="succeeded"\\}')).toBeGreaterThanOrEqual(2);
-    expect(figure('occurrences_total\\{runbook="tick",verdict="started",why=""\\}')).toBeGreaterThanOrEqual(2);
-    expect(figure('lease_epoch')).toBe(1);
-    expect(figure('tokens_limit')).toBe(1200);
-    expect(figure('tokens_used')).toBeGreaterThan(0);
+    const main = '\\{account="main"\\}';
+    expect(figure('runs_ended_total\\{account="main",runbook="tick",outcome="succeeded"\\}')).toBeGreaterThanOrEqual(2);
+    expect(
+      figure('occurrences_total\\{account="main",runbook="tick",verdict="started",why=""\\}'),
+    ).toBeGreaterThanOrEqual(2);
+    expect(figure(`lease_epoch${main}`)).toBe(1);
+    expect(figure(`tokens_limit${main}`)).toBe(1200);
+    expect(figure(`tokens_used${main}`)).toBeGreaterThan(0);
 
     at.write('tick.yaml', TICK.replace('read_account', 'reed_account'));
     const [refused] = await scheduler.sees('reload_refused');
@@ -323,6 +284,86 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     await second.stop('SIGTERM');
   });
 
+  it('one that stood still for longer than its lease is replaced, and sends nothing when it wakes up', async () => {
+    at.write('resting.yaml', RESTING);
+    const first = schedule(['resting.yaml']);
+    await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
+    const second = schedule(['resting.yaml'], '--standby');
+    await second.sees('standing_by');
+    first.started.child.kill('SIGSTOP');
+    const [resumed] = await second.sees('run_resumed', 1, 25_000);
+    first.started.child.kill('SIGCONT');
+    const { exit } = await first.started.ended;
+    expect(exit).toBe(3);
+    expect(first.log().at(-1)).toMatchObject({ event: 'overtaken', account: 'main' });
+    expect(resumed?.run).toBe(first.events('run_begun')[0]?.run);
+    await second.stop('SIGTERM');
+    const store = await openSqliteStore(join(at.path, '.runbook', 'runbook.db'));
+    const epochs = (await store.read(String(resumed?.run))).map((stored) => readEntry(stored).epoch);
+    await store.close();
+    // Nothing of the first stands behind the second's beginning: it wrote nothing, and what it did not write it did not send.
+    expect(new Set(epochs)).toEqual(new Set([1, 2]));
+    expect(epochs).toEqual([...epochs].sort());
+    expect(simulator.books().orders.map(({ status }) => status)).toEqual(['canceled']);
+    expect(simulator.books().deadman.armed).toEqual([]);
+  }, 60_000);
+
+  it('a run that has halted keeps its slot, over a restart too, until a person answers for it', async () => {
+    at.write('resting.yaml', RESTING.replace('deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n', ''));
+    at.write('tick.yaml', TICK);
+    // The first order is lost on its way, and the runbook would rather halt than send it again.
+    const halting = new Simulator(
+      { faults: [{ on: 'POST /orders', when: { call: 1 }, do: 'lost_before' }] },
+      new SystemClock(),
+      1,
+    );
+    const lossy = await startSimServer(halting, { port: 0 });
+    at.write('lossy.yaml', profileFor(lossy.url));
+    const words = ['schedule', 'resting.yaml', 'tick.yaml', '--profile', 'lossy.yaml', '--port', '0'];
+    const first = new Scheduler(at.start(words));
+    const url = await first.url();
+    const [ended] = await until(
+      () => first.events('run_ended').some(({ outcome }) => outcome === 'halted'),
+      60_000,
+    ).then(() => first.events('run_ended').filter(({ outcome }) => outcome === 'halted'));
+    const run = String(ended?.run);
+    expect(ended?.msg).toContain(`runbook cancel ${run} --by NAME`);
+    await until(() => first.events('occurrence_skipped').some(({ slot }) => String(slot).startsWith('resting/')));
+    expect(await readiness(url)).toMatchObject({ ready: true, accounts: { main: { needs_a_person: [{ run }] } } });
+    expect((await get(`${url}/metrics`)).text).toContain('perp_runbook_runs_unresolved{account="main"} 1');
+    await first.stop('SIGTERM');
+
+    const second = new Scheduler(at.start(words));
+    const [told] = await second.sees('run_halted');
+    expect(told).toMatchObject({ run, account: 'main' });
+    expect(second.events('run_begun').filter(({ runbook }) => runbook === 'resting')).toEqual([]);
+    expect((await at.run(['cancel', run, '--by', 'ada'])).exit).toBe(0);
+    await second.sees('run_settled');
+    await until(() => second.events('run_begun').some(({ runbook }) => runbook === 'resting'));
+    await second.stop('SIGTERM');
+    const third = new Scheduler(at.start(words));
+    await third.url();
+    expect(third.events('run_halted')).toEqual([]);
+    await third.stop('SIGTERM');
+    await lossy.close();
+  }, 120_000);
+
+  it('serves several accounts in one process, each under a lease of its own', async () => {
+    at.write('tick.yaml', TICK);
+    at.write('other.yaml', profileFor(venue.url).replace('account: main', 'account: other'));
+    const words = ['schedule', 'tick.yaml', '--profile', 'profile.yaml', '--profile', 'other.yaml', '--port', '0'];
+    const scheduler = new Scheduler(at.start(words));
+    const url = await scheduler.url();
+    await until(() => new Set(scheduler.events('run_ended').map(({ account }) => account)).size === 2);
+    expect(await readiness(url)).toMatchObject({
+      ready: true,
+      accounts: { main: { seat: 'here', ready: true }, other: { seat: 'here', ready: true } },
+    });
+    const refused = await at.run(['schedule', 'tick.yaml', '--profile', 'other.yaml', '--port', '0']);
+    expect(refused.exit).toBe(3);
+    expect((await scheduler.stop('SIGTERM')).exit).toBe(143);
+  });
+
   it('under the kill switch it starts nothing, says why, and goes on when it is released', async () => {
     at.write('tick.yaml', TICK);
     const scheduler = schedule(['tick.yaml']);
@@ -330,10 +371,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     await scheduler.sees('run_ended');
     expect((await at.run(['kill', '--profile', 'profile.yaml', '--by', 'ada', '--reason', 'drill'])).exit).toBe(0);
     await scheduler.sees('occurrence_skipped');
-    expect(await get(`${url}/readyz`)).toEqual({
-      status: 503,
-      text: '{"ready":false,"reasons":["the kill switch is engaged"]}\n',
-    });
+    expect(await readiness(url)).toMatchObject({ status: 503, ready: false, reasons: ['the kill switch is engaged'] });
     at.write('asked.yaml', ASKED);
     const handed = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml']);
     expect(handed.exit).toBe(1);
@@ -348,6 +386,8 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     at.write('asked.yaml', ASKED);
     at.write('broken.yaml', TICK.replace('every: 1s', 'every: 0s'));
     at.write('capable.yaml', TICK.replace('dsl: 1', 'dsl: 1\nneeds: [cancel_all]'));
+    at.write('tick.yaml', TICK);
+    at.write('shared.yaml', `${profileFor(venue.url)}\nstore: {postgres: {env: DATABASE_URL}}\n`);
     const run = (...words: string[]) => at.run(['schedule', ...words]);
     const cases: readonly (readonly [readonly string[], number, string])[] = [
       [['asked.yaml', '--profile', 'profile.yaml'], 2, 'has no schedule'],
@@ -357,6 +397,9 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
       [['nowhere', '--profile', 'profile.yaml'], 2, 'no such file'],
       [['asked.yaml'], 2, '--profile'],
       [['capable.yaml', '--profile', 'profile.yaml', '--port', '99999'], 2, '--port takes a port'],
+      [['tick.yaml', '--profile', 'profile.yaml', '--seats', '1'], 2, '--seats is for accounts that workers share'],
+      [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'profile.yaml'], 2, 'two profiles are of the account'],
+      [['tick.yaml', '--profile', 'profile.yaml', '--profile', 'shared.yaml'], 2, 'by processes of their own'],
     ];
     for (const [words, exit, text] of cases) {
       const ended = await run(...words);

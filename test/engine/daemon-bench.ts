@@ -56,6 +56,7 @@ export interface BenchOptions {
   readonly agenda?: AgendaStore;
   readonly clock?: WallClock;
   readonly epoch?: number;
+  readonly account?: string;
   /** Runs that the journal has, shared by the processes of a test. */
   readonly journal?: Set<string>;
 }
@@ -71,6 +72,8 @@ export class Bench {
   /** Ends a run by hand. */
   readonly ends = new Map<string, (ending: RunEnding) => void>();
   killed = false;
+  /** Whether the journals of runs have their beginnings; undefined: nobody knows. */
+  begins: boolean | undefined = true;
   /** A process that died starts nothing and hears of nothing. */
   dead = false;
 
@@ -81,6 +84,7 @@ export class Bench {
     agenda = new MemoryAgenda(),
     clock,
     epoch = 1,
+    account = ACCOUNT,
     journal = new Set(),
   }: BenchOptions) {
     this.clock = clock ?? new WallClock(startMs);
@@ -97,7 +101,7 @@ export class Bench {
       },
     };
     this.daemon = new Daemon({
-      account: ACCOUNT,
+      account,
       epoch,
       clock: this.clock,
       agenda,
@@ -122,7 +126,7 @@ export class Bench {
       this.stops.push({ run, command });
       this.ends.get(run)?.({ kind: 'ended', outcome: 'failed', reason: command.command });
     };
-    return { begun: Promise.resolve(true), done, stop };
+    return { begun: Promise.resolve(this.begins), done, stop };
   }
 
   /** `started 08:00`, in the order of their times. */

@@ -170,20 +170,6 @@ describe('a process that was down', () => {
 });
 
 describe('two schedulers on one store', () => {
-  it('a thousand times at the same instant: one starts it', { timeout: 60_000 }, async () => {
-    for (let round = 0; round < 1_000; round += 1) {
-      const agenda = new MemoryAgenda();
-      const clock = new WallClock(EIGHT + HOUR_MS - 1_000 - (round % 7));
-      const journal = new Set<string>();
-      // As if both held the lease: the store alone decides.
-      const both = [1, 2].map(() => new Bench({ startMs: 0, slots: [hourly()], agenda, clock, journal, epoch: 5 }));
-      for (const each of both) await each.begin();
-      await clock.pass(2_000);
-      expect(both.flatMap(({ launches }) => launches)).toHaveLength(1);
-      expect(both.flatMap(({ events }) => events).filter(({ type }) => type === 'overtaken')).toHaveLength(1);
-    }
-  });
-
   it('one whose lease has passed on records nothing and stops for good', async () => {
     const clock = new WallClock(START);
     const { leases } = openSharedMemory(() => clock.monotonic());
@@ -278,6 +264,46 @@ describe('a run that is still under way', () => {
     await bench.clock.pass(2 * HOUR_MS);
     expect(clockTimes(bench)).toEqual(['09:00']);
     expect(bench.daemon.running().map((each) => each.run)).toEqual([run]);
+    expect(bench.daemon.unresolved()).toEqual([{ run, runbook: 'nightly', why: 'nobody knows' }]);
+  });
+
+  it('so does one that has halted: the next would act on what nobody knows', async () => {
+    const slots = [hourly(), hourly({}, { id: 'weekly/times', runbook: 'weekly' })];
+    const bench = new Bench({ startMs: START, slots, runMs: Number.POSITIVE_INFINITY });
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS);
+    const [run = '', other = ''] = bench.launches.map((launch) => launch.run);
+    bench.ends.get(run)?.({ kind: 'ended', outcome: 'halted', reason: 'no answer to an order' });
+    bench.ends.get(other)?.({ kind: 'ended', outcome: 'succeeded' });
+    await bench.clock.pass(HOUR_MS);
+    expect(bench.daemon.unresolved()).toEqual([{ run, runbook: 'nightly', why: 'no answer to an order' }]);
+    expect(await bench.verdicts()).toEqual([
+      'started 09:00:00',
+      'started 09:00:00',
+      'skipped 10:00:00 overlap',
+      'started 10:00:00',
+    ]);
+
+    bench.daemon.settle(run, 'ada');
+    bench.daemon.settle('another', 'ada');
+    await bench.clock.pass(HOUR_MS);
+    expect(bench.events.filter(({ type }) => type === 'settled')).toEqual([
+      { type: 'settled', run, runbook: 'nightly', by: 'ada' },
+    ]);
+    expect(bench.launches.filter(({ slot }) => slot === 'nightly/times')).toHaveLength(2);
+  });
+
+  it('one that is left to another process frees nothing, and promises what it promised', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()], runMs: Number.POSITIVE_INFINITY });
+    bench.begins = undefined;
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS);
+    const run = bench.launches[0]?.run ?? '';
+    bench.ends.get(run)?.({ kind: 'left', why: 'the journal can not be written' });
+    await bench.clock.pass(HOUR_MS);
+    expect(bench.launches).toHaveLength(1);
+    expect(bench.daemon.unresolved()).toEqual([]);
+    expect((await bench.agenda.promised(ACCOUNT)).map((row) => row.run)).toEqual([run]);
   });
 });
 

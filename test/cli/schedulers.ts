@@ -1,0 +1,81 @@
+/** Schedulers as processes, and what their logs say. */
+import { type Started, until } from './background.ts';
+
+export interface Line {
+  readonly event: string;
+  readonly msg: string;
+  readonly account?: string;
+  readonly run?: string;
+  readonly [key: string]: unknown;
+}
+
+/** A scheduler under way, and its log. */
+export class Scheduler {
+  readonly started: Started;
+  private text = '';
+
+  constructor(started: Started) {
+    this.started = started;
+    started.child.stderr?.on('data', (text: string) => {
+      this.text += text;
+    });
+  }
+
+  log(): readonly Line[] {
+    return this.text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => (line.startsWith('{') ? JSON.parse(line) : { event: 'said', msg: line }) as Line);
+  }
+
+  events(event: string): readonly Line[] {
+    return this.log().filter((line) => line.event === event);
+  }
+
+  async sees(event: string, count = 1, withinMs = 15_000): Promise<readonly Line[]> {
+    try {
+      await until(() => this.events(event).length >= count, withinMs);
+    } catch (error) {
+      throw new Error(`${count} × ${event} not seen in:\n${this.text}`, { cause: error });
+    }
+    return this.events(event);
+  }
+
+  /** Where it answers; `event`: the first that says so. */
+  async url(event = 'started'): Promise<string> {
+    const [line] = await this.sees(event);
+    return String(line?.['url']);
+  }
+
+  stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') {
+    this.started.child.kill(signal);
+    return this.started.ended;
+  }
+}
+
+export async function get(url: string): Promise<{ readonly status: number; readonly text: string }> {
+  const response = await fetch(url);
+  return { status: response.status, text: await response.text() };
+}
+
+export interface Readiness {
+  readonly status: number;
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+  readonly accounts: Readonly<
+    Record<
+      string,
+      {
+        readonly seat: 'here' | 'elsewhere';
+        readonly ready: boolean;
+        readonly reasons: readonly string[];
+        readonly needs_a_person: readonly { readonly run: string; readonly why: string }[];
+      }
+    >
+  >;
+}
+
+export async function readiness(url: string): Promise<Readiness> {
+  const { status, text } = await get(`${url}/readyz`);
+  return { status, ...(JSON.parse(text) as Omit<Readiness, 'status'>) };
+}

@@ -1,0 +1,284 @@
+/**
+ * Several workers on one PostgreSQL, as processes: who serves which account, what becomes of one that dies at any point of a
+ * run, that stands still, or whose database goes away. Real time, real signals; a random hour of it is `npm run soak`.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SystemClock } from '../../src/base/clock.ts';
+import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
+import { Simulator } from '../../src/gateway/simulator/simulator.ts';
+import type { AgendaStore } from '../../src/journal/agenda-store.ts';
+import { readEntry } from '../../src/journal/chain.ts';
+import type { EntryType } from '../../src/journal/entry.ts';
+import { openPostgresAgenda } from '../../src/journal/postgres-agenda.ts';
+import { openPostgresStore } from '../../src/journal/postgres-store.ts';
+import type { JournalStore } from '../../src/journal/store.ts';
+import { hasPostgres, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
+import { type Background, background, profileFor, until } from './background.ts';
+import { get, readiness, Scheduler } from './schedulers.ts';
+
+const TICK = `
+runbook: tick
+dsl: 1
+schedule: {every: 1s, misfire: {within: 60s, then: run_once}}
+steps:
+  - read_account: {}
+`;
+/** Every kind of entry a run writes: an order that rests, a change, a cancel. */
+const ORDER = `
+runbook: order
+dsl: 1
+schedule: {every: 3s, misfire: {within: 10m, then: run_once}, overlap: skip}
+steps:
+  - id: entry
+    place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only, on_ambiguous: resend}
+  - amend: {order: entry, price: 20001}
+    catch: [{on: [rejected, not_found], then: continue}]
+  - cancel: entry
+`;
+const RESTING = `
+runbook: resting
+dsl: 1
+schedule: {every: 1s, misfire: {within: 60s, then: run_once}, overlap: skip}
+steps:
+  - id: entry
+    place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only}
+    undo: cancel
+  - wait: 1h
+`;
+
+/**
+ * Where workers die: with an entry on its way to the disk, where its commit waits in the database until the worker is dead,
+ * or with it there. Every point of a call, in virtual time: test/simulation/seeds.test.ts.
+ */
+const POINTS = [
+  ['run.started', 'on its way'],
+  ['call.intended', 'there'],
+  ['call.attempted', 'on its way'],
+  ['call.attempted', 'there'],
+  ['call.settled', 'on its way'],
+  ['order.moved', 'there'],
+  ['step.ended', 'on its way'],
+  ['run.ended', 'there'],
+] as const satisfies readonly (readonly [EntryType, 'on its way' | 'there'])[];
+
+const server = postgresOfFile();
+let simulator: Simulator;
+let venue: SimServer;
+let at: Background;
+let url: string;
+let journal: JournalStore;
+let agenda: AgendaStore;
+
+describe.runIf(hasPostgres)('workers that share accounts', () => {
+  const workers: Scheduler[] = [];
+
+  beforeEach(async () => {
+    at = background();
+    simulator = new Simulator({ tokens: { limit: 100_000 } }, new SystemClock(), 1);
+    venue = await startSimServer(simulator, { port: 0 });
+    url = await server().database();
+    at.write('database', url);
+    for (const account of ['main', 'other']) at.write(`${account}.yaml`, profileOf(account));
+    const access = { url, name: 'the database' };
+    journal = await openPostgresStore(access);
+    agenda = await openPostgresAgenda(access);
+  });
+  afterEach(async () => {
+    for (const worker of workers.splice(0)) await worker.stop('SIGKILL');
+    await journal.close();
+    await agenda.close();
+    await venue.close();
+  });
+
+  function profileOf(account: string): string {
+    return [
+      profileFor(venue.url).replace('account: main', `account: ${account}`),
+      'rate_limit: {tokens: 100000, window: 60s}',
+      'store: {postgres: {file: database}}\n',
+    ].join('\n');
+  }
+
+  function worker(runbooks: readonly string[], accounts: readonly string[], ...more: readonly string[]): Scheduler {
+    const profiles = accounts.flatMap((account) => ['--profile', `${account}.yaml`]);
+    const started = new Scheduler(at.start(['schedule', ...runbooks, ...profiles, '--port', '0', ...more]));
+    workers.push(started);
+    return started;
+  }
+
+  const key = (account: string) => `${venue.url} ${account}`;
+
+  /** Each occurrence once, each run once and ended, each order of the venue in one run's journal. */
+  async function accounted(account: string): Promise<void> {
+    const rows = await agenda.occurrences(key(account));
+    expect(new Set(rows.map(({ slot, nominalMs }) => `${slot} ${nominalMs}`)).size).toBe(rows.length);
+    const started = rows.flatMap(({ verdict, run }) => (verdict === 'started' && run !== undefined ? [run] : []));
+    const runs = await journal.runs({ account });
+    expect(runs.map(({ run }) => run).sort()).toEqual([...started].sort());
+    expect(runs.filter(({ outcome }) => outcome === undefined)).toEqual([]);
+    expect(rows.filter(({ began }) => began === 'lost')).toEqual([]);
+    const intended: string[] = [];
+    for (const { run } of runs) {
+      const entries = (await journal.read(run)).map(readEntry);
+      for (const entry of entries)
+        if (entry.type === 'call.intended' && entry.data.intent !== undefined)
+          intended.push(entry.data.intent.clientOrderId);
+      const epochs = entries.map(({ epoch }) => epoch);
+      expect(epochs).toEqual([...epochs].sort((a, b) => a - b));
+    }
+    const booked = simulator.books().orders.map(({ client_order_id: id }) => id);
+    expect(new Set(booked).size).toBe(booked.length);
+    expect(booked.filter((id) => !intended.includes(id))).toEqual([]);
+    expect(simulator.books().orders.filter(({ terminal }) => !terminal)).toEqual([]);
+  }
+
+  it('spread them by their seats, hand them back at once, and say who serves which', async () => {
+    at.write('tick.yaml', TICK);
+    const one = worker(['tick.yaml'], ['main', 'other'], '--seats', '1');
+    const [first] = await one.sees('started');
+    const two = worker(['tick.yaml'], ['main', 'other'], '--seats', '1');
+    const [second] = await two.sees('started');
+    expect([first?.account, second?.account].sort()).toEqual(['main', 'other']);
+    const where = String(first?.account);
+    const elsewhere = String(second?.account);
+    const told = await readiness(await one.url('joined'));
+    expect(told).toMatchObject({ status: 200, ready: true, reasons: [] });
+    expect(told.accounts[where]).toMatchObject({ seat: 'here', ready: true });
+    expect(told.accounts[elsewhere]).toMatchObject({ seat: 'elsewhere', ready: false });
+    const metrics = (await get(`${await one.url('joined')}/metrics`)).text;
+    expect(metrics).toContain(`perp_runbook_seat_held{account="${where}"} 1`);
+    expect(metrics).not.toContain(`perp_runbook_lease_epoch{account="${elsewhere}"}`);
+
+    const three = worker(['tick.yaml'], ['main', 'other'], '--seats', '1');
+    await three.sees('queue_joined');
+    const asked = Date.now();
+    expect((await one.stop('SIGTERM')).exit).toBe(143);
+    await three.sees('started');
+    expect(three.events('started')[0]).toMatchObject({ account: where, epoch: 2 });
+    // Neither a lock nor a lease had to run out.
+    expect(Date.now() - asked).toBeLessThan(4_000);
+    for (const each of [two, three]) expect((await each.stop('SIGTERM')).exit).toBe(143);
+    for (const account of ['main', 'other']) await accounted(account);
+    const everything = [one, two, three].flatMap((each) => each.log().map((line) => JSON.stringify(line))).join('\n');
+    expect(everything).not.toContain(POSTGRES_PASSWORD);
+  }, 60_000);
+
+  it('take over from one that dies at any point of a run: nothing twice, nothing lost', async () => {
+    at.write('order.yaml', ORDER);
+    let [serving, spare] = [worker(['order.yaml'], ['main']), worker(['order.yaml'], ['main'])];
+    await until(() => [serving, spare].some((each) => each.events('started').length > 0));
+    if (spare.events('started').length > 0) [serving, spare] = [spare, serving];
+    for (const [type, where] of POINTS) {
+      await trap(type, where === 'on its way');
+      // The run before may have to find out what became of its order first.
+      await until(() => caught, 60_000);
+      await serving.stop('SIGKILL');
+      await spring();
+      await spare.sees('started', 1, 30_000);
+      serving = spare;
+      spare = worker(['order.yaml'], ['main']);
+    }
+    await serving.sees('run_ended', 2, 60_000);
+    for (const each of [serving, spare]) expect((await each.stop('SIGTERM')).exit).toBe(143);
+    await accounted('main');
+  }, 300_000);
+
+  let caught = false;
+  let stopListening: () => Promise<void> = async () => {};
+
+  /** Notices the next commit of an entry of this type: while it waits for a second (`held`), or once it is durable. */
+  async function trap(type: string, held: boolean): Promise<void> {
+    const { default: pg } = await import('pg');
+    const listener = new pg.Client({ connectionString: url });
+    await listener.connect();
+    listener.on('error', () => {});
+    caught = false;
+    if (held) {
+      // Held by an advisory lock that this connection has; that somebody waits for it shows in pg_locks.
+      await listener.query('SELECT pg_advisory_lock(4711)');
+      await server().query(
+        `CREATE OR REPLACE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          SET LOCAL lock_timeout TO 0; PERFORM pg_advisory_xact_lock(4711); RETURN NULL; END $$;
+        CREATE CONSTRAINT TRIGGER trap AFTER INSERT ON runbook.entries DEFERRABLE INITIALLY DEFERRED
+          FOR EACH ROW WHEN (NEW.type = '${type}') EXECUTE FUNCTION trap()`,
+        url,
+      );
+      void (async () => {
+        while (!caught) {
+          const waiting = await listener.query('SELECT 1 FROM pg_locks WHERE objid = 4711 AND NOT granted');
+          caught = waiting.rows.length > 0;
+        }
+      })().catch(() => {});
+    } else {
+      listener.on('notification', () => {
+        caught = true;
+      });
+      await listener.query('LISTEN trapped');
+      await server().query(
+        `CREATE OR REPLACE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          PERFORM pg_notify('trapped', ''); RETURN NULL; END $$;
+        CREATE TRIGGER trap AFTER INSERT ON runbook.entries
+          FOR EACH ROW WHEN (NEW.type = '${type}') EXECUTE FUNCTION trap()`,
+        url,
+      );
+    }
+    stopListening = () => listener.end();
+  }
+
+  async function spring(): Promise<void> {
+    await stopListening();
+    await server().query('DROP TRIGGER IF EXISTS trap ON runbook.entries', url);
+  }
+
+  it('replace one that stood still for longer than its lease; awake, it sends nothing and ends', async () => {
+    at.write('resting.yaml', RESTING);
+    const one = worker(['resting.yaml'], ['main']);
+    await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
+    const two = worker(['resting.yaml'], ['main']);
+    await two.sees('queue_joined');
+    one.started.child.kill('SIGSTOP');
+    const [resumed] = await two.sees('run_resumed', 1, 40_000);
+    expect(resumed).toMatchObject({ account: 'main', run: one.events('run_begun')[0]?.run });
+    one.started.child.kill('SIGCONT');
+    expect((await one.started.ended).exit).toBe(3);
+    expect(one.log().at(-1)).toMatchObject({ event: 'overtaken' });
+    expect((await two.stop('SIGTERM')).exit).toBe(143);
+    expect(simulator.books().orders.map(({ status }) => status)).toEqual(['canceled']);
+    await accounted('main');
+  }, 90_000);
+
+  it('keep their seat while the database is restarted, and go on', async () => {
+    at.write('tick.yaml', TICK);
+    const one = worker(['tick.yaml'], ['main']);
+    await one.sees('run_ended', 2);
+    for (const how of ['fast', 'crash'] as const) {
+      await server().restart(how);
+      const ended = one.events('run_ended').length;
+      await one.sees('run_ended', ended + 2, 30_000);
+    }
+    expect(one.started.child.exitCode).toBeNull();
+    // The queue has lost its lock meanwhile, and has it again or not: the lease is what counts.
+    expect(one.events('overtaken')).toEqual([]);
+    expect((await one.stop('SIGTERM')).exit).toBe(143);
+    await accounted('main');
+  }, 90_000);
+
+  it('serve on without the queue, and find an account nobody serves without it', async () => {
+    at.write('tick.yaml', TICK);
+    const one = worker(['tick.yaml'], ['main']);
+    await one.sees('run_ended');
+    await server().query('DROP SCHEMA perp_runbook_seats CASCADE', url);
+    await one.sees('queue_failed', 1, 30_000);
+    const ended = one.events('run_ended').length;
+    await one.sees('run_ended', ended + 3);
+    expect(await readiness(await one.url('joined'))).toMatchObject({ ready: true });
+    // Nobody can make the queue anew either: what lies in its place is something else.
+    await server().query('CREATE SCHEMA perp_runbook_seats CREATE TABLE job (nothing integer)', url);
+    const two = worker(['tick.yaml'], ['main']);
+    await two.sees('queue_failed');
+    await one.stop('SIGKILL');
+    await two.sees('started', 1, 60_000);
+    expect(two.events('queue_joined')).toEqual([]);
+    await two.stop('SIGTERM');
+    await accounted('main');
+  }, 180_000);
+});

@@ -1,0 +1,86 @@
+/** Two schedulers on one store at the same instant, over every store there is: the store alone decides who starts what. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
+import { openSqliteAgenda } from '../../src/journal/agenda-sqlite.ts';
+import type { AgendaStore } from '../../src/journal/agenda-store.ts';
+import { openPostgresAgenda } from '../../src/journal/postgres-agenda.ts';
+import { accessTo } from '../contract/postgres-access.ts';
+import { hasPostgres, postgresOfFile } from '../postgres.ts';
+import { everySlot, HOUR_MS } from '../runbook/sample-schedule.ts';
+import { Bench, slotOf, WallClock } from './daemon-bench.ts';
+
+const server = postgresOfFile();
+const NINE = Date.parse('2026-01-05T09:00:00Z');
+
+interface Row {
+  readonly rounds: number;
+  /** The memory of each of the two processes, on one store. */
+  readonly open: () => Promise<readonly [AgendaStore, AgendaStore, () => Promise<void>]>;
+}
+
+const STORES: Readonly<Record<string, Row>> = {
+  memory: {
+    rounds: 1_000,
+    async open() {
+      const agenda = new MemoryAgenda();
+      return [agenda, agenda, async () => {}];
+    },
+  },
+  sqlite: {
+    rounds: 1_000,
+    async open() {
+      const folder = mkdtempSync(join(tmpdir(), 'daemons-'));
+      const [one, two] = [await openSqliteAgenda(join(folder, 'x.db')), await openSqliteAgenda(join(folder, 'x.db'))];
+      return [one, two, async () => rmSync(folder, { recursive: true })];
+    },
+  },
+  ...(hasPostgres
+    ? {
+        postgresql: {
+          rounds: 100,
+          async open() {
+            const access = await accessTo(server());
+            return [await openPostgresAgenda(access), await openPostgresAgenda(access), async () => {}] as const;
+          },
+        },
+      }
+    : {}),
+};
+
+describe.each(Object.entries(STORES))('two schedulers on one store: %s', (_name, { rounds, open }) => {
+  it(`${rounds} times at the same instant: one starts it, the other stops for good`, { timeout: 120_000 }, async () => {
+    const [one, two, gone] = await open();
+    for (let round = 0; round < rounds; round += 1) {
+      const clock = new WallClock(NINE - 1_000 - (round % 7));
+      const journal = new Set<string>();
+      // As if both held the lease. An account of its own for each round: what is tried is the first verdict.
+      const account = `http://127.0.0.1:8080 round-${round}`;
+      const slots = [slotOf(everySlot(HOUR_MS))];
+      const both = [one, two].map(
+        (agenda) => new Bench({ startMs: 0, slots, agenda, clock, journal, epoch: 5, account }),
+      );
+      // The store answers in its own time, and the clock stands still meanwhile.
+      await Promise.all(both.map(({ daemon }) => daemon.begin(slots)));
+      await clock.pass(2_000);
+      const launches = () => both.flatMap((each) => each.launches);
+      const overtaken = () => both.flatMap(({ events }) => events).filter(({ type }) => type === 'overtaken');
+      while (launches().length + overtaken().length < 2) {
+        await turn();
+        await clock.pass(0);
+      }
+      expect(launches()).toHaveLength(1);
+      expect(overtaken()).toHaveLength(1);
+      const rows = await one.occurrences(account);
+      expect(rows.map(({ verdict, nominalMs, run }) => [verdict, nominalMs, run])).toEqual([
+        ['started', NINE, launches()[0]?.run],
+      ]);
+    }
+    await one.close();
+    await two.close();
+    await gone();
+  });
+});

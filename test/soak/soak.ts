@@ -1,0 +1,28 @@
+/** `npm run soak -- --minutes 60 --workers 2 --seed 1`: as long as wanted, with progress on a terminal and a verdict at the end. */
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { soak } from './soaking.ts';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '60' },
+    workers: { type: 'string', default: '2' },
+    seed: { type: 'string', default: '1' },
+    // Another build of the command than this checkout's.
+    bin: { type: 'string', default: join('bin', 'runbook.js') },
+  },
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+const told = await soak({
+  bin: resolve(values.bin),
+  minutes: Number(values.minutes),
+  workers: Number(values.workers),
+  seed: Number(values.seed),
+  told: (line) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`),
+});
+if (process.stderr.isTTY) process.stderr.write('\n');
+for (const problem of told.problems) process.stdout.write(`${problem}\n`);
+if (told.problems.length > 0)
+  process.stdout.write(`\n${told.story.join('\n')}\n\nlogs of the workers: ${told.folder}\n`);
+process.stdout.write(`${told.summary}\n`);
+process.exitCode = told.problems.length > 0 ? 1 : 0;

@@ -1,0 +1,120 @@
+/**
+ * Workers on one PostgreSQL in real time: killed, stopped, overtaken, restarted, their database taken away and given back, at
+ * moments that a seed decides; then everything is left alone, settled, and compared (accounting.ts).
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Draws } from '../simulation/draws.ts';
+import { type Accounting, account } from './accounting.ts';
+import { Stage, type StageWorker } from './stage.ts';
+
+export interface SoakWanted {
+  readonly bin: string;
+  readonly minutes: number;
+  readonly workers: number;
+  readonly seed: number;
+  readonly told?: (line: string) => void;
+}
+
+export interface SoakTold extends Accounting {
+  readonly mishaps: Readonly<Record<string, number>>;
+  /** What was done when, for whoever looks for a reason. */
+  readonly story: readonly string[];
+  readonly folder: string;
+  readonly summary: string;
+}
+
+const MISHAPS = ['kill', 'sleep', 'long sleep', 'stop', 'restart', 'crash', 'outage'] as const;
+type Mishap = (typeof MISHAPS)[number];
+
+/** How long everything is left alone at the end: a lease, and what a run takes. */
+const CALM_MS = 35_000;
+
+export async function soak(wanted: SoakWanted): Promise<SoakTold> {
+  const draws = new Draws(wanted.seed, 'soak');
+  const startedAt = Date.now();
+  const story: string[] = [];
+  const note = (line: string) =>
+    void story.push(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(8)} s  ${line}`);
+  const stage = await Stage.open({
+    ...wanted,
+    note,
+    restartMs: () => draws.within(200, 3_000),
+    // One seat: the accounts are spread. Two: whoever comes first has both.
+    seats: () => draws.within(1, 2),
+  });
+  const mishaps: Record<string, number> = {};
+  let problems: readonly string[] = ['the soak did not come to its end'];
+  try {
+    const until = startedAt + wanted.minutes * 60_000 - CALM_MS;
+    const bag: Mishap[] = [];
+    await pause(6_000);
+    while (Date.now() < until) {
+      // A bag that is emptied before it is filled again: also a short soak meets most of them.
+      if (bag.length === 0) bag.push(...MISHAPS);
+      const [mishap] = bag.splice(draws.within(0, bag.length - 1), 1) as [Mishap];
+      mishaps[mishap] = (mishaps[mishap] ?? 0) + 1;
+      await meet(mishap, stage, draws, note);
+      const runs = await runsSoFar(stage);
+      wanted.told?.(`${minutes(Date.now() - startedAt)} of ${wanted.minutes} min, ${runs} runs, ${tally(mishaps)}`);
+      await pause(draws.within(1_500, 9_000));
+    }
+    note('from here on everything is left alone');
+    await pause(CALM_MS);
+    const calmAt = Date.now();
+    await stage.settle(60_000);
+    const accounting = await account(stage, calmAt);
+    problems = [...stage.surprises, ...accounting.problems];
+    const { figures } = accounting;
+    const summary = `${minutes(Date.now() - startedAt)} min, seed ${wanted.seed}: ${tally(figures)}; ${tally(mishaps)}; ${problems.length} problems`;
+    return { ...accounting, problems, mishaps, story, folder: stage.folder, summary };
+  } finally {
+    await stage.close(problems.length > 0);
+  }
+}
+
+async function meet(mishap: Mishap, stage: Stage, draws: Draws, note: (line: string) => void): Promise<void> {
+  const worker = draws.of(stage.workers) as StageWorker;
+  switch (mishap) {
+    case 'kill':
+    case 'stop':
+      note(`${worker.name}: ${mishap === 'kill' ? 'SIGKILL' : 'SIGTERM'}`);
+      return stage.kill(worker, mishap === 'kill' ? 'SIGKILL' : 'SIGTERM');
+    case 'sleep':
+    case 'long sleep': {
+      // A lease lives for 15 s: the longer one wakes up and finds that it has been replaced.
+      const ms = mishap === 'sleep' ? draws.within(500, 9_000) : draws.within(16_000, 22_000);
+      note(`${worker.name}: SIGSTOP for ${ms} ms`);
+      await stage.sleep(worker, ms);
+      return note(`${worker.name}: SIGCONT`);
+    }
+    case 'restart':
+    case 'crash':
+      note(`the database: ${mishap}`);
+      await stage.restartDatabase(mishap === 'restart' ? 'fast' : 'crash');
+      return note('the database is back');
+    case 'outage': {
+      // Sometimes for longer than a lease: then nobody holds anything any more when it comes back.
+      const ms = draws.chance(0.3) ? draws.within(16_000, 24_000) : draws.within(2_000, 9_000);
+      note(`the database: away for ${ms} ms`);
+      await stage.withoutDatabase(ms);
+      return note('the database is back');
+    }
+    default:
+      return mishap satisfies never;
+  }
+}
+
+async function runsSoFar(stage: Stage): Promise<string> {
+  const [row] = await stage.query('SELECT count(*) AS runs FROM runbook.runs').catch(() => []);
+  return String(row?.['runs'] ?? '?');
+}
+
+function minutes(ms: number): string {
+  return (ms / 60_000).toFixed(1);
+}
+
+function tally(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', ');
+}

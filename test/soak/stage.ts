@@ -1,0 +1,244 @@
+/** What a soak plays on: a simulated venue, a PostgreSQL of its own, and workers that are started again whenever they end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync, mkdtempSync, rmSync, type WriteStream, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Books } from '../../src/gateway/simulator/books.ts';
+import { type PostgresServer, startPostgres } from '../postgres.ts';
+
+const TOKEN = 'eyJhbGciOiJub25lIn0.e30.a-session-of-the-soak';
+export const TOKENS_PER_MINUTE = 3000;
+export const ACCOUNTS = ['first', 'second'] as const;
+const MARKETS = '{BTC-USD: {tick: "1", lot: "0.0001", min_size: "0.0001"}}';
+const VENUE = {
+  latencyMs: { min: 2, max: 40 },
+  processingMs: { min: 2, max: 40 },
+  visibilityLagMs: { min: 0, max: 100 },
+  tokens: { limit: TOKENS_PER_MINUTE },
+  account: { equity: '100000000' },
+};
+
+const profile = (url: string, account: string) => `profile: ${account}
+base_url: ${url}
+account: ${account}
+auth: {mode: jwt, jwt: {env: SIM_JWT}}
+rate_limit: {tokens: ${TOKENS_PER_MINUTE}, window: 60s}
+markets: ${MARKETS}
+ambiguity: {window: 2s}
+store: {postgres: {env: DATABASE_URL}}
+`;
+
+/** Orders that rest and are cancelled, orders that fill, one that is changed, runs that outlive a worker, and a read. */
+const MISFIRE = 'misfire: {within: 10m, then: run_once}';
+export const RUNBOOKS = {
+  orders: `runbook: orders
+dsl: 1
+schedule: {every: 5s, ${MISFIRE}, overlap: skip}
+steps:
+  - id: low
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000, on_ambiguous: resend}
+  - id: taken
+    place: {type: market, market: BTC-USD, side: long, size: 0.02, price: 70000}
+  - cancel: low
+outputs: {taken: taken.filled}
+`,
+  lasting: `runbook: lasting
+dsl: 1
+schedule: {every: 7s, ${MISFIRE}, overlap: skip}
+steps:
+  - id: quote
+    place: {type: limit, market: BTC-USD, side: short, size: 0.01, price: 71000, tif: post_only, on_ambiguous: resend}
+  - wait: 4s
+  - amend: {order: quote, price: 71500}
+    catch: [{on: [rejected, not_found], then: continue}]
+finally:
+  - cancel: {mine: BTC-USD}
+`,
+  caught_up: `runbook: caught_up
+dsl: 1
+schedule: {every: 4s, misfire: {within: 10m, then: run_all}, overlap: skip}
+steps:
+  - id: acct
+    read_account: {}
+outputs: {equity: acct.account_equity}
+`,
+} as const;
+
+export interface StageParts {
+  readonly bin: string;
+  readonly workers: number;
+  readonly seed: number;
+  /** Told of everything that happens. */
+  readonly note: (line: string) => void;
+  /** How long a worker that has ended is missed, ms. */
+  readonly restartMs: () => number;
+  /** How many accounts a worker that starts may act for. */
+  readonly seats: () => number;
+}
+
+export interface StageWorker {
+  readonly name: string;
+  readonly port: number;
+  child: ChildProcess | undefined;
+  asleep: boolean;
+}
+
+export class Stage {
+  readonly folder: string;
+  readonly workers: readonly StageWorker[];
+  readonly url: string;
+  /** Exits that nobody asked for and no pause explains. */
+  readonly surprises: string[] = [];
+  private readonly parts: StageParts;
+  private readonly venue: ChildProcess;
+  private readonly postgres: PostgresServer;
+  private readonly log: WriteStream;
+  private readonly database: string;
+  private restarting = true;
+
+  private constructor(
+    parts: StageParts,
+    folder: string,
+    venue: ChildProcess,
+    url: string,
+    postgres: PostgresServer,
+    database: string,
+  ) {
+    this.parts = parts;
+    this.folder = folder;
+    this.venue = venue;
+    this.url = url;
+    this.postgres = postgres;
+    this.database = database;
+    this.log = createWriteStream(join(folder, 'workers.log'));
+    this.workers = Array.from({ length: parts.workers }, (_, index) => ({
+      name: `worker ${index + 1}`,
+      port: 0,
+      child: undefined,
+      asleep: false,
+    }));
+  }
+
+  static async open(parts: StageParts): Promise<Stage> {
+    const folder = mkdtempSync(join(tmpdir(), 'runbook-soak-'));
+    mkdirSync(join(folder, 'runbooks'));
+    for (const [name, text] of Object.entries(RUNBOOKS)) writeFileSync(join(folder, 'runbooks', `${name}.yaml`), text);
+    writeFileSync(join(folder, 'venue.json'), JSON.stringify(VENUE));
+    const postgres = await startPostgres();
+    const database = await postgres.database();
+    const words = ['sim', '--port', '0', '--config', 'venue.json', '--seed', String(parts.seed), '--json'];
+    const venue = spawn(process.execPath, [parts.bin, ...words], { cwd: folder, env: environment(folder, '') });
+    const url = await new Promise<string>((resolve, reject) => {
+      let said = '';
+      venue.stdout.on('data', (piece: Buffer) => {
+        said += piece.toString();
+        const found = /"url":"([^"]+)"/.exec(said)?.[1];
+        if (found !== undefined) resolve(found);
+      });
+      venue.once('exit', (code) => reject(new Error(`runbook sim ended with ${code}: ${said}`)));
+    });
+    for (const account of ACCOUNTS) writeFileSync(join(folder, `${account}.yaml`), profile(url, account));
+    const stage = new Stage(parts, folder, venue, url, postgres, database);
+    // Whoever interrupts a soak finds nothing of it left; the database ends by itself.
+    process.once('exit', () => stage.endProcesses());
+    for (const worker of stage.workers) stage.start(worker);
+    return stage;
+  }
+
+  get databaseUrl(): string {
+    return this.database;
+  }
+
+  /** A worker as an operator would keep it: whatever it ends with, it is started again after a while. */
+  private start(worker: StageWorker): void {
+    const seats = this.parts.seats();
+    const words = ['schedule', 'runbooks', '--port', '0', '--seats', String(seats)];
+    const profiles = ACCOUNTS.flatMap((account) => ['--profile', `${account}.yaml`]);
+    const folder = join(this.folder, worker.name.replace(' ', '-'));
+    const child = spawn(process.execPath, [this.parts.bin, ...words, ...profiles], {
+      cwd: this.folder,
+      env: environment(folder, this.database),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    worker.child = child;
+    worker.asleep = false;
+    child.stderr?.on('data', (piece: Buffer) => this.log.write(piece));
+    this.parts.note(`${worker.name} starts with ${seats} seats, process ${child.pid}`);
+    child.once('exit', (code, signal) => {
+      worker.child = undefined;
+      this.parts.note(`${worker.name} ended with ${signal ?? code}`);
+      // 3: it was overtaken; 4: its journal could not be written; 143: it was asked to. All are taken up by the next.
+      if (signal === null && ![3, 4, 143].includes(code ?? -1))
+        this.surprises.push(`${worker.name} ended with ${code}, which nothing explains`);
+      if (this.restarting) setTimeout(() => this.restarting && this.start(worker), this.parts.restartMs());
+    });
+  }
+
+  kill(worker: StageWorker, signal: 'SIGKILL' | 'SIGTERM'): void {
+    worker.child?.kill('SIGCONT');
+    worker.child?.kill(signal);
+  }
+
+  async sleep(worker: StageWorker, ms: number): Promise<void> {
+    const { child } = worker;
+    if (child === undefined) return;
+    worker.asleep = true;
+    child.kill('SIGSTOP');
+    await pause(ms);
+    child.kill('SIGCONT');
+    worker.asleep = false;
+  }
+
+  restartDatabase(how: 'fast' | 'crash'): Promise<void> {
+    return this.postgres.restart(how);
+  }
+
+  async withoutDatabase(ms: number): Promise<void> {
+    await this.postgres.stop('crash');
+    await pause(ms);
+    await this.postgres.start();
+  }
+
+  query(sql: string) {
+    return this.postgres.query(sql, this.database);
+  }
+
+  async books(): Promise<Books> {
+    return (await (await fetch(`${this.url}/_sim/books`)).json()) as Books;
+  }
+
+  /** Ends the workers in order; the venue and the database stay for those who compare. */
+  async settle(withinMs: number): Promise<void> {
+    this.restarting = false;
+    for (const worker of this.workers) this.kill(worker, 'SIGTERM');
+    for (const end = Date.now() + withinMs; this.workers.some(({ child }) => child !== undefined); ) {
+      if (Date.now() > end) {
+        this.surprises.push(`a worker did not settle within ${withinMs / 1000} s of SIGTERM`);
+        return;
+      }
+      await pause(50);
+    }
+  }
+
+  private endProcesses(): void {
+    for (const worker of this.workers) this.kill(worker, 'SIGKILL');
+    this.venue.removeAllListeners('exit');
+    this.venue.kill('SIGKILL');
+  }
+
+  /** `keep`: the folder with the logs stays. */
+  async close(keep: boolean): Promise<void> {
+    this.restarting = false;
+    this.endProcesses();
+    await this.postgres.remove();
+    await new Promise((resolve) => this.log.end(resolve));
+    if (!keep) rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function environment(folder: string, database: string) {
+  mkdirSync(folder, { recursive: true });
+  const home = { HOME: folder, XDG_STATE_HOME: join(folder, 'state'), RUNBOOK_STATE: join(folder, 'runbook') };
+  return { PATH: process.env['PATH'] ?? '', ...home, SIM_JWT: TOKEN, DATABASE_URL: database };
+}
