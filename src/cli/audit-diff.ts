@@ -9,13 +9,13 @@ import {
 } from '../report/diff.ts';
 import { jsonText, shown } from '../report/wording.ts';
 import { EXIT, type ExitCode } from './exit.ts';
-import { allEntries, withRuns } from './journal-file.ts';
+import { allEntries, type Review, withRuns } from './journal-file.ts';
 import { findRun } from './runs.ts';
 import type { Terminal } from './terminal.ts';
-import type { Invocation } from './verb.ts';
 
-export async function diff(left: string, right: string, { terminal, state }: Invocation): Promise<ExitCode> {
-  return withRuns(state, async (store) => {
+export async function diff(left: string, right: string, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  return withRuns(review, async (store) => {
     const [a, b] = [await findRun(store, left), await findRun(store, right)];
     const document = diffRuns(await allEntries(store, a.run), await allEntries(store, b.run));
     terminal.answer(document, () => diffText(document, terminal));

@@ -1,38 +1,35 @@
 /** `runbook audit export`: a run in the form of another tool, on standard output. Nothing is sent anywhere. */
 import { printable } from '../base/printable.ts';
 import { readEntry } from '../journal/chain.ts';
-import type { JournalStore, StoredEntry } from '../journal/store.ts';
+import type { JournalReader, RunRow, StoredEntry } from '../journal/store.ts';
 import { cloudEventsExport } from '../report/export-cloudevents.ts';
 import { CSV_TABLES, type CsvTableName, csvExport } from '../report/export-csv.ts';
 import { jsonlExport } from '../report/export-jsonl.ts';
-import { otlpExport } from '../report/export-otlp.ts';
 import { runPage } from '../report/html.ts';
 import { verifyRun } from '../report/verify.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import { anchorsOf, storedEntries, withRuns } from './journal-file.ts';
+import { anchorsOf, beginningOf, type Review, type Reviewed, storedEntries, withRuns } from './journal-file.ts';
+import { killsMeanwhile } from './kills.ts';
 import type { ExportFormat } from './review-words.ts';
 import { findRun } from './runs.ts';
-import type { Invocation } from './verb.ts';
 
 export interface ExportOptions {
   readonly format: string;
   readonly table: string | undefined;
 }
 
-export async function exportRun(
-  name: string,
-  options: ExportOptions,
-  { terminal, state }: Invocation,
-): Promise<ExitCode> {
+export async function exportRun(name: string, options: ExportOptions, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
   const format = options.format as ExportFormat;
   if (options.table !== undefined && format !== 'csv') throw new Refusal('--table belongs to --format csv');
   const table = tableOption(options.table);
-  return withRuns(state, async (store) => {
-    const { run } = await findRun(store, name);
-    const anchors = anchorsOf(state).flatMap((file) => file.anchors);
+  return withRuns(review, async (store) => {
+    const row = await findRun(store, name);
+    const { run } = row;
+    const anchors = anchorsOf(review, { run }).flatMap((file) => file.anchors);
     const stored: StoredEntry[] = [];
     for await (const entry of storedEntries(store, run)) stored.push(entry);
-    const text = await exported(store, run, stored, { format, table, anchors });
+    const text = await exported(store, row, stored, { format, table, anchors, reviewed: review });
     terminal.answer({ run, format, text }, () => text);
     return EXIT.done;
   });
@@ -42,13 +39,14 @@ interface Wanted {
   readonly format: ExportFormat;
   readonly table: CsvTableName;
   readonly anchors: Parameters<typeof verifyRun>[2];
+  readonly reviewed: Reviewed;
 }
 
 async function exported(
-  store: JournalStore,
-  run: string,
+  store: JournalReader,
+  row: RunRow,
   stored: readonly StoredEntry[],
-  { format, table, anchors }: Wanted,
+  { format, table, anchors, reviewed }: Wanted,
 ): Promise<string> {
   switch (format) {
     // As it stands: also a journal that is damaged can be handed to someone who finds out why.
@@ -57,9 +55,12 @@ async function exported(
     case 'csv':
       return csvExport(stored.map(readEntry), table);
     case 'html':
-      return runPage(stored.map(readEntry), { verdict: await verifyRun(store, run, anchors) });
+      return runPage(stored.map(readEntry), {
+        verdict: await verifyRun(store, row.run, anchors),
+        kills: await killsMeanwhile(row, await beginningOf(store, row.run), reviewed),
+      });
     case 'otlp':
-      return otlpExport(stored.map(readEntry));
+      return (await import('../report/export-otlp.ts')).otlpExport(stored.map(readEntry));
     case 'cloudevents':
       return cloudEventsExport(stored.map(readEntry));
     default:

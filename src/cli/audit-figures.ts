@@ -1,23 +1,26 @@
 /** `runbook audit orders`, `fills`, `budget` and `stats`: what came of runs, in figures. */
+import { readEntry } from '../journal/chain.ts';
+import type { JournalReader } from '../journal/store.ts';
 import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../report/budget.ts';
 import { type FillsDocument, fillsOf } from '../report/fills.ts';
 import { ORDER_EVENT_MEANING } from '../report/meanings.ts';
 import { OrderFold, type OrderHistory } from '../report/orders.ts';
-import { type RunFigures, type StatsDocument, StatsFold } from '../report/stats.ts';
+import { type RunFigures, type RunTally, type StatsDocument, StatsFold, TALLIED, TallyFold } from '../report/stats.ts';
 import { offsetText, shown, spanText } from '../report/wording.ts';
 import { EXIT, type ExitCode } from './exit.ts';
-import { entriesOf, folded, noRunYet, withJournal, withRuns } from './journal-file.ts';
+import { folded, noRunYet, type Review, storedEntries, withJournal, withRuns } from './journal-file.ts';
 import { findRun } from './runs.ts';
+import { openTallies } from './tallies.ts';
 import type { Style, Terminal } from './terminal.ts';
 import { type Cell, textTable } from './text-table.ts';
-import type { Invocation } from './verb.ts';
 
 export async function showOrders(
   name: string,
   options: { readonly history: boolean },
-  { terminal, state }: Invocation,
+  review: Review,
 ): Promise<ExitCode> {
-  return withRuns(state, async (store) => {
+  const { terminal } = review;
+  return withRuns(review, async (store) => {
     const run = await findRun(store, name);
     const orders = (await folded(store, run.run, new OrderFold())).histories();
     terminal.answer({ orders }, () => {
@@ -71,8 +74,9 @@ function moves({ history }: OrderHistory, startedAt: number, terminal: Terminal)
   });
 }
 
-export async function showFills(name: string, { terminal, state }: Invocation): Promise<ExitCode> {
-  return withRuns(state, async (store) => {
+export async function showFills(name: string, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  return withRuns(review, async (store) => {
     const run = await findRun(store, name);
     const document = fillsOf((await folded(store, run.run, new OrderFold())).orders());
     terminal.answer(document, () =>
@@ -114,8 +118,9 @@ function fillsText({ fills, totals, net }: FillsDocument, terminal: Terminal): s
   ].join('\n\n');
 }
 
-export async function showBudget(name: string, { terminal, state }: Invocation): Promise<ExitCode> {
-  return withRuns(state, async (store) => {
+export async function showBudget(name: string, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  return withRuns(review, async (store) => {
     const run = await findRun(store, name);
     const document = (await folded(store, run.run, new BudgetFold())).document();
     terminal.answer(document, () => budgetText(document, run.startedAt, terminal));
@@ -210,24 +215,35 @@ function chart(
 }
 const PARTS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-export async function showStats(
-  options: { readonly runbook: string | undefined },
-  { terminal, state }: Invocation,
-): Promise<ExitCode> {
-  const document = await withJournal(state, async (store) => {
+export async function showStats(options: { readonly runbook: string | undefined }, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  const document = await withJournal(review, async (store) => {
+    const rows = await store.runs(options.runbook === undefined ? {} : { runbook: options.runbook });
     const fold = new StatsFold();
-    for (const row of await store.runs(options.runbook === undefined ? {} : { runbook: options.runbook })) {
-      terminal.progress(`reading ${row.run}`);
-      const counting = fold.begin(row);
-      for await (const entry of entriesOf(store, row.run)) counting.apply(entry);
-      counting.end();
+    const known = await openTallies(review.state);
+    try {
+      for (const row of rows) {
+        const tally = known.get(row) ?? (await tallyOf(store, row.run, terminal));
+        known.keep(row, tally);
+        fold.add(row, tally);
+      }
+      known.flush();
+    } finally {
+      known.close();
     }
     return fold.document();
   });
   terminal.answer(document ?? new StatsFold().document(), () =>
-    document === undefined || document.total.runs === 0 ? noRunYet(state) : statsText(document, terminal),
+    document === undefined || document.total.runs === 0 ? noRunYet(review.state) : statsText(document, terminal),
   );
   return EXIT.done;
+}
+
+async function tallyOf(store: JournalReader, run: string, terminal: Terminal): Promise<RunTally> {
+  terminal.progress(`reading ${run}`);
+  const fold = new TallyFold();
+  for await (const stored of storedEntries(store, run)) if (TALLIED.has(stored.type)) fold.apply(readEntry(stored));
+  return fold.tally();
 }
 
 function statsText({ total, byRunbook, byDay, denials }: StatsDocument, terminal: Terminal): string {

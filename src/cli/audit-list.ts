@@ -4,19 +4,19 @@ import type { RunRow } from '../journal/store.ts';
 import { isoTime } from '../report/run.ts';
 import { shown, spanText } from '../report/wording.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import { noRunYet, withJournal } from './journal-file.ts';
+import { noRunYet, type Review, withJournal } from './journal-file.ts';
 import type { Style } from './terminal.ts';
 import { type Cell, textTable } from './text-table.ts';
-import type { Invocation } from './verb.ts';
 
 export interface ListOptions {
   readonly runbook: string | undefined;
   readonly limit: string | undefined;
 }
 
-export async function listRuns({ runbook, limit }: ListOptions, { terminal, state }: Invocation): Promise<ExitCode> {
+export async function listRuns({ runbook, limit }: ListOptions, review: Review): Promise<ExitCode> {
+  const { terminal, state } = review;
   const most = limit === undefined ? undefined : wholeOption('--limit', limit);
-  const rows = await withJournal(state, async (store) => {
+  const rows = await withJournal(review, async (store) => {
     const found = await store.runs(runbook === undefined ? {} : { runbook });
     // By name, which begins with the moment it was given: a dry-run's own times are virtual.
     return [...found].sort((a, b) => (a.run < b.run ? 1 : -1)).slice(0, most);

@@ -9,13 +9,12 @@ import { looksLikeDuration, readDuration, readTime } from '../runbook/literals.t
 import { wholeOption } from './audit-list.ts';
 import { explainStep } from './audit-why.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import { entriesOf, withRuns } from './journal-file.ts';
+import { entriesOf, type Review, withRuns } from './journal-file.ts';
 import { type NamedOrder, orderNamed } from './order-names.ts';
 import { ROW_KINDS } from './review-words.ts';
 import { findRun } from './runs.ts';
 import { isWithin, noStep } from './step-names.ts';
 import type { Style, Terminal } from './terminal.ts';
-import type { Invocation } from './verb.ts';
 
 export interface ShowOptions {
   readonly order: string | undefined;
@@ -27,10 +26,11 @@ export interface ShowOptions {
   readonly all: boolean;
 }
 
-export async function showRun(name: string, options: ShowOptions, { terminal, state }: Invocation): Promise<ExitCode> {
+export async function showRun(name: string, options: ShowOptions, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
   const kinds = kindsOption(options.kind);
   const depth = options.depth === undefined ? undefined : wholeOption('--depth', options.depth);
-  return withRuns(state, async (store) => {
+  return withRuns(review, async (store) => {
     const run = await findRun(store, name);
     if (options.why !== undefined) return explainStep(store, run, options.why, terminal);
     const since = options.since === undefined ? undefined : sinceOption(options.since, run.startedAt);

@@ -1,28 +1,30 @@
 /** `runbook audit verify`: whether journals are what was written. Finding that one is not ends with exit code 1. */
-import type { JournalStore } from '../journal/store.ts';
+import type { JournalReader } from '../journal/store.ts';
 import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../report/verify.ts';
 import { shown } from '../report/wording.ts';
+import { archiveFiles } from './archives.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { readText } from './files.ts';
-import { anchorsOf, noRunYet, withJournal } from './journal-file.ts';
+import { type AnchorsOfFile, anchorsOf, noRunYet, type Review, withJournal } from './journal-file.ts';
 import { findRun } from './runs.ts';
 import type { StateFolder } from './state.ts';
 import type { Terminal } from './terminal.ts';
 import { type Cell, textTable } from './text-table.ts';
-import type { Invocation } from './verb.ts';
 
-type AnchorFiles = ReturnType<typeof anchorsOf>;
+type AnchorFiles = readonly AnchorsOfFile[];
 
 export async function verify(
   name: string | undefined,
   options: { readonly key: string | undefined },
-  { terminal, state }: Invocation,
+  review: Review,
 ): Promise<ExitCode> {
+  const { terminal, state } = review;
+  const publicKey = options.key === undefined ? undefined : readText(options.key, 'public key');
   // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
-  const files = anchorsOf(state, options.key === undefined ? undefined : readText(options.key, 'public key'));
+  const files = anchorsOf(review, { publicKey });
   const anchors = files.flatMap((file) => file.anchors);
   const anchored = [...new Set(anchors.map(({ run }) => run))];
-  const verdicts = await withJournal(state, async (store) => {
+  const verdicts = await withJournal(review, async (store) => {
     if (name === undefined) return verifyJournal(store, anchors);
     return [await verifyRun(store, await runOrAnchored(store, name, anchored), anchors)];
   });
@@ -31,6 +33,11 @@ export async function verify(
   const ok = chainsOk && files.every(({ unsigned }) => unsigned.length === 0);
   terminal.answer({ ok, runs, ...anchorsDocument(files) }, () => verdictsText(verdicts, ok, terminal));
   warnOfAnchors(files, terminal);
+  if (review.archive === undefined)
+    for (const file of archiveFiles(state).gone)
+      terminal.note(
+        `the archive ${shown(file)} is not where it was written: what it holds was not looked at; \`audit verify --archive FILE\` verifies it where it is now`,
+      );
   return ok ? EXIT.done : EXIT.failed;
 }
 
@@ -74,7 +81,7 @@ function warnOfAnchors(files: AnchorFiles, terminal: Terminal): void {
 }
 
 /** A run that is gone from the journal can still be named: its anchors know it. */
-async function runOrAnchored(store: JournalStore, name: string, anchored: readonly string[]): Promise<string> {
+async function runOrAnchored(store: JournalReader, name: string, anchored: readonly string[]): Promise<string> {
   const fitting = anchored.filter((run) => run === name || run.startsWith(name));
   try {
     return (await findRun(store, name)).run;

@@ -1,6 +1,6 @@
 /** `runbook audit show --why`: how a step decided: its expressions, what they read, what came out, and what it asked of the venue. */
 import type { EntryOf, Json, JsonObject } from '../journal/entry.ts';
-import type { JournalStore, RunRow } from '../journal/store.ts';
+import type { JournalReader, RunRow } from '../journal/store.ts';
 import { isoTime } from '../report/run.ts';
 import { jsonText, readBy, shown } from '../report/wording.ts';
 import { OUTCOME_STYLE } from './audit-list.ts';
@@ -10,7 +10,7 @@ import { isOwn, noStep } from './step-names.ts';
 import type { Style, Terminal } from './terminal.ts';
 
 export async function explainStep(
-  store: JournalStore,
+  store: JournalReader,
   run: RunRow,
   named: string,
   terminal: Terminal,

@@ -58,6 +58,9 @@ export interface AnchorerOptions {
   readonly onSink?: (sink: string, failure: string | undefined) => void;
 }
 
+/** How soon a sink that failed is tried again. */
+const RETRY_MS = 15_000;
+
 /** What counts towards the ten: an order's moves, and every request that changes something at the venue. */
 function isOrderEvent(entry: Entry): boolean {
   return entry.type.startsWith('order.') || (entry.type === 'call.attempted' && entry.data.method !== 'GET');
@@ -67,10 +70,13 @@ function isOrderEvent(entry: Entry): boolean {
 export class Anchorer {
   private readonly options: AnchorerOptions;
   private readonly key: KeyObject | undefined;
-  private readonly failing = new Map<string, string>();
+  private readonly failing = new Map<string, { readonly message: string; readonly since: number }>();
+  private newest: Anchor | undefined;
+  private retry: Timer | undefined;
   private readonly everyOrderEvents: number;
   private readonly everyMs: number | null;
   private orderEvents = 0;
+  private hasClosed = false;
   private hasEnded = false;
   private anchoredSeq: number;
   private timer: Timer | undefined;
@@ -96,7 +102,21 @@ export class Anchorer {
 
   /** Sinks that fail now, with their messages. */
   get failures(): ReadonlyMap<string, string> {
-    return this.failing;
+    return new Map([...this.failing].map(([name, { message }]) => [name, message]));
+  }
+
+  /** The sink that has failed for the longest time without a break, and for how long, ms. */
+  get longestFailure(): { readonly sink: string; readonly ms: number } | undefined {
+    const now = this.options.clock.monotonic();
+    const [first] = [...this.failing].sort(([, a], [, b]) => a.since - b.since);
+    return first === undefined ? undefined : { sink: first[0], ms: now - first[1].since };
+  }
+
+  /** No timer of it is left; what was begun to be written is still written. */
+  close(): void {
+    this.timer?.cancel();
+    this.retry?.cancel();
+    this.hasClosed = true;
   }
 
   /** Resolves when every sink has answered to everything anchored so far. Never rejects: failures are told by `onSink`. */
@@ -105,7 +125,7 @@ export class Anchorer {
   }
 
   private armTimer(): void {
-    if (this.timer !== undefined || this.everyMs === null) return;
+    if (this.timer !== undefined || this.everyMs === null || this.hasClosed) return;
     this.timer = this.options.clock.at(this.options.clock.now() + this.everyMs, () => {
       this.timer = undefined;
       if (this.writer.storedHead.seq > this.anchoredSeq) this.anchor(this.writer.storedHead);
@@ -122,8 +142,24 @@ export class Anchorer {
       { v: 1, run, seq: head.seq, head: head.hash, count: head.seq, time: new Date(clock.now()).toISOString() },
       this.key,
     );
+    this.newest = anchor;
     this.writing = this.writing.then(async () => {
       await Promise.all(sinks.map((sink) => this.write(sink, anchor)));
+    });
+  }
+
+  /** An anchor speaks for all before it: a sink that was down is given the newest, also when nothing is written meanwhile. */
+  private armRetry(): void {
+    if (this.retry !== undefined || this.hasEnded || this.hasClosed) return;
+    const { clock, sinks } = this.options;
+    this.retry = clock.at(clock.now() + RETRY_MS, () => {
+      this.retry = undefined;
+      const { newest } = this;
+      if (newest === undefined) return;
+      this.writing = this.writing.then(async () => {
+        const failing = sinks.filter((sink) => this.failing.has(sink.name));
+        await Promise.all(failing.map((sink) => this.write(sink, newest)));
+      });
     });
   }
 
@@ -133,8 +169,10 @@ export class Anchorer {
       if (this.failing.delete(sink.name)) this.options.onSink?.(sink.name, undefined);
     } catch (error) {
       const { message } = error as Error;
+      const since = this.failing.get(sink.name)?.since ?? this.options.clock.monotonic();
       if (!this.failing.has(sink.name)) this.options.onSink?.(sink.name, message);
-      this.failing.set(sink.name, message);
+      this.failing.set(sink.name, { message, since });
+      this.armRetry();
     }
   }
 }
@@ -178,20 +216,44 @@ export interface ReadAnchors {
   readonly unsigned: readonly number[];
 }
 
-/** Reads an anchor file; one that is not there has no anchors. `publicKey`: PEM; then only signed anchors count. */
-export function readAnchors(file: string, publicKey?: string): ReadAnchors {
+export interface WantedAnchors {
+  /** PEM of an Ed25519 public key; then only anchors signed with it count. */
+  readonly publicKey?: string | undefined;
+  /** Only this run's; a line that can not be read may be anybody's. */
+  readonly run?: string | undefined;
+}
+
+/** Reads an anchor file; one that is not there has no anchors. Throws where the key is none. */
+export function readAnchors(file: string, wanted: WantedAnchors = {}): ReadAnchors {
+  return sortedAnchors(readLines(file), wanted);
+}
+
+/** Lines of an anchor file: those that count, and the numbers of those that do not. */
+export function sortedAnchors(lines: readonly string[], { publicKey, run }: WantedAnchors): ReadAnchors {
   const anchors: Anchor[] = [];
   const unreadable: number[] = [];
   const unsigned: number[] = [];
-  const key = publicKey === undefined ? undefined : createPublicKey(publicKey);
-  for (const [index, line] of readLines(file).entries()) {
+  const key = publicKey === undefined ? undefined : readVerifyingKey(publicKey);
+  for (const [index, line] of lines.entries()) {
     if (line === '') continue;
     const anchor = parseAnchor(line);
     if (anchor === undefined) unreadable.push(index + 1);
+    else if (run !== undefined && anchor.run !== run) continue;
     else if (key !== undefined && !isSigned(anchor, key)) unsigned.push(index + 1);
     else anchors.push(anchor);
   }
   return { anchors, unreadable, unsigned };
+}
+
+/** Anchors by run, for whoever looks at many runs. */
+export function anchorsByRun(anchors: Iterable<Anchor>): ReadonlyMap<string, readonly Anchor[]> {
+  const byRun = new Map<string, Anchor[]>();
+  for (const anchor of anchors) {
+    const known = byRun.get(anchor.run);
+    if (known === undefined) byRun.set(anchor.run, [anchor]);
+    else known.push(anchor);
+  }
+  return byRun;
 }
 
 function readLines(file: string): readonly string[] {
@@ -203,7 +265,7 @@ function readLines(file: string): readonly string[] {
   }
 }
 
-function parseAnchor(line: string): Anchor | undefined {
+export function parseAnchor(line: string): Anchor | undefined {
   try {
     const parsed = JSON.parse(line) as Partial<Anchor> | null;
     const isAnchor =
@@ -221,8 +283,24 @@ function parseAnchor(line: string): Anchor | undefined {
   }
 }
 
+/** Whether a text is a key that anchors can be signed with. */
+export function isSigningKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === 'ed25519';
+  } catch {
+    return false;
+  }
+}
+
 function readSigningKey(pem: string): KeyObject {
   const key = createPrivateKey(pem);
+  if (key.asymmetricKeyType !== 'ed25519')
+    throw new Error(`anchors are signed with an Ed25519 key, found ${key.asymmetricKeyType}`);
+  return key;
+}
+
+function readVerifyingKey(pem: string): KeyObject {
+  const key = createPublicKey(pem);
   if (key.asymmetricKeyType !== 'ed25519')
     throw new Error(`anchors are signed with an Ed25519 key, found ${key.asymmetricKeyType}`);
   return key;

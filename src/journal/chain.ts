@@ -4,7 +4,7 @@
  * not see that a tail was cut off, nor that the whole chain was computed afresh: that is what anchors are for.
  */
 import { hash as digest } from 'node:crypto';
-import { escapeUnprintable } from '../base/printable.ts';
+import { escapeUnprintable, isOrdinary } from '../base/printable.ts';
 import type { Entry, EntryBody, Envelope } from './entry.ts';
 import { type StoredEntry, StoreError } from './store.ts';
 
@@ -35,10 +35,9 @@ export function sealEntry(
   const seq = head.seq + 1;
   const prev = head.hash;
   const start = lineStart({ run, seq, at, type, step }, prev);
-  const line = escapeUnprintable(
-    `${start}"mono":${mono},"boot":${quoted(boot)},"epoch":${epoch},"account":${quoted(account)},"def":${quoted(def)},"actor":${quoted(actor)},"data":${JSON.stringify(data)}}`,
+  const { line, hash } = hashedLine(
+    `${DOMAIN}${start}"mono":${mono},"boot":${quoted(boot)},"epoch":${epoch},"account":${quoted(account)},"def":${quoted(def)},"actor":${quoted(actor)},"data":${JSON.stringify(data)}}`,
   );
-  const hash = hashLine(line);
   const entry = { v: 1, seq, at, mono, boot, epoch, account, run, def, step, actor, prev, type, data, hash } as Entry;
   return { entry, stored: { run, seq, at, type, step, line, hash } };
 }
@@ -197,14 +196,30 @@ function lineStart(columns: Omit<StoredEntry, 'line' | 'hash'>, prev: string): s
 /** Printable ASCII but for the quote and the backslash. */
 const UNQUOTED = /^[ !#-[\]-~]*$/;
 
-/** A text as JSON; names and paths hardly ever hold anything to escape. */
+/** A text as JSON; names and paths hardly ever hold anything to escape, and most of them come with every entry of a run. */
 function quoted(text: string): string {
-  return UNQUOTED.test(text) ? `"${text}"` : JSON.stringify(text);
+  const known = QUOTED.get(text);
+  if (known !== undefined) return known;
+  const made = UNQUOTED.test(text) ? `"${text}"` : JSON.stringify(text);
+  if (QUOTED.size >= QUOTED_KEPT) QUOTED.clear();
+  QUOTED.set(text, made);
+  return made;
 }
+
+const QUOTED = new Map<string, string>();
+const QUOTED_KEPT = 64;
 
 /** SHA-256 in hex; the one-shot form costs less than half of `createHash` on texts of this length. */
 function hashLine(line: string): string {
   return digest('sha256', DOMAIN + line, 'hex');
+}
+
+/** The line behind the domain with what is unprintable escaped, and its hash; an ordinary line is not copied for it. */
+function hashedLine(text: string): { readonly line: string; readonly hash: string } {
+  const line = text.slice(DOMAIN.length);
+  if (isOrdinary(line)) return { line, hash: digest('sha256', text, 'hex') };
+  const escaped = escapeUnprintable(line);
+  return { line: escaped, hash: hashLine(escaped) };
 }
 
 /** The line as an entry without its hash, or undefined: not JSON, or not of this version's form. */

@@ -3,9 +3,10 @@
  * left. Tokens are counted at the attempt, as the budget counts them; requests of other programs at the same address show
  * only in the venue's own figure.
  */
+
+import { parseDurationMs } from '../base/duration.ts';
 import type { Entry, Json, JsonObject } from '../journal/entry.ts';
 import { readRateHeaders } from '../venue/headers.ts';
-import { durationMs } from '../venue/profile-reading.ts';
 import { isoTime } from './run.ts';
 
 /** `audit budget RUN --json`. */
@@ -157,7 +158,7 @@ export class BudgetFold {
 /** What the run's settings say of the rate limit (profile, `rate_limit`). */
 function rateSettings(settings: JsonObject): { readonly limit: number | undefined; readonly windowMs: number } {
   const rate = (settings.rate_limit ?? {}) as { readonly tokens?: Json; readonly window?: Json };
-  const windowMs = typeof rate.window === 'string' ? durationMs(rate.window) : undefined;
+  const windowMs = typeof rate.window === 'string' ? parseDurationMs(rate.window) : undefined;
   const limit = Number(rate.tokens ?? Number.NaN);
   return {
     limit: Number.isSafeInteger(limit) && limit > 0 ? limit : undefined,

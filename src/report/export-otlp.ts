@@ -1,75 +1,51 @@
 /**
  * A run as an OpenTelemetry trace in OTLP's JSON form, for whoever looks at runs in a tracing tool: the run, its steps and
- * its requests are spans, what was decided and what became of orders are events on them. Ids follow from the run's name, so
- * exporting twice gives the same trace. It sends nothing anywhere.
+ * its requests are spans, what was decided and what became of orders are events on them. OpenTelemetry's own SDK makes the
+ * spans and writes the form; only ids and times come from the journal, so exporting twice gives the same trace, whatever
+ * the environment says about tracing. It sends nothing anywhere. Loaded for this export alone: the SDK is large.
  */
 import { createHash } from 'node:crypto';
+import {
+  type Attributes,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  type SpanStatus,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { AlwaysOnSampler, BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { escapeUnprintable } from '../base/printable.ts';
 import type { Entry, EntryOf, Json } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
 
-export interface OtlpTrace {
-  readonly resourceSpans: readonly {
-    readonly resource: { readonly attributes: readonly OtlpAttribute[] };
-    readonly scopeSpans: readonly {
-      readonly scope: { readonly name: string; readonly version: string };
-      readonly spans: readonly OtlpSpan[];
-    }[];
-  }[];
-}
-
-/** In OTLP's JSON form ids are hex, whole numbers of 64 bits are texts and enums are numbers. */
-export interface OtlpSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  /** 1 internal, 3 client. */
-  readonly kind: 1 | 3;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly OtlpAttribute[];
-  readonly events: readonly {
-    readonly timeUnixNano: string;
-    readonly name: string;
-    readonly attributes: readonly OtlpAttribute[];
-  }[];
-  /** 0 unset, 1 ok, 2 error. */
-  readonly status: { readonly code: 0 | 1 | 2; readonly message?: string };
-}
-
-export interface OtlpAttribute {
-  readonly key: string;
-  readonly value: { readonly stringValue: string } | { readonly intValue: string } | { readonly boolValue: boolean };
-}
-
+/** The trace as one line of JSON, spans in the order they ended. Throws as `otlpSpans`. */
 export function otlpExport(entries: Iterable<Entry>): string {
-  return `${escapeUnprintable(JSON.stringify(otlpTrace(entries)))}\n`;
+  const bytes = JsonTraceSerializer.serializeRequest([...otlpSpans(entries)]);
+  return `${escapeUnprintable(new TextDecoder().decode(bytes))}\n`;
 }
 
 /** Throws StoreError `damaged` when the entries do not begin with `run.started`. */
-export function otlpTrace(entries: Iterable<Entry>): OtlpTrace {
+export function otlpSpans(entries: Iterable<Entry>): readonly ReadableSpan[] {
   const fold = new TraceFold();
   for (const entry of entries) fold.apply(entry);
-  return fold.trace();
+  return fold.spans();
 }
 
-interface Open {
-  readonly span: Omit<OtlpSpan, 'endTimeUnixNano' | 'status' | 'attributes' | 'events'>;
-  readonly attributes: OtlpAttribute[];
-  readonly events: OtlpSpan['events'][number][];
-}
+type Fields = Readonly<Record<string, Json | undefined>>;
+const OK: SpanStatus = { code: SpanStatusCode.OK };
+const failure = (message: string): SpanStatus => ({ code: SpanStatusCode.ERROR, message });
 
 class TraceFold {
-  private started: EntryOf<'run.started'> | undefined;
-  private traceId = '';
-  private root: Open | undefined;
+  private recorder: SpanRecorder | undefined;
+  private root: Span | undefined;
   private lastAt = 0;
-  private rootStatus: OtlpSpan['status'] = { code: 0 };
-  private readonly steps = new Map<string, Open>();
-  private readonly calls = new Map<string, Open>();
+  private readonly steps = new Map<string, Span>();
+  private readonly calls = new Map<string, Span>();
   private readonly endpoints = new Map<string, { readonly endpoint: string; readonly purpose: string | undefined }>();
-  private readonly spans: OtlpSpan[] = [];
 
   apply(entry: Entry): void {
     this.lastAt = Math.max(this.lastAt, entry.at);
@@ -78,19 +54,9 @@ class TraceFold {
         this.begin(entry);
         return;
       case 'step.started': {
-        const { verb, id, attempt } = entry.data;
-        if (this.steps.has(entry.step)) {
-          this.event(entry, 'step.attempt', { attempt });
-          return;
-        }
-        this.steps.set(
-          entry.step,
-          this.open(entry, id === undefined ? verb : `${id}: ${verb}`, 1, {
-            'runbook.step': entry.step,
-            'runbook.verb': verb,
-            'runbook.step.id': id,
-          }),
-        );
+        const { attempt } = entry.data;
+        if (this.steps.has(entry.step)) this.event(entry, 'step.attempt', { attempt });
+        else this.steps.set(entry.step, this.openStep(entry));
         return;
       }
       case 'step.ended':
@@ -105,157 +71,121 @@ class TraceFold {
       case 'call.settled':
         this.settle(entry);
         return;
-      case 'run.ended': {
-        const { outcome, reason, error } = entry.data;
-        this.root?.attributes.push(
-          ...attributes({ 'runbook.outcome': outcome, 'runbook.reason': reason, 'error.type': error?.kind }),
-        );
-        this.rootStatus =
-          outcome === 'succeeded' || outcome === 'stopped'
-            ? { code: 1 }
-            : { code: 2, message: error?.message ?? reason ?? outcome };
+      case 'run.ended':
+        this.endRun(entry);
         return;
-      }
       case 'run.moved':
       case 'call.checked':
         return;
       default:
-        this.event(entry, entry.type, entry.data as unknown as Readonly<Record<string, Json | undefined>>);
+        this.event(entry, entry.type, entry.data as unknown as Fields);
     }
   }
 
-  trace(): OtlpTrace {
-    if (this.started === undefined || this.root === undefined)
-      throw new StoreError('damaged', 'the run does not begin with run.started');
-    const { account, data } = this.started;
+  spans(): readonly ReadableSpan[] {
+    if (this.recorder === undefined) throw new StoreError('damaged', 'the run does not begin with run.started');
     // What the journal leaves open ends where the journal does; whether it was done is not known.
-    const open = [...this.calls.values(), ...this.steps.values()].map((each) => closed(each, this.lastAt, { code: 0 }));
-    const spans = [closed(this.root, this.lastAt, this.rootStatus), ...this.spans, ...open];
-    const resource = attributes({
-      'service.name': 'perp-runbook',
-      'service.version': data.engine,
-      'runbook.account': account,
-    });
-    return {
-      resourceSpans: [
-        {
-          resource: { attributes: resource },
-          scopeSpans: [{ scope: { name: 'perp-runbook', version: data.engine }, spans }],
-        },
-      ],
-    };
+    for (const span of [...this.calls.values(), ...this.steps.values()]) span.end(new Date(this.lastAt));
+    this.root?.end(new Date(this.lastAt));
+    return this.recorder.ended;
   }
 
   private begin(entry: EntryOf<'run.started'>): void {
-    this.started ??= entry;
-    this.traceId = hex(`${entry.run} ${entry.def}`, 32);
+    if (this.recorder !== undefined) return;
+    this.recorder = new SpanRecorder(entry);
     const { runbook, mode, trigger, by, inputs, file } = entry.data;
-    const inputsGiven = Object.fromEntries(
-      Object.entries(inputs).map(([name, value]) => [`runbook.input.${name}`, value]),
-    );
-    this.root ??= this.open(entry, runbook, 1, {
+    const given = Object.entries(inputs).map(([name, value]) => [`runbook.input.${name}`, value]);
+    this.root = this.open(entry, runbook, SpanKind.INTERNAL, {
       'runbook.run': entry.run,
       'runbook.mode': mode,
       'runbook.trigger': trigger,
       'runbook.by': by,
       'runbook.file': file,
       'runbook.definition': entry.def,
-      ...inputsGiven,
+      ...Object.fromEntries(given),
+    });
+  }
+
+  private endRun({ data: { outcome, reason, error } }: EntryOf<'run.ended'>): void {
+    this.root?.setAttributes(
+      attributes({ 'runbook.outcome': outcome, 'runbook.reason': reason, 'error.type': error?.kind }),
+    );
+    const good = outcome === 'succeeded' || outcome === 'stopped';
+    this.root?.setStatus(good ? OK : failure(error?.message ?? reason ?? outcome));
+  }
+
+  private openStep(entry: EntryOf<'step.started'> | EntryOf<'step.ended'>): Span {
+    const { verb, id } = entry.data;
+    return this.open(entry, id === undefined ? verb : `${id}: ${verb}`, SpanKind.INTERNAL, {
+      'runbook.step': entry.step,
+      'runbook.verb': verb,
+      'runbook.step.id': id,
     });
   }
 
   private endStep(entry: EntryOf<'step.ended'>): void {
-    const { verb, id, outcome, attempts, error } = entry.data;
-    const open =
-      this.steps.get(entry.step) ??
-      this.open(entry, id === undefined ? verb : `${id}: ${verb}`, 1, {
-        'runbook.step': entry.step,
-        'runbook.verb': verb,
-      });
+    const { outcome, attempts, error } = entry.data;
+    const span = this.steps.get(entry.step) ?? this.openStep(entry);
     this.steps.delete(entry.step);
-    open.attributes.push(
-      ...attributes({ 'runbook.outcome': outcome, 'runbook.attempts': attempts, 'error.type': error?.kind }),
+    span.setAttributes(
+      attributes({ 'runbook.outcome': outcome, 'runbook.attempts': attempts, 'error.type': error?.kind }),
     );
-    const failed = outcome === 'failed' || outcome === 'halted';
-    this.spans.push(
-      closed(
-        open,
-        entry.at,
-        failed ? { code: 2, message: error?.message ?? outcome } : { code: outcome === 'skipped' ? 0 : 1 },
-      ),
-    );
+    if (outcome === 'failed' || outcome === 'halted') span.setStatus(failure(error?.message ?? outcome));
+    else if (outcome === 'succeeded') span.setStatus(OK);
+    span.end(new Date(entry.at));
   }
 
   private send(entry: EntryOf<'call.attempted'>): void {
     const { call, n, method, path, params, tokens, waitedMs } = entry.data;
     const earlier = this.calls.get(call);
-    if (earlier !== undefined) this.spans.push(closed(earlier, entry.at, { code: 2, message: 'sent again' }));
-    const sent = Object.fromEntries(Object.entries(params).map(([name, value]) => [`venue.param.${name}`, value]));
-    const open = this.open(entry, `${method} ${path}`, 3, {
+    earlier?.setStatus(failure('sent again'));
+    earlier?.end(new Date(entry.at));
+    const sent = Object.entries(params).map(([name, value]) => [`venue.param.${name}`, value]);
+    const span = this.open(entry, `${method} ${path}`, SpanKind.CLIENT, {
       'http.request.method': method,
       'url.path': path,
       'http.request.resend_count': n > 1 ? n - 1 : undefined,
       'venue.tokens': tokens,
       'venue.waited_ms': waitedMs,
       'runbook.purpose': this.endpoints.get(call)?.purpose,
-      ...sent,
+      ...Object.fromEntries(sent),
     });
-    this.calls.set(call, open);
+    this.calls.set(call, span);
   }
 
   private settle(entry: EntryOf<'call.settled'>): void {
-    const { call, kind, status, failure, code, message } = entry.data;
-    const open = this.calls.get(call);
+    const { call, kind, status, failure: why, code, message } = entry.data;
+    const span = this.calls.get(call);
     this.calls.delete(call);
-    if (open === undefined) {
+    if (span === undefined) {
       this.event(entry, `call.${kind}`, { endpoint: this.endpoints.get(call)?.endpoint ?? call, code, message });
       return;
     }
-    open.attributes.push(
-      ...attributes({
+    span.setAttributes(
+      attributes({
         'http.response.status_code': status,
         'venue.outcome': kind,
-        'error.type': kind === 'confirmed' ? undefined : (failure ?? kind),
+        'error.type': kind === 'confirmed' ? undefined : (why ?? kind),
       }),
     );
-    this.spans.push(closed(open, entry.at, kind === 'confirmed' ? { code: 1 } : { code: 2, message: message ?? kind }));
+    span.setStatus(kind === 'confirmed' ? OK : failure(message ?? kind));
+    span.end(new Date(entry.at));
   }
 
   /** On the span of the step it belongs to, else on the run's. */
-  private event(entry: Entry, name: string, fields: Readonly<Record<string, Json | undefined>>): void {
-    (this.parentOf(entry.step) ?? this.root)?.events.push({
-      timeUnixNano: nano(entry.at),
-      name,
-      attributes: attributes(fields),
-    });
+  private event(entry: Entry, name: string, fields: Fields): void {
+    (this.stepAround(entry.step) ?? this.root)?.addEvent(name, attributes(fields), new Date(entry.at));
   }
 
-  private open(
-    entry: Entry,
-    name: string,
-    kind: OtlpSpan['kind'],
-    fields: Readonly<Record<string, Json | undefined>>,
-  ): Open {
-    const parent =
-      this.root === undefined
-        ? undefined
-        : (this.parentOf(entry.step, entry.type === 'step.started' || entry.type === 'step.ended') ?? this.root);
-    return {
-      span: {
-        traceId: this.traceId,
-        spanId: hex(`${entry.run} ${entry.seq}`, 16),
-        ...(parent === undefined ? {} : { parentSpanId: parent.span.spanId }),
-        name,
-        kind,
-        startTimeUnixNano: nano(entry.at),
-      },
-      attributes: [...attributes(fields)],
-      events: [],
-    };
+  private open(entry: Entry, name: string, kind: SpanKind, fields: Fields): Span {
+    if (this.recorder === undefined) throw new StoreError('damaged', 'the run does not begin with run.started');
+    const isStep = entry.type === 'step.started' || entry.type === 'step.ended';
+    const parent = this.stepAround(entry.step, isStep) ?? this.root;
+    return this.recorder.start(entry, { name, kind, attributes: attributes(fields), parent });
   }
 
   /** The innermost open step at or around a path. `outside`: not the step at the path itself. */
-  private parentOf(path: string, outside = false): Open | undefined {
+  private stepAround(path: string, outside = false): Span | undefined {
     for (let end = path.length; end > 0; end -= 1) {
       const next = path[end];
       if (next !== undefined && next !== '/' && next !== '[' && next !== '~') continue;
@@ -267,22 +197,66 @@ class TraceFold {
   }
 }
 
-function closed({ span, attributes: given, events }: Open, at: number, status: OtlpSpan['status']): OtlpSpan {
-  return { ...span, endTimeUnixNano: nano(at), attributes: given, events, status };
+/** A tracer whose ids follow from the run's name and an entry's number, and which keeps what has ended. */
+class SpanRecorder {
+  readonly ended: ReadableSpan[] = [];
+  private readonly tracer: Tracer;
+  private spanId = '';
+
+  constructor({ run, def, account, data }: EntryOf<'run.started'>) {
+    const traceId = hex(`${run} ${def}`, 32);
+    const most = Number.MAX_SAFE_INTEGER;
+    const provider = new BasicTracerProvider({
+      resource: resourceFromAttributes({
+        'service.name': 'perp-runbook',
+        'service.version': data.engine,
+        'runbook.account': account,
+      }),
+      idGenerator: { generateTraceId: () => traceId, generateSpanId: () => this.spanId },
+      sampler: new AlwaysOnSampler(),
+      spanLimits: {
+        attributeCountLimit: most,
+        attributeValueLengthLimit: most,
+        eventCountLimit: most,
+        attributePerEventCountLimit: most,
+      },
+      spanProcessors: [
+        {
+          onStart: () => {},
+          onEnd: (span) => void this.ended.push(span),
+          forceFlush: async () => {},
+          shutdown: async () => {},
+        },
+      ],
+    });
+    this.tracer = provider.getTracer('perp-runbook', data.engine);
+  }
+
+  start(
+    { run, seq, at }: Entry,
+    about: {
+      readonly name: string;
+      readonly kind: SpanKind;
+      readonly attributes: Attributes;
+      readonly parent: Span | undefined;
+    },
+  ): Span {
+    this.spanId = hex(`${run} ${seq}`, 16);
+    const { name, kind, attributes: given, parent } = about;
+    const context = parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, parent);
+    return this.tracer.startSpan(name, { kind, attributes: given, startTime: new Date(at) }, context);
+  }
 }
 
 /** Absent ones left out; a decimal is a text already, what has a structure becomes JSON. */
-function attributes(fields: Readonly<Record<string, Json | undefined>>): readonly OtlpAttribute[] {
-  return Object.entries(fields).flatMap(([key, value]): OtlpAttribute[] => {
-    if (value === undefined || value === null) return [];
-    if (typeof value === 'boolean') return [{ key, value: { boolValue: value } }];
-    if (typeof value === 'number' && Number.isSafeInteger(value)) return [{ key, value: { intValue: String(value) } }];
-    return [{ key, value: { stringValue: typeof value === 'string' ? value : JSON.stringify(value) } }];
-  });
-}
-
-function nano(ms: number): string {
-  return `${BigInt(ms) * 1_000_000n}`;
+function attributes(fields: Fields): Attributes {
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(
+    known.map(([key, value]) => {
+      const isPlain = typeof value === 'boolean' || typeof value === 'string' || Number.isSafeInteger(value);
+      return [key, isPlain ? (value as boolean | string | number) : JSON.stringify(value)];
+    }),
+  );
 }
 
 function hex(text: string, digits: number): string {

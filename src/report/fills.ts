@@ -73,7 +73,7 @@ export function fillsOf(orders: readonly BookOrder[]): FillsDocument {
   };
 }
 
-function fillRow({ intent, step }: BookOrder, fill: FillRecord): FillRow {
+export function fillRow({ intent, step }: BookOrder, fill: FillRecord): FillRow {
   return {
     id: fill.id,
     at: timeOfUs(fill.timestamp),
@@ -102,7 +102,7 @@ function totalOf(fills: readonly FillRecord[]): FillTotal {
     fills: fills.length,
     size: sumOfFills(fills),
     // Without size there is no average; the price of the fill is the best that can be said.
-    averagePrice: decimalText(decimal(averagePrice(fills) ?? first.price).toDecimalPlaces(18)),
+    averagePrice: averagePrice(fills) ?? first.price,
     value: sum((fill) => decimal(fill.price).times(decimal(fill.size))),
     fee: sum((fill) => decimal(fill.fee)),
     makerSize: sumOfFills(fills.filter((fill) => fill.is_maker)),

@@ -2,10 +2,10 @@
 import { trusted } from './html-text.ts';
 
 export const STYLE = trusted`
-:root{color-scheme:light dark;--page:#fbfbfa;--card:#fff;--ink:#1b1f24;--soft:#5b6470;--line:#dcdfe3;--good:#1a7f4b;--bad:#b42318;--doubt:#9a6700;--step:#3867d6;--open:#2a9d8f;--flight:#b9c0ca;--area:#3867d6}
-@media (prefers-color-scheme:dark){:root{--page:#14171b;--card:#1b1f24;--ink:#e6e8eb;--soft:#9aa4b0;--line:#323840;--good:#4cc38a;--bad:#ff8f83;--doubt:#e2b340;--step:#82a4ff;--open:#4fd1c0;--flight:#59616c;--area:#82a4ff}}
+:root{color-scheme:light dark;--page:#fbfbfa;--card:#fff;--ink:#1b1f24;--soft:#5b6470;--line:#dcdfe3;--good:#1a7f4b;--bad:#b42318;--doubt:#9a6700;--step:#3867d6;--open:#2a9d8f;--flight:#858f9b;--area:#3867d6}
+@media (prefers-color-scheme:dark){:root{--page:#14171b;--card:#1b1f24;--ink:#e6e8eb;--soft:#9aa4b0;--line:#323840;--good:#4cc38a;--bad:#ff8f83;--doubt:#e2b340;--step:#82a4ff;--open:#4fd1c0;--flight:#6b7684;--area:#82a4ff}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+body{margin:0;overflow-wrap:anywhere;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:1120px;margin:0 auto;padding:24px 16px 64px}
 h1{font-size:26px;margin:0 0 4px}
 h2{font-size:18px;margin:36px 0 10px}
@@ -14,8 +14,12 @@ p{margin:0 0 8px}
 .good,td.succeeded{color:var(--good)}.bad,td.failed{color:var(--bad)}.doubt,td.halted{color:var(--doubt)}.muted,td.skipped{color:var(--soft)}
 .name{font-weight:600}.value{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.93em}
 .outcome{display:inline-block;border:1px solid currentColor;border-radius:999px;padding:0 10px;font-weight:600;font-size:15px;vertical-align:middle;margin-left:8px}
-dl.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(190px,1fr));gap:10px;margin:18px 0 0}
-dl.facts div{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px 12px}
+dl.answers{display:grid;grid-template-columns:repeat(auto-fit,minmax(290px,1fr));gap:10px;margin:18px 0 0}
+dl.answers>div{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px 12px;color:inherit;break-inside:avoid}
+dl.answers>div.bad{border-color:var(--bad)}dl.answers>div.doubt{border-color:var(--doubt)}
+dl.answers .good,dl.answers .bad{color:inherit}dl.answers .soft{font-size:13px}
+div.good strong{color:var(--good)}div.bad strong{color:var(--bad)}div.doubt strong{color:var(--doubt)}
+ol.life{margin:0;padding:0;list-style:none;min-width:260px}
 dt{color:var(--soft);font-size:13px}
 dd{margin:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}
@@ -41,5 +45,5 @@ pre{margin:0;padding:12px;overflow-x:auto;font:13px/1.45 ui-monospace,Menlo,Cons
 .axis .tokens{fill:var(--area);fill-opacity:.35;stroke:var(--area);stroke-width:1}
 .axis .limit{stroke:var(--bad);stroke-width:1;stroke-dasharray:5 4}
 ul.key{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;padding:0 12px 10px;margin:0;color:var(--soft);font-size:13px}
-@media print{body{background:#fff;color:#000}details>*{display:block}.scroll{overflow:visible;border:0}main{max-width:none}}
+@media print{:root{color-scheme:light}body{background:#fff;color:#000}details>*{display:block}.scroll{overflow:visible;border:0}.axis{min-width:0}main{max-width:none;padding:0}table{font-size:11px}th,td{padding:3px 5px}th,td.number,td.time,th.number{white-space:normal}ol.life{min-width:0}tr,li{break-inside:avoid}thead{display:table-header-group}.axis *,.outcome{print-color-adjust:exact}}
 `;

@@ -5,11 +5,15 @@
 import { createHash } from 'node:crypto';
 import type { Entry, EntryOf, Json, JsonObject } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
+import { type KillsMeanwhile, reviewerAnswers } from './answers.ts';
 import { BudgetFold } from './budget.ts';
 import { type FillsDocument, fillsOf } from './fills.ts';
+import { answersHtml } from './html-answers.ts';
 import { STYLE } from './html-style.ts';
 import { type Html, html, markupOf, type Piece, preformatted } from './html-text.ts';
 import { OrderFold } from './orders.ts';
+import type { OrderLife } from './page/order-lives.ts';
+import { type RunPageDocument, RunPageFold } from './page/run-page.ts';
 import { RoutineFilter } from './routine.ts';
 import { RunFold, type RunReport } from './run.ts';
 import { timeAxis } from './time-axis.ts';
@@ -19,7 +23,9 @@ import { jsonText, offsetText, readBy, shown, spanText } from './wording.ts';
 
 export interface PageOptions {
   /** What `audit verify` found, to be printed on top. */
-  readonly verdict?: RunVerdict;
+  readonly verdict?: RunVerdict | undefined;
+  /** What was done to the kill switch of the account meanwhile. */
+  readonly kills?: KillsMeanwhile | undefined;
 }
 
 /** Rows of a table in the page at most; a browser opens more only slowly. What is left out is counted. */
@@ -36,8 +42,8 @@ type Decision = EntryOf<'step.decided'>;
 
 class PageFold {
   private started: EntryOf<'run.started'> | undefined;
-  private count = 0;
   private readonly run = new RunFold();
+  private readonly whole = new RunPageFold();
   private readonly orders = new OrderFold();
   private readonly budget = new BudgetFold();
   private readonly timeline = new TimelineFold();
@@ -47,9 +53,9 @@ class PageFold {
   private leftOut = 0;
 
   apply(entry: Entry): void {
-    this.count += 1;
     if (entry.type === 'run.started') this.started ??= entry;
     if (entry.type === 'step.decided') this.decisions.push(entry);
+    this.whole.apply(entry);
     this.run.apply(entry);
     this.orders.apply(entry);
     this.budget.apply(entry);
@@ -63,11 +69,12 @@ class PageFold {
     }
   }
 
-  page({ verdict }: PageOptions): Html {
+  page({ verdict, kills }: PageOptions): Html {
     const { started } = this;
     if (started === undefined) throw new StoreError('damaged', 'the run has no entries');
     this.tell([...this.routine.end(), ...this.timeline.unanswered()]);
     const report = this.run.report();
+    const whole = this.whole.document();
     const budget = this.budget.document();
     const orders = this.orders.orders();
     const axis = timeAxis({
@@ -79,12 +86,12 @@ class PageFold {
     });
     return document(
       `${report.runbook}: ${report.outcome}`,
-      html`${heading(report, started, verdict, this.count)}
+      html`${heading(report, started, whole, { verdict, kills })}
 <h2>Over time</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="the run over its time">${axis}${AXIS_KEY}</div>
 ${stepsTable(report)}
 ${decisionsTable(this.decisions)}
-${this.ordersTable(report)}
+${ordersTable(whole.orders)}
 ${fillsTable(fillsOf(orders))}
 ${timelineTable(this.rows, this.leftOut)}
 ${requestsTable(report)}
@@ -92,29 +99,6 @@ ${facts('Inputs', started.data.inputs)}
 ${facts('Outputs', report.outputs)}
 ${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summary>Runbook ${shown(name)} as it ran</summary><p class="soft">${shown(file)}, sha256 ${sha256}</p><div class="scroll" tabindex="0" role="region" aria-label="text of the runbook"><pre>${preformatted(text)}</pre></div></details>`)}
 <details><summary>Settings in force</summary><div class="scroll" tabindex="0" role="region" aria-label="settings"><pre>${preformatted(JSON.stringify(started.data.settings, null, 2))}</pre></div></details>`,
-    );
-  }
-
-  private ordersTable(report: RunReport): Html | undefined {
-    if (report.orders.length === 0) return undefined;
-    const rows = this.orders
-      .histories()
-      .map(({ history, ...order }) => [
-        cell(
-          html`${shown(order.orderId ?? order.clientOrderId)}<br><span class="soft">${shown(order.clientOrderId)}</span>`,
-        ),
-        cell(`${order.type} ${order.side} ${shown(order.market)}`),
-        number(order.size),
-        number(order.price ?? ''),
-        number(order.filled),
-        number(order.averagePrice ?? ''),
-        cell(html`${order.state}<br><span class="soft">${history.map(({ to }) => to).join(' → ')}</span>`),
-      ]);
-    return section(
-      'Orders',
-      'every order of the run, with the states it went through',
-      ['order', 'what', '#size', '#price', '#filled', '#average', 'state'],
-      rows,
     );
   }
 }
@@ -147,9 +131,9 @@ const OUTCOME_CLASS = { succeeded: 'good', stopped: 'good', failed: 'bad', halte
 
 function heading(
   report: RunReport,
-  { data, run, account, def }: EntryOf<'run.started'>,
-  verdict: RunVerdict | undefined,
-  count: number,
+  { data, run, def }: EntryOf<'run.started'>,
+  whole: RunPageDocument,
+  { verdict, kills }: PageOptions,
 ): Html {
   const why = report.error === undefined ? report.reason : `${report.error.kind}: ${report.error.message}`;
   const where = {
@@ -157,33 +141,45 @@ function heading(
     simulated: 'against the simulated venue',
     live: 'with real orders',
   }[report.mode];
-  const lengthMs = Date.parse(report.endedAt) - Date.parse(report.startedAt);
+  // The report of a run without an end calls it halted, as `resume` would find it; a reader is told that it has none.
+  const ended = whole.outcome === undefined ? 'no end yet' : report.outcome;
   return html`<header>
-<h1>${shown(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${report.outcome}</span></h1>
+<h1>${shown(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${ended}</span></h1>
 ${why === undefined ? undefined : html`<p>${shown(why)}</p>`}
-<p class="soft">Run ${shown(run)}, ${where}, account ${shown(account)}, started by ${shown(data.by ?? data.trigger)}.</p>
-<dl class="facts">
-${fact('began', report.startedAt)}${fact('ended', report.endedAt)}${fact('took', spanText(lengthMs))}
-${fact('requests', report.requests.length)}${fact('orders', report.orders.length)}
-${fact('tokens', `${report.tokens.used}, at most ${report.tokens.peakPerMinute} in a minute`)}
-${fact('journal', journalText(verdict, count))}${fact('definition', def)}${fact('engine', shown(data.engine))}
-</dl>
+<p class="soft">Run ${shown(run)}, ${where}; definition ${def}, engine ${shown(data.engine)}.</p>
+${answersHtml(reviewerAnswers(whole, verdict, kills))}
 </header>`;
 }
 
-function journalText(verdict: RunVerdict | undefined, count: number): Piece {
-  if (verdict === undefined) return `${count} entries, not verified`;
-  if (verdict.ok)
-    return html`<span class="good">verified</span>: ${verdict.entries} entries, ${verdict.anchors} anchors`;
-  return html`<span class="bad">not as it was written</span>: ${shown(verdict.problem?.detail ?? 'unknown')}`;
-}
-
-function fact(term: string, value: Piece): Html {
-  return html`<div><dt>${term}</dt><dd>${value}</dd></div>
-`;
-}
-
 const AXIS_KEY = html`<ul class="key"><li>orders: hollow while meant, grey in flight, green while open; a ring is a fill</li><li>requests: red where refused, amber where no answer came</li></ul>`;
+
+function ordersTable(orders: readonly OrderLife[]): Html | undefined {
+  if (orders.length === 0) return undefined;
+  const rows = orders
+    .slice(0, MOST_ROWS)
+    .map((order) => [
+      cell(
+        html`${shown(order.orderId ?? order.clientOrderId)}<br><span class="soft">${shown(order.clientOrderId)}</span>`,
+      ),
+      cell(html`${order.type} ${order.side} ${shown(order.market)}<br>${order.state}`),
+      number(order.size),
+      number(order.price ?? ''),
+      number(order.filled),
+      number(order.averagePrice ?? ''),
+      cell(html`<ol class="life">${order.moves.map(move)}</ol>`),
+    ]);
+  return section(
+    'Orders',
+    counted('every order of the run, with each change of its state and the reason', orders.length),
+    ['order', 'what', '#size', '#price', '#filled', '#average', 'its life'],
+    rows,
+  );
+}
+
+function move({ at, to, meaning, because, step }: OrderLife['moves'][number]): Html {
+  const reasons = [step === undefined ? [] : `asked by ${step}`, because ?? []].flat();
+  return html`<li>${offsetText(at)} <b>${to}</b>: ${meaning}${reasons.length === 0 ? undefined : html`<span class="soft">; ${shown(reasons.join('; '))}</span>`}</li>`;
+}
 
 function stepsTable(report: RunReport): Html {
   const start = Date.parse(report.startedAt);

@@ -2,7 +2,7 @@
  * The orders of a run as a reviewer reads them: every one that was meant, with its last state, its fills and how it got
  * there. The states are folded by the book that the engine itself uses; nothing is decided anew here.
  */
-import { type DecimalString, decimal, decimalText } from '../base/decimal.ts';
+import type { DecimalString } from '../base/decimal.ts';
 import type { Entry, JsonObject } from '../journal/entry.ts';
 import { type BookChange, type BookOrder, OrderBook, type OrderBookOptions } from '../journal/orders.ts';
 import { averagePrice, largerDecimal } from '../venue/fills.ts';
@@ -97,8 +97,7 @@ function orderRow({ intent, snapshot }: BookOrder): OrderRow {
     ...(context.price === undefined ? {} : { price: context.price }),
     size: context.size,
     filled: largerDecimal(context.filled, context.recordFilled),
-    // 18 places are what an author may write; a quotient can go on for ever.
-    ...(average === undefined ? {} : { averagePrice: decimalText(decimal(average).toDecimalPlaces(18)) }),
+    ...(average === undefined ? {} : { averagePrice: average }),
     // The venue may call a working order by a name of its own, such as `placed` for a stop that waits.
     state: state === 'open' ? (context.lastRecord?.status ?? state) : state,
   };

@@ -2,7 +2,7 @@
  * Many runs in figures: how they ended, what was refused here, what stayed unclear at the venue, what they cost in tokens;
  * in all, by runbook and by day. It adds up and judges nothing.
  */
-import type { Entry, RunMode, RunOutcome } from '../journal/entry.ts';
+import type { Entry, EntryType, RunMode, RunOutcome } from '../journal/entry.ts';
 
 export interface RunFigures {
   readonly runs: number;
@@ -32,22 +32,11 @@ export interface StatsDocument {
   readonly denials: readonly { readonly code: string; readonly count: number }[];
 }
 
-type Counts = { -readonly [K in keyof RunFigures]: RunFigures[K] } & {
-  outcomes: Record<RunOutcome | 'unfinished', number>;
-};
-
-const nothing = (): Counts => ({
-  runs: 0,
-  outcomes: { succeeded: 0, stopped: 0, failed: 0, halted: 0, unfinished: 0 },
-  requests: 0,
-  tokens: 0,
-  orders: 0,
-  denials: 0,
-  rejections: 0,
-  ambiguous: 0,
-  alarms: 0,
-  deadmanFired: 0,
-});
+/** What one run adds up to, but for its outcome: the same for ever, once it has ended. */
+export interface RunTally extends Omit<RunFigures, 'runs' | 'outcomes'> {
+  /** Why calls were refused here, and how often. */
+  readonly codes: Readonly<Record<string, number>>;
+}
 
 /** A run's row, as far as it matters here. */
 export interface CountedRun {
@@ -57,69 +46,99 @@ export interface CountedRun {
   readonly outcome?: RunOutcome;
 }
 
+/** The entries that count: others need not be read. */
+export const TALLIED: ReadonlySet<string> = new Set<EntryType>([
+  'call.intended',
+  'call.attempted',
+  'call.settled',
+  'order.alarmed',
+  'deadman.moved',
+]);
+
+/** Counts one run, entry by entry. */
+export class TallyFold {
+  private readonly counts = { ...NOTHING };
+  private readonly codes = new Map<string, number>();
+  private readonly writes = new Map<string, 'meant' | 'sent'>();
+
+  apply(entry: Entry): void {
+    const { counts, writes } = this;
+    switch (entry.type) {
+      case 'call.intended':
+        if (!entry.data.endpoint.startsWith('GET ')) writes.set(entry.data.call, 'meant');
+        if (entry.data.endpoint === 'POST /orders') counts.orders += 1;
+        return;
+      case 'call.attempted':
+        if (writes.has(entry.data.call)) writes.set(entry.data.call, 'sent');
+        counts.requests += 1;
+        counts.tokens += entry.data.tokens;
+        return;
+      case 'call.settled': {
+        const { call, kind, code = 'UNKNOWN' } = entry.data;
+        if (kind === 'denied') {
+          counts.denials += 1;
+          this.codes.set(code, (this.codes.get(code) ?? 0) + 1);
+        }
+        if (kind === 'rejected') counts.rejections += 1;
+        if (kind === 'unresolved' && writes.has(call)) counts.ambiguous += 1;
+        writes.delete(call);
+        return;
+      }
+      case 'order.alarmed':
+        counts.alarms += 1;
+        return;
+      case 'deadman.moved':
+        if (entry.data.event === 'assumed_fired') counts.deadmanFired += 1;
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** A journal that ends between a request and its answer: whether it happened is not known either. */
+  tally(): RunTally {
+    const open = [...this.writes.values()].filter((state) => state === 'sent').length;
+    return { ...this.counts, ambiguous: this.counts.ambiguous + open, codes: Object.fromEntries(this.codes) };
+  }
+}
+
+const NOTHING = {
+  requests: 0,
+  tokens: 0,
+  orders: 0,
+  denials: 0,
+  rejections: 0,
+  ambiguous: 0,
+  alarms: 0,
+  deadmanFired: 0,
+};
+const COUNTED = Object.keys(NOTHING) as readonly (keyof typeof NOTHING)[];
+
+type Counts = { -readonly [K in keyof RunFigures]: RunFigures[K] } & {
+  outcomes: Record<RunOutcome | 'unfinished', number>;
+};
+
+const nothing = (): Counts => ({
+  runs: 0,
+  outcomes: { succeeded: 0, stopped: 0, failed: 0, halted: 0, unfinished: 0 },
+  ...NOTHING,
+});
+
+/** Adds runs up. */
 export class StatsFold {
   private readonly total = nothing();
   private readonly byRunbook = new Map<string, Counts>();
   private readonly byDay = new Map<string, Counts>();
   private readonly codes = new Map<string, number>();
 
-  /** Adds a run. What it gives takes the run's entries, and is told when there are no more. */
-  begin({ runbook, startedAt, outcome }: CountedRun): { apply(entry: Entry): void; end(): void } {
-    const counts = [
-      this.total,
-      countsFor(this.byRunbook, runbook),
-      countsFor(this.byDay, new Date(startedAt).toISOString().slice(0, 10)),
-    ];
-    for (const each of counts) {
-      each.runs += 1;
-      each.outcomes[outcome ?? 'unfinished'] += 1;
+  add({ runbook, startedAt, outcome }: CountedRun, tally: RunTally): void {
+    const day = new Date(startedAt).toISOString().slice(0, 10);
+    for (const counts of [this.total, countsFor(this.byRunbook, runbook), countsFor(this.byDay, day)]) {
+      counts.runs += 1;
+      counts.outcomes[outcome ?? 'unfinished'] += 1;
+      for (const field of COUNTED) counts[field] += tally[field];
     }
-    const writes = new Map<string, 'meant' | 'sent'>();
-    return {
-      apply: (entry) => this.count(entry, counts, writes),
-      // A journal that ends between a request and its answer: whether it happened is not known either.
-      end: () => {
-        const open = [...writes.values()].filter((state) => state === 'sent').length;
-        for (const each of counts) each.ambiguous += open;
-      },
-    };
-  }
-
-  private count(entry: Entry, counts: readonly Counts[], writes: Map<string, 'meant' | 'sent'>): void {
-    const add = (field: Exclude<keyof RunFigures, 'outcomes'>, by = 1) => {
-      for (const each of counts) each[field] += by;
-    };
-    switch (entry.type) {
-      case 'call.intended':
-        if (!entry.data.endpoint.startsWith('GET ')) writes.set(entry.data.call, 'meant');
-        if (entry.data.endpoint === 'POST /orders') add('orders');
-        return;
-      case 'call.attempted':
-        if (writes.has(entry.data.call)) writes.set(entry.data.call, 'sent');
-        add('requests');
-        add('tokens', entry.data.tokens);
-        return;
-      case 'call.settled': {
-        const { call, kind, code } = entry.data;
-        if (kind === 'denied') {
-          add('denials');
-          const word = code ?? 'UNKNOWN';
-          this.codes.set(word, (this.codes.get(word) ?? 0) + 1);
-        }
-        if (kind === 'rejected') add('rejections');
-        if (kind === 'unresolved' && writes.has(call)) add('ambiguous');
-        writes.delete(call);
-        return;
-      }
-      case 'order.alarmed':
-        add('alarms');
-        return;
-      case 'deadman.moved':
-        if (entry.data.event === 'assumed_fired') add('deadmanFired');
-        return;
-      default:
-        return;
-    }
+    for (const [code, count] of Object.entries(tally.codes)) this.codes.set(code, (this.codes.get(code) ?? 0) + count);
   }
 
   document(): StatsDocument {

@@ -233,6 +233,18 @@ export class TimelineFold {
           plain(entry.data.step === undefined ? '' : ` ${shown(entry.data.step)}`),
           muted(entry.data.reason === undefined ? '' : ` (${shown(entry.data.reason)})`),
         ]);
+      case 'session.moved':
+        return this.rows('run', 0, [
+          name('the session with the venue '),
+          entry.data.event === 'renewed' ? plain('was renewed') : bad('can not be renewed'),
+          muted(entry.data.expiresAt === undefined ? '' : `, until ${isoText(entry.data.expiresAt)}`),
+          muted(entry.data.because === undefined ? '' : `: ${shown(entry.data.because)}`),
+        ]);
+      case 'clock.put':
+        return this.rows('run', 0, [
+          name('the clock on the wall was put'),
+          muted(`: ${entry.data.wallAheadMs} ms ahead of the run’s own, which all times here are told by`),
+        ]);
       default:
         // A journal of a later version may hold entries this one has no words for.
         entry satisfies never;

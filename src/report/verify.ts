@@ -2,10 +2,10 @@
  * Whether a journal is what was written: every run's chain, entry by entry, and then against the anchors, which know how
  * far a chain had come and what it was. Reads in pages, so that a run of any length takes the same memory. It repairs nothing.
  */
-import type { Anchor } from '../journal/anchors.ts';
+import { type Anchor, anchorsByRun } from '../journal/anchors.ts';
 import { ChainCheck, type ChainProblem, readEntry } from '../journal/chain.ts';
 import type { RunOutcome } from '../journal/entry.ts';
-import { type JournalStore, type StoredEntry, StoreError } from '../journal/store.ts';
+import { type JournalReader, type StoredEntry, StoreError } from '../journal/store.ts';
 
 export interface RunVerdict {
   readonly run: string;
@@ -31,20 +31,24 @@ export interface VerifyDocument {
 const PAGE = 5000;
 
 /** Verifies every run the store has, oldest first, and every run that only the anchors still know. */
-export async function verifyJournal(store: JournalStore, anchors: readonly Anchor[]): Promise<readonly RunVerdict[]> {
-  const known = (await store.runs()).map((row) => row.run).reverse();
-  const runs = new Set([...known, ...anchors.map((anchor) => anchor.run)]);
+export async function verifyJournal(store: JournalReader, anchors: readonly Anchor[]): Promise<readonly RunVerdict[]> {
+  const anchored = anchorsByRun(anchors);
+  const runs = new Set([...(await store.runs()).map((row) => row.run).reverse(), ...anchored.keys()]);
   const verdicts: RunVerdict[] = [];
-  for (const run of runs) verdicts.push(await verifyRun(store, run, anchors));
+  for (const run of runs) verdicts.push(await verifyRun(store, run, anchored.get(run) ?? []));
   return verdicts;
 }
 
 /**
- * Verifies one run, also one that is being written: read the anchors before, or they may be ahead of what is read here. Of several problems the one with the lowest number is named. Throws
- * StoreError `unavailable` only.
+ * Verifies one run, also one that is being written: read the anchors before, or they may be ahead of what is read here. Of
+ * several problems the one with the lowest number is named. Throws StoreError `unavailable` only.
  */
-export async function verifyRun(store: JournalStore, run: string, anchors: readonly Anchor[]): Promise<RunVerdict> {
-  const mine = anchors.filter((anchor) => anchor.run === run).sort((a, b) => a.seq - b.seq);
+export async function verifyRun(store: JournalReader, run: string, anchors: readonly Anchor[]): Promise<RunVerdict> {
+  // The same anchor may stand in several places: in an archive, and still beside the journal.
+  const distinct = new Map(
+    anchors.filter((anchor) => anchor.run === run).map((anchor) => [`${anchor.seq} ${anchor.head}`, anchor]),
+  );
+  const mine = [...distinct.values()].sort((a, b) => a.seq - b.seq);
   const reading = new Reading(mine);
   const rowBefore = await store.run(run);
   try {
@@ -56,7 +60,8 @@ export async function verifyRun(store: JournalStore, run: string, anchors: reado
     }
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== 'damaged') throw error;
-    return reading.verdict(run, { sequence: reading.entries + 1, kind: 'unreadable', detail: error.message });
+    const sequence = error.sequence ?? reading.entries + 1;
+    return reading.brokenOff(run, { sequence, kind: 'unreadable', detail: error.message });
   }
   const rowAfter = await store.run(run);
   return reading.verdict(run, reading.indexProblem(rowBefore?.outcome, rowAfter?.outcome));
@@ -127,8 +132,17 @@ class Reading {
   }
 
   verdict(run: string, other: ChainProblem | undefined): RunVerdict {
+    return this.verdictOf(run, [other, this.missingTail()]);
+  }
+
+  /** Where reading came to an end before the entries did: what comes after is not known to be gone. */
+  brokenOff(run: string, problem: ChainProblem): RunVerdict {
+    return { ...this.verdictOf(run, [problem]), entries: Math.max(this.entries, problem.sequence - 1) };
+  }
+
+  private verdictOf(run: string, others: readonly (ChainProblem | undefined)[]): RunVerdict {
     const chain = this.chain.end();
-    const found = [chain.ok ? undefined : chain.problem, this.rechained, other, this.missingTail()].filter(
+    const found = [chain.ok ? undefined : chain.problem, this.rechained, ...others].filter(
       (each) => each !== undefined,
     );
     const [problem] = found.sort((a, b) => a.sequence - b.sequence);

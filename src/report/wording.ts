@@ -101,12 +101,27 @@ export function summary(result: Json): string {
   }
   if (typeof result !== 'object' || result === null) return jsonText(result);
   const record = result as JsonObject;
-  const telling = TELLING.filter(
+  const telling = tellingFields(record, TELLING);
+  if (telling !== undefined) return pairs(telling);
+  // Several records by name, as a step gives that places more than one order: of each what tells it from the others.
+  const several = Object.entries(record).flatMap(([name, each]) => {
+    const inner = isRecord(each) ? tellingFields(each, TELLING_OF_SEVERAL) : undefined;
+    return inner === undefined ? [] : [`${shown(name)}: ${pairs(inner)}`];
+  });
+  return several.length === 0 ? pairs(record) : several.slice(0, 6).join('; ');
+}
+
+const TELLING_OF_SEVERAL = ['id', 'side', 'status', 'price', 'size', 'filled'] as const;
+
+function tellingFields(record: JsonObject, fields: readonly string[]): JsonObject | undefined {
+  const telling = fields.filter(
     (field) => Object.hasOwn(record, field) && record[field] !== '' && record[field] !== null,
   );
-  return pairs(
-    telling.length === 0 ? record : Object.fromEntries(telling.map((field) => [field, record[field] as Json])),
-  );
+  return telling.length === 0 ? undefined : Object.fromEntries(telling.map((field) => [field, record[field] as Json]));
+}
+
+function isRecord(json: Json): json is JsonObject {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
 export function tokensText(tokens: number): string {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
@@ -275,6 +275,52 @@ describe('the audit of two dry-runs', () => {
     expect(here.run('audit', 'export', small, '--format', 'csv', '--table', 'x')).toMatchObject({
       exit: EXIT.usage,
       err: expect.stringContaining('--table takes timeline'),
+    });
+  });
+
+  it('answers the six questions on one screen', () => {
+    const { exit, out } = here.run('audit', 'summary', small);
+    expect(exit).toBe(EXIT.done);
+    for (const line of [
+      'Who started it?  by hand',
+      'What was it allowed to do?  ',
+      'What became of its orders?  ✓ 1 order: 1 canceled',
+      'How many tokens?  ✓ ',
+      'Was the deadman switch ever at risk?  it was never armed',
+      'Is anything missing?  ✓ nothing',
+      'draft → submitting',
+    ])
+      expect(out).toContain(line);
+    expect(json('audit', 'summary', small)).toMatchObject({
+      run: small,
+      outcome: 'succeeded',
+      answers: Array.from({ length: 6 }, () => ({ question: expect.any(String), said: expect.any(String) })),
+      orders: [{ state: 'canceled', moves: expect.arrayContaining([expect.objectContaining({ from: 'draft' })]) }],
+    });
+  });
+
+  it('proves a run by executing it again', () => {
+    expect(json('audit', 'replay', small)).toMatchObject({
+      run: small,
+      ok: true,
+      ended: true,
+      journal: { ok: true },
+      compared: { steps: 5, decisions: 2, orderMoves: expect.any(Number) },
+    });
+    expect(here.run('audit', 'replay', small).out).toMatch(/^proven: run /);
+  });
+
+  it('counts the same from its index as from the journals', () => {
+    const first = json('audit', 'stats');
+    expect(json('audit', 'stats')).toEqual(first);
+    rmSync(join(here.path, '.runbook', 'tallies.db'));
+    expect(json('audit', 'stats')).toEqual(first);
+  });
+
+  it('has no venue to compare a dry-run with', () => {
+    expect(here.run('audit', 'reconcile', small)).toMatchObject({
+      exit: EXIT.usage,
+      err: expect.stringContaining('was a dry-run'),
     });
   });
 

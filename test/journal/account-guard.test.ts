@@ -71,6 +71,24 @@ describe('the kill switch of an account with two stores', () => {
     expect(await two.kills.release('main', 'ada', 3)).toBe(false);
   });
 
+  it('has one history: what both kept once, and what was done through the other store', async () => {
+    const { one, two } = stores();
+    await one.kills.engage({ scope: 'main', by: 'ada', reason: 'r', at: 1 });
+    await two.kills.release('main', 'bo', 2);
+    await one.kills.engage({ scope: EVERY_ACCOUNT, by: 'ada', reason: 's', at: 3 });
+    await one.kills.release('main', 'cy', 4);
+    const engaged = { action: 'engage', scope: 'main', by: 'ada', reason: 'r', at: 1 };
+    const released = { action: 'release', scope: 'main', by: 'bo', reason: '', at: 2 };
+    const last = { action: 'release', scope: 'main', by: 'cy', reason: '', at: 4 };
+    expect(await one.kills.history('main')).toEqual([
+      engaged,
+      released,
+      { action: 'engage', scope: EVERY_ACCOUNT, by: 'ada', reason: 's', at: 3 },
+      last,
+    ]);
+    expect(await two.kills.history('main')).toEqual([engaged, released, last]);
+  });
+
   it('of every account is that of one store', async () => {
     const { one, two } = stores();
     await one.kills.engage({ scope: EVERY_ACCOUNT, by: 'ada', reason: 'r', at: 1 });

@@ -110,6 +110,49 @@ describe('Anchorer', () => {
   });
 });
 
+describe('a sink that is down', () => {
+  it('is given the newest anchor as soon as it works again, though nothing more is written', async () => {
+    const clock = new VirtualClock(START);
+    const writer = newWriter(new MemoryStore(), 'r1', { clock });
+    const sink = new MemorySink();
+    sink.fails = true;
+    const anchorer = new Anchorer(writer, { run: 'r1', clock, sinks: [sink], everyOrderEvents: 1 });
+    writer.append('run.started', startedData());
+    for (const filled of ['1', '2']) {
+      writer.append('order.moved', moved(filled));
+      await writer.flush();
+      await anchorer.settled();
+    }
+    for (let tries = 0; tries < 40; tries += 1) {
+      await clock.advanceTo(clock.now() + 15_000);
+      await anchorer.settled();
+    }
+    expect(anchorer.longestFailure).toEqual({ sink: 'memory', ms: 600_000 });
+    sink.fails = false;
+    await clock.advanceTo(clock.now() + 15_000);
+    await anchorer.settled();
+    expect(sink.anchors.map((each) => each.seq)).toEqual([3]);
+    expect(anchorer.longestFailure).toBeUndefined();
+  });
+
+  it('holds nothing up once the run is over: no timer is left', async () => {
+    const clock = new VirtualClock(START);
+    const writer = newWriter(new MemoryStore(), 'r1', { clock });
+    const sink = new MemorySink();
+    sink.fails = true;
+    const anchorer = new Anchorer(writer, { run: 'r1', clock, sinks: [sink], everyOrderEvents: 1 });
+    writer.append('run.started', startedData());
+    writer.append('order.moved', moved('1'));
+    await writer.flush();
+    await anchorer.settled();
+    anchorer.close();
+    sink.fails = false;
+    await clock.advanceTo(START + 3_600_000);
+    await anchorer.settled();
+    expect(sink.anchors).toEqual([]);
+  });
+});
+
 describe('anchor file', () => {
   let folder: string;
   let file: string;
@@ -153,14 +196,17 @@ describe('anchor file', () => {
     writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
     await writer.flush();
     await anchorer.settled();
-    expect(readAnchors(file, publicPem)).toMatchObject({ anchors: [{ run: 'r1', seq: 2 }], unsigned: [] });
+    expect(readAnchors(file, { publicKey: publicPem })).toMatchObject({
+      anchors: [{ run: 'r1', seq: 2 }],
+      unsigned: [],
+    });
 
     const signed = readFileSync(file, 'utf8');
     writeFileSync(
       file,
       `${JSON.stringify(anchor(5))}\n${signed.replace('"seq":2', '"seq":3').replace('"count":2', '"count":3')}${signed}`,
     );
-    expect(readAnchors(file, publicPem)).toMatchObject({ anchors: [{ seq: 2 }], unsigned: [1, 2] });
+    expect(readAnchors(file, { publicKey: publicPem })).toMatchObject({ anchors: [{ seq: 2 }], unsigned: [1, 2] });
   });
 
   it('takes no other key than Ed25519', () => {

@@ -1,6 +1,6 @@
 /** A small run as its entries' bodies: two calls, an order that fills, an end. Journal and report tests share it. */
 import { VirtualClock } from '../../src/base/clock.ts';
-import type { DataOf, EntryType } from '../../src/journal/entry.ts';
+import type { DataOf } from '../../src/journal/entry.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { JournalWriter, type WriterOptions } from '../../src/journal/writer.ts';
 

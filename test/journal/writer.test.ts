@@ -72,6 +72,23 @@ describe('JournalWriter', () => {
     expect((await store.read('r1')).map((entry) => entry.seq)).toEqual([1, 2]);
   });
 
+  it.each([true, false])('keeps no long turn back whole (durable: %s)', async (durable) => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1', { durable });
+    writer.append('run.started', startedData());
+    // One turn: nothing here waits for more than a promise.
+    for (let index = 0; index < 2000; index += 1) {
+      writer.append('variable.set', { name: 'a', value: String(index) });
+      await Promise.resolve();
+      await Promise.resolve();
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+    expect(writer.head.seq - writer.storedHead.seq).toBeLessThan(512);
+    await writer.close();
+    expect(verifyChain(await store.read('r1'))).toMatchObject({ ok: true, entries: 2001 });
+  });
+
   it('fails for ever after one failed commit, with the same error, and says so to everyone', async () => {
     const store = new MemoryStore({ failAfter: 1 });
     const writer = newWriter(store, 'r1');

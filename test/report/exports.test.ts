@@ -1,11 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { describe, expect, it, vi } from 'vitest';
 import { readEntry, verifyChain } from '../../src/journal/chain.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { cloudEventsExport } from '../../src/report/export-cloudevents.ts';
 import { CSV_TABLES, type CsvTableName, csvCell, csvExport } from '../../src/report/export-csv.ts';
 import { jsonlExport } from '../../src/report/export-jsonl.ts';
-import { type OtlpSpan, otlpExport, otlpTrace } from '../../src/report/export-otlp.ts';
+import { otlpExport, otlpSpans } from '../../src/report/export-otlp.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 
@@ -124,56 +125,64 @@ function cellsOf(line: string): string[] {
   return [...cells, cell];
 }
 
-describe('otlpTrace', () => {
-  const spansOf = (trace: ReturnType<typeof otlpTrace>) => trace.resourceSpans[0]?.scopeSpans[0]?.spans ?? [];
-  const attribute = (span: OtlpSpan | undefined, key: string) =>
-    span?.attributes.find((each) => each.key === key)?.value;
+describe('otlpExport', () => {
+  const named = (spans: readonly ReadableSpan[], name: string) => spans.find((span) => span.name === name);
 
   it('has the run, its steps and its requests as one tree', async () => {
-    const spans = spansOf(otlpTrace(await sampleRun()));
-    const names = new Map(spans.map((span) => [span.spanId, span.name]));
+    const spans = otlpSpans(await sampleRun());
+    const names = new Map(spans.map((span) => [span.spanContext().spanId, span.name]));
     expect(names.size).toBe(spans.length);
     expect(
-      spans.map(({ name, kind, parentSpanId, status }) => [
+      spans.map(({ name, kind, parentSpanContext, status }) => [
         name,
         kind,
-        parentSpanId && names.get(parentSpanId),
+        parentSpanContext && names.get(parentSpanContext.spanId),
         status.code,
       ]),
     ).toEqual([
-      ['sample', 1, undefined, 2],
-      ['set_leverage', 1, 'sample', 0],
-      ['POST /cancel_all_after', 3, 'sample', 1],
-      ['POST /orders', 3, 'entry: place', 1],
-      ['GET /orders', 3, 'sample', 1],
-      ['entry: place', 1, 'sample', 1],
-      ['GET /fills/order', 3, 'seen: list_fills', 1],
-      ['seen: list_fills', 1, 'repeat', 1],
-      ['GET /orders', 3, 'sample', 1],
-      ['repeat', 1, 'sample', 1],
-      ['GET /account', 3, 'read_account', 2],
-      ['read_account', 1, 'sample', 2],
+      ['set_leverage', 0, 'sample', 0],
+      ['POST /cancel_all_after', 2, 'sample', 1],
+      ['POST /orders', 2, 'entry: place', 1],
+      ['GET /orders', 2, 'sample', 1],
+      ['entry: place', 0, 'sample', 1],
+      ['GET /fills/order', 2, 'seen: list_fills', 1],
+      ['seen: list_fills', 0, 'repeat', 1],
+      ['GET /orders', 2, 'sample', 1],
+      ['repeat', 0, 'sample', 1],
+      ['GET /account', 2, 'read_account', 2],
+      ['read_account', 0, 'sample', 2],
+      ['sample', 0, undefined, 2],
     ]);
-    const [root] = spans;
-    expect(root).toMatchObject({
+    expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1);
+  });
+
+  it('is OTLP as its JSON form wants it', async () => {
+    const { resourceSpans } = JSON.parse(otlpExport(await sampleRun()));
+    expect(resourceSpans).toHaveLength(1);
+    const { resource, scopeSpans } = resourceSpans[0];
+    expect(resource.attributes).toContainEqual({ key: 'service.name', value: { stringValue: 'perp-runbook' } });
+    expect(scopeSpans[0].spans.at(-1)).toMatchObject({
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
+      name: 'sample',
+      kind: 1,
       startTimeUnixNano: '1767600000000000000',
       endTimeUnixNano: '1767600075160000000',
       status: { code: 2, message: 'timeout: response' },
     });
-    expect(new Set(spans.map((span) => span.traceId)).size).toBe(1);
-    expect(root?.traceId).toMatch(/^[0-9a-f]{32}$/);
-    for (const span of spans) expect(span.spanId).toMatch(/^[0-9a-f]{16}$/);
   });
 
   it('says what was asked, answered and decided', async () => {
-    const spans = spansOf(otlpTrace(await sampleRun()));
-    const posted = spans.find((span) => span.name === 'POST /orders');
-    expect(attribute(posted, 'http.response.status_code')).toEqual({ intValue: '200' });
-    expect(attribute(posted, 'venue.param.price')).toEqual({ stringValue: '64200' });
-    const lost = spans.find((span) => span.name === 'GET /account');
-    expect(attribute(lost, 'error.type')).toEqual({ stringValue: 'unresolved' });
-    expect(attribute(lost, 'venue.waited_ms')).toEqual({ intValue: '250' });
-    expect(spans.find((span) => span.name === 'entry: place')?.events.map((event) => event.name)).toEqual([
+    const spans = otlpSpans(await sampleRun());
+    expect(named(spans, 'POST /orders')?.attributes).toMatchObject({
+      'http.response.status_code': 200,
+      'venue.param.price': '64200',
+    });
+    expect(named(spans, 'GET /account')?.attributes).toMatchObject({
+      'error.type': 'unresolved',
+      'venue.waited_ms': 250,
+    });
+    expect(named(spans, 'entry: place')?.events.map((event) => event.name)).toEqual([
       'call.denied',
       'order.moved',
       'step.retried',
@@ -181,32 +190,44 @@ describe('otlpTrace', () => {
       'order.moved',
       'order.moved',
     ]);
-    expect(spans[0]?.events.map((event) => event.name)).toContain('step.decided');
+    expect(named(spans, 'sample')?.events.map((event) => event.name)).toContain('step.decided');
   });
 
-  it('ends what a crash left open where the journal ends, and is the same every time', async () => {
+  it('ends what a crash left open where the journal ends', async () => {
     const entries = await sampleRun();
     const cut = entries.slice(
       0,
       entries.findIndex((entry) => entry.type === 'call.attempted' && entry.data.path === '/orders') + 1,
     );
-    const spans = spansOf(otlpTrace(cut));
-    expect(
-      spans.filter((span) => span.status.code === 0).map(({ name, endTimeUnixNano }) => [name, endTimeUnixNano]),
-    ).toEqual([
-      ['sample', '1767600002000000000'],
-      ['set_leverage', '1767600000000000000'],
-      ['POST /orders', '1767600002000000000'],
-      ['entry: place', '1767600002000000000'],
+    const open = otlpSpans(cut).filter((span) => span.status.code === 0);
+    expect(open.map(({ name, endTime: [seconds] }) => [name, seconds])).toEqual([
+      ['set_leverage', 1_767_600_000],
+      ['POST /orders', 1_767_600_002],
+      ['entry: place', 1_767_600_002],
+      ['sample', 1_767_600_002],
     ]);
-    expect(otlpExport(entries)).toBe(otlpExport(entries));
+  });
+
+  it('is the same every time, whatever the environment says about tracing', async () => {
+    const entries = await sampleRun();
+    const text = otlpExport(entries);
+    vi.stubEnv('OTEL_TRACES_SAMPLER', 'always_off');
+    vi.stubEnv('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', '1');
+    vi.stubEnv('OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT', '3');
+    vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'host.name=here');
+    try {
+      expect(otlpExport(entries)).toBe(text);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+    expect(text).not.toMatch(UNSAFE);
   });
 
   it('refuses entries that begin elsewhere', async () => {
     const entries = await sampleRun();
     const damaged = expect.objectContaining({ name: 'StoreError', reason: 'damaged' });
-    expect(() => otlpTrace([])).toThrow(damaged);
-    expect(() => otlpTrace(entries.slice(1))).toThrow(damaged);
+    expect(() => otlpSpans([])).toThrow(damaged);
+    expect(() => otlpSpans(entries.slice(1))).toThrow(damaged);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { budgetDocument } from '../../src/report/budget.ts';
 import { fillsDocument, timeOfUs } from '../../src/report/fills.ts';
-import { StatsFold } from '../../src/report/stats.ts';
+import { type CountedRun, StatsFold, TALLIED, TallyFold } from '../../src/report/stats.ts';
 import { startedData } from '../journal/sample.ts';
 import { fillRecord, orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 
@@ -154,10 +154,10 @@ describe('StatsFold', () => {
 
   it('adds runs up in all, by runbook and by day', async () => {
     const fold = new StatsFold();
-    const add = (run: Parameters<StatsFold['begin']>[0], entries: Awaited<ReturnType<typeof sampleRun>>) => {
-      const counting = fold.begin(run);
-      for (const entry of entries) counting.apply(entry);
-      counting.end();
+    const add = (run: CountedRun, entries: Awaited<ReturnType<typeof sampleRun>>) => {
+      const counting = new TallyFold();
+      for (const entry of entries) if (TALLIED.has(entry.type)) counting.apply(entry);
+      fold.add(run, counting.tally());
     };
     const day = Date.parse('2026-01-05T23:59:59.999Z');
     add({ runbook: 'a', mode: 'live', startedAt: day, outcome: 'failed' }, await sampleRun());

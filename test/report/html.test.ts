@@ -77,6 +77,29 @@ describe('runPage', () => {
     for (const header of page.match(/<th[ >][^>]*>/g) ?? []) expect(header).toContain('scope="col"');
   });
 
+  it('answers the six questions first', async () => {
+    const page = runPage(await sampleRun());
+    const answers = [...page.matchAll(/<div class="(\w+)"><dt>([^<]+)<\/dt><dd><strong>([^<]+)<\/strong>/g)];
+    expect(answers.map(([, tone, question, said]) => [tone, question, said])).toEqual([
+      ['muted', 'Who started it?', 'by hand'],
+      ['doubt', 'What was it allowed to do?', '! 1 call refused before anything was sent'],
+      ['good', 'What became of its orders?', '✓ 2 orders: 1 denied, 1 closed'],
+      ['doubt', 'How many tokens?', '! 61 in 6 requests'],
+      ['bad', 'Was the deadman switch ever at risk?', '✕ it may have fired: 1 min 13 s of silence'],
+      ['doubt', 'Is anything missing?', '! not verified'],
+    ]);
+    expect(page.indexOf('Is anything missing?')).toBeLessThan(page.indexOf('<h2>'));
+    expect(page).toContain('<b>submitting</b>: it was sent<span class="soft">; asked by entry (place); type=limit');
+  });
+
+  it('does not call the end of a journal the end of a run', async () => {
+    const entries = await sampleRun();
+    const page = runPage(entries.slice(0, entries.findIndex(({ type }) => type === 'deadman.moved') + 1));
+    expect(page).toContain('<span class="outcome doubt">no end yet</span>');
+    expect(page).toContain('<strong>! its end');
+    expect(page).toContain('<strong>! not so far; it was armed when the journal ends</strong>');
+  });
+
   it('shows what verifying found', async () => {
     const entries = await sampleRun();
     const verdict = { run: 'r1', ok: true, entries: 33, anchors: 2 };

@@ -161,6 +161,14 @@ describe('the deadman switch on the page', () => {
     expect(pageOf(script.entries).deadman.longest?.ms).toBe(50_080);
   });
 
+  it('counts the silence that only its disarming ended', async () => {
+    expect(pageOf(await sampleRun()).deadman).toMatchObject({
+      state: 'disarmed',
+      risks: 1,
+      longest: { ms: 73_160, timeoutMs: 60_000, from: 2000 },
+    });
+  });
+
   it('says that it fired, and counts nothing while it is off', async () => {
     const script = begun();
     await armed(script, 0, 'armed');

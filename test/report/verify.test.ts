@@ -2,14 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { Anchor } from '../../src/journal/anchors.ts';
 import { type ChainProblemKind, EMPTY_HEAD, readEntry, sealEntry } from '../../src/journal/chain.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
-import { type JournalStore, type RunRow, type StoredEntry, StoreError } from '../../src/journal/store.ts';
+import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { verifyDocument, verifyJournal, verifyRun } from '../../src/report/verify.ts';
 import { appendMany, newWriter } from '../journal/sample.ts';
 
 /** A store whose file someone could write to: what it gives back is whatever `entries` and `row` hold. */
-function storeOf(entries: readonly StoredEntry[], row: RunRow | undefined): JournalStore {
+function storeOf(entries: readonly StoredEntry[], row: RunRow | undefined): JournalReader {
   return {
-    append: () => Promise.reject(new StoreError('unavailable', 'read only')),
     read: async (_run, { after = 0, limit = Infinity } = {}) =>
       entries.filter((entry) => entry.seq > after).slice(0, limit),
     runs: async () => (row === undefined ? [] : [row]),
@@ -190,7 +189,7 @@ describe('verifyRun', () => {
     const { entries, row } = await journalOf(20);
     const { outcome, endedAt, ...running } = row;
     const rows = [running, row];
-    const store: JournalStore = { ...storeOf(entries.slice(0, 19), running), run: async () => rows.shift() };
+    const store: JournalReader = { ...storeOf(entries.slice(0, 19), running), run: async () => rows.shift() };
     expect(await verifyRun(store, 'r1', [])).toMatchObject({ ok: true, entries: 19 });
   });
 
@@ -204,7 +203,7 @@ describe('verifyRun', () => {
 
   it('says unreadable where the file itself is damaged', async () => {
     const { entries, row, anchors } = await journalOf(20);
-    const store: JournalStore = {
+    const store: JournalReader = {
       ...storeOf(entries, row),
       read: () => Promise.reject(new StoreError('damaged', 'journal.db is damaged: its pages contradict each other')),
     };
@@ -224,7 +223,7 @@ describe('verifyJournal', () => {
     expect(verifyDocument(verdicts)).toEqual({ ok: true, runs: [{ run: 'r1', ok: true, entries: 12 }] });
 
     const store = storeOf(entries, row);
-    const both: JournalStore = {
+    const both: JournalReader = {
       ...store,
       read: async (run, range) => (run === 'r1' ? store.read(run, range) : []),
       run: async (run) => (run === 'r1' ? row : undefined),

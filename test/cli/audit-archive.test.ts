@@ -1,0 +1,312 @@
+import { spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { EXIT } from '../../src/cli/exit.ts';
+import { Anchorer, AnchorFile } from '../../src/journal/anchors.ts';
+import type { RunOutcome } from '../../src/journal/entry.ts';
+import { openDatabase } from '../../src/journal/sqlite.ts';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import type { JournalStore } from '../../src/journal/store.ts';
+import { newWriter, startedData } from '../journal/sample.ts';
+import { BIN, folder } from './command.ts';
+
+const STATE = '.runbook';
+const JANUARY = '2026-01.jsonl.gz';
+
+/** A live run of `entries` entries that ends a second after it began, anchored at its end. */
+async function writeRun(
+  store: JournalStore,
+  state: string,
+  run: string,
+  { at = '2026-01-05T08:00:00Z', entries = 20, outcome = 'succeeded' as RunOutcome | 'none' } = {},
+): Promise<void> {
+  const clock = new VirtualClock(Date.parse(at));
+  const writer = newWriter(store, run, { clock });
+  const sinks = [new AnchorFile(join(state, 'anchors.jsonl'))];
+  const anchorer = new Anchorer(writer, { run, clock, sinks, everyMs: null });
+  writer.append('run.started', startedData({ mode: 'live', startedAt: clock.now() }));
+  for (let index = 2; index < entries; index += 1)
+    writer.append('variable.set', { name: 'v', value: `${run} ${index}` }, `steps/${index}:set`);
+  await clock.advanceTo(clock.now() + 1000);
+  if (outcome !== 'none') writer.append('run.ended', { outcome, outputs: {} });
+  await writer.close();
+  await anchorer.settled();
+}
+
+describe('audit archive', () => {
+  const here = folder();
+  let state = '';
+
+  beforeEach(() => {
+    state = join(here.path, STATE);
+    rmSync(state, { recursive: true, force: true });
+    rmSync(join(here.path, 'away'), { recursive: true, force: true });
+    mkdirSync(state);
+  });
+
+  const withStore = async (write: (store: JournalStore) => Promise<void>) => {
+    const store = await openSqliteStore(join(state, 'runbook.db'));
+    await write(store);
+    await store.close();
+  };
+  const json = (...args: string[]) => JSON.parse(here.run(...args, '--json').out);
+  const listed = (): readonly string[] => json('audit', 'list').runs.map(({ run }: { run: string }) => run);
+  const inJournal = async () => {
+    const database = await openDatabase(join(state, 'runbook.db'));
+    const rows = database.statement('SELECT DISTINCT run FROM entries ORDER BY run').all();
+    database.close();
+    return rows.map((row) => String(row.run));
+  };
+
+  it('moves the ended runs of closed months, and every verb still reads them', async () => {
+    await withStore(async (store) => {
+      await writeRun(store, state, 'a-january');
+      await writeRun(store, state, 'b-january', { at: '2026-01-31T23:59:58.999Z' });
+      await writeRun(store, state, 'c-february', { at: '2026-01-31T23:59:59Z' });
+      await writeRun(store, state, 'd-unfinished', { outcome: 'none' });
+      await writeRun(store, state, 'e-halted', { outcome: 'halted' });
+      await writeRun(store, state, 'f-today', { at: new Date(Date.now() - 2000).toISOString() });
+    });
+    const verbs = [
+      ['audit', 'list'],
+      ['audit', 'show', 'a-january'],
+      ['audit', 'orders', 'a-january'],
+      ['audit', 'fills', 'a-january'],
+      ['audit', 'budget', 'a-january'],
+      ['audit', 'verify'],
+      ['audit', 'verify', 'a-january'],
+      ['audit', 'stats'],
+      ['audit', 'diff', 'a-january', 'c-february'],
+      ['audit', 'export', 'a-january', '--format', 'jsonl'],
+      ['audit', 'export', 'a-january', '--format', 'csv'],
+    ];
+    const before = verbs.map((words) => here.run(...words));
+    const { archives, left } = json('audit', 'archive');
+    expect(left).toEqual([]);
+    expect(archives).toEqual([
+      {
+        month: '2026-01',
+        runs: 2,
+        entries: 40,
+        removed: 2,
+        bytes: expect.any(Number),
+        file: join(state, 'archive', JANUARY),
+      },
+      {
+        month: '2026-02',
+        runs: 1,
+        entries: 20,
+        removed: 1,
+        bytes: expect.any(Number),
+        file: expect.stringMatching(/2026-02/),
+      },
+    ]);
+    expect(await inJournal()).toEqual(['d-unfinished', 'e-halted', 'f-today']);
+    const after = verbs.map((words) => here.run(...words));
+    for (const [index, { exit, out }] of after.entries()) {
+      const sorted = (text: string) => text.split('\n').sort();
+      expect([verbs[index], exit, sorted(out)]).toEqual([
+        verbs[index],
+        before[index]?.exit,
+        sorted(before[index]?.out ?? ''),
+      ]);
+    }
+    expect(here.run('audit', 'archive').out).toBe('no run of a closed month is in the journals\n');
+  });
+
+  it('reads one archive alone, where it lies, without any journal', async () => {
+    await withStore(async (store) => {
+      await writeRun(store, state, 'a-january');
+      await writeRun(store, state, 'f-today', { at: new Date(Date.now() - 2000).toISOString() });
+    });
+    expect(here.run('audit', 'archive', '--to', 'away').exit).toBe(EXIT.done);
+    const file = join('away', JANUARY);
+    expect(listed().toSorted()).toEqual(['a-january', 'f-today']);
+    expect(json('audit', 'list', '--archive', file).runs).toHaveLength(1);
+    rmSync(state, { recursive: true });
+    expect(json('audit', 'verify', '--archive', file)).toEqual({
+      ok: true,
+      runs: [{ run: 'a-january', ok: true, entries: 20 }],
+    });
+    expect(here.run('audit', 'show', 'a-january', '--archive', file).out).toContain('run succeeded');
+    expect(existsSync(state)).toBe(false);
+    expect(here.run('audit', 'list', '--archive', 'nothing.gz')).toMatchObject({
+      exit: EXIT.usage,
+      err: expect.stringContaining('can not be read'),
+    });
+  });
+
+  it('says where an archive is that was moved, and what it would have held', async () => {
+    await withStore((store) => writeRun(store, state, 'a-january'));
+    here.run('audit', 'archive', '--to', 'away');
+    rmSync(join(here.path, 'away'), { recursive: true });
+    expect(here.run('audit', 'verify')).toMatchObject({
+      exit: EXIT.failed,
+      out: expect.stringContaining('missing: the whole run is gone'),
+      err: expect.stringMatching(/the archive .*2026-01\.jsonl\.gz is not where it was written/),
+    });
+  });
+
+  it('archives the months asked for, and none that is not over', async () => {
+    await withStore(async (store) => {
+      for (const month of ['2026-01', '2026-02', '2026-03'])
+        await writeRun(store, state, `run-${month}`, { at: `${month}-05T08:00:00Z` });
+    });
+    const months = (...words: string[]) =>
+      json('audit', 'archive', ...words).archives.map(({ month }: { month: string }) => month);
+    expect(months('--month', '2026-02')).toEqual(['2026-02']);
+    expect(months('--before', '2026-03')).toEqual(['2026-01']);
+    const current = new Date().toISOString().slice(0, 7);
+    for (const words of [
+      ['--month', current],
+      ['--month', '2026-13'],
+      ['--before', 'yesterday'],
+      ['--before', '2026-03', '--month', '2026-03'],
+    ])
+      expect(here.run('audit', 'archive', ...words).exit).toBe(EXIT.usage);
+    expect(await inJournal()).toEqual(['run-2026-03']);
+  });
+
+  it('leaves a run that is not what was written in the journal, and says so', async () => {
+    await withStore(async (store) => {
+      await writeRun(store, state, 'a-january');
+      await writeRun(store, state, 'b-january');
+    });
+    const database = await openDatabase(join(state, 'runbook.db'));
+    database.exec(
+      "UPDATE entries SET line = replace(line, 'a-january 7', 'a-january 8') WHERE run = 'a-january' AND seq = 7",
+    );
+    database.close();
+    expect(here.run('audit', 'archive')).toMatchObject({
+      exit: EXIT.failed,
+      err: expect.stringMatching(/run a-january was left in the journal: it is not what was written: entry 7/),
+    });
+    expect(await inJournal()).toEqual(['a-january']);
+    expect(listed().toSorted()).toEqual(['a-january', 'b-january']);
+  });
+
+  it('finds tampering in an archive, and damage of the file', async () => {
+    await withStore((store) => writeRun(store, state, 'a-january', { entries: 200 }));
+    here.run('audit', 'archive');
+    const file = join(state, 'archive', JANUARY);
+    const whole = readFileSync(file);
+    const damaged = Buffer.from(whole);
+    damaged[whole.length >> 2] = (damaged[whole.length >> 2] ?? 0) ^ 0xff;
+    writeFileSync(file, damaged);
+    expect(json('audit', 'verify')).toMatchObject({
+      ok: false,
+      runs: [{ run: 'a-january', ok: false, problem: { kind: 'unreadable', sequence: expect.any(Number) } }],
+    });
+    expect(here.run('audit', 'show', 'a-january')).toMatchObject({
+      exit: EXIT.failed,
+      err: expect.stringMatching(/2026-01\.jsonl\.gz is damaged: of run a-january entry \d+/),
+    });
+    writeFileSync(file, whole.subarray(0, whole.length - 5));
+    expect(here.run('audit', 'list')).toMatchObject({
+      exit: EXIT.failed,
+      err: expect.stringContaining('is not a whole archive'),
+    });
+  });
+
+  it('goes on where it was interrupted between the archive and the journal', async () => {
+    await withStore((store) => writeRun(store, state, 'a-january'));
+    expect(json('audit', 'archive', '--keep').archives).toMatchObject([{ runs: 1, removed: 0 }]);
+    expect(await inJournal()).toEqual(['a-january']);
+    expect(listed()).toEqual(['a-january']);
+    expect(json('audit', 'archive').archives).toMatchObject([{ runs: 0, removed: 1 }]);
+    expect(await inJournal()).toEqual([]);
+    expect(readdirSync(join(state, 'archive'))).toEqual([JANUARY]);
+    expect(listed()).toEqual(['a-january']);
+  });
+
+  it('keeps both where an archive holds another run of the same name', async () => {
+    await withStore((store) => writeRun(store, state, 'a-january'));
+    here.run('audit', 'archive');
+    rmSync(join(state, 'anchors.jsonl'));
+    await withStore((store) => writeRun(store, state, 'a-january', { entries: 30 }));
+    expect(here.run('audit', 'archive')).toMatchObject({
+      exit: EXIT.failed,
+      err: expect.stringContaining('holds a run of that name that is not the same'),
+    });
+    expect(await inJournal()).toEqual(['a-january']);
+  });
+
+  it('is refused while another one is at work, and by nothing that another one left behind', async () => {
+    await withStore((store) => writeRun(store, state, 'a-january'));
+    const other = await openDatabase(join(state, 'archive.lock'));
+    expect(other.hold()).toBe(true);
+    expect(here.run('audit', 'archive')).toEqual({
+      exit: EXIT.failed,
+      out: '',
+      err: 'error: another `audit archive` is at work on .runbook; nothing was archived by this one\n',
+    });
+    expect(await inJournal()).toEqual(['a-january']);
+    expect(existsSync(join(state, 'archive'))).toBe(false);
+    other.close();
+    expect(json('audit', 'archive').archives).toMatchObject([{ runs: 1, removed: 1 }]);
+  });
+
+  it('puts each run into one file however many begin at once', async () => {
+    const runs = Array.from({ length: 40 }, (_, index) => `run-${String(index).padStart(3, '0')}`);
+    await withStore(async (store) => {
+      for (const run of runs) await writeRun(store, state, run, { entries: 200 });
+    });
+    const exits = await Promise.all(
+      [1, 2, 3].map(
+        () =>
+          new Promise<number | null>((resolve) =>
+            spawn(process.execPath, [BIN, 'audit', 'archive'], { cwd: here.path, stdio: 'ignore' }).on(
+              'close',
+              resolve,
+            ),
+          ),
+      ),
+    );
+    expect(exits.filter((exit) => exit === EXIT.done).length).toBeGreaterThan(0);
+    expect(exits.every((exit) => exit === EXIT.done || exit === EXIT.failed)).toBe(true);
+    expect(readdirSync(join(state, 'archive'))).toEqual([JANUARY]);
+    expect(await inJournal()).toEqual([]);
+    expect(listed().toSorted()).toEqual(runs);
+  }, 60_000);
+
+  it('loses nothing and doubles nothing when it is killed at any moment', async () => {
+    const runs = Array.from({ length: 60 }, (_, index) => `run-${String(index).padStart(3, '0')}`);
+    await withStore(async (store) => {
+      for (const [index, run] of runs.entries())
+        await writeRun(store, state, run, { at: `2026-0${1 + (index % 3)}-05T08:00:00Z`, entries: 60 });
+    });
+    const jsonl = (run: string) => here.run('audit', 'export', run, '--format', 'jsonl').out;
+    const [first = '', last = ''] = [runs[0], runs.at(-1)];
+    const before = [jsonl(first), jsonl(last)];
+    let killed = 0;
+    for (let trial = 0; trial < 12; trial += 1) {
+      const child = spawn(process.execPath, [BIN, 'audit', 'archive'], { cwd: here.path, stdio: 'ignore' });
+      const gone = new Promise<NodeJS.Signals | null>((resolve) =>
+        child.on('close', (_code, signal) => resolve(signal)),
+      );
+      const timer = setTimeout(() => child.kill('SIGKILL'), 60 + trial * 25);
+      if ((await gone) === 'SIGKILL') killed += 1;
+      clearTimeout(timer);
+      expect(listed().toSorted()).toEqual(runs);
+      expect(json('audit', 'verify').ok).toBe(true);
+    }
+    expect(killed).toBeGreaterThan(0);
+    expect(here.run('audit', 'archive').exit).toBe(EXIT.done);
+    expect(await inJournal()).toEqual([]);
+    expect(listed().toSorted()).toEqual(runs);
+    const { runs: verified } = json('audit', 'verify');
+    expect(verified.map(({ run, ok }: { run: string; ok: boolean }) => [run, ok]).toSorted()).toEqual(
+      runs.map((run) => [run, true]),
+    );
+    expect([jsonl(first), jsonl(last)]).toEqual(before);
+    expect(readdirSync(join(state, 'archive')).filter((name) => name.startsWith('.'))).toEqual([]);
+    const archived = readdirSync(join(state, 'archive')).flatMap((name) => {
+      const file = join(here.path, name);
+      copyFileSync(join(state, 'archive', name), file);
+      return json('audit', 'list', '--archive', file).runs.map(({ run }: { run: string }) => run);
+    });
+    expect(archived.toSorted()).toEqual(runs);
+  }, 120_000);
+});

@@ -1,0 +1,100 @@
+/** What stands on the time axis of a run, by the page's own script: which shapes and which words, for a stretch of time. */
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/journal/entry.ts';
+import { type RunPageDocument, RunPageFold } from '../../src/report/page/run-page.ts';
+import { sampleRun } from './sample-run.ts';
+
+interface Drawn {
+  readonly paths: readonly { readonly name: string; readonly d: string }[];
+  readonly texts: readonly { readonly text: string; readonly name: string }[];
+}
+interface Lane {
+  readonly key: string;
+  readonly tone?: string;
+  draw(scale: object, width: number): Drawn;
+  at(time: number): string | undefined;
+}
+const folder = new URL('../../src/report/page/assets/', import.meta.url).href;
+const { lanesOf } = (await import(`${folder}lanes.js`)) as {
+  lanesOf(run: RunPageDocument, known: number): readonly { readonly key: string; readonly lanes: readonly Lane[] }[];
+};
+const { timeScale } = (await import(`${folder}scale.js`)) as {
+  timeScale(from: number, until: number, width: number): object;
+};
+
+const KNOWN = 75_160;
+
+/** The sample with a rate limit in its settings and one price that was read. */
+async function page(): Promise<RunPageDocument> {
+  const fold = new RunPageFold();
+  for (const entry of await sampleRun()) {
+    const started = entry.type === 'run.started';
+    fold.apply(started ? { ...entry, data: { ...entry.data, settings: { rate_limit: { tokens: 1200 } } } } : entry);
+    if (entry.type !== 'run.started') continue;
+    const data = { call: 'f1', name: 'mid', value: '64300', at: entry.at };
+    fold.apply({ ...entry, type: 'feed.read', data } as Entry);
+  }
+  return fold.document();
+}
+
+async function lane(key: string): Promise<Lane & { readonly drawn: Drawn }> {
+  const found = lanesOf(await page(), KNOWN)
+    .flatMap(({ lanes }) => lanes)
+    .find((each) => each.key === key);
+  if (found === undefined) throw new Error(`there is no lane ${key}`);
+  return { ...found, drawn: found.draw(timeScale(0, KNOWN, 1000), 1000) };
+}
+
+const names = ({ paths }: Drawn) => paths.map(({ name }) => name);
+const words = ({ texts }: Drawn) => texts.map(({ text }) => text);
+
+describe('the time axis', () => {
+  it('has its lanes in reading order', async () => {
+    expect(lanesOf(await page(), KNOWN).map(({ key }) => key)).toEqual([
+      'steps',
+      'orders',
+      'price BTC-USD',
+      'requests',
+      'deadman',
+      'tokens',
+    ]);
+  });
+
+  it('tells steps by how they ended', async () => {
+    expect(names((await lane('steps/0:set_leverage')).drawn)).toEqual(['bar skipped']);
+    expect(names((await lane('steps/2:read_account')).drawn)).toEqual(['bar failed']);
+    expect((await lane('steps/2:read_account')).tone).toBe('failed');
+  });
+
+  it("tells an order's life by its states, with its fills", async () => {
+    const { drawn, at } = await lane('k2entry2');
+    expect(names(drawn)).toEqual(['bar meant', 'bar flight', 'bar open', 'bar over', 'fillmark']);
+    expect(at(30_000)).toBe('BTC-USD@11 open at 64200');
+  });
+
+  it('has prices read and prices asked for, each level named', async () => {
+    const { drawn, at } = await lane('price BTC-USD');
+    expect(names(drawn)).toEqual(['feed feed0', 'reading feed0', 'level price long', 'fillmark']);
+    expect(words(drawn)).toEqual(['64300', '64190', 'long 64200']);
+    expect(at(30_000)).toBe('mid 64300, long 64200');
+  });
+
+  it('sets tokens against the limit, and says it', async () => {
+    const { drawn, at } = await lane('tokens');
+    expect(names(drawn)).toEqual(['spent', 'limit']);
+    expect(words(drawn)).toEqual(['1\u202f200']);
+    expect(at(3000)).toBe('21 tokens of 1\u202f200');
+  });
+
+  it('draws a silence that came near, and one that was too long, in other colours', async () => {
+    const { drawn, at } = await lane('silence');
+    expect(names(drawn)).toEqual(['bar armed', 'silence', 'silence risky', 'silence lost', 'risk']);
+    expect(words(drawn)).toEqual(['30 s']);
+    expect([at(12_000), at(70_000)]).toEqual(['armed, fires in 50 s unless renewed', 'its time-out is over']);
+  });
+
+  it('keeps what was lost apart from what was answered', async () => {
+    expect(names((await lane('problem')).drawn)).toEqual(['tick problem']);
+    expect((await lane('problem')).at(KNOWN)).toContain('no answer');
+  });
+});

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { reconcileFills } from '../../src/report/reconcile.ts';
+import { fillRecord, sampleRun } from './sample-run.ts';
+
+const other = { ...fillRecord(9, '1', '64000'), order_id: 'BTC-USD@99' };
+
+describe('reconcileFills', () => {
+  it('agrees with a list that has the same fills, whatever else the account traded', async () => {
+    const listed = [fillRecord(1, '0.10', '64200'), fillRecord(2, '0.2', '64190'), other, other];
+    expect(reconcileFills(await sampleRun(), listed)).toMatchObject({ agreed: 2, others: 1, different: [] });
+  });
+
+  it('tells what either does not have, and what differs', async () => {
+    const entries = await sampleRun();
+    const dearer = { ...fillRecord(1, '0.1', '64201'), fee: '-0.02' };
+    const { ok, notBooked, notListed, different, agreed } = reconcileFills(entries, [
+      dearer,
+      fillRecord(3, '0.1', '1'),
+    ]);
+    expect({ ok, agreed }).toEqual({ ok: false, agreed: 0 });
+    expect(notBooked.map(({ id, clientOrderId }) => [id, clientOrderId])).toEqual([['BTC-USD-3', 'k2entry2']]);
+    expect(notListed.map(({ id }) => id)).toEqual(['BTC-USD-2']);
+    expect(different.map(({ booked, fields }) => [booked.id, fields])).toEqual([['BTC-USD-1', ['price', 'fee']]]);
+  });
+});
