@@ -1,12 +1,13 @@
 /**
  * Takes the pictures in docs/screenshots/ of the review page: `npm run screenshots`. Runs are made afresh, with fixed seeds
- * and times, in a folder that is gone afterwards; the browser is the machine's own Chromium, or the one CHROMIUM names.
+ * and times, in a folder that is gone afterwards, and one live run against the simulated venue; the browser is the machine's
+ * own Chromium, or the one CHROMIUM names.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -34,6 +35,21 @@ const RUNS = {
   lost: ['docs/examples/first-order.yaml', '--simulator', 'docs/examples/lost-order.simulator.yaml'],
 };
 
+/** A run that waits for a person, with an order at the venue and the switch armed. */
+const ASKING = `runbook: second-look
+dsl: 1
+about: Buys, and buys again when a person agrees.
+limits: {markets: [BTC-USD], max_order_size: 0.02, max_open_orders: 2}
+deadman: {market: BTC-USD, timeout: 30s, on_exit: disarm}
+steps:
+  - id: first
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 63500}
+  - id: sign
+    approve: {ask: "The first order rests at 63500. Place a second at 63400?", by: [ada, desk], within: 30m, on_timeout: reject}
+  - id: second
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 63400}
+`;
+
 /** Each with what is done before it is taken. `run` names one of RUNS; without it the list is shown. */
 const SHOTS = [
   { name: 'runs-light' },
@@ -46,6 +62,9 @@ const SHOTS = [
   { name: 'story-light', run: 'lost', tab: 'story' },
   { name: 'entries-dark', run: 'bracket', tab: 'entries', theme: 'dark', scene: entry },
   { name: 'compare-light', compare: ['lost', 'found'] },
+  { name: 'live-light', run: 'asking' },
+  { name: 'approve-dark', run: 'asking', theme: 'dark', actions: true, scene: approve },
+  { name: 'report-light', file: 'lost' },
   { name: 'overview-narrow', run: 'bracket', size: NARROW },
   { name: 'timeline-narrow', run: 'grid', size: NARROW, theme: 'dark', scene: timeline },
 ];
@@ -62,10 +81,28 @@ async function entry(page) {
   await page.waitForSelector('.inspector:not([hidden]) pre');
 }
 
+async function approve(page) {
+  await page.locator('.ask button.primary').click();
+  await page.waitForSelector('dialog[open]');
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'runbook-pictures-'));
+// Nothing of the machine's own: neither its runs nor the name of who takes the pictures.
+const env = {
+  PATH: process.env.PATH,
+  HOME: folder,
+  XDG_STATE_HOME: join(folder, 'home'),
+  RUNBOOK_STATE: join(folder, '.runbook'),
+  USER: 'ada',
+  VENUE_JWT: 'any-token-will-do',
+  NO_COLOR: '1',
+};
+const started = [];
 try {
-  await takeAll(Object.fromEntries(Object.entries(RUNS).map(([name, words]) => [name, dryRun(words)])));
+  const runs = Object.fromEntries(Object.entries(RUNS).map(([name, words]) => [name, dryRun(words)]));
+  await takeAll({ ...runs, asking: await liveRun() });
 } finally {
+  for (const child of started) child.kill('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -76,32 +113,50 @@ function dryRun(words) {
 }
 
 function runbook(words) {
-  return spawnSync(process.execPath, [join(ROOT, 'bin/runbook.js'), '--state', folder, ...words], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-  });
+  const options = { cwd: ROOT, env, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 };
+  return spawnSync(process.execPath, [join(ROOT, 'bin/runbook.js'), ...words], options);
+}
+
+function start(...words) {
+  const child = spawn(process.execPath, [join(ROOT, 'bin/runbook.js'), ...words], { cwd: folder, env });
+  child.stderr.resume();
+  started.push(child);
+  return child;
+}
+
+/** Goes on for as long as the pictures take; its name, once it asks. */
+async function liveRun() {
+  const url = /http:\/\/[\d.:]+/.exec(await firstLine(start('sim', '--port', '0').stdout))[0];
+  writeFileSync(
+    join(folder, 'local.yaml'),
+    `profile: local-sim\nbase_url: ${url}\nauth: {mode: jwt, jwt: {env: VENUE_JWT}}\nmarkets: {BTC-USD: {tick: "1", lot: "0.0001", min_size: "0.0001"}}\n`,
+  );
+  writeFileSync(join(folder, 'second-look.yaml'), ASKING);
+  start('run', 'second-look.yaml', '--profile', 'local.yaml').stdout.resume();
+  for (let tries = 0; tries < 100; tries += 1) {
+    const { runs = [] } = JSON.parse(runbook(['--json', 'audit', 'list']).stdout || '{}');
+    const live = runs.find(({ mode }) => mode === 'live')?.run;
+    if (live !== undefined && runbook(['audit', 'show', live]).stdout.includes('Place a second')) return live;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  throw new Error('the live run did not come to its question');
 }
 
 async function takeAll(runs) {
   mkdirSync(PICTURES, { recursive: true });
-  const server = spawn(
-    process.execPath,
-    [join(ROOT, 'bin/runbook.js'), '--state', folder, '--json', 'audit', 'serve', '--port', '0'],
-    { cwd: ROOT },
-  );
+  const urlOf = async (...options) =>
+    new URL(JSON.parse(await firstLine(start('--json', 'audit', 'serve', '--port', '0', ...options).stdout)).url);
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   const browser = await chromium.launch({ executablePath: findChromium(), args });
   try {
-    const { url } = JSON.parse(await firstLine(server.stdout));
-    for (const shot of SHOTS) await take(browser, new URL(url), runs, shot);
+    const [shows, acts] = [await urlOf(), await urlOf('--allow-actions')];
+    for (const shot of SHOTS) await take(browser, shot.actions ? acts : shows, runs, shot);
   } finally {
     await browser.close();
-    server.kill();
   }
 }
 
-async function take(browser, url, runs, { name, run, tab, compare, theme = 'light', size = WIDE, scene }) {
+async function take(browser, url, runs, { name, run, tab, compare, file, theme = 'light', size = WIDE, scene }) {
   const context = await browser.newContext({ viewport: size, colorScheme: theme, reducedMotion: 'reduce' });
   const page = await context.newPage();
   await page.goto(url.href);
@@ -109,6 +164,11 @@ async function take(browser, url, runs, { name, run, tab, compare, theme = 'ligh
   if (run !== undefined) await page.goto(`${url.origin}/run?id=${runs[run]}${tab === undefined ? '' : `&tab=${tab}`}`);
   if (compare !== undefined)
     await page.goto(`${url.origin}/compare?left=${runs[compare[0]]}&right=${runs[compare[1]]}`);
+  if (file !== undefined) {
+    const report = join(folder, 'report.html');
+    writeFileSync(report, runbook(['audit', 'export', runs[file], '--format', 'html']).stdout);
+    await page.goto(pathToFileURL(report).href);
+  }
   await page.waitForLoadState('networkidle');
   await page.waitForSelector('.waiting', { state: 'detached' });
   await scene?.(page);

@@ -4,7 +4,7 @@
  */
 import { printable } from '../base/printable.ts';
 import { readEntry } from '../journal/chain.ts';
-import type { EntryOf, RunMode, RunOutcome } from '../journal/entry.ts';
+import type { RunMode, RunOutcome } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
 import { compareRuns } from '../report/page/comparison.ts';
 import { confirmationOf } from '../report/page/confirmation.ts';
@@ -12,6 +12,8 @@ import { ENTRY_GROUPS, type EntryGroup, type EntrySelection, entryRow } from '..
 import { pageJson } from '../report/page/page-json.ts';
 import { type RunsFilter, runsDocument } from '../report/page/runs-list.ts';
 import { shell, VIEWS } from '../report/page/shell.ts';
+import { Refusal } from './exit.ts';
+import { beginningOf } from './journal-file.ts';
 import { ASSETS } from './serve-assets.ts';
 import { chartOfRun } from './serve-chart.ts';
 import type { FoundRun, ServedRuns } from './serve-runs.ts';
@@ -54,6 +56,7 @@ export async function answerTo(path: string, query: URLSearchParams, routes: Rou
   try {
     return await data(path.slice('/api/'.length).split('/'), query, routes);
   } catch (error) {
+    if (error instanceof Refusal) return problem(503, error.message);
     if (!(error instanceof StoreError)) throw error;
     const hint = error.reason === 'damaged' ? '; `runbook audit verify` says more' : '';
     return problem(error.reason === 'damaged' ? 422 : 503, `${error.message}${hint}`);
@@ -97,15 +100,17 @@ async function data(segments: readonly string[], query: URLSearchParams, routes:
 async function ofRun(what: string, found: FoundRun, query: URLSearchParams, { runs }: Routes): Promise<Answer> {
   switch (what) {
     case 'chart':
-      return json(await chartOfRun(await beginning(found, runs)));
+      return json(await chartOfRun(await beginningOf(found.store, found.row.run)));
     case 'story':
       return json((await runs.story(found)).page(count(query, 'from', 0), count(query, 'limit', 300, 1000)));
     case 'verdict': {
       const { ok, entries, anchors, problem: fault } = await runs.verdict(found);
       return json({ ok, entries, anchors, ...(fault === undefined ? {} : { problem: fault }) });
     }
+    case 'kills':
+      return json({ kills: await runs.kills(found) });
     case 'definition': {
-      const { sources, settings, file } = (await beginning(found, runs)).data;
+      const { sources, settings, file } = (await beginningOf(found.store, found.row.run)).data;
       return json({
         file,
         sources: sources.map(({ text, ...source }) => ({ ...source, lines: text.split('\n') })),
@@ -203,14 +208,6 @@ async function comparison(query: URLSearchParams, { runs, words }: Routes): Prom
   const [left, right] = found;
   if (left === undefined || right === undefined) return problem(404, 'one of the two runs is not there');
   return json({ ...compareRuns(await runs.entries(left), await runs.entries(right)), now: words.now() });
-}
-
-async function beginning(found: FoundRun, runs: ServedRuns): Promise<EntryOf<'run.started'>> {
-  const [stored] = await runs.lines(found, { after: 0, limit: 1 });
-  const entry = stored === undefined ? undefined : readEntry(stored);
-  if (entry?.type !== 'run.started')
-    throw new StoreError('damaged', `run ${found.row.run} does not begin with run.started`);
-  return entry;
 }
 
 function count(query: URLSearchParams, name: string, otherwise: number, most = 1_000_000_000): number {

@@ -1,19 +1,22 @@
 /**
- * What the review page's server reads: the journals the state folder knows of, and of each run that was asked for its folds,
- * kept up to date with what was written since. It only reads; a journal that appears later is found.
+ * What the review page's server reads: the journals and archives the state folder knows of, and of each run that was asked
+ * for its folds, kept up to date with what was written since. It only reads; a journal or archive that appears later is found.
  */
 import { existsSync } from 'node:fs';
+import { type ArchiveStore, openArchive } from '../journal/archive-store.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
-import { openSqliteStore } from '../journal/sqlite-store.ts';
-import type { JournalStore, RunRow, StoredEntry } from '../journal/store.ts';
+import type { JournalReader, JournalStore, RunRow, StoredEntry } from '../journal/store.ts';
 import { RunPageFold } from '../report/page/run-page.ts';
 import type { ListedRun } from '../report/page/runs-list.ts';
 import { StoryFold } from '../report/page/story.ts';
 import { type RunVerdict, verifyRun } from '../report/verify.ts';
-import { allEntries, anchorsOf } from './journal-file.ts';
+import { archiveFiles } from './archives.ts';
+import { allEntries, anchorsOf, beginningOf } from './journal-file.ts';
+import { type KillRecord, killsDuring } from './kills.ts';
 import type { StateFolder } from './state.ts';
-import { storeFiles } from './store-list.ts';
+import { storePlaces } from './store-list.ts';
+import { isThere, shownPlace, storeAt } from './store-place.ts';
 
 /** Folds that are kept: a person looks at few runs at a time. */
 const MOST_FOLDS = 16;
@@ -23,12 +26,14 @@ const MOST_WATCHED = 10;
 
 export interface FoundRun {
   readonly row: RunRow;
-  readonly store: JournalStore;
+  readonly store: JournalReader;
 }
 
 export class ServedRuns {
   private readonly state: StateFolder;
   private readonly stores = new Map<string, Promise<JournalStore>>();
+  /** By file: an archive never changes once it has its name. */
+  private readonly archives = new Map<string, ArchiveStore>();
   private readonly folds = new KeptFolds(() => new RunPageFold());
   private readonly stories = new KeptFolds(() => new StoryFold());
 
@@ -36,10 +41,10 @@ export class ServedRuns {
     this.state = state;
   }
 
-  /** The row of every run, of all journals. */
+  /** The row of every run, of all journals and archives: once, also while it is in both. */
   async rows(): Promise<readonly RunRow[]> {
     const lists = await Promise.all((await this.open()).map((store) => store.runs()));
-    return lists.flat();
+    return [...new Map(lists.flat().map((row) => [row.run, row])).values()];
   }
 
   /** The same rows; those without an end with how far they have come. */
@@ -87,28 +92,38 @@ export class ServedRuns {
 
   async verdict({ row: { run }, store }: FoundRun): Promise<RunVerdict> {
     // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
-    const anchors = anchorsOf(this.state).flatMap((file) => file.anchors);
+    const anchors = anchorsOf({ state: this.state }, { run }).flatMap((file) => file.anchors);
     return verifyRun(store, run, anchors);
+  }
+
+  /** What was done to the kill switch of the run's account while it ran. */
+  async kills({ row, store }: FoundRun): Promise<readonly KillRecord[]> {
+    return killsDuring(row, await beginningOf(store, row.run), this.state);
   }
 
   async close(): Promise<void> {
     for (const opened of this.stores.values()) await opened.then((store) => store.close()).catch(() => undefined);
   }
 
-  private async open(): Promise<readonly JournalStore[]> {
+  private async open(): Promise<readonly JournalReader[]> {
     // Looking at runs makes no file, and no folder.
     if (!existsSync(this.state.path)) return [];
-    const files = storeFiles(this.state).filter((file) => existsSync(file));
-    const opened: JournalStore[] = [];
-    for (const file of files) {
-      const known = this.stores.get(file) ?? openSqliteStore(file);
-      this.stores.set(file, known);
+    const opened: JournalReader[] = [];
+    for (const place of storePlaces(this.state).filter(isThere)) {
+      const name = shownPlace(place);
+      const known = this.stores.get(name) ?? storeAt(place, this.state.environment).journal();
+      this.stores.set(name, known);
       try {
         opened.push(await known);
       } catch (error) {
-        this.stores.delete(file);
+        this.stores.delete(name);
         throw error;
       }
+    }
+    for (const file of archiveFiles(this.state).there) {
+      const archive = this.archives.get(file) ?? openArchive(file);
+      this.archives.set(file, archive);
+      opened.push(archive);
     }
     return opened;
   }
@@ -129,7 +144,7 @@ class KeptFolds<F extends GrowingFold> {
     this.begin = begin;
   }
 
-  async upToDate(store: JournalStore, run: string): Promise<F> {
+  async upToDate(store: JournalReader, run: string): Promise<F> {
     const kept = this.kept.get(run) ?? { fold: this.begin(), reading: Promise.resolve() };
     this.kept.delete(run);
     this.kept.set(run, kept);
@@ -146,7 +161,7 @@ class KeptFolds<F extends GrowingFold> {
   }
 }
 
-async function catchUp(store: JournalStore, run: string, fold: GrowingFold): Promise<void> {
+async function catchUp(store: JournalReader, run: string, fold: GrowingFold): Promise<void> {
   for (let more = true; more; ) {
     const page = await store.read(run, { after: fold.newest, limit: PAGE });
     for (const stored of page) fold.apply(readEntry(stored));

@@ -1,9 +1,13 @@
 /** The review page in a real Chromium: what a person sees, by mouse and by keyboard, in both themes, wide and narrow. */
-import { fileURLToPath } from 'node:url';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import type { Entry } from '../../src/journal/entry.ts';
+import { runPage } from '../../src/report/html.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from '../report/sample-run.ts';
-import { type Browser, launchChromium, type Page } from './chromium.ts';
+import { launchChromium } from './chromium.ts';
 import { folder } from './command.ts';
 import { keepMore, keepRun, type Served, serve } from './served-journal.ts';
 
@@ -11,6 +15,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e';
 const FAILED = '20260105T080000000-sample-1';
 const ASKING = '20260105T090000000-asking-2';
+const GOING = '20260105T100000000-going-3';
+const SILENT = '20260105T060000000-silent-4';
+const NAMED = '20260105T050000000-named-5';
 const TABS = ['overview', 'chart', 'orders', 'steps', 'story', 'entries', 'runbook'];
 
 const here = folder();
@@ -43,6 +50,8 @@ beforeAll(async () => {
   await keepRun(state, FAILED, await sampleRun());
   await keepRun(state, '20260105T070000000-hostile-0', hostileRun().entries);
   await keepRun(state, ASKING, askingRun().entries);
+  await keepRun(state, SILENT, await liveRun(Date.now() - 3_600_000));
+  await keepRun(state, NAMED, namedRun().entries);
   served = await serve(state, true);
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   page = await context.newPage();
@@ -92,6 +101,38 @@ function askingRun(): Script {
   return script;
 }
 
+/** The sample as a live run that has written up to `lastAt` and not ended: an order open, the switch armed. */
+async function liveRun(lastAt: number): Promise<readonly Entry[]> {
+  const whole = await sampleRun();
+  const until = whole.findIndex(({ type, data }) => type === 'order.moved' && data.to === 'open') + 1;
+  const entries = whole.slice(0, until);
+  const by = lastAt - (entries.at(-1)?.at ?? START);
+  return entries.map((entry): Entry => {
+    const at = entry.at + by;
+    if (entry.type === 'run.started')
+      return {
+        ...entry,
+        at,
+        data: { ...entry.data, runbook: 'resting', mode: 'live', by: 'ada', startedAt: entry.data.startedAt + by },
+      };
+    if (entry.type === 'call.settled' && entry.data.sentAt !== undefined)
+      return { ...entry, at, data: { ...entry.data, sentAt: entry.data.sentAt + by } };
+    return { ...entry, at };
+  });
+}
+
+/** Its words are names of what every object of the language has. */
+function namedRun(): Script {
+  const script = new Script();
+  script.append(
+    'run.started',
+    startedData({ runbook: '__proto__', trigger: 'constructor', account: 'toString', inputs: { hasOwnProperty: '1' } }),
+  );
+  script.append('step.started', { verb: 'valueOf', id: 'constructor', attempt: 1, now: START }, 'steps/constructor');
+  script.append('run.ended', { outcome: 'failed', error: { kind: '__proto__', message: 'toString' }, outputs: {} });
+  return script;
+}
+
 /** A test that needs the browser. */
 function inBrowser(name: string, test: () => Promise<void>, timeout = 30_000): void {
   it(name, { timeout }, async (context: TestContext) => {
@@ -130,14 +171,14 @@ describe('the page in a browser', () => {
     await until("document.querySelectorAll('.run').length === 1");
     expect(page.url()).toContain('text=sample');
     await page.fill('input[type=search]', '');
-    await until("document.querySelectorAll('.run').length === 4");
+    await until("document.querySelectorAll('.run').length === 6");
     await page.click('.chip[data-tone=bad]');
-    await until("document.querySelectorAll('.run').length === 2");
+    await until("document.querySelectorAll('.run').length === 3");
     await page.click('.chip[data-tone=bad]');
   });
 
   inBrowser('is used by keyboard alone: choose, open, go through the tabs, come back', async () => {
-    await until("document.querySelectorAll('.run').length === 4");
+    await until("document.querySelectorAll('.run').length === 6");
     await page.evaluate('document.activeElement.blur()');
     for (const key of ['j', 'j', 'j']) await page.keyboard.press(key);
     expect(await page.evaluate("document.activeElement.closest('.run').dataset.run")).toBe(FAILED);
@@ -162,12 +203,79 @@ describe('the page in a browser', () => {
       'Started by hand',
       '2 orders: 1 denied, 1 closed',
       '61 in 6 requests',
-      'Never at risk',
+      'It may have fired: 1 min 13 s of silence',
       '1 call refused here',
       'verified: ',
     ])
       expect(answers).toContain(said);
     expect(await text('.run-head')).toContain('transport: timeout: response');
+  });
+
+  inBrowser('leads from an answer to the order it is about', async () => {
+    await open(FAILED);
+    await page.click('.order-line');
+    await page.waitForSelector('.order[open]');
+    expect(await page.evaluate("document.activeElement.closest('.order').textContent.includes('k2entry2')")).toBe(true);
+    expect(page.url()).toContain('tab=orders&order=k2entry2');
+  });
+
+  inBrowser('says what is no longer sure of a run that fell silent', async () => {
+    await open(SILENT);
+    await until("document.querySelector('.answers').textContent.includes('verified:')");
+    const said = await page.evaluate<string[]>(
+      "[...document.querySelectorAll('.answer')].map((each) => `${each.dataset.tone} ${each.querySelector('.said').textContent}`)",
+    );
+    expect(said).toEqual([
+      'soft ada, by hand',
+      'doubt 1 call refused here, before anything was sent',
+      'doubt 2 orders: 1 denied, 1 open, when it last looked',
+      'doubt 21 in 3 requests',
+      'bad It must have fired: the run fell silent',
+      'doubt Its end',
+    ]);
+    expect(await text('.run-head')).toContain('no end yet');
+  });
+
+  inBrowser('counts down to the deadman switch of a run that goes on, and follows it', async () => {
+    await keepRun(served.folder, GOING, await liveRun(Date.now()));
+    await open(GOING);
+    await until("/^5\\d\\.\\d s$/.test(document.querySelector('.left')?.textContent ?? '')");
+    const before = Number.parseFloat(String(await text('.left')));
+    await until(`Number.parseFloat(document.querySelector('.left').textContent) < ${before}`);
+    expect(await text('.answers')).toContain('Not so far');
+    expect(await text('.run-head .pill')).toContain('running');
+    expect(await text('.range')).toContain('following');
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
+    expect(await page.evaluate('document.getAnimations().length')).toBeGreaterThan(0);
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    expect(await page.evaluate('document.getAnimations().length')).toBe(0);
+    await page.emulateMedia({ reducedMotion: null });
+    // What is written meanwhile appears by itself.
+    const ended = new Script();
+    ended.append('run.started', startedData());
+    ended.append('run.ended', { outcome: 'stopped', reason: 'enough', outputs: {} });
+    await keepMore(served.folder, GOING, ended.entries.slice(1));
+    await until("document.querySelector('.run-head').textContent.includes('enough')");
+    expect(await text('.run-head .pill')).toContain('stopped');
+  });
+
+  inBrowser('is not confused by names that every object has', async () => {
+    for (const tab of TABS) {
+      await open(NAMED, tab);
+      await until("document.querySelector('#panel').textContent.length > 10");
+    }
+    await open(NAMED);
+    expect(await text('.answers')).toContain('Started constructor');
+  });
+
+  inBrowser('lets no text become markup, whoever wrote the script', async () => {
+    await open(FAILED);
+    expect(
+      await page.evaluate(
+        "(() => { try { document.createElement('div').innerHTML = '<b>x</b>'; return 'made'; } catch (error) { return error.name; } })()",
+      ),
+    ).toBe('TypeError');
+    expect(complaints.splice(0).every((each) => /Trusted/i.test(each))).toBe(true);
   });
 
   inBrowser('shows what others wrote as text, in every tab', async () => {
@@ -222,11 +330,31 @@ describe('the page in a browser', () => {
     expect(await text('.answers')).toContain('approve by ada');
   });
 
+  inBrowser('kills nothing before the run is named, and Escape is no', async () => {
+    await open(ASKING);
+    await page.click('.title .danger');
+    await page.waitForSelector('dialog[open]');
+    await page.fill('dialog label:nth-of-type(3) input', 'asking');
+    expect(await page.evaluate("document.querySelector('dialog button[type=submit]').disabled")).toBe(true);
+    await page.keyboard.press('Enter');
+    expect(await text('dialog .outcome')).toBe('');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog', { state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Kill …');
+  });
+
   inBrowser('compares two runs', async () => {
     await page.goto(`http://127.0.0.1:${served.server.port}/compare?left=${FAILED}&right=${long}`);
     await page.waitForSelector('.axes .stage');
     expect(await text('.verdict')).toContain('different texts of the runbook');
     expect(await page.evaluate("document.querySelectorAll('.axes .lane').length")).toBeGreaterThan(10);
+    await until("document.querySelectorAll('.flag:not([hidden])').length > 0");
+    // On one scale: what is done to one axis is done to the other.
+    await page.focus('.axes > div:first-of-type .stage');
+    await page.keyboard.press('+');
+    await until(
+      "new Set([...document.querySelectorAll('.axes .ruler-plot')].map((each) => each.textContent)).size === 1",
+    );
   });
 
   inBrowser('complained of nothing so far', async () => {
@@ -241,6 +369,11 @@ describe('a run of eight thousand entries', () => {
     await open(long);
     await page.waitForSelector('.plot path.bar');
     expect(Date.now() - before).toBeLessThan(4000);
+    // Nothing keeps the page from answering for as long as a person would notice twice over.
+    const longest = await page.evaluate<number>(
+      "new Promise((resolve) => { const seen = [0]; new PerformanceObserver((list) => seen.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask', buffered: true }); setTimeout(() => resolve(Math.max(...seen)), 200); })",
+    );
+    expect(longest).toBeLessThan(500);
     const frames = `new Promise((resolve) => {
       const stage = document.querySelector('.stage');
       stage.focus();
@@ -306,6 +439,42 @@ describe('a run of eight thousand entries', () => {
   });
 });
 
+describe('the report as one file', () => {
+  inBrowser('opens from a folder, asks for nothing, and is whole on a narrow screen and on paper', async () => {
+    const file = `${here.path}/report.html`;
+    writeFileSync(file, runPage(hostileRun().entries));
+    const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
+    const alone = await context.newPage();
+    const asked: string[] = [];
+    const said: string[] = [];
+    alone.on('request', (request) => asked.push(request.url()));
+    alone.on('console', (message) => said.push(message.text()));
+    for (const entries of [hostileRun().entries, await sampleRun(), await liveRun(START)]) {
+      writeFileSync(file, runPage(entries));
+      asked.length = 0;
+      await alone.goto(pathToFileURL(file).href);
+      expect(asked).toEqual([pathToFileURL(file).href]);
+      expect(await alone.evaluate('String(window.hacked)')).toBe('undefined');
+      expect(await alone.evaluate("document.querySelectorAll('dl.answers > div').length")).toBe(6);
+      for (const [media, width] of [
+        ['screen', 360],
+        ['print', 718],
+      ] as const) {
+        await alone.emulateMedia({ media });
+        await alone.setViewportSize({ width, height: 900 });
+        expect(await alone.evaluate(CUT_OFF)).toEqual([]);
+      }
+      await alone.emulateMedia({ media: 'screen' });
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await alone.emulateMedia({ colorScheme });
+        expect([colorScheme, await alone.evaluate(FAINT_TEXTS)]).toEqual([colorScheme, []]);
+      }
+    }
+    expect(said).toEqual([]);
+    await context.close();
+  });
+});
+
 describe('on every screen', () => {
   inBrowser('nothing is cut off on a narrow one', async () => {
     await page.setViewportSize({ width: 360, height: 740 });
@@ -317,7 +486,101 @@ describe('on every screen', () => {
       await until("document.querySelector('.waiting') === null");
       expect([tab, await page.evaluate(CUT_OFF)]).toEqual([tab, []]);
     }
+    await page.goto(`http://127.0.0.1:${served.server.port}/compare?left=${FAILED}&right=${long}`);
+    await page.waitForSelector('.axes .stage');
+    expect(await page.evaluate(CUT_OFF)).toEqual([]);
     await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  inBrowser('the six answers are seen without scrolling, on a wide one and on a narrow one', async () => {
+    for (const [width, height] of [
+      [1280, 860],
+      [360, 740],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await open(long);
+      await page.waitForSelector('.answer');
+      const bottoms = await page.evaluate<number[]>(
+        "[...document.querySelectorAll('.answer .said')].map((each) => Math.round(each.getBoundingClientRect().bottom))",
+      );
+      expect(bottoms).toHaveLength(6);
+      expect(Math.max(...bottoms)).toBeLessThanOrEqual(height);
+    }
+    await page.click('.answer:nth-child(2) summary');
+    await until("document.querySelector('.answer:nth-child(2) .limit') !== null");
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  inBrowser('paper has the answers and the axis, and no controls', async () => {
+    await open(FAILED);
+    await page.waitForSelector('.plot path.bar');
+    await page.emulateMedia({ media: 'print' });
+    await page.setViewportSize({ width: 718, height: 1000 });
+    const shown = (selector: string) =>
+      page.evaluate<boolean>(`document.querySelector('${selector}').getClientRects().length > 0`);
+    for (const selector of ['.said', '.lane', 'h1'])
+      expect([selector, await shown(selector)]).toEqual([selector, true]);
+    for (const selector of ['.topbar', '.tabs', '.axis-tools', '.readout'])
+      expect([selector, await shown(selector)]).toEqual([selector, false]);
+    expect(await page.evaluate(CUT_OFF)).toEqual([]);
+    await page.emulateMedia({ media: 'screen' });
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  inBrowser('what is drawn stands out from what is behind it, in light and in dark', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const [run, tab] of [
+        [FAILED, 'overview'],
+        [long, 'overview'],
+        [SILENT, 'overview'],
+        [long, 'chart'],
+      ] as const) {
+        await open(run, tab);
+        await page.waitForSelector(tab === 'chart' ? '.chart-drawing' : '.plot path.bar');
+        expect([colorScheme, tab, await page.evaluate(FAINT_DRAWING)]).toEqual([colorScheme, tab, []]);
+      }
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  inBrowser(
+    'whoever goes by Tab sees where he is',
+    async () => {
+      for (const tab of TABS) {
+        await open(FAILED, tab);
+        await until("document.querySelector('.waiting') === null");
+        await page.evaluate('document.activeElement.blur()');
+        const unseen: string[] = [];
+        let passed = 0;
+        for (let step = 0; step < 60; step += 1) {
+          await page.keyboard.press('Tab');
+          const found = await page.evaluate<string>(UNSEEN_FOCUS);
+          if (found === 'end') break;
+          passed += 1;
+          if (found !== '') unseen.push(found);
+        }
+        expect([tab, unseen]).toEqual([tab, []]);
+        expect(passed).toBeGreaterThan(5);
+      }
+    },
+    60_000,
+  );
+
+  inBrowser('the page has its landmarks, one h1, and no heading skips a level', async () => {
+    for (const tab of TABS) {
+      await open(FAILED, tab);
+      await until("document.querySelector('.waiting') === null");
+      expect(
+        await page.evaluate(
+          "['main', 'header', 'nav', 'h1', '[role=tabpanel]'].map((each) => document.querySelectorAll(each).length)",
+        ),
+      ).toEqual([1, 1, 1, 1, 1]);
+      const levels = await page.evaluate<number[]>(
+        "[...document.querySelectorAll('h1, h2, h3, h4')].filter((each) => each.getClientRects().length > 0).map(({ tagName }) => Number(tagName[1]))",
+      );
+      expect(levels.filter((level, index) => level - (levels[index - 1] ?? 0) > 1)).toEqual([]);
+    }
   });
 
   inBrowser(
@@ -365,6 +628,37 @@ const FAINT_TEXTS = `(() => {
     if (contrast < 4.5) faint.push(holder.className + ': ' + node.data.trim().slice(0, 30) + ' ' + contrast.toFixed(2));
   }
   return [...new Set(faint)].slice(0, 8);
+})()`;
+
+/** Drawn shapes and their words below 3 and 4.5 to 1 (WCAG 2.2, 1.4.11 and 1.4.3), by class. */
+const FAINT_DRAWING = `(() => {
+  const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
+  const over = (colour, opacity, back) => { canvas.globalAlpha = 1; canvas.fillStyle = 'rgb(' + back.slice(0, 3).join(' ') + ')'; canvas.fillRect(0, 0, 1, 1); canvas.globalAlpha = opacity; canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+  const card = over(getComputedStyle(document.querySelector('.axis, .chart-main')).backgroundColor, 1, [255, 255, 255]);
+  const faint = [];
+  // Left out: lines of the grid, what is chosen, and washes behind a shape that tells the same.
+  for (const node of document.querySelectorAll('.plot path:not(.grid, .armed), .plot text, .ruler-plot text, .density, .chart-drawing .state > rect, .chart-drawing .arrow path, .chart-drawing text')) {
+    const style = getComputedStyle(node);
+    const isText = node.tagName === 'text';
+    const seen = isText ? [style.fill] : [style.fill, style.stroke].filter((each) => each !== 'none');
+    if (node.closest('[data-kind=pause], .badge-count, .corner') || seen.length === 0) continue;
+    const best = Math.max(...seen.map((colour) => contrast(over(colour, Number(style.opacity), card), card)));
+    if (best < (isText ? 4.5 : 3)) faint.push(node.tagName + '.' + (node.getAttribute('class') ?? node.parentElement.getAttribute('class')) + ' ' + best.toFixed(2));
+  }
+  return [...new Set(faint)].slice(0, 8);
+})()`;
+
+/** Empty where the focus is seen, by an outline or by what an SVG shape has in its place; \`end\` behind the last of the page. */
+const UNSEEN_FOCUS = `(() => {
+  const at = document.activeElement;
+  if (at === null || at === document.body) return 'end';
+  const style = getComputedStyle(at);
+  const isOutlined = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
+  const shape = at.querySelector(':scope > rect');
+  const isDrawn = shape !== null && parseFloat(getComputedStyle(shape).strokeWidth) >= 3;
+  return isOutlined || isDrawn ? '' : at.tagName + '.' + at.className;
 })()`;
 
 const NAMELESS = `(() => {

@@ -3,10 +3,10 @@ import { createConnection } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openShared } from '../../src/cli/account.ts';
 import { Refusal } from '../../src/cli/exit.ts';
 import { readAction } from '../../src/cli/serve-actions.ts';
 import { chartOfRun } from '../../src/cli/serve-chart.ts';
+import { storeAt } from '../../src/cli/store-place.ts';
 import { openDatabase } from '../../src/journal/sqlite.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from '../report/sample-run.ts';
@@ -222,6 +222,29 @@ describe('a run that goes on', () => {
   });
 });
 
+describe('an archived run', () => {
+  it('is listed once, shown, told and verified as it was in its journal', async () => {
+    const folder = temporaryFolder();
+    await keepRun(folder, RUN, await sampleRun());
+    const { ask, mistakes } = await serve(folder);
+    const paths = ['/api/runs', `/api/runs/${RUN}`, `/api/runs/${RUN}/story?limit=1000`, `/api/runs/${RUN}/entries/12`];
+    const answers = async () =>
+      (await Promise.all(paths.map((path) => ask(path)))).map(({ status, json: { now: _, ...json } }) => [
+        status,
+        json,
+      ]);
+    const before = await answers();
+    const here = commandFolder();
+    const archive = (...words: string[]) => here.run('audit', 'archive', '--state', folder, ...words).exit;
+    expect(archive('--keep')).toBe(0);
+    expect(await answers()).toEqual(before);
+    expect(archive()).toBe(0);
+    expect(await answers()).toEqual(before);
+    expect((await ask(`/api/runs/${RUN}/verdict`)).json).toMatchObject({ ok: true, anchors: 1 });
+    expect(mistakes).toEqual([]);
+  });
+});
+
 describe('a journal that is not what was written', () => {
   it('is said to be so', async () => {
     const folder = temporaryFolder();
@@ -274,7 +297,7 @@ describe('an action', () => {
     const done = await post({ ...given, reason: 'levels are right' });
     expect([done.status, done.json['ok']]).toEqual([200, true]);
     expect((await post({ ...given, action: 'cancel', by: 'grace' })).status).toBe(200);
-    const shared = await openShared(join(folder, 'runbook.db'), environment);
+    const shared = await storeAt({ kind: 'sqlite', file: join(folder, 'runbook.db') }, environment).shared();
     const pending = await shared.mailbox.pending(RUN);
     await shared.close();
     expect(pending.map(({ command, by, step, reason }) => ({ command, by, step, reason }))).toEqual([

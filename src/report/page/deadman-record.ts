@@ -117,6 +117,7 @@ export class DeadmanRecordFold {
         this.renewals += 1;
         return;
       case 'disarmed':
+        this.silence(at, seq);
         this.close(offset);
         this.state = 'disarmed';
         this.because = data.because;
@@ -133,18 +134,17 @@ export class DeadmanRecordFold {
     }
   }
 
+  /** A silence ends by the answer to a request, or with the switch. */
+  private silence(until: number, seq: number): void {
+    if (this.state !== 'armed' || this.lastSentAt === undefined || this.timeoutMs === undefined) return;
+    const { lastSentAt, timeoutMs, longest } = this;
+    const silence = { ms: until - lastSentAt, timeoutMs, from: lastSentAt - this.startedAt, seq };
+    if (silence.ms > timeoutMs * RISK_SHARE) this.risks += 1;
+    if (longest === undefined || silence.ms / timeoutMs > longest.ms / longest.timeoutMs) this.longest = silence;
+  }
+
   private beat(sentAt: number, answeredAt: number, seq: number): void {
-    if (this.state === 'armed' && this.lastSentAt !== undefined && this.timeoutMs !== undefined) {
-      const silence = {
-        ms: answeredAt - this.lastSentAt,
-        timeoutMs: this.timeoutMs,
-        from: this.lastSentAt - this.startedAt,
-        seq,
-      };
-      if (silence.ms > this.timeoutMs * RISK_SHARE) this.risks += 1;
-      if (this.longest === undefined || silence.ms / silence.timeoutMs > this.longest.ms / this.longest.timeoutMs)
-        this.longest = silence;
-    }
+    this.silence(answeredAt, seq);
     this.lastSentAt = Math.max(this.lastSentAt ?? sentAt, sentAt);
     this.beatCount += 1;
     if (this.beatCount % this.beatStride === 0) this.beats.push(sentAt - this.startedAt);

@@ -199,6 +199,10 @@ function entryText(entry: Entry): string {
       return shown(
         `${entry.data.command} by ${entry.data.by}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`,
       );
+    case 'session.moved':
+      return shown(`${entry.data.event}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
+    case 'clock.put':
+      return `the clock on the wall was put: ${entry.data.wallAheadMs} ms ahead of the run’s own`;
     default:
       // A journal of a later version may hold entries this one has no words for.
       entry satisfies never;

@@ -4,10 +4,10 @@
  */
 import { html, markupOf } from '../html-text.ts';
 
-/** Everything the page needs is served by this program; nothing is inline, framed, submitted or fetched elsewhere. */
+/** Everything the page needs is served by this program; nothing is inline, framed, submitted or fetched elsewhere, and no text becomes markup or script. */
 export const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 export const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,

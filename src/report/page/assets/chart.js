@@ -57,7 +57,12 @@ export function chartTab(first, { open }) {
         'ul.chart-key',
         {},
         ['succeeded', 'active', 'failed', 'halted', 'skipped'].map((tone) =>
-          element('li', {}, element('span.swatch', { data: { tone } }), OUTCOMES[tone].word),
+          element(
+            'li',
+            {},
+            element('span.swatch', { data: { tone }, 'aria-hidden': 'true' }, OUTCOMES[tone].mark),
+            OUTCOMES[tone].word,
+          ),
         ),
       ),
       told
@@ -83,11 +88,25 @@ export function chartTab(first, { open }) {
       states.map(state),
     );
     replace(canvas, drawing);
+    fitTexts(drawing);
     zoomAt ??= ZOOMS.findLastIndex((zoom) => zoom <= 1 && zoom * (width + 16) <= Math.max(canvas.clientWidth, 320));
     if (zoomAt < 0) zoomAt = 0;
     resize(drawing);
     drawTools(drawing);
     if (isFirst) reveal(drawing);
+  }
+
+  /** The boxes were laid out for one font; where a machine has a wider one, texts are drawn together to fit. */
+  function fitTexts(drawing) {
+    const wide = [];
+    for (const text of drawing.querySelectorAll('.state > text, .block > text')) {
+      const room = text.parentElement.querySelector('rect').width.baseVal.value - 8;
+      if (text.getComputedTextLength() > room) wide.push([text, room]);
+    }
+    for (const [text, room] of wide) {
+      text.setAttribute('textLength', String(room));
+      text.setAttribute('lengthAdjust', 'spacingAndGlyphs');
+    }
   }
 
   function resize(drawing) {

@@ -73,7 +73,7 @@ export function compareView(main, { left = '', right = '' }, context) {
       element('p.verdict', { data: { tone: diff.same ? 'good' : 'doubt' } }, verdictOf(diff)),
       findings(diff, inspect),
       heads(a, b),
-      axes(a, b, inspect),
+      axes(a, b, diff.first, inspect),
       inspectors.map(({ node }) => node),
     );
   }
@@ -250,12 +250,20 @@ export function compareView(main, { left = '', right = '' }, context) {
     return whole.length > 300 ? `${whole.slice(0, 299)}…` : whole;
   }
 
-  function axes(a, b, inspect) {
+  function axes(a, b, first, inspect) {
+    const flags = [
+      [a, first?.left],
+      [b, first?.right],
+    ].map(([run, occurrence]) =>
+      occurrence === undefined
+        ? undefined
+        : { at: Date.parse(occurrence.at) - run.startedAt, word: 'first done differently' },
+    );
     const longest = Math.max(...[a, b].map((run) => run.lastAt - run.startedAt));
-    const made = [a, b].map((_run, side) =>
+    const made = flags.map((flag, side) =>
       createAxis(
         { inspect: inspect(side) },
-        { least: longest, onRange: (from, until) => made[1 - side].setRange(from, until, false) },
+        { flag, least: longest, onRange: (from, until) => made[1 - side].setRange(from, until, false) },
       ),
     );
     leaving.push(...made.map((axis) => axis.leave));

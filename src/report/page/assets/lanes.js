@@ -14,7 +14,12 @@ export function lanesOf(run, known) {
     { key: 'steps', title: 'Steps', lanes: run.steps.map((step) => stepLane(step, known)) },
     { key: 'orders', title: 'Orders', lanes: run.orders.map((order) => orderLane(order, known)) },
     ...priceGroups(run, known),
-    { key: 'requests', title: 'Requests', lanes: requestLanes(run) },
+    {
+      key: 'requests',
+      title: 'Requests',
+      total: run.requests.count.reduce((sum, each) => sum + each, 0),
+      lanes: requestLanes(run),
+    },
     { key: 'deadman', title: 'Deadman switch', lanes: deadmanLanes(run, known) },
     { key: 'tokens', title: 'Tokens', lanes: tokenLanes(run) },
   ].filter(({ lanes }) => lanes.length > 0);
@@ -227,15 +232,26 @@ function deadmanLanes({ deadman }, known) {
         const shares = silenceColumns(deadman, scale.at(0), scale.at(width), Math.ceil(width), known);
         const area = areaPath(shares, (share) => floor - Math.min(share, 1) * (floor - top), floor);
         const half = (floor + top) / 2;
+        const worse = (least) =>
+          areaPath(
+            shares.map((share) => (share >= least ? share : 0)),
+            (share) => floor - Math.min(share, 1) * (floor - top),
+            floor,
+          );
         const fired = deadman.fired.map(({ at }) => `M${tenth(scale.x(at))} 1V${height - 1}`).join('');
         return {
           paths: [
             ...armed.paths,
             { name: 'silence', d: area },
+            ...(shares.some((share) => share > 0.5) ? [{ name: 'silence risky', d: worse(0.5) }] : []),
+            ...(shares.some((share) => share >= 1) ? [{ name: 'silence lost', d: worse(1) }] : []),
             { name: 'risk', d: `M0 ${half}H${width}` },
             ...(fired === '' ? [] : [{ name: 'firedmark', d: fired }]),
           ],
-          texts: [],
+          texts:
+            deadman.timeoutMs === undefined
+              ? []
+              : [{ x: 4, y: half - 3, text: spanText(deadman.timeoutMs / 2), name: 'level-label' }],
         };
       },
       at(time) {
@@ -282,7 +298,11 @@ function tokenLanes({ tokens, requests }) {
       draw(scale, width) {
         const values = tokenColumns(requests, tokens.windowMs, scale.at(0), scale.at(width), Math.ceil(width));
         const limit = tokens.limit === undefined ? [] : [{ name: 'limit', d: `M0 ${tenth(y(tokens.limit))}H${width}` }];
-        return { paths: [{ name: 'spent', d: areaPath(values, y, floor) }, ...limit], texts: [] };
+        const texts =
+          tokens.limit === undefined
+            ? []
+            : [{ x: width - 4, y: y(tokens.limit) + 11, text: countText(tokens.limit), name: 'level-label end' }];
+        return { paths: [{ name: 'spent', d: areaPath(values, y, floor) }, ...limit], texts };
       },
       at(time) {
         const [value] = tokenColumns(requests, tokens.windowMs, time, time + 1, 1);
@@ -306,7 +326,7 @@ function priceGroups(run, known) {
   });
 }
 
-const PRICE_HEIGHT = 170;
+const PRICE_HEIGHT = 180;
 
 function priceLane(market, orders, feeds, known) {
   const levels = orders.flatMap((order) => levelsOf(order, known));
@@ -314,7 +334,7 @@ function priceLane(market, orders, feeds, known) {
   return {
     key: `price ${market}`,
     label: feeds.map(({ feed }) => feed).join(', ') || 'orders',
-    hint: 'orders, fills',
+    hint: feeds.length > 0 ? 'orders, fills' : 'fills',
     count: '',
     indent: 0,
     height: PRICE_HEIGHT,
@@ -334,18 +354,17 @@ function priceLane(market, orders, feeds, known) {
       const [low, high] = [position(lowest), position(highest)];
       const margin = (high - low || Math.abs(high) * 0.001 || 1) * 0.08;
       const y = (price) =>
-        tenth(PRICE_HEIGHT - 8 - ((position(price) - low + margin) / (high - low + 2 * margin)) * (PRICE_HEIGHT - 16));
-      const lines = feeds.map(({ at, price }, index) => ({
-        name: `feed feed${index % 4}`,
-        d: steps(at, price, scale, width, y),
-      }));
+        tenth(PRICE_HEIGHT - 12 - ((position(price) - low + margin) / (high - low + 2 * margin)) * (PRICE_HEIGHT - 24));
+      const lines = feeds.flatMap(({ at, price }, index) => [
+        { name: `feed feed${index % 4}`, d: steps(at, price, scale, width, y) },
+        { name: `reading feed${index % 4}`, d: readings(at, price, scale, width, y) },
+      ]);
       const byClass = new Map();
-      const texts = [highest, lowest].map((price) => ({
-        x: width - 4,
-        y: y(price) + 4,
-        text: price,
-        name: 'level-label end',
-      }));
+      // The ends of the scale, above and below what they name, so that no line runs through them.
+      const texts = [
+        { x: width - 4, y: Math.max(y(highest) - 4, 9), text: highest, name: 'level-label end' },
+        { x: width - 4, y: Math.min(y(lowest) + 12, PRICE_HEIGHT - 1), text: lowest, name: 'level-label end' },
+      ].slice(0, highest === lowest ? 1 : 2);
       for (const level of levels) {
         const [left, right] = [scale.x(level.from), scale.x(level.until)];
         if (right < 0 || left > width) continue;
@@ -355,9 +374,13 @@ function priceLane(market, orders, feeds, known) {
           name,
           `${byClass.get(name) ?? ''}M${tenth(x)} ${y(level.price)}H${tenth(Math.min(Math.max(right, x + 2), width))}`,
         );
-        const text = { x: x + 4, y: y(level.price) - 4, text: level.price, name: 'level-label' };
-        const isFree = texts.every((other) => Math.abs(other.y - text.y) > 11 || Math.abs(other.x - text.x) > 70);
-        if (texts.length < 24 && Math.min(right, width) - x > 40 && isFree && text.y > 8) texts.push(text);
+        const words = `${level.kind === 'trigger' ? 'trigger' : level.side} ${level.price}`;
+        const text = { x: x + 4, y: Math.max(y(level.price) - 4, 9), text: words, name: 'level-label' };
+        const needed = words.length * 6.5 + 8;
+        const isFree = texts.every(
+          (other) => Math.abs(other.y - text.y) > 11 || other.x - text.x > needed + 50 || text.x - other.x > needed,
+        );
+        if (texts.length < 24 && Math.min(right, width) - x > Math.min(needed, 60) && isFree) texts.push(text);
       }
       const dots = fills
         .map(({ at, price }) => ({ x: scale.x(at), price }))
@@ -422,6 +445,16 @@ function steps(at, price, scale, width, y) {
     d += d === '' ? `M${shownX} ${y(price[index])}` : `H${shownX}V${y(price[index])}`;
     if (x > width) break;
   }
+  return d;
+}
+
+/** Where readings are far apart, each is a point of its own: between two of them nobody looked. */
+function readings(at, price, scale, width, y) {
+  const first = lowerBound(at, scale.at(0));
+  const last = lowerBound(at, scale.at(width) + 1);
+  if (last - first > width / 12) return '';
+  let d = '';
+  for (let index = first; index < last; index += 1) d += `M${tenth(scale.x(at[index]))} ${y(price[index])}h.01`;
   return d;
 }
 

@@ -11,11 +11,22 @@ export function ordersTab(_run, { inspect, open }) {
   const unfolded = new Set();
   let limit = PAGE;
   let filter = '';
+  let wanted;
   let run;
-  return { node, update };
+  return { node, update, show };
+
+  /** Asked for one order: it is unfolded, and in view. */
+  function show({ order }) {
+    if (order === undefined) return;
+    filter = '';
+    wanted = order;
+    unfolded.add(order);
+  }
 
   function update(next) {
     run = next;
+    const at = run.orders.findIndex(({ clientOrderId }) => clientOrderId === wanted);
+    limit = Math.max(limit, at + 1);
     const states = [...new Set(run.orders.map(({ state }) => state))];
     if (filter !== '' && !states.includes(filter)) filter = '';
     const fitting = run.orders.filter(({ state }) => filter === '' || state === filter);
@@ -69,6 +80,12 @@ export function ordersTab(_run, { inspect, open }) {
           `Show more (${countText(fitting.length - limit)} left)`,
         ),
     );
+    if (at >= 0) {
+      const card = list.children[at];
+      card.scrollIntoView({ block: 'nearest' });
+      card.querySelector('summary').focus({ preventScroll: true });
+    }
+    wanted = undefined;
   }
 
   function card(order) {
@@ -194,7 +211,9 @@ export function ordersTab(_run, { inspect, open }) {
         element(
           'p.soft',
           {},
-          stateMeaning === undefined ? '' : `Now: ${stateMeaning}. `,
+          stateMeaning === undefined
+            ? ''
+            : `${run.outcome === undefined ? 'Now' : 'At the last look'}: ${stateMeaning}. `,
           `Client order id ${clientOrderId}. `,
           element(
             'button.link',

@@ -1,6 +1,6 @@
 /** One run: what it is, the answers a reviewer comes for, what waits for a person, and the tabs with everything else. */
 import { actionButtons } from './actions.js';
-import { answers } from './answers.js';
+import { answers, passing } from './answers.js';
 import { get, runPath } from './api.js';
 import { chartTab } from './chart.js';
 import { definitionTab } from './definition.js';
@@ -38,17 +38,23 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
   const pending = rest;
   let run;
   let verdict;
+  let kills = [];
   let clockSkew = 0;
+  let told = '';
+  const unfolded = new Set();
+  const narrow = matchMedia('(max-width: 720px)');
 
   context.crumbs(element('span', {}, shortName(id)));
   replace(main, element('p.waiting', {}, 'Reading the journal …'));
   document.addEventListener('keydown', keys);
+  narrow.addEventListener('change', drawCards);
   const poll = polling(refresh, EVERY_MS, context);
   const clock = setInterval(tick, 250);
   return () => {
     poll.stop();
     clearInterval(clock);
     document.removeEventListener('keydown', keys);
+    narrow.removeEventListener('change', drawCards);
     inspector.close();
     for (const each of made.values()) each.leave?.();
   };
@@ -77,7 +83,10 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
       const hadEnded = run?.outcome !== undefined;
       run = answer;
       if (isFirst) replace(main, head, asks, tabList, cards, panel, inspector.node);
-      if (isFirst || (!hadEnded && run.outcome !== undefined)) verify();
+      if (isFirst || (!hadEnded && run.outcome !== undefined)) {
+        verify();
+        readKills();
+      }
       if (!isFirst && !hadEnded && run.outcome !== undefined) announce(`the run has ended: ${run.outcome}`);
       draw(isFirst);
     }
@@ -92,6 +101,16 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
       verdict = { state: 'done', ...(await get(runPath(id, 'verdict'))) };
     } catch (error) {
       verdict = { state: 'unknown', message: error.message };
+    }
+    drawCards();
+  }
+
+  /** The switch is kept beside the journal: a run does not know who released it. */
+  async function readKills() {
+    try {
+      kills = (await get(runPath(id, 'kills'))).kills;
+    } catch (error) {
+      kills = [{ unknown: error.message }];
     }
     drawCards();
   }
@@ -194,11 +213,16 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
   }
 
   function drawCards() {
-    if (run !== undefined) replace(cards, answers(run, verdict, { verify, open, now, inspect: inspector.show }));
+    if (run === undefined) return;
+    told = passing(run, now());
+    const tools = { verify, open, now, inspect: inspector.show, unfolded: narrow.matches ? unfolded : undefined };
+    replace(cards, answers(run, { verdict, kills }, tools));
+    tick();
   }
 
   function drawTabs() {
     const focused = document.activeElement?.closest?.('[role=tab]')?.dataset.tab;
+    const scrolled = tabList.scrollLeft;
     replace(
       tabList,
       TABS.map(({ key, word, count }) =>
@@ -219,13 +243,18 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
         ),
       ),
     );
-    if (focused !== undefined) tabList.querySelector(`[data-tab="${focused}"]`)?.focus();
+    if (focused !== undefined) tabList.querySelector(`[data-tab="${focused}"]`)?.focus({ preventScroll: true });
+    tabList.scrollLeft = scrolled;
   }
 
   function select(key, parameters = {}, isChange = true) {
     const before = selected;
     selected = key;
     drawTabs();
+    const button = tabList.querySelector('[aria-selected=true]');
+    const [left, right] = [button.offsetLeft - 24, button.offsetLeft + button.offsetWidth + 48];
+    if (left < tabList.scrollLeft) tabList.scrollLeft = left;
+    else if (right > tabList.scrollLeft + tabList.clientWidth) tabList.scrollLeft = right - tabList.clientWidth;
     panel.setAttribute('aria-labelledby', `tab-${key}`);
     if (isChange) context.remember({ id, tab: key === 'overview' ? undefined : key, ...parameters });
     if (before !== key) made.get(before)?.pause?.();
@@ -252,6 +281,10 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
 
   function tick() {
     if (document.hidden || run === undefined || run.outcome !== undefined) return;
+    if (told !== passing(run, now())) {
+      drawHead();
+      return void drawCards();
+    }
     for (const place of main.querySelectorAll('[data-since]'))
       place.textContent = agoText(now() - Number(place.dataset.since));
     for (const place of main.querySelectorAll('[data-until]')) {

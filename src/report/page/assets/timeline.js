@@ -5,11 +5,18 @@
 import { announce, element, replace, svg } from './dom.js';
 import { lanesOf } from './lanes.js';
 import { clamp, timeScale, timeTicks } from './scale.js';
-import { countText, offsetText, spanText, timeText } from './words.js';
+import { countText, OUTCOMES, offsetText, QUIET_MS, spanText, timeText } from './words.js';
+
+/** Up to when a run that goes on is drawn: one that fell silent long ago is not a day long. */
+function knownUntil({ outcome, mode, lastAt, deadman: { firesAt = 0 } }) {
+  return outcome === undefined && mode === 'live' ? Math.max(lastAt + QUIET_MS, firesAt + QUIET_MS / 4) : lastAt;
+}
 
 /** Lanes of a group that are shown before somebody asks for all. */
 const FIRST_LANES = 16;
 const SHORTEST_MS = 10;
+/** What a lane's label must say without its colour. */
+const MARKED = ['failed', 'halted', 'active'];
 /** Reads and keep-alives behind, writes before them, what went wrong in front. */
 const OVERVIEW_TIERS = [0, 0, 1, 2, 2, 2];
 
@@ -18,10 +25,13 @@ export function timelineTab(_run, tools) {
   return { node: axis.node, update: axis.update, leave: axis.leave };
 }
 
-/** `onRange(from, until)`: told when somebody chooses another stretch. `only`: the groups to show. */
+/**
+ * `onRange(from, until)`: told when somebody chooses another stretch. `only`: the groups to show. `flag`: a moment to be found
+ * at once, `{ at, word }`.
+ */
 export function createAxis(
   { inspect, now = () => Date.now() },
-  { onRange = () => {}, only = undefined, least = 0 } = {},
+  { onRange = () => {}, only = undefined, least = 0, flag = undefined } = {},
 ) {
   let run;
   let known = 1;
@@ -45,6 +55,7 @@ export function createAxis(
   const body = element('div.lanes');
   const line = element('div.cursor-line', { hidden: true, 'aria-hidden': 'true' });
   const chosen = element('div.chosen', { hidden: true, 'aria-hidden': 'true' });
+  const flagged = element('div.flag', { hidden: true }, flag === undefined ? '' : element('span', {}, flag.word));
   const readout = element('div.readout', { role: 'status', 'aria-live': 'polite' });
   const button = (word, title, act) =>
     element('button.quiet', { type: 'button', title, 'aria-label': title, on: { click: act } }, word);
@@ -60,6 +71,7 @@ export function createAxis(
     element('div.ruler', {}, element('div.lane-label'), ruler),
     body,
     line,
+    flag !== undefined && flagged,
     chosen,
   );
   const node = element(
@@ -88,8 +100,7 @@ export function createAxis(
 
   function update(next) {
     run = next;
-    const isRunning = run.outcome === undefined && run.mode === 'live';
-    const last = isRunning ? Math.max(run.lastAt, now()) : run.lastAt;
+    const last = Math.max(run.lastAt, Math.min(now(), knownUntil(run)));
     known = Math.max(
       last - run.startedAt,
       ...run.steps.flatMap(({ bars }) => bars.until.slice(-1)),
@@ -124,14 +135,14 @@ export function createAxis(
   }
 
   function groupRows(group) {
-    const { key, title, lanes } = group;
+    const { key, title, lanes, total = lanes.length } = group;
     const isFolded = folded.has(key);
     const heading = element(
       'button.group',
       { type: 'button', 'aria-expanded': String(!isFolded), on: { click: () => toggle(folded, key) } },
       element('span.fold', { 'aria-hidden': 'true' }, isFolded ? '▸' : '▾'),
       title,
-      lanes.length > 1 && element('span.count', {}, countText(lanes.length)),
+      total > 1 && element('span.count', {}, countText(total)),
     );
     const shown = isFolded ? [] : visible(group);
     const more = lanes.length - shown.length;
@@ -163,6 +174,13 @@ export function createAxis(
     name.style.setProperty('--indent', String(Math.min(lane.indent, 5)));
     replace(
       name,
+      MARKED.includes(lane.tone) &&
+        element(
+          'span.lane-mark',
+          {},
+          element('span', { 'aria-hidden': 'true' }, OUTCOMES[lane.tone].mark),
+          element('span.unseen', {}, OUTCOMES[lane.tone].word),
+        ),
       element('span.lane-name', {}, lane.label),
       lane.hint !== '' && element('span.lane-hint', {}, lane.hint),
       lane.count !== '' && element('span.lane-count', {}, lane.count),
@@ -275,6 +293,11 @@ export function createAxis(
 
   function moveCursor() {
     const scale = timeScale(from, until, width);
+    if (flag !== undefined) {
+      flagged.hidden = flag.at < from || flag.at > until;
+      flagged.style.setProperty('left', `${labelWidth() + scale.x(flag.at)}px`);
+      flagged.classList.toggle('late', scale.x(flag.at) > width / 2);
+    }
     const isShown = cursor !== undefined && cursor >= from && cursor <= until;
     line.hidden = !isShown;
     if (!isShown) {

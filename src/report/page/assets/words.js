@@ -57,10 +57,13 @@ export function plural(count, one, many = `${one}s`) {
   return `${countText(count)} ${count === 1 ? one : many}`;
 }
 
+/** A run that has not ended and has written nothing for so long may be dead: what it last said is no longer sure. */
+export const QUIET_MS = 60_000;
+
 /** What became of a run, or is becoming: one that has written lately goes on, of one that has not nobody knows. */
 export function endOf({ outcome, mode }, silentForMs) {
   if (outcome !== undefined) return OUTCOMES[outcome];
-  return mode === 'live' && silentForMs < 60_000 ? { ...OUTCOMES.unfinished, word: 'running' } : OUTCOMES.unfinished;
+  return mode === 'live' && silentForMs < QUIET_MS ? { ...OUTCOMES.unfinished, word: 'running' } : OUTCOMES.unfinished;
 }
 
 /** What a run's end is called, and the tone it has. */
@@ -73,6 +76,17 @@ export const OUTCOMES = {
   skipped: { word: 'skipped', tone: 'soft', mark: '–' },
   active: { word: 'under way', tone: 'live', mark: '●' },
 };
+
+const TRIGGERS = new Map([
+  ['manual', 'by hand'],
+  ['schedule', 'by its schedule'],
+  ['test', 'by a test'],
+]);
+
+/** What began a run; a word nobody here knows is said as it is. */
+export function triggerText(trigger) {
+  return TRIGGERS.get(trigger) ?? trigger;
+}
 
 export const MODES = {
   live: 'with real orders',
@@ -96,7 +110,7 @@ const STATE_TONES = {
 };
 
 export function stateTone(state) {
-  return STATE_TONES[state] ?? 'live';
+  return Object.hasOwn(STATE_TONES, state) ? STATE_TONES[state] : 'live';
 }
 
 /** The part of a run's name that tells it apart, without the moment. */
