@@ -1,10 +1,24 @@
 /**
- * Builds dist/cli.js from src/cli/main.ts, and with `--generate` writes schemas/ and docs/reference/ from the tables.
+ * Builds dist/cli.cjs from src/cli/main.ts, and with `--generate` writes schemas/ and docs/reference/ from the tables.
  *
- * Two things differ from a plain bundle. Validators are compiled here, not at start: src/base/ajv.ts is replaced by what
- * finds their code. And the code is split, so that a verb loads only what it needs.
+ * Three things differ from a plain bundle. Validators are compiled here, not at start: src/base/ajv.ts is replaced by what
+ * finds their code. The code is split, so that a verb loads only what it needs. And what V8 compiles of it for the verbs that
+ * people wait for is kept (bin/compiled.js).
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import nodeModule from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -13,11 +27,29 @@ const dist = join(root, 'dist');
 
 /** In the place of src/base/ajv.ts: finds the validator of a schema, which is a file of its own, loaded when first asked for. */
 const VALIDATOR_FINDER = `
-const load = bundledRequire(import.meta.url);
 export function compiledSchema(name) {
-  return load('./' + name + '.validator.cjs').validate;
+  const file = './' + name + '.validator.cjs';
+  return require(file).validate;
 }
 `;
+
+/**
+ * What dependencies do when they are loaded and this program has no use for. Of CEL it uses the parser alone
+ * (src/runbook/syntax.ts): what operators would compute is not registered. It has no command that is a program of
+ * its own, for which commander would load all that starts processes.
+ */
+const NEEDLESS = [
+  {
+    file: /[\\/]cel-js[\\/]lib[\\/]overloads\.js$/,
+    is: /^export function (register\w+)\(registry\) \{/m,
+    becomes: 'export function $1() {}\nfunction unused(registry) {',
+  },
+  {
+    file: /[\\/]commander[\\/]lib[\\/]command\.js$/,
+    is: /^const childProcess = require\('node:child_process'\);/m,
+    becomes: "const childProcess = { spawn: (...words) => require('node:child_process').spawn(...words) };",
+  },
+];
 
 const tools = await load();
 if (tools !== undefined) await build(tools).catch(failed);
@@ -26,6 +58,7 @@ async function build(tools) {
   const generator = await loadGenerator(tools);
   if (process.argv.includes('--generate')) writeGenerated(generator.generatedFiles());
   await bundle(tools, generator);
+  keepCompiled();
 }
 
 /** What esbuild finds wrong it has printed already. */
@@ -88,6 +121,7 @@ async function bundle(tools, generator) {
   const { outputFiles } = await tools.esbuild.build({
     entryPoints: { cli: join(root, 'src/cli/main.ts') },
     outdir: dist,
+    outExtension: { '.js': '.cjs' },
     write: false,
     bundle: true,
     splitting: true,
@@ -100,21 +134,38 @@ async function bundle(tools, generator) {
     minifySyntax: true,
     // Its prebuilt binaries lie in its own folder.
     external: ['@photostructure/sqlite'],
-    // Dependencies in the older module system call `require` for what Node itself has.
-    banner: {
-      js: "import { createRequire as bundledRequire } from 'node:module';\nconst require = bundledRequire(import.meta.url);",
-    },
-    plugins: [validatorsAheadOfTime(), pageAssetsAsText()],
+    plugins: [validatorsAheadOfTime(), pageAssetsAsText(), lockFileAsDigest(), withoutNeedless()],
     logLevel: 'warning',
   });
-  writeDist([...outputFiles, ...(await validators(tools, generator))]);
+  const pieces = await Promise.all(outputFiles.map((file) => commonJs(tools, file)));
+  writeDist([...pieces, ...(await validators(tools, generator))]);
+}
+
+/**
+ * A piece in the older module system: the newer one finds its files slowly, and on Node 20 can not be handed compiled code.
+ * esbuild splits the newer one alone, so each piece is turned afterwards.
+ */
+async function commonJs({ esbuild }, { path, text }) {
+  const { code } = await esbuild.transform(text, {
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20.19',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    define: { 'import.meta.url': 'urlOfPiece' },
+    // `import()` would go round bin/compiled.js, and code that was kept compiled does not take it.
+    supported: { 'dynamic-import': false },
+    logLevel: 'warning',
+  });
+  const url = code.includes('urlOfPiece') ? 'const urlOfPiece=require("node:url").pathToFileURL(__filename).href;' : '';
+  return { path, contents: Buffer.from(url + code) };
 }
 
 /** Pieces first, the entry last, each at once: a program that starts meanwhile sees a whole build, old or new. */
 function writeDist(outputFiles) {
   const names = new Set(outputFiles.map(({ path }) => relative(dist, path)));
   const entryLast = [...outputFiles].sort(
-    (a, b) => Number(a.path.endsWith('cli.js')) - Number(b.path.endsWith('cli.js')),
+    (a, b) => Number(a.path.endsWith('cli.cjs')) - Number(b.path.endsWith('cli.cjs')),
   );
   for (const { path, contents } of entryLast) {
     writeFileSync(`${path}.${process.pid}`, contents);
@@ -122,6 +173,26 @@ function writeDist(outputFiles) {
   }
   for (const name of readdirSync(dist))
     if (!names.has(name)) rmSync(join(dist, name), { recursive: true, force: true });
+}
+
+/** Runs what people wait for most, so that its code is kept compiled. Without it the program only starts more slowly. */
+function keepCompiled() {
+  if (nodeModule.enableCompileCache !== undefined) return;
+  const state = mkdtempSync(join(tmpdir(), 'runbook-build-'));
+  const [simple, rich] = ['twap.yaml', 'bracket-entry.yaml'].map((name) => join(root, 'runbooks', name));
+  const verbs = [
+    ['--version'],
+    ['--help'],
+    ['validate', simple, rich],
+    ['plan', rich],
+    ['dry-run', rich],
+    ['audit', 'list'],
+  ];
+  for (const words of verbs) {
+    const args = [join(root, 'bin/compiled.js'), ...words, '--state', state];
+    spawnSync(process.execPath, args, { stdio: 'ignore', env: { ...process.env, NODE_OPTIONS: '' } });
+  }
+  rmSync(state, { recursive: true, force: true });
 }
 
 function validatorsAheadOfTime() {
@@ -148,18 +219,31 @@ function pageAssetsAsText() {
   };
 }
 
-/** Of CEL this program uses the parser alone (src/runbook/syntax.ts): what functions and operators would compute is not registered. */
-function _parserOfCelAlone() {
+function withoutNeedless() {
   return {
-    name: 'parser-of-cel-alone',
+    name: 'without-needless',
     setup({ onLoad }) {
-      onLoad({ filter: /[\\/]cel-js[\\/]lib[\\/](?:functions|overloads)\.js$/ }, ({ path }) => ({
-        contents: readFileSync(path, 'utf8').replace(
-          /^export function (register\w+)\(registry\) \{/m,
-          'export function $1() {}\nfunction unused(registry) {',
-        ),
-        loader: 'js',
-      }));
+      for (const { file, is, becomes } of NEEDLESS) {
+        onLoad({ filter: file }, ({ path }) => {
+          const text = readFileSync(path, 'utf8');
+          if (!is.test(text)) return { errors: [{ text: `${path} is not what the build expects: see NEEDLESS` }] };
+          return { contents: text.replace(is, becomes), loader: 'js' };
+        });
+      }
+    },
+  };
+}
+
+/** What src/cli/dependencies.ts would read from a checkout. */
+function lockFileAsDigest() {
+  return {
+    name: 'lock-file-as-digest',
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]src[\\/]cli[\\/]dependencies\.ts$/ }, () => {
+        const lock = join(root, 'package-lock.json');
+        const sha256 = existsSync(lock) ? createHash('sha256').update(readFileSync(lock)).digest('hex') : undefined;
+        return { contents: `export const LOCK_SHA256 = ${JSON.stringify(sha256)};`, loader: 'js' };
+      });
     },
   };
 }

@@ -14,7 +14,9 @@ if (!existsSync(`${here}node_modules`))
 run(process.execPath, [`${here}../build.js`]);
 
 await build({
-  entryPoints: ['suite', 'trial', 'heap', 'venue', 'by-hand'].map((name) => `${here}${name}.ts`),
+  entryPoints: ['suite', 'trial', 'heap', 'venue', 'by-hand', 'recovery', 'acquirer'].map(
+    (name) => `${here}${name}.ts`,
+  ),
   outdir: `${here}dist`,
   outExtension: { '.js': '.mjs' },
   bundle: true,

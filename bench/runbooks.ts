@@ -79,6 +79,30 @@ ${every === undefined ? '' : `      every: ${every}\n`}      max: ${count}
 `;
 }
 
+/** So many orders that rest far below the market, and then a wait. */
+export function restingOrdersOf(count: number): string {
+  return `runbook: resting
+dsl: 1
+steps:
+  - repeat:
+      max: ${count}
+      do:
+        - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 1000, tif: post_only}
+  - wait: {for: 1h}
+`;
+}
+
+/** A schedule of ten slots in several zones; `n` makes its times differ from those of others. */
+export function scheduleOf(n: number): string {
+  const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'UTC', 'Australia/Sydney'];
+  const slots = Array.from(
+    { length: 10 },
+    (_, slot) =>
+      `  - {cron: "${(n * 7 + slot * 11) % 60} ${(n + slot) % 24} * * ${(n % 5) + 1}", tz: ${zones[slot % 5]}}\n`,
+  );
+  return `runbook: scheduled-${n}\ndsl: 1\nschedule:\n${slots.join('')}steps:\n  - read_account: {}\n`;
+}
+
 const MIXTURE = [
   (n: number) => `  - id: account_${n}\n    read_account: {}\n`,
   (n: number) =>

@@ -1,22 +1,19 @@
 #!/usr/bin/env node
 /** Starts the built program; builds it first where it was installed without scripts. */
-import { existsSync } from 'node:fs';
-import nodeModule from 'node:module';
-import { fileURLToPath } from 'node:url';
+'use strict';
 
-const program = new URL('../dist/cli.js', import.meta.url);
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
+const { start } = require('./compiled.js');
 
-if (!existsSync(program)) await build();
+const dist = join(__dirname, '../dist');
 
-// Not the default folder under /tmp: whoever can write there could put code into this program.
-nodeModule.enableCompileCache?.(fileURLToPath(new URL('../dist/.cache', import.meta.url)));
+if (!existsSync(join(dist, 'cli.cjs'))) build();
+start(dist);
 
-await import(program.href);
-
-async function build() {
-  const { spawnSync } = await import('node:child_process');
-  const script = new URL('../build.js', import.meta.url);
-  const { status, stderr } = spawnSync(process.execPath, [fileURLToPath(script)], { encoding: 'utf8' });
+function build() {
+  const { spawnSync } = require('node:child_process');
+  const { status, stderr } = spawnSync(process.execPath, [join(__dirname, '../build.js')], { encoding: 'utf8' });
   if (status === 0) return;
   process.stderr.write(
     `runbook: the program is not built and building it failed.\n${stderr ?? ''}Run npm ci in the folder of the package.\n`,

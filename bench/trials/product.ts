@@ -3,23 +3,24 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dryRun, type LoadedRunbook } from '../../src/cli/wire.ts';
+import { decide, EMPTY_AGENDA } from '../../src/engine/agenda.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
-import { branchesOf, conditionBranchesOf, conditionsOf, lineOf, loopOf, pollsOf } from '../runbooks.ts';
+import { branchesOf, conditionBranchesOf, conditionsOf, lineOf, loopOf, pollsOf, scheduleOf } from '../runbooks.ts';
 import type { Trial } from './trial.ts';
 
 const START_MS = Date.parse('2026-01-05T08:00:00Z');
 
-function loaded(text: string): LoadedRunbook {
+export function loaded(text: string): LoadedRunbook {
   const source = { file: 'bench.yaml', text };
   const { runbook, diagnostics } = checkRunbook(source, () => undefined);
   if (runbook === undefined) throw new Error(diagnostics.map(({ message }) => message).join('; '));
   return { runbook, sources: [{ name: runbook.name, source }] };
 }
 
-async function execute(runbook: LoadedRunbook, store: JournalStore, run: string): Promise<void> {
+export async function execute(runbook: LoadedRunbook, store: JournalStore, run: string): Promise<void> {
   const { result } = await dryRun({
     loaded: runbook,
     inputs: {},
@@ -65,6 +66,22 @@ function whole(text: (size: number) => string): Trial {
   };
 }
 
+/** What a scheduler does first: looks at the time, and finds when each of so many slots is due next. */
+const schedules: Trial = {
+  async prepare(size) {
+    const slots = Array.from({ length: size / 10 }, (_, n) => loaded(scheduleOf(n)).runbook).flatMap((runbook) =>
+      runbook.schedule.map((declaration) => ({
+        id: `${runbook.name} ${declaration.slot}`,
+        declaration,
+        knownSinceMs: START_MS,
+        enabled: true,
+      })),
+    );
+    if (slots.length !== size) throw new Error(`${slots.length} schedules, not ${size}`);
+    return async () => void decide(slots, EMPTY_AGENDA, { nowMs: START_MS, running: [], killed: false });
+  },
+};
+
 export const PRODUCT_TRIALS = {
   wholeLine: whole(lineOf),
   line: inMemory(lineOf),
@@ -75,4 +92,5 @@ export const PRODUCT_TRIALS = {
   conditionBranches: inMemory(conditionBranchesOf),
   branches: inMemory(branchesOf),
   polls: inMemory(pollsOf),
+  schedules,
 } as const satisfies Record<string, Trial>;

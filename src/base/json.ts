@@ -9,3 +9,25 @@ export function canonicalJson(value: unknown): string {
     .map((key) => `${JSON.stringify(key)}:${canonicalJson(record[key])}`);
   return `{${fields.join(',')}}`;
 }
+
+/** Whether two values have the same spelling, without spelling them. */
+export function isSameJson(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (!isHolder(left) || !isHolder(right)) return canonicalJson(left) === canonicalJson(right);
+  if (Array.isArray(left) || Array.isArray(right)) {
+    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
+    return left.every((each, index) => isSameJson(each ?? null, right[index] ?? null));
+  }
+  let more = 0;
+  for (const key of Object.keys(right)) if (right[key] !== undefined) more += 1;
+  for (const key of Object.keys(left)) {
+    if (left[key] === undefined) continue;
+    if (!Object.hasOwn(right, key) || right[key] === undefined || !isSameJson(left[key], right[key])) return false;
+    more -= 1;
+  }
+  return more === 0;
+}
+
+function isHolder(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

@@ -86,4 +86,6 @@ async function crash(error: unknown): Promise<void> {
 process.on('uncaughtException', (error) => void crash(error));
 process.on('unhandledRejection', (error) => void crash(error));
 
-process.exitCode = await main();
+void main().then((exit) => {
+  process.exitCode = exit;
+});

@@ -35,6 +35,7 @@ export async function loadGraphviz(): Promise<Graphviz> {
   return module.Graphviz.load();
 }
 
+/** Both module systems have a word for it; the built program is in the older one. */
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+  return error instanceof Error && 'code' in error && /^(?:ERR_)?MODULE_NOT_FOUND$/.test(String(error.code));
 }

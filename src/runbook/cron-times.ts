@@ -17,49 +17,37 @@ export class CronTimes {
   private readonly hours: readonly number[];
   private readonly minutes: readonly number[];
   private readonly seconds: readonly number[];
-  private readonly dates: Cron;
-  /** The first date on or after a day, of the days asked for lately: the same few are asked for again and again. */
-  private readonly known = new Map<number, number | undefined>();
+  private readonly dates: CronDates;
 
   /** `text` has five fields, or six with the seconds first; what can not be read throws (the check has read it). */
   constructor(text: string) {
     const fields = text.trim().split(/\s+/);
     if (fields.length !== 5 && fields.length !== 6)
       throw new RangeError(`a cron expression has five or six fields, found ${JSON.stringify(text)}`);
-    const { Cron, CronPattern } = croner();
+    const { CronPattern } = croner();
     const pattern = new CronPattern(text, 'UTC', { mode: '5-or-6-parts' });
     this.hours = marked(pattern.hour);
     this.minutes = marked(pattern.minute);
     this.seconds = marked(pattern.second);
     this.everyHour = this.hours.length === 24;
-    this.dates = new Cron(`0 0 ${fields.slice(-3).join(' ')}`, { timezone: 'UTC', mode: '5-part' });
+    this.dates = datesOf(fields.slice(-3).join(' '));
   }
 
   /** The first wall-clock time at or after `wallMs`; undefined when there is none until the year 9999. */
   next(wallMs: number): number | undefined {
     const second = Math.ceil(wallMs / 1000);
     const day = Math.floor(second / DAY_S);
-    const found = this.dateFrom(day);
+    const found = this.dates.from(day);
     if (found === undefined) return undefined;
     const time = found === day ? this.timeFrom(second - day * DAY_S) : this.firstTime();
     if (time !== undefined) return found * DAY_MS + time * 1000;
-    const later = this.dateFrom(day + 1);
+    const later = this.dates.from(day + 1);
     return later === undefined ? undefined : later * DAY_MS + this.firstTime() * 1000;
   }
 
   /** The times from `fromMs` up to, and without, `toMs`. */
   *between(fromMs: number, toMs: number): Generator<number, void, undefined> {
     for (let wall = this.next(fromMs); wall !== undefined && wall < toMs; wall = this.next(wall + 1000)) yield wall;
-  }
-
-  private dateFrom(day: number): number | undefined {
-    if (this.known.has(day)) return this.known.get(day);
-    // croner looks for what comes after; a date is a midnight.
-    const date = this.dates.nextRun(new Date(day * DAY_MS - 1000));
-    const found = date === null ? undefined : date.getTime() / DAY_MS;
-    if (this.known.size >= MOST_KNOWN) this.known.clear();
-    this.known.set(day, found);
-    return found;
   }
 
   private firstTime(): number {
@@ -80,6 +68,40 @@ export class CronTimes {
     }
     return undefined;
   }
+}
+
+/** The dates that the last three fields of an expression mean, as days since 1970. */
+class CronDates {
+  private readonly cron: Cron;
+  /** The first date on or after a day, of the days asked for lately: the same few are asked for again and again. */
+  private readonly known = new Map<number, number | undefined>();
+
+  constructor(fields: string) {
+    this.cron = new (croner().Cron)(`0 0 ${fields}`, { timezone: 'UTC', mode: '5-part' });
+  }
+
+  from(day: number): number | undefined {
+    if (this.known.has(day)) return this.known.get(day);
+    // croner looks for what comes after; a date is a midnight.
+    const date = this.cron.nextRun(new Date(day * DAY_MS - 1000));
+    const found = date === null ? undefined : date.getTime() / DAY_MS;
+    if (this.known.size >= MOST_KNOWN) this.known.clear();
+    this.known.set(day, found);
+    return found;
+  }
+}
+
+/** Of a thousand schedules most fire on the same dates, every day or every Monday, and differ in the time of day. */
+const datesKnown = new Map<string, CronDates>();
+
+function datesOf(fields: string): CronDates {
+  let dates = datesKnown.get(fields);
+  if (dates === undefined) {
+    dates = new CronDates(fields);
+    if (datesKnown.size >= MOST_KNOWN) datesKnown.clear();
+    datesKnown.set(fields, dates);
+  }
+  return dates;
 }
 
 function marked(field: readonly number[]): readonly number[] {

@@ -148,7 +148,7 @@ class Findings {
 // C0 but for tab and line ends, DEL, C1; then what turns the reading direction, breaks lines or hides.
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 const BIDI = /[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
-/** Half of a surrogate pair: it can not be written as UTF-8. */
+/** Half of a surrogate pair: it can not be written as UTF-8, and is what a byte that was no UTF-8 was read as. */
 const LONE = /\p{Surrogate}/u;
 
 function codePoint(text: string, at: number): string {
@@ -163,6 +163,14 @@ function inspectCharacters(text: string, found: Findings): void {
       { start: control, end: control + 1 },
       `the control character ${codePoint(text, control)}`,
     );
+  const lone = text.search(LONE);
+  if (lone !== -1)
+    found.add(
+      'yaml-control-character',
+      { start: lone, end: lone + 1 },
+      'a byte that is not UTF-8, or half of a surrogate pair',
+      'save the file as UTF-8',
+    );
   // A byte order mark may open a file; anywhere else it is an invisible character like the others.
   const body = text.startsWith('\ufeff') ? 1 : 0;
   const bidi = text.slice(body).search(BIDI);
@@ -176,18 +184,21 @@ function inspectCharacters(text: string, found: Findings): void {
   }
 }
 
+type AnyToken = CST.Token | CST.SourceToken;
+
 /** Walks the concrete syntax with a stack of its own, so that depth is known before anything recursive is let near it. */
 function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, found: Findings): void {
   let documents = 0;
   let nodes = 0;
-  const stack: { readonly token: CST.Token | CST.SourceToken; readonly depth: number }[] = [];
-  for (const token of [...tokens].reverse()) stack.push({ token, depth: 0 });
+  const stack: { readonly token: AnyToken; readonly depth: number }[] = [];
+  /** The last one first, so that the first is looked at first. */
+  const push = (inner: readonly AnyToken[], depth: number): void => {
+    for (let index = inner.length - 1; index >= 0; index -= 1) stack.push({ token: inner[index] as AnyToken, depth });
+  };
+  push(tokens, 0);
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { token, depth } = next;
     const span = { start: token.offset, end: token.offset + ('source' in token ? token.source.length : 1) };
-    const push = (...inner: (CST.Token | CST.SourceToken | null | undefined)[]): void => {
-      for (const each of inner.reverse()) if (each) stack.push({ token: each, depth });
-    };
     switch (token.type) {
       case 'directive':
         found.add('yaml-directive', span, `the directive ${shortened(token.source)}`);
@@ -209,7 +220,8 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
             { start: token.offset, end: token.offset + 3 },
             'a second document in one file',
           );
-        push(...token.start, token.value);
+        if (token.value) stack.push({ token: token.value, depth });
+        push(token.start, depth);
         break;
       case 'block-map':
       case 'block-seq':
@@ -219,9 +231,12 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
           found.add('yaml-too-deep', span, `more than ${limits.maxDepth} levels deep`);
           return;
         }
-        for (const item of [...token.items].reverse()) {
-          for (const each of [item.value, ...[...(item.sep ?? [])].reverse(), item.key, ...[...item.start].reverse()])
-            if (each) stack.push({ token: each, depth: depth + 1 });
+        for (let index = token.items.length - 1; index >= 0; index -= 1) {
+          const { start, key, sep, value } = token.items[index] as CST.CollectionItem;
+          if (value) stack.push({ token: value, depth: depth + 1 });
+          if (sep) push(sep, depth + 1);
+          if (key) stack.push({ token: key, depth: depth + 1 });
+          push(start, depth + 1);
         }
         break;
       case 'scalar':
@@ -231,7 +246,7 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
         break;
       case 'block-scalar':
         nodes += 1;
-        push(...token.props);
+        push(token.props, depth);
         break;
       default:
         break;

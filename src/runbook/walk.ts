@@ -40,6 +40,9 @@ function isModifier(key: string): key is Modifier {
   return MODIFIER_SET.has(key);
 }
 
+const NAME = new RegExp(NAME_PATTERN, 'u');
+const FREE_NAME = new RegExp(FREE_NAME_PATTERN, 'u');
+
 /** Who holds the value looked at: what to call it, and what to point at when something is missing in it. */
 interface Owner {
   readonly name: string;
@@ -173,7 +176,7 @@ class Walk implements Inspection {
     if (!isScalar(node, 'text'))
       return this.wrongType(node, owner, 'a text', node.kind === 'scalar' ? 'Put it in quotes.' : undefined);
     if (shape.kind === 'name') {
-      if (!new RegExp(NAME_PATTERN, 'u').test(node.text))
+      if (!NAME.test(node.text))
         this.refuse(
           node,
           'invalid-name',
@@ -209,7 +212,7 @@ class Walk implements Inspection {
 
   private names(node: Node, shape: Extract<Shape, { kind: 'names' }>, owner: Owner): undefined {
     if (node.kind !== 'map') return this.wrongType(node, owner, 'a map from names to values');
-    const pattern = new RegExp(shape.free ? FREE_NAME_PATTERN : NAME_PATTERN, 'u');
+    const pattern = shape.free ? FREE_NAME : NAME;
     for (const { key, keySpan, value } of node.entries) {
       if (!pattern.test(key)) {
         this.faulty.add(value);

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import nodeModule from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,5 +33,34 @@ describe('the launcher without a built program', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('the development dependencies are not installed (npm ci)');
     expect(stderr).not.toContain('    at ');
+  });
+});
+
+// From 22.1 on Node keeps compiled code itself.
+describe.skipIf('enableCompileCache' in nodeModule)('code that the build has kept compiled', () => {
+  const path = checkout(true);
+  const run = (word: string) => spawnSync(process.execPath, [join(path, 'bin/runbook.js'), word], { encoding: 'utf8' });
+  const program = join(path, 'dist/cli.cjs');
+  const kept = join(path, 'dist/compiled/cli.cjs.bin');
+  run('--version');
+  const text = readFileSync(program);
+
+  it('is of the text beside it', () => {
+    expect(readFileSync(kept).subarray(0, text.length).equals(text)).toBe(true);
+  });
+
+  it('counts for no other text, be it as long', () => {
+    writeFileSync(program, text.toString().replace('Declarative strategies', 'Imperatives, strategy'.padEnd(22, '!')));
+    expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('Imperatives'), stderr: '' });
+    writeFileSync(program, text);
+  });
+
+  it.each([
+    ['is of another V8', Buffer.concat([text, Buffer.alloc(4096, 7)])],
+    ['is cut off', Buffer.concat([text, readFileSync(kept).subarray(text.length, text.length + 40)])],
+    ['is not there at all', text],
+  ])('is made anew where what was kept %s', (_, content) => {
+    writeFileSync(kept, content);
+    expect(run('--version')).toMatchObject({ status: 0, stdout: '0.1.0\n', stderr: '' });
   });
 });

@@ -1,0 +1,38 @@
+/**
+ * A process that takes up what another has left, up to where it would ask the venue: `recovery.mjs JOURNAL`. Prints the ms
+ * beyond a start that finds nothing to take up, and how many orders were open.
+ */
+import { Playback } from '../src/engine/playback.ts';
+import { startRun } from '../src/engine/run.ts';
+import { readEntry } from '../src/journal/chain.ts';
+import { openSqliteStore } from '../src/journal/sqlite-store.ts';
+import { SIMULATED_PROFILE } from '../src/venue/profile.ts';
+import { loaded } from './trials/product.ts';
+
+const [file = ''] = process.argv.slice(2);
+const store = await openSqliteStore(file);
+// Whoever starts looks for what is unfinished, whether there is anything or not.
+await store.runs({ unfinished: true, account: 'nobody' });
+
+const begun = performance.now();
+const [unfinished] = await store.runs({ unfinished: true });
+if (unfinished === undefined) throw new Error(`${file} holds nothing to take up`);
+const entries = (await store.read(unfinished.run)).map(readEntry);
+const [first] = entries;
+if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
+const [source] = first.data.sources;
+const { runbook } = loaded(source?.text ?? '');
+const { markets = {} } = first.data.settings as { markets?: ConstructorParameters<typeof Playback>[1]['markets'] };
+const absenceHorizonMs = SIMULATED_PROFILE.ambiguityWindowMs;
+const playback = new Playback(entries, { markets, absenceHorizonMs, resume: true });
+const { account, mode, seed, startedAt } = first.data;
+const running = startRun(
+  { run: first.run, account, mode, runbook, inputs: {}, seed, startedAt, absenceHorizonMs, plan: '' },
+  { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
+);
+playback.commandsTo((command) => running.command(command));
+await playback.play(running.done);
+const tookMs = performance.now() - begun;
+const open = playback.log.book.orders().filter(({ snapshot }) => snapshot.state === 'open').length;
+process.stdout.write(JSON.stringify({ tookMs, open, entries: entries.length }));
+process.exit(0);
