@@ -1,8 +1,9 @@
 /** What a live run's first entry says: everything it would take to execute the run again, and the profile read back from it. */
-import type { DataOf, EntryOf, JsonObject } from '../journal/entry.ts';
+import type { DataOf, EntryOf, JsonObject, ProcessFact } from '../journal/entry.ts';
 import type { Value } from '../runbook/values.ts';
 import type { Profile } from '../venue/profile.ts';
 import { profileSettings, restoredProfile, type SettingsJson } from '../venue/settings-in-force.ts';
+import { LOCK_SHA256 } from './dependencies.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { inputsJson, sha256 } from './loading.ts';
 import { ENGINE_VERSION } from './version.ts';
@@ -26,8 +27,15 @@ export function startedData(
     sources: sources.map(({ name, source: { file, text } }) => ({ name, file, text, sha256: sha256(text) })),
     settings: { ...profileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
     engine: ENGINE_VERSION,
+    process: thisProcess(),
     account: profile.account,
   };
+}
+
+/** What the journal says of the process that writes it. */
+export function thisProcess(): ProcessFact {
+  const lock = LOCK_SHA256;
+  return { pid: process.pid, node: process.versions.node, ...(lock === undefined ? {} : { lock }), clock: 'system' };
 }
 
 /** The profile a run was started with; secrets come from the environment again. */

@@ -23,8 +23,31 @@ export function readText(path: string, what: string, maxBytes = LARGEST_TEXT): s
   }
 }
 
+/**
+ * Reads a text whose mistakes are told by place, its encoding among them: each byte that is not UTF-8 becomes half of a
+ * surrogate pair, which no UTF-8 text can hold, and whoever checks the text finds it where it stands.
+ */
 export function readSource(path: string, what: string, maxBytes = LARGEST_TEXT): SourceText {
-  return { file: path, text: readText(path, what, maxBytes) };
+  const bytes = readBytes(path, `the ${what} ${printable(path, 300)}`, maxBytes);
+  const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const decoded = (from: number, to: number) => {
+    try {
+      return strict.decode(bytes.subarray(from, to));
+    } catch {
+      return undefined;
+    }
+  };
+  const whole = decoded(0, bytes.length);
+  if (whole !== undefined) return { file: path, text: whole };
+  const characters: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const first = bytes[at] as number;
+    const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const character = decoded(at, at + length);
+    characters.push(character ?? String.fromCharCode(0xdc00 + first));
+    at += character === undefined ? 1 : length;
+  }
+  return { file: path, text: characters.join('') };
 }
 
 /** Writes a file that must not exist yet. */

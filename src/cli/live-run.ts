@@ -20,11 +20,10 @@ import { handOver } from './handover.ts';
 import { isScheduler } from './holders.ts';
 import { type LiveHost, LiveRun } from './live.ts';
 import { inputValues, loadRunbook } from './loading.ts';
-import { planFor, printPlan } from './planning.ts';
+import { noteUnchecked, planFor, printPlan } from './planning.ts';
 import { readProfileFile } from './profile-file.ts';
 import { killedRefusal, refuseUnready, refuseUntil } from './readiness.ts';
 import { newRunName } from './rehearsal.ts';
-import { rememberStore } from './store-list.ts';
 import type { Terminal } from './terminal.ts';
 import { unfinishedRuns } from './unfinished.ts';
 import type { Invocation } from './verb.ts';
@@ -51,6 +50,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   if (options.step && !process.stdin.isTTY)
     throw new Refusal('--step asks before each write, and there is nobody to ask: standard input is no terminal');
   if (options.record !== undefined) refuseUnwritable(options.record);
+  noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, now: Date.now() });
   if (options.plan !== undefined && (options.plan.length < 4 || !plan.hash.startsWith(options.plan.toLowerCase()))) {
     throw new Refusal(
@@ -66,9 +66,15 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   }
   const account = await openAccount(profile, invocation);
   const { until } = options;
-  const origin = { trigger: 'manual', plan: plan.hash, ...(until === undefined ? {} : { until }) };
+  // Who started it is the first thing a reviewer asks.
+  const by = invocation.environment.variable('USER');
+  const origin = {
+    trigger: 'manual',
+    plan: plan.hash,
+    ...(by === undefined ? {} : { by }),
+    ...(until === undefined ? {} : { until }),
+  };
   try {
-    rememberStore(invocation.state, account.storeFile);
     for (;;) {
       const run = newRunName(loaded.runbook.name);
       const lease = await acquire(account, `run of ${loaded.runbook.name}`, invocation);
@@ -164,24 +170,24 @@ function hostOf(account: Account, lease: LeaseKeeper, { terminal }: Invocation):
   return { account, lease, voice: terminal, gates: new Set() };
 }
 
+/** Signals that end a run in order. A terminal that is closed says SIGHUP, and must not leave orders behind. */
+const SETTLING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Brings a run that is under way to its end; signals ask it to settle. Prints its report, gives the exit code. */
 async function brought(live: LiveRun, { terminal }: Invocation, answer = printReport): Promise<ExitCode> {
   let signalled: ExitCode | undefined;
-  const interrupt = (signal: 'SIGINT' | 'SIGTERM') => {
+  const interrupt = (signal: (typeof SETTLING)[number]) => {
     if (signalled !== undefined) return;
     signalled = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
     terminal.note(`${signal}: settling; orders in flight are answered for before this ends`);
-    live.act({ command: 'interrupt', by: signal });
+    live.act({ command: 'interrupt', by: signal }, 'process');
   };
-  const onInterrupt = () => interrupt('SIGINT');
-  const onTerminate = () => interrupt('SIGTERM');
-  process.on('SIGINT', onInterrupt);
-  process.on('SIGTERM', onTerminate);
+  const handlers = SETTLING.map((signal) => [signal, () => interrupt(signal)] as const);
+  for (const [signal, handler] of handlers) process.on(signal, handler);
   try {
     await live.ended();
   } finally {
-    process.off('SIGINT', onInterrupt);
-    process.off('SIGTERM', onTerminate);
+    for (const [signal, handler] of handlers) process.off(signal, handler);
   }
   return verdictOn(live.report(), signalled, terminal, answer);
 }

@@ -3,9 +3,9 @@
  * under one lease, one session and one token budget; each counts the working orders of the others against its limits. Which
  * run is begun, and what is done with its end, is the business of `run`, `resume` and the scheduler.
  */
-import { dirname, join } from 'node:path';
 import type { Timer } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
+import { RunClock } from '../base/run-clock.ts';
 import { Divergence, Playback } from '../engine/playback.ts';
 import type { OperatorCommand, RunSetup } from '../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../engine/run.ts';
@@ -14,11 +14,11 @@ import { DeclaredFeeds, declaredRequests } from '../gateway/declared.ts';
 import type { Fixture } from '../gateway/fixture.ts';
 import { FixtureRecorder } from '../gateway/fixture-recorder.ts';
 import { LimitGate } from '../gateway/limit-gate.ts';
-import { Anchorer, AnchorFile } from '../journal/anchors.ts';
+import { Anchorer } from '../journal/anchors.ts';
 import { type ChainHead, headOf, readEntry } from '../journal/chain.ts';
 import type { DataOf, Entry } from '../journal/entry.ts';
 import type { LeaseKeeper } from '../journal/lease.ts';
-import { thisMachine } from '../journal/machine.ts';
+import { machineStart } from '../journal/machine.ts';
 import { OrderBook } from '../journal/orders.ts';
 import { RunLog } from '../journal/run-log.ts';
 import type { KillOrder } from '../journal/shared.ts';
@@ -30,10 +30,13 @@ import type { Value } from '../runbook/values.ts';
 import type { VenueCall } from '../venue/port.ts';
 import type { Profile } from '../venue/profile.ts';
 import type { Account } from './account.ts';
-import { type Origin, startedData } from './beginning.ts';
+import { anchoring, anchorsOverdue } from './anchoring.ts';
+import { type Origin, startedData, thisProcess } from './beginning.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { inputsJson, inputValues, loadPinned } from './loading.ts';
 import { noticesOf } from './notices.ts';
+import { resumedTime } from './resumed-clock.ts';
+import { resurrectedOrders } from './resurrected.ts';
 import type { Voice } from './terminal.ts';
 import { act, type LoadedRunbook } from './wire.ts';
 
@@ -58,7 +61,11 @@ export interface LiveOptions {
 /** How often commands and the kill switch are looked at, ms. */
 const LOOK_EVERY_MS = 200;
 
+/** Less than this apart, the clock on the wall and the run's own say the same, ms. */
+const SAME_TIME_MS = 2_000;
+
 interface Parts {
+  readonly clock: RunClock;
   readonly log: RunLog;
   readonly writer: JournalWriter;
   readonly anchorer: Anchorer;
@@ -76,6 +83,8 @@ export class LiveRun {
   private killTold = false;
   /** Nothing may be written behind the end of a run. */
   private over = false;
+  /** The look into the journals of earlier runs; the store stays open for it. */
+  private earlier: Promise<void> = Promise.resolve();
   private recorder: FixtureRecorder | undefined;
   private current: { readonly running: RunningRun; readonly parts: Parts } | undefined;
 
@@ -107,12 +116,13 @@ export class LiveRun {
     this.barred = await account.shared.killSwitch.engaged(account.key);
     const stored = await account.store.read(run);
     const entries = stored.map(readEntry);
-    const [first] = entries;
+    const [first, ...rest] = entries;
     if (first?.type !== 'run.started')
       throw new Refusal(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
     const loaded = loadPinned(first.data.sources, this.host.voice);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
-    const parts = this.parts(loaded.runbook, { head: headOf(stored.at(-1)), row: await account.store.run(run) });
+    const { clock, away, aheadMs } = resumedTime([first, ...rest], account.clock);
+    const parts = this.parts(loaded.runbook, clock, { head: headOf(stored.at(-1)), row: await account.store.run(run) });
     const playback = new Playback(entries, {
       markets: this.profile.markets,
       absenceHorizonMs: this.profile.ambiguityWindowMs,
@@ -132,7 +142,8 @@ export class LiveRun {
       notifier: noticesOf(account, this.host.voice),
     });
     playback.commandsTo((command) => running.command(command));
-    playback.resumedTo(() => running.reopen());
+    playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
+    playback.resumedTo((awayThen) => running.takenUp(awayThen));
     try {
       await playback.play(running.done);
     } catch (error) {
@@ -149,11 +160,13 @@ export class LiveRun {
           keep: log.keep,
           log,
           venue: client,
-          clock: account.clock,
+          clock,
+          process: thisProcess(),
+          away,
           continueCall: (call, attempts) => client.continueCall(call, attempts),
         });
-        running.reopen();
         this.follow(running, { ...parts, log });
+        account.clock.arrive(() => this.compareClocks(aheadMs));
         // From here on a process that was only asleep, and wakes now, finds the run taken.
         void parts.writer.flush().catch(() => {});
         resolve();
@@ -166,11 +179,11 @@ export class LiveRun {
     return this.underWay().parts.writer.flush();
   }
 
-  /** Writes what a person or a signal wants of the run, then hands it over. */
-  act(command: OperatorCommand): void {
+  /** Writes what a person or a signal wants of the run, then hands it over. `actor`: who the entry is by, where that is no person. */
+  act(command: OperatorCommand, actor?: string): void {
     const { running, parts } = this.underWay();
     this.host.account.clock.arrive(() => {
-      if (!this.over) act(running, parts.log, command);
+      if (!this.over) act(running, parts.log, command, actor);
     });
   }
 
@@ -188,7 +201,15 @@ export class LiveRun {
     const { gates, account } = this.host;
     gates.add(parts.gate);
     let timer: Timer | undefined;
+    const watching = account.clock.onWallMoved(() => account.clock.arrive(() => this.compareClocks()));
+    const listening = account.onSession((moved) =>
+      account.clock.arrive(() => {
+        if (!this.over) parts.log.append('session.moved', moved, '', 'session');
+      }),
+    );
     const look = async () => {
+      // Also what no write waits for: a run that only reads, or asks, must be there for others, and be left behind by a crash.
+      parts.writer.flush().catch(() => {});
       await this.lookOutside();
       if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void look());
     };
@@ -197,6 +218,7 @@ export class LiveRun {
       const result = await running.settled();
       await parts.writer.close();
       await parts.anchorer.settled();
+      await this.earlier;
       return result;
     } catch (error) {
       if (error instanceof StoreError)
@@ -205,6 +227,9 @@ export class LiveRun {
     } finally {
       this.over = true;
       timer?.cancel();
+      watching();
+      listening();
+      parts.anchorer.close();
       gates.delete(parts.gate);
     }
   }
@@ -212,6 +237,15 @@ export class LiveRun {
   private underWay() {
     if (this.current === undefined) throw new Error(`run ${this.run} has not begun`);
     return this.current;
+  }
+
+  /** Writes how far the clock on the wall is from the run's own by now, and tells the run. `known`: the difference it has heard of. */
+  private compareClocks(known?: number): void {
+    const { running, parts } = this.underWay();
+    const wallAheadMs = parts.clock.wallAheadMs();
+    if (this.over || (known !== undefined && Math.abs(wallAheadMs - known) < SAME_TIME_MS)) return;
+    parts.log.append('clock.put', { wallAheadMs });
+    running.clockPut(wallAheadMs);
   }
 
   /** What people asked of this run meanwhile, and whether the kill switch is engaged. */
@@ -222,6 +256,8 @@ export class LiveRun {
       this.killTold = true;
       this.act({ command: 'kill', by: this.barred.by, reason: this.barred.reason });
     }
+    // Of a run that has halted meanwhile the answer is somebody else's to write (answering.ts).
+    if (this.over) return;
     try {
       for (const { command, by, step, reason, sequence } of await shared.mailbox.pending(this.run)) {
         this.act({
@@ -240,15 +276,16 @@ export class LiveRun {
   private start(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): void {
     const { account, voice } = this.host;
     const startedAt = account.clock.now();
+    const clock = new RunClock(account.clock, startedAt);
     const seed = startedAt % 2 ** 31;
     const started = startedData(this.profile, loaded, inputs, { ...origin, startedAt, seed });
-    if (this.options.record === true) this.recorder = this.recorderFor(loaded, inputs, startedAt, seed);
-    const parts = this.parts(loaded.runbook);
+    if (this.options.record === true) this.recorder = this.recorderFor(loaded, inputs, clock, seed);
+    const parts = this.parts(loaded.runbook, clock);
     parts.log.append('run.started', started);
     const venue = this.client(parts);
     const running = startRun(this.setup(loaded.runbook, inputs, started), {
       venue,
-      clock: account.clock,
+      clock,
       log: parts.log,
       notifier: noticesOf(account, voice),
     });
@@ -266,16 +303,16 @@ export class LiveRun {
   /** `before`: where the journal stands of a run that is taken up; its row is completed when the run ends. */
   private parts(
     runbook: CheckedRunbook,
+    clock: RunClock,
     before?: { readonly head: ChainHead; readonly row: RunRow | undefined },
   ): Parts {
     const { account, lease, voice, gates, observe } = this.host;
     const { run, fold, profile } = this;
-    const { clock } = account;
     const writer = new JournalWriter(account.store, {
       run,
       account: profile.account,
       def: runbook.sha256.slice(0, 16),
-      boot: thisMachine().clockId,
+      boot: machineStart(),
       epoch: lease.epoch,
       actor: 'engine',
       clock,
@@ -286,7 +323,7 @@ export class LiveRun {
     const anchorer = new Anchorer(writer, {
       run,
       clock,
-      sinks: [new AnchorFile(join(dirname(account.storeFile), 'anchors.jsonl'))],
+      ...anchoring(account, voice),
     });
     const book = new OrderBook({ absenceHorizonMs: profile.ambiguityWindowMs });
     const gate: LimitGate = new LimitGate(book, profile.markets, () => ({
@@ -303,20 +340,39 @@ export class LiveRun {
       (entry: Entry) => gate.apply(entry),
       (entry: Entry) => fold.apply(entry),
       progress,
+      (entry: Entry) => {
+        if (entry.type === 'account.reconciled') this.earlier = this.tellResurrected(entry.data.ofOtherRuns);
+      },
       ...(observe === undefined ? [] : [observe]),
     ];
-    return { writer, anchorer, gate, observers, log: new RunLog(writer, book, observers) };
+    return { clock, writer, anchorer, gate, observers, log: new RunLog(writer, book, observers) };
   }
 
-  private client({ log, gate, writer }: Parts): VenueClient {
+  /** An order that an earlier run of ours holds for ended, and that is open: told at once, because nobody watches it. */
+  private async tellResurrected(ofOtherRuns: DataOf<'account.reconciled'>['ofOtherRuns']): Promise<void> {
+    if (ofOtherRuns.length === 0) return;
+    const { account, voice } = this.host;
+    const ids = ofOtherRuns.map(({ client_order_id: id }) => String(id));
+    try {
+      for (const { clientOrderId, run, state } of await resurrectedOrders(account.store, this.profile.account, ids))
+        voice.complain(
+          `Resurrected: order ${printable(clientOrderId, 60)} is open at the venue, although the journal of run ${printable(run, 100)} says that it is ${state}: nobody watches it. \`runbook audit show ${printable(run, 100)}\` tells its story; cancel it at the venue, or engage \`runbook kill\``,
+        );
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      voice.complain(`the journals of earlier runs could not be read: ${printable(error.message)}`);
+    }
+  }
+
+  private client({ log, gate, writer, anchorer, clock }: Parts): VenueClient {
     const { account, lease } = this.host;
-    const { clock } = account;
     const { profile } = this;
     const feeds = new DeclaredFeeds(profile, () => clock.now());
     const client = new VenueClient({
       profile,
       transport: this.recorder ?? account.transport,
       budget: account.budget,
+      barrier: account.barrier,
       log: { append: log.append, flush: () => writer.flush(), book: log.book },
       clock,
       gate,
@@ -330,6 +386,8 @@ export class LiveRun {
       forbidden: (protective) => {
         if (account.session.failing && !protective)
           return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
+        const overdue = protective ? undefined : anchorsOverdue(anchorer, account);
+        if (overdue !== undefined) return overdue;
         return this.barred !== undefined && !protective ? `KILL_SWITCH_ENGAGED: by ${this.barred.by}` : undefined;
       },
     });
@@ -360,16 +418,16 @@ export class LiveRun {
   private recorderFor(
     loaded: LoadedRunbook,
     inputs: Readonly<Record<string, Value>>,
-    startMs: number,
+    clock: RunClock,
     seed: number,
   ): FixtureRecorder {
-    const { transport, clock, redactor } = this.host.account;
+    const { transport, redactor } = this.host.account;
     return new FixtureRecorder(transport, clock, {
       runbook: loaded.runbook.name,
       inputs: inputsJson(inputs) as NonNullable<Fixture['inputs']>,
       seed,
       markets: this.profile.markets,
-      startMs,
+      startMs: clock.now(),
       redact: (text) => redactor.redact(text),
     });
   }

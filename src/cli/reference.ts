@@ -9,6 +9,7 @@ import { STEPS, type StepRow } from '../runbook/steps.ts';
 import { typeName } from '../runbook/typing.ts';
 import { ASSUMPTIONS, type Assumption } from '../venue/assumptions.ts';
 import { CATALOGUE, type Endpoint, type Parameter } from '../venue/catalogue.ts';
+import { PROFILE_CODES } from '../venue/profile-reading.ts';
 import { GLOBAL_OPTIONS } from './global-options.ts';
 import type { Options, VerbRow } from './verb.ts';
 import { VERBS } from './verbs.ts';
@@ -19,10 +20,16 @@ export function referencePages(): Readonly<Record<string, string>> {
     assumptions: assumptionsPage(ASSUMPTIONS),
     'command-line': commandLinePage(VERBS),
     endpoints: endpointsPage(CATALOGUE),
-    errors: errorReference(),
+    errors: `${errorReference().trimEnd()}\n\n${profileMistakes()}`,
     functions: functionsPage(FUNCTIONS),
     steps: stepsPage(STEPS),
   };
+}
+
+/** The mistakes of a profile, which has a table of its own: its codes stand beside the runbook's in diagnostics. */
+function profileMistakes(): string {
+  const rows = Object.entries(PROFILE_CODES).map(([name, meaning]) => [code(name), meaning]);
+  return `## Profiles\n\nThe codes of what is wrong with a profile; \`profile-ineffective\` is a warning.\n\n${table(['code', 'meaning'], rows)}\n`;
 }
 
 type Row = readonly string[];

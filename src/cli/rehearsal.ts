@@ -1,21 +1,17 @@
-/** `runbook dry-run`, `runbook replay`: runs that touch nothing but the journal. */
+/** `runbook dry-run`: a run that touches nothing but the journal. */
 import { randomBytes } from 'node:crypto';
 import { printable } from '../base/printable.ts';
-import { Divergence } from '../engine/playback.ts';
-import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
 import { openSqliteStore } from '../journal/sqlite-store.ts';
-import type { JournalStore } from '../journal/store.ts';
 import { RunFold } from '../report/run.ts';
 import { printSummary } from '../report/summary.ts';
 import { readTime } from '../runbook/literals.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { readFixtureFile, writeFixtureFile } from './fixture-file.ts';
-import { inputValues, loadPinned, loadRunbook, sha256 } from './loading.ts';
-import { findRun } from './runs.ts';
+import { inputValues, loadRunbook, sha256 } from './loading.ts';
 import { readSimulatorFile } from './simulator-file.ts';
 import type { Invocation } from './verb.ts';
-import { type DryRun, dryRun, replayRun } from './wire.ts';
+import { type DryRun, dryRun } from './wire.ts';
 
 export interface DryRunOptions {
   readonly fixtures: string | undefined;
@@ -78,45 +74,6 @@ export async function dryRunFile(
   } finally {
     await store.close();
   }
-}
-
-/** Re-executes a recorded run; exit 1 and the first difference when today's engine does not do the same. */
-export async function replay(name: string, { terminal, state }: Invocation): Promise<ExitCode> {
-  const store = await openSqliteStore(state.file('runbook.db'));
-  try {
-    const run = await findRun(store, name);
-    const entries = await entriesOf(store, run.run);
-    const [first] = entries;
-    if (first?.type !== 'run.started')
-      throw new Refusal(`run ${printable(run.run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
-    const loaded = loadPinned(first.data.sources, terminal);
-    const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
-    try {
-      await replayRun(entries, loaded, inputs);
-    } catch (error) {
-      if (!(error instanceof Divergence)) throw error;
-      const { sequence, step, recorded: was, found } = error;
-      terminal.answer({ run: run.run, ok: false, divergence: { sequence, step, recorded: was, found } }, () =>
-        [
-          `${terminal.style('bad', 'differs')}: run ${run.run}, entry ${sequence}${step === '' ? '' : `, step ${printable(step, 200)}`}`,
-          `  recorded  ${printable(was, 600)}`,
-          `  now       ${printable(found, 600)}`,
-        ].join('\n'),
-      );
-      return EXIT.failed;
-    }
-    terminal.answer(
-      { run: run.run, ok: true, entries: entries.length },
-      () => `${terminal.style('good', 'the same')}: run ${run.run}, ${entries.length} entries`,
-    );
-    return EXIT.done;
-  } finally {
-    await store.close();
-  }
-}
-
-export async function entriesOf(store: JournalStore, run: string): Promise<readonly Entry[]> {
-  return (await store.read(run)).map(readEntry);
 }
 
 /** Sorts by when it was started, says the runbook, and is not guessable: `20260105T080000123-bracket-entry-3f9a0c1b2d`. */

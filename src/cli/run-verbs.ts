@@ -171,7 +171,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
     options: {},
     example: 'replay last',
     async run({ run }, _options, invocation) {
-      return (await import('./rehearsal.ts')).replay(run, invocation);
+      return (await import('./audit-replay.ts')).replay(run, invocation);
     },
   }),
 ];

@@ -2,9 +2,9 @@
  * The composition root: the only place that knows everyone. Makes the parts of a dry-run or a replay and puts them
  * together; what the parts do is their own business.
  */
-import { createHash } from 'node:crypto';
-import { VirtualClock } from '../base/clock.ts';
+import { type Clock, type Metronome, VirtualClock } from '../base/clock.ts';
 import type { SourceText } from '../base/diagnostic.ts';
+import { sha256 } from '../base/digest.ts';
 import { Playback } from '../engine/playback.ts';
 import type { OperatorCommand, RunSetup } from '../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../engine/run.ts';
@@ -61,7 +61,7 @@ export interface DryRunResult {
 
 /** Executes a runbook in virtual time; opens no socket. */
 export async function dryRun(options: DryRun): Promise<DryRunResult> {
-  const clock = new VirtualClock(options.at);
+  const clock = new VirtualClock(options.at, { promisesAlone: true });
   const stage = stageOf(options, clock);
   const { loaded, run, seed, store, venue } = options;
   const started = startedData(options, {
@@ -95,7 +95,7 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
     notifier: { send() {} },
     log,
   });
-  stage.onMiss((message) => act(running, log, { command: 'cancel', by: 'fixture', reason: message }));
+  stage.onMiss((message) => act(running, log, { command: 'cancel', by: 'fixture', reason: message }, 'fixture'));
   try {
     const result = await clock.runUntil(running.done);
     const recording = stage.recording();
@@ -139,14 +139,28 @@ export async function replayRun(
     { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
   );
   playback.commandsTo((command) => running.command(command));
-  playback.resumedTo(() => running.reopen());
+  playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
+  playback.resumedTo((away) => running.takenUp(away));
   await playback.play(running.done);
 }
 
-/** Writes what a person or a signal wants into the journal, then hands it to the run. */
-export function act(running: RunningRun, log: RunLog, command: OperatorCommand): void {
-  log.append('operator.acted', { ...command }, '', command.by);
+/**
+ * Writes what a person or a signal wants into the journal, then hands it to the run. `actor`: who the entry is by, where that
+ * is no person.
+ */
+export function act(
+  running: RunningRun,
+  log: RunLog,
+  command: OperatorCommand,
+  actor: string = humanActor(command.by),
+): void {
+  log.append('operator.acted', { ...command }, '', actor);
   running.command(command);
+}
+
+/** The actor of an entry that a person made: whatever they are called, nobody takes them for the engine. */
+export function humanActor(by: string): string {
+  return `human:${by}`;
 }
 
 interface Stage {
@@ -161,7 +175,10 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
   const { venue, seed, at } = options;
   if (venue.kind === 'fixtures') {
     let tell: (message: string) => void = () => {};
-    const transport = new FixtureTransport(venue.fixture, clock, { startMs: at, onMiss: (miss) => tell(miss.message) });
+    const transport = new FixtureTransport(venue.fixture, clock, {
+      startMs: at,
+      onMiss: ({ message }) => tell(message.replace(/^fixture: /, '')),
+    });
     return {
       transport,
       feeds: { read: async (name, key) => transport.feed(name, key) },
@@ -201,7 +218,8 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
 
 /** The road to a venue in virtual time, with a token budget of its own. */
 export function virtualClient(
-  parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'clock' | 'log' | 'gate' | 'epoch'> & {
+  parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'log' | 'gate' | 'epoch'> & {
+    readonly clock: Clock & Metronome;
     readonly seed: number;
   },
 ): VenueClient {
@@ -253,7 +271,7 @@ export function startedData(
       name,
       file: source.file,
       text: source.text,
-      sha256: createHash('sha256').update(source.text).digest('hex'),
+      sha256: sha256(source.text),
     })),
     settings: {
       ...profileSettings(SIMULATED_PROFILE),

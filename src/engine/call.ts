@@ -21,7 +21,7 @@ export async function callRunbook(walker: Walker, at: StepRun<StepOf<'call'>>): 
   const { limits } = at.frame.roots;
   const roots = await startRoots(walker.run, callee, inputs, { path: at.path, limits });
   const frame = new Frame(roots, { staticPath: '', path: `${at.path}/` });
-  const lease = await walker.run.keeper.enter(callee, new StepScope(frame, walker.run.clock.now()), at.path);
+  const lease = await walker.run.keeper.enter(callee, new StepScope(frame, walker.run.wall.now()), at.path);
   try {
     await walker.block(callee.steps, frame, at.cancel);
   } catch (error) {
@@ -32,7 +32,7 @@ export async function callRunbook(walker: Walker, at: StepRun<StepOf<'call'>>): 
     await walker.block(callee.finally, frame.inner(), new Cancellation());
     await lease.leave();
   }
-  const scope = new StepScope(frame, walker.run.clock.now());
+  const scope = new StepScope(frame, walker.run.wall.now());
   return Object.fromEntries(
     callee.outputs.map((output) => [output.name, walker.evaluate(output.value, scope, at.path)]),
   );

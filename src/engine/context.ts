@@ -4,9 +4,11 @@ import type { FeedCache } from './feeds.ts';
 import type { Cancellation } from './interruption.ts';
 import type { DeadmanKeeper } from './keeper.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
+import type { WallTime } from './wall-time.ts';
 
 export interface RunContext extends RunPorts {
   readonly setup: RunSetup;
+  readonly wall: WallTime;
   readonly desk: OrderDesk;
   readonly keeper: DeadmanKeeper;
   readonly feeds: FeedCache;

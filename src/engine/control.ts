@@ -46,12 +46,14 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
 
   async wait(walker, at) {
     const { args } = at.step;
-    const { clock } = walker.run;
-    const until =
-      args.kind === 'for'
-        ? clock.now() + walker.evaluate(args.for, at.scope, at.path).ms
-        : Math.ceil(walker.evaluate(args.until, at.scope, at.path).us / 1000);
-    walker.run.keeper.waitsUntil(at.path, until);
+    const { clock, wall, keeper } = walker.run;
+    if (args.kind === 'until') {
+      const instant = Math.ceil(walker.evaluate(args.until, at.scope, at.path).us / 1000);
+      await wall.until(instant, at.cancel, (until) => keeper.waitsUntil(at.path, until));
+      return undefined;
+    }
+    const until = clock.now() + walker.evaluate(args.for, at.scope, at.path).ms;
+    keeper.waitsUntil(at.path, until);
     await sleepUntil(clock, until, at.cancel);
     return undefined;
   },
@@ -70,7 +72,8 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       const { id } = args.read;
       // The read's name outlives the wait: on_timeout and the steps after speak of what was read last.
       if (id !== undefined) at.frame.set(id, frame.find(id));
-      if (walker.decideCondition('until', args.until, new StepScope(frame, clock.now()), at.path)) return undefined;
+      if (walker.decideCondition('until', args.until, new StepScope(frame, walker.run.wall.now()), at.path))
+        return undefined;
       const next = startedAt + every;
       if (next > deadline) {
         if (clock.now() < deadline) await sleepUntil(clock, deadline, at.cancel);
@@ -85,12 +88,14 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const items = walker.evaluate(list, at.scope, at.path);
     const collected: RecordValue[] = [];
     for (const [index, item] of items.entries()) {
+      const pause = walker.pace.next(at.cancel);
+      if (pause !== undefined) await pause;
       const frame = iteration(at, index);
       frame.set(each, item);
       if (position !== undefined) frame.set(position, new Decimal(index));
       await walker.block(steps, frame, at.cancel);
       if (collect !== undefined) {
-        const scope = new StepScope(frame, walker.run.clock.now());
+        const scope = new StepScope(frame, walker.run.wall.now());
         collected.push(
           Object.fromEntries(collect.map(({ name, value }) => [name, walker.evaluate(value, scope, at.path)])),
         );
@@ -108,6 +113,8 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const most = max === undefined ? undefined : wholeNumber(walker.evaluate(max, at.scope, at.path));
     if (endsAt !== undefined) walker.run.keeper.waitsUntil(at.path, endsAt);
     for (let round = 0; most === undefined || round < most; round += 1) {
+      const pause = walker.pace.next(at.cancel);
+      if (pause !== undefined) await pause;
       if (endsAt !== undefined && clock.now() >= endsAt) break;
       const frame = iteration(at, round);
       if (condition !== undefined && !(await decideFresh(walker, at, 'while', condition, frame))) break;
@@ -227,10 +234,10 @@ async function decideFresh(
   condition: Parameters<Walker['decideCondition']>[1],
   frame: Frame,
 ): Promise<boolean> {
-  const { clock, feeds } = walker.run;
-  const scope = new StepScope(frame, clock.now());
+  const { wall, feeds } = walker.run;
+  const scope = new StepScope(frame, wall.now());
   await feeds.ensure(at.step.feeds, frame.roots.runbook.feeds, scope, at.path);
-  return walker.decideCondition(what, condition, new StepScope(frame, clock.now()), frame.path);
+  return walker.decideCondition(what, condition, new StepScope(frame, wall.now()), frame.path);
 }
 
 interface Branch {
@@ -260,6 +267,8 @@ async function runBranches(
     for (let branch = branches[next++]; branch !== undefined; branch = branches[next++]) {
       if (own.reason !== undefined) return;
       try {
+        const pause = walker.pace.next(own);
+        if (pause !== undefined) await pause;
         await walker.block(branch.steps, branch.frame, own);
         finished += 1;
         if (policy.join === 'any') own.cancel('sibling', 'another branch was first');

@@ -3,54 +3,38 @@
  * never sends a second POST for an intent whose first may have arrived (orders.md, "Unknown outcomes"), never takes an
  * acknowledgement for an outcome, and waits for every answer it has asked for.
  */
-import { Decimal, decimal } from '../base/decimal.ts';
+import { type Decimal, decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
-import type { Params } from '../venue/catalogue.ts';
 import { clientOrderId } from '../venue/identity.ts';
-import type { LimitRules } from '../venue/limits.ts';
-import { isTerminal } from '../venue/order.ts';
-import type { CallOutcome, OrderTerms } from '../venue/port.ts';
+import { isTerminal, TIMINGS } from '../venue/order.ts';
+import type { OrderTerms } from '../venue/port.ts';
+import { Cancelling } from './cancelling.ts';
+import { type Conclusion, conclude, type Desk, type DeskParts, limitsOf, ownErrand, type Terms } from './desk-parts.ts';
 import { failureOfOutcome } from './failure.ts';
+import { intentOf, paramsOf, sameTerms } from './intent.ts';
 import { Cancellation, Halt, StepFailure } from './interruption.ts';
+import {
+  CONFIRM_WITHIN_MS,
+  hasTerms,
+  isBeingCancelled,
+  isConfirmed,
+  isEnded,
+  isQuarantined,
+  isStrange,
+  leftBehind,
+  nameOf,
+  quarantined,
+  reached,
+} from './order-standing.ts';
 import { OrderHandle } from './orders.ts';
-import type { RunPorts, RunSetup } from './ports.ts';
-import { sleepUntil } from './waiting.ts';
-import { LOOK_BACK_MS, OrderWatch } from './watch.ts';
+import { Resolution } from './resolution.ts';
+import { OrderWatch } from './watch.ts';
 
-/** Look-ups of an order whose fate is not known, ms after the doubt began; then every five seconds (orders.md, 5). */
-const LOOKUPS_MS = [500, 1000, 2000, 4000, 8000] as const;
-const LOOKUP_EVERY_MS = 5000;
-/** Reads that found nothing before absence may be concluded (orders.md, 6). */
-const ABSENCE_READS = 5;
-/** An order that stays `processing` for this long is cancelled and looked at by a person (reliability.md, fault 29). */
-const CONFIRM_WITHIN_MS = 60_000;
 /** How long the terms of an amended order may stay untold before a person has to look, ms. */
 const AMEND_WITHIN_MS = 240_000;
-/** A cancel that was acknowledged but did not happen is sent again this often (orders.md, canceling × P_OPEN). */
-const CANCEL_TRIES = 4;
 /** Second POSTs of a `resend` intent, each only after proven absence. */
 const RESENDS = 2;
-const REPEAT_DELAYS_MS = [250, 500, 1000, 2000, 4000] as const;
-
-/** Where in the run a desk order is given: the step, and the scope its waits belong to. */
-export interface Desk {
-  /** The step's path with iterations. */
-  readonly step: string;
-  readonly cancel: Cancellation;
-  /** The same for every attempt of a step: which intents it has made, by leg. */
-  readonly memory: Map<string, unknown>;
-  readonly limits: LimitRules | undefined;
-  readonly reference: { readonly price: string; readonly at: number } | undefined;
-}
-/** What the desk needs of the run. */
-interface DeskParts extends RunPorts {
-  readonly setup: RunSetup;
-  readonly keeper: { beforeOrder(step: string): Promise<void> };
-  callId(path: string): string;
-}
-
-export type Terms = Omit<OrderTerms, 'clientOrderId'> & { readonly tag?: string };
 
 interface Placed {
   attempt: number;
@@ -61,13 +45,19 @@ interface Placed {
 export class OrderDesk {
   readonly watch: OrderWatch;
   private readonly run: DeskParts;
+  private readonly resolution: Resolution;
+  private readonly cancelling: Cancelling;
   private readonly handles = new Map<string, OrderHandle>();
-  /** While a cancel_all is under way nothing new is sent (reliability.md, I7). */
+  /** Orders that somebody asked to be taken away: none of them is left behind without a word. */
+  private readonly unwanted = new Set<BookOrder>();
+  /** While a cancel_all is under way nothing new is decided: what it takes is to be known first. */
   private barrier: Promise<unknown> = Promise.resolve();
 
   constructor(run: DeskParts) {
     this.run = run;
-    this.watch = new OrderWatch(run.venue, run.clock, run.callId);
+    this.watch = new OrderWatch(run);
+    this.resolution = new Resolution(run, this.watch);
+    this.cancelling = new Cancelling(run, this.watch);
   }
 
   handle(order: BookOrder): OrderHandle {
@@ -107,7 +97,8 @@ export class OrderDesk {
           ...(terms.tag === undefined ? {} : { tag: terms.tag }),
         });
     const intent = intentOf(terms, id);
-    if (placed.limited && before !== undefined && (await this.lookUpOnce(before, at.step))) return this.adopted(before);
+    if (placed.limited && before !== undefined && (await this.resolution.lookUpOnce(before, at.step)))
+      return this.adopted(before, at.step);
     return this.post(at, placed, intent);
   }
 
@@ -117,50 +108,18 @@ export class OrderDesk {
     if (target === 'accepted') return handle.touch();
     const confirmBy = this.run.clock.now() + CONFIRM_WITHIN_MS;
     if (!isConfirmed(order)) await this.confirm(order, confirmBy, at);
-    await this.watch.until(order, (each) => reached(each, target) || isEnded(each), at.cancel);
-    await this.readFills(order, at);
+    await this.watch.until(order, (each) => reached(each, target) || isEnded(each) || this.isStranded(each), at.cancel);
+    if (!reached(order, target)) this.strand(order, at.step);
+    await this.watch.readFills(order, at.step, at.cancel);
     handle.touch();
     this.refuseEnded(order, target, at.step);
   }
 
   /** Cancels an order of ours or one that a list showed. An order that is over already needs no request. */
   async cancel(handle: OrderHandle, target: AwaitTarget, at: Desk): Promise<void> {
-    const order = handle.own;
-    if (order === undefined) {
-      await this.cancelExternal(handle, target, at);
-      return;
-    }
-    for (let tries = 1; !isTerminal(order.snapshot.state); tries += 1) {
-      // What is on its way already is waited for first.
-      const outcome = tries === 1 && isBeingCancelled(order) ? undefined : await this.sendCancel(order, at);
-      if (outcome?.kind === 'rejected' && outcome.failure !== 'duplicate') {
-        // Refused: most often a fill or an earlier cancel won. The record decides, not the text.
-        await this.watch.read(order, at.step, 'confirm', 'reconcile');
-        this.watch.check();
-        if (isTerminal(order.snapshot.state)) break;
-        // Still `canceling`: the text says that it is over, and no record does yet.
-        if (order.snapshot.state !== 'canceling') throw failureOfOutcome(outcome, at.step);
-      }
-      if (target === 'accepted') break;
-      const told = await this.watchFor(
-        order,
-        (each) => isEnded(each) || each.snapshot.state === 'open',
-        CONFIRM_WITHIN_MS,
-        at,
-      );
-      if (isTerminal(order.snapshot.state) || isQuarantined(order)) break;
-      if (tries < CANCEL_TRIES) continue;
-      if (told)
-        throw new StepFailure(
-          'rejected',
-          `the venue did not cancel order ${nameOf(order)} after ${tries} tries`,
-          at.step,
-        );
-      this.conclude(order, 'T_EXHAUSTED', `no end to be seen after ${tries} cancels`, at.step);
-      break;
-    }
-    if (isQuarantined(order)) throw quarantined(order, at.step);
-    if (isTerminal(order.snapshot.state)) await this.readFills(order, at);
+    if (handle.own === undefined) return this.cancelling.external(handle, target, at);
+    this.unwanted.add(handle.own);
+    await this.cancelling.own(handle.own, target, at);
     handle.touch();
   }
 
@@ -206,7 +165,7 @@ export class OrderDesk {
     });
     if (outcome.kind === 'rejected' || outcome.kind === 'denied') {
       await this.watch.read(order, at.step, 'confirm', 'reconcile');
-      if (isTerminal(order.snapshot.state)) await this.readFills(order, at);
+      if (isTerminal(order.snapshot.state)) await this.watch.readFills(order, at.step, at.cancel);
       handle.touch();
       if (isTerminal(order.snapshot.state))
         throw new StepFailure(
@@ -216,9 +175,15 @@ export class OrderDesk {
         );
       throw failureOfOutcome(outcome, at.step);
     }
-    const told = await this.watchFor(order, (each) => each.snapshot.state !== 'amending', AMEND_WITHIN_MS, at);
+    const told = await this.watch.within(
+      AMEND_WITHIN_MS,
+      order,
+      (each) => each.snapshot.state !== 'amending' || this.isStranded(each),
+      at.cancel,
+    );
     if (!told) this.conclude(order, 'T_EXHAUSTED', `its terms could not be told for ${AMEND_WITHIN_MS} ms`, at.step);
-    await this.readFills(order, at);
+    this.strand(order, at.step);
+    await this.watch.readFills(order, at.step, at.cancel);
     handle.touch();
     if (isTerminal(order.snapshot.state)) {
       throw new StepFailure(
@@ -241,42 +206,20 @@ export class OrderDesk {
         const outcome = await this.watch.read(order, at.step, 'refresh', 'reconcile');
         if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
       }
-      await this.readFills(order, at);
+      await this.watch.readFills(order, at.step, at.cancel);
       this.watch.check();
       handle.touch();
       return;
     }
-    const outcome = await this.run.venue.call({
-      id: this.run.callId(at.step),
-      step: at.step,
-      endpoint: 'GET /orders',
-      params: {
-        order_id: handle.id,
-        market_id: handle.market_id,
-        start_time: handle.timestamp.us - LOOK_BACK_MS * 1000,
-      },
-      class: 'reconcile',
-      purpose: 'refresh',
-    });
-    if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
-    const [record] = outcome.result;
-    if (record === undefined) throw new StepFailure('not_found', `order ${handle.id} was not found`, at.step);
-    handle.touch(record);
+    await this.cancelling.readExternal(handle, at);
   }
 
   /** Cancels every order of the account, ours or not; resolves when the venue has taken the request. */
-  async cancelAll(at: Desk): Promise<void> {
-    const work = this.run.venue.call({
-      id: this.run.callId(at.step),
-      step: at.step,
-      endpoint: 'DELETE /orders/cancel_all',
-      params: {},
-      class: 'protect',
-    });
-    this.barrier = work;
-    const outcome = await work;
-    if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
-    if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
+  cancelAll(at: Desk): Promise<void> {
+    for (const order of this.working()) this.unwanted.add(order);
+    const work = this.cancelling.all(at);
+    this.barrier = work.catch(() => {});
+    return work;
   }
 
   /** Orders of this run that still rest or may rest. */
@@ -296,17 +239,8 @@ export class OrderDesk {
    * them still can not be told, or when the venue does not answer.
    */
   async settleDoubts(step: string): Promise<void> {
-    const at: Desk = { step, cancel: new Cancellation(), memory: new Map(), limits: undefined, reference: undefined };
-    for (const order of this.run.log.book.orders()) {
-      if (!['submitting', 'unknown', 'absent', 'quarantined'].includes(order.snapshot.state)) continue;
-      const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
-      if (outcome.kind !== 'confirmed')
-        throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be looked up: ${outcome.message}`, step);
-      if (isFound(order)) continue;
-      // The horizon passed before the run halted, and the venue still knows no such order: absent, and a person has seen it.
-      if (order.snapshot.state !== 'absent') await this.resolve(order, step);
-    }
-    for (const order of this.working()) await this.cancel(this.handle(order), 'terminal', { ...at, memory: new Map() });
+    await this.resolution.settleDoubts(step);
+    await this.takeAway(this.working(), ownErrand(step, new Cancellation()));
   }
 
   /** Reads every working order. Throws Halt when a reading gets no answer. */
@@ -319,34 +253,58 @@ export class OrderDesk {
     this.watch.check();
   }
 
-  /** Before a run ends: what was asked to be cancelled is seen to be cancelled, and what ended is final. */
+  /**
+   * Before a run ends: what was asked to be cancelled is seen to be cancelled, and what ended is final. Throws Halt where an
+   * order that was to go may still work: an end in order would hide it.
+   */
   async settle(step: string, cancel: Cancellation): Promise<void> {
-    const at: Desk = { step, cancel, memory: new Map(), limits: undefined, reference: undefined };
-    for (const order of this.working()) {
-      if (order.snapshot.state === 'amending') await this.settleAmend(order, at);
-      if (order.snapshot.state === 'canceling')
-        await this.cancel(this.handle(order), 'terminal', { ...at, memory: new Map() });
-    }
+    for (const order of this.working())
+      if (order.snapshot.state === 'amending') await this.settleAmend(order, step, cancel);
+    const leftOver = this.working().filter(
+      (order) => !isQuarantined(order) && (order.snapshot.state === 'canceling' || this.unwanted.has(order)),
+    );
+    await this.takeAway(leftOver, ownErrand(step, cancel));
     for (const order of this.run.log.book.orders()) {
       if (order.snapshot.state === 'draft') this.conclude(order, 'DENY', 'the run ended before it was sent', step);
     }
   }
 
-  /** A run that was told to end while it waited for an amend: which terms are in force is found out all the same. */
-  private async settleAmend(order: BookOrder, at: Desk): Promise<void> {
-    const { clock } = this.run;
-    const own = new Cancellation(at.cancel);
-    const timer = clock.at(clock.now() + CONFIRM_WITHIN_MS, () => own.cancel('timeout', 'the terms are not known'));
-    try {
-      await this.watch.until(order, (each) => each.snapshot.state !== 'amending', own);
-    } catch (error) {
-      if (own.reason?.origin !== own) throw error;
-      this.conclude(order, 'T_EXHAUSTED', `the terms were not known within ${CONFIRM_WITHIN_MS} ms`, at.step);
-    } finally {
-      timer.cancel();
-      own.close();
+  /** Cancels all of them, also where one can not be: throws Halt that names those which could not be shown to be gone. */
+  private async takeAway(orders: readonly BookOrder[], at: Desk): Promise<void> {
+    let halt: Halt | undefined;
+    const left: string[] = [];
+    let why = '';
+    for (const order of orders) {
+      // One that was asked for in vain is asked for once more; the rest is for whoever takes the run up. A cancel that was
+      // acknowledged and not waited for was not in vain yet.
+      const inVain = this.unwanted.has(order) && !isBeingCancelled(order);
+      const tries = inVain ? 1 : TIMINGS.cancelTries;
+      this.unwanted.add(order);
+      try {
+        await this.cancelling.own(order, 'terminal', at, tries);
+        this.handle(order).touch();
+      } catch (error) {
+        if (error instanceof Halt) halt ??= error;
+        else if (error instanceof StepFailure) {
+          left.push(`${nameOf(order)} (client order id ${order.intent.clientOrderId})`);
+          why = error.message;
+        } else throw error;
+      }
     }
-    if (isQuarantined(order)) throw quarantined(order, at.step);
+    if (left.length > 0) throw leftBehind(left, why, at.step);
+    if (halt !== undefined) throw halt;
+  }
+
+  /** A run that was told to end while it waited for an amend: which terms are in force is found out all the same. */
+  private async settleAmend(order: BookOrder, step: string, cancel: Cancellation): Promise<void> {
+    const told = await this.watch.within(
+      CONFIRM_WITHIN_MS,
+      order,
+      (each) => each.snapshot.state !== 'amending',
+      cancel,
+    );
+    if (!told) this.conclude(order, 'T_EXHAUSTED', `the terms were not known within ${CONFIRM_WITHIN_MS} ms`, step);
+    if (isQuarantined(order)) throw quarantined(order, step);
   }
 
   private async post(at: Desk, placed: Placed, intent: OrderTerms): Promise<OrderHandle> {
@@ -374,11 +332,13 @@ export class OrderDesk {
           throw failureOfOutcome(outcome, at.step);
         case 'rejected': {
           if (outcome.failure === 'duplicate') break;
-          if (outcome.failure === 'unauthorized' && sends === 1 && !(await this.lookUpOnce(order, at.step))) continue;
-          if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft') return this.adopted(order);
+          if (outcome.failure === 'unauthorized' && sends === 1 && !(await this.resolution.lookUpOnce(order, at.step)))
+            continue;
+          if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft')
+            return this.adopted(order, at.step);
           if (outcome.definite || outcome.failure === 'transport' || outcome.failure === 'rate_limited')
             throw failureOfOutcome(outcome, at.step);
-          if (await this.lookUpOnce(order, at.step)) return this.adopted(order);
+          if (await this.resolution.lookUpRefused(order, at.step)) return this.adopted(order, at.step);
           this.conclude(order, 'REFUSED', 'refused, and one look-up found no order', at.step);
           throw failureOfOutcome(outcome, at.step);
         }
@@ -387,8 +347,8 @@ export class OrderDesk {
         default:
           outcome satisfies never;
       }
-      await this.resolve(order, at.step);
-      if (order.snapshot.state !== 'absent') return this.adopted(order);
+      await this.resolution.resolve(order, at.step);
+      if (order.snapshot.state !== 'absent') return this.adopted(order, at.step);
       if (intent.onAmbiguous !== 'resend' || sends > RESENDS) {
         throw new Halt(
           'unknown_outcome',
@@ -399,42 +359,6 @@ export class OrderDesk {
     }
   }
 
-  /**
-   * Finds out whether an order whose POST got no answer is there: look-ups by client order id until it is found, or until
-   * nothing was found five times and the last time after the absence horizon, and a page of the market shows nothing either.
-   */
-  private async resolve(order: BookOrder, step: string): Promise<void> {
-    const { clock, setup, venue, callId } = this.run;
-    const doubtAt = clock.now();
-    const provenAfter = doubtAt + setup.absenceHorizonMs;
-    const never = new Cancellation();
-    let reads = 0;
-    for (let round = 0; ; round += 1) {
-      const offset = LOOKUPS_MS[round] ?? (LOOKUPS_MS.at(-1) ?? 0) + (round - LOOKUPS_MS.length + 1) * LOOKUP_EVERY_MS;
-      await sleepUntil(clock, Math.max(clock.now(), doubtAt + offset), never);
-      const sentAt = clock.now();
-      const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
-      this.watch.check();
-      if (isFound(order)) return;
-      if (outcome.kind === 'confirmed') reads += 1;
-      // The horizon bounds the doubt; a venue that answers nothing at all for ten times as long is a person's business.
-      if ((reads >= ABSENCE_READS && sentAt > provenAfter) || sentAt > doubtAt + 10 * setup.absenceHorizonMs) break;
-    }
-    // An independent question: a page of the market, and its fills, in case the look-up itself is what fails.
-    await this.watch.readMarket(order.intent.market, order.createdAt, step, 'lookup', 'resolve');
-    if (isFound(order)) return;
-    await venue.call({
-      id: callId(step),
-      step,
-      endpoint: 'GET /fills',
-      params: { market_id: order.intent.market, start_time: (order.createdAt - LOOK_BACK_MS) * 1000, p_limit: 1000 },
-      class: 'resolve',
-      purpose: 'lookup',
-    });
-    this.conclude(order, 'T_EXHAUSTED', `${reads} look-ups found nothing in ${clock.now() - doubtAt} ms`, step);
-    if (isQuarantined(order)) throw quarantined(order, step);
-  }
-
   private async beforeResend(at: Desk): Promise<void> {
     at.cancel.check();
     await this.barrier;
@@ -442,29 +366,19 @@ export class OrderDesk {
     at.cancel.check();
   }
 
-  private adopted(order: BookOrder): OrderHandle {
-    if (order.snapshot.state === 'quarantined') throw quarantined(order, 'place');
+  private adopted(order: BookOrder, step: string): OrderHandle {
+    if (order.snapshot.state === 'quarantined') throw quarantined(order, step);
     return this.handle(order);
-  }
-
-  /** One look-up by client order id; true when the venue knows the order. */
-  private async lookUpOnce(order: BookOrder, step: string): Promise<boolean> {
-    const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
-    if (outcome.kind === 'confirmed')
-      return outcome.result.some((record) => record.client_order_id === order.intent.clientOrderId);
-    // Not even the look-up was answered: the doubt stands, and is resolved with patience.
-    await this.resolve(order, step);
-    return isFound(order);
   }
 
   private async confirm(order: BookOrder, confirmBy: number, at: Desk): Promise<void> {
     const { clock } = this.run;
-    if (await this.watchFor(order, isConfirmed, confirmBy - clock.now(), at)) return;
+    if (await this.watch.within(confirmBy - clock.now(), order, isConfirmed, at.cancel)) return;
     this.conclude(order, 'T_CONFIRM', `not confirmed within ${CONFIRM_WITHIN_MS} ms`, at.step);
-    await this.sendCancel(order, at);
-    if (await this.watchFor(order, isEnded, CONFIRM_WITHIN_MS / 2, at)) {
+    await this.cancelling.send(order, at);
+    if (await this.watch.within(CONFIRM_WITHIN_MS / 2, order, isEnded, at.cancel)) {
       if (order.snapshot.state !== 'canceled') return;
-      await this.readFills(order, at);
+      await this.watch.readFills(order, at.step, at.cancel);
       const { filled } = order.snapshot.context;
       throw new StepFailure(
         'cancelled',
@@ -472,6 +386,8 @@ export class OrderDesk {
         at.step,
       );
     }
+    this.strand(order, at.step);
+    if (isQuarantined(order)) throw quarantined(order, at.step);
     throw new Halt(
       'unknown_outcome',
       `order ${nameOf(order)} stays ${order.snapshot.state} and can not be cancelled`,
@@ -479,111 +395,14 @@ export class OrderDesk {
     );
   }
 
-  /** Waits until something holds of an order, but no longer than `ms`; false when the time ran out first. */
-  private async watchFor(
-    order: BookOrder,
-    until: (order: BookOrder) => boolean,
-    ms: number,
-    at: Desk,
-  ): Promise<boolean> {
-    const { clock } = this.run;
-    const own = new Cancellation(at.cancel);
-    const timer = clock.at(clock.now() + ms, () => own.cancel('timeout', 'not seen in time'));
-    try {
-      await this.watch.until(order, until, own);
-      return true;
-    } catch (error) {
-      if (!own.timedOut) throw error;
-      return false;
-    } finally {
-      timer.cancel();
-      own.close();
-    }
+  /** Shown for so long under a status that nobody knows that waiting on would only hide it from people. */
+  private isStranded(order: BookOrder): boolean {
+    return isStrange(order, this.run.clock.now(), CONFIRM_WITHIN_MS);
   }
 
-  private async sendCancel(order: BookOrder, at: Desk): Promise<CallOutcome<'DELETE /orders'>> {
-    const { clock, venue, callId } = this.run;
-    for (let tries = 0; ; tries += 1) {
-      const { venueId } = order.snapshot.context;
-      const outcome = await venue.call({
-        id: callId(at.step),
-        step: at.step,
-        endpoint: 'DELETE /orders',
-        params:
-          venueId === undefined
-            ? { market_id: order.intent.market, client_order_id: order.intent.clientOrderId }
-            : { order_id: venueId, market_id: order.intent.market },
-        class: 'protect',
-        clientOrderId: order.intent.clientOrderId,
-      });
-      const repeat =
-        outcome.kind === 'unresolved' ||
-        (outcome.kind === 'rejected' && ['transport', 'rate_limited', 'unauthorized'].includes(outcome.failure));
-      const delay = REPEAT_DELAYS_MS[tries];
-      if (!repeat || delay === undefined || isTerminal(order.snapshot.state)) return outcome;
-      const hinted = outcome.kind === 'rejected' ? (outcome.retryAfterMs ?? 0) : 0;
-      await sleepUntil(clock, clock.now() + Math.max(delay, hinted), new Cancellation());
-    }
-  }
-
-  /** Cancels an order that is not of this run; there is no book of it, so its own record is asked. */
-  private async cancelExternal(handle: OrderHandle, target: AwaitTarget, at: Desk): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
-      const outcome = await this.run.venue.call({
-        id: this.run.callId(at.step),
-        step: at.step,
-        endpoint: 'DELETE /orders',
-        params: { order_id: handle.id, market_id: handle.market_id },
-        class: 'protect',
-      });
-      if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
-      if (outcome.kind === 'rejected' && outcome.failure === 'rejected') {
-        // Refused: most often it is over. The record decides, not the text.
-        await this.refresh(handle, at);
-        if (handle.terminal)
-          throw new StepFailure('not_found', `order ${handle.id} is ${handle.status} already`, at.step);
-      }
-      if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
-      if (target !== 'terminal' || (await this.seenEnded(handle, at))) return;
-      if (tries >= CANCEL_TRIES)
-        throw new StepFailure('rejected', `the venue did not cancel order ${handle.id} after ${tries} tries`, at.step);
-    }
-  }
-
-  /** Reads an order that is not of this run until it is over; false when it still works after a while. */
-  private async seenEnded(handle: OrderHandle, at: Desk): Promise<boolean> {
-    const { clock } = this.run;
-    for (const delay of REPEAT_DELAYS_MS.slice(1)) {
-      await sleepUntil(clock, clock.now() + delay, at.cancel);
-      await this.refresh(handle, at);
-      if (handle.terminal) return true;
-    }
-    return false;
-  }
-
-  /** Reads the fills of an order when its record says that there are some we have not seen. */
-  private async readFills(order: BookOrder, at: Desk): Promise<void> {
-    const { clock, venue, callId } = this.run;
-    for (const delay of [...REPEAT_DELAYS_MS, undefined]) {
-      const { venueId, filled, recordFilled } = order.snapshot.context;
-      if (venueId === undefined || decimal(recordFilled).lte(decimal(filled))) return;
-      const outcome = await venue.call({
-        id: callId(at.step),
-        step: at.step,
-        endpoint: 'GET /fills/order',
-        params: { order_id: venueId },
-        class: 'reconcile',
-        clientOrderId: order.intent.clientOrderId,
-        purpose: 'fills',
-      });
-      if (outcome.kind === 'denied') throw failureOfOutcome(outcome, at.step);
-      if (
-        delay === undefined ||
-        decimal(order.snapshot.context.recordFilled).lte(decimal(order.snapshot.context.filled))
-      )
-        return;
-      await sleepUntil(clock, clock.now() + delay, at.cancel);
-    }
+  private strand(order: BookOrder, step: string): void {
+    if (this.isStranded(order) && !isEnded(order))
+      this.conclude(order, 'T_EXHAUSTED', `shown under an unknown status for ${CONFIRM_WITHIN_MS} ms`, step);
   }
 
   private refuseEnded(order: BookOrder, target: AwaitTarget, step: string): void {
@@ -622,112 +441,7 @@ export class OrderDesk {
     return handle.own;
   }
 
-  private conclude(
-    order: BookOrder,
-    event: 'T_CONFIRM' | 'T_EXHAUSTED' | 'T_SETTLE' | 'REFUSED' | 'DENY',
-    because: string,
-    step: string,
-  ): void {
-    this.run.log.append('order.concluded', { clientOrderId: order.intent.clientOrderId, event, because }, step);
+  private conclude(order: BookOrder, event: Conclusion, because: string, step: string): void {
+    conclude(this.run.log, order, event, because, step);
   }
-}
-
-function limitsOf(at: Desk): { limits?: LimitRules; reference?: { price: string; at: number } } {
-  return {
-    ...(at.limits === undefined ? {} : { limits: at.limits }),
-    ...(at.reference === undefined ? {} : { reference: at.reference }),
-  };
-}
-
-function intentOf(terms: Terms, id: string): OrderTerms {
-  const { tag: _tag, ...rest } = terms;
-  return { clientOrderId: id, ...rest };
-}
-
-function paramsOf(intent: OrderTerms): Params<'POST /orders'> {
-  return {
-    market_id: intent.market,
-    side: intent.side,
-    size: intent.size,
-    type: intent.type,
-    price: intent.price,
-    trigger_price: intent.trigger,
-    client_order_id: intent.clientOrderId,
-    time_in_force: intent.timeInForce,
-  };
-}
-
-function sameTerms(intent: OrderTerms, terms: Terms): boolean {
-  return (
-    intent.market === terms.market &&
-    intent.side === terms.side &&
-    intent.type === terms.type &&
-    intent.size === terms.size &&
-    intent.price === terms.price &&
-    intent.trigger === terms.trigger &&
-    intent.timeInForce === terms.timeInForce
-  );
-}
-
-/**
- * Whether an amend would change nothing. It is not sent then: it would cost the order its place in the queue, and no reading
- * could tell whether it was taken.
- */
-function hasTerms(order: BookOrder, price: Decimal, size: Decimal | undefined): boolean {
-  const { state, context } = order.snapshot;
-  return (
-    state === 'open' &&
-    context.price !== undefined &&
-    price.eq(decimal(context.price)) &&
-    (size === undefined || size.eq(decimal(context.size)))
-  );
-}
-
-function isConfirmed(order: BookOrder): boolean {
-  return !['draft', 'submitting', 'unknown', 'processing'].includes(order.snapshot.state);
-}
-function isFound(order: BookOrder): boolean {
-  return !['draft', 'submitting', 'unknown', 'absent'].includes(order.snapshot.state);
-}
-function isQuarantined(order: BookOrder): boolean {
-  return order.snapshot.state === 'quarantined';
-}
-/** Whether a cancel, one of the account or a fired switch among them, is known to be at work. */
-function isBeingCancelled({ snapshot }: BookOrder): boolean {
-  const { cancel } = snapshot.context;
-  return snapshot.state === 'canceling' && cancel?.ackedAt !== undefined;
-}
-function isEnded(order: BookOrder): boolean {
-  return isTerminal(order.snapshot.state) || isQuarantined(order);
-}
-
-function reached(order: BookOrder, target: AwaitTarget): boolean {
-  const { state, context } = order.snapshot;
-  const filled = Decimal.max(decimal(context.filled), decimal(context.recordFilled));
-  switch (target) {
-    case 'accepted':
-      return true;
-    case 'live':
-      return isConfirmed(order) && state !== 'rejected';
-    case 'any_fill':
-      return filled.gt(0);
-    case 'filled':
-      return state === 'closed';
-    case 'terminal':
-      return isTerminal(state);
-    default:
-      return target satisfies never;
-  }
-}
-
-function nameOf(order: BookOrder): string {
-  return order.snapshot.context.venueId ?? order.intent.clientOrderId;
-}
-
-function quarantined(order: BookOrder, step: string): Halt {
-  return new Halt(
-    'unknown_outcome',
-    `what became of order ${nameOf(order)} can not be told; look it up at the venue by its client order id, then resume the run, which asks again`,
-    step,
-  );
 }

@@ -15,7 +15,7 @@ import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption
 import { type StepActor, startStepActor } from './machines.ts';
 import { type Frame, StepScope } from './scope.ts';
 import { isVenueVerb, runVenueVerb } from './verbs.ts';
-import { sleepUntil } from './waiting.ts';
+import { Pace, sleepUntil } from './waiting.ts';
 import type { StepRun, Walker } from './walker.ts';
 
 /** More `then: retry` than this from one catch is a loop nobody bounded. */
@@ -23,9 +23,11 @@ const CATCH_RETRIES = 10;
 
 export class Interpreter implements Walker {
   readonly run: RunContext;
+  readonly pace: Pace;
 
   constructor(run: RunContext) {
     this.run = run;
+    this.pace = new Pace(run.clock);
   }
 
   /** Runs steps in order. A step's name is visible to the steps after it. */
@@ -67,15 +69,15 @@ export class Interpreter implements Walker {
   /** Whether the step's `if` holds. A condition that can not be told fails the step, and its `retry` and `catch` answer for it. */
   private async wanted(step: CheckedStep, frame: Frame, path: string, attempt: number): Promise<boolean | StepFailure> {
     if (step.if === undefined) return true;
-    const now = this.run.clock.now();
+    const now = this.run.wall.now();
     try {
       await this.run.feeds.ensure(
         step.feeds,
         frame.roots.runbook.feeds,
-        new StepScope(frame, this.run.clock.now()),
+        new StepScope(frame, this.run.wall.now()),
         path,
       );
-      return this.decideCondition('if', step.if, new StepScope(frame, this.run.clock.now()), path);
+      return this.decideCondition('if', step.if, new StepScope(frame, this.run.wall.now()), path);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
       this.run.log.append('step.started', { verb: step.verb, ...named(step), attempt, now }, path);
@@ -151,8 +153,9 @@ export class Interpreter implements Walker {
     memory: Map<string, unknown>,
     actor: StepActor,
   ): Promise<StepFailure | undefined> {
-    const { clock, log, keeper } = this.run;
-    const now = clock.now();
+    const { clock, wall, log, keeper } = this.run;
+    const startedAt = clock.now();
+    const now = wall.now();
     actor.decide('BEGIN');
     log.append('step.started', { verb: step.verb, ...named(step), attempt, now }, path);
     const own = new Cancellation(cancel);
@@ -162,11 +165,11 @@ export class Interpreter implements Walker {
       const first = new StepScope(frame, now);
       const timeout = step.timeout === undefined ? undefined : this.evaluate(step.timeout, first, path);
       if (timeout !== undefined) {
-        timer = clock.at(now + timeout.ms, () =>
+        timer = clock.at(startedAt + timeout.ms, () =>
           own.cancel('timeout', `${step.verb} took longer than ${timeout.ms} ms`),
         );
       }
-      progress = keeper.began(path, timeout === undefined ? undefined : now + timeout.ms);
+      progress = keeper.began(path, timeout === undefined ? undefined : startedAt + timeout.ms);
       await this.run.feeds.ensure(step.feeds, frame.roots.runbook.feeds, first, path);
       const at: StepRun = {
         step,
@@ -248,7 +251,7 @@ export class Interpreter implements Walker {
     for (const clause of step.catch) {
       if (!catches(clause, failure.kind)) continue;
       if (clause.if === undefined) return clause;
-      const scope = new StepScope(frame.inner(undefined, failure.fact), this.run.clock.now());
+      const scope = new StepScope(frame.inner(undefined, failure.fact), this.run.wall.now());
       if (this.decideCondition('catch', clause.if, scope, path)) return clause;
     }
     return undefined;

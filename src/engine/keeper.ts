@@ -11,6 +11,7 @@ import {
   type DeadmanLease,
   type DeadmanState,
   deadmanAllowsOrders,
+  deadmanAnswerMs,
   defaultKeepAliveMs,
   needsDelete,
   newDeadman,
@@ -21,7 +22,8 @@ import {
 } from '../venue/deadman.ts';
 import type { CallOutcome, VenuePort } from '../venue/port.ts';
 import type { DeadmanRecord } from '../venue/records.ts';
-import { Cancellation, Halt } from './interruption.ts';
+import { failureOfOutcome } from './failure.ts';
+import { Cancellation, Halt, StepFailure } from './interruption.ts';
 import type { RunJournal } from './ports.ts';
 import type { StepScope } from './scope.ts';
 import { sleepUntil } from './waiting.ts';
@@ -31,6 +33,8 @@ const ALLOWANCE = 2;
 /** Tries to arm, and tries to disarm with each verified by a GET. */
 const TRIES = 6;
 const FIRST_RETRY_MS = 250;
+/** A beat whose answer is not waited for any more may arrive until so long after it was sent (budget.md, in-transit limit). */
+const IN_TRANSIT_MS = 10_000;
 
 interface KeeperParts {
   readonly venue: VenuePort;
@@ -60,6 +64,10 @@ export class DeadmanKeeper {
   private timerAt = 0;
   private beats: Promise<unknown> = Promise.resolve();
   private abandoned = false;
+  /** Until when a beat that was given up may still arrive. */
+  private strayUntil = 0;
+  /** What the venue's answers said of the switch that nobody here asked for, until it is written down. */
+  private surprises: string[] = [];
 
   constructor(parts: KeeperParts) {
     this.parts = parts;
@@ -92,16 +100,23 @@ export class DeadmanKeeper {
     return { leave: () => this.leave(id, 'the runbook that asked for it has ended') };
   }
 
-  /** Arms the switch before the first order. Throws Halt when it can not be armed, or when it may have fired. */
+  /**
+   * Arms the switch before the first order. Throws StepFailure when that was refused or got no answer: nothing was placed, and
+   * a switch that may stand all the same is disarmed at the run's end. Throws Halt when what a fired one left can not be read.
+   */
   async beforeOrder(step: string): Promise<void> {
+    // A beat under way, which may hang, holds up nobody while the switch certainly stands.
+    if (deadmanAllowsOrders(this.state, this.parts.clock.now())) return;
     // Branches come here together: whoever finds somebody arming waits for that, and looks again.
     for (let seen: Promise<unknown> | undefined; seen !== this.beats; ) {
       seen = this.beats;
       await seen;
     }
     if (deadmanAllowsOrders(this.state, this.parts.clock.now())) return;
-    this.beats = this.armAfresh(step);
-    await this.beats;
+    const arming = this.armAfresh(step);
+    // Whoever waits for this looks at the switch again, and not at how another branch's step ended.
+    this.beats = arming.catch(() => {});
+    await arming;
   }
 
   /** A step begins an attempt: something is going on. */
@@ -122,6 +137,11 @@ export class DeadmanKeeper {
   waitsUntil(path: string, until: number): void {
     this.waits.set(path, until);
     this.schedule();
+  }
+
+  /** Another process goes on with the run, and nobody can tell for how long none was there. */
+  unseen(): void {
+    this.take({ type: 'UNSEEN', at: this.parts.clock.now() });
   }
 
   /** A step has succeeded: with `release_after` its orders must from now on not be cancelled with the rest. */
@@ -146,8 +166,8 @@ export class DeadmanKeeper {
   /** The run has halted: the switch stays armed and is not renewed, so that it takes the orders if nobody else does. */
   async abandon(): Promise<void> {
     this.stopBeating();
-    // A beat that is under way is answered for; that arming failed has been said.
-    await this.beats.catch(() => {});
+    // A beat that is under way is answered for.
+    await this.beats;
   }
 
   private async leave(id: string, because: string): Promise<void> {
@@ -179,19 +199,17 @@ export class DeadmanKeeper {
         this.schedule();
         return;
       }
-      if (tries >= TRIES || outcome.kind === 'denied') {
-        const why = outcome.kind === 'confirmed' ? 'the venue does not say that it is active' : outcome.message;
-        throw new Halt('unknown_outcome', `the deadman switch could not be armed (${why}); no order was sent`, step);
-      }
+      if (tries >= TRIES || isFinal(outcome)) throw notArmed(outcome, step);
       await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
     }
   }
 
-  private async post(step: string, purpose: string): Promise<CallOutcome<'POST /cancel_all_after'>> {
+  private async post(step: string, purpose: 'arm' | 'keep-alive'): Promise<CallOutcome<'POST /cancel_all_after'>> {
     const { venue, clock, callId } = this.parts;
     const lease = wantedDeadman(this.state);
     if (lease === undefined) throw new Error('engine: a deadman beat without a lease');
-    const { market, timeoutMs } = lease;
+    const { market, timeoutMs, keepAliveMs } = lease;
+    const answerMs = deadmanAnswerMs(timeoutMs);
     const askedAt = clock.now();
     this.take({ type: 'ARM_SENT', at: askedAt, market, timeoutMs });
     const outcome = await venue.call({
@@ -199,13 +217,18 @@ export class DeadmanKeeper {
       step: step === '' ? 'deadman' : step,
       endpoint: 'POST /cancel_all_after',
       params: { market_id: market, timeout: timeoutMs },
-      class: 'protect',
+      // What arms it stands in line with the order that waits for it; a switch that guards orders waits for nobody.
+      class: purpose === 'arm' ? 'enter' : 'protect',
       purpose,
+      answerMs,
+      repeatsMs: keepAliveMs,
     });
     const at = clock.now();
     const sentAt = outcome.sentAt ?? askedAt;
     if (outcome.kind === 'confirmed') this.take({ type: 'ARM_ANSWERED', at, sentAt, timeoutMs, echo: outcome.result });
     else this.take({ type: 'ARM_FAILED', at, sentAt, certain: outcome.kind !== 'unresolved' });
+    if (outcome.kind === 'unresolved' && at - sentAt >= answerMs)
+      this.strayUntil = Math.max(this.strayUntil, sentAt + IN_TRANSIT_MS);
     return outcome;
   }
 
@@ -217,7 +240,12 @@ export class DeadmanKeeper {
     const { market } = this.state;
     if (market === undefined || this.isOff()) return;
     this.take({ type: 'DISARM_BEGUN', at: clock.now() });
-    const common = { step: 'deadman', class: 'protect' as const, params: { market_id: market } };
+    const common = {
+      step: 'deadman',
+      class: 'protect' as const,
+      params: { market_id: market },
+      answerMs: deadmanAnswerMs(this.state.timeoutMs),
+    };
     for (let tries = 1; ; tries += 1) {
       // It may have fired meanwhile: whether it is off is still to be seen.
       if (this.state.status === 'assumed_fired') this.take({ type: 'DISARM_BEGUN', at: clock.now() });
@@ -233,6 +261,8 @@ export class DeadmanKeeper {
           throw new Halt('denied', `the deadman switch stays armed: ${deleted.message}`, 'deadman');
         if (deleted.kind === 'confirmed') this.take({ type: 'DELETE_ANSWERED', at: clock.now() });
       }
+      // A beat that was given up may arrive behind the DELETE: only a read after that is believed.
+      if (clock.now() < this.strayUntil) await sleepUntil(clock, this.strayUntil, new Cancellation());
       const askedAt = clock.now();
       const read = await venue.call({
         ...common,
@@ -261,6 +291,7 @@ export class DeadmanKeeper {
     const before = this.state.status;
     const { state, alarms } = stepDeadman(this.state, event);
     this.state = state;
+    this.surprises.push(...alarms.filter(({ alarm }) => alarm !== 'assumed_fired').map(({ because }) => because));
     if (state.status === 'assumed_fired' && before !== 'assumed_fired') {
       const because = alarms.find(({ alarm }) => alarm === 'assumed_fired')?.because ?? '';
       this.stopBeating();
@@ -325,10 +356,26 @@ export class DeadmanKeeper {
   }
 
   private wrote(event: 'armed' | 'renewed'): void {
+    const { market = '', timeoutMs } = this.state;
+    const because = [...new Set(this.surprises.splice(0))].join('; ');
     this.parts.log.append(
       'deadman.moved',
-      { event, market: this.state.market ?? '', timeoutMs: this.state.timeoutMs },
+      { event, market, timeoutMs, ...(because === '' ? {} : { because }) },
       'deadman',
     );
   }
+}
+
+/** Whether asking again can only be answered the same: refused here, or by the venue in words that are known to be definite. */
+function isFinal(outcome: CallOutcome<'POST /cancel_all_after'>): boolean {
+  if (outcome.kind === 'rejected') return outcome.failure === 'rejected' && outcome.definite;
+  return outcome.kind === 'denied';
+}
+
+/** The order behind the switch was never sent, whatever became of the switch: a failure, and no unknown outcome. */
+function notArmed(outcome: CallOutcome<'POST /cancel_all_after'>, step: string): StepFailure | Halt {
+  const because = (why: string) => `the deadman switch could not be armed (${why}); no order was sent`;
+  if (outcome.kind === 'confirmed')
+    return new StepFailure('rejected', because('the venue does not say that it is active'), step);
+  return failureOfOutcome({ ...outcome, message: because(outcome.message) }, step);
 }

@@ -6,8 +6,9 @@ import { Decimal, decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { OrderFields } from '../runbook/checked.ts';
 import { type RecordValue, Time, type Value } from '../runbook/values.ts';
+import { averagePrice } from '../venue/fills.ts';
 import { isTerminal } from '../venue/order.ts';
-import type { OrderRecord } from '../venue/records.ts';
+import { isTerminalStatus, type OrderRecord } from '../venue/records.ts';
 
 /** An order of this run, or one that a list showed; its fields read like a record's. */
 export class OrderHandle implements OrderFields {
@@ -112,6 +113,7 @@ function ownFields(order: BookOrder): OrderFields {
   const ordered = record === undefined ? decimal(intent.size) : decimal(record.initial_size);
   const terminal = isTerminal(state);
   const rest = Decimal.max(0, ordered.minus(filled));
+  const average = averagePrice(context.fills.values());
   return {
     id: context.venueId ?? '',
     client_order_id: intent.clientOrderId,
@@ -128,7 +130,7 @@ function ownFields(order: BookOrder): OrderFields {
     time_in_force: intent.timeInForce ?? record?.time_in_force ?? 'good_till_cancel',
     filled,
     remaining: rest,
-    avg_price: averagePrice(order),
+    avg_price: average === undefined ? undefined : decimal(average),
     open: state === 'open' || state === 'amending' || state === 'canceling' || state === 'processing',
     terminal,
   };
@@ -136,7 +138,7 @@ function ownFields(order: BookOrder): OrderFields {
 
 function recordFields(record: OrderRecord): OrderFields {
   const filled = decimal(record.total_filled_size);
-  const terminal = ['closed', 'canceled', 'rejected'].includes(record.status);
+  const terminal = isTerminalStatus(record.status);
   return {
     id: record.id,
     client_order_id: record.client_order_id,
@@ -157,16 +159,4 @@ function recordFields(record: OrderRecord): OrderFields {
     open: !terminal,
     terminal,
   };
-}
-
-/** Σ price × size / Σ size over its distinct fills; undefined without fills. */
-export function averagePrice(order: BookOrder): Decimal | undefined {
-  let size = new Decimal(0);
-  let cost = new Decimal(0);
-  for (const fill of order.snapshot.context.fills.values()) {
-    size = size.plus(decimal(fill.size));
-    cost = cost.plus(decimal(fill.size).times(decimal(fill.price)));
-  }
-  // 18 places: what an author may write; the quotient of a price can go on for ever.
-  return size.isZero() ? undefined : cost.div(size).toDecimalPlaces(18);
 }

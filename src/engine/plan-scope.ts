@@ -14,6 +14,7 @@ import {
   type Value,
 } from '../runbook/values.ts';
 import type { EndpointName } from '../venue/catalogue.ts';
+import type { LimitRules } from '../venue/limits.ts';
 import type { MarketRules } from '../venue/port.ts';
 
 export const KNOWN_AFTER_RUN = '(known after run)';
@@ -30,6 +31,8 @@ export interface PlanContext {
   /** The recorded result of a read, where there is one. */
   readonly read: (name: EndpointName) => unknown;
   readonly costOf: (name: EndpointName) => number;
+  /** The profile's limits, as far as there is a profile; part of the hash. */
+  readonly limits: LimitRules | undefined;
   /** What the plan is for beside the runbook: base URL and account; part of the hash. */
   readonly deployment: string;
 }

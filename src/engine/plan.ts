@@ -1,17 +1,20 @@
 /**
  * What a run would send, without sending anything: the runbook walked with values where they are known and
- * "(known after run)" where they are not. Every write is listed with its exact parameters, its tokens, the limit it uses
- * and how it would be undone. Branches that only a failure takes (catch, on_timeout, on_error) are not walked.
+ * "(known after run)" where they are not. Every write is listed with its exact parameters, its tokens, the limit it uses,
+ * whether the limits would deny it, and how it would be undone. Branches that only a failure takes (catch, on_timeout, on_error) are not walked.
  */
 import { createHash } from 'node:crypto';
-import { Decimal, decimalText } from '../base/decimal.ts';
+import { Decimal, decimal, decimalText } from '../base/decimal.ts';
 import { canonicalJson } from '../base/json.ts';
 import type { CheckedRunbook, CheckedStep, DeadmanDeclaration, PlaceStep, StepOf } from '../runbook/checked.ts';
 import { ACCOUNT, FILL } from '../runbook/language-records.ts';
 import { type Expr, type RecordValue, type Value, valueJson } from '../runbook/values.ts';
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
+import { type LimitRules, tighter } from '../venue/limits.ts';
 import { hydrate } from './hydrate.ts';
+import { PlanLimits, type PlannedDenial, type PlannedWrite } from './plan-limits.ts';
 import { isOpen, KNOWN_AFTER_RUN, lazyRecord, type PlanContext, PlanScope, plannedOrder } from './plan-scope.ts';
+import { ruleValues } from './roots.ts';
 import { POLL_MS } from './watch.ts';
 
 /** One line of a plan. Requests are numbered among themselves by whoever prints them. */
@@ -29,12 +32,14 @@ export type PlanRow =
       readonly times?: string;
       readonly undo?: string;
       readonly limits?: string;
+      /** What certainly would be denied here, so that nothing is sent: the limits of profile and runbook, ticks and lots. */
+      readonly denied?: PlannedDenial;
     }
   | { readonly kind: 'note'; readonly step: string; readonly text: string; readonly when?: string };
 export type PlannedRequest = Extract<PlanRow, { kind: 'request' }>;
 
 export interface Plan {
-  /** sha256 over definition, inputs and rows, hex: what `run --plan` and an approver are bound to. */
+  /** sha256 over definition, inputs, the profile's limits and rows, hex: what `run --plan` and an approver are bound to. */
   readonly hash: string;
   readonly rows: readonly PlanRow[];
 }
@@ -43,7 +48,13 @@ export function planRun(context: PlanContext): Plan {
   const walk = new PlanWalk(context);
   walk.runbook(context.runbook, context.inputs, '');
   const inputs = Object.fromEntries(Object.entries(context.inputs).map(([name, value]) => [name, valueJson(value)]));
-  const essence = { definition: context.runbook.sha256, deployment: context.deployment, inputs, rows: walk.rows };
+  const essence = {
+    definition: context.runbook.sha256,
+    deployment: context.deployment,
+    ...(context.limits === undefined ? {} : { limits: context.limits as { readonly [control: string]: unknown } }),
+    inputs,
+    rows: walk.rows,
+  };
   return { hash: createHash('sha256').update(canonicalJson(essence)).digest('hex'), rows: walk.rows };
 }
 
@@ -52,9 +63,18 @@ class PlanWalk {
   private readonly context: PlanContext;
   private readonly conditions: string[] = [];
   private readonly loops: string[] = [];
+  private readonly limits: PlanLimits;
+  /** Deadman switches that are asked for and do not certainly stand yet: how each is armed. */
+  private unarmed: readonly Unarmed[] = [];
+  /** Of branches, the others may end the run before this one gets anywhere. */
+  private branches = 0;
+  private bounds: Bounds;
 
   constructor(context: PlanContext) {
     this.context = context;
+    this.bounds = { rules: context.limits ?? {}, reference: () => undefined };
+    const { market, markets, now } = context;
+    this.limits = new PlanLimits({ market, marketsDescribed: markets.length > 0, now });
   }
 
   runbook(runbook: CheckedRunbook, inputs: Readonly<Record<string, Value>>, prefix: string): PlanScope {
@@ -62,20 +82,62 @@ class PlanWalk {
     scope.set('inputs', inputs);
     for (const { name, value } of runbook.let) this.name(scope, name, value);
     for (const { name, init } of runbook.vars) this.name(scope, name, init);
-    this.deadman(runbook, scope, prefix);
+    const outer = this.bounds;
+    this.bounds = this.boundsOf(runbook, scope, outer.rules);
+    const pending = this.deadman(runbook, scope, prefix);
     this.block(runbook.steps, scope, prefix);
     if (runbook.finally.length > 0) {
       this.note(prefix, 'finally:');
       this.block(runbook.finally, new PlanScope(this.context, undefined, scope), prefix);
     }
     const { deadman } = runbook;
-    if (deadman?.onExit === 'disarm' && deadman.releaseAfter === undefined) this.disarm(deadman, scope, prefix);
+    const stands = pending !== undefined && (pending.under.length > 0 || !this.unarmed.includes(pending));
+    if (stands && deadman?.onExit === 'disarm' && deadman.releaseAfter === undefined)
+      this.disarm(deadman, scope, prefix);
+    if (pending !== undefined) this.unarmed = this.unarmed.filter((each) => each !== pending);
+    this.bounds = outer;
     return scope;
   }
 
-  private deadman(runbook: CheckedRunbook, scope: PlanScope, prefix: string): void {
-    const { deadman } = runbook;
-    if (deadman === undefined) return;
+  /** The tighter of what holds outside of a runbook and what it asks for itself. */
+  private boundsOf({ limits }: CheckedRunbook, scope: PlanScope, outer: LimitRules): Bounds {
+    if (limits === undefined) return { rules: outer, reference: () => undefined };
+    const around = limits.priceBand?.around;
+    return {
+      rules: tighter(
+        outer,
+        ruleValues(limits, (expr) => this.known(expr, scope)),
+      ),
+      reference: () => {
+        if (around === undefined) return undefined;
+        const price = this.known(around, scope);
+        return price === undefined ? 'open' : decimalText(price);
+      },
+    };
+  }
+
+  /** The switch is armed right before the first order, wherever that stands. */
+  private deadman({ deadman }: CheckedRunbook, scope: PlanScope, prefix: string): Unarmed | undefined {
+    if (deadman === undefined) return undefined;
+    const pending: Unarmed = { arm: () => this.arm(deadman, scope, prefix), under: [] };
+    this.unarmed = [...this.unarmed, pending];
+    return pending;
+  }
+
+  private armBeforeOrder(): void {
+    const when = this.when().when ?? '';
+    for (const each of this.unarmed) {
+      // Where only some ways come by here, it may still have to be armed at a later order.
+      if (each.under.some((before) => when === before || when.startsWith(`${before} && `))) continue;
+      const loops = this.loops.splice(0);
+      each.arm();
+      this.loops.push(...loops);
+      each.under.push(when);
+    }
+    if (when === '') this.unarmed = [];
+  }
+
+  private arm(deadman: DeadmanDeclaration, scope: PlanScope, prefix: string): void {
     const timeout = this.known(deadman.timeout, scope);
     this.request(prefix, 'POST /cancel_all_after', {
       market_id: this.text(deadman.market, scope),
@@ -132,11 +194,16 @@ class PlanWalk {
       case 'protect':
         return this.protection(step, scope, at);
       case 'amend':
-        this.request(at, 'PUT /orders', {
-          order_id: this.orderId(step.args.order),
-          price: this.number(step.args.price, scope),
-          ...(step.args.size === undefined ? {} : { size: this.number(step.args.size, scope) }),
-        });
+        this.request(
+          at,
+          'PUT /orders',
+          {
+            order_id: this.orderId(step.args.order),
+            price: this.number(step.args.price, scope),
+            ...(step.args.size === undefined ? {} : { size: this.number(step.args.size, scope) }),
+          },
+          { order: this.orderBefore(step.args.order, scope) },
+        );
         return UNKNOWN;
       case 'cancel':
         this.request(
@@ -297,6 +364,7 @@ class PlanWalk {
 
   private placement(step: PlaceStep, scope: PlanScope, at: string): Value {
     const { args } = step;
+    this.armBeforeOrder();
     const params = {
       market_id: this.text(args.market, scope),
       side: this.text(args.side, scope),
@@ -310,10 +378,11 @@ class PlanWalk {
     const undo =
       step.undo === 'keep' ? 'none' : Array.isArray(step.undo) ? `${step.undo.length} steps` : 'DELETE /orders';
     const notional = product(params.size, params.price ?? params.trigger_price);
-    const { limits } = this.context.runbook;
-    const most = limits?.maxOrderNotional === undefined ? '' : `/${this.number(limits.maxOrderNotional, scope)}`;
+    const { maxOrderNotional } = this.bounds.rules;
+    const most = maxOrderNotional === undefined ? '' : `/${decimalText(decimal(maxOrderNotional))}`;
     this.request(at, 'POST /orders', params, {
       undo,
+      allow: step.allow,
       ...(notional === undefined ? {} : { limits: `notional ${notional}${most}` }),
     });
     return plannedOrder(params);
@@ -324,6 +393,7 @@ class PlanWalk {
     const value: Record<string, Value> = {};
     for (const [type, leg] of [['stop_loss', args.stopLoss] as const, ['take_profit', args.takeProfit] as const]) {
       if (leg === undefined) continue;
+      this.armBeforeOrder();
       const params = {
         market_id: this.text(args.market, scope),
         side: this.text(args.side, scope),
@@ -408,17 +478,21 @@ class PlanWalk {
     const { args } = step;
     if (args.kind === 'branches') {
       this.note(at, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
+      this.branches += 1;
       for (const branch of args.branches) this.block(branch.do, scope, prefix);
+      this.branches -= 1;
       return;
     }
     const items = this.known(args.in, scope);
     this.note(at, `in parallel for each ${args.each} in ${args.in.text}`);
+    this.branches += 1;
     for (const item of items ?? [UNKNOWN]) {
       const inner = new PlanScope(this.context, undefined, scope);
       if (item === UNKNOWN) inner.setUnknown(args.each);
       else inner.set(args.each, item as Value);
       this.block(args.do, inner, prefix);
     }
+    this.branches -= 1;
   }
 
   private switch(step: StepOf<'switch'>, scope: PlanScope, prefix: string): void {
@@ -461,13 +535,30 @@ class PlanWalk {
     step: string,
     name: EndpointName,
     params: Readonly<Record<string, string>>,
-    extra: { undo?: string; limits?: string; times?: string } = {},
+    extra: {
+      undo?: string;
+      limits?: string;
+      times?: string;
+      allow?: 'reduce' | undefined;
+      order?: PlannedWrite['order'];
+    } = {},
   ): void {
     const { method, path, parameters } = endpoint(name);
     // In the order in which they go on the wire.
     const ordered = Object.fromEntries(
       Object.keys(parameters).flatMap((key) => (params[key] === undefined ? [] : [[key, params[key]]])),
     );
+    const denied = this.limits.next({
+      endpoint: name,
+      step,
+      params,
+      order: extra.order,
+      allow: extra.allow,
+      certain:
+        this.conditions.length === 0 && this.loops.length === 0 && this.branches === 0 && extra.times === undefined,
+      rules: this.bounds.rules,
+      reference: this.bounds.reference(),
+    });
     const times = [...this.loops, ...(extra.times === undefined ? [] : [extra.times])].join('; ');
     this.rows.push({
       kind: 'request',
@@ -480,6 +571,7 @@ class PlanWalk {
       ...(times === '' ? {} : { times }),
       ...(extra.undo === undefined ? {} : { undo: extra.undo }),
       ...(extra.limits === undefined ? {} : { limits: extra.limits }),
+      ...(denied === undefined ? {} : { denied }),
     });
   }
 
@@ -527,6 +619,22 @@ class PlanWalk {
     const json = valueJson(value);
     return typeof json === 'string' ? json : JSON.stringify(json);
   }
+  /** What an amend knows of its order: what the plan has placed. */
+  private orderBefore(expr: Expr<RecordValue>, scope: PlanScope): PlannedWrite['order'] {
+    const order = this.known(expr, scope);
+    if (order === undefined) return undefined;
+    const field = (name: string): string => {
+      try {
+        const value = order[name];
+        return value === undefined ? KNOWN_AFTER_RUN : value instanceof Decimal ? decimalText(value) : String(value);
+      } catch (error) {
+        if (isOpen(error)) return KNOWN_AFTER_RUN;
+        throw error;
+      }
+    };
+    const [market_id, side, size, price] = ['market_id', 'side', 'size', 'price'].map(field);
+    return { market_id, side, size, price, type: field('order_type') };
+  }
   private orderId(expr: Expr): string {
     return `<${expr.text}.id>`;
   }
@@ -539,6 +647,18 @@ class PlanWalk {
 
 function ofPages({ args }: StepOf<'list_orders'> | StepOf<'list_fills'>): { readonly times?: string } {
   return args.allPages ? { times: 'for each page' } : {};
+}
+
+/** A deadman switch still to be armed; the conditions under which it has been listed already. */
+interface Unarmed {
+  readonly arm: () => void;
+  readonly under: string[];
+}
+
+/** What binds the requests of a runbook. */
+interface Bounds {
+  readonly rules: LimitRules;
+  readonly reference: () => string | undefined;
 }
 
 const UNKNOWN = Symbol('not known');

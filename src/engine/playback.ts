@@ -4,8 +4,8 @@
  * died, it is how a run is taken up again: the journal is the truth, and starting is resuming.
  */
 import { type Clock, type Timer, VirtualClock } from '../base/clock.ts';
-import { canonicalJson } from '../base/json.ts';
-import type { DataOf, Entry, EntryOf, EntryType } from '../journal/entry.ts';
+import { canonicalJson, isSameJson } from '../base/json.ts';
+import type { Away, DataOf, Entry, EntryOf, EntryType, ProcessFact } from '../journal/entry.ts';
 import { isFeedRequest, ORIGIN } from '../journal/entry.ts';
 import { OrderBook } from '../journal/orders.ts';
 import type { EndpointName, Result } from '../venue/catalogue.ts';
@@ -48,6 +48,10 @@ export interface Takeover {
   readonly log: Pick<RunJournal, 'append'>;
   readonly venue: VenuePort;
   readonly clock: Clock;
+  /** The process that goes on, for the record. */
+  readonly process?: ProcessFact;
+  /** How long nobody executed the run; left out where no time but the clock's own passes. */
+  readonly away?: Away;
   /** Settles a call whose process died: it never left, or nobody knows. */
   continueCall(call: VenueCall, attempts: number): Promise<CallOutcome>;
 }
@@ -77,14 +81,15 @@ export class Playback {
   private problem: Divergence | undefined;
   private takeover: Takeover | undefined;
   private onCommand: (command: OperatorCommand) => void = () => {};
-  private onResumed: () => void = () => {};
+  private onClockPut: (wallAheadMs: number) => void = () => {};
+  private onResumed: (away: Away | undefined) => void = () => {};
 
   constructor(entries: readonly Entry[], options: PlaybackOptions) {
     const [first] = entries;
     if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
     this.entries = entries;
     this.options = options;
-    this.time = new VirtualClock(first.data.startedAt);
+    this.time = new VirtualClock(first.data.startedAt, { promisesAlone: true });
     this.clock = new RelayClock(this.time);
     const book = new OrderBook(
       options.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: options.absenceHorizonMs },
@@ -94,14 +99,19 @@ export class Playback {
     this.take(first);
   }
 
-  /** Called where the record says that the run was taken up again: a halted run then asks once more. */
-  resumedTo(receive: () => void): void {
+  /** Called where the record says that the run was taken up again, and when it is by `takeOver`: a halted run then asks once more. */
+  resumedTo(receive: (away: Away | undefined) => void): void {
     this.onResumed = receive;
   }
 
   /** The engine tells where commands go before it starts. */
   commandsTo(receive: (command: OperatorCommand) => void): void {
     this.onCommand = receive;
+  }
+
+  /** Where the engine hears that the clock on the wall was put. */
+  clockPutTo(receive: (wallAheadMs: number) => void): void {
+    this.onClockPut = receive;
   }
 
   /**
@@ -134,8 +144,15 @@ export class Playback {
   takeOver(takeover: Takeover): void {
     this.takeover = takeover;
     for (const act of this.beyond.splice(0)) act(takeover);
-    takeover.log.append('run.resumed', { openCalls: this.openCalls });
+    const { process, away } = takeover;
+    takeover.log.append('run.resumed', {
+      openCalls: this.openCalls,
+      ...(process === undefined ? {} : { process }),
+      ...(away === undefined ? {} : { away }),
+    });
     this.clock.switchTo(takeover.clock);
+    // As a replay hears of it: before anything that was under way goes on.
+    this.onResumed(away);
     for (const [id, { call, settle, attempts }] of [...this.open]) {
       this.open.delete(id);
       void takeover.continueCall(call, attempts).then(settle);
@@ -165,7 +182,7 @@ export class Playback {
       this.log.book.apply({ ...(this.entries[0] as Entry), type, data, step, at: this.time.now() } as Entry);
       return;
     }
-    if (recorded.type !== type || recorded.step !== step || canonicalJson(recorded.data) !== canonicalJson(data)) {
+    if (recorded.type !== type || recorded.step !== step || !isSameJson(recorded.data, data)) {
       this.problem = new Divergence(recorded.seq, step, brief(recorded), `${type} ${canonicalJson(data)}`);
       return;
     }
@@ -216,8 +233,11 @@ export class Playback {
       case 'operator.acted':
         this.onCommand(entry.data as OperatorCommand);
         return;
+      case 'clock.put':
+        this.onClockPut(entry.data.wallAheadMs);
+        return;
       case 'run.resumed':
-        this.onResumed();
+        this.onResumed(entry.data.away);
         return;
       case 'call.intended':
         this.problem ??= new Divergence(entry.seq, entry.step, brief(entry), 'no such call');
@@ -301,7 +321,7 @@ export class Playback {
       recorded.type === 'call.intended' &&
       recorded.data.call === id &&
       (endpoint === undefined || recorded.data.endpoint === endpoint) &&
-      (endpoint === 'POST /jwt' || canonicalJson(recorded.data.params) === canonicalJson(params));
+      (endpoint === 'POST /jwt' || isSameJson(recorded.data.params, params));
     if (!same) {
       this.problem = new Divergence(recorded.seq, step, brief(recorded), found);
       return 'nowhere';

@@ -4,31 +4,24 @@
  * journal that was lost.
  */
 import { CLIENT_ORDER_PREFIX } from '../venue/identity.ts';
+import type { OrderRecord } from '../venue/records.ts';
 import type { RunContext } from './context.ts';
 import { failureOfOutcome } from './failure.ts';
+import { type Cancellation, StepFailure } from './interruption.ts';
+import { REPEAT_DELAYS_MS, sleepUntil } from './waiting.ts';
 
 const STEP = 'reconcile';
 /** How far back open orders are looked for; without a start the venue reads its whole history, ten times slower. */
 const LOOK_BACK_MS = 90 * 86_400_000;
 const PAGE_ROWS = 1000;
 
+type ReconciliationParts = Pick<RunContext, 'venue' | 'clock' | 'log' | 'callId'>;
+
 /** Reads the open orders in one page and writes down what they are. Throws StepFailure when the venue does not answer. */
-export async function reconcile({
-  venue,
-  clock,
-  log,
-  callId,
-}: Pick<RunContext, 'venue' | 'clock' | 'log' | 'callId'>): Promise<void> {
-  const outcome = await venue.call({
-    id: callId(STEP),
-    step: STEP,
-    endpoint: 'GET /orders',
-    params: { status: 'open', start_time: (clock.now() - LOOK_BACK_MS) * 1000, p_limit: PAGE_ROWS },
-    class: 'reconcile',
-    purpose: 'start-up',
-  });
-  if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, STEP);
-  const unknown = outcome.result.filter(
+export async function reconcile(parts: ReconciliationParts, cancel: Cancellation): Promise<void> {
+  const { log } = parts;
+  const open = await openOrders(parts, cancel);
+  const unknown = open.filter(
     (record) => log.book.byId(record.id) === undefined && log.book.get(record.client_order_id) === undefined,
   );
   const named = (ours: boolean) =>
@@ -42,9 +35,29 @@ export async function reconcile({
         size,
         price,
       }));
-  log.append(
-    'account.reconciled',
-    { open: outcome.result.length, external: named(false), ofOtherRuns: named(true) },
-    STEP,
-  );
+  log.append('account.reconciled', { open: open.length, external: named(false), ofOtherRuns: named(true) }, STEP);
+}
+
+/** One page of what is open; asked again as any read is, while no answer comes or the tokens are used up. */
+async function openOrders(
+  { venue, clock, callId }: ReconciliationParts,
+  cancel: Cancellation,
+): Promise<readonly OrderRecord[]> {
+  for (let tries = 0; ; tries += 1) {
+    cancel.check();
+    const outcome = await venue.call({
+      id: callId(STEP),
+      step: STEP,
+      endpoint: 'GET /orders',
+      params: { status: 'open', start_time: (clock.now() - LOOK_BACK_MS) * 1000, p_limit: PAGE_ROWS },
+      class: 'reconcile',
+      purpose: 'start-up',
+    });
+    if (outcome.kind === 'confirmed') return outcome.result;
+    const failure = failureOfOutcome(outcome, STEP);
+    const delay = REPEAT_DELAYS_MS[tries];
+    const again = failure instanceof StepFailure && ['transport', 'rate_limited'].includes(failure.kind);
+    if (!again || delay === undefined) throw failure;
+    await sleepUntil(clock, clock.now() + Math.max(delay, failure.retryAfterMs ?? 0), cancel);
+  }
 }

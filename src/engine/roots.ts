@@ -13,7 +13,7 @@ import { Frame, type RunbookRoots, StepScope } from './scope.ts';
 
 /** Makes the roots; reads the feeds that lets and variables need. Throws StepFailure for what can not be evaluated. */
 export async function startRoots(
-  run: Pick<RunContext, 'setup' | 'venue' | 'clock' | 'feeds'>,
+  run: Pick<RunContext, 'setup' | 'venue' | 'wall' | 'feeds'>,
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
   at: { readonly path: string; readonly limits: LimitRules | undefined },
@@ -34,14 +34,15 @@ export async function startRoots(
     reference: (scope) => band?.around.evaluate(scope),
   };
   const frame = new Frame(roots, { staticPath: '', path: at.path });
-  const scope = () => new StepScope(frame, run.clock.now());
+  const scope = () => new StepScope(frame, run.wall.now());
   const evaluate = async (expr: Expr): Promise<Value> => {
     await run.feeds.ensure(feedsOf(expr), runbook.feeds, scope(), at.path);
     return evaluated(expr, scope(), at.path);
   };
   for (const { name, value } of runbook.let) values.set(name, await evaluate(value));
   for (const { name, init } of runbook.vars) values.set(name, await evaluate(init));
-  const own = runbook.limits === undefined ? undefined : ruleValues(runbook.limits, scope(), at.path);
+  const own =
+    runbook.limits === undefined ? undefined : ruleValues(runbook.limits, (expr) => evaluated(expr, scope(), at.path));
   roots.limits = own === undefined ? at.limits : at.limits === undefined ? own : tighter(at.limits, own);
   return roots;
 }
@@ -59,15 +60,27 @@ function evaluated<T extends Value>(expr: Expr<T>, scope: StepScope, path: strin
   }
 }
 
-/** The limits of a runbook as the checks take them: decimals as strings. */
-function ruleValues(limits: LimitsDeclaration, scope: StepScope, path: string): LimitRules {
-  const text = (expr: Expr<Decimal> | undefined) =>
-    expr === undefined ? undefined : decimalText(evaluated(expr, scope, path));
-  const count = (expr: Expr<Decimal> | undefined) =>
-    expr === undefined ? undefined : wholeNumber(evaluated(expr, scope, path));
+/** The limits of a runbook as the checks take them: decimals as strings. Without those that `value` does not know. */
+export function ruleValues(
+  limits: LimitsDeclaration,
+  value: <T extends Value>(expr: Expr<T>) => T | undefined,
+): LimitRules {
+  const known = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : value(expr));
+  const text = (expr: Expr<Decimal> | undefined) => {
+    const decimal = known(expr);
+    return decimal === undefined ? undefined : decimalText(decimal);
+  };
+  const count = (expr: Expr<Decimal> | undefined) => {
+    const decimal = known(expr);
+    return decimal === undefined ? undefined : wholeNumber(decimal);
+  };
+  const all = (list: readonly Expr<string>[] | undefined) => {
+    const values = list?.map(value);
+    return values?.includes(undefined) ? undefined : (values as readonly string[] | undefined);
+  };
   const rules = {
-    markets: limits.markets?.map((expr) => evaluated(expr, scope, path)),
-    sides: limits.sides?.map((expr) => evaluated(expr, scope, path) as Side),
+    markets: all(limits.markets),
+    sides: all(limits.sides) as readonly Side[] | undefined,
     maxOrderSize: text(limits.maxOrderSize),
     maxOrderNotional: text(limits.maxOrderNotional),
     maxRunNotional: text(limits.maxRunNotional),

@@ -2,8 +2,9 @@
  * Executes one run from its first entry to its last. The run machine decides which part comes next; this file makes the
  * parts and walks them. Starting and resuming are the same function: what differs is whether the ports play a record first.
  */
-import type { ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
+import type { Away, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
 import { type Value, valueJson } from '../runbook/values.ts';
+import { largerDecimal } from '../venue/fills.ts';
 import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { OrderDesk } from './desk.ts';
 import { FeedCache } from './feeds.ts';
@@ -16,6 +17,7 @@ import { reconcile } from './reconciliation.ts';
 import { startRoots } from './roots.ts';
 import { Frame, StepScope } from './scope.ts';
 import { signal } from './waiting.ts';
+import { WallTime } from './wall-time.ts';
 
 export interface RunResult {
   readonly outcome: RunOutcome;
@@ -28,14 +30,17 @@ export interface RunResult {
 export interface RunningRun {
   readonly done: Promise<RunResult>;
   /**
-   * Takes a halted run up again: asks once more for every order whose fate is not known, cancels what turns out to rest, and
-   * leaves the deadman switch as declared. Ends as failed, or halted again. Does nothing for a run that is under way.
+   * Another process goes on. A halted run asks once more for every order whose fate is not known, cancels what turns out to
+   * rest, and leaves the deadman switch as declared; it ends as failed, or halted again. One that was under way just goes on;
+   * where nobody can tell how long it was left alone (`away`), it takes a deadman switch that stood for fired.
    */
-  reopen(): void;
+  takenUp(away?: Away): void;
   /** The end of the last reopening; the run's own end before there was one. */
   settled(): Promise<RunResult>;
   /** Hands the run what a person or a signal wants; already in the journal. */
   command(command: OperatorCommand): void;
+  /** Tells the run that the clock on the wall was put, and how far it is ahead of the run's own; already in the journal. */
+  clockPut(wallAheadMs: number): void;
 }
 
 /** Starts a run. `run.started` is already in the journal. The promise rejects only for our own mistakes. */
@@ -46,7 +51,9 @@ export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
   return {
     done,
     command: (command) => execution.command(command),
-    reopen: () => {
+    clockPut: (wallAheadMs) => execution.clockPut(wallAheadMs),
+    takenUp: (away) => {
+      if (away?.by === 'wall') execution.leftUnseen();
       if (execution.hasHalted) last = execution.settleHalted();
     },
     settled: () => last,
@@ -78,13 +85,14 @@ class Execution {
     const undos: UndoEntry[] = [];
     journalOrders(ports.log);
     const feeds = new FeedCache(ports.venue, ports.clock);
+    const wall = new WallTime(ports.clock);
     const keeper = new DeadmanKeeper({
       ...ports,
       callId,
       whole: this.whole,
       readAll: (step) => this.context.desk.readAll(step),
     });
-    const shared = { ...ports, setup, feeds, keeper, undos, callId, approvals: this.approvals };
+    const shared = { ...ports, setup, wall, feeds, keeper, undos, callId, approvals: this.approvals };
     this.context = { ...shared, desk: new OrderDesk(shared) };
     this.interpreter = new Interpreter(this.context);
   }
@@ -101,6 +109,14 @@ class Execution {
     );
   }
 
+  clockPut(wallAheadMs: number): void {
+    this.context.wall.put(wallAheadMs);
+  }
+
+  leftUnseen(): void {
+    this.context.keeper.unseen();
+  }
+
   async run(): Promise<RunResult> {
     const { desk, keeper } = this.context;
     let ending = await this.walk();
@@ -111,7 +127,11 @@ class Execution {
     while (!ENDED.has(state)) {
       const part = await this.attempt(() => this.part(state, error));
       if (part.kind === 'failed' || part.kind === 'halted') error ??= part.error;
-      if (part.kind === 'halted' && ending.kind !== 'halted') ending = part;
+      if (part.kind === 'halted' && ending.kind !== 'halted') {
+        // What a person has to look at goes before why the run was ending.
+        ending = part;
+        error = part.error;
+      }
       state = this.move(
         part.kind === 'halted'
           ? 'HALTED'
@@ -173,8 +193,8 @@ class Execution {
       const roots = await startRoots(this.context, setup.runbook, setup.inputs, { path: '', limits: undefined });
       this.frame = new Frame(roots, { staticPath: '', path: '' });
       this.move('STARTED');
-      if (setup.mode === 'live') await reconcile(this.context);
-      await keeper.enter(setup.runbook, new StepScope(this.frame, this.context.clock.now()), '');
+      if (setup.mode === 'live') await reconcile(this.context, this.whole);
+      await keeper.enter(setup.runbook, new StepScope(this.frame, this.context.wall.now()), '');
       await this.interpreter.block(setup.runbook.steps, this.frame, this.whole);
     });
   }
@@ -234,7 +254,7 @@ class Execution {
   private outputs(): JsonObject {
     const { runbook } = this.context.setup;
     if (this.frame === undefined) return {};
-    const scope = new StepScope(this.frame, this.context.clock.now());
+    const scope = new StepScope(this.frame, this.context.wall.now());
     const fields: Record<string, ReturnType<typeof valueJson>> = {};
     for (const { name, value } of runbook.outputs) {
       try {
@@ -278,7 +298,9 @@ const ENDED = new Set(['succeeded', 'stopped', 'failed', 'halted']);
 function journalOrders(log: RunPorts['log']): void {
   log.book.onChange(({ order, from, to, event, alarms }) => {
     const { clientOrderId } = order.intent;
-    const { venueId, filled } = order.snapshot.context;
+    const { venueId, filled: read, recordFilled } = order.snapshot.context;
+    // A record may be ahead of the fills that were read.
+    const filled = largerDecimal(read, recordFilled);
     if (from !== to) {
       const id = venueId === undefined ? {} : { orderId: venueId };
       log.append('order.moved', { clientOrderId, ...id, from, to, event, filled }, order.step);

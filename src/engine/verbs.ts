@@ -10,7 +10,7 @@ import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../run
 import { type EndpointName, endpoint, type Params, type Result } from '../venue/catalogue.ts';
 import type { CallClass, CallOutcome } from '../venue/port.ts';
 import type { FillRecord, OrderRecord, Side } from '../venue/records.ts';
-import type { Desk, Terms } from './desk.ts';
+import type { Desk, Terms } from './desk-parts.ts';
 import { failureOfOutcome } from './failure.ts';
 import { hydrate } from './hydrate.ts';
 import { Cancellation, StepFailure } from './interruption.ts';

@@ -7,6 +7,7 @@ import type { Expr, Value } from '../runbook/values.ts';
 import type { RunContext } from './context.ts';
 import type { Cancellation } from './interruption.ts';
 import type { Frame, StepScope } from './scope.ts';
+import type { Pace } from './waiting.ts';
 
 /** Where a step is, what it sees, and how long it may go on. */
 export interface StepRun<S extends CheckedStep = CheckedStep> {
@@ -23,6 +24,8 @@ export interface StepRun<S extends CheckedStep = CheckedStep> {
 
 export interface Walker {
   readonly run: RunContext;
+  /** Of all loops of the run together. */
+  readonly pace: Pace;
   /** Runs steps in order. */
   block(steps: readonly CheckedStep[], frame: Frame, cancel: Cancellation): Promise<void>;
   step(step: CheckedStep, frame: Frame, cancel: Cancellation): Promise<void>;

@@ -3,9 +3,13 @@
  * once and settles at one reading every two seconds. This is the one place that would change if a push channel told us.
  */
 import type { Clock, Timer } from '../base/clock.ts';
+import { decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { CallClass, CallOutcome, VenuePort } from '../venue/port.ts';
-import { Abandoned, type Cancellation } from './interruption.ts';
+import { failureOfOutcome } from './failure.ts';
+import { Abandoned, Cancellation } from './interruption.ts';
+import { REPEAT_DELAYS_MS, sleepUntil } from './waiting.ts';
+import type { WallTime } from './wall-time.ts';
 
 /** The first reading after an order was placed or amended, ms; the venue answers `processing` and decides a moment later. */
 const FIRST_POLL_MS = 500;
@@ -21,18 +25,27 @@ interface Waiter {
   polled: boolean;
 }
 
+interface WatchParts {
+  readonly venue: VenuePort;
+  readonly clock: Clock;
+  readonly wall: WallTime;
+  readonly callId: (path: string) => string;
+}
+
 export class OrderWatch {
   private readonly venue: VenuePort;
   private readonly clock: Clock;
+  private readonly wall: WallTime;
   private readonly callId: (path: string) => string;
   private readonly waiters = new Set<Waiter>();
   private readonly polls = new Set<Promise<void>>();
   private timer: Timer | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
 
-  constructor(venue: VenuePort, clock: Clock, callId: (path: string) => string) {
+  constructor({ venue, clock, wall, callId }: WatchParts) {
     this.venue = venue;
     this.clock = clock;
+    this.wall = wall;
     this.callId = callId;
   }
 
@@ -63,6 +76,27 @@ export class OrderWatch {
     });
   }
 
+  /** As `until`, but for no longer than `ms`; false when the time ran out first. */
+  async within(
+    ms: number,
+    order: BookOrder,
+    until: (order: BookOrder) => boolean,
+    cancel: Cancellation,
+  ): Promise<boolean> {
+    const own = new Cancellation(cancel);
+    const timer = this.clock.at(this.clock.now() + ms, () => own.cancel('timeout', 'not seen in time'));
+    try {
+      await this.until(order, until, own);
+      return true;
+    } catch (error) {
+      if (!own.timedOut) throw error;
+      return false;
+    } finally {
+      timer.cancel();
+      own.close();
+    }
+  }
+
   /** Reads one order now; the book takes it in. `lookup` asks by client order id, for an order whose fate is not known. */
   read(
     order: BookOrder,
@@ -71,7 +105,7 @@ export class OrderWatch {
     klass: CallClass,
   ): Promise<CallOutcome<'GET /orders'>> {
     const { venueId } = order.snapshot.context;
-    const since = { start_time: (order.createdAt - LOOK_BACK_MS) * 1000 };
+    const since = { start_time: this.lookFrom(order.createdAt) };
     const { market, clientOrderId } = order.intent;
     return this.venue.call({
       id: this.callId(step),
@@ -99,10 +133,40 @@ export class OrderWatch {
       id: this.callId(step),
       step,
       endpoint: 'GET /orders',
-      params: { market_id: market, start_time: (sinceMs - LOOK_BACK_MS) * 1000, p_limit: 1000 },
+      params: { market_id: market, start_time: this.lookFrom(sinceMs), p_limit: 1000 },
       class: klass,
       purpose,
     });
+  }
+
+  /** Reads the fills of an order when its record says that there are some we have not seen. */
+  async readFills(order: BookOrder, step: string, cancel: Cancellation): Promise<void> {
+    const { clock, venue, callId } = this;
+    for (const delay of [...REPEAT_DELAYS_MS, undefined]) {
+      const { venueId, filled, recordFilled } = order.snapshot.context;
+      if (venueId === undefined || decimal(recordFilled).lte(decimal(filled))) return;
+      const outcome = await venue.call({
+        id: callId(step),
+        step: step,
+        endpoint: 'GET /fills/order',
+        params: { order_id: venueId },
+        class: 'reconcile',
+        clientOrderId: order.intent.clientOrderId,
+        purpose: 'fills',
+      });
+      if (outcome.kind === 'denied') throw failureOfOutcome(outcome, step);
+      if (
+        delay === undefined ||
+        decimal(order.snapshot.context.recordFilled).lte(decimal(order.snapshot.context.filled))
+      )
+        return;
+      await sleepUntil(clock, clock.now() + delay, cancel);
+    }
+  }
+
+  /** From where on records must be read to meet what was done at `at` (epoch ms on the run's clock): microseconds. */
+  lookFrom(at: number): number {
+    return (this.wall.earliest(at) - LOOK_BACK_MS) * 1000;
   }
 
   /** Somebody learned something: waiters whose condition holds by now go on without another reading. */

@@ -29,6 +29,10 @@ export class BudgetQueue<W extends Waiting> {
     return this.lines.reduce((size, line) => size + line.size, 0);
   }
 
+  get isEmpty(): boolean {
+    return this.lines.every((line) => line.size === 0);
+  }
+
   add(entry: W): void {
     this.lineOf(entry).add(entry);
   }
@@ -50,8 +54,9 @@ export class BudgetQueue<W extends Waiting> {
   next(now: number, lighterThan: (entry: W) => number): W | undefined {
     let best: W | undefined;
     let bestRank = Number.POSITIVE_INFINITY;
-    for (const [rank, line] of this.lines.entries()) {
-      const entry = line.first((each) => each.weight < lighterThan(each));
+    const suits = (each: W) => each.weight < lighterThan(each);
+    for (let rank = 0; rank < this.lines.length; rank += 1) {
+      const entry = (this.lines[rank] as Line<W>).first(suits);
       if (entry === undefined) continue;
       const aged = this.agedRank(rank, now - entry.since);
       if (aged < bestRank || (aged === bestRank && entry.since < (best as W).since)) {

@@ -3,11 +3,14 @@
  * written. Every decision about tokens is the ledger's (venue/budget.ts), every one about turns the queue's
  * (budget-queue.ts). It sends nothing and retries nothing.
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock, Metronome, Timer } from '../base/clock.ts';
 import type { LedgerRows } from '../journal/shared.ts';
 import { StoreError } from '../journal/store.ts';
+import type { Beat } from '../venue/beat-reserve.ts';
 import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../venue/budget.ts';
 import type { CostedEndpoint } from '../venue/costs.ts';
+import { type ResetUnit, readReset } from '../venue/headers.ts';
+import { isOrderAction, OrderRate } from '../venue/order-rate.ts';
 import type { CallClass } from '../venue/port.ts';
 import { BudgetQueue } from './budget-queue.ts';
 
@@ -16,6 +19,8 @@ export interface Budget {
   acquire(request: BudgetRequest): Promise<BudgetAnswer>;
   /** What a call of the endpoint costs: the document's figure, else the learned one, else the profile's. */
   weightOf(endpoint: CostedEndpoint): number;
+  /** The deadman switch is off: no tokens are kept for its beats any more. */
+  standDown(of: string): void;
 }
 
 export interface BudgetRequest {
@@ -24,12 +29,16 @@ export interface BudgetRequest {
   readonly class: CallClass;
   /** Epoch ms. */
   readonly deadlineAt?: number;
+  /** It renews a deadman switch: tokens are kept for the beats that follow. */
+  readonly beat?: Beat;
 }
 
 export type BudgetAnswer =
   | { readonly kind: 'granted'; readonly ticket: Ticket; readonly waitedMs: number }
   /** `earliestAt`: epoch ms before which the tokens can not be had, by what is known now. */
-  | { readonly kind: 'refused'; readonly code: 'DEADLINE' | 'QUEUE_FULL'; readonly earliestAt: number };
+  | { readonly kind: 'refused'; readonly code: 'DEADLINE' | 'QUEUE_FULL'; readonly earliestAt: number }
+  /** The limit can not carry the beats of the switch. */
+  | { readonly kind: 'refused'; readonly code: 'BEATS'; readonly because: string };
 
 /** Tokens held for one request. Exactly one of the three endings must be told. */
 export interface Ticket {
@@ -61,6 +70,10 @@ export interface BudgetOptions {
   readonly share?: BudgetShare;
   /** Requests that may wait; the lowest class is refused first. */
   readonly queueLimit?: number;
+  /** Order actions a second that the account may send; the profile's `rate_limit.order_rate`. */
+  readonly orderRate?: number | undefined;
+  /** How X-RateLimit-Reset counts; by its magnitude when left out. */
+  readonly resetUnit?: ResetUnit;
 }
 
 export interface LocalBudgetReport extends BudgetReport {
@@ -88,6 +101,9 @@ interface Entry extends BudgetRequest {
 interface Pass {
   readonly granted: readonly { readonly entry: Entry; readonly id: string }[];
   readonly late: readonly { readonly entry: Entry; readonly earliest: number }[];
+  readonly overcommitted: readonly { readonly entry: Entry; readonly because: string }[];
+  /** Tokens are kept from now on for a switch that waits to be armed. */
+  readonly claimed: boolean;
   /** On the ledger's clock; undefined when nobody waits. */
   readonly wakeAt: number | undefined;
 }
@@ -96,11 +112,12 @@ type Told = (ledger: Ledger, now: number) => void;
 
 export class LocalBudget implements Budget {
   private readonly settings: BudgetSettings;
-  private readonly clock: Clock;
+  private readonly clock: Clock & Metronome;
   private readonly costs: Readonly<Record<string, number>>;
   private readonly options: BudgetOptions;
   private readonly queue: BudgetQueue<Entry>;
   private readonly tally: Tally;
+  private readonly rate: OrderRate;
   private ledger: Ledger;
   private issued = 0;
   private uncounted = 0;
@@ -109,20 +126,30 @@ export class LocalBudget implements Budget {
   private told: Told[] = [];
   /** Came with a deadline that has not been compared with the earliest possible time yet. */
   private fresh: Entry[] = [];
+  /** Beats that ask for a switch to be armed, and may wait. */
+  private readonly arming = new Set<Entry & { readonly beat: Beat }>();
   private revision: number | undefined;
   /** The ledger's clock minus ours. */
   private offsetMs = 0;
-  private sharing = false;
+  /** The looks at the shared ledger that are under way: whatever carries it may take its time. */
+  private sharing: Promise<void> | undefined;
+  private closed = false;
   private again = false;
 
   /** `costs`: the profile's `rate_limit.costs` and the tokens of its declared requests. */
-  constructor(settings: BudgetSettings, clock: Clock, costs: Readonly<Record<string, number>>, options: BudgetOptions) {
+  constructor(
+    settings: BudgetSettings,
+    clock: Clock & Metronome,
+    costs: Readonly<Record<string, number>>,
+    options: BudgetOptions,
+  ) {
     this.settings = settings;
     this.clock = clock;
     this.costs = costs;
     this.options = options;
     this.queue = new BudgetQueue(options.queueLimit ?? QUEUE_LIMIT, settings.windowMs / 4);
     this.tally = new Tally(settings.windowMs);
+    this.rate = new OrderRate(options.orderRate ?? Number.POSITIVE_INFINITY);
     this.ledger = this.restored(undefined, 0);
   }
 
@@ -131,6 +158,8 @@ export class LocalBudget implements Budget {
       const entry: Entry = { ...request, since: this.clock.monotonic(), resolve, deadline: undefined };
       if (!this.makeRoomFor(entry)) return;
       this.queue.add(entry);
+      const { beat } = entry;
+      if (beat !== undefined && !isUrgent(entry.class)) this.arming.add(entry as Entry & { readonly beat: Beat });
       if (entry.deadlineAt !== undefined) this.fresh.push(entry);
       void this.pump();
     });
@@ -138,6 +167,10 @@ export class LocalBudget implements Budget {
 
   weightOf(endpoint: CostedEndpoint): number {
     return this.ledger.costFor(endpoint);
+  }
+
+  standDown(of: string): void {
+    this.tell((ledger, now) => ledger.standDown(of, now));
   }
 
   /** Takes tokens as used just now: after a restart without a ledger, what the journal's last window attempted (fault matrix, row 66). */
@@ -156,6 +189,13 @@ export class LocalBudget implements Budget {
     };
   }
 
+  /** Resolves when the shared ledger has heard what it can be told, and is not asked any more: it can be closed then. */
+  async close(): Promise<void> {
+    this.closed = true;
+    this.wakeIn(undefined);
+    await this.sharing;
+  }
+
   /** Now, on the ledger's clock. */
   private now(): number {
     return this.clock.monotonic() + this.offsetMs;
@@ -171,51 +211,84 @@ export class LocalBudget implements Budget {
 
   private earliest(ledger: Ledger, entry: Entry, now: number): number {
     const own = this.queue.has(entry) ? entry.weight : 0;
-    return ledger.earliest(entry.weight, entry.class, this.queue.tokensAhead(entry.class) - own, now);
+    const ahead = this.queue.tokensAhead(entry.class) - own;
+    const tokensAt = ledger.earliest(entry.weight, entry.class, ahead, now, entry.beat);
+    return isOrderAction(entry.endpoint) ? Math.max(tokensAt, this.rate.freeAt(isUrgent(entry.class), now)) : tokensAt;
   }
 
   // One look at the ledger: grant what may go, tell what comes too late, and say when to look again.
 
   private pump(): void | Promise<void> {
-    if (this.options.share === undefined) this.act(this.look(this.ledger, this.now()));
-    else return this.pumpShared(this.options.share);
+    if (this.options.share !== undefined) return this.pumpShared(this.options.share);
+    if (this.queue.isEmpty && this.fresh.length === 0) this.wakeIn(undefined);
+    else this.act(this.look(this.ledger, this.now()));
   }
 
   private look(ledger: Ledger, now: number): Pass {
     const granted: { entry: Entry; id: string }[] = [];
+    const overcommitted = this.overcommitted(ledger, now);
     const lightest = { urgent: Number.POSITIVE_INFINITY, ordinary: Number.POSITIVE_INFINITY };
     const lane = (entry: Entry) => (isUrgent(entry.class) ? 'urgent' : 'ordinary');
+    // Order actions wait for their rate; what is none goes past them.
+    const paced = new Set<'urgent' | 'ordinary'>();
+    const bound = (entry: Entry) =>
+      isOrderAction(entry.endpoint) && paced.has(lane(entry)) ? 0 : lightest[lane(entry)];
     const clockNow = now - this.offsetMs;
     let wakeAt: number | undefined;
+    let claimed = false;
     for (;;) {
-      const entry = this.queue.next(clockNow, (each) => lightest[lane(each)]);
+      const entry = this.queue.next(clockNow, bound);
       if (entry === undefined) break;
-      const admission = ledger.admit(entry.weight, entry.class, now);
+      const freeAt = isOrderAction(entry.endpoint) ? this.rate.freeAt(isUrgent(entry.class), now) : now;
+      if (freeAt > now) {
+        wakeAt = Math.min(wakeAt ?? freeAt, freeAt);
+        paced.add(lane(entry));
+        continue;
+      }
+      const admission = ledger.admit(entry.weight, entry.class, now, entry.beat);
       if (admission.ok) {
         const id = `${this.options.share?.owner ?? 'own'}:${++this.issued}`;
-        ledger.hold(id, entry.endpoint, entry.weight, entry.class, now);
+        ledger.hold(id, entry.endpoint, entry.weight, entry.class, now, entry.beat);
+        if (isOrderAction(entry.endpoint)) this.rate.began(id, now);
         this.queue.remove(entry);
         granted.push({ entry, id });
         continue;
       }
+      if (entry.beat !== undefined) claimed = ledger.claim(entry.beat, entry.weight, now) || claimed;
       wakeAt = Math.min(wakeAt ?? admission.at, admission.at);
       // A refusal holds back its weight and heavier ones only; for want of tokens everybody behind waits too.
       if (admission.because !== 'refused') break;
       lightest[lane(entry)] = Math.min(lightest[lane(entry)], entry.weight);
     }
-    return { granted, late: this.late(ledger, now), wakeAt };
+    return { granted, late: this.late(ledger, now), overcommitted, claimed, wakeAt };
+  }
+
+  /** First beats that wait for what can never be had; they are taken out, and put back where this look comes to nothing. */
+  private overcommitted(ledger: Ledger, now: number): { entry: Entry; because: string }[] {
+    return [...this.arming].flatMap((entry) => {
+      if (!this.queue.has(entry)) this.arming.delete(entry);
+      const because = this.queue.has(entry) ? ledger.overcommitted(entry.beat, entry.weight, now) : undefined;
+      if (because === undefined) return [];
+      this.queue.remove(entry);
+      return [{ entry, because }];
+    });
   }
 
   /** Those who came with a deadline since the last look and can not be served in time. */
   private late(ledger: Ledger, now: number): { entry: Entry; earliest: number }[] {
+    if (this.fresh.length === 0) return [];
     return this.fresh
       .filter((entry) => this.queue.has(entry))
       .map((entry) => ({ entry, earliest: this.earliest(ledger, entry, now) }))
       .filter(({ entry, earliest }) => this.epoch(earliest, now) > (entry.deadlineAt ?? Number.POSITIVE_INFINITY));
   }
 
-  private act({ granted, late, wakeAt }: Pass): void {
+  private act({ granted, late, overcommitted, wakeAt }: Pass): void {
     for (const { entry, id } of granted) this.grant(entry, id);
+    for (const { entry, because } of overcommitted) {
+      entry.deadline?.cancel();
+      entry.resolve({ kind: 'refused', code: 'BEATS', because });
+    }
     for (const { entry, earliest } of late) this.refuse(entry, 'DEADLINE', earliest);
     for (const entry of this.fresh) if (this.queue.has(entry)) this.watch(entry);
     this.fresh = [];
@@ -237,7 +310,7 @@ export class LocalBudget implements Budget {
   /** Refuses the entry if it still waits when its deadline comes. */
   private watch(entry: Entry): void {
     if (entry.deadlineAt === undefined || entry.deadline !== undefined) return;
-    entry.deadline = this.clock.at(entry.deadlineAt, () => void this.expire(entry));
+    entry.deadline = this.clock.after(entry.deadlineAt - this.clock.now(), () => void this.expire(entry));
   }
 
   private async expire(entry: Entry): Promise<void> {
@@ -248,10 +321,10 @@ export class LocalBudget implements Budget {
   private wakeIn(delayMs: number | undefined): void {
     this.wake?.cancel();
     this.wake = undefined;
-    if (delayMs === undefined) return;
+    if (delayMs === undefined || this.closed) return;
     const longest = this.options.share === undefined ? Number.POSITIVE_INFINITY : SHARE_LOOK_MS;
     const wholeMs = Math.max(1, Math.ceil(Math.min(delayMs, longest)));
-    this.wake = this.clock.at(this.clock.now() + wholeMs, () => void this.pump());
+    this.wake = this.clock.after(wholeMs, () => void this.pump());
   }
 
   private epoch(instant: number, now: number): number {
@@ -269,13 +342,27 @@ export class LocalBudget implements Budget {
     };
     return {
       sent: () => this.tally.add(weight, this.clock.monotonic()),
-      answered: (headers, { limited, retryAfterMs }) =>
-        end((ledger, now) =>
-          limited ? ledger.refused(id, headers, retryAfterMs, now) : ledger.answered(id, headers, now),
-        ),
-      aborted: () => end((ledger, now) => ledger.aborted(id, now)),
-      notSent: () => end((ledger, now) => ledger.notSent(id, now)),
+      answered: (headers, { limited, retryAfterMs }) => {
+        this.rate.ended(id, this.now());
+        const hint = { retryAfterMs, resetInMs: limited ? this.resetIn(headers) : undefined };
+        end((ledger, now) => (limited ? ledger.refused(id, headers, hint, now) : ledger.answered(id, headers, now)));
+      },
+      aborted: () => {
+        this.rate.ended(id, this.now());
+        end((ledger, now) => ledger.aborted(id, now));
+      },
+      notSent: () => {
+        this.rate.notSent(id);
+        end((ledger, now) => ledger.notSent(id, now));
+      },
     };
+  }
+
+  /** Until the bucket resets by the venue's word, ms; undefined where it does not say so credibly. */
+  private resetIn(headers: Readonly<Record<string, string>>): number | undefined {
+    const now = this.clock.now();
+    const resetAt = readReset(headers['x-ratelimit-reset'], now, this.options.resetUnit);
+    return resetAt === undefined ? undefined : resetAt - now;
   }
 
   private tell(told: Told): void {
@@ -288,15 +375,20 @@ export class LocalBudget implements Budget {
 
   private async pumpShared(share: BudgetShare): Promise<void> {
     this.again = true;
-    if (this.sharing) return;
-    this.sharing = true;
+    if (this.sharing !== undefined) return;
+    this.sharing = this.lookWhileAsked(share);
+    await this.sharing;
+  }
+
+  private async lookWhileAsked(share: BudgetShare): Promise<void> {
     try {
       while (this.again) {
         this.again = false;
         await this.lookShared(share);
       }
     } finally {
-      this.sharing = false;
+      // In the turn in which nobody asked any more: whoever asks a moment later must begin anew, not wait for this one.
+      this.sharing = undefined;
     }
   }
 
@@ -311,7 +403,7 @@ export class LocalBudget implements Budget {
         this.offsetMs = nowMs - this.clock.monotonic();
         for (const each of told) each(this.ledger, nowMs);
         pass = this.look(this.ledger, nowMs);
-        const changed = told.length > 0 || pass.granted.length > 0;
+        const changed = told.length > 0 || pass.granted.length > 0 || pass.claimed;
         this.revision = (row?.revision ?? 0) + (changed ? 1 : 0);
         return { text: changed ? this.ledger.save() : undefined, result: undefined };
       });
@@ -330,7 +422,9 @@ export class LocalBudget implements Budget {
    * refused cancel costs a token, a cancel that was never sent costs a position.
    */
   private goUncounted(pass: Pass | undefined): void {
-    for (const { entry } of [...(pass?.granted ?? [])].reverse()) {
+    for (const { entry } of [...(pass?.overcommitted ?? [])].reverse()) this.queue.putBack(entry);
+    for (const { entry, id } of [...(pass?.granted ?? [])].reverse()) {
+      this.rate.notSent(id);
       this.queue.putBack(entry);
       entry.deadline?.cancel();
       entry.deadline = undefined;
@@ -339,7 +433,8 @@ export class LocalBudget implements Budget {
     for (const entry of [...this.queue.inClass('protect'), ...this.queue.inClass('resolve')]) {
       const id = `${this.options.share?.owner ?? 'own'}:${++this.issued}`;
       const { endpoint, weight } = entry;
-      this.told.push((ledger, now) => ledger.hold(id, endpoint, weight, entry.class, now));
+      this.told.push((ledger, now) => ledger.hold(id, endpoint, weight, entry.class, now, entry.beat));
+      if (isOrderAction(endpoint)) this.rate.began(id, this.now());
       this.queue.remove(entry);
       this.uncounted += 1;
       this.grant(entry, id);

@@ -8,6 +8,7 @@ import { decimal, parseDecimal } from '../base/decimal.ts';
 import type { DataOf, EntryType, Json, JsonObject } from '../journal/entry.ts';
 import type { OrderBook } from '../journal/orders.ts';
 import { type AnswerVerdict, readAnswer } from '../venue/answers.ts';
+import type { Beat } from '../venue/beat-reserve.ts';
 import { type EndpointName, endpoint, type Result } from '../venue/catalogue.ts';
 import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits.ts';
 import type {
@@ -24,6 +25,7 @@ import type { PlacementAck } from '../venue/records.ts';
 import { requestProblems } from '../venue/request.ts';
 import { digestOf, wireRequest } from '../venue/wire.ts';
 import type { Budget, Ticket } from './budget.ts';
+import { CancelAllBarrier } from './cancel-all-barrier.ts';
 import { type CrashPoint, type CrashPoints, pointOf } from './crash-points.ts';
 import type { LimitGate } from './limit-gate.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from './transport.ts';
@@ -69,6 +71,8 @@ export interface ClientParts {
   readonly forbidden?: (protective: boolean) => string | undefined;
   /** Asked before each write, where a person wants to be (`run --step`); false denies it. */
   readonly confirm?: (call: VenueCall) => Promise<boolean>;
+  /** What the runs of an account have in common within a process; a client of its own where left out. */
+  readonly barrier?: CancelAllBarrier;
   /** Turns a declared request's answer into the value it is read as. */
   readonly requests?: RequestReader;
   /** Told where a call has come to, by simulations alone. */
@@ -86,9 +90,11 @@ export interface RequestReader {
 export class VenueClient implements VenuePort {
   readonly markets: readonly string[];
   private readonly parts: ClientParts;
+  private readonly barrier: CancelAllBarrier;
 
   constructor(parts: ClientParts) {
     this.parts = parts;
+    this.barrier = parts.barrier ?? new CancelAllBarrier();
     this.markets = Object.keys(parts.markets);
   }
 
@@ -113,7 +119,7 @@ export class VenueClient implements VenuePort {
       call.step,
     );
     this.reached('CP1', call);
-    return this.proceed(call, 0);
+    return this.barred(call, this.proceed(call, 0));
   }
 
   /**
@@ -122,7 +128,8 @@ export class VenueClient implements VenuePort {
    */
   continueCall<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
     const repeatable = endpoint(call.endpoint).repeatable;
-    if (attempts === 0 || repeatable === 'safe' || repeatable === 'effect') return this.proceed(call, attempts);
+    if (attempts === 0 || repeatable === 'safe' || repeatable === 'effect')
+      return this.barred(call, this.proceed(call, attempts));
     return this.settled(call, {
       kind: 'unresolved',
       message: 'the process ended before the answer',
@@ -239,12 +246,15 @@ export class VenueClient implements VenuePort {
         weight,
         class: call.class,
         ...(call.deadlineAt === undefined ? {} : { deadlineAt: call.deadlineAt }),
+        ...beatOf(call, profile.account),
       });
+      if (granted.kind === 'refused' && granted.code === 'BEATS')
+        return this.deny(call, granted.code, `${granted.code}: ${granted.because}`);
       if (granted.kind === 'refused') {
         const when = new Date(granted.earliestAt).toISOString();
         return this.deny(call, granted.code, `${granted.code}: ${weight} tokens could not be had before ${when}`);
       }
-      await this.stillHeld(granted.ticket);
+      await this.mayLeave(call, granted.ticket);
       // Asked again, with nothing awaited before the attempt is written: an order of another branch may have come between.
       const barred = forbidden?.(row.protective || row.method === 'GET') ?? this.denial(call);
       if (barred !== undefined) {
@@ -253,11 +263,20 @@ export class VenueClient implements VenuePort {
       }
       const request = wireRequest(call.endpoint, call.params, profile);
       const sent = await this.exchange(call, n, request, granted.ticket, weight, granted.waitedMs);
+      if (call.endpoint === 'DELETE /cancel_all_after' && sent.outcome.kind === 'confirmed')
+        budget.standDown(profile.account);
       if (sent.unauthorized && row.repeatable !== 'never' && n === attempts + 1 && (await session?.renew())) continue;
       // A refused session is definite: the order is not there. The caller looks it up and sends it again with the same id.
       if (sent.unauthorized) await session?.renew();
       return this.settled(call, sent.outcome, sent.reply);
     }
+  }
+
+  private barred<E extends EndpointName>(
+    call: VenueCall<E>,
+    outcome: Promise<CallOutcome<E>>,
+  ): Promise<CallOutcome<E>> {
+    return call.endpoint === 'DELETE /orders/cancel_all' ? this.barrier.during(outcome) : outcome;
   }
 
   private async exchange<E extends EndpointName>(
@@ -282,13 +301,14 @@ export class VenueClient implements VenuePort {
           return { outcome: { kind: 'denied', code: 'JOURNAL', message, settledAt: clock.now() }, unauthorized: false };
         }
       }
-      // A commit can take as long as somebody else needs to take over.
-      await this.stillHeld(ticket);
+      // A commit can take as long as somebody else needs to take over, or to begin a cancel_all.
+      await this.mayLeave(call, ticket);
     }
     this.reached('CP4', call);
     const sentAt = clock.now();
     ticket.sent();
-    const reply = await transport.send(request, { timeoutMs: EXCHANGE_TIMEOUT_MS });
+    const timeoutMs = Math.min(EXCHANGE_TIMEOUT_MS, call.answerMs ?? EXCHANGE_TIMEOUT_MS);
+    const reply = await transport.send(request, { timeoutMs });
     this.reached('CP10', call);
     const times = { sentAt, settledAt: clock.now() };
     if (reply.kind === 'failure') {
@@ -338,8 +358,8 @@ export class VenueClient implements VenuePort {
                 ? 'not_found'
                 : 'rejected';
         const hint = verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs };
-        if (verdict.serverError && call.endpoint === 'POST /orders')
-          return { kind: 'unresolved', message: verdict.text, ...times };
+        // Whoever answers with 5xx may not know what was done: it is no word of the venue on what was asked.
+        if (verdict.serverError) return { kind: 'unresolved', message: verdict.text, ...times };
         return {
           kind: 'rejected',
           failure,
@@ -376,6 +396,15 @@ export class VenueClient implements VenuePort {
     if (lease === undefined || (await lease.holds())) return;
     ticket.notSent();
     await new Promise(() => {});
+  }
+
+  /** Resolves when this process acts for the account and no cancel_all is under way that a new order would run into. */
+  private async mayLeave(call: VenueCall, ticket: Ticket): Promise<void> {
+    const isNew = call.endpoint === 'POST /orders' || call.endpoint === 'PUT /orders';
+    do {
+      if (isNew) await this.barrier.opens();
+      await this.stillHeld(ticket);
+    } while (isNew && this.barrier.isClosed);
   }
 
   private denial(call: VenueCall): string | undefined {
@@ -498,12 +527,19 @@ function settledData(call: VenueCall, outcome: CallOutcome, reply: WireReply | u
   };
 }
 
-/** Headers worth keeping: those the token budget learned from. */
+/** Headers worth keeping: those the token budget learned from, and the venue's clock. */
 function rateHeaders(answer: WireAnswer): JsonObject {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers))
-    if (name.startsWith('x-ratelimit-') || name === 'retry-after') kept[name] = value;
+    if (name.startsWith('x-ratelimit-') || name === 'retry-after' || name === 'date') kept[name] = value;
   return kept;
+}
+
+/** What the budget keeps tokens by: an account has one switch. */
+function beatOf<E extends EndpointName>(call: VenueCall<E>, of: string): { readonly beat?: Beat } {
+  const { timeout } = call.params as { readonly timeout?: number };
+  if (call.repeatsMs === undefined || timeout === undefined) return {};
+  return { beat: { of, everyMs: call.repeatsMs, timeoutMs: timeout } };
 }
 
 function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {

@@ -138,6 +138,7 @@ export class LimitGate {
             },
       lastReadAgeMs: this.lastReadAt === undefined ? undefined : now - this.lastReadAt,
       marketRules: Object.hasOwn(this.markets, market) ? this.markets[market] : undefined,
+      marketsDescribed: Object.keys(this.markets).length > 0,
     };
   }
 

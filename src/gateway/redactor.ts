@@ -46,11 +46,13 @@ export class Redactor {
   }
 }
 
-/** Of a URL what is secret in it: scheme and host are everywhere, and hiding them would hide harmless texts. */
+/** Of a URL what is secret in it: scheme, host and user are ordinary words, and hiding them would hide harmless texts. */
 function secretParts(secret: string): readonly string[] {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(secret) || !URL.canParse(secret)) return [secret];
-  const { username, password, pathname, search, hash } = new URL(secret);
-  const parts = [password, decodeURIComponent(password), username, `${pathname}${search}${hash}`];
+  const { protocol, password, pathname, search, hash } = new URL(secret);
+  // The path of a webhook is its key; that of a database is its name.
+  const path = protocol.startsWith('http') ? pathname : '';
+  const parts = [password, decodeURIComponent(password), `${path}${search}${hash}`];
   return [...new Set(parts)].filter((part) => part.length >= SHORTEST);
 }
 const SHORTEST = 6;

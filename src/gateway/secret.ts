@@ -3,6 +3,7 @@
  * from, and the filter that takes them out of whatever is written. Nothing here decides where a secret is sent.
  */
 import { inspect } from 'node:util';
+import { isSigningKey } from '../journal/anchors.ts';
 import type { Profile, SecretReference } from '../venue/profile.ts';
 import { secretBytes } from '../venue/signing.ts';
 import { readSecretFile } from './secret-file.ts';
@@ -38,10 +39,16 @@ export interface ProfileSecrets {
   /** Hex, with or without `0x`. */
   readonly apiSecret?: Secret;
   readonly postgres?: Secret;
+  /** PEM of an Ed25519 private key. */
+  readonly anchorKey?: Secret;
+  /** By the name of the copy. */
+  readonly anchorWebhooks: Readonly<Record<string, Secret>>;
   /** By the name of the target. */
   readonly webhooks: Readonly<Record<string, Secret>>;
 }
 
+/** Where a profile refers to secrets. */
+export type SecretSettings = Pick<Profile, 'auth' | 'store' | 'notify' | 'anchors'>;
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Each is a sentence that names the setting and what is wrong, without any value. */
@@ -55,7 +62,7 @@ export type SecretsReading = {
  * Loads every secret of a profile; `variables` is the environment. A JWT that is not set is no problem where a refresh token
  * is there: it obtains one.
  */
-export function loadSecrets(profile: Pick<Profile, 'auth' | 'store' | 'notify'>, variables: Variables): SecretsReading {
+export function loadSecrets(profile: SecretSettings, variables: Variables): SecretsReading {
   const problems: string[] = [];
   const all: Secret[] = [];
   const load = (
@@ -73,35 +80,52 @@ export function loadSecrets(profile: Pick<Profile, 'auth' | 'store' | 'notify'>,
     if (!(optional && read.absent)) problems.push(read.problem);
     return undefined;
   };
-  const { auth, store, notify } = profile;
+  const { auth, store, notify, anchors } = profile;
   const jwt = auth.mode === 'jwt' ? load('auth.jwt', auth.jwt, 'header', auth.refreshToken !== undefined) : undefined;
   const refreshToken = auth.mode === 'jwt' ? load('auth.refresh_token', auth.refreshToken, 'header') : undefined;
   const apiKey = auth.mode === 'api_key' ? load('auth.api_key', auth.apiKey, 'header') : undefined;
   const apiSecret = auth.mode === 'api_key' ? load('auth.secret', auth.secret, 'hex') : undefined;
   const postgres =
     store !== undefined && 'postgres' in store ? load('store.postgres', store.postgres, 'text') : undefined;
-  const webhooks = Object.entries(notify).flatMap(([name, target]): [string, Secret][] => {
-    const secret = 'webhook' in target ? load(`notify.${name}.webhook`, target.webhook, 'text') : undefined;
-    return secret === undefined ? [] : [[name, secret]];
-  });
-  const given = { jwt, refreshToken, apiKey, apiSecret, postgres };
+  const anchorKey = load('anchors.key', anchors.key, 'key');
+  const addresses = (within: string, targets: Profile['notify'] | Profile['anchors']['copies']) =>
+    Object.fromEntries(
+      Object.entries(targets).flatMap(([name, target]): [string, Secret][] => {
+        const secret = 'webhook' in target ? load(`${within}.${name}.webhook`, target.webhook, 'text') : undefined;
+        return secret === undefined ? [] : [[name, secret]];
+      }),
+    );
+  const given = { jwt, refreshToken, apiKey, apiSecret, postgres, anchorKey };
   const present = Object.fromEntries(Object.entries(given).filter(([, secret]) => secret !== undefined));
-  return { secrets: { ...present, webhooks: Object.fromEntries(webhooks) }, all, problems };
+  const webhooks = addresses('notify', notify);
+  const anchorWebhooks = addresses('anchors.copies', anchors.copies);
+  return { secrets: { ...present, webhooks, anchorWebhooks }, all, problems };
 }
 
 /** Names of the environment variables that hold a profile's secrets: to be removed from the environment once they are loaded. */
-export function secretVariables(profile: Pick<Profile, 'auth' | 'store' | 'notify'>): readonly string[] {
+export function secretVariables(profile: SecretSettings): readonly string[] {
   const references: (SecretReference | undefined)[] = [
     ...(profile.auth.mode === 'jwt' ? [profile.auth.jwt, profile.auth.refreshToken] : []),
     ...(profile.auth.mode === 'api_key' ? [profile.auth.apiKey, profile.auth.secret] : []),
     ...(profile.store !== undefined && 'postgres' in profile.store ? [profile.store.postgres] : []),
-    ...Object.values(profile.notify).map((target) => ('webhook' in target ? target.webhook : undefined)),
+    profile.anchors.key,
+    ...[...Object.values(profile.notify), ...Object.values(profile.anchors.copies)].map((target) =>
+      'webhook' in target ? target.webhook : undefined,
+    ),
   ];
   return references.flatMap((reference) => (reference !== undefined && 'env' in reference ? [reference.env] : []));
 }
 
-/** `header`: goes into a header as it is; `hex`: a key's bytes. */
-type Form = 'header' | 'hex' | 'text';
+/** The URL of a profile's PostgreSQL store alone, for verbs that need nothing else of the profile. */
+export function storeUrl(
+  reference: SecretReference,
+  variables: Variables,
+): { readonly secret: Secret } | { readonly problem: string } {
+  return readSecret('store.postgres', reference, variables, 'text');
+}
+
+/** `header`: goes into a header as it is; `hex`: a key's bytes; `key`: a private key that anchors are signed with. */
+type Form = 'header' | 'hex' | 'text' | 'key';
 
 /** Shorter than any real one; a filter for it would tear harmless texts apart. */
 const SHORTEST = 6;
@@ -130,5 +154,11 @@ function readSecret(
       'holds characters that can not be sent in a header: blanks, line breaks or others that are not printable',
     );
   if (form === 'hex' && secretBytes(text) === undefined) return refused('does not hold hex digits, with or without 0x');
+  if (form === 'key') {
+    // A variable in a file of variables has one line.
+    text = text.replaceAll('\\n', '\n');
+    if (!isSigningKey(text))
+      return refused('does not hold an Ed25519 private key in PEM form (openssl genpkey -algorithm ed25519)');
+  }
   return { secret: new Secret(name, text) };
 }

@@ -31,8 +31,20 @@ export interface SessionParts {
   readonly store?: TokenStore;
   /** Told of every secret that was obtained, before it is used: for the filter over what is written. */
   readonly obtained?: (secret: Secret) => void;
+  /** Told of every POST /jwt that the session sent by itself, once it has been answered or given up. */
+  readonly requested?: (request: SessionRequest) => void;
+  /** Told when a new JWT is in use, and until when it is good, epoch ms. */
+  readonly renewed?: (expiresAt: number) => void;
   /** Told when the session can not be kept: a person must act. Free of secrets. */
   readonly alarm?: (message: string) => void;
+}
+
+/** A POST /jwt: when it was sent (epoch ms), what it cost (tokens), and how it was answered. */
+export interface SessionRequest {
+  readonly sentAt: number;
+  readonly tokens: number;
+  readonly status?: number;
+  readonly success: boolean;
 }
 
 /** Refreshed when this share of its life is over: early enough to try several times, late enough to be rare. */
@@ -48,7 +60,7 @@ const CLASS: CallClass = 'protect';
 
 interface HeldJwt {
   readonly secret: Secret;
-  /** Epoch ms. */
+  /** On the monotonic clock: a life is not longer because somebody put the clock on the wall. */
   readonly refreshAt: number;
   readonly expiresAt: number;
 }
@@ -67,12 +79,19 @@ export class VenueSession implements Session, Transport {
   private notBefore = Number.NEGATIVE_INFINITY;
   /** The venue has refused the JWT that is held, and no other could be had since. */
   private refused = false;
+  /** From then on nothing is begun: whoever closes has no use for it. */
+  private closing = false;
+  private readonly closed: Promise<undefined>;
+  private tellClosed: () => void = () => {};
   private why: string | undefined;
 
   constructor(parts: SessionParts) {
     this.parts = parts;
+    this.closed = new Promise((resolve) => {
+      this.tellClosed = () => resolve(undefined);
+    });
     const { jwt, refreshToken } = parts.secrets;
-    if (jwt !== undefined) this.jwt = this.held(jwt);
+    if (jwt !== undefined) this.jwt = this.held(jwt, false);
     this.refreshToken = parts.store?.load() ?? refreshToken;
     if (this.refreshToken !== undefined && this.refreshToken !== refreshToken) parts.obtained?.(this.refreshToken);
   }
@@ -89,14 +108,15 @@ export class VenueSession implements Session, Transport {
 
   /** When the JWT runs out, epoch ms; undefined without one. */
   get expiresAt(): number | undefined {
-    return this.jwt?.expiresAt;
+    const { clock } = this.parts;
+    return this.jwt === undefined ? undefined : Math.round(clock.now() + this.jwt.expiresAt - clock.monotonic());
   }
 
   async ready(): Promise<boolean> {
     if (this.parts.profile.auth.mode !== 'jwt') return true;
     const { jwt } = this;
     if (jwt === undefined) return this.renewOnce();
-    const now = this.parts.clock.now();
+    const now = this.parts.clock.monotonic();
     // What was refused or has run out is still tried where nothing better can be had: it costs a token, and a cancel kept
     // back because of one refusal that meant something else could cost more.
     if (this.refused || now >= jwt.expiresAt) return (await this.renewOnce()) || now < jwt.expiresAt + SKEW_MS;
@@ -119,7 +139,14 @@ export class VenueSession implements Session, Transport {
     return this.parts.transport.send(request, { ...options, headers: this.headersFor(request) });
   }
 
+  /**
+   * Resolves when no POST /jwt is under way: what an answered one gave is kept by then. It must come before what the budget and
+   * the stores stand on is closed. One that still waits for tokens is not sent any more.
+   */
   async close(): Promise<void> {
+    this.closing = true;
+    this.tellClosed();
+    await Promise.all([this.exchange, this.renewal]);
     await this.parts.transport.close?.();
   }
 
@@ -156,7 +183,7 @@ export class VenueSession implements Session, Transport {
   /** One renewal for all who want it. Never rejects. */
   private renewOnce(): Promise<boolean> {
     if (this.renewal !== undefined) return this.renewal;
-    if (this.parts.clock.monotonic() < this.notBefore) return Promise.resolve(false);
+    if (this.closing || this.parts.clock.monotonic() < this.notBefore) return Promise.resolve(false);
     const renewal = this.obtain().finally(() => {
       this.renewal = undefined;
     });
@@ -170,14 +197,14 @@ export class VenueSession implements Session, Transport {
     if (this.refreshToken === undefined) return this.failed('there is no refresh token');
     // Another process may have rotated the token in the meantime: then a second request with the new one is worth it.
     for (let attempt = 1; ; attempt += 1) {
-      const granted = await budget.acquire({
-        endpoint: 'POST /jwt',
-        weight: budget.weightOf('POST /jwt'),
-        class: CLASS,
-      });
+      const weight = budget.weightOf('POST /jwt');
+      const acquired = budget.acquire({ endpoint: 'POST /jwt', weight, class: CLASS });
+      const granted = await Promise.race([acquired, this.closed]);
+      if (granted === undefined) return this.failed('the session is being closed');
       if (granted.kind === 'refused') return this.failed('there are no tokens for POST /jwt');
       const used = this.refreshToken;
       granted.ticket.sent();
+      const sentAt = this.parts.clock.now();
       const reply = await this.send(
         wireRequest('POST /jwt', { is_client: auth.isClient, refresh_token: '' }, profile),
         { timeoutMs: EXCHANGE_MS },
@@ -185,6 +212,7 @@ export class VenueSession implements Session, Transport {
       if (reply.kind === 'failure') {
         if (reply.sent) granted.ticket.aborted();
         else granted.ticket.notSent();
+        if (reply.sent) this.parts.requested?.({ sentAt, tokens: weight, success: false });
         return this.failed(`POST /jwt: ${reply.message}`);
       }
       const verdict = readAnswer('POST /jwt', reply, profile);
@@ -192,6 +220,7 @@ export class VenueSession implements Session, Transport {
       const hint =
         verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
       granted.ticket.answered(reply.headers, { limited, ...hint });
+      this.parts.requested?.({ sentAt, tokens: weight, status: reply.status, success: verdict.kind === 'confirmed' });
       if (verdict.kind === 'confirmed') return true;
       const other = attempt === 1 && verdict.kind === 'refused' && !limited ? this.parts.store?.load() : undefined;
       if (other === undefined || other.reveal() === used.reveal()) {
@@ -247,11 +276,12 @@ export class VenueSession implements Session, Transport {
       this.parts.obtained?.(this.unsaved);
       await this.saved();
     }
-    this.jwt = this.held(jwt);
+    this.jwt = this.held(jwt, true);
     this.renewedAt = this.parts.clock.monotonic();
     this.refused = false;
     this.failures = 0;
     this.notBefore = Number.NEGATIVE_INFINITY;
+    this.parts.renewed?.(this.expiresAt ?? 0);
   }
 
   /** Makes a rotated refresh token durable, and only then the one in use. */
@@ -286,14 +316,17 @@ export class VenueSession implements Session, Transport {
     this.parts.alarm?.(message);
   }
 
-  private held(secret: Secret): HeldJwt {
-    const now = this.parts.clock.now();
+  /** `fresh`: obtained just now, so that its whole life lies ahead, whatever the two clocks think of each other. */
+  private held(secret: Secret, fresh: boolean): HeldJwt {
+    const { clock, profile } = this.parts;
+    const now = clock.now();
     const { issuedAt, expiresAt } = jwtTimes(secret.reveal());
-    const life = this.parts.profile.auth.mode === 'jwt' ? this.parts.profile.auth.jwtLifeMs : 0;
+    const life = profile.auth.mode === 'jwt' ? profile.auth.jwtLifeMs : 0;
     // A JWT from the future was issued by a clock ahead of ours: its life begins now.
-    const from = Math.min(issuedAt ?? now, now);
+    const from = issuedAt === undefined || (!fresh && issuedAt > now) ? now : issuedAt;
     const until = expiresAt ?? from + life;
-    return { secret, expiresAt: until, refreshAt: from + (until - from) * REFRESH_AT };
+    const begun = clock.monotonic() - (fresh ? 0 : now - from);
+    return { secret, expiresAt: begun + until - from, refreshAt: begun + (until - from) * REFRESH_AT };
   }
 }
 

@@ -27,6 +27,9 @@ export class SwitchStanding {
       case 'deadman.moved':
         this.moved(entry.data);
         return;
+      case 'run.resumed':
+        if (entry.data.away?.by === 'wall') this.fired = true;
+        return;
       default:
         return;
     }

@@ -212,6 +212,8 @@ export interface ReadAnchors {
   readonly anchors: readonly Anchor[];
   /** Lines, from 1, that are no anchors: cut short by a crash, or changed. */
   readonly unreadable: readonly number[];
+  /** Those of them that no crash leaves behind: they are not the beginning of an anchor. */
+  readonly changed: readonly number[];
   /** Anchors whose signature is absent or wrong, where a public key was given. They are not among `anchors`. */
   readonly unsigned: readonly number[];
 }
@@ -232,17 +234,20 @@ export function readAnchors(file: string, wanted: WantedAnchors = {}): ReadAncho
 export function sortedAnchors(lines: readonly string[], { publicKey, run }: WantedAnchors): ReadAnchors {
   const anchors: Anchor[] = [];
   const unreadable: number[] = [];
+  const changed: number[] = [];
   const unsigned: number[] = [];
   const key = publicKey === undefined ? undefined : readVerifyingKey(publicKey);
   for (const [index, line] of lines.entries()) {
     if (line === '') continue;
     const anchor = parseAnchor(line);
-    if (anchor === undefined) unreadable.push(index + 1);
-    else if (run !== undefined && anchor.run !== run) continue;
+    if (anchor === undefined) {
+      unreadable.push(index + 1);
+      if (!isCutShort(line)) changed.push(index + 1);
+    } else if (run !== undefined && anchor.run !== run) continue;
     else if (key !== undefined && !isSigned(anchor, key)) unsigned.push(index + 1);
     else anchors.push(anchor);
   }
-  return { anchors, unreadable, unsigned };
+  return { anchors, unreadable, changed, unsigned };
 }
 
 /** Anchors by run, for whoever looks at many runs. */
@@ -281,6 +286,41 @@ export function parseAnchor(line: string): Anchor | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** An anchor's line, part by part, in the order in which it is written. */
+const LINE_PARTS: readonly (string | RegExp)[] = [
+  '{"v":1,"run":"',
+  /^(?:[^"\\]|\\.)*\\?/,
+  '","seq":',
+  /^\d*/,
+  ',"head":"',
+  /^[0-9a-f]*/,
+  '","count":',
+  /^\d*/,
+  ',"time":"',
+  /^[^"]*/,
+  '","signature":"',
+  /^[A-Za-z0-9+/=]*/,
+];
+
+/**
+ * Whether a line is the beginning of an anchor and no more. A crash in the middle of writing leaves that, and what is written
+ * after it begins a line of its own, so it need not be the file's last.
+ */
+function isCutShort(line: string): boolean {
+  let rest = line;
+  for (const part of LINE_PARTS) {
+    if (rest === '') return true;
+    if (typeof part === 'string') {
+      if (part.startsWith(rest)) return true;
+      if (!rest.startsWith(part)) return false;
+      rest = rest.slice(part.length);
+    } else {
+      rest = rest.slice(part.exec(rest)?.[0].length ?? 0);
+    }
+  }
+  return rest === '' || rest === '"';
 }
 
 /** Whether a text is a key that anchors can be signed with. */

@@ -198,7 +198,7 @@ function hashedLine({ line, hash }: StoredEntry): string {
 const HASH_TAIL = /,"hash":"([0-9a-f]{64})"\}$/;
 
 /** The entry of a line; one that is none is given as it stands, and the chain says what is wrong with it. */
-function storedLine(run: string, text: string, place: number): StoredEntry {
+export function storedLine(run: string, text: string, place: number): StoredEntry {
   const hash = HASH_TAIL.exec(text)?.[1];
   const line = hash === undefined ? text : `${text.slice(0, -(hash.length + 11))}}`;
   const { seq, at, type, step } = parsed(line) ?? {};

@@ -23,6 +23,26 @@ export interface ErrorFact {
   readonly step?: string;
 }
 
+/** The process that writes a live run: what could make it behave differently from another. */
+export interface ProcessFact {
+  readonly pid: number;
+  /** Of Node. */
+  readonly node: string;
+  /** sha256 of the lock file its dependencies were installed by. */
+  readonly lock?: string;
+  /** What times are read from; how far it is from the venue's shows in the `date` header of every answer. */
+  readonly clock: 'system';
+}
+
+export interface Away {
+  readonly ms: number;
+  /**
+   * `machine`: by the clock of one start of one machine, which nobody can put. `wall`: by the clock on the wall, of another
+   * start or another machine, and that proves nothing: a deadman switch that stood is taken for fired.
+   */
+  readonly by: 'machine' | 'wall';
+}
+
 export type EntryBody =
   /** First entry of a run. Holds all that is needed to execute it again. */
   | {
@@ -48,6 +68,8 @@ export type EntryBody =
         /** Every venue setting in force (profile with defaults filled in, no secret), and the market table. */
         readonly settings: JsonObject;
         readonly engine: string;
+        /** Of live runs. */
+        readonly process?: ProcessFact;
         readonly plan?: string;
         readonly fixture?: { readonly file: string; readonly sha256: string };
         readonly account: string;
@@ -71,7 +93,15 @@ export type EntryBody =
       };
     }
   /** A run taken up again after its process died; everything before is history. */
-  | { readonly type: 'run.resumed'; readonly data: { readonly openCalls: readonly string[] } }
+  | {
+      readonly type: 'run.resumed';
+      readonly data: {
+        readonly openCalls: readonly string[];
+        readonly process?: ProcessFact;
+        /** How long nobody executed it, counted from its last entry. */
+        readonly away?: Away;
+      };
+    }
   /** `now` of the step's expressions, pinned (language.md, decision 16). */
   | {
       readonly type: 'step.started';
@@ -236,7 +266,28 @@ export type EntryBody =
         readonly step?: string;
         readonly reason?: string;
       };
-    };
+    }
+  /** The session with the venue, which all runs of an account share: a new JWT, or none to be had. */
+  | {
+      readonly type: 'session.moved';
+      readonly data: {
+        readonly event: 'requested' | 'renewed' | 'failing';
+        /** With `requested`: the POST /jwt that no step asked for. `status` is absent where no answer came. */
+        readonly request?: {
+          /** Epoch ms. */
+          readonly sentAt: number;
+          readonly tokens: number;
+          readonly status?: number;
+          readonly success: boolean;
+        };
+        /** With `renewed`: when the new JWT runs out, epoch ms. */
+        readonly expiresAt?: number;
+        /** With `failing`: why; free of secrets. */
+        readonly because?: string;
+      };
+    }
+  /** The clock on the wall was put: by how many ms it is beyond the run's own time from now on; negative where it is behind. */
+  | { readonly type: 'clock.put'; readonly data: { readonly wallAheadMs: number } };
 
 export type EntryType = EntryBody['type'];
 export type DataOf<T extends EntryType> = Extract<EntryBody, { type: T }>['data'];
@@ -265,6 +316,8 @@ export const ORIGIN = {
   'deadman.moved': 'engine',
   'approval.asked': 'engine',
   'operator.acted': 'world',
+  'session.moved': 'world',
+  'clock.put': 'world',
 } as const satisfies Record<EntryType, 'engine' | 'gateway' | 'world'>;
 
 /** What every entry carries beside its type and data (reliability.md, Audit record envelope). */
@@ -272,10 +325,11 @@ export interface Envelope {
   readonly v: 1;
   /** Gapless from 1 within the run. */
   readonly seq: number;
-  /** Epoch ms of the turn it was written in. */
+  /** Epoch ms of the turn it was written in, on the run's own clock; `clock.put` tells where the one on the wall differs. */
   readonly at: number;
-  /** Monotonic ms, of the process that wrote it. */
+  /** Monotonic ms since the machine's start, its sleep included: of one zero for all entries of one `boot`. */
   readonly mono: number;
+  /** Which start of which machine. */
   readonly boot: string;
   readonly epoch: number;
   readonly account: string;

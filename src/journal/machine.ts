@@ -18,8 +18,7 @@ export interface Machine {
 
 /** The machine this process runs on. */
 export function thisMachine(): Machine {
-  const boot = readable(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
-  const space = (name: string) => readable(() => readlinkSync(`/proc/self/ns/${name}`)) ?? name;
+  const boot = bootId();
   // Containers of one machine may have process numbers, and even a clock, of their own.
   const place = boot === undefined ? undefined : `${boot} ${space('pid')}`;
   return {
@@ -28,6 +27,25 @@ export function thisMachine(): Machine {
     self: place === undefined ? '' : markOf(place, process.pid, startOf(process.pid)),
     isGone: (mark) => place !== undefined && mark.startsWith(`${place} `) && hasEnded(mark),
   };
+}
+
+/**
+ * Which start of this machine the time of its processes counts from (base/clock.ts, SystemClock): equal in two of them only
+ * where it is certain, so each has one of its own where the system tells nothing.
+ */
+export function machineStart(): string {
+  const boot = bootId();
+  return boot === undefined
+    ? `${hostname()} ${process.pid} ${performance.timeOrigin}`
+    : `start ${boot} ${space('time')}`;
+}
+
+function bootId(): string | undefined {
+  return readable(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
+}
+
+function space(name: string): string {
+  return readable(() => readlinkSync(`/proc/self/ns/${name}`)) ?? name;
 }
 
 function markOf(place: string, pid: number, start: string | undefined): string {

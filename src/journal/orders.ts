@@ -5,7 +5,6 @@
  */
 import type { EndpointName, Params } from '../venue/catalogue.ts';
 import {
-  newOrder,
   OrderActor,
   type OrderAlarm,
   type OrderEvent,
@@ -141,7 +140,7 @@ export class OrderBook {
     const actor = new OrderActor(intent, at, this.options);
     this.byClientId.set(intent.clientOrderId, {
       actor,
-      order: { intent, createdAt: at, step, snapshot: newOrder(intent, at, this.options), history: [] },
+      order: { intent, createdAt: at, step, snapshot: actor.snapshot, history: [] },
     });
   }
 
@@ -289,7 +288,8 @@ function cancelEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
     const [ack] = data.result as unknown as readonly CancelAck[];
     return { type: ack?.status === 'canceled' ? 'CANCEL_FINAL' : 'CANCEL_ACK', at };
   }
-  return data.kind === 'unresolved'
+  // One that never left was refused by nobody.
+  return data.kind === 'unresolved' || data.failure === 'transport'
     ? { type: 'CANCEL_UNKNOWN', at }
     : { type: 'CANCEL_REFUSED', at, message: data.message ?? '' };
 }

@@ -8,6 +8,7 @@ import {
   isInForce,
   type KillEvent,
   killInForce,
+  killsOf,
   LEASE_LIFE_MS,
   type LedgerRow,
   type PostedMessage,
@@ -72,6 +73,9 @@ export function openSharedMemory(nowMs: () => number): Shared {
         const lifted = isInForce(killEvents, scope);
         killEvents.push({ action: 'release', scope, by, reason: '', at });
         return lifted;
+      },
+      async history(account) {
+        return killsOf(killEvents, account);
       },
     },
     mailbox: {

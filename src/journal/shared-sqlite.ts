@@ -3,25 +3,24 @@
  * one for the token ledgers, where it waits for the operating system alone. A process killed at any instant loses nothing of
  * either. A power cut may lose the last seconds of a ledger: whoever starts after one assumes what its journal attempted.
  */
-import { killSwitchOfBoth, leasesOfBoth } from './account-guard.ts';
-import { type LeaseRow, leaseVerdict } from './lease.ts';
+import { type AccountGuard, guardedShared } from './account-guard.ts';
+import { leaseVerdict } from './lease.ts';
 import { type Machine, thisMachine } from './machine.ts';
+import { killEvent, leaseRow, postedMessage, SHARED_SQL } from './rows.ts';
 import {
   assertNamed,
   isInForce,
-  type KillEvent,
   type KillSwitch,
   killInForce,
+  killsOf,
   LEASE_LIFE_MS,
   type Leases,
   type LedgerRows,
   type Mailbox,
-  type PostedMessage,
-  type RunCommand,
   type Shared,
   unreadableKill,
 } from './shared.ts';
-import { type Database, openDatabase, type SqlRow } from './sqlite.ts';
+import { type Database, openDatabase } from './sqlite.ts';
 
 export interface SharedFiles {
   /** Leases, kill switch and mailbox. */
@@ -41,35 +40,50 @@ const LEDGER_PATIENCE_MS = 500;
 
 /** Rejects with a StoreError that names the file when one can not be opened. */
 export async function openSharedSqlite(files: SharedFiles): Promise<Shared> {
-  const { file, ledgerFile, accountsFile, machine = thisMachine() } = files;
-  const opened: Database[] = [];
-  const open = async (path: string, schema: string): Promise<Database> => {
-    const database = await openDatabase(path);
-    opened.push(database);
+  const { accountsFile, machine = thisMachine() } = files;
+  const open = () => openBeside(files, machine);
+  return accountsFile === undefined ? open() : guardedShared(await openAccountGuard(accountsFile, machine), open);
+}
+
+/** The leases and kill orders of the user, whatever stores the runs are kept in. Rejects with a StoreError. */
+export async function openAccountGuard(file: string, machine: Machine = thisMachine()): Promise<AccountGuard> {
+  const database = await openWith(file, SHARED_SCHEMA);
+  return {
+    leases: leasesIn(database, machine),
+    killSwitch: killSwitchIn(database),
+    async close() {
+      database.close();
+    },
+  };
+}
+
+async function openBeside({ file, ledgerFile }: SharedFiles, machine: Machine): Promise<Shared> {
+  const shared = await openWith(file, SHARED_SCHEMA);
+  const ledgers = await openWith(ledgerFile, LEDGER_SCHEMA).catch((error: unknown) => {
+    shared.close();
+    throw error;
+  });
+  ledgers.exec(`PRAGMA busy_timeout = ${LEDGER_PATIENCE_MS}`);
+  ledgers.setDurable(false);
+  return {
+    ledgers: ledgerRows(ledgers, machine),
+    leases: leasesIn(shared, machine),
+    killSwitch: killSwitchIn(shared),
+    mailbox: mailboxIn(shared),
+    async close() {
+      ledgers.close();
+      shared.close();
+    },
+  };
+}
+
+async function openWith(file: string, schema: string): Promise<Database> {
+  const database = await openDatabase(file);
+  try {
     database.exec(schema);
     return database;
-  };
-  const close = () => {
-    for (const database of opened.reverse()) database.close();
-  };
-  try {
-    const shared = await open(file, SHARED_SCHEMA);
-    const ledgers = await open(ledgerFile, LEDGER_SCHEMA);
-    ledgers.exec(`PRAGMA busy_timeout = ${LEDGER_PATIENCE_MS}`);
-    ledgers.setDurable(false);
-    const ofUser = accountsFile === undefined ? undefined : await open(accountsFile, SHARED_SCHEMA);
-    const [leases, killSwitch] = [leasesIn(shared, machine), killSwitchIn(shared)];
-    return {
-      ledgers: ledgerRows(ledgers, machine),
-      leases: ofUser === undefined ? leases : leasesOfBoth(leasesIn(ofUser, machine), leases),
-      killSwitch: ofUser === undefined ? killSwitch : killSwitchOfBoth(killSwitchIn(ofUser), killSwitch),
-      mailbox: mailboxIn(shared),
-      async close() {
-        close();
-      },
-    };
   } catch (error) {
-    close();
+    database.close();
     throw error;
   }
 }
@@ -140,27 +154,21 @@ function ledgerRows(database: Database, machine: Machine): LedgerRows {
 }
 
 function leasesIn(database: Database, machine: Machine): Leases {
-  const find = 'SELECT epoch, held_by, process, clock, until_ms FROM lease WHERE account = ?';
-  const store = `INSERT INTO lease (account, epoch, held_by, process, clock, until_ms) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (account) DO UPDATE SET epoch = excluded.epoch, held_by = excluded.held_by, process = excluded.process,
-      clock = excluded.clock, until_ms = excluded.until_ms`;
-  const adopt = 'UPDATE lease SET clock = ?, until_ms = ? WHERE account = ?';
   const renew =
     'UPDATE lease SET process = ?, clock = ?, until_ms = ? WHERE account = ? AND epoch = ? AND held_by IS NOT NULL';
-  const release = 'UPDATE lease SET held_by = NULL WHERE account = ? AND epoch = ?';
   return {
     async acquire(account, holder) {
       return database.transaction(() => {
-        const row = database.statement(find).get(account);
+        const row = database.statement(SHARED_SQL.lease).get(account);
         const verdict = leaseVerdict(row && leaseRow(row), machine);
         if (verdict.kind === 'taken') return verdict;
         if (verdict.kind === 'adopted') {
-          database.statement(adopt).run(machine.clockId, verdict.untilMs, account);
+          database.statement(SHARED_SQL.adoptLease).run(machine.clockId, verdict.untilMs, account);
           return { kind: 'taken', heldBy: verdict.heldBy, remainingMs: LEASE_LIFE_MS };
         }
         const epoch = Number(row?.epoch ?? 0) + 1;
         database
-          .statement(store)
+          .statement(SHARED_SQL.takeLease)
           .run(account, epoch, holder, machine.self, machine.clockId, machine.nowMs() + LEASE_LIFE_MS);
         return { kind: 'held', epoch };
       });
@@ -170,42 +178,21 @@ function leasesIn(database: Database, machine: Machine): Leases {
       return database.statement(renew).run(machine.self, machine.clockId, until, account, epoch).changes === 1;
     },
     async release(account, epoch) {
-      database.statement(release).run(account, epoch);
+      database.statement(SHARED_SQL.releaseLease).run(account, epoch);
     },
     async holder(account) {
-      const found = database.statement(find).get(account);
+      const found = database.statement(SHARED_SQL.lease).get(account);
       const row = found && leaseRow(found);
       return leaseVerdict(row, machine).kind === 'free' ? undefined : row?.heldBy;
     },
   };
 }
 
-function leaseRow(row: SqlRow): LeaseRow {
-  return {
-    epoch: Number(row.epoch),
-    heldBy: row.held_by === null ? undefined : String(row.held_by),
-    process: String(row.process),
-    clockId: String(row.clock),
-    untilMs: Number(row.until_ms),
-  };
-}
-
 function killSwitchIn(database: Database): KillSwitch {
-  const append = 'INSERT INTO kill_event (action, scope, by_name, reason, at) VALUES (?, ?, ?, ?, ?)';
-  const read = (): KillEvent[] =>
-    database
-      .statement('SELECT action, scope, by_name, reason, at FROM kill_event ORDER BY sequence')
-      .all()
-      .map((row) => ({
-        action: row.action === 'release' ? 'release' : 'engage',
-        scope: String(row.scope),
-        by: String(row.by_name),
-        reason: String(row.reason),
-        at: Number(row.at),
-      }));
+  const read = () => database.statement(SHARED_SQL.killEvents).all().map(killEvent);
   return {
     async engage({ scope, by, reason, at }) {
-      database.statement(append).run('engage', scope, by, reason, at);
+      database.statement(SHARED_SQL.addKillEvent).run('engage', scope, by, reason, at);
     },
     async engaged(account) {
       try {
@@ -218,40 +205,26 @@ function killSwitchIn(database: Database): KillSwitch {
       assertNamed(by);
       return database.transaction(() => {
         const lifted = isInForce(read(), scope);
-        database.statement(append).run('release', scope, by, '', at);
+        database.statement(SHARED_SQL.addKillEvent).run('release', scope, by, '', at);
         return lifted;
       });
+    },
+    async history(account) {
+      return killsOf(read(), account);
     },
   };
 }
 
 function mailboxIn(database: Database): Mailbox {
-  const append =
-    'INSERT INTO message (run, command, by_name, at, step, reason) VALUES (?, ?, ?, ?, ?, ?) RETURNING sequence';
-  const pending =
-    'SELECT sequence, run, command, by_name, at, step, reason FROM message WHERE run = ? AND read = 0 ORDER BY sequence';
-  const acknowledge = 'UPDATE message SET read = 1 WHERE run = ? AND sequence <= ? AND read = 0';
   return {
-    async post({ run, command, by, at, step, reason }) {
-      return Number(database.statement(append).get(run, command, by, at, step ?? null, reason ?? null)?.sequence);
+    async post({ run, command, by, at, step = null, reason = null }) {
+      return Number(database.statement(SHARED_SQL.post).get(run, command, by, at, step, reason)?.sequence);
     },
     async pending(run) {
-      return database.statement(pending).all(run).map(message);
+      return database.statement(SHARED_SQL.pending).all(run).map(postedMessage);
     },
     async acknowledge(run, sequence) {
-      database.statement(acknowledge).run(run, sequence);
+      database.statement(SHARED_SQL.acknowledge).run(run, sequence);
     },
-  };
-}
-
-function message(row: SqlRow): PostedMessage {
-  return {
-    sequence: Number(row.sequence),
-    run: String(row.run),
-    command: String(row.command) as RunCommand,
-    by: String(row.by_name),
-    at: Number(row.at),
-    ...(row.step === null ? {} : { step: String(row.step) }),
-    ...(row.reason === null ? {} : { reason: String(row.reason) }),
   };
 }

@@ -75,6 +75,8 @@ export interface KillSwitch {
    * was one. Throws a RangeError without a name: nobody else may take the responsibility (reliability.md, I13).
    */
   release(scope: string, by: string, at: number): Promise<boolean>;
+  /** Who engaged and who lifted it, the oldest first: of the account and of `*`; of every account where none is named. */
+  history(account?: string): Promise<readonly KillEvent[]>;
 }
 
 export const RUN_COMMANDS = ['cancel', 'approve', 'reject', 'kill'] as const;
@@ -134,6 +136,11 @@ export function killInForce(events: readonly KillEvent[], account: string): Kill
       inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
   }
   return inForce;
+}
+
+/** What was done for the account, or for every one. */
+export function killsOf(events: readonly KillEvent[], account: string | undefined): readonly KillEvent[] {
+  return events.filter(({ scope }) => account === undefined || scope === account || scope === EVERY_ACCOUNT);
 }
 
 /** Whether a release of `scope` would lift anything. */

@@ -76,8 +76,15 @@ function prepareSchema(database: Database): void {
   }
 }
 
+const INSERT = 'INSERT INTO entries (run, seq, at, type, step, line, hash) VALUES (?, ?, ?, ?, ?, ?, ?)';
+/** Inserts nothing where the run is gone or under another epoch, and fails where the number is there. */
+const INSERT_IN_EPOCH = `INSERT INTO entries (run, seq, at, type, step, line, hash)
+  SELECT run, ?, ?, ?, ?, ?, ? FROM runs WHERE run = ? AND epoch = ?`;
+
 class SqliteStore implements JournalStore {
   private readonly database: Database;
+  /** Number of the last entry that was appended here, of each run that has not ended. */
+  private readonly ownLast = new Map<string, number>();
 
   constructor(database: Database) {
     this.database = database;
@@ -87,7 +94,24 @@ class SqliteStore implements JournalStore {
     const [first] = entries;
     if (first === undefined) return;
     this.database.setDurable(options.durable);
-    this.database.transaction(() => this.insert(first, entries, options));
+    if (entries.length > 1 || !this.continued(first, options))
+      this.database.transaction(() => this.insert(first, entries, options));
+    if (options.row?.outcome === undefined) this.ownLast.set(first.run, first.seq + entries.length - 1);
+    else this.ownLast.delete(first.run);
+  }
+
+  /**
+   * Appends the entry that follows our own last one, by one statement that asks for the epoch itself: that nobody else has
+   * written the number is the primary key's word. False where it was not that simple; why is then found out the long way.
+   */
+  private continued({ run, seq, at, type, step, line, hash }: StoredEntry, { row, epoch = 0 }: AppendOptions): boolean {
+    if (row !== undefined || this.ownLast.get(run) !== seq - 1) return false;
+    try {
+      return this.database.runAlone(INSERT_IN_EPOCH, seq, at, type, step, line, hash, run, epoch).changes === 1;
+    } catch (error) {
+      if (error instanceof StoreError) throw error;
+      return false;
+    }
   }
 
   private insert({ run }: StoredEntry, entries: readonly StoredEntry[], options: AppendOptions): void {
@@ -97,9 +121,7 @@ class SqliteStore implements JournalStore {
     refuseAppend(entries, options, { epoch: newest, last: Number(known?.last ?? 0) });
     if (row !== undefined) this.database.statement(JOURNAL_SQL.writeRow).run(...runValues(row, epoch));
     else if (epoch > (newest ?? 0)) this.database.statement(JOURNAL_SQL.newerEpoch).run(epoch, run);
-    const insert = this.database.statement(
-      'INSERT INTO entries (run, seq, at, type, step, line, hash) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    );
+    const insert = this.database.statement(INSERT);
     for (const { seq, at, type, step, line, hash } of entries) insert.run(run, seq, at, type, step, line, hash);
   }
 

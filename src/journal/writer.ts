@@ -29,7 +29,10 @@ export interface WriterOptions {
   readonly row?: RunRow;
 }
 
-/** Entries a writer that need not be durable keeps back at most. */
+/**
+ * Entries a writer keeps back at most: those of a dry-run until then, those of one turn no longer either: how much one
+ * turn writes is up to the runbook, and it would all be held in memory.
+ */
 const BATCH = 256;
 
 export class JournalWriter {
@@ -91,7 +94,7 @@ export class JournalWriter {
     this.follow(entry);
     if (this.failed === undefined) {
       this.buffer.push(stored);
-      if (!this.options.durable && this.buffer.length >= BATCH) void this.commitSoon();
+      if (this.buffer.length >= BATCH && this.due === undefined) void this.commitSoon(this.running.catch(() => {}));
     }
     this.tell(entry);
     return entry as EntryOf<T>;
@@ -134,6 +137,7 @@ export class JournalWriter {
   }
 
   private tell(entry: Entry): void {
+    if (this.listeners.size === 0) return;
     this.untold.push(entry);
     if (this.telling) return;
     this.telling = true;
@@ -146,11 +150,11 @@ export class JournalWriter {
     }
   }
 
-  /** One commit for all who ask before it begins. */
-  private commitSoon(): Promise<void> {
+  /** One commit for all who ask before it begins; at the end of the turn, unless it is to come after something else. */
+  private commitSoon(after?: Promise<void>): Promise<void> {
     if (this.buffer.length === 0) return this.running;
     if (this.due === undefined) {
-      const due = endOfTurn(this.running).then(() => this.commit());
+      const due = (after ?? endOfTurn(this.running)).then(() => this.commit());
       this.due = due;
       this.running = due;
       // Whoever flushes sees the rejection; a batch nobody waits for must not end the process.

@@ -8,12 +8,13 @@
  * some instant between the two, so at every instant the venue's use is at most what is held here, and no agreement of
  * clocks is needed. Freed a window after *sending*, a slow request and a fast one a minute later overlap at the venue.
  */
+import { type Beat, BeatReserve, overcommitted, type SavedBeats } from './beat-reserve.ts';
 import { CostBook, type CostedEndpoint, type CostReport, isDocumented, type SavedCosts } from './costs.ts';
 import { readRateHeaders } from './headers.ts';
 import { Holdings, type SavedHoldings } from './holdings.ts';
 import type { CallClass } from './port.ts';
 import { Readings, type SavedReadings, sentSince } from './readings.ts';
-import { Refusals, type SavedRefusals } from './refusals.ts';
+import { Refusals, type RetryHint, type SavedRefusals } from './refusals.ts';
 
 export interface BudgetSettings {
   /** Tokens per window (Limits, Rate limit); X-RateLimit-Limit goes before it. */
@@ -64,6 +65,8 @@ export interface BudgetReport {
   /** The limit in force, and the profile's. */
   readonly limit: number;
   readonly configuredLimit: number;
+  /** Kept for the beats of the deadman switches that are armed, beside the reserve. */
+  readonly beats: number;
   /** What others on the address are believed to use. */
   readonly foreign: number;
   /** What the venue would still grant by its own last word; absent where it has said nothing within a window. */
@@ -87,6 +90,8 @@ interface Flight {
   readonly endpoint: CostedEndpoint;
   readonly weight: number;
   readonly urgent: boolean;
+  /** It is a beat of a deadman switch, and its tokens are of those kept for beats. */
+  readonly beat?: true;
   readonly at: number;
   readonly order: number;
   /** Tokens sent in all, this request's among them; and expired in all, at that moment. */
@@ -102,6 +107,7 @@ export class Ledger {
   private readonly settings: BudgetSettings;
   private readonly costs: CostBook;
   private readonly holdings: Holdings;
+  private readonly beats: BeatReserve;
   private readonly readings: Readings;
   private readonly refusals: Refusals;
   private readonly flights = new Map<string, Flight>();
@@ -118,42 +124,44 @@ export class Ledger {
     this.settings = settings;
     this.costs = new CostBook(configuredCosts);
     this.holdings = new Holdings(settings.windowMs / 1200);
+    this.beats = new BeatReserve(settings.windowMs);
     this.readings = new Readings(settings.tokens, settings.windowMs);
     this.refusals = new Refusals(random);
     this.level = settings.burst;
   }
 
-  /** Whether `weight` tokens may be sent now; changes nothing but what time has changed. */
-  admit(weight: number, cls: CallClass, at: number): Admission {
+  /** Whether `weight` tokens may be sent now; changes nothing but what time has changed. `beat`: it is one of a deadman switch. */
+  admit(weight: number, cls: CallClass, at: number, beat?: Beat): Admission {
     this.advance(at);
     const urgent = isUrgent(cls);
+    const withheld = this.withheld(weight, cls, beat);
     const gated = this.refusals.gatedUntil(weight, urgent);
     if (gated !== undefined && gated > this.now) return { ok: false, at: gated, because: 'refused' };
-    const room = this.roomAt(weight, urgent);
+    const room = this.roomAt(weight, urgent, withheld);
     if (room > this.now) return { ok: false, at: room, because: 'window' };
     const paced = urgent ? this.now : this.pacedAt(Math.min(weight, this.burst()));
     if (paced > this.now) return { ok: false, at: paced, because: 'pace' };
-    if (!this.isProbe(weight, urgent)) return { ok: true };
-    const probeAt = this.probeAt(weight, urgent);
+    if (!this.isProbe(weight, urgent, withheld)) return { ok: true };
+    const probeAt = this.probeAt(weight, urgent, withheld);
     return probeAt <= this.now ? { ok: true } : { ok: false, at: probeAt, because: 'venue' };
   }
 
   /** The earliest instant at which `weight` could be admitted behind `ahead` tokens of others, by what is known now. */
-  earliest(weight: number, cls: CallClass, ahead: number, at: number): number {
+  earliest(weight: number, cls: CallClass, ahead: number, at: number, beat?: Beat): number {
     this.advance(at);
     const urgent = isUrgent(cls);
     return Math.max(
       this.refusals.gatedUntil(weight, urgent) ?? this.now,
-      this.roomAt(ahead + weight, urgent),
+      this.roomAt(ahead + weight, urgent, this.withheld(weight, cls, beat)),
       urgent ? this.now : this.pacedAt(ahead + Math.min(weight, this.burst())),
     );
   }
 
   /** Holds the tokens of a request that was admitted at this same instant. `id` is unique among all who share the ledger. */
-  hold(id: string, endpoint: CostedEndpoint, weight: number, cls: CallClass, at: number): void {
+  hold(id: string, endpoint: CostedEndpoint, weight: number, cls: CallClass, at: number, beat?: Beat): void {
     this.advance(at);
     const urgent = isUrgent(cls);
-    if (this.isProbe(weight, urgent)) this.refusals.probing(id, urgent);
+    if (this.isProbe(weight, urgent, this.withheld(weight, cls, beat))) this.refusals.probing(id, urgent);
     const { word } = this.readings;
     const alone = this.flights.size === 0 && word !== undefined && sentSince(word, this.sent) === 0;
     const overlap = this.underWay;
@@ -161,10 +169,39 @@ export class Ledger {
     this.underWay += weight;
     this.order += 1;
     this.holdings.add(weight, urgent);
+    if (beat !== undefined) this.beats.began(beat, weight, urgent, this.now);
     if (!urgent) this.level -= weight;
     const { sent: sentMark, order } = this;
     const expiredMark = this.holdings.expired;
-    this.flights.set(id, { endpoint, weight, urgent, at: this.now, order, sentMark, expiredMark, overlap, alone });
+    const marks = { at: this.now, order, sentMark, expiredMark, overlap, alone };
+    this.flights.set(id, { endpoint, weight, urgent, ...(beat === undefined ? {} : { beat: true }), ...marks });
+  }
+
+  /** Why the tokens for the beats of a switch that is to be armed can never be had; undefined where they can. */
+  overcommitted(beat: Beat, weight: number, at: number): string | undefined {
+    this.advance(at);
+    const { limit } = this.readings;
+    const { reserve, windowMs } = this.settings;
+    return overcommitted({
+      limit,
+      reserve,
+      windowMs,
+      weight,
+      everyMs: beat.everyMs,
+      others: this.beats.others(beat.of),
+    });
+  }
+
+  /** Keeps tokens for the beats of a switch that waits to be armed: else it would wait for ever beside others. True where they were not kept yet. */
+  claim(beat: Beat, weight: number, at: number): boolean {
+    this.advance(at);
+    return this.beats.claim(beat, weight, this.now);
+  }
+
+  /** The switch is off: nothing is kept for its beats any more. */
+  standDown(of: string, at: number): void {
+    this.advance(at);
+    this.beats.standDown(of);
   }
 
   /** An answer came: its headers (names in lower case) are the venue's word on what remains. */
@@ -172,24 +209,23 @@ export class Ledger {
     const flight = this.land(id, at, true);
     if (flight === undefined) return;
     this.refusals.granted(flight.weight, this.now);
-    const weight = this.listen(flight, headers);
-    this.holdings.keep(weight, flight.urgent, this.countedUntil());
+    this.keep(flight, this.listen(flight, headers, true), this.countedUntil());
   }
 
   /** The venue refused it for want of tokens. It may have counted it all the same, so its weight is held like any other. */
-  refused(id: string, headers: Readonly<Record<string, string>>, retryAfterMs: number | undefined, at: number): void {
+  refused(id: string, headers: Readonly<Record<string, string>>, hint: RetryHint, at: number): void {
     const flight = this.land(id, at, false);
     if (flight === undefined) return;
-    this.listen(flight, headers);
-    this.holdings.keep(flight.weight, flight.urgent, this.countedUntil());
-    this.refusals.refused(flight.weight, flight.urgent, retryAfterMs, this.now);
+    this.listen(flight, headers, false);
+    this.keep(flight, flight.weight, this.countedUntil());
+    this.refusals.refused(flight.weight, flight.urgent, hint, this.now);
   }
 
   /** No answer is waited for any longer; the venue may still come to count it until the in-transit limit is over. */
   aborted(id: string, at: number): void {
     const flight = this.land(id, at, false);
     if (flight === undefined) return;
-    this.holdings.keep(flight.weight, flight.urgent, this.countedUntil() + this.settings.inTransitMs);
+    this.keep(flight, flight.weight, this.countedUntil() + this.settings.inTransitMs);
   }
 
   /** No byte left: as if its tokens had never been held. */
@@ -219,6 +255,7 @@ export class Ledger {
       urgentUsed: this.holdings.urgentUsed,
       limit: this.readings.limit,
       configuredLimit: this.settings.tokens,
+      beats: this.beats.kept,
       foreign: this.readings.foreignUse,
       ...(remaining === Number.POSITIVE_INFINITY ? {} : { venueRemaining: Math.max(0, Math.floor(remaining)) }),
       costs: this.costs.report(),
@@ -227,18 +264,23 @@ export class Ledger {
 
   // What may be used.
 
-  private allowed(urgent: boolean): number {
-    // An urgent request is measured against the venue's word itself (`isProbe`) instead of the worst of the last minute.
-    return urgent ? this.readings.limit : this.readings.limit - this.readings.foreignUse - this.reserved();
+  /**
+   * What a request must leave to others. Ordinary ones leave the reserve, and what the beats of armed switches will need; so
+   * do look-ups leave the beats theirs. The first beat of a switch waits for the room of all that follow: nothing rests under
+   * it yet, and a switch that is armed into a full window fires in the middle of it.
+   */
+  private withheld(weight: number, cls: CallClass, beat: Beat | undefined): number {
+    const left = this.beats.left;
+    if (isUrgent(cls)) return cls === 'resolve' ? left : 0;
+    const reserve = Math.max(0, this.settings.reserve - this.holdings.urgentUsed + this.beats.urgentUsed);
+    return reserve + (beat === undefined ? left : this.beats.leftBehind(beat, weight));
   }
 
-  private reserved(): number {
-    return Math.max(0, this.settings.reserve - this.holdings.urgentUsed);
-  }
-
-  private roomAt(tokens: number, urgent: boolean): number {
+  private roomAt(tokens: number, urgent: boolean, withheld: number): number {
     const after = this.holdings.used + tokens;
-    const fits = this.freedAt(after - this.allowed(urgent));
+    // An urgent request is measured against the venue's word itself (`isProbe`) instead of the worst of the last minute.
+    const allowed = this.readings.limit - withheld - (urgent ? 0 : this.readings.foreignUse);
+    const fits = this.freedAt(after - allowed);
     if (urgent) return fits;
     // The others' largest use goes out of the last minute sooner than our own tokens may come back.
     const forgotten = this.readings.foreignUntil ?? Number.POSITIVE_INFINITY;
@@ -251,8 +293,8 @@ export class Ledger {
    * tokens about to come back (reliability.md, I10: a cancel never waits more than 2 s).
    */
   private lentAt(after: number): number {
-    const missing =
-      Math.ceil(this.settings.reserve * LENT_SHARE) - (this.readings.limit - this.readings.foreignUse - after);
+    const free = this.readings.limit - this.readings.foreignUse - this.beats.left - after;
+    const missing = Math.ceil(this.settings.reserve * LENT_SHARE) - free;
     return missing <= 0 ? this.now : this.freedAt(missing) - LENT_MS;
   }
 
@@ -297,6 +339,7 @@ export class Ledger {
     this.now = at;
     this.level = Math.min(this.burst(), this.level + this.perMs() * elapsed);
     this.holdings.advance(at);
+    this.beats.advance(at);
     this.readings.advance(at);
     this.buryDead();
   }
@@ -309,6 +352,7 @@ export class Ledger {
       this.flights.delete(id);
       this.underWay -= flight.weight;
       this.holdings.expire(flight.weight, flight.urgent);
+      if (flight.beat) this.beats.ended(flight.weight, flight.urgent);
     }
   }
 
@@ -320,8 +364,14 @@ export class Ledger {
     this.flights.delete(id);
     this.underWay -= flight.weight;
     this.holdings.remove(flight.weight, flight.urgent);
+    if (flight.beat) this.beats.ended(flight.weight, flight.urgent);
     this.refusals.probed(id, flight.urgent, granted, this.now);
     return flight;
+  }
+
+  private keep({ urgent, beat }: Flight, weight: number, until: number): void {
+    this.holdings.keep(weight, urgent, until);
+    if (beat) this.beats.keep(weight, urgent, until);
   }
 
   // The venue's word.
@@ -331,16 +381,16 @@ export class Ledger {
   }
 
   /** Whether a request would be sent against the venue's last word or after a refusal of its weight. */
-  private isProbe(weight: number, urgent: boolean): boolean {
-    return this.isDisbelieved(weight, urgent) || this.refusals.gatedUntil(weight, urgent) !== undefined;
+  private isProbe(weight: number, urgent: boolean, withheld: number): boolean {
+    return this.isDisbelieved(weight, withheld) || this.refusals.gatedUntil(weight, urgent) !== undefined;
   }
 
-  private isDisbelieved(weight: number, urgent: boolean): boolean {
-    return this.remaining() < weight + (urgent ? 0 : this.reserved());
+  private isDisbelieved(weight: number, withheld: number): boolean {
+    return this.remaining() < weight + withheld;
   }
 
-  private probeAt(weight: number, urgent: boolean): number {
-    const wordAt = this.isDisbelieved(weight, urgent) ? this.readings.word?.at : undefined;
+  private probeAt(weight: number, urgent: boolean, withheld: number): number {
+    const wordAt = this.isDisbelieved(weight, withheld) ? this.readings.word?.at : undefined;
     const underWay = (id: string) =>
       (this.flights.get(id)?.at ?? Number.NEGATIVE_INFINITY) + this.settings.inTransitMs > this.now;
     // While another probe is under way there is nothing to wait for but its end; a second is for the one whose process died.
@@ -348,15 +398,17 @@ export class Ledger {
   }
 
   /** Reads the headers of a flight's answer; gives what the flight cost, which shows where it ran alone. */
-  private listen(flight: Flight, headers: Readonly<Record<string, string>>): number {
-    // The time is needed for X-RateLimit-Reset alone, which nothing here relies on.
+  private listen(flight: Flight, headers: Readonly<Record<string, string>>, granted: boolean): number {
+    // The time is needed for X-RateLimit-Reset alone, which comes with the hint of a refusal.
     const { limit, remaining } = readRateHeaders(headers, 0);
     if (limit !== undefined) this.readings.hearLimit(limit);
     if (remaining === undefined) return flight.weight;
     const cost = this.learn(flight, remaining);
     const { order, sentMark, overlap, expiredMark } = flight;
     const { used, expired } = this.holdings;
-    const countable = used + cost + expired - expiredMark;
+    // A refusal that says 0 says "not enough", which is no count: taken for what others use, it would hold back everything
+    // ordinary for a whole window, whatever time the venue named. Probes find out instead.
+    const countable = granted || remaining > 0 ? used + cost + expired - expiredMark : Number.POSITIVE_INFINITY;
     this.readings.hear({ remaining, at: this.now, order, sentMark, overlap, expiredMark: expired }, countable);
     return cost;
   }
@@ -398,6 +450,7 @@ export class Ledger {
       expired: this.holdings.expired,
       held: this.holdings.save(),
       flights: [...this.flights],
+      beats: this.beats.save(),
       refusals: this.refusals.save(),
       costs: this.costs.save(),
     };
@@ -436,7 +489,9 @@ export class Ledger {
       this.flights.set(id, flight);
       this.underWay += flight.weight;
       this.holdings.add(flight.weight, flight.urgent);
+      if (flight.beat) this.beats.add(flight.weight, flight.urgent);
     }
+    if (saved.beats !== undefined) this.beats.restore(saved.beats);
     this.refusals.restore(saved.refusals);
     this.costs.restore(saved.costs);
   }
@@ -453,6 +508,8 @@ interface SavedLedger {
   readonly expired: number;
   readonly held: SavedHoldings;
   readonly flights: readonly (readonly [string, Flight])[];
+  /** Of older versions there are none. */
+  readonly beats?: SavedBeats;
   readonly refusals: SavedRefusals;
   readonly costs: SavedCosts;
 }

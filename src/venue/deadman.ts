@@ -12,7 +12,7 @@ export interface DeadmanLease {
   readonly id: string;
   readonly market: string;
   readonly timeoutMs: number;
-  /** How long after a qualifying request the next is due. */
+  /** How long after a qualifying request the next is due; 0 where none is sent for the switch's sake. */
   readonly keepAliveMs: number;
 }
 
@@ -63,6 +63,8 @@ export type DeadmanEvent =
   | { readonly type: 'DISARM_BEGUN'; readonly at: number }
   | { readonly type: 'DELETE_SENT'; readonly at: number }
   | { readonly type: 'DELETE_ANSWERED'; readonly at: number }
+  /** For a time that nobody can tell the length of, nobody was there: a switch that stood may have fired. */
+  | { readonly type: 'UNSEEN'; readonly at: number }
   /** Every order was read after the switch was assumed to have fired: it may be armed again. */
   | { readonly type: 'RECONCILED'; readonly at: number }
   | { readonly type: 'TIME'; readonly at: number };
@@ -79,6 +81,14 @@ export interface DeadmanStep {
 
 /** Keep-alive of a lease that names none: a quarter of the time-out, as venue-notes.md advises. */
 export function defaultKeepAliveMs(timeoutMs: number): number {
+  return Math.max(1, Math.floor(timeoutMs / 4));
+}
+
+/**
+ * How long the answer to a request about a switch of this time-out is waited for, ms: two that hang one after the other, and
+ * the beat they were to be, fit into its time. Waited for as long as an order's, one would let a short switch fire.
+ */
+export function deadmanAnswerMs(timeoutMs: number): number {
   return Math.max(1, Math.floor(timeoutMs / 4));
 }
 
@@ -99,11 +109,9 @@ export function wantedDeadman({ leases }: DeadmanState): DeadmanLease | undefine
   const [first, ...others] = leases;
   if (first === undefined) return undefined;
   const shortest = others.reduce((best, each) => (each.timeoutMs < best.timeoutMs ? each : best), first);
-  const keepAliveMs = Math.min(
-    ...leases.map((each) => each.keepAliveMs),
-    Math.max(1, Math.floor(shortest.timeoutMs / 2)),
-  );
-  return { ...shortest, keepAliveMs };
+  const beats = leases.map(({ keepAliveMs }) => keepAliveMs).filter((each) => each > 0);
+  const half = Math.max(1, Math.floor(shortest.timeoutMs / 2));
+  return { ...shortest, keepAliveMs: beats.length === 0 ? 0 : Math.min(...beats, half) };
 }
 
 /**
@@ -115,6 +123,7 @@ export function renewDueAt(state: DeadmanState): number | undefined {
   const wanted = wantedDeadman(state);
   if (wanted === undefined) return undefined;
   if (wanted.timeoutMs < state.timeoutMs) return state.retryAt ?? state.changedAt ?? state.lastQualifyingSentAt;
+  if (wanted.keepAliveMs === 0) return undefined;
   return state.retryAt ?? state.lastQualifyingSentAt + state.keepAliveMs;
 }
 
@@ -195,6 +204,13 @@ function take(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
       return only({ ...state, deletion: { sentAt: event.at, answered: false } });
     case 'DELETE_ANSWERED':
       return only(state.deletion === undefined ? state : { ...state, deletion: { ...state.deletion, answered: true } });
+    case 'UNSEEN':
+      return standsUntil(state) === undefined
+        ? only(state)
+        : fired(
+            state,
+            `nobody can tell how long no process was there; it fires after ${state.timeoutMs} ms, and may have done so`,
+          );
     case 'RECONCILED':
       return only(state.status === 'assumed_fired' ? { ...cleared(state), status: 'off' } : state);
     case 'TIME':
@@ -284,7 +300,8 @@ function armFailed(state: DeadmanState, { at, certain }: DeadmanEvent & { type: 
   // Uncertain: either time-out may be in force, so the shorter counts until an answer says otherwise.
   const timeoutMs = certain ? state.timeoutMs : Math.min(state.timeoutMs, state.askedMs ?? state.timeoutMs);
   const askedMs = inFlight === 0 ? undefined : state.askedMs;
-  const retryAt = state.status === 'armed' ? at + Math.max(1, Math.floor(state.keepAliveMs / 4)) : undefined;
+  const retryAt =
+    state.status === 'armed' ? at + Math.max(1, Math.floor((state.keepAliveMs || state.timeoutMs / 4) / 4)) : undefined;
   return { ...state, inFlight, timeoutMs, askedMs, retryAt };
 }
 

@@ -42,6 +42,11 @@ export const DENIALS = {
     names: ['market', 'allowed'],
     fix: 'add it to `limits.markets` here and in the profile',
   },
+  MARKET_RULES_UNKNOWN: {
+    summary: 'the profile describes markets, and not this one: its tick and lot are not known',
+    names: ['market'],
+    fix: "add it to the profile's `markets`",
+  },
   ORDER_TYPE_NOT_ALLOWED: {
     summary: 'the order type is not among those allowed',
     names: ['type', 'allowed'],

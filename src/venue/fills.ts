@@ -37,7 +37,7 @@ export function sumOfFills(fills: Iterable<FillRecord>): DecimalString {
   return decimalText(sum);
 }
 
-/** Σ size × price / Σ size, quote currency; undefined without fills. */
+/** Σ size × price / Σ size, quote currency, to 18 places: what an author may write, for a quotient can go on for ever. Undefined without fills. */
 export function averagePrice(fills: Iterable<FillRecord>): DecimalString | undefined {
   let size = new Decimal(0);
   let value = new Decimal(0);
@@ -45,7 +45,7 @@ export function averagePrice(fills: Iterable<FillRecord>): DecimalString | undef
     size = size.plus(decimal(fill.size));
     value = value.plus(decimal(fill.size).times(decimal(fill.price)));
   }
-  return size.isZero() ? undefined : decimalText(value.div(size));
+  return size.isZero() ? undefined : decimalText(value.div(size).toDecimalPlaces(18));
 }
 
 /** Σ size, long positive, base currency: what the fills did to the position. */

@@ -98,10 +98,12 @@ export interface LimitFacts {
   readonly quarantinedMarkets?: readonly string[];
   /** ms since the venue was last read; undefined where it never was. */
   readonly lastReadAgeMs?: number | undefined;
-  /** Tick, lot and smallest size of the market; undefined where nobody describes it: then they are not checked. */
+  /** Tick, lot and smallest size of the market; undefined where nobody describes it. */
   readonly marketRules?:
     | { readonly tick: DecimalString; readonly lot: DecimalString; readonly min_size?: DecimalString }
     | undefined;
+  /** Other markets are described: one without rules was forgotten. Without any nothing can be checked, and orders pass. */
+  readonly marketsDescribed?: boolean;
 }
 
 /** Quote currency an order is worth: size times its price, else its trigger, else the reference; undefined without any. */

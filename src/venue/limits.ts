@@ -93,6 +93,8 @@ interface Denied {
   readonly code: DenialCode;
   /** In the order of the code's names. */
   readonly figures: readonly (string | number)[];
+  /** What to do, where the figures alone do not say it; or all there is to say, where there are no figures. */
+  readonly advice?: string;
 }
 type Check = (at: Case) => Denied | undefined;
 
@@ -100,9 +102,12 @@ function deny(code: DenialCode, ...figures: (string | number)[]): Denied {
   return { code, figures };
 }
 
-function messageOf({ code, figures }: Denied): string {
-  const named = DENIALS[code].names.map((name, index) => `${name}=${figures[index] ?? '?'}`);
-  return named.length === 0 ? `${code}: ${DENIALS[code].summary}` : `${code}: ${named.join(', ')}`;
+function messageOf({ code, figures, advice }: Denied): string {
+  const named = DENIALS[code].names.flatMap((name, index) =>
+    figures[index] === undefined ? [] : [`${name}=${figures[index]}`],
+  );
+  const said = [...(named.length === 0 ? [] : [named.join(', ')]), ...(advice === undefined ? [] : [advice])];
+  return `${code}: ${said.length === 0 ? DENIALS[code].summary : said.join('; ')}`;
 }
 
 /** An emergency exit passes the caps of notional, but only when it certainly only reduces (language.md, decision 11). */
@@ -139,6 +144,14 @@ const CHECKS: readonly Check[] = [
     if (rules.markets === undefined) return undefined;
     considered['markets'] = market;
     return rules.markets.includes(market) ? undefined : deny('MARKET_NOT_ALLOWED', market, rules.markets.join(' '));
+  },
+
+  function describedMarket({ order, market, facts }) {
+    if (order === undefined || facts.marketRules !== undefined || facts.marketsDescribed !== true) return undefined;
+    return {
+      ...deny('MARKET_RULES_UNKNOWN', market),
+      advice: "add it, with its tick and lot, to the profile's `markets`",
+    };
   },
 
   function orderType({ rules, order }) {
@@ -282,17 +295,20 @@ const CHECKS: readonly Check[] = [
     if (maxReadAgeMs === undefined || at.order === undefined || lowers(at)) return undefined;
     const age = at.facts.lastReadAgeMs;
     if (age !== undefined && within(at, 'read_age_ms', age, maxReadAgeMs)) return undefined;
-    return deny('PICTURE_STALE', age ?? 'never', maxReadAgeMs);
+    if (age !== undefined) return deny('PICTURE_STALE', age, maxReadAgeMs);
+    return { ...deny('PICTURE_STALE'), advice: 'the run has not read anything from the venue yet' };
   },
 
   function floors(at) {
     const { minEquity, minHealth, maxAccountAgeMs } = at.rules;
     if ((minEquity === undefined && minHealth === undefined) || at.order === undefined || lowers(at)) return undefined;
     const { account, now } = at.facts;
-    const age = account === undefined ? 'never' : now - account.at;
-    if (account === undefined || (maxAccountAgeMs !== undefined && Number(age) > maxAccountAgeMs)) {
-      return deny('ACCOUNT_STALE', age, maxAccountAgeMs ?? 'any');
+    if (account === undefined) {
+      const advice = 'a floor of equity or health applies, and the run has not read the account yet: read it first';
+      return { ...deny('ACCOUNT_STALE'), advice };
     }
+    const age = now - account.at;
+    if (maxAccountAgeMs !== undefined && age > maxAccountAgeMs) return deny('ACCOUNT_STALE', age, maxAccountAgeMs);
     if (minEquity !== undefined) {
       at.considered['min_equity'] = `${account.equity}/${minEquity}`;
       if (exact(account.equity).lt(exact(minEquity))) return deny('EQUITY_BELOW_MIN', account.equity, minEquity);

@@ -52,6 +52,10 @@ function contradict(draft: Draft, event: OrderEvent): void {
   const foreign = isForeign(order, event);
   if (event.type === 'FILL' && !foreign) book(draft, event.fill);
   if (isObservation(event) && !foreign) takeFilled(draft, event.record, true);
+  if (event.type === 'P_STRANGE' && !foreign) {
+    order.venueId ??= event.record.id;
+    order.strange = { status: event.record.status, since: order.strange?.since ?? event.at };
+  }
   if (draft.redundant) return;
   const status = isObservation(event) ? event.record.status : '';
   const cell = `${from} × ${event.type}${event.type === 'P_STRANGE' ? ` ${status}` : ''}${foreign ? ' foreign' : ''}`;

@@ -191,6 +191,8 @@ export interface OrderContext {
   /** The late-fill grace is over. */
   readonly settled: boolean;
   readonly lastRecord?: OrderRecord | undefined;
+  /** The status that nobody knows under which the venue shows it, and since when; gone as soon as it shows another. */
+  readonly strange?: { readonly status: string; readonly since: number } | undefined;
   /** Why it was refused, denied or rejected: the venue's text or ours. */
   readonly reason?: string | undefined;
   /** Stale and redundant events dropped. */

@@ -17,8 +17,9 @@ import type { OrderRecord } from './records.ts';
 
 export const GUARDS = {
   /** Five reads found nothing, the last of them after the horizon, and nothing ever spoke for the order being there. */
-  absenceProven: ({ absence, confirmedAt, fills }) =>
+  absenceProven: ({ absence, confirmedAt, strange, fills }) =>
     confirmedAt === undefined &&
+    strange === undefined &&
     fills.size === 0 &&
     !absence.duplicateSeen &&
     absence.count >= TIMINGS.absenceReads &&

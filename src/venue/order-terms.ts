@@ -124,6 +124,15 @@ export function adoptTerms(order: Writable<OrderContext>, record: OrderRecord, s
     order.authorised = largerDecimal(order.authorised ?? most, most);
 }
 
+/** The order has ended: which terms an amend left it with its last record says, and no later one will. */
+export function settleTerms(order: Writable<OrderContext>, record: OrderRecord): void {
+  const { amend } = order;
+  if (amend === undefined) return;
+  if (amend.outcome === undefined)
+    order.amend = { ...amend, outcome: showsRequested(amend, record) ? 'applied' : 'lost' };
+  adoptTerms(order, record, undefined);
+}
+
 /** The venue shows an amend in progress. One of ours that was thought settled is open again; another's has no requested terms. */
 export function noteAmending(order: Writable<OrderContext>, event: Observation): void {
   const { amend } = order;

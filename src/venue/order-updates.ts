@@ -15,18 +15,82 @@ import {
   type Writable,
   want,
 } from './order-change.ts';
-import type { CancelCause, Observation, OrderContext, OrderEvent, OrderState } from './order-context.ts';
+import {
+  type CancelCause,
+  isPositionStop,
+  type Observation,
+  type OrderContext,
+  type OrderEvent,
+  type OrderState,
+} from './order-context.ts';
 import { book, settle, takeFilled } from './order-filled.ts';
-import { adoptTerms, beginAmend, noteAmending, resolveAmend, reviseDraft, takeTerms, termsOf } from './order-terms.ts';
+import {
+  adoptTerms,
+  beginAmend,
+  noteAmending,
+  resolveAmend,
+  reviseDraft,
+  settleTerms,
+  takeTerms,
+  termsOf,
+} from './order-terms.ts';
+import type { OrderRecord } from './records.ts';
 
 /** Takes an event that the table lets through. */
 export function afterEvent(context: OrderContext, from: OrderState, to: OrderState, event: OrderEvent): Change {
+  if (from === to && repeatsRecord(context, from, event)) return { ...NOTHING, context };
   const draft = begin(context, from, to);
   take(draft, event);
   if (from !== to) enter(draft, event);
   return draft.redundant
     ? { ...NOTHING, context: { ...context, stale: context.stale + 1 }, redundant: true }
     : changeOf(draft);
+}
+
+/**
+ * Whether an open order was read again exactly as it stands, with nothing in doubt: what almost every record of a page says.
+ * All that the record would be compared with was settled when it came first; anything beyond that is taken the long way.
+ */
+function repeatsRecord(order: OrderContext, state: OrderState, event: OrderEvent): boolean {
+  if (state !== 'open' || event.type !== 'P_OPEN') return false;
+  const { record } = event;
+  return (
+    order.lastRecord !== undefined &&
+    isSameRecord(order.lastRecord, record) &&
+    order.confirmedAt !== undefined &&
+    order.strange === undefined &&
+    order.phantom === undefined &&
+    (order.amend === undefined || order.amend.outcome !== undefined) &&
+    (record.reason === '' || record.reason === order.reason) &&
+    !isPositionStop(order.intent) &&
+    order.price === record.price &&
+    order.size === record.initial_size &&
+    order.recordFilled === record.total_filled_size &&
+    order.filled === order.recordFilled
+  );
+}
+
+/** Every field, so that one that is added some day is not overlooked here. */
+const RECORD_FIELDS = Object.keys({
+  total_filled_size: true,
+  timestamp: true,
+  status: true,
+  price: true,
+  size: true,
+  initial_size: true,
+  reason: true,
+  id: true,
+  client_order_id: true,
+  market_id: true,
+  order_type: true,
+  side: true,
+  profile_id: true,
+  time_in_force: true,
+} satisfies Record<keyof OrderRecord, true>) as readonly (keyof OrderRecord)[];
+
+function isSameRecord(a: OrderRecord, b: OrderRecord): boolean {
+  for (const field of RECORD_FIELDS) if (a[field] !== b[field]) return false;
+  return true;
 }
 
 function take(draft: Draft, event: OrderEvent): void {
@@ -177,10 +241,12 @@ function observe(draft: Draft, event: Observation): void {
   const first = order.confirmedAt === undefined;
   order.venueId ??= record.id;
   order.confirmedAt ??= event.at;
+  order.strange = undefined;
   if (record.reason !== '') order.reason = record.reason;
   watchPhantom(draft, event);
   const outdated = event.type === 'P_OPEN' && takeTerms(draft, event, first) === 'outdated';
   if (first && event.type !== 'P_OPEN') adoptTerms(order, record, undefined);
+  else if (ENDED.has(to)) settleTerms(order, record);
   if (event.type === 'P_AMENDING') noteAmending(order, event);
   if (event.type === 'P_CANCELING' && (order.cancel === undefined || order.cancel.ackedAt === undefined)) {
     resolveCancel(order, 'external', event.at);

@@ -1,10 +1,10 @@
 /**
  * The life of an order as one total table: thirteen states, every event in every state, and the reason beside each odd
  * row. Acknowledgements set intent, records set truth, exposure is the sum of fills. `stepOrder` folds one event over a
- * snapshot; `OrderActor` does the same as a standalone XState actor of the machine that is generated from the table.
+ * snapshot; `OrderActor` does the same for one order by the XState machine that is generated from the table.
  * Nothing here asks the time, sends anything, or throws at what a venue says.
  */
-import { type ActorRefFrom, assign, createActor, setup } from 'xstate';
+import { assign, setup } from 'xstate';
 import { largerDecimal, shortfall } from './fills.ts';
 import { afterAnomaly, isQuarantineDue } from './order-anomalies.ts';
 import type { Change } from './order-change.ts';
@@ -401,44 +401,52 @@ export const orderMachine = machineSetup.createMachine({
   >,
 });
 
-/** One order's life as a standalone actor: fed events one by one, never persisted; a resumed run feeds it again. */
+/**
+ * One order's life, fed events one by one and never persisted; a resumed run feeds it again. Where an event leads is read
+ * off the machine's own definition, as the engine does for a run and a step; an actor of XState's own costs several times
+ * what an event does, and a run that is taken up again folds thousands of them.
+ */
 export class OrderActor {
-  private readonly actor: ActorRefFrom<typeof orderMachine>;
+  private order: OrderSnapshot;
 
   /** `at` is epoch ms; the intent must be durable before SUBMIT is sent here. */
   constructor(intent: OrderTerms, at: number, options: OrderOptions = {}) {
-    this.actor = createActor(orderMachine, { input: { intent, at, options } });
-    // Without an observer XState would report a fault of ours on a timer of its own; `send` throws it instead.
-    this.actor.subscribe({ error: () => {} });
-    this.actor.start();
+    this.order = newOrder(intent, at, options);
   }
 
   get snapshot(): OrderSnapshot {
-    const { value, context } = this.actor.getSnapshot();
-    return { state: value as OrderState, context: context.order };
+    return this.order;
   }
 
   /** Folds one event. An event that the state does not take is counted or kept as a contradiction, never lost. */
   send(event: OrderEvent): OrderStep {
-    const before = this.actor.getSnapshot();
-    const order: OrderSnapshot = { state: before.value as OrderState, context: before.context.order };
-    const taken = !isForeign(order.context, event) && before.can(event);
-    const outcome = taken ? undefined : outcomeOf(order, event);
-    if (outcome === undefined) this.actor.send(event);
-    else if (outcome === '~' || outcome === '!' || outcome === 'X')
-      this.actor.send({ type: 'ANOMALY', event, outcome });
-    else throw new Error(`order: the machine does not take ${event.type} in ${order.state}, the table does`);
-    const after = this.actor.getSnapshot();
-    if (after.status === 'error') throw after.error;
-    const state = after.value as OrderState;
-    const { order: context, alarms, wants, redundant } = after.context;
-    const moved = state !== order.state;
-    return {
-      snapshot: { state, context },
-      moved,
-      disposition: dispositionOf(outcome ?? (moved ? state : '.'), redundant),
-      alarms,
-      wants,
-    };
+    const { order } = this;
+    const { state, context } = order;
+    const outcome = outcomeOf(order, event);
+    const turnedAway = outcome === '~' || outcome === '!' || outcome === 'X';
+    const to = turnedAway
+      ? targetOf(state, 'ANOMALY', isQuarantineDue(state, context, event, outcome))
+      : targetOf(state, event.type, outcome);
+    const change = turnedAway
+      ? afterAnomaly(order, event, outcome, to !== state)
+      : afterEvent(context, state, to, event);
+    const step = stepTo(order, to, outcome, change);
+    this.order = step.snapshot;
+    return step;
   }
 }
+
+/** Where the machine goes: by the first of its ways whose guard, if it has one, lets pass what the event comes to. */
+function targetOf(state: OrderState, type: OrderEventType | 'ANOMALY', comesTo: Outcome | boolean): OrderState {
+  for (const { guard, target } of orderMachine.states[state]?.transitions.get(type) ?? []) {
+    const condition = guard as Condition | undefined;
+    if (condition === undefined || (condition.type === 'cell' ? condition.params.is === comesTo : comesTo === true))
+      return (target?.[0]?.key as OrderState | undefined) ?? state;
+  }
+  throw new Error(`order: the machine does not take ${type} in ${state}, the table does`);
+}
+
+/** The guards of a machine that is made from the table; see `waysOf` and `stateNode`. */
+type Condition =
+  | { readonly type: 'cell'; readonly params: { readonly is: Outcome } }
+  | { readonly type: 'thirdContradiction' };

@@ -36,6 +36,10 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
   readonly endpoint: E;
   readonly params: Params<E>;
   readonly class: CallClass;
+  /** The longest that its answer is waited for, ms, where that is less than the transport's own patience. */
+  readonly answerMs?: number;
+  /** Of a beat of the deadman switch: another one follows as often as this, ms, and must find its tokens. */
+  readonly repeatsMs?: number;
   /** Refused at once as `denied` with code DEADLINE when the budget can not grant it before this time (epoch ms). */
   readonly deadlineAt?: number;
   /** For POST /orders: the intent; for PUT and DELETE /orders: which of our orders it is for. */

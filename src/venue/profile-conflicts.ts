@@ -17,6 +17,7 @@ export function conflicts(settings: ReadProfile): ProfileFinding[] {
     ...Object.keys(settings.rate_limit?.costs ?? {}).map((name) => costIneffective(name)),
     ...storeConflicts(settings),
     ...Object.entries(settings.notify ?? {}).map(([name, target]) => notifyConflict(name, target)),
+    ...Object.entries(settings.anchors?.copies ?? {}).map(([name, copy]) => anchorCopyConflict(name, copy)),
     ...Object.entries(settings.requests ?? {}).map(([name, { path }]) => requestConflict(name, path)),
     ...Object.entries(settings.feeds ?? {}).flatMap(([name, feed]) => [
       ...feedConflicts(name, feed, settings.requests ?? {}),
@@ -117,6 +118,19 @@ function notifyConflict(
       code: 'profile-form',
       path: [...path, 'log'],
       message: `notify.${name}.log can only be true`,
+    }
+  );
+}
+
+function anchorCopyConflict(
+  name: string,
+  copy: { readonly file?: string; readonly webhook?: SecretReference },
+): ProfileFinding | false {
+  return (
+    (copy.file === undefined) === (copy.webhook === undefined) && {
+      code: 'profile-conflict',
+      path: ['anchors', 'copies', name],
+      message: `anchors.copies.${name} names one of file and webhook`,
     }
   );
 }

@@ -1,7 +1,7 @@
 /** The limits of a profile as the checks take them, and back again. Bounds were checked when they were read. */
 import { decimal, decimalText } from '../base/decimal.ts';
+import { durationWord } from '../base/duration.ts';
 import type { LimitRules } from './limit-rules.ts';
-import { durationWord } from './profile-reading.ts';
 import { LIMIT_CONTROL_OF, type LIMIT_SETTINGS, type ReadGroup } from './profile-settings.ts';
 
 type ReadLimits = ReadGroup<typeof LIMIT_SETTINGS>;

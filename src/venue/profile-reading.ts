@@ -3,6 +3,7 @@
  * that may be a secret. It knows forms and bounds; what settings mean together is `profile.ts`'s business.
  */
 import { decimal, decimalText, parseAuthoredDecimal } from '../base/decimal.ts';
+import { durationWord, parseDurationMs } from '../base/duration.ts';
 import { printable } from '../base/printable.ts';
 import { didYouMean } from '../base/spelling.ts';
 import {
@@ -44,36 +45,6 @@ export function readSettings(data: unknown): {
   const reader = new SettingsReader();
   const settings = reader.group(data, PROFILE_SETTINGS, []) as unknown as ReadProfile;
   return { settings, findings: reader.findings };
-}
-
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1000],
-  ['ms', 1],
-] as const;
-export const DURATION_PATTERN =
-  '^(?=\\d)(?:\\d{1,6}d)?(?:\\d{1,6}h)?(?:\\d{1,6}m(?!s))?(?:\\d{1,9}s)?(?:\\d{1,12}ms)?$';
-
-/** Milliseconds of `20s`, `1h30m`, `250ms`; undefined for anything else. */
-export function durationMs(text: string): number | undefined {
-  if (!new RegExp(DURATION_PATTERN).test(text)) return undefined;
-  let total = 0;
-  for (const [, count, unit] of text.matchAll(/(\d+)(ms|[dhms])/g))
-    total += Number(count) * (UNITS.find(([name]) => name === unit)?.[1] ?? 0);
-  return total;
-}
-
-export function durationWord(ms: number): string {
-  let rest = ms;
-  let text = '';
-  for (const [name, size] of UNITS) {
-    const count = Math.floor(rest / size);
-    if (count > 0) text += `${count}${name}`;
-    rest -= count * size;
-  }
-  return text === '' ? '0ms' : text;
 }
 
 /** Longest path of nested shapes: deeper is an accident. */
@@ -173,7 +144,7 @@ class SettingsReader {
     { minMs, maxMs }: Extract<SettingForm, { form: 'duration' }>,
     path: DataPath,
   ): number | undefined {
-    const ms = typeof data === 'string' ? durationMs(data) : undefined;
+    const ms = typeof data === 'string' ? parseDurationMs(data) : undefined;
     if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
     return this.wrong(
       path,

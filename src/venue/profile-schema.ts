@@ -1,5 +1,5 @@
 /** The profile as JSON Schema (draft 2020-12), made from the table of settings; `schemas/profile.schema.json` is this, written out. */
-import { DURATION_PATTERN } from './profile-reading.ts';
+import { DURATION_PATTERN } from '../base/duration.ts';
 import { PROFILE_SETTINGS, RESULT_WORDS, type Setting, type SettingForm } from './profile-settings.ts';
 
 type Schema = { readonly [keyword: string]: unknown };

@@ -360,6 +360,33 @@ export const PROFILE_SETTINGS = {
       postgres: { form: 'secret', about: 'the URL of a PostgreSQL database' },
     },
   },
+  anchors: {
+    form: 'group',
+    about: 'how far the journal had come, written down beside it and elsewhere',
+    fields: {
+      key: { form: 'secret', about: 'Ed25519 private key in PEM form: anchors are signed with it' },
+      copies: {
+        form: 'map',
+        key: NAME_PATTERN,
+        names: 'a letter, then letters, digits, _ or -',
+        about: 'where else anchors are written, by name',
+        of: {
+          form: 'group',
+          fields: {
+            file: {
+              form: 'text',
+              pattern: '^[^\\u0000]+$',
+              accepts: 'a file',
+              path: true,
+              about: 'a file, appended to',
+            },
+            webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
+          },
+        },
+      },
+      patience: duration('how long one may fail before nothing new is sent; 10m by default', 1000, DAY_MS),
+    },
+  },
   notify: {
     form: 'map',
     key: NAME_PATTERN,

@@ -66,6 +66,7 @@ export interface DeclaredFeed {
 }
 
 export type StoreSettings = { readonly sqlite: string } | { readonly postgres: SecretReference };
+export type AnchorCopy = { readonly file: string } | { readonly webhook: SecretReference };
 export type NotifyTarget = { readonly webhook: SecretReference } | { readonly log: true };
 
 export interface Profile {
@@ -108,6 +109,12 @@ export interface Profile {
   /** Private addresses and networks that the base URL's host may resolve to. */
   readonly allowedAddresses: readonly string[];
   readonly store?: StoreSettings;
+  readonly anchors: {
+    /** Of the key that anchors are signed with. */
+    readonly key?: SecretReference;
+    readonly copies: Readonly<Record<string, AnchorCopy>>;
+    readonly patienceMs: number;
+  };
   readonly notify: Readonly<Record<string, NotifyTarget>>;
 }
 
@@ -165,6 +172,9 @@ function inlineSecret(path: DataPath): ProfileFinding {
   };
 }
 
+/** A place for anchors that is down for so long is no accident any more (fault matrix, row 73). */
+const ANCHOR_PATIENCE_MS = 600_000;
+
 /** The profile with all defaults filled in. Only for settings that have no error. */
 function completed(settings: ReadProfile, folder: string): Profile {
   const {
@@ -174,6 +184,7 @@ function completed(settings: ReadProfile, folder: string): Profile {
     requests = {},
     notify = {},
     store,
+    anchors = {},
   } = settings;
   const defaults = ASSUMPTIONS;
   return {
@@ -212,6 +223,15 @@ function completed(settings: ReadProfile, folder: string): Profile {
     ambiguityWindowMs: settings.ambiguity?.window ?? defaults.ambiguityWindowMs.default,
     allowedAddresses: settings.allowed_addresses ?? [],
     ...(store === undefined ? {} : { store: completedStore(store, folder) }),
+    anchors: {
+      ...(anchors.key === undefined ? {} : { key: located(anchors.key, folder) }),
+      copies: mapped(
+        anchors.copies ?? {},
+        ({ file = '', webhook }): AnchorCopy =>
+          webhook === undefined ? { file: besideProfile(file, folder) } : { webhook: located(webhook, folder) },
+      ),
+      patienceMs: anchors.patience ?? ANCHOR_PATIENCE_MS,
+    },
     notify: mapped(
       notify,
       ({ webhook }): NotifyTarget => (webhook === undefined ? { log: true } : { webhook: located(webhook, folder) }),

@@ -39,6 +39,13 @@ export const ORDER_STATUSES = [
   'canceling',
 ] as const;
 
+const TERMINAL_STATUSES: ReadonlySet<string> = new Set(['closed', 'canceled', 'rejected']);
+
+/** Whether a record's status is an end. One that nobody knows is none: such an order may still fill. */
+export function isTerminalStatus(status: string): boolean {
+  return TERMINAL_STATUSES.has(status);
+}
+
 /** Microseconds since the epoch, a safe integer. */
 export type TimestampUs = number;
 

@@ -4,6 +4,12 @@
  * heavier ones only; and one of an ordinary request never stands in the way of urgent ones (fault matrix, row 10).
  */
 
+/** What the venue said of when to try again, ms from then. */
+export interface RetryHint {
+  readonly retryAfterMs?: number | undefined;
+  readonly resetInMs?: number | undefined;
+}
+
 /** Nothing of this weight or more before `until`, and then one request alone, until the venue grants one. */
 interface Gate {
   readonly weight: number;
@@ -56,11 +62,15 @@ export class Refusals {
     return until;
   }
 
-  /** The venue refused a request; Retry-After goes before our own back-off where it is longer. */
-  refused(weight: number, urgent: boolean, retryAfterMs: number | undefined, now: number): void {
+  /**
+   * The venue refused a request. Retry-After goes before our own back-off where it is longer; where it says only when the
+   * bucket resets, the back-off ends there at the latest. No wait is as long as a reset that is far: most venues regain sooner.
+   */
+  refused(weight: number, urgent: boolean, { retryAfterMs, resetInMs }: RetryHint, now: number): void {
     const same = this.gates.find((gate) => gate.weight === weight && gate.urgent === urgent);
     const refusals = (same?.refusals ?? 0) + 1;
-    const backoff = Math.min(REFUSAL_BACKOFF_MS.cap, REFUSAL_BACKOFF_MS.base * 2 ** (refusals - 1)) * this.random();
+    const full = Math.min(REFUSAL_BACKOFF_MS.cap, REFUSAL_BACKOFF_MS.base * 2 ** (refusals - 1)) * this.random();
+    const backoff = resetInMs !== undefined && resetInMs > 0 ? Math.min(full, resetInMs) : full;
     const asked = retryAfterMs !== undefined && retryAfterMs > 0 ? Math.min(LONGEST_RETRY_AFTER_MS, retryAfterMs) : 0;
     const gate: Gate = { weight, urgent, refusals, until: now + Math.max(backoff, asked) };
     this.gates = [...this.gates.filter((each) => each !== same), gate];

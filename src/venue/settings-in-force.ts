@@ -2,15 +2,16 @@
  * A profile as it would stand in a file with every default written out: what goes into a run's first entry, and what a
  * resumed run reads its profile from. References to secrets are in it, secrets and values of the environment never.
  */
+
+import { durationWord } from '../base/duration.ts';
 import { type AuthSettings, type Profile, type ResultShape, readProfile } from './profile.ts';
 import { limitSettings } from './profile-limits.ts';
-import { durationWord } from './profile-reading.ts';
 
 export type SettingsJson = { readonly [key: string]: SettingsValue };
 type SettingsValue = null | boolean | number | string | readonly SettingsValue[] | SettingsJson;
 
 export function profileSettings(profile: Profile): SettingsJson {
-  const { rateLimit, positionOrders, store } = profile;
+  const { rateLimit, positionOrders, store, anchors } = profile;
   const settings = {
     profile: profile.name,
     base_url: profile.baseUrl,
@@ -43,6 +44,11 @@ export function profileSettings(profile: Profile): SettingsJson {
     ambiguity: { window: durationWord(profile.ambiguityWindowMs) },
     allowed_addresses: profile.allowedAddresses,
     ...(store === undefined ? {} : { store }),
+    anchors: {
+      ...(anchors.key === undefined ? {} : { key: anchors.key }),
+      copies: anchors.copies,
+      patience: durationWord(anchors.patienceMs),
+    },
     notify: profile.notify,
   };
   return JSON.parse(JSON.stringify(settings)) as SettingsJson;

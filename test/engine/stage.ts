@@ -2,8 +2,9 @@
  * A stage for the engine: a run against the simulated venue in virtual time, with the venue's own books at hand and a
  * person who may act while it goes on. Put together as the command line does it, but for the journal's place: in memory.
  */
-import { VirtualClock } from '../../src/base/clock.ts';
+import { type Timer, VirtualClock } from '../../src/base/clock.ts';
 import type { SourceText } from '../../src/base/diagnostic.ts';
+import { type ProcessClock, RunClock } from '../../src/base/run-clock.ts';
 import { act, type LoadedRunbook, replayRun } from '../../src/cli/wire.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { startRun } from '../../src/engine/run.ts';
@@ -11,6 +12,7 @@ import { LocalBudget } from '../../src/gateway/budget.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
 import { LimitGate } from '../../src/gateway/limit-gate.ts';
 import { type Books, Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import type { Transport } from '../../src/gateway/transport.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry, JsonObject } from '../../src/journal/entry.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
@@ -37,6 +39,10 @@ export interface Scene {
   readonly run?: string;
   /** What a person does, milliseconds after the start. */
   readonly commands?: readonly (OperatorCommand & { readonly afterMs: number })[];
+  /** What stands between the run and the venue, and may change what is said. */
+  readonly between?: (venue: Transport) => Transport;
+  /** When the clock on the wall is put, ms after the start, and by how much. */
+  readonly clockPut?: { readonly afterMs: number; readonly byMs: number };
 }
 
 export interface Performance {
@@ -77,9 +83,12 @@ export function inputsFrom(
 }
 
 export async function perform(scene: Scene): Promise<Performance> {
-  const { loaded, inputs, config, seed = 1, run = 'staged', commands = [] } = scene;
-  const clock = new VirtualClock(START);
-  const simulator = new Simulator(config, clock, seed);
+  const { loaded, inputs, config, seed = 1, run = 'staged', commands = [], clockPut } = scene;
+  // The venue's clock is right; the one on this machine's wall can be put.
+  const time = new VirtualClock(START);
+  const wall = new PutClock(time);
+  const clock = new RunClock(wall, START);
+  const simulator = new Simulator(config, time, seed);
   const store = new MemoryStore();
   const absenceHorizonMs = SIMULATED_PROFILE.ambiguityWindowMs;
   const writer = new JournalWriter(store, {
@@ -115,10 +124,10 @@ export async function perform(scene: Scene): Promise<Performance> {
   });
   const venue = new VenueClient({
     profile: SIMULATED_PROFILE,
-    transport: simulator.transport(),
+    transport: scene.between?.(simulator.transport()) ?? simulator.transport(),
     budget: new LocalBudget(
       budgetSettings({ tokens: rateLimit.tokens, windowMs: rateLimit.windowMs }),
-      clock,
+      time,
       rateLimit.costs,
       {
         random: () => chance(seed, `budget ${clock.now()}`),
@@ -150,8 +159,15 @@ export async function perform(scene: Scene): Promise<Performance> {
     },
     { venue, clock, log, notifier: { send() {} } },
   );
-  for (const { afterMs, ...command } of commands) clock.at(START + afterMs, () => act(running, log, command));
-  await clock.runUntil(running.done);
+  for (const { afterMs, ...command } of commands) time.at(START + afterMs, () => act(running, log, command));
+  if (clockPut !== undefined) {
+    time.at(START + clockPut.afterMs, () => {
+      wall.byMs = clockPut.byMs;
+      log.append('clock.put', { wallAheadMs: clock.wallAheadMs() });
+      running.clockPut(clock.wallAheadMs());
+    });
+  }
+  await time.runUntil(running.done);
   await writer.close();
   const entries = (await store.read(run)).map(readEntry);
   return {
@@ -159,10 +175,39 @@ export async function perform(scene: Scene): Promise<Performance> {
     report: runReport(entries),
     books: simulator.books(),
     async later(ms) {
-      await clock.advanceTo(clock.now() + ms);
+      await time.advanceTo(time.now() + ms);
       return simulator.books();
     },
   };
+}
+
+/** A machine whose clock on the wall can be put, while time goes on as it does. */
+class PutClock implements ProcessClock {
+  byMs = 0;
+  private readonly time: VirtualClock;
+
+  constructor(time: VirtualClock) {
+    this.time = time;
+  }
+
+  now(): number {
+    return this.time.now() + this.byMs;
+  }
+  monotonic(): number {
+    return this.time.monotonic();
+  }
+  elapsed(): number {
+    return this.time.elapsed();
+  }
+  at(whenMs: number, turn: () => void): Timer {
+    return this.time.at(whenMs - this.byMs, turn);
+  }
+  after(delayMs: number, turn: () => void): Timer {
+    return this.time.after(delayMs, turn);
+  }
+  arrive(turn: () => void): void {
+    this.time.arrive(turn);
+  }
 }
 
 /** Executes a performance again from its journal. Throws Divergence where today's engine does otherwise. */

@@ -87,6 +87,83 @@ describe('whose turn it is', () => {
   });
 });
 
+describe('a rate of order actions', () => {
+  /** Orders and cancels at full speed, counted by the venue in any second; gives the most it saw, and the slowest cancel. */
+  async function driven(orderRate: number | undefined) {
+    const clock = new VirtualClock(START);
+    const budget = budgetOn(clock, { orderRate, random: randomFrom(5) });
+    const random = randomFrom(7);
+    const seen: number[] = [];
+    let slowest = 0;
+    let sent = 0;
+    const act = async (endpoint: 'POST /orders' | 'DELETE /orders', cls: CallClass) => {
+      const answer = await budget.acquire({ endpoint, weight: 1, class: cls });
+      if (answer.kind === 'refused') throw new Error(answer.code);
+      if (cls === 'protect') slowest = Math.max(slowest, answer.waitedMs);
+      sent += 1;
+      answer.ticket.sent();
+      const latency = Math.round(latencyFrom(random));
+      clock.at(clock.now() + Math.floor(latency * random()), () => seen.push(clock.now()));
+      await new Promise<void>((resolve) => clock.at(clock.now() + latency, resolve));
+      answer.ticket.answered({}, { limited: false });
+    };
+    for (let lane = 0; lane < 60; lane += 1)
+      void (async () => {
+        while (clock.now() < START + 10_000) await act('POST /orders', 'enter');
+      })();
+    for (let at = 0; at < 10_000; at += 400) clock.at(START + at, () => void act('DELETE /orders', 'protect'));
+    await clock.advanceTo(START + 12_000);
+    seen.sort((a, b) => a - b);
+    const most = Math.max(...seen.map((at) => seen.filter((other) => other >= at && other < at + 1_000).length));
+    return { most, slowest, sent };
+  }
+
+  it('is never passed, whenever the venue counts, and most of it is used', async () => {
+    const { most, slowest, sent } = await driven(20);
+    expect(most).toBeLessThanOrEqual(20);
+    expect(sent).toBeGreaterThan(120);
+    expect(slowest).toBeLessThan(2_000);
+    expect((await driven(undefined)).most).toBeGreaterThan(20);
+  });
+
+  it('holds back neither reads nor cancel_all, and keeps a tenth for cancels', async () => {
+    const { clock, ask, log } = setUp({ orderRate: 10 });
+    const order = { endpoint: 'POST /orders' } as const;
+    for (let n = 1; n <= 10; n += 1) ask(`order${n}`, 'enter', 1, order);
+    ask('cancel', 'protect', 1, { endpoint: 'DELETE /orders' });
+    ask('second cancel', 'protect', 1, { endpoint: 'DELETE /orders' });
+    ask('all', 'protect', 10, { endpoint: 'DELETE /orders/cancel_all' });
+    ask('read', 'read');
+    await clock.quiesce();
+    expect(log).toEqual([...Array.from({ length: 9 }, (_, index) => `order${index + 1}`), 'cancel', 'all', 'read']);
+    await clock.advanceTo(START + 2_000);
+    expect(log.slice(12)).toEqual(['second cancel', 'order10']);
+  });
+});
+
+describe('a refusal without a time', () => {
+  it.each([
+    ['s', '1700000003'],
+    ['ms', '1700000003000'],
+    ['us', '1700000003000000'],
+  ] as const)('ends its back-off when the bucket resets, told in %s', async (resetUnit, reset) => {
+    const { clock, ask, log, ticket } = setUp({ random: () => 1, resetUnit });
+    for (let n = 1; n <= 6; n += 1) {
+      ask(`try${n}`, 'read', 20);
+      while (!log.includes(`try${n}`)) await clock.advanceTo(clock.now() + 50);
+      // 0.25, 0.5 and 1 s of back-off, then 2 s that would end behind the reset.
+      ticket(`try${n}`).answered({ 'x-ratelimit-reset': reset }, { limited: true });
+      if (n < 4) continue;
+      const asked = clock.now();
+      ask(`try${n + 1}`, 'read', 20);
+      await clock.advanceTo(Math.max(START + 3_000, asked));
+      expect(log).toContain(`try${n + 1}`);
+      expect(asked).toBeLessThan(START + 3_000);
+      return;
+    }
+  });
+});
+
 describe('a deadline', () => {
   it('that can not be met is refused at once, with the earliest time', async () => {
     const { clock, ask, answers, log } = setUp();
@@ -298,6 +375,140 @@ describe('a shared ledger', () => {
     expect(heir.report().used).toBe(100);
     await clock.advanceTo(START + 130_050);
     expect(heir.report().used).toBe(0);
+  });
+});
+
+describe('beats of a deadman switch', () => {
+  const beat = { of: 'main', everyMs: 5_000, timeoutMs: 20_000 };
+  const BEAT = { endpoint: 'POST /cancel_all_after', beat } as const;
+
+  /** A switch that is armed in the middle of reads, and beaten beside look-ups without end; gives the longest wait of a beat. */
+  async function guarded(keep: boolean) {
+    const clock = new VirtualClock(START);
+    const { ledgers: rows } = openSharedMemory(() => clock.monotonic());
+    const settings = budgetSettings({ tokens: 240 });
+    const made = (owner: string) =>
+      new LocalBudget(settings, clock, {}, { random: () => 0.5, share: { rows, key: 'k', owner } });
+    const [own, other] = [made('own'), made('other')];
+    const call = async (budget: LocalBudget, request: BudgetRequest) => {
+      const answer = await budget.acquire(request);
+      if (answer.kind === 'refused') throw new Error(answer.code);
+      answer.ticket.sent();
+      await new Promise<void>((resolve) => clock.after(40, resolve));
+      answer.ticket.answered({}, { limited: false });
+      return answer.waitedMs;
+    };
+    const lane = async (budget: LocalBudget, cls: CallClass) => {
+      for (;;) await call(budget, { endpoint: 'GET /orders', weight: 10, class: cls });
+    };
+    for (const budget of [own, other]) void lane(budget, 'read');
+    await clock.advanceTo(START + 20_000);
+    let longestMs = 0;
+    let beats = 0;
+    void (async () => {
+      const of = keep ? BEAT : { endpoint: BEAT.endpoint };
+      await call(own, { ...of, weight: 10, class: 'enter' });
+      for (const budget of [own, other]) void lane(budget, 'resolve');
+      for (;;) {
+        await new Promise<void>((resolve) => clock.after(beat.everyMs, resolve));
+        longestMs = Math.max(longestMs, await call(own, { ...of, weight: 10, class: 'protect' }));
+        beats += 1;
+      }
+    })();
+    await clock.advanceTo(START + 600_000);
+    return { longestMs, beats, kept: other.report().beats };
+  }
+
+  it('find their tokens, whatever else every process of the address wants', async () => {
+    const { longestMs, beats, kept } = await guarded(true);
+    expect(longestMs).toBe(0);
+    expect(beats).toBeGreaterThan(80);
+    expect(kept).toBe(130);
+    // Without tokens of their own they wait for what look-ups have taken.
+    expect((await guarded(false)).longestMs).toBeGreaterThan(2_000);
+  });
+
+  it('keep nothing back once the switch is off, or nothing has renewed it for longer than a window', async () => {
+    const { clock, budget, ask, ticket } = setUp();
+    const beats = () => budget.report().beats;
+    const armed = async (name: string) => {
+      ask(name, 'enter', 10, BEAT);
+      await clock.quiesce();
+      ticket(name).answered({}, { limited: false });
+    };
+    expect(beats()).toBe(0);
+    await armed('first');
+    expect(beats()).toBe(130);
+    budget.standDown('other');
+    expect(beats()).toBe(130);
+    budget.standDown('main');
+    expect(beats()).toBe(0);
+    await armed('second');
+    await clock.advanceTo(clock.now() + 79_999);
+    expect(beats()).toBe(130);
+    await clock.advanceTo(clock.now() + 1);
+    expect(beats()).toBe(0);
+  });
+
+  it('that the limit can not carry are refused before anything waits for them, and say what they need', async () => {
+    const { clock, ask, answers, log } = setUp();
+    const quick = (of: string) => ({ ...BEAT, beat: { of, everyMs: 1_250, timeoutMs: 5_000 } });
+    ask('first', 'enter', 10, quick('main'));
+    ask('second', 'enter', 10, quick('second'));
+    ask('third', 'enter', 10, quick('third'));
+    ask('order', 'enter', 1);
+    await clock.quiesce();
+    expect(log).toEqual(expect.arrayContaining(['first', 'second', 'third', 'order']));
+    expect([...answers].map(([name, { kind }]) => [name, kind])).toEqual(
+      expect.arrayContaining([
+        ['first', 'granted'],
+        ['second', 'granted'],
+        ['third', 'refused'],
+        ['order', 'granted'],
+      ]),
+    );
+    expect(answers.get('third')).toEqual({
+      kind: 'refused',
+      code: 'BEATS',
+      because:
+        'beats every 1250 ms need 490 tokens per 60 s, and other switches of the address 980; of the limit of 1200 there are 1120 for beats. A longer timeout or keep_alive needs fewer',
+    });
+  });
+});
+
+describe('a look at a shared ledger that takes its time', () => {
+  it('misses nobody who comes as it ends', async () => {
+    const clock = new VirtualClock(START);
+    const { ledgers } = openSharedMemory(() => clock.monotonic());
+    // Whoever asks in the very turn in which the look before has been answered finds it ending, not ended.
+    let after: () => void = () => {};
+    const rows: LedgerRows = {
+      change: async (key, work) => {
+        const result = await ledgers.change(key, work);
+        for (let turns = 0; turns < 8; turns += 1) {
+          queueMicrotask(() => after());
+          await Promise.resolve();
+        }
+        return result;
+      },
+    };
+    for (let depth = 0; depth < 24; depth += 1) {
+      const { ask, log } = setUp({ clock, share: { rows, key: `k${depth}`, owner: 'a' } });
+      let asked = false;
+      let left = depth;
+      const later = () => {
+        if (asked) return;
+        if (left-- > 0) queueMicrotask(later);
+        else {
+          asked = true;
+          ask('late', 'protect');
+        }
+      };
+      after = later;
+      ask('first', 'protect');
+      await clock.quiesce();
+      expect([depth, log]).toEqual([depth, ['first', 'late']]);
+    }
   });
 });
 

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import {
   chmodSync,
   mkdirSync,
@@ -76,6 +77,27 @@ describe('loadSecrets', () => {
     ]);
     expect(all.map((each) => each.name)).toEqual(['auth.jwt', 'auth.refresh_token', 'notify.ops.webhook']);
     expect(secretVariables(profile)).toEqual(['VENUE_JWT', 'HOOK']);
+  });
+
+  it('reads the key of anchors, also from a variable of one line, and refuses any other key', () => {
+    const anchors = (text: string) =>
+      loadSecrets(
+        { ...jwtProfile({ jwt: { env: 'A' } }), anchors: { key: { env: 'K' }, copies: {}, patienceMs: 1 } },
+        { A: TOKEN, K: text },
+      );
+    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim();
+    expect(anchors(pem).secrets.anchorKey?.reveal()).toBe(pem);
+    expect(anchors(pem.replaceAll('\n', '\\n')).secrets.anchorKey?.reveal()).toBe(pem);
+    const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+      type: 'pkcs8',
+      format: 'pem',
+    });
+    for (const text of [other.toString(), 'no key at all']) {
+      const { problems } = anchors(text);
+      expect(problems).toEqual([
+        'anchors.key: the environment variable K does not hold an Ed25519 private key in PEM form (openssl genpkey -algorithm ed25519)',
+      ]);
+    }
   });
 
   it('can do without a JWT where there is a refresh token, but not without both', () => {
@@ -244,12 +266,14 @@ describe('Redactor', () => {
     );
   });
 
-  it('hides of a URL what is secret in it, not scheme and host', () => {
+  it('hides of a URL what is secret in it, not scheme, host, user and database', () => {
     const url = new Redactor([
-      new Secret('store.postgres', 'postgres://user:p4ssw0rd-p4ssw0rd@db.example:5432/runbook'),
+      new Secret('store.postgres', 'postgres://runbook:p4ssw0rd-p4ssw0rd@db.example:5432/runbook'),
+      new Secret('notify.ops', 'https://hooks.example/services/T0/B0/abc'),
     ]);
-    expect(url.redact('connect to db.example:5432 failed for p4ssw0rd-p4ssw0rd')).toBe(
-      'connect to db.example:5432 failed for [redacted]',
+    expect(url.redact('/srv/runbook: connect to db.example:5432 as runbook failed for p4ssw0rd-p4ssw0rd')).toBe(
+      '/srv/runbook: connect to db.example:5432 as runbook failed for [redacted]',
     );
+    expect(url.redact('POST https://hooks.example/services/T0/B0/abc')).toBe('POST https://hooks.example[redacted]');
   });
 });

@@ -105,6 +105,7 @@ function bench(
         ? {}
         : { refreshToken: new Secret('auth.refresh_token', given.refreshToken) }),
       webhooks: {},
+      anchorWebhooks: {},
     },
     transport,
     budget,
@@ -166,7 +167,12 @@ describe('VenueSession, headers', () => {
       signatureLifeMs: 20_000,
       headers: { key: 'RBT-API-KEY', expiry: 'RBT-TS', signature: 'RBT-SIGNATURE', chain: 'EID' },
     };
-    const secrets = { apiKey: new Secret('k', 'key-1'), apiSecret: new Secret('s', '0xdeadbeef'), webhooks: {} };
+    const secrets = {
+      apiKey: new Secret('k', 'key-1'),
+      apiSecret: new Secret('s', '0xdeadbeef'),
+      webhooks: {},
+      anchorWebhooks: {},
+    };
     const { session } = bench([], { auth, parts: { secrets } });
     const expiry = START / 1000 + 20;
     expect(session.headersFor(LIST)).toEqual({
@@ -241,6 +247,25 @@ describe('VenueSession, life of a JWT', () => {
     expect(sent).toHaveLength(2);
   });
 
+  it('tells of each request it sent by itself, what it cost and how it was answered', async () => {
+    const told: object[] = [];
+    const { session, run, clock } = bench(
+      [{ kind: 'failure', sent: true, message: 'timeout: response' }, refused(503), granted({ jwt: hourLong('new') })],
+      { jwt: hourLong('old'), refreshToken: 'secret-refresh-1', parts: { requested: (request) => told.push(request) } },
+    );
+    const sentAt: number[] = [];
+    for (const expected of [false, false, true]) {
+      sentAt.push(clock.now());
+      expect(await run(session.renew())).toBe(expected);
+      await clock.advanceTo(clock.now() + 60_000);
+    }
+    expect(told).toEqual([
+      { sentAt: sentAt[0], tokens: 20, success: false },
+      { sentAt: sentAt[1], tokens: 20, status: 503, success: false },
+      { sentAt: sentAt[2], tokens: 20, status: 200, success: true },
+    ]);
+  });
+
   it('keeps the old JWT until a new one is there, and waits longer after each failure', async () => {
     const { session, run, clock, sent, alarms } = bench(
       [refused(), { kind: 'failure', sent: true, message: 'timeout: response' }, refused()],
@@ -306,6 +331,42 @@ describe('VenueSession, rotated refresh tokens', () => {
     expect(order).toEqual(['send', 'save r-2', 'send', 'save r-3']);
     expect(sent.map((line) => line.split(' ').at(-1))).toEqual(['r-1', 'r-2']);
     expect(obtained).toEqual(expect.arrayContaining(['r-2', 'r-3']));
+  });
+
+  it('closes only when a renewal under way has been answered and kept, and begins none behind that', async () => {
+    const store = memoryStore();
+    const replies = [granted([{ jwt: hourLong('b'), refresh_token: 'r-2' }])];
+    const { session, run, clock, sent, tickets } = bench(replies, {
+      jwt: hourLong('a'),
+      refreshToken: 'r-1',
+      store,
+    });
+    await clock.advanceTo(START + 0.9 * HOUR);
+    expect([await run(session.ready()), store.saves]).toEqual([true, []]);
+    await run(session.close());
+    expect([store.saves, sent.length, tickets.at(-1)]).toEqual([['r-2'], 1, 'answered']);
+    await clock.advanceTo(START + 4 * HOUR);
+    expect([await run(session.renew()), sent.length]).toEqual([false, 1]);
+  });
+
+  it('closes without waiting for tokens, and sends nothing when they come', async () => {
+    let grant: () => void = () => {};
+    const { session, run, sent } = bench([], {
+      refreshToken: 'r-1',
+      parts: {
+        budget: {
+          weightOf: () => 20,
+          acquire: () =>
+            new Promise((resolve) => {
+              grant = () => resolve({ kind: 'refused', code: 'QUEUE_FULL', earliestAt: START });
+            }),
+        },
+      },
+    });
+    const ready = session.ready();
+    await run(session.close());
+    grant();
+    expect([await run(ready), sent]).toEqual([false, []]);
   });
 
   it('begins with what was kept by a process before', async () => {

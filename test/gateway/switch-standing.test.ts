@@ -29,6 +29,15 @@ describe('a deadman switch, as the journal has it', () => {
     expect(standing.lapsedAt(NINE + 60_000)).toBe(NINE + 5010);
   });
 
+  it('may have fired once nobody can tell for how long no process was there, until it is armed anew', () => {
+    const unseen = [100, 'run.resumed', { openCalls: [], away: { ms: 5, by: 'wall' } }] as const;
+    const seen = [100, 'run.resumed', { openCalls: [], away: { ms: 5, by: 'machine' } }] as const;
+    expect(told(...ARMED, seen).lapsedAt(NINE + 200)).toBeUndefined();
+    expect(told(...ARMED, unseen).lapsedAt(NINE + 200)).toBe(NINE + 200);
+    expect(told(...ARMED, unseen, [150, ...moved('armed', { timeoutMs: 5000 })]).lapsedAt(NINE + 200)).toBeUndefined();
+    expect(told(unseen).lapsedAt(NINE + 200)).toBeUndefined();
+  });
+
   it('is renewed by what qualifies and was confirmed, and by nothing else', () => {
     const renewed = told(...ARMED, [100, ...intended('b', 'DELETE /orders')], [300, ...settled('b', 'confirmed', 200)]);
     expect(renewed.lapsedAt(NINE + 5200)).toBeUndefined();

@@ -83,6 +83,21 @@ describe.concurrent('an order on the wire', { timeout: 60_000 }, () => {
     ));
 });
 
+describe.concurrent('the reading at the start', { timeout: 60_000 }, () => {
+  it.each([
+    ['without an answer', { cut: true }],
+    ['with status 503', { status: 503, body: envelope([], 'BUSY') }],
+    ['with half a document', { body: '{"success":true,"error":"","result":[{"id":' }],
+  ] as const)('%s is made again, as every reading is', (_name, reaction) =>
+    scene({ venue: (venue) => venue.rules.push(onFirst('GET', reaction)) }, async ({ venue, live }) => {
+      const { exit } = await live();
+      expect([exit, venue.placed.length]).toEqual([0, 1]);
+      const starts = venue.heard.filter(({ method, query }) => method === 'GET' && query.includes('status=open'));
+      expect(starts).toHaveLength(2);
+    }),
+  );
+});
+
 describe.concurrent('an order whose answer says nothing', { timeout: 60_000 }, () => {
   it.each([
     ['status 500 after it was placed', { done: true, status: 500, body: 'oops' }],

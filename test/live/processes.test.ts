@@ -32,6 +32,8 @@ describe.concurrent('signals', { timeout: 60_000 }, () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    // A terminal that is closed.
+    ['SIGHUP', 143],
   ] as const)('%s: the order is taken back, the switch disarmed, exit %i', (signal, code) =>
     scene({ runbook: GUARDED }, async ({ venue, start, run }) => {
       const running = start(RUN);
@@ -72,14 +74,15 @@ describe.concurrent('a reader that goes away', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
-  it('at rest: the run goes on, ends, and its journal is what was written', () =>
+  it('at rest: the run goes on by the text it was begun with, ends, and its journal is what was written', () =>
     scene({ runbook: resting('2s') }, async (stage) => {
-      const { venue, start, run } = stage;
+      const { venue, start, run, write } = stage;
       const running = start(RUN);
       await rests(venue);
       await pause(200);
       running.child.kill('SIGKILL');
       await running.ended;
+      write('one.yaml', 'what it says by now is another runbook');
       const ended = await resumed(stage);
       expect([ended.exit, report(ended).outcome]).toEqual([0, 'succeeded']);
       expect(report(ended).orders).toMatchObject([{ state: 'canceled', filled: '0' }]);
@@ -162,6 +165,11 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
       ]);
       expect((await run(['release', '--profile', 'p.yaml', '--json'])).exit).toBe(2);
       expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada', '--json'])).exit).toBe(0);
+      const engaged = { scope: '*', action: 'engage', by: 'operator', reason: 'runbook kill' };
+      expect(document((await run(['audit', 'kills', '--json'])).out)).toMatchObject({
+        kills: [engaged, { scope: `${venue.url} main`, action: 'release', by: 'ada' }],
+      });
+      expect(document((await run(['audit', 'summary', 'last', '--json'])).out)).toMatchObject({ kills: [engaged] });
       write('one.yaml', LIMIT);
       expect([(await run(RUN)).exit, venue.placed.length]).toEqual([0, 2]);
     }));

@@ -207,10 +207,10 @@ describe("the venue's word", () => {
     expect(ledger.admit(1, 'protect', 100)).toEqual({ ok: true });
     ledger.hold('p', 'DELETE /orders', 1, 'protect', 100);
     expect(ledger.admit(1, 'protect', 120)).toEqual({ ok: false, at: 1_120, because: 'venue' });
-    ledger.refused('p', remaining(0), undefined, 200);
+    ledger.refused('p', remaining(0), {}, 200);
     expect(ledger.admit(1, 'protect', 200)).toEqual({ ok: false, at: 450, because: 'venue' });
     ledger.hold('q', 'DELETE /orders', 1, 'protect', 450);
-    ledger.refused('q', remaining(0), undefined, 500);
+    ledger.refused('q', remaining(0), {}, 500);
     expect(ledger.admit(1, 'protect', 500)).toEqual({ ok: false, at: 1_000, because: 'venue' });
     ledger.hold('r', 'DELETE /orders', 1, 'protect', 1_000);
     ledger.answered('r', remaining(40), 1_050);
@@ -246,7 +246,7 @@ describe('a refusal', () => {
   function refusedRead(retryAfterMs: number | undefined, random = half): Ledger {
     const ledger = new Ledger(settings, random);
     ledger.hold('read', 'GET /account', 20, 'read', 0);
-    ledger.refused('read', {}, retryAfterMs, 100);
+    ledger.refused('read', {}, { retryAfterMs }, 100);
     return ledger;
   }
 
@@ -263,7 +263,7 @@ describe('a refusal', () => {
   it('of an urgent request holds urgent ones back as well, until the venue said', () => {
     const ledger = new Ledger(settings, half);
     ledger.hold('c', 'DELETE /orders', 1, 'protect', 0);
-    ledger.refused('c', {}, 2_000, 0);
+    ledger.refused('c', {}, { retryAfterMs: 2_000 }, 0);
     expect(ledger.admit(1, 'protect', 1_999)).toEqual({ ok: false, at: 2_000, because: 'refused' });
     expect(ledger.admit(1, 'protect', 2_000)).toEqual({ ok: true });
   });
@@ -274,7 +274,7 @@ describe('a refusal', () => {
     const waits: number[] = [];
     for (let n = 0; n < 8; n += 1) {
       ledger.hold(`r${n}`, 'GET /account', 20, 'read', at);
-      ledger.refused(`r${n}`, {}, undefined, at);
+      ledger.refused(`r${n}`, {}, {}, at);
       const admission = ledger.admit(20, 'read', at);
       if (admission.ok) throw new Error('admitted right after a refusal');
       waits.push(admission.at - at);
@@ -294,6 +294,52 @@ describe('a refusal', () => {
     expect(ledger.admit(20, 'read', 1_150)).toMatchObject({ ok: false, because: 'venue' });
     ledger.answered('probe', {}, 1_200);
     expect(fill(ledger, 20, 'read', 1_200)).toHaveLength(5);
+  });
+});
+
+describe('a refusal that says that nothing remains', () => {
+  function refusedAtNothing(remainingThen: number): Ledger {
+    const ledger = new Ledger(settings, () => 0);
+    ledger.hold('a', 'GET /account', 20, 'read', 0);
+    ledger.answered('a', remaining(1_180), 50);
+    ledger.hold('b', 'GET /account', 20, 'read', 1_000);
+    ledger.refused('b', remaining(remainingThen), { retryAfterMs: 2_000 }, 1_050);
+    return ledger;
+  }
+
+  it('is no count of what others use: after the time the venue named one request goes, and then all may', () => {
+    const ledger = refusedAtNothing(0);
+    expect(ledger.report(1_050)).toMatchObject({ foreign: 0, venueRemaining: 0 });
+    expect(ledger.admit(20, 'read', 3_049)).toMatchObject({ ok: false, at: 3_050 });
+    expect(ledger.admit(20, 'read', 3_050)).toEqual({ ok: true });
+    ledger.hold('c', 'GET /account', 20, 'read', 3_050);
+    expect(ledger.admit(20, 'read', 3_060)).toMatchObject({ ok: false, because: 'venue' });
+    ledger.answered('c', remaining(1_160), 3_100);
+    expect(ledger.admit(20, 'read', 3_100)).toEqual({ ok: true });
+    expect(fill(ledger, 20, 'read', 3_100)).toHaveLength(5);
+  });
+
+  it('holds back lighter requests no longer than a probe takes, and cancels not at all', () => {
+    const ledger = refusedAtNothing(0);
+    expect(ledger.admit(1, 'protect', 1_050)).toEqual({ ok: true });
+    expect(ledger.admit(1, 'enter', 1_050)).toMatchObject({ ok: false, at: 1_300, because: 'venue' });
+    expect(ledger.admit(1, 'enter', 1_300)).toEqual({ ok: true });
+  });
+
+  it('is probed ever more rarely while the venue goes on refusing', () => {
+    const ledger = refusedAtNothing(0);
+    const sent: number[] = [];
+    for (let at = 3_050; at < 60_000; at += 10) {
+      if (!ledger.admit(20, 'read', at).ok) continue;
+      sent.push(at);
+      ledger.hold(`p${at}`, 'GET /account', 20, 'read', at);
+      ledger.refused(`p${at}`, remaining(0), {}, at + 5);
+    }
+    expect(sent.length).toBeLessThan(20);
+  });
+
+  it('is believed where it says what remains', () => {
+    expect(refusedAtNothing(15).report(1_050).foreign).toBe(1_200 - 15 - 40);
   });
 });
 
@@ -371,7 +417,7 @@ describe('a saved ledger', () => {
     fill(ledger, 10, 'read', 0);
     ledger.hold('u', 'DELETE /orders', 1, 'protect', 0);
     ledger.answered('f0', remaining(700, 1_100), 40);
-    ledger.refused('f1', {}, 3_000, 50);
+    ledger.refused('f1', {}, { retryAfterMs: 3_000 }, 50);
     const copy = Ledger.restore(ledger.save(), 60, settings, half);
     expect(copy.report(60)).toEqual(ledger.report(60));
     expect(copy.save()).toBe(ledger.save());

@@ -6,6 +6,7 @@ import {
   type DeadmanEvent,
   type DeadmanState,
   deadmanAllowsOrders,
+  deadmanAnswerMs,
   defaultKeepAliveMs,
   needsDelete,
   newDeadman,
@@ -411,5 +412,56 @@ describe('beside a venue that keeps its rule', () => {
       ),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('a time that nobody saw', () => {
+  it('leaves a switch that stood, or that was being given back, for fired, and every order to be read', () => {
+    const unseen: DeadmanEvent = { type: 'UNSEEN', at: 2_000 };
+    for (const before of [armed(), fold([{ type: 'DISARM_BEGUN', at: 1_500 }], armed()).state]) {
+      const { state, alarms } = fold([unseen], before);
+      expect([state.status, alarms, deadmanAllowsOrders(state, 2_001)]).toEqual([
+        'assumed_fired',
+        ['assumed_fired'],
+        false,
+      ]);
+    }
+  });
+
+  it('says nothing of a switch that was off, or whose end the venue had taken', () => {
+    const given = fold(
+      [
+        { type: 'DISARM_BEGUN', at: 1_500 },
+        { type: 'DELETE_SENT', at: 1_510 },
+        { type: 'DELETE_ANSWERED', at: 1_600 },
+      ],
+      armed(),
+    ).state;
+    for (const before of [newDeadman(), given])
+      expect(fold([{ type: 'UNSEEN', at: 2_000 }], before)).toEqual({ state: before, alarms: [] });
+  });
+});
+
+it('two answers that hang, one after the other, leave a beat its time', () => {
+  for (const timeoutMs of [1_000, 5_000, 60_000]) {
+    const keepAliveMs = defaultKeepAliveMs(timeoutMs);
+    const lost = 2 * (deadmanAnswerMs(timeoutMs) + Math.floor(keepAliveMs / 4));
+    expect(keepAliveMs + lost).toBeLessThan(timeoutMs);
+  }
+});
+
+describe('a keep-alive of nothing', () => {
+  const silent = { ...lease, keepAliveMs: 0 };
+
+  it('sends no beat, and the switch fires when its time is over', () => {
+    const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: silent }, ...arm(1_000, 1_200)]);
+    expect([renewDueAt(state), standsUntil(state)]).toEqual([undefined, 61_000]);
+    expect(fold([{ type: 'TIME', at: 61_001 }], state).alarms).toEqual(['assumed_fired']);
+  });
+
+  it('leaves another lease its beats', () => {
+    const other: DeadmanEvent = { type: 'LEASE_ENTERED', at: 0, lease: { ...lease, id: 'callee' } };
+    const { state } = fold([{ type: 'LEASE_ENTERED', at: 0, lease: silent }, other, ...arm(1_000, 1_200)]);
+    expect(renewDueAt(state)).toBe(16_000);
   });
 });

@@ -90,6 +90,19 @@ describe('a denial', () => {
     );
     expect(verdict.considered).toEqual({ max_open_orders: '2/3', max_order_notional: '30000/25000' });
   });
+  it('of a market that the profile forgot says where to add it; without any described, orders pass', () => {
+    const forgotten = facts({ marketsDescribed: true });
+    const said = "MARKET_RULES_UNKNOWN: market=BTC-USD; add it, with its tick and lot, to the profile's `markets`";
+    expect([message(place(), {}, forgotten), message(leverage(2), {}, forgotten)]).toEqual([said, 'ok']);
+    expect(message(place(), {}, { ...forgotten, marketRules: { tick: '1', lot: '0.1' } })).toBe('ok');
+    expect(message(place(), {}, facts())).toBe('ok');
+  });
+  it('is a sentence where there is no figure to name', () => {
+    expect([message(place(), { minEquity: '1', maxAccountAgeMs: 9 }), message(place(), { maxReadAgeMs: 1 })]).toEqual([
+      'ACCOUNT_STALE: a floor of equity or health applies, and the run has not read the account yet: read it first',
+      'PICTURE_STALE: the run has not read anything from the venue yet',
+    ]);
+  });
   it('has a row with a summary, its figures and a remedy for every code', () => {
     for (const [name, row] of Object.entries(DENIALS)) {
       expect(name).toMatch(/^[A-Z]+(_[A-Z]+)+$/);

@@ -1,6 +1,7 @@
 /** Both arms of every split cell, at the edge where they part, and what the odd rows leave behind (orders.md, Guards and actions). */
 import { describe, expect, it } from 'vitest';
 import {
+  isTerminal,
   newOrder,
   ORDER_STATES,
   type OrderEvent,
@@ -10,6 +11,7 @@ import {
   TIMINGS,
   TRANSITIONS,
 } from '../../src/venue/order.ts';
+import type { OrderRecord } from '../../src/venue/records.ts';
 import { eventOf, fill, life, orderIn, type record, T0, terms } from './order-samples.ts';
 
 /** A record read: sent at T0 + `sent`, answered 10 ms later. */
@@ -153,6 +155,18 @@ describe('an amend', () => {
     expect(again.state).toBe('amending');
     expect(end([read('P_OPEN', 310, AMENDED)], again)[0]).toBe('open');
   });
+  it.each(['P_CLOSED', 'P_CANCELED', 'P_REJECTED'] as const)(
+    'leaves an order with the terms of its last record: %s',
+    (end) => {
+      // Around an amend an end other than `closed` must be seen twice.
+      const ended = (over: Partial<OrderRecord>) => life([read(end, 60, over), read(end, 5_000, over)], amending);
+      const applied = ended({ ...AMENDED, total_filled_size: '4' });
+      expect([isTerminal(applied.snapshot.state), applied.snapshot.context.price]).toEqual([true, '101']);
+      expect(applied.snapshot.context.amend?.outcome).toBe('applied');
+      const late = ended({ total_filled_size: '10' }).snapshot.context;
+      expect([late.price, late.amend?.outcome]).toEqual(['100', 'lost']);
+    },
+  );
   it('does not make older terms look like a change from outside', () => {
     const applied = life([read('P_OPEN', 60, AMENDED)], amending).snapshot;
     const late = life([read('P_OPEN', 3_069)], applied);

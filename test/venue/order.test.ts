@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createActor } from 'xstate';
 import {
   exposureOf,
   isTerminal,
@@ -157,6 +158,65 @@ describe('the legend', () => {
       const event = eventOf(type, ms);
       expect(actor.send(event)).toEqual(stepOrder(orderIn(state), event));
     }
+  });
+
+  it.each(ORDER_EVENT_TYPES)('is what XState does with the machine: %s', (type) => {
+    for (const [state, ms] of ORDER_STATES.flatMap((each) => [100, 6_000].map((when) => [each, when] as const))) {
+      const { context } = orderIn(state);
+      const event = eventOf(type, ms);
+      const outcome = outcomeOf({ state, context }, event);
+      const actor = createActor(orderMachine, {
+        input: { intent: terms(), at: T0 },
+        snapshot: orderMachine.resolveState({
+          value: state,
+          context: { order: context, alarms: [], wants: [], redundant: false },
+        }),
+      }).start();
+      actor.send(outcome === '~' || outcome === '!' || outcome === 'X' ? { type: 'ANOMALY', event, outcome } : event);
+      const { value, context: after } = actor.getSnapshot();
+      const { snapshot, alarms, wants } = stepOrder(orderIn(state), event);
+      expect({ value, order: after.order, alarms: after.alarms, wants: after.wants }).toEqual({
+        value: snapshot.state,
+        order: snapshot.context,
+        alarms,
+        wants,
+      });
+    }
+  });
+});
+
+describe('a record that repeats what is known', () => {
+  const seen = (over = {}) => stepOrder(orderIn('open'), eventOf('P_OPEN', 1_000, 50, over)).snapshot;
+
+  it('leaves an open order as it is', () => {
+    const before = seen();
+    const step = stepOrder(before, eventOf('P_OPEN', 9_000));
+    expect(step).toEqual({ snapshot: before, moved: false, disposition: 'updated', alarms: [], wants: [] });
+    expect(step.snapshot.context).toBe(before.context);
+  });
+
+  it('still asks for fills that no reading has shown', () => {
+    const before = seen({ size: '6', total_filled_size: '4' });
+    const step = stepOrder(before, eventOf('P_OPEN', 9_000, 50, { size: '6', total_filled_size: '4' }));
+    expect(step.wants).toEqual(['read_fills']);
+  });
+
+  it('still clears what an odd status left', () => {
+    const strange = stepOrder(seen(), eventOf('P_STRANGE', 2_000)).snapshot;
+    expect(strange.context.strange).toBeDefined();
+    expect(stepOrder(strange, eventOf('P_OPEN', 9_000)).snapshot.context.strange).toBeUndefined();
+  });
+
+  it.each([
+    ['price', '123'],
+    ['initial_size', '77'],
+    ['timestamp', 5],
+    ['reason', 'moved'],
+    ['size', '1'],
+  ] as const)('is taken when its %s differs', (field, value) => {
+    const before = seen();
+    const { snapshot } = stepOrder(before, eventOf('P_OPEN', 9_000, 50, { [field]: value }));
+    expect(snapshot.context.lastRecord?.[field]).toBe(value);
   });
 });
 

@@ -136,7 +136,21 @@ describe('readProfile, what is good', () => {
       ambiguityWindowMs: 90_000,
       allowedAddresses: [],
       store: { sqlite: 'profiles/.runbook/runbook.db' },
+      anchors: { copies: {}, patienceMs: 600_000 },
       notify: { ops: { webhook: { env: 'OPS_WEBHOOK' } }, desk: { log: true } },
+    });
+  });
+
+  it('reads where anchors go, beside the profile', () => {
+    const anchors = {
+      key: { file: 'anchor.pem' },
+      copies: { away: { file: '/mnt/log/anchors.jsonl' }, web: { webhook: { env: 'ANCHORS' } } },
+      patience: '90s',
+    };
+    expect(profileOf({ ...MINIMAL, anchors }).anchors).toEqual({
+      key: { file: 'profiles/anchor.pem' },
+      copies: { away: { file: '/mnt/log/anchors.jsonl' }, web: { webhook: { env: 'ANCHORS' } } },
+      patienceMs: 90_000,
     });
   });
 
@@ -386,6 +400,11 @@ describe('readProfile, what is refused', () => {
       'a target that is nothing',
       { ...MINIMAL, notify: { ops: {} } },
       ['error profile-conflict notify.ops: notify.ops names one of webhook and log'],
+    ],
+    [
+      'a place for anchors that is two',
+      { ...MINIMAL, anchors: { copies: { away: { file: 'a', webhook: { env: 'W' } } } } },
+      ['error profile-conflict anchors.copies.away: anchors.copies.away names one of file and webhook'],
     ],
   ])('%s', (_, data, found) => {
     expect(read(data)).toEqual({ profile: undefined, found });

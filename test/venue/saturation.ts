@@ -73,7 +73,7 @@ export function saturate(load: Load): LoadResult {
     events.add(now + latency, () => {
       const headers = { 'x-ratelimit-limit': String(tokens), 'x-ratelimit-remaining': String(said.remaining) };
       if (said.granted) ledger.answered(id, headers, now);
-      else ledger.refused(id, headers, undefined, now);
+      else ledger.refused(id, headers, {}, now);
       pump();
     });
   };

@@ -2,7 +2,7 @@
  * One case, executed in virtual time: the runbook against the case's venue, with the processes that die on the way and
  * those that take the run up again from what was written down. Says what happened; judges nothing.
  */
-import { type Clock, type Timer, VirtualClock } from '../../base/clock.ts';
+import { type Clock, type Metronome, type Timer, VirtualClock } from '../../base/clock.ts';
 import { Divergence, Playback } from '../../engine/playback.ts';
 import type { RunSetup } from '../../engine/ports.ts';
 import { type RunningRun, startRun } from '../../engine/run.ts';
@@ -51,14 +51,14 @@ export async function runCase(options: CaseRun): Promise<CaseResult> {
 
 /** One life of the program: when it dies, nothing it set going ever runs again. */
 class Process {
-  readonly clock: Clock;
+  readonly clock: Clock & Metronome;
   readonly died: Promise<'died'>;
   dead = false;
   /** Dies as soon as the next answer is written down. */
   diesOnceSettled = false;
   private tell: () => void = () => {};
 
-  constructor(base: Clock) {
+  constructor(base: Clock & Metronome) {
     this.died = new Promise((resolve) => {
       this.tell = () => resolve('died');
     });
@@ -69,6 +69,7 @@ class Process {
       now: () => base.now(),
       monotonic: () => base.monotonic(),
       at: (when, turn): Timer => base.at(when, alive(turn)),
+      after: (delay, turn): Timer => base.after(delay, alive(turn)),
       arrive: (turn) => base.arrive(alive(turn)),
     };
   }

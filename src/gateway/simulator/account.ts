@@ -35,6 +35,7 @@ export interface Exposure {
 }
 
 const ZERO = new Decimal(0);
+const ONE = new Decimal(1);
 const MARGIN_STEP = decimal('0.00000001');
 const RATIO_STEP = decimal('0.000001');
 
@@ -129,8 +130,6 @@ export class Account {
   /** The record of GET /account; `working` are the orders that tie up margin. */
   record(at: number, working: readonly Exposure[]): AccountRecord {
     const sums = this.sums(at, working);
-    const ratio = (part: Decimal, whole: Decimal) =>
-      whole.greaterThan(0) && !part.isZero() ? roundToStep(part.div(whole), RATIO_STEP, 'down') : ZERO;
     return {
       id: this.config.id,
       status: 'active',
@@ -191,6 +190,12 @@ export class Account {
     const step = (at: number) => tiers[at] as AccountConfig['tiers'][number];
     return { tier_status: { current: step(index), next: step(next), needed_volume: needed } };
   }
+}
+
+function ratio(part: Decimal, whole: Decimal): Decimal {
+  if (!whole.greaterThan(0) || part.isZero()) return ZERO;
+  // An account without a position asks for this at every look, and a division costs as much as all the rest.
+  return part.equals(whole) ? ONE : roundToStep(part.div(whole), RATIO_STEP, 'down');
 }
 
 function minVolume(tiers: AccountConfig['tiers'], index: number): Decimal {

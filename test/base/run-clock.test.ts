@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { awaySince } from '../../src/base/run-clock.ts';
+
+const EIGHT = Date.parse('2026-01-05T08:00:00Z');
+const HOUR = 3_600_000;
+
+/** Entries of a process whose run began when its machine had been up for a thousand seconds. */
+const entries = (...written: readonly (readonly [at: number, lateMs: number])[]) =>
+  written.map(([at, lateMs]) => ({ at: EIGHT + at, mono: 1_000_000 + at + lateMs, boot: 'one' }));
+const LEFT = entries([0, 0], [4_000, 0]);
+
+describe('how long a run was left alone', () => {
+  it.each([
+    ['was right', 0],
+    ['was put back an hour', -HOUR],
+    ['was put forward an hour', HOUR],
+  ])('is told by the machine, where the clock on the wall %s', (_, byMs) => {
+    const now = { at: EIGHT + 16_000 + byMs, mono: 1_016_000, boot: 'one' };
+    expect(awaySince(LEFT, now)).toEqual({ ms: 12_010, by: 'machine' });
+  });
+
+  it('is never less than it was, though its last entry was written long into a turn', () => {
+    const now = { at: EIGHT, mono: 1_016_000, boot: 'one' };
+    expect(awaySince(entries([0, 0.4], [4_000, 700]), now)).toEqual({ ms: 12_010, by: 'machine' });
+  });
+
+  it.each([
+    ['ahead', 16_000, 12_000],
+    ['behind', -HOUR, 0],
+  ])('is told by the wall on another machine, never as less than nothing, and without proof: %s', (_, at, ms) => {
+    expect(awaySince(LEFT, { at: EIGHT + at, mono: 5, boot: 'two' })).toEqual({ ms, by: 'wall' });
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
+
+async function performed(steps: string, more: Partial<Scene> = {}): Promise<Performance> {
+  const loaded = loadedFrom({ file: 'orders.yaml', text: `runbook: orders\ndsl: 1\n${steps}` });
+  const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: {}, ...more };
+  const performance = await perform(scene);
+  await expect(replay(performance, scene)).resolves.toBeUndefined();
+  return performance;
+}
+
+describe('what the journal says of an order that has ended', () => {
+  it('has its filled size where it says that it closed, although its fills are read behind that', async () => {
+    const { entries } = await performed(`steps:
+  - id: o
+    place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
+    await: filled
+`);
+    const moves = entries.flatMap((entry) => (entry.type === 'order.moved' ? [entry.data] : []));
+    expect(moves.at(-1)).toMatchObject({ to: 'closed', filled: '0.01' });
+  });
+
+  it('has the price it was amended to, where it filled before anybody saw it open again', async () => {
+    const { report, books } = await performed(
+      `steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+  - amend: {order: o, price: 70000}
+    catch: [{on: [not_found], then: continue}]
+outputs: {status: "\${o.status}"}
+`,
+    );
+    const [order] = books.orders;
+    expect(order?.status).toBe('closed');
+    expect(report.orders).toMatchObject([{ state: 'closed', price: '70000', filled: '0.01' }]);
+    expect(report.outputs).toEqual({ status: 'closed' });
+  });
+});
+
+/** From the n-th list of orders on, every order is shown under a status that no document names, until the m-th. */
+function strangeFrom(first: number, last = Number.POSITIVE_INFINITY): NonNullable<Scene['between']> {
+  let lists = 0;
+  return (venue) => ({
+    async send(request, options) {
+      const reply = await venue.send(request, options);
+      if (request.endpoint !== 'GET /orders' || reply.kind !== 'answer') return reply;
+      lists += 1;
+      if (lists < first || lists > last) return reply;
+      return { ...reply, body: reply.body.replace(/"status":"[a-z]*"/g, '"status":"in_limbo"') };
+    },
+  });
+}
+
+const PLACED = `steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 50000}
+`;
+
+describe('an order under a status that nobody knows', () => {
+  it.each([
+    ['from the beginning, on which it is taken back', PLACED, 1, 160],
+    ['while it is waited for', `${PLACED}    await: filled\n`, 2, 65],
+    ['while it is cancelled', `${PLACED}  - cancel: o\n    await: terminal\n`, 2, 65],
+    ['while it is amended', `${PLACED}  - amend: {order: o, price: 50001}\n`, 2, 65],
+  ])('is a case for a person: %s', async (_, steps, first, withinS) => {
+    const { report, entries } = await performed(`${steps}    timeout: 10m\n`, { between: strangeFrom(first) });
+    const [order] = report.orders;
+    expect([report.outcome, report.error?.kind, order?.state]).toEqual(['halted', 'unknown_outcome', 'quarantined']);
+    expect(report.error?.message).toBe(
+      `the venue shows order ${order?.orderId} as "in_limbo", a status that is not known here: it may work or be over; look it up at the venue by its client order id ${order?.clientOrderId}, then resume the run, which asks again`,
+    );
+    const [started, ended] = [entries[0]?.at ?? 0, entries.at(-1)?.at ?? 0];
+    expect(ended - started).toBeLessThan(withinS * 1000);
+  });
+
+  it('is waited for where the venue names another soon', async () => {
+    const { report } = await performed(`${PLACED}  - cancel: o\n    await: terminal\n`, { between: strangeFrom(1, 4) });
+    expect([report.outcome, report.orders[0]?.state]).toEqual(['succeeded', 'canceled']);
+  });
+});
+
+it('says in the journal that the venue armed its switch with another time-out than was asked for', async () => {
+  const { entries, report } = await performed(`deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n${PLACED}`, {
+    between: (venue) => ({
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        if (request.endpoint !== 'POST /cancel_all_after' || reply.kind !== 'answer') return reply;
+        return { ...reply, body: reply.body.replace('"timeout":20000', '"timeout":15000') };
+      },
+    }),
+  });
+  const [armed] = entries.flatMap((entry) => (entry.type === 'deadman.moved' ? [entry.data] : []));
+  expect(report.outcome).toBe('succeeded');
+  expect(armed).toMatchObject({ event: 'armed', timeoutMs: 15_000, because: expect.stringContaining('15000') });
+});
+
+describe('an order that was to be taken away and can not be', () => {
+  const WAITING = `${PLACED}  - wait: 1h
+`;
+  const interrupt = [{ command: 'interrupt', by: 'SIGINT', afterMs: 5_000 }] as const;
+
+  it.each([
+    ['is answered with 503', { on: 'DELETE /orders', do: 'error', error: 'BUSY', status: 503 }],
+    ['is taken and lost', { on: 'DELETE /orders', do: 'cancel_lost' }],
+    ['is refused in words nobody knows', { on: 'DELETE /orders', do: 'error', error: 'NO', status: 400 }],
+  ] as const)('halts an interrupted run, and is named: its cancel %s', async (_name, fault) => {
+    const { report, books } = await performed(WAITING, { config: { faults: [fault] }, commands: interrupt });
+    const [order] = report.orders;
+    expect([report.outcome, books.orders[0]?.status]).toEqual(['halted', 'open']);
+    expect(report.reason).toContain(order?.clientOrderId);
+    expect(report.error?.kind).toBe('unknown_outcome');
+  });
+
+  it('halts it as well where no cancel could leave, which is not told as a refusal', async () => {
+    const between: Scene['between'] = (venue) => {
+      return {
+        async send(request, options) {
+          if (request.endpoint === 'DELETE /orders') return { kind: 'failure', sent: false, message: 'ECONNREFUSED' };
+          return venue.send(request, options);
+        },
+      };
+    };
+    const { entries, report } = await performed(WAITING, { between, commands: interrupt });
+    const moves = entries.flatMap((entry) => (entry.type === 'order.moved' ? [entry.data.event] : []));
+    expect([report.outcome, moves.includes('CANCEL_REFUSED')]).toEqual(['halted', false]);
+    expect(report.reason).toContain('ECONNREFUSED');
+  });
+
+  it('fails the step and halts the run at its end, although the step was forgiven', async () => {
+    const { report } = await performed(
+      `${PLACED}  - cancel: o
+    await: terminal
+    catch: [{on: [rejected, transport], then: continue}]
+`,
+      { config: { faults: [{ on: 'DELETE /orders', do: 'cancel_lost' }] } },
+    );
+    expect(report.outcome).toBe('halted');
+  });
+
+  it('does not halt where the last cancel took it', async () => {
+    const { report, books } = await performed(WAITING, {
+      config: { faults: [{ on: 'DELETE /orders', do: 'error', error: 'BUSY', status: 503, when: { call: '1-3' } }] },
+      commands: interrupt,
+    });
+    expect([report.outcome, books.orders[0]?.status]).toEqual(['failed', 'canceled']);
+  });
+});

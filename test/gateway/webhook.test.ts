@@ -1,0 +1,74 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { Secret } from '../../src/gateway/secret.ts';
+import { anchorWebhook } from '../../src/gateway/webhook.ts';
+import type { Anchor } from '../../src/journal/anchors.ts';
+
+const ANCHOR: Anchor = {
+  v: 1,
+  run: 'r1',
+  seq: 12,
+  head: 'ab'.repeat(32),
+  count: 12,
+  time: '2026-01-05T08:00:00.000Z',
+  signature: 'c2lnbmVk',
+};
+const PATH = '/hooks/canary-of-the-address';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** A place that answers with these statuses, one after another, and keeps what it was sent. */
+async function place(statuses: readonly number[]) {
+  const heard: unknown[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      const { method, url, headers } = request;
+      heard.push({ method, url, type: headers['content-type'], body: JSON.parse(body) });
+      response.writeHead(statuses[heard.length - 1] ?? 500, { location: '/elsewhere' }).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  closing.push(close);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
+  return { heard, close, sink: anchorWebhook('anchors.copies.desk', new Secret('anchors.copies.desk', url)) };
+}
+
+const POSTED = { method: 'POST', url: PATH, type: 'application/json', body: ANCHOR };
+
+it('posts an anchor as it stands in the anchor file', async () => {
+  const { heard, sink } = await place([204]);
+  await sink.write(ANCHOR);
+  expect([sink.name, heard]).toEqual(['anchors.copies.desk', [POSTED]]);
+});
+
+it('tries once more, and has the anchor only when the place says so', async () => {
+  const { heard, sink } = await place([503, 200]);
+  await sink.write(ANCHOR);
+  expect(heard).toEqual([POSTED, POSTED]);
+});
+
+it.each([
+  ['refuses', [500, 503], /^ERR_NON_2XX_3XX_RESPONSE$/],
+  ['sends it elsewhere', [302, 307], /^REDIRECTED_307$/],
+])('fails where the place %s, and follows nobody', async (_what, statuses, why) => {
+  const { heard, sink } = await place(statuses);
+  await expect(sink.write(ANCHOR)).rejects.toThrow(why);
+  expect(heard).toEqual([POSTED, POSTED]);
+});
+
+it('fails where nobody listens, and names no address', async () => {
+  const { sink, close } = await place([]);
+  await close();
+  await expect(sink.write(ANCHOR)).rejects.toThrow(/^ECONNREFUSED$/);
+});

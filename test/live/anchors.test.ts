@@ -1,0 +1,85 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readAnchors } from '../../src/journal/anchors.ts';
+import { scene } from './desk.ts';
+import { JWT } from './mock-venue.ts';
+
+/** Three orders are more than ten order events, so that anchors are written before the end. */
+const PATIENT = `runbook: one
+dsl: 1
+deadman: {market: BTC-USD, timeout: 20s, keep_alive: 1s, on_exit: disarm}
+steps:
+  - id: a
+    place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}
+  - id: b
+    place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19700}
+  - id: c
+    place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19600}
+  - wait: 4s
+  - id: late
+    place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19500}
+`;
+
+const PROFILE = (patience: string) =>
+  `anchors: {copies: {away: {webhook: {env: ANCHORS_WEBHOOK}}}, patience: ${patience}}`;
+
+/** Where anchors are posted to; `status` is what it answers. */
+async function desk<T>(status: number, play: (url: string, posted: readonly unknown[]) => Promise<T>): Promise<T> {
+  const posted: unknown[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      posted.push(JSON.parse(body));
+      response.writeHead(status).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await play(`http://127.0.0.1:${(server.address() as AddressInfo).port}/canary-address`, posted);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+it(
+  'a copy of the anchors that is down for longer than the patience: no order goes, cancels and the switch do',
+  () =>
+    desk(503, (url, posted) =>
+      scene({ runbook: PATIENT, profile: PROFILE('1s') }, async ({ venue, live, path }) => {
+        const { exit, report, err, out } = await live([], { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url });
+        expect([exit, report.outcome, report.error]).toMatchObject([
+          1,
+          'failed',
+          { step: 'steps/late', message: expect.stringContaining('ANCHORS_FAILING') },
+        ]);
+        expect(venue.placed).toHaveLength(3);
+        expect(venue.orders.map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled']);
+        expect(report.deadman.map(({ event }) => event)).toEqual(
+          expect.arrayContaining(['armed', 'renewed', 'disarmed']),
+        );
+        expect(err).toContain('anchors can not be written to anchors.copies.away: ERR_NON_2XX_3XX_RESPONSE');
+        const { anchors } = readAnchors(join(path, '.runbook', 'anchors.jsonl'));
+        expect(anchors.length).toBeGreaterThan(1);
+        expect(posted.slice(0, 2)).toEqual([anchors[0], anchors[0]]);
+        expect(`${out}${err}`).not.toContain('canary-address');
+      }),
+    ),
+  60_000,
+);
+
+it(
+  'a copy of the anchors that answers has each of them, and holds nothing up',
+  () =>
+    desk(204, (url, posted) =>
+      scene({ runbook: PATIENT, profile: PROFILE('1s') }, async ({ venue, live, path }) => {
+        const { exit, err } = await live([], { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url });
+        expect([exit, venue.placed.length, err.includes('anchors can not')]).toEqual([0, 4, false]);
+        expect(posted).toEqual(readAnchors(join(path, '.runbook', 'anchors.jsonl')).anchors);
+      }),
+    ),
+  60_000,
+);

@@ -1,0 +1,142 @@
+/** What people say to live runs, and what is told of it afterwards: who, to which question, and of a run that halted. */
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readEntry } from '../../src/journal/chain.ts';
+import type { Entry } from '../../src/journal/entry.ts';
+import { openSharedSqlite } from '../../src/journal/shared-sqlite.ts';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { document, LIMIT, type Scene, scene } from './desk.ts';
+import { JWT } from './mock-venue.ts';
+
+const ASKING = `runbook: one
+dsl: 1
+steps:
+  - id: ok
+    approve: {ask: "Go on?", by: [trader], within: 60s}
+  - read_account: {}
+`;
+const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
+
+async function entriesOf(path: string, run?: string): Promise<readonly Entry[]> {
+  const store = await openSqliteStore(join(path, '.runbook', 'runbook.db'));
+  try {
+    const [newest] = await store.runs();
+    return (await store.read(run ?? newest?.run ?? '')).map(readEntry);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Resolves when the journal says that the run asks. */
+async function asks({ path }: Scene, times = 1): Promise<void> {
+  for (const end = Date.now() + 20_000; Date.now() < end; ) {
+    const entries = await entriesOf(path).catch(() => []);
+    if (entries.filter(({ type }) => type === 'approval.asked' || type === 'run.resumed').length >= times) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('nobody was asked');
+}
+
+describe.concurrent('an answer', { timeout: 60_000 }, () => {
+  it('is of a named person, to a step that asks, and told as such: by whom, when, for which plan', () =>
+    scene({ runbook: ASKING }, async (at) => {
+      const { run, start, path } = at;
+      const first = start(RUN, { VENUE_JWT: JWT, USER: 'ada' });
+      await asks(at);
+      for (const [words, sentence] of [
+        [['approve', 'last', 'ok', '--by', ''], 'approve needs the name of the person who answers for it'],
+        [['reject', 'last', 'ok', '--by', ' \t'], 'it is empty'],
+        [['approve', 'last', 'ok', '--by', 'a'.repeat(81)], 'more than 80 characters'],
+        [['approve', 'last', 'ok', '--by', 'ada\u001b[2J'], 'characters that can not be seen'],
+        [['cancel', 'last', '--by', ''], 'cancel needs the name'],
+        [['kill', '--profile', 'p.yaml', '--by', ''], 'kill needs the name'],
+        [['release', '--profile', 'p.yaml', '--by', ' '], 'release needs the name'],
+        [['approve', 'last', 'okay', '--by', 'bob'], 'no step okay of run'],
+        [['approve', 'last', 'okay', '--by', 'bob'], 'asking now: steps/ok'],
+      ] as const) {
+        const refused = await run(words);
+        expect([words, refused.exit, refused.err]).toEqual([words, 2, expect.stringContaining(sentence)]);
+      }
+      first.child.kill('SIGKILL');
+      await first.ended;
+      const second = start(['resume', '--json']);
+      await asks(at, 2);
+      expect((await run(['approve', 'last', 'ok', '--by', ' engine '])).exit).toBe(0);
+      expect((await second.ended).exit).toBe(0);
+      const late = await run(['approve', 'last', 'ok', '--by', 'eve']);
+      expect(late.exit).toBe(2);
+
+      const entries = await entriesOf(path);
+      const acted = entries.filter((entry) => entry.type === 'operator.acted');
+      expect(acted.map(({ actor, data }) => [actor, data])).toEqual([
+        ['human:engine', { command: 'approve', by: 'engine', step: 'steps/ok' }],
+      ]);
+      const { plan } = entries.find((entry) => entry.type === 'approval.asked')?.data ?? {};
+      const { out: why } = await run(['audit', 'show', 'last', '--why', 'ok']);
+      expect(why).toContain('asks trader: Go on?');
+      expect(why).toContain(`approve by engine, for plan ${plan}`);
+      const { approvals } = document((await run(['audit', 'show', 'last', '--why', 'ok', '--json'])).out) as {
+        approvals: readonly object[];
+      };
+      expect(approvals).toMatchObject([{ step: 'steps/ok', plan, answer: { by: 'engine', command: 'approve' } }]);
+      expect((await run(['audit', 'show', 'last', '--step', 'ok'])).out).toContain('engine: approve steps/ok');
+      const { out: summary } = await run(['audit', 'summary', 'last']);
+      expect(summary).toContain('approve of steps/ok by engine');
+      expect(summary).toMatch(/its process died, nobody was there for [\d.]+ m?s; taken up again by process \d+, 2/);
+    }));
+});
+
+describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
+  it('has in its own journal who answered for it, chained and anchored, and can still be asked once more', () =>
+    scene(
+      {
+        runbook: LIMIT.replace('outputs', '  - cancel: o\n    await: terminal\noutputs'),
+        venue: (venue) => {
+          venue.hiddenMs = Number.POSITIVE_INFINITY;
+          let isFirst = true;
+          venue.rules.push(({ method, path }) => {
+            if (method !== 'POST' || path !== '/orders' || !isFirst) return undefined;
+            isFirst = false;
+            return { done: true, cut: true };
+          });
+        },
+      },
+      async ({ venue, live, run, path }) => {
+        expect((await live()).exit).toBe(4);
+        const [first] = await entriesOf(path);
+        const name = first?.run ?? '';
+        const cancelled = await run(['cancel', name, '--by', 'bob', '--reason', 'seen at the venue']);
+        expect([cancelled.exit, cancelled.out]).toEqual([0, expect.stringContaining("it is in the run's journal")]);
+        const last = (await entriesOf(path)).at(-1);
+        expect([last?.type, last?.actor, last?.data]).toEqual([
+          'operator.acted',
+          'human:bob',
+          { command: 'cancel', by: 'bob', reason: 'seen at the venue' },
+        ]);
+        const shared = await openSharedSqlite({
+          file: join(path, '.runbook', 'shared.db'),
+          ledgerFile: join(path, 'tokens.db'),
+          accountsFile: join(path, 'accounts.db'),
+        });
+        expect(await shared.mailbox.pending(name)).toEqual([]);
+        await shared.close();
+        expect((await run(['audit', 'show', name])).out).toContain('bob: cancel (seen at the venue)');
+        expect((await run(['audit', 'summary', name])).out).toContain('cancel by bob');
+        const text = await run(['audit', 'verify']);
+        expect([text.exit, text.out]).toEqual([0, expect.stringContaining('as it was written')]);
+        const anchors = [
+          ...(await import('node:fs'))
+            .readFileSync(join(path, '.runbook', 'anchors.jsonl'), 'utf8')
+            .trim()
+            .split('\n'),
+        ];
+        expect(JSON.parse(anchors.at(-1) ?? '{}')).toMatchObject({ run: name, seq: last?.seq, head: last?.hash });
+        expect((await run(['replay', name])).exit).toBe(0);
+        venue.hiddenMs = 0;
+        expect((await run(['resume', name])).exit).toBe(1);
+        expect(venue.orders.map(({ status }) => status)).toEqual(['canceled']);
+        expect((await run(['replay', name])).exit).toBe(0);
+        expect((await run(['audit', 'verify'])).exit).toBe(0);
+      },
+    ));
+});
