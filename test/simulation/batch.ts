@@ -1,5 +1,8 @@
 /** Many seeds, one after another: what one worker does, and how the sums of several are put together. */
 import { breachesOf } from './invariants.ts';
+import { type Mix, mixOf, sumOf } from './mix.ts';
+import { MUTANTS } from './mutants.ts';
+import type { Protocol } from './protocol.ts';
 import { storyOf } from './story.ts';
 import { simulate } from './world.ts';
 
@@ -17,11 +20,7 @@ export interface Tally {
   /** Simulated time, ms. */
   readonly simulatedMs: number;
   readonly entries: number;
-  readonly outcomes: Readonly<Record<string, number>>;
-  /** Processes that died or were frozen, by the named point. */
-  readonly struck: Readonly<Record<string, number>>;
-  /** How often each point was passed, by endpoint. */
-  readonly passed: Readonly<Record<string, number>>;
+  readonly mix: Mix;
 }
 
 export const NOTHING: Tally = {
@@ -29,16 +28,16 @@ export const NOTHING: Tally = {
   failing: [],
   simulatedMs: 0,
   entries: 0,
-  outcomes: {},
-  struck: {},
-  passed: {},
+  mix: {},
 };
 const STORIES = 3;
 
-export async function runBatch(from: number, count: number, told?: (done: number) => void): Promise<Tally> {
+/** `mutant`: the name of a broken protocol to simulate instead of the right one. */
+export async function runBatch(from: number, count: number, mutant?: string): Promise<Tally> {
+  const protocol = protocolOf(mutant);
   let tally = NOTHING;
   for (let seed = from; seed < from + count; seed += 1) {
-    const happened = await simulate(seed);
+    const happened = await simulate(seed, protocol);
     const breaches = await breachesOf(happened);
     const failing: Failing[] =
       breaches.length === 0
@@ -47,26 +46,25 @@ export async function runBatch(from: number, count: number, told?: (done: number
             {
               seed,
               invariants: [...new Set(breaches.map(({ invariant }) => invariant))],
-              story: tally.failing.length < STORIES ? storyOf(happened, breaches) : undefined,
+              story: tally.failing.length < STORIES ? storyOf(happened, breaches, mutant) : undefined,
             },
           ];
-    const struck: Record<string, number> = {};
-    for (const { point, how } of happened.lives) {
-      const name = point?.split(' ')[0];
-      if (name !== undefined) struck[`${name} ${how}`] = (struck[`${name} ${how}`] ?? 0) + 1;
-    }
     tally = added(tally, {
       seeds: 1,
       failing,
       simulatedMs: happened.books.at - happened.scenario.startMs,
       entries: happened.entries.length,
-      outcomes: { [happened.result?.outcome ?? 'none']: 1 },
-      struck,
-      passed: Object.fromEntries([...happened.points].filter(([key]) => !key.startsWith('*'))),
+      mix: mixOf(happened),
     });
-    told?.(seed - from + 1);
   }
   return tally;
+}
+
+export function protocolOf(mutant: string | undefined): Protocol {
+  if (mutant === undefined) return {};
+  const named = MUTANTS.find(({ name }) => name === mutant);
+  if (named === undefined) throw new RangeError(`no broken protocol is named ${mutant}`);
+  return named.protocol;
 }
 
 export function added(a: Tally, b: Tally): Tally {
@@ -75,14 +73,6 @@ export function added(a: Tally, b: Tally): Tally {
     failing: [...a.failing, ...b.failing],
     simulatedMs: a.simulatedMs + b.simulatedMs,
     entries: a.entries + b.entries,
-    outcomes: sums(a.outcomes, b.outcomes),
-    struck: sums(a.struck, b.struck),
-    passed: sums(a.passed, b.passed),
+    mix: sumOf(a.mix, b.mix),
   };
-}
-
-function sums(a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): Record<string, number> {
-  const sum = { ...a };
-  for (const [key, value] of Object.entries(b)) sum[key] = (sum[key] ?? 0) + value;
-  return sum;
 }

@@ -25,7 +25,7 @@ describe('a simulation', () => {
   it('tells a story that names the command which repeats it, and has the venue’s side between the journal’s', async () => {
     const happened = await simulate(29);
     const story = storyOf(happened, [{ invariant: 'I1', what: 'two orders' }]);
-    expect(story).toContain('seed 29: 1 breaches');
+    expect(story).toContain('seed 29: a breach');
     expect(story).toContain('I1: two orders');
     expect(story).toContain('npm run simulate -- --seed 29');
     expect(story).toMatch(/^ +\d+\.\d{3} {2}journal .*POST \/orders/m);

@@ -3,17 +3,21 @@
  * answers from the journal, orders by client order id from the venue's books, when the switch stood, when nobody was there.
  */
 import type { BookedOrder } from '../../src/gateway/simulator/books.ts';
-import type { EntryOf } from '../../src/journal/entry.ts';
+import type { Entry, EntryOf } from '../../src/journal/entry.ts';
+import type { BookOrder } from '../../src/journal/orders.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { Sent } from './road.ts';
-import type { Happened } from './world.ts';
+import type { Happened, RunTold } from './world.ts';
 
 export interface Attempt {
+  /** How many entries of all runs are durable with it. */
+  readonly position: number;
   readonly entry: EntryOf<'call.attempted'>;
   readonly intended: EntryOf<'call.intended'>;
 }
 
 export interface Intent {
+  readonly run: RunTold;
   readonly terms: OrderTerms;
   readonly step: string;
   readonly attempts: readonly Attempt[];
@@ -33,7 +37,6 @@ export class Facts {
   readonly settled: Settled[] = [];
   /** The venue's orders of ours. */
   readonly own: readonly BookedOrder[];
-  readonly endedAt: number | undefined;
 
   constructor(happened: Happened) {
     this.happened = happened;
@@ -45,15 +48,16 @@ export class Facts {
       else known.push(order);
     }
     this.own = [...byClientId.values()].flat();
+    const runs = new Map(happened.runs.map((run) => [run.name, run]));
     const calls = new Map<string, EntryOf<'call.intended'>>();
-    let endedAt: number | undefined;
-    for (const entry of happened.entries) {
+    for (const [index, entry] of happened.entries.entries()) {
       switch (entry.type) {
         case 'call.intended': {
-          calls.set(entry.data.call, entry);
+          calls.set(callOf(entry), entry);
           const { intent } = entry.data;
           if (intent !== undefined && !this.intents.has(intent.clientOrderId)) {
             this.intents.set(intent.clientOrderId, {
+              run: runs.get(entry.run) as RunTold,
               terms: intent,
               step: entry.step,
               attempts: [],
@@ -63,31 +67,93 @@ export class Facts {
           break;
         }
         case 'call.attempted': {
-          const intended = calls.get(entry.data.call);
+          const intended = calls.get(callOf(entry));
           if (intended === undefined) break;
-          this.attempts.push({ entry, intended });
+          const attempt = { position: index + 1, entry, intended };
+          this.attempts.push(attempt);
           if (intended.data.endpoint === 'POST /orders')
-            this.intents.get(intended.data.clientOrderId ?? '')?.attempts.push({ entry, intended });
+            this.intents.get(intended.data.clientOrderId ?? '')?.attempts.push(attempt);
           break;
         }
         case 'call.settled': {
-          const intended = calls.get(entry.data.call);
+          const intended = calls.get(callOf(entry));
           if (intended !== undefined) this.settled.push({ entry, intended });
           break;
         }
-        case 'run.ended':
-          endedAt = entry.at - happened.scenario.skewMs;
-          break;
         default:
           break;
       }
     }
-    this.endedAt = endedAt;
   }
 
-  /** The wall clock of the processes, by the venue's. */
-  venueTime(at: number): number {
-    return at - this.happened.scenario.skewMs;
+  /** When an entry was written, by the venue's clock. */
+  at(entry: Entry): number {
+    return this.happened.venueTime(entry, entry.at);
+  }
+
+  /** When the request of a call left, by the venue's clock. */
+  sentAt({ entry }: Settled): number {
+    return this.happened.venueTime(entry, entry.data.sentAt ?? 0);
+  }
+
+  /** Every order, as its run's journal has it. */
+  bookOrders(): readonly BookOrder[] {
+    return this.happened.runs.flatMap(({ book }) => book.orders());
+  }
+
+  /** How an order stands in the journal of its run. */
+  orderOf(clientOrderId: string): BookOrder | undefined {
+    return this.intents.get(clientOrderId)?.run.book.get(clientOrderId);
+  }
+
+  /** The attempt that a request was: the last of the same. */
+  attemptOf(request: Sent): Attempt | undefined {
+    return this.attempts.findLast(
+      ({ position, entry }) =>
+        position <= request.durable &&
+        `${entry.data.method} ${entry.data.path}` === request.endpoint &&
+        entry.data.digest === request.digest,
+    );
+  }
+
+  /** The orders of a run that reached the venue. */
+  ordersOf(run: RunTold): readonly BookedOrder[] {
+    return this.own.filter((order) => this.intents.get(order.client_order_id)?.run === run);
+  }
+
+  /** When a run ended, by the venue's clock: its last end, where it was taken up again after one. */
+  endOf({ entries }: RunTold): number | undefined {
+    const last = entries.findLast((entry) => entry.type === 'run.ended');
+    return last === undefined ? undefined : this.at(last);
+  }
+
+  /** Whether a run had begun and not ended, nor halted, all through a stretch of time. */
+  wasUnderWay({ entries }: RunTold, from: number, until: number): boolean {
+    // One that halts stops renewing at once, and may have readings to wait for before it ends.
+    const ends = (entry: Entry) =>
+      entry.type === 'run.ended' || (entry.type === 'run.moved' && entry.data.to === 'halted');
+    const moves = entries.filter(
+      (entry) => entry.type === 'run.started' || entry.type === 'run.resumed' || ends(entry),
+    );
+    const before = moves.findLast((entry) => this.at(entry) <= from);
+    return (
+      before !== undefined &&
+      !ends(before) &&
+      moves.every((entry) => !ends(entry) || this.at(entry) <= from || this.at(entry) > until)
+    );
+  }
+
+  /** Whether nothing went wrong: no fault was met, no process struck, every request answered as it should be. */
+  wasCalm(): boolean {
+    const { lives, sent, books, killedAt, scenario } = this.happened;
+    return (
+      lives.every(({ how }) => how === 'ended') &&
+      killedAt === undefined &&
+      scenario.cancelAfterMs === undefined &&
+      (scenario.venue.tokens?.foreign ?? []).length === 0 &&
+      books.requests.every(({ fault }) => fault === undefined) &&
+      sent.every(({ reply }) => reply?.kind === 'answer' && reply.status < 401)
+    );
   }
 
   /** Whether a switch was armed at the venue at a time. */
@@ -106,13 +172,14 @@ export class Facts {
     const alive = lives.some(
       ({ startedAt, endedAt, how }) => startedAt <= from && until <= endedAt && how !== 'refused by the disk',
     );
-    const troubled = sent.some(
+    const troubles = sent.filter(
       (each) => each.at <= until && (each.repliedAt ?? Number.POSITIVE_INFINITY) >= from - 2000 && isTroubled(each),
     );
+    // One request that hangs, a beat too, is no excuse; a session that is not renewed is one.
+    const troubled = troubles.length > 1 || troubles.some((each) => !hangs(each));
     // Whoever takes the switch for fired lets it fire; and with others on the address there may be no tokens for a beat.
     const given = entries.some(
-      (entry) =>
-        entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired' && this.venueTime(entry.at) <= until,
+      (entry) => entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired' && this.at(entry) <= until,
     );
     return alive && !troubled && !given && (scenario.venue.tokens?.foreign ?? []).length === 0;
   }
@@ -126,6 +193,15 @@ export class Facts {
         (intended.data.params as { client_order_id?: string }).client_order_id === clientOrderId,
     );
   }
+}
+
+/** A call's name is its own within its run. */
+function callOf(entry: EntryOf<'call.intended' | 'call.attempted' | 'call.settled'>): string {
+  return `${entry.run} ${entry.data.call}`;
+}
+
+function hangs({ endpoint, at, repliedAt, reply }: Sent): boolean {
+  return endpoint !== 'POST /jwt' && reply?.kind === 'failure' && reply.sent && (repliedAt ?? 0) - at > 1000;
 }
 
 /** No answer, or not the one that was hoped for, or a slow one. */

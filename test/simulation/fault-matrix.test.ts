@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { CRASH_POINTS } from '../../src/gateway/crash-points.ts';
 import { FAULT_ROWS, faultPage } from './fault-rows.ts';
+import { ELSEWHERE } from './invariant-rows.ts';
+import { INVARIANTS } from './invariants.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -25,8 +27,18 @@ describe('the fault matrix', () => {
     expect(missing).toEqual([]);
   });
 
+  it('has each of the twenty invariants, asked here or tested elsewhere, by tests that exist', () => {
+    const ids = Array.from({ length: 20 }, (_, index) => `I${index + 1}`);
+    expect(ids.filter((id) => !(id in INVARIANTS) && ELSEWHERE[id] === undefined)).toEqual([]);
+    const files = Object.values(ELSEWHERE).flatMap(({ covers }) => covers.map(([file]) => file));
+    expect(files.filter((file) => !existsSync(`${ROOT}${file}`))).toEqual([]);
+  });
+
   it('is the page in docs', () => {
-    expect(readFileSync(`${ROOT}docs/fault-matrix.md`, 'utf8'), 'npm run fault-matrix writes it').toBe(faultPage());
+    expect(
+      readFileSync(`${ROOT}docs/fault-matrix.md`, 'utf8'),
+      'node test/simulation/launch.js fault-page writes it',
+    ).toBe(faultPage());
   });
 });
 

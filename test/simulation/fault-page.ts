@@ -1,4 +1,4 @@
-/** `npm run fault-matrix`: writes docs/fault-matrix.md. */
+/** `node test/simulation/launch.js fault-page`: writes docs/fault-matrix.md. */
 import { writeFileSync } from 'node:fs';
 import { faultPage } from './fault-rows.ts';
 

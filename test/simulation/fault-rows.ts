@@ -2,6 +2,7 @@
  * The fault matrix of reliability.md, row by row, with the tests that cover each: what is named here must exist, and a row
  * that nothing covers says so. `docs/fault-matrix.md` is made from it.
  */
+import { invariantTable } from './invariant-rows.ts';
 
 /** A test by its file and a part of its name; a golden file is a test by itself. */
 export type Cover = readonly [file: string, name?: string];
@@ -14,7 +15,7 @@ export interface FaultRow {
   readonly open?: string;
 }
 
-const SEEDS: Cover = [
+export const SEEDS: Cover = [
   'test/simulation/seeds.test.ts',
   'break no invariant, and end processes at every named point of a call',
 ];
@@ -279,14 +280,18 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'cancel_all while a POST is in flight',
-    handled: 'nothing new is sent meanwhile',
-    covers: [golden('cancel-all-keeps-new-orders-back-while-it-is-under-way'), SEEDS],
+    handled: 'nothing new is sent meanwhile, by no run of the account',
+    covers: [golden('cancel-all-keeps-new-orders-back-while-it-is-under-way'), kept(6791), SEEDS],
     open: 'the step itself does not sweep until the list stays empty; `runbook kill` does',
   },
   {
     fault: 'the switch fires while the engine lives',
-    handled: 'a gap is taken for fired; everything is read before a new order',
+    handled:
+      'beats have tokens of their own and give up an answer in time; a gap is taken for fired, and everything is read before a new order',
     covers: [
+      kept(426),
+      kept(10007),
+      gateway('budget', 'find their tokens, whatever else every process of the address wants'),
       golden('deadman-is-assumed-fired-when-no-beat-is-answered'),
       golden('deadman-is-armed-again-before-the-next-order-after-it-fired'),
       venue('deadman', 'never says armed, and never allows an order, when the switch has fired'),
@@ -295,8 +300,16 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'the switch fires while the engine is down',
-    handled: 'no order before everything was read',
-    covers: [kept(3052), SEEDS],
+    handled: 'no order before everything was read; a time that nobody can tell the length of counts as too long',
+    covers: [
+      kept(3052),
+      kept(1071),
+      venue(
+        'deadman',
+        'leaves a switch that stood, or that was being given back, for fired, and every order to be read',
+      ),
+      SEEDS,
+    ],
   },
   {
     fault: 'GET finds the switch off although it was armed',
@@ -401,13 +414,18 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'the clock jumps, or is ten minutes off',
-    handled: 'durations by a clock that never jumps; look-ups look back an hour',
+    handled: 'durations by a clock that never jumps, of dead processes too; look-ups look back an hour',
     covers: [
+      kept(1071),
+      ['test/base/run-clock.test.ts', 'is told by the machine, where the clock on the wall %s'],
+      [
+        'test/base/run-clock.test.ts',
+        'is told by the wall on another machine, never as less than nothing, and without proof: %s',
+      ],
       SEEDS,
       ['test/engine/daemon.test.ts', 'a clock put back starts nothing again, and nothing late once it has caught up'],
       gateway('session', 'holds a JWT that has run out by our clock for good a while, because the clock may be off'),
     ],
-    open: 'the simulation has clocks that differ by up to five minutes; none that jumps while a run goes on',
   },
   {
     fault: 'the event loop is blocked',
@@ -530,18 +548,21 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   {
     fault: 'two runs want the same market',
     handled: 'each order belongs to one run; none trades with another',
-    covers: [['test/cli/scheduler.test.ts', 'runs of one account know each other’s orders: none trades with another']],
+    covers: [
+      SEEDS,
+      ['test/cli/scheduler.test.ts', 'runs of one account know each other’s orders: none trades with another'],
+    ],
   },
   {
     fault: 'the runbook changes while it runs',
     handled: 'its text is pinned in the journal',
     covers: [
+      ['test/simulation/killed-story.test.ts', 'leaves a run that goes on under the text it began with'],
       [
         'test/engine/daemon.test.ts',
         'an edited slot is another one: nothing of it was missed, nothing of the old is started',
       ],
     ],
-    open: 'that a resume takes the recorded text and not the file has no test of its own',
   },
   {
     fault: 'the engine changes while a run goes on',
@@ -603,7 +624,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
 ];
 
-/** The page, as it must stand in docs/fault-matrix.md. */
+/** The page, as it must stand in docs/fault-matrix.md: this matrix, and which invariant is asked of what. */
 export function faultPage(): string {
   const rows = FAULT_ROWS.map(({ fault, handled, covers, open }, index) => {
     const tests = covers
@@ -617,7 +638,7 @@ export function faultPage(): string {
   return [
     '# Fault matrix',
     '',
-    '<!-- Made from test/simulation/fault-rows.ts by `npm run fault-matrix`; do not edit. -->',
+    '<!-- Made from test/simulation/ by `node test/simulation/launch.js fault-page`; do not edit. -->',
     '',
     `What can go wrong between this program and the venue, and the tests that show what happens then. Of ${FAULT_ROWS.length} rows`,
     `${FAULT_ROWS.length - open} are covered whole; ${open} say what no test shows. \`test/simulation/seeds.test.ts\` runs the whole engine`,
@@ -627,6 +648,8 @@ export function faultPage(): string {
     '| # | what goes wrong | what is done | shown by |',
     '|---|---|---|---|',
     ...rows,
+    '',
+    ...invariantTable(),
     '',
   ].join('\n');
 }

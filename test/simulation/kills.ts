@@ -4,11 +4,13 @@
  * place of the simulation with real time in it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Books } from '../../src/gateway/simulator/simulator.ts';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import type { JournalStore } from '../../src/journal/store.ts';
 import { CLIENT_ORDER_PREFIX } from '../../src/venue/identity.ts';
 import { Draws } from './draws.ts';
 
@@ -22,11 +24,18 @@ export interface KillsWanted {
   /** No run begins later than this after the start. */
   readonly withinMs?: number;
   readonly told?: (kills: number) => void;
+  /** Asked before each kill: whether it is enough. */
+  readonly stopped?: () => boolean;
 }
 
 export interface KillsTold {
   readonly kills: number;
   readonly runs: number;
+  /** How often a run was taken up, and how many calls were under way at those deaths. */
+  readonly resumed: number;
+  readonly interrupted: number;
+  /** Orders of the runs at the venues. */
+  readonly orders: number;
   readonly outcomes: Readonly<Record<string, number>>;
   readonly seconds: number;
   /** Every breach, in a sentence. */
@@ -34,10 +43,11 @@ export interface KillsTold {
 }
 
 /** A process that is waited for longer than this hangs. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 /** After so many kills a run is left to come to its end. */
-const KILLS_PER_RUN = 8;
+const KILLS_PER_RUN = 30;
 const TOKEN = 'eyJhbGciOiJub25lIn0.e30.a-session-of-the-simulation';
+const SWITCH_MS = 20_000;
 
 const PROFILE = (url: string) => `profile: kills
 base_url: ${url}
@@ -53,44 +63,78 @@ const VENUE = {
   visibilityLagMs: { min: 0, max: 100 },
   tokens: { limit: 100_000 },
   account: { equity: '100000000' },
+  // Those that are over at once: the deaths are what is tried here, and each answer that is waited for in vain takes ten seconds.
+  faults: [
+    { on: 'POST /orders', do: 'status', status: 502, processed: true, when: { probability: 0.03 } },
+    { on: 'POST /orders', do: 'reset_after', when: { probability: 0.02 } },
+    { on: 'POST /orders', do: 'malformed', when: { probability: 0.02 } },
+    { on: 'POST /orders', do: 'late_reject', reason: 'BY_CHANCE', when: { probability: 0.02 } },
+    { on: 'POST /orders', do: 'invisible', ms: 800, when: { probability: 0.05 } },
+    { on: 'PUT /orders', do: 'amend_lost', when: { probability: 0.05 } },
+    { on: 'PUT /orders', do: 'truncated', when: { probability: 0.05 } },
+    { on: 'DELETE /orders', do: 'cancel_lost', when: { probability: 0.03 } },
+    { on: 'DELETE /orders', do: 'fill_first', fraction: '0.5', when: { probability: 0.05 } },
+    { on: 'GET /orders', do: 'reset_before', when: { probability: 0.03 } },
+    { on: 'POST /cancel_all_after', do: 'reset_after', when: { probability: 0.05 } },
+    { on: '*', do: 'delay', ms: 300, way: 'reply', when: { probability: 0.03 } },
+  ],
 };
+const CAUGHT = 'catch: [{on: [rejected, not_found, denied, transport, rate_limited, cancelled], then: continue}]';
+/** Long ones: each death leaves something to go on with. */
 const RUNBOOKS = [
   `runbook: orders
 dsl: 1
-deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}
+deadman: {market: BTC-USD, timeout: ${SWITCH_MS / 1000}s, on_exit: disarm}
 steps:
-  - id: low
-    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000, on_ambiguous: resend}
-  - id: taken
-    place: {type: market, market: BTC-USD, side: long, size: 0.02, price: 70000}
-  - id: high
-    place: {type: limit, market: BTC-USD, side: short, size: 0.01, price: 70000, tif: post_only, on_ambiguous: resend}
-  - cancel: low
-  - cancel: high
-outputs: {taken: taken.filled}
+  - repeat:
+      every: 100ms
+      max: 6
+      do:
+        - id: low
+          place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000, on_ambiguous: resend}
+          ${CAUGHT}
+        - id: taken
+          place: {type: market, market: BTC-USD, side: long, size: 0.02}
+          ${CAUGHT}
+        - cancel: {mine: BTC-USD}
+          ${CAUGHT}
 `,
   `runbook: branches
 dsl: 1
 steps:
-  - parallel:
-      join: all
-      on_fail: let_others_finish
-      branches:
-        one:
-          - id: a
-            place: {type: limit, market: BTC-USD, side: long, size: 0.03, price: 61000, on_ambiguous: resend}
-        two:
-          - id: b
-            place: {type: limit, market: BTC-USD, side: short, size: 0.04, price: 69000, on_ambiguous: resend}
-  - cancel: {mine: BTC-USD}
+  - repeat:
+      every: 100ms
+      max: 6
+      do:
+        - parallel:
+            join: all
+            on_fail: let_others_finish
+            branches:
+              one:
+                - id: a
+                  place: {type: limit, market: BTC-USD, side: long, size: 0.03, price: 61000, on_ambiguous: resend}
+              two:
+                - id: b
+                  place: {type: limit, market: BTC-USD, side: short, size: 0.04, price: 69000, tif: post_only, on_ambiguous: resend}
+          ${CAUGHT}
+        - cancel: {mine: BTC-USD}
+          ${CAUGHT}
 `,
   `runbook: amends
 dsl: 1
 steps:
   - id: quote
     place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000, on_ambiguous: resend}
-  - amend: {order: quote, price: 60500}
-    catch: [{on: [rejected, not_found], then: continue}]
+  - repeat:
+      every: 100ms
+      max: 8
+      do:
+        - if: quote.open
+          amend: {order: quote, price: 60500}
+          ${CAUGHT}
+        - if: quote.open
+          amend: {order: quote, price: 60400}
+          ${CAUGHT}
 finally:
   - cancel: {mine: BTC-USD}
 `,
@@ -98,21 +142,32 @@ finally:
 
 export async function killRuns(wanted: KillsWanted): Promise<KillsTold> {
   const startedAt = performance.now();
-  const told = { kills: 0, runs: 0, outcomes: {} as Record<string, number>, problems: [] as string[] };
-  const mayGoOn = () =>
-    told.kills < wanted.kills &&
-    told.problems.length < 5 &&
-    performance.now() - startedAt < (wanted.withinMs ?? Number.POSITIVE_INFINITY);
+  const told = {
+    kills: 0,
+    runs: 0,
+    resumed: 0,
+    interrupted: 0,
+    orders: 0,
+    outcomes: {} as Record<string, number>,
+    problems: [] as string[],
+  };
+  const hasTime = () => performance.now() - startedAt < (wanted.withinMs ?? Number.POSITIVE_INFINITY);
+  const mayKill = () => told.kills < wanted.kills && hasTime() && wanted.stopped?.() !== true;
+  const killed = () => {
+    told.kills += 1;
+    wanted.told?.(told.kills);
+  };
   const lanes = Array.from({ length: wanted.lanes }, async (_, index) => {
     const lane = await Lane.open(wanted, index);
     try {
-      while (mayGoOn()) {
-        const run = await lane.run();
-        told.kills += run.kills;
+      while (mayKill() && told.problems.length < 5) {
+        const run = await lane.run(mayKill, killed);
         told.runs += 1;
+        told.resumed += run.resumed;
+        told.interrupted += run.interrupted;
+        told.orders += run.orders;
         told.outcomes[run.outcome] = (told.outcomes[run.outcome] ?? 0) + 1;
         told.problems.push(...run.problems);
-        wanted.told?.(told.kills);
       }
       told.problems.push(...(await lane.verify()));
     } finally {
@@ -121,6 +176,15 @@ export async function killRuns(wanted: KillsWanted): Promise<KillsTold> {
   });
   await Promise.all(lanes);
   return { ...told, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+interface Chain {
+  readonly outcome: string;
+  /** How often the run was taken up, and how many calls were under way then. */
+  readonly resumed: number;
+  readonly interrupted: number;
+  readonly orders: number;
+  readonly problems: readonly string[];
 }
 
 interface Ended {
@@ -133,44 +197,51 @@ interface ToldOrder {
   readonly clientOrderId: string;
   readonly orderId?: string;
   readonly state: string;
+  readonly size: string;
   readonly filled: string;
+}
+
+/** When a process dies, counted from one of two moments. */
+interface Death {
+  readonly of: 'start' | 'first write';
+  readonly afterMs: number;
 }
 
 /** One simulated venue in a process of its own, one folder, one run after another. */
 class Lane {
   private readonly bin: string;
-  private readonly folder: string;
+  readonly folder: string;
   private readonly draws: Draws;
-  private readonly venue: ChildProcess;
-  private readonly url: string;
+  readonly venue: ChildProcess;
+  readonly url: string;
   private readonly name: string;
   private runs = 0;
-  /** How long a process takes before it does anything, by the last one that was timed. */
-  private startUpMs = 0;
+  readonly store: JournalStore;
+  private newest = { run: '', sequence: 0 };
+  /** When processes that act were there, epoch ms. */
+  private readonly alive: { readonly from: number; readonly until: number }[] = [];
 
-  private constructor(bin: string, folder: string, draws: Draws, venue: ChildProcess, url: string, name: string) {
+  private constructor(
+    { bin, seed }: KillsWanted,
+    index: number,
+    parts: Pick<Lane, 'folder' | 'venue' | 'url' | 'store'>,
+  ) {
     this.bin = bin;
-    this.folder = folder;
-    this.draws = draws;
-    this.venue = venue;
-    this.url = url;
-    this.name = name;
+    this.draws = new Draws(seed, `lane ${index}`);
+    this.name = `lane ${index} of seed ${seed}`;
+    this.folder = parts.folder;
+    this.venue = parts.venue;
+    this.url = parts.url;
+    this.store = parts.store;
   }
 
-  static async open({ bin, seed }: KillsWanted, index: number): Promise<Lane> {
+  static async open(wanted: KillsWanted, index: number): Promise<Lane> {
+    const { bin, seed } = wanted;
     const folder = mkdtempSync(join(tmpdir(), 'runbook-kills-'));
     writeFileSync(join(folder, 'venue.json'), JSON.stringify(VENUE));
     for (const [at, text] of RUNBOOKS.entries()) writeFileSync(join(folder, `${nameOf(at)}.yaml`), text);
-    const venue = started(bin, folder, [
-      'sim',
-      '--port',
-      '0',
-      '--config',
-      'venue.json',
-      '--seed',
-      String(seed + index),
-      '--json',
-    ]);
+    const words = ['sim', '--port', '0', '--config', 'venue.json', '--seed', String(seed + index), '--json'];
+    const venue = started(bin, folder, words);
     const url = await new Promise<string>((resolve, reject) => {
       let out = '';
       venue.stdout?.on('data', (part: Buffer) => {
@@ -181,31 +252,33 @@ class Lane {
       venue.once('exit', (code) => reject(new Error(`runbook sim ended with ${code}: ${out}`)));
     });
     writeFileSync(join(folder, 'profile.yaml'), PROFILE(url));
-    return new Lane(bin, folder, new Draws(seed, `lane ${index}`), venue, url, `lane ${index} of seed ${seed}`);
+    mkdirSync(join(folder, '.runbook'), { mode: 0o700 });
+    const store = await openSqliteStore(join(folder, '.runbook', 'runbook.db'));
+    return new Lane(wanted, index, { folder, venue, url, store });
   }
 
   async close(): Promise<void> {
     this.venue.kill('SIGKILL');
+    await this.store.close();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   /** One run, killed again and again until it comes through. */
-  async run(): Promise<{ kills: number; outcome: string; problems: string[] }> {
+  async run(mayKill: () => boolean, killed: () => void): Promise<Chain> {
     const before = new Set((await this.books()).orders.map(({ id }) => id));
     const known = (await this.lastRun()).runs;
     const at = this.runs % RUNBOOKS.length;
     this.runs += 1;
+    this.alive.length = 0;
     const problems: string[] = [];
-    let kills = 0;
+    let [kills, asked] = [0, 0];
     let words = ['run', `${nameOf(at)}.yaml`, '--profile', 'profile.yaml', '--json'];
     for (;;) {
-      const killAfterMs =
-        kills < KILLS_PER_RUN
-          ? Math.round((kills === 0 ? 1.6 : 0.9) * this.startUpMs) +
-            this.draws.within(0, this.draws.of([300, 1500, 3500]))
-          : undefined;
-      const ended = await this.process(words, killAfterMs);
+      const isKilled = kills < KILLS_PER_RUN && mayKill();
+      const ended = await this.process(words, isKilled ? this.momentOfDeath() : undefined);
       if (ended.exit === null) {
+        if (!isKilled) problems.push(`${this.name}: ${words.join(' ')} did not end within ${PATIENCE_MS} ms`);
+        else killed();
         kills += 1;
         words = ['resume', '--json'];
         continue;
@@ -220,22 +293,36 @@ class Lane {
         problems.push(
           `${this.name}: ${words.join(' ')} ended with ${ended.exit} and told nothing: ${ended.out.slice(0, 200)} ${ended.err.slice(-400)}`,
         );
-      if (outcome === 'nothing') {
-        // Killed before its first commit, a run has never been; killed behind its last, it has ended already.
-        const listed = await this.lastRun();
-        if (listed.runs === known)
-          return { kills, outcome: 'never began', problems: [...problems, ...(await this.strangers(before))] };
-        return {
-          kills,
-          outcome: listed.outcome,
-          problems: [...problems, ...(await this.compare(before, listed.outcome))],
-        };
+      // A person looks, and has it taken up again.
+      if (outcome === 'halted' && asked === 0) {
+        asked += 1;
+        words = ['resume', '--json'];
+        continue;
       }
-      if (ended.exit !== EXITS[outcome ?? ''])
-        problems.push(`${this.name}: a run that ${outcome} ended with ${ended.exit}: ${ended.err.slice(-300)}`);
-      problems.push(...(await this.compare(before, outcome ?? '')));
-      return { kills, outcome: outcome ?? 'none', problems };
+      // Killed before its first commit, a run has never been; killed behind its last, it has ended already.
+      const listed = outcome === 'nothing' ? await this.lastRun() : undefined;
+      if (listed?.runs === known)
+        return {
+          outcome: 'never began',
+          resumed: 0,
+          interrupted: 0,
+          orders: 0,
+          problems: [...problems, ...(await this.strangers(before))],
+        };
+      const became = listed?.outcome ?? outcome ?? 'none';
+      if (listed === undefined && ended.exit !== EXITS[became])
+        problems.push(`${this.name}: a run that ${became} ended with ${ended.exit}: ${ended.err.slice(-300)}`);
+      const compared = await this.compare(before, became);
+      return { outcome: became, ...compared, problems: [...problems, ...compared.problems] };
     }
+  }
+
+  /** Mostly soon behind the first thing a process writes, so that it is hit in the middle of something; now and then before. */
+  private momentOfDeath(): Death {
+    const { draws } = this;
+    return draws.chance(0.1)
+      ? { of: 'start', afterMs: draws.within(0, 300) }
+      : { of: 'first write', afterMs: draws.within(0, draws.of([20, 60, 150, 400, 1000])) };
   }
 
   /** Whether the journal of everything that ran here is what was written. */
@@ -247,7 +334,7 @@ class Lane {
   }
 
   /** The run's account of its orders against the venue's. */
-  private async compare(before: ReadonlySet<string>, outcome: string): Promise<string[]> {
+  private async compare(before: ReadonlySet<string>, outcome: string): Promise<Omit<Chain, 'outcome'>> {
     const ended = await this.process(['audit', 'orders', 'last', '--json']);
     const { orders } = JSON.parse(ended.out) as { readonly orders: readonly ToldOrder[] };
     const books = await this.books();
@@ -262,21 +349,39 @@ class Lane {
         problems.push(
           `order ${order.id} is ${order.status} with ${order.filled} filled, the journal says ${told.state} with ${told.filled}`,
         );
+      if (order.initial_size !== told?.size)
+        problems.push(`order ${order.id} came with size ${order.initial_size}, the journal says ${told?.size}`);
     }
     for (const told of orders) {
       const known = own.some((each) => each.client_order_id === told.clientOrderId);
-      const never = ['denied', 'absent', 'draft'].includes(told.state);
+      const never = ['denied', 'absent', 'draft', 'rejected'].includes(told.state);
       if (!known && !never)
         problems.push(`the journal has ${told.clientOrderId} as ${told.state}, the venue has no such order`);
     }
     if (outcome !== 'halted' && books.deadman.armed.length > 0) problems.push('the deadman switch is left armed');
-    return problems.map((problem) => `${this.name}, run ${this.runs}: ${problem}`);
+    for (const { event, at } of books.deadman.events) {
+      const spared = this.alive.some(({ from, until }) => from <= at - SWITCH_MS && at <= until);
+      if (event === 'fired' && spared) problems.push('the deadman switch fired although a process was there');
+    }
+    if (books.tokens.refused > 0) problems.push(`${books.tokens.refused} requests were refused for want of tokens`);
+    const exported = (await this.process(['audit', 'export', 'last', '--format', 'jsonl'])).out.trim().split('\n');
+    const resumed = exported.flatMap((line) => {
+      const entry = JSON.parse(line) as {
+        readonly type: string;
+        readonly data: { readonly openCalls?: readonly string[] };
+      };
+      return entry.type === 'run.resumed' ? [entry.data.openCalls?.length ?? 0] : [];
+    });
+    return {
+      resumed: resumed.length,
+      interrupted: resumed.reduce((sum, calls) => sum + calls, 0),
+      orders: own.length,
+      problems: problems.map((problem) => `${this.name}, run ${this.runs}: ${problem}`),
+    };
   }
 
   private async lastRun(): Promise<{ readonly runs: number; readonly outcome: string }> {
-    const startedAt = performance.now();
     const { out } = await this.process(['audit', 'list', '--json']);
-    this.startUpMs = performance.now() - startedAt;
     const { runs } = JSON.parse(out) as {
       readonly runs: readonly { readonly run: string; readonly outcome: string | null }[];
     };
@@ -296,7 +401,8 @@ class Lane {
   }
 
   /** Exit null: it was killed. */
-  private process(words: readonly string[], killAfterMs: number = PATIENCE_MS): Promise<Ended> {
+  private async process(words: readonly string[], death?: Death): Promise<Ended> {
+    const written = death?.of === 'first write' ? await this.lastWrite() : '';
     const child = started(this.bin, this.folder, words);
     let [out, err] = ['', ''];
     child.stdout?.on('data', (part: Buffer) => {
@@ -305,13 +411,29 @@ class Lane {
     child.stderr?.on('data', (part: Buffer) => {
       err += part.toString();
     });
-    const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs);
-    return new Promise((resolve) => {
-      child.once('close', (exit) => {
-        clearTimeout(timer);
-        resolve({ exit, out, err });
-      });
-    });
+    const kill = () => child.kill('SIGKILL');
+    const timers = [setTimeout(kill, PATIENCE_MS)];
+    if (death?.of === 'start') timers.push(setTimeout(kill, death.afterMs));
+    const from = Date.now();
+    const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+    if (death?.of === 'first write') {
+      while (child.exitCode === null && (await this.lastWrite()) === written) await pause(10);
+      timers.push(setTimeout(kill, death.afterMs));
+    }
+    const exit = await closed;
+    for (const timer of timers) clearTimeout(timer);
+    if (words[0] !== 'audit') this.alive.push({ from, until: Date.now() });
+    return { exit, out, err };
+  }
+
+  /** The newest entry of the newest run. */
+  private async lastWrite(): Promise<string> {
+    const [row] = await this.store.runs({ limit: 1 });
+    if (row === undefined) return '';
+    const before = row.run === this.newest.run ? this.newest.sequence : 0;
+    const more = await this.store.read(row.run, { after: before });
+    this.newest = { run: row.run, sequence: before + more.length };
+    return `${row.run} ${this.newest.sequence}`;
   }
 }
 

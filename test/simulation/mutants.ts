@@ -6,6 +6,7 @@
 
 import type { Clock } from '../../src/base/clock.ts';
 import { LOOK_BACK_MS } from '../../src/engine/watch.ts';
+import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../src/gateway/transport.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
@@ -340,6 +341,7 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: {
       budget: (budget) => ({
         weightOf: (endpoint) => budget.weightOf(endpoint),
+        standDown: (of) => budget.standDown(of),
         async acquire(request) {
           const answer = await budget.acquire(request);
           if (answer.kind === 'refused') return answer;
@@ -406,6 +408,31 @@ export const MUTANTS: readonly Mutant[] = [
         return gate;
       },
     },
+  },
+  {
+    name: 'believes the clock on the wall about how long nobody was there',
+    caughtBy: ['I11'],
+    from: 1900,
+    protocol: {
+      awaySince: (last, { at }) => ({ ms: Math.max(0, at - (last.at(-1)?.at ?? at)), by: 'machine' }),
+    },
+  },
+  {
+    name: 'waits for the answer to a beat for as long as for that to an order',
+    caughtBy: ['I11'],
+    from: 400,
+    protocol: { venue: beatsWithout('answerMs') },
+  },
+  {
+    name: 'keeps no tokens for beats',
+    caughtBy: ['I10', 'I11'],
+    protocol: { venue: beatsWithout('repeatsMs') },
+  },
+  {
+    name: 'holds back orders of the run alone that cancels all',
+    caughtBy: ['I7'],
+    from: 6700,
+    protocol: { client: (parts) => ({ ...parts, barrier: new CancelAllBarrier() }) },
   },
   // Limits, kill switch, lease.
   {
@@ -550,4 +577,14 @@ class Metronome extends VenueClient {
       this.beat(call);
     });
   }
+}
+
+function beatsWithout(what: 'answerMs' | 'repeatsMs'): NonNullable<Protocol['venue']> {
+  return (port) => ({
+    ...portOf(port),
+    call: <E extends EndpointName>(call: VenueCall<E>) => {
+      const { [what]: _, ...rest } = call;
+      return port.call(rest as VenueCall<E>);
+    },
+  });
 }

@@ -4,6 +4,7 @@
  * timers and answers too, until it is thawed. The world outside goes on in both cases.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
+import type { ProcessClock } from '../../src/base/run-clock.ts';
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { LedgerRows } from '../../src/journal/shared.ts';
 import type { AppendOptions, JournalStore, StoredEntry } from '../../src/journal/store.ts';
@@ -13,8 +14,10 @@ import type { Mishap } from './scenario.ts';
 export class Process {
   /** Counted from 1. */
   readonly life: number;
-  readonly clock: Clock;
+  readonly clock: ProcessClock;
   readonly startedAt: number;
+  /** Which start of which machine it runs on. */
+  readonly boot: string;
   /** Resolves when it dies or is frozen. */
   readonly struck: Promise<Mishap>;
   state: 'running' | 'frozen' | 'dead' = 'running';
@@ -26,20 +29,32 @@ export class Process {
   private held: (() => void)[] = [];
   private tell: (mishap: Mishap) => void = () => {};
 
-  constructor(base: Clock, life: number, mishap: Mishap | undefined, skewMs: number) {
+  /** `aheadMs`: how far the clock on the wall is ahead of the venue's by now. `machine`: counted from 0, each with a time of its own since its start. */
+  constructor(base: Clock, life: number, mishap: Mishap | undefined, aheadMs: () => number, machine: number) {
     this.base = base;
     this.life = life;
     this.mishap = mishap;
     this.startedAt = base.now();
+    this.boot = `machine-${machine}`;
+    const sinceStart = () => base.monotonic() + machine * 5_000_000;
     this.struck = new Promise((resolve) => {
       this.tell = resolve;
     });
+    const after = (delayMs: number, turn: () => void): Timer =>
+      base.at(base.now() + delayMs, () => this.whenRunning(turn));
     this.clock = {
-      now: () => base.now() + skewMs,
-      monotonic: () => base.monotonic(),
-      at: (when, turn): Timer => base.at(when - skewMs, () => this.whenRunning(turn)),
+      now: () => base.now() + aheadMs(),
+      monotonic: sinceStart,
+      elapsed: sinceStart,
+      at: (when, turn) => after(when - base.now() - aheadMs(), turn),
+      after,
       arrive: (turn) => base.arrive(() => this.whenRunning(turn)),
     };
+  }
+
+  /** How far the clock on the wall is ahead of the venue's, ms. */
+  get aheadOfVenue(): number {
+    return this.clock.now() - this.base.now();
   }
 
   /** It has the lease, and its time runs. */
@@ -92,7 +107,7 @@ export class Process {
   }
 }
 
-/** The disk all processes write to. What is in `lines` is durable. */
+/** The disk all processes write to. What is in `lines` is durable, of all runs, in the order in which it was written. */
 export class Disk {
   readonly lines: StoredEntry[] = [];
   readonly store: JournalStore;
@@ -101,13 +116,17 @@ export class Disk {
     this.store = store;
   }
 
+  linesOf(run: string): readonly StoredEntry[] {
+    return this.lines.filter((line) => line.run === run);
+  }
+
   async append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void> {
     await this.store.append(entries, options);
     this.lines.push(...entries);
   }
 }
 
-interface DiskTraits {
+export interface DiskTraits {
   /** A commit takes up to so long. */
   readonly commitMs: number;
   /** Commits that succeed before the disk is full. */
@@ -128,7 +147,7 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
         if (traits.committed && process.isDying) await disk.append(entries, options).catch(() => {});
         return never();
       }
-      if (traits.commitMs > 0) await wait(process.clock, (number * 37) % (traits.commitMs + 1));
+      if (traits.commitMs > 0) await pause(process.clock, (number * 37) % (traits.commitMs + 1));
       await awake(process);
       if (traits.fullAfter !== undefined && number >= traits.fullAfter)
         throw new StoreError('unavailable', 'the disk is full');
@@ -142,6 +161,7 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
     read: (run, range) => store.read(run, range),
     runs: (filter) => store.runs(filter),
     run: (run) => store.run(run),
+    remove: (run, head) => store.remove(run, head),
     close: async () => {},
   };
 }
@@ -171,6 +191,6 @@ function never<T>(): Promise<T> {
   return new Promise(() => {});
 }
 
-function wait(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => void clock.at(clock.now() + ms, resolve));
+function pause(clock: ProcessClock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
 }

@@ -3,6 +3,7 @@
  * that breaks the protocol in a way somebody could really write; the right world replaces none.
  */
 import type { Clock } from '../../src/base/clock.ts';
+import type { awaySince } from '../../src/base/run-clock.ts';
 import type { RunPorts } from '../../src/engine/ports.ts';
 import type { Budget } from '../../src/gateway/budget.ts';
 import type { ClientParts, VenueClient } from '../../src/gateway/client.ts';
@@ -36,6 +37,8 @@ export interface Protocol {
   readonly absenceHorizonMs?: number;
   /** What a process that takes the run up finds on the disk. */
   readonly read?: (lines: readonly StoredEntry[]) => readonly StoredEntry[];
+  /** How long nobody executed the run that is taken up. */
+  readonly awaySince?: typeof awaySince;
   readonly lease?: (lease: LeaseKeeper) => NonNullable<ClientParts['lease']>;
   readonly ports?: (ports: RunPorts, around: Around) => RunPorts;
   /** Each process has a ledger of its own. */

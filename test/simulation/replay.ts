@@ -2,10 +2,11 @@
 import { Divergence, Playback } from '../../src/engine/playback.ts';
 import { startRun } from '../../src/engine/run.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import type { Happened } from './world.ts';
+import type { Profile } from '../../src/venue/profile.ts';
+import type { RunTold } from './world.ts';
 
 /** The first thing that differs; undefined where nothing does. */
-export async function replayed({ entries, setup, markets }: Happened): Promise<string | undefined> {
+export async function replayed({ entries, setup }: RunTold, markets: Profile['markets']): Promise<string | undefined> {
   const [first] = entries as [Entry & { type: 'run.started' }];
   const playback = new Playback(entries, { markets, absenceHorizonMs: setup.absenceHorizonMs, resume: false });
   const running = startRun(
@@ -13,7 +14,8 @@ export async function replayed({ entries, setup, markets }: Happened): Promise<s
     { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
   );
   playback.commandsTo((command) => running.command(command));
-  playback.resumedTo(() => running.reopen());
+  playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
+  playback.resumedTo((away) => running.takenUp(away));
   try {
     await playback.play(running.done);
     return undefined;

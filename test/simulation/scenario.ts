@@ -7,9 +7,11 @@ import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { FaultKind, FaultRule } from '../../src/gateway/simulator/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { type Crowd, crowdOf } from './crowd.ts';
 import { Draws } from './draws.ts';
 import { BTC, DUST, MARKETS, priceOf, type Shape, shapeOf } from './shapes.ts';
 
+export const ACCOUNT = 'simulation';
 export const START_MS = Date.parse('2026-01-05T08:00:00Z');
 export const REFRESH_TOKEN = 'refresh-secret-of-the-simulation-0123456789';
 
@@ -26,9 +28,10 @@ export interface Mishap {
   readonly committed: boolean;
 }
 
-export interface Scenario {
+export interface Scenario extends Crowd {
   readonly seed: number;
   readonly startMs: number;
+  /** Of the first run; the others are among `companions`. */
   readonly shape: Shape;
   readonly venue: SimulatorConfig;
   readonly profile: Profile;
@@ -95,6 +98,8 @@ export function scenarioOf(seed: number): Scenario {
   const faults = calm
     ? []
     : faultRules(draws, { lateMs, visibilityMs, faultsUntilMs, guarded: shape.deadman !== undefined });
+  const crowd = crowdOf(seed, shape);
+  if (crowd.aimedFault !== undefined) faults.unshift(crowd.aimedFault);
   const tokens = tight ? draws.of(shape.deadman === undefined ? [150, 240, 400] : [400, 600]) : 1200;
   return {
     seed,
@@ -102,11 +107,7 @@ export function scenarioOf(seed: number): Scenario {
     shape,
     venue: venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }),
     profile: profileOf(windowMs, tokens, jwt),
-    mishaps: draws.chance(0.3)
-      ? []
-      : Array.from({ length: draws.weighted({ 1: 5, 2: 2, 3: 1 }) === '1' ? 1 : draws.within(2, 3) }, () =>
-          mishap(draws),
-        ),
+    mishaps: mishaps(draws, crowd),
     commitMs: draws.of([0, 0, 0, 5, 150]),
     fullAfter: draws.chance(0.03) ? draws.within(0, 8) : undefined,
     skewMs: draws.chance(0.1) ? draws.within(-300_000, 300_000) : 0,
@@ -114,7 +115,19 @@ export function scenarioOf(seed: number): Scenario {
     asksAgainAfterMs: draws.chance(0.6) ? draws.of([1000, 60_000]) : undefined,
     faultsUntilMs,
     lateMs,
+    ...crowd,
   };
+}
+
+function mishaps(draws: Draws, { aimedPoint }: Crowd): Mishap[] {
+  const drawn = draws.chance(0.3)
+    ? []
+    : Array.from({ length: draws.weighted({ 1: 5, 2: 2, 3: 1 }) === '1' ? 1 : draws.within(2, 3) }, () =>
+        mishap(draws),
+      );
+  if (aimedPoint === undefined) return drawn;
+  const downMs = draws.of([200, 3000, 40_000]);
+  return [{ kind: 'dies', point: aimedPoint, at: 1, downMs, committed: draws.chance(0.5) }, ...drawn.slice(1)];
 }
 
 function mishap(draws: Draws): Mishap {

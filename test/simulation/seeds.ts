@@ -24,5 +24,12 @@ export const KEPT_SEEDS = [
     seed: 19094,
     was: 'an amend to the terms in force hid that the venue showed the order as cancelled for an instant',
   },
+  { seed: 426, was: 'a beat that hung was waited for as long as an order, and a short switch fired meanwhile' },
+  {
+    seed: 1071,
+    was: 'the clock was put back while no process was there: nobody saw that the switch had fired, and an order was sent',
+  },
+  { seed: 6791, was: 'a run sent an order while another run of the process cancelled all' },
+  { seed: 10007, was: 'a beat waited for the tokens that the readings of other runs had taken' },
   { seed: 23700, was: 'what failed in `finally` kept the orders from being settled' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

@@ -21,6 +21,8 @@ export interface Shape {
   /** Of its `limits`. */
   readonly maxOpenOrders: number;
   readonly cancelsAll: boolean;
+  /** Has an `approve` step. */
+  readonly asksPeople: boolean;
 }
 
 export const BTC = 'BTC-USD';
@@ -32,6 +34,11 @@ export const MARKETS = {
   [DUST]: { start: '0.0000005', tick: '0.000000001', lot: '0.001', sizes: ['1', '1000.001', '73000', '250'] },
 } as const;
 type Market = keyof typeof MARKETS;
+
+/** Every eighth seed is a crowded world, and has the runbooks of crowded worlds (crowd.ts). */
+export function isCrowded(seed: number): boolean {
+  return seed % 8 === 7;
+}
 
 const checked = new Map<number, Shape>();
 
@@ -83,6 +90,7 @@ class Generator {
   }[] = [];
   private count = 0;
   private cancelsAll = false;
+  private asksPeople = false;
 
   constructor(index: number) {
     this.index = index;
@@ -92,7 +100,7 @@ class Generator {
 
   make(): Omit<Shape, 'index' | 'runbook'> {
     const { draws } = this;
-    const steps = Array.from({ length: draws.within(1, 5) }, (_, at) => this.step(at)).join('');
+    const steps = Array.from({ length: draws.within(1, 5) }, (_, at) => this.step(at) + this.more()).join('');
     const failing = draws.chance(0.12) ? '  - fail: {because: as it was meant to}\n' : '';
     const stopping =
       failing === '' && draws.chance(0.05) ? '  - stop: {outcome: enough, because: as it was meant to}\n' : '';
@@ -109,7 +117,23 @@ class Generator {
     ].join('\n');
     const tidy = draws.chance(0.3) ? `finally:\n  - cancel: {mine: ${BTC}}\n` : '';
     const deadman = this.guarded ? ({ market: BTC, timeoutMs, onExit } as const) : undefined;
-    return { text: `${head}${steps}${failing}${stopping}${tidy}`, deadman, maxOpenOrders, cancelsAll: this.cancelsAll };
+    const text = `${head}${steps}${failing}${stopping}${tidy}`;
+    return { text, deadman, maxOpenOrders, cancelsAll: this.cancelsAll, asksPeople: this.asksPeople };
+  }
+
+  /** What only the runbooks of crowded worlds have: questions, for nobody is there to answer in the others, and more amends. */
+  private more(): string {
+    if (!isCrowded(this.index)) return '';
+    if (this.draws.chance(0.25)) return this.question();
+    return this.draws.chance(0.4) && this.orders.some(({ amendable }) => amendable) ? this.amend() : '';
+  }
+
+  private question(): string {
+    this.asksPeople = true;
+    this.count += 1;
+    const onTimeout = this.draws.of(['reject', 'fail']);
+    const caught = this.draws.chance(0.5) ? '    catch: [{on: [approval_rejected, timeout], then: continue}]\n' : '';
+    return `  - id: ask${this.count}\n    approve: {ask: "Go on?", by: [desk], within: ${this.draws.within(2, 8)}s, on_timeout: ${onTimeout}}\n${caught}`;
   }
 
   private step(at: number): string {

@@ -12,25 +12,24 @@ interface Line {
   readonly text: string;
 }
 
-/** How a seed is repeated. */
-export function repeatCommand(seed: number): string {
-  return `npm run simulate -- --seed ${seed}`;
+/** How a seed is repeated; `mutant`: the broken protocol it was run with. */
+export function repeatCommand(seed: number, mutant?: string): string {
+  return `npm run simulate -- --seed ${seed}${mutant === undefined ? '' : ` --mutant '${mutant}'`}`;
 }
 
-export function storyOf(happened: Happened, breaches: readonly Breach[]): string {
-  const { scenario } = happened;
+export function storyOf(happened: Happened, breaches: readonly Breach[], mutant?: string): string {
+  const { scenario, runs } = happened;
   const lines = [...journalLines(happened), ...venueLines(happened), ...lifeLines(happened)].sort(
     (a, b) => a.at - b.at || a.rank - b.rank,
   );
   const start = scenario.startMs;
   const told = lines.map(({ at, text }) => `${((at - start) / 1000).toFixed(3).padStart(9)}  ${text}`);
   return [
-    `seed ${scenario.seed}: ${breaches.length === 0 ? 'every invariant holds' : `${breaches.length} breaches`}`,
+    `seed ${scenario.seed}: ${breaches.length === 0 ? 'every invariant holds' : breaches.length === 1 ? 'a breach' : `${breaches.length} breaches`}`,
     ...breaches.map(({ invariant, what }) => `  ${invariant}: ${what}`),
-    `  again: ${repeatCommand(scenario.seed)}`,
+    `  again: ${repeatCommand(scenario.seed, mutant)}`,
     '',
-    scenario.shape.text.trimEnd(),
-    '',
+    ...runs.flatMap(({ shape }) => [shape.text.trimEnd(), '']),
     ...(scenario.venue.faults ?? []).map((fault) => `fault: ${JSON.stringify(fault)}`),
     ...scenario.mishaps.map(
       ({ kind, point, at, downMs }, index) =>
@@ -43,15 +42,18 @@ export function storyOf(happened: Happened, breaches: readonly Breach[]): string
   ].join('\n');
 }
 
-function journalLines({ entries, scenario }: Happened): Line[] {
-  const fold = new TimelineFold({ explain: false });
-  return entries.flatMap((entry) =>
-    fold.apply(entry).map(({ depth, spans }) => ({
-      at: entry.at - scenario.skewMs,
-      rank: 2,
-      text: `journal ${'  '.repeat(depth)}${spans.map((span) => span.text).join('')}`,
-    })),
-  );
+function journalLines({ runs, venueTime }: Happened): Line[] {
+  return runs.flatMap(({ name, entries }) => {
+    const fold = new TimelineFold({ explain: false });
+    const who = runs.length === 1 ? 'journal' : `journal of ${name}`;
+    return entries.flatMap((entry) =>
+      fold.apply(entry).map(({ depth, spans }) => ({
+        at: venueTime(entry, entry.at),
+        rank: 2,
+        text: `${who} ${'  '.repeat(depth)}${spans.map((span) => span.text).join('')}`,
+      })),
+    );
+  });
 }
 
 function venueLines({ books, scenario }: Happened): Line[] {
@@ -79,11 +81,23 @@ function venueLines({ books, scenario }: Happened): Line[] {
   return [...orders, ...lost, ...deadman];
 }
 
-function lifeLines({ lives, killedAt }: Happened): Line[] {
+function lifeLines({ lives, killedAt, clockPuts, scenario }: Happened): Line[] {
   const told = lives.flatMap(({ life, epoch, startedAt, endedAt, how, point, thawedAt }) => [
     { at: startedAt, rank: 0, text: `process ${life} begins, epoch ${epoch}` },
     { at: endedAt, rank: 3, text: `process ${life} ${how}${point === undefined ? '' : `, at ${point}`}` },
     ...(thawedAt === undefined ? [] : [{ at: thawedAt, rank: 3, text: `process ${life} thaws` }]),
   ]);
-  return killedAt === undefined ? told : [...told, { at: killedAt, rank: 0, text: 'a person engages the kill switch' }];
+  const { startMs, cancelAfterMs } = scenario;
+  return [
+    ...told,
+    ...(killedAt === undefined ? [] : [{ at: killedAt, rank: 0, text: 'a person engages the kill switch' }]),
+    ...(cancelAfterMs === undefined
+      ? []
+      : [{ at: startMs + cancelAfterMs, rank: 0, text: 'a person cancels the first run' }]),
+    ...clockPuts.map(({ at, byMs }) => ({
+      at,
+      rank: 0,
+      text: `the clock on the wall is put ${byMs > 0 ? 'forward' : 'back'} by ${Math.abs(byMs)} ms`,
+    })),
+  ];
 }

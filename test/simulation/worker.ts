@@ -1,13 +1,14 @@
 /** A worker of the simulation: takes portions of seeds, or one seed with its story, until it is told that there are no more. */
 import { parentPort } from 'node:worker_threads';
-import { runBatch, type Tally } from './batch.ts';
+import { protocolOf, runBatch, type Tally } from './batch.ts';
 import { breachesOf } from './invariants.ts';
 import { storyOf } from './story.ts';
 import { simulate } from './world.ts';
 
-export type Order =
+export type Order = { readonly mutant: string | undefined } & (
   | { readonly kind: 'batch'; readonly from: number; readonly count: number }
-  | { readonly kind: 'story'; readonly seed: number };
+  | { readonly kind: 'story'; readonly seed: number }
+);
 
 export interface Answers {
   readonly batch: Tally;
@@ -15,10 +16,11 @@ export interface Answers {
 }
 
 async function answer(order: Order): Promise<Answers[Order['kind']]> {
-  if (order.kind === 'batch') return runBatch(order.from, order.count);
-  const happened = await simulate(order.seed);
+  const { mutant } = order;
+  if (order.kind === 'batch') return runBatch(order.from, order.count, mutant);
+  const happened = await simulate(order.seed, protocolOf(mutant));
   const breaches = await breachesOf(happened);
-  return { story: storyOf(happened, breaches), breaches: breaches.length };
+  return { story: storyOf(happened, breaches, mutant), breaches: breaches.length };
 }
 
 parentPort?.on('message', (order: Order | 'done') => {

@@ -15,18 +15,20 @@ export interface SeedsWanted {
   readonly from: number;
   readonly count: number;
   readonly workers?: number;
+  /** The name of a broken protocol to simulate instead of the right one. */
+  readonly mutant?: string | undefined;
   /** Told of each portion as it comes; ends the work early where it gives false. */
   readonly each: (tally: Tally) => boolean;
 }
 
 /** The project's folder must be the working directory. */
-export async function runSeeds({ from, count, workers = availableParallelism(), each }: SeedsWanted): Promise<void> {
-  await withWorkers(workers, async (asks) => {
+export async function runSeeds({ from, count, workers, mutant, each }: SeedsWanted): Promise<void> {
+  await withWorkers(workers ?? availableParallelism(), async (asks) => {
     let next = from;
     let goesOn = true;
     const work = async (ask: Ask) => {
       while (goesOn && next < from + count) {
-        const portion = { kind: 'batch', from: next, count: Math.min(PORTION, from + count - next) } as const;
+        const portion = { kind: 'batch', from: next, count: Math.min(PORTION, from + count - next), mutant } as const;
         next += portion.count;
         if (!each(await ask(portion))) goesOn = false;
       }

@@ -1,44 +1,38 @@
 /**
- * One simulation: a run against the simulated venue in virtual time, with the processes that die on the way and those that
- * take it up from the disk, put together as the command line puts a live run together. Says what happened; judges nothing.
+ * One simulation: runs against the simulated venue in virtual time, with the processes that die on the way and those that
+ * take the runs up from the disk. Says what happened; judges nothing. What a run is made of is in world-run.ts.
  */
 import { VirtualClock } from '../../src/base/clock.ts';
-import { Divergence, Playback } from '../../src/engine/playback.ts';
-import type { RunPorts, RunSetup } from '../../src/engine/ports.ts';
-import { type RunningRun, type RunResult, startRun } from '../../src/engine/run.ts';
+import type { RunSetup } from '../../src/engine/ports.ts';
+import type { RunResult } from '../../src/engine/run.ts';
 import { LocalBudget } from '../../src/gateway/budget.ts';
-import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
-import { LimitGate } from '../../src/gateway/limit-gate.ts';
+import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { Secret } from '../../src/gateway/secret.ts';
 import { VenueSession } from '../../src/gateway/session.ts';
 import { type Books, Simulator } from '../../src/gateway/simulator/simulator.ts';
 import type { TokenStore } from '../../src/gateway/token-store.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import { headOf, readEntry } from '../../src/journal/chain.ts';
-import type { Entry, JsonObject } from '../../src/journal/entry.ts';
+import { readEntry } from '../../src/journal/chain.ts';
+import type { Entry } from '../../src/journal/entry.ts';
 import { type LeaseKeeper, takeLease } from '../../src/journal/lease.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { OrderBook } from '../../src/journal/orders.ts';
-import { RunLog } from '../../src/journal/run-log.ts';
-import type { KillOrder } from '../../src/journal/shared.ts';
 import { openSharedMemory } from '../../src/journal/shared-memory.ts';
-import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
-import { JournalWriter } from '../../src/journal/writer.ts';
+import type { StoredEntry } from '../../src/journal/store.ts';
 import { budgetSettings } from '../../src/venue/budget.ts';
 import type { Profile } from '../../src/venue/profile.ts';
-import { profileSettings } from '../../src/venue/settings-in-force.ts';
 import { Draws } from './draws.ts';
 import { Disk, diskOf, Process, rowsOf } from './process.ts';
 import type { Protocol } from './protocol.ts';
 import { roadOf, type Sent } from './road.ts';
-import { REFRESH_TOKEN, type Scenario, START_MS, scenarioOf } from './scenario.ts';
+import { ACCOUNT, REFRESH_TOKEN, type Scenario, START_MS, scenarioOf } from './scenario.ts';
+import type { Shape } from './shapes.ts';
+import { type Ended, type Ground, type Host, mistake, WorldRun } from './world-run.ts';
 
-const RUN = 'run';
-const ACCOUNT = 'simulation';
 const LEDGER = 'ledger';
-const LOOK_EVERY_MS = 200;
 /** A run that goes on for longer than this, in virtual time, goes on for ever. */
 const LONGEST_MS = 3_600_000;
+const PERSON = 'the desk';
 
 /** What became of one process. */
 export interface LifeTold {
@@ -52,37 +46,43 @@ export interface LifeTold {
   readonly thawedAt?: number;
 }
 
-export interface Happened {
-  readonly scenario: Scenario;
-  /** What is on the disk. */
+/** What became of one run. */
+export interface RunTold {
+  readonly name: string;
+  readonly shape: Shape;
+  readonly setup: RunSetup;
   readonly stored: readonly StoredEntry[];
   readonly entries: readonly Entry[];
+  /** Undefined where it never ended, or never began. */
+  readonly result: RunResult | undefined;
+  /** The book as the journal folds it. */
+  readonly book: OrderBook;
+}
+
+export interface Happened {
+  readonly scenario: Scenario;
+  /** The first is the seed's own; the others are its companions, where they began. */
+  readonly runs: readonly RunTold[];
+  /** What is on the disk, of all runs, in the order in which it was written. */
+  readonly stored: readonly StoredEntry[];
+  readonly entries: readonly Entry[];
+  /** When an entry was written, by the venue's clock, where it is not by the run's. */
+  readonly venueTime: (entry: Pick<Entry, 'run' | 'epoch'>, at: number) => number;
   readonly sent: readonly Sent[];
   readonly books: Books;
   readonly lives: readonly LifeTold[];
-  readonly result: RunResult | undefined;
   /** By the venue's clock. */
   readonly killedAt: number | undefined;
-  /** The book as the journal folds it. */
-  readonly book: OrderBook;
-  /** An error of ours: thrown by the engine, or by whoever takes a run up. */
+  /** When the clock on the wall was put, and by how much. */
+  readonly clockPuts: readonly { readonly at: number; readonly byMs: number }[];
+  /** An error of ours. */
   readonly broken: string | undefined;
   readonly points: ReadonlyMap<string, number>;
-  readonly setup: RunSetup;
   readonly markets: Profile['markets'];
 }
 
 export async function simulate(seed: number, protocol: Protocol = {}): Promise<Happened> {
   return new World(scenarioOf(seed), protocol).run();
-}
-
-/** How a process comes to its end by itself: with the run's, or with a disk that takes nothing more. */
-type Ended = { readonly kind: 'ended'; readonly result: RunResult } | { readonly kind: 'refused by the disk' };
-
-interface Life {
-  readonly process: Process;
-  readonly lease: LeaseKeeper;
-  readonly ended: Promise<Ended>;
 }
 
 class World {
@@ -96,98 +96,99 @@ class World {
   private readonly sent: Sent[] = [];
   private readonly lives: LifeTold[] = [];
   private readonly processes: Process[] = [];
-  private readonly setup: RunSetup;
+  private readonly runs: readonly { readonly run: WorldRun; readonly beginsAt: number }[];
+  private readonly carried = new WeakMap<Process, string | undefined>();
+  private readonly listeners = new Set<() => void>();
+  /** How far the clock of a run was ahead of the venue's, by run and epoch. */
+  private readonly ahead = new Map<string, number>();
+  private readonly clockPuts: { readonly at: number; readonly byMs: number }[] = [];
+  private wallAheadMs: number;
   private refreshToken: string | undefined;
   private killedAt: number | undefined;
   private broken: string | undefined;
-  private askedAgain = false;
 
   constructor(scenario: Scenario, protocol: Protocol) {
     this.scenario = scenario;
     this.protocol = protocol;
     this.profile = protocol.profile?.(scenario.profile) ?? scenario.profile;
     this.simulator = new Simulator(scenario.venue, this.clock, scenario.seed);
-    this.setup = {
-      run: RUN,
-      account: ACCOUNT,
-      mode: 'live',
-      runbook: scenario.shape.runbook,
-      inputs: {},
-      seed: scenario.seed % 2 ** 31,
-      startedAt: START_MS + scenario.skewMs,
-      absenceHorizonMs: protocol.absenceHorizonMs ?? scenario.profile.ambiguityWindowMs,
-      plan: '',
+    this.wallAheadMs = scenario.skewMs;
+    const ground: Ground = {
+      scenario,
+      protocol,
+      profile: this.profile,
+      disk: this.disk,
+      mailbox: this.shared.mailbox,
+      killed: () => this.shared.killSwitch.engaged(ACCOUNT),
+      told: (entry, aheadMs) => this.told(entry, aheadMs),
     };
+    this.runs = [
+      { run: new WorldRun(ground, 'run', scenario.shape), beginsAt: START_MS },
+      ...scenario.companions.map(({ shape, afterMs }, index) => ({
+        run: new WorldRun(ground, `companion-${index + 1}`, shape),
+        beginsAt: START_MS + afterMs,
+      })),
+    ];
   }
 
   async run(): Promise<Happened> {
     const { scenario, clock } = this;
-    let result: RunResult | undefined;
-    if (scenario.killAfterMs !== undefined) this.engageKillAt(START_MS + scenario.killAfterMs);
+    this.letPeopleAct();
     try {
-      result = await this.lifeAfterLife();
+      await this.lifeAfterLife();
     } catch (error) {
-      this.broken =
-        error instanceof Divergence
-          ? `could not be taken up again: ${error.message}`
-          : error instanceof Error
-            ? (error.stack ?? error.message)
-            : String(error);
+      this.broken = mistake(error);
     }
     // Late requests arrive, the switch fires where it was left armed, those that were frozen come round.
     await clock.advanceTo(Math.max(clock.now(), START_MS + scenario.faultsUntilMs) + 60_000);
     for (const process of this.processes) process.end();
     const { lines } = this.disk;
     const entries = lines.map(readEntry);
-    const book = new OrderBook({ absenceHorizonMs: this.setup.absenceHorizonMs });
-    for (const entry of entries) book.apply(entry);
     const points = new Map<string, number>();
     for (const { reachedPoints } of this.processes)
       for (const [key, times] of reachedPoints) points.set(key, (points.get(key) ?? 0) + times);
-    const { sent, lives, broken, killedAt, setup, profile } = this;
+    const { sent, lives, broken, killedAt, profile, ahead, clockPuts } = this;
     return {
       scenario,
+      runs: this.runs
+        .map(({ run }) => toldOf(run, lines))
+        .filter(({ entries: own }, index) => index === 0 || own.length > 0),
       stored: lines,
       entries,
+      venueTime: ({ run, epoch }, at) => at - (ahead.get(`${run} ${epoch}`) ?? scenario.skewMs),
       sent,
       books: this.simulator.books(),
       lives,
-      result,
       killedAt,
-      book,
+      clockPuts,
       broken,
       points,
-      setup,
       markets: profile.markets,
     };
   }
 
-  /** Process after process, until one brings the run to its end. */
-  private async lifeAfterLife(): Promise<RunResult | undefined> {
+  /** Process after process, until one has brought the last run to its end. */
+  private async lifeAfterLife(): Promise<void> {
     const { clock, scenario } = this;
     for (;;) {
-      const life = await this.start();
-      const { process, lease } = life;
+      const { process, lease, ended } = await this.start();
       const told = { life: process.life, epoch: lease.epoch, startedAt: process.startedAt };
-      const ending = await clock.runUntil(Promise.race([life.ended, process.struck, this.tooLong()]));
+      const ending = await clock.runUntil(Promise.race([ended, process.struck, this.tooLong()]));
       if (ending.kind === 'ended' || ending.kind === 'refused by the disk') {
         this.lives.push({ ...told, endedAt: clock.now(), how: ending.kind });
         await lease.release();
         process.end();
-        const asksAgain =
-          ending.kind === 'ended' &&
-          ending.result.outcome === 'halted' &&
-          !this.askedAgain &&
-          scenario.asksAgainAfterMs !== undefined;
-        if (ending.kind === 'ended' && !asksAgain) return ending.result;
-        this.askedAgain ||= asksAgain;
-        await clock.advanceTo(clock.now() + (asksAgain ? (scenario.asksAgainAfterMs ?? 0) : 1000));
+        const again = ending.kind === 'ended' ? this.haltedRuns() : [];
+        if (ending.kind === 'ended' && again.length === 0) return;
+        for (const run of again) run.askedAgain = true;
+        await clock.advanceTo(clock.now() + (again.length > 0 ? (scenario.asksAgainAfterMs ?? 0) : 1000));
         continue;
       }
       if (ending.kind === 'dies') {
         this.lives.push({ ...told, endedAt: clock.now(), how: 'dies', point: process.struckAt?.point ?? '' });
         // The machine sees that the process is gone.
         await this.shared.leases.release(ACCOUNT, lease.epoch);
+        if (process.life === 1 && scenario.putWhileDownMs !== undefined) this.putClock(scenario.putWhileDownMs);
         await clock.advanceTo(clock.now() + ending.downMs);
         continue;
       }
@@ -198,15 +199,61 @@ class World {
     }
   }
 
-  private async start(): Promise<Life> {
-    const { scenario, clock } = this;
+  /** Runs that halted, and that somebody asks to be taken up once more. */
+  private haltedRuns(): readonly WorldRun[] {
+    if (this.scenario.asksAgainAfterMs === undefined) return [];
+    return this.runs.flatMap(({ run }) => (run.result?.outcome === 'halted' && !run.askedAgain ? [run] : []));
+  }
+
+  /** A process that takes up what is unfinished and begins what is due; `ended` when all its runs have. */
+  private async start(): Promise<{
+    readonly process: Process;
+    readonly lease: LeaseKeeper;
+    readonly ended: Promise<Ended>;
+  }> {
+    const { clock, scenario } = this;
     const number = this.processes.length;
-    const process = new Process(clock, number + 1, scenario.mishaps[number], scenario.skewMs);
+    const machine = scenario.moves.slice(0, number).filter((moves) => moves).length;
+    const process = new Process(clock, number + 1, scenario.mishaps[number], () => this.wallAheadMs, machine);
     this.processes.push(process);
     const lease = await this.takenLease(process);
-    const lines = this.protocol.read?.(this.disk.lines) ?? this.disk.lines;
+    const host = this.hostOf(process, lease);
     const killed = await this.shared.killSwitch.engaged(ACCOUNT);
-    return lines.length === 0 ? this.begin(process, lease, killed) : this.takeUp(process, lease, lines, killed);
+    const ends: Promise<Ended>[] = [];
+    for (const { run, beginsAt } of this.runs) {
+      const hasBegun = run.lines.length > 0;
+      if (run.result !== undefined && !(run.result.outcome === 'halted' && run.askedAgain)) continue;
+      if (!hasBegun && beginsAt > clock.now()) ends.push(this.later(host, run, beginsAt));
+      else if (hasBegun || killed === undefined || run === this.runs[0]?.run) {
+        const begin = await run.prepared(host, killed);
+        const started = await clock.runUntil(Promise.race([begin(), process.struck]));
+        if ('ended' in started) ends.push(started.ended);
+      }
+    }
+    // One that was struck on the way does not come to an end by itself.
+    if (process.state !== 'running') ends.push(new Promise(() => {}));
+    const ended = Promise.all(ends).then(
+      (all) => all.find(({ kind }) => kind !== 'ended') ?? ({ kind: 'ended' } as Ended),
+    );
+    ended.catch(() => {});
+    return { process, lease, ended };
+  }
+
+  /** A run that is handed to the process when its time has come; refused where the kill switch is engaged by then. */
+  private later(host: Host, run: WorldRun, beginsAt: number): Promise<Ended> {
+    const { clock } = this;
+    return new Promise((resolve, reject) => {
+      host.process.clock.after(beginsAt - clock.now(), () => {
+        const handedOver = async (): Promise<Ended> => {
+          const killed = await this.shared.killSwitch.engaged(ACCOUNT);
+          // One that was frozen finds that another process has the account, and the run.
+          if (killed !== undefined || host.process !== this.processes.at(-1)) return { kind: 'ended' };
+          const begin = await run.prepared(host, undefined);
+          return (await begin()).ended;
+        };
+        handedOver().then(resolve, reject);
+      });
+    });
   }
 
   private async takenLease(process: Process): Promise<LeaseKeeper> {
@@ -216,6 +263,7 @@ class World {
         account: ACCOUNT,
         holder: `life ${process.life}`,
         clock: process.clock,
+        metronome: process.clock,
         onLost: () => process.end(),
       });
       if (lease.kind === 'held') {
@@ -226,191 +274,28 @@ class World {
     }
   }
 
-  private begin(process: Process, lease: LeaseKeeper, killed: KillOrder | undefined): Promise<Life> {
-    const { setup } = this;
-    const started = new Promise<Life>((resolve, reject) => {
-      process.clock.arrive(() => {
-        try {
-          const writer = this.writer(process, lease, []);
-          const book = new OrderBook({ absenceHorizonMs: setup.absenceHorizonMs });
-          const gate = this.gate(book);
-          const log = new RunLog(writer, book, [(entry) => gate.apply(entry), (entry) => this.observe(entry, process)]);
-          log.append('run.started', {
-            runbook: setup.runbook.name,
-            file: setup.runbook.source.file,
-            mode: 'live',
-            trigger: 'manual',
-            inputs: {},
-            seed: setup.seed,
-            startedAt: process.clock.now(),
-            sources: [],
-            settings: { ...profileSettings(this.profile), absenceHorizonMs: setup.absenceHorizonMs } as JsonObject,
-            engine: 'simulation',
-            account: ACCOUNT,
-          });
-          const venue = this.client(process, lease, log, gate, writer);
-          const ports = this.ports(
-            { venue: this.port(venue, process), clock: process.clock, log, notifier: { send() {} } },
-            process,
-          );
-          resolve(
-            this.life(
-              process,
-              lease,
-              startRun({ ...setup, startedAt: process.clock.now() }, ports),
-              log,
-              writer,
-              killed,
-            ),
-          );
-        } catch (error) {
-          reject(error as Error);
-        }
-      });
-    });
-    return this.clock.runUntil(started);
-  }
-
-  private async takeUp(
-    process: Process,
-    lease: LeaseKeeper,
-    lines: readonly StoredEntry[],
-    killed: KillOrder | undefined,
-  ): Promise<Life> {
-    const { setup } = this;
-    const entries = lines.map(readEntry);
-    const gate = this.gate(new OrderBook());
-    const playback = new Playback(entries, {
-      markets: this.profile.markets,
-      absenceHorizonMs: setup.absenceHorizonMs,
-      resume: true,
-      observe: (entry) => gate.apply(entry),
-    });
-    gate.useBook(playback.log.book);
-    const writer = this.writer(process, lease, lines);
-    const log = new RunLog(writer, playback.log.book, [
-      (entry) => gate.apply(entry),
-      (entry) => this.observe(entry, process),
-    ]);
-    const client = this.client(process, lease, log, gate, writer);
-    const [first] = entries as [Entry & { type: 'run.started' }];
-    const running = startRun(
-      { ...setup, startedAt: first.data.startedAt },
-      this.ports({ venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } }, process),
-    );
-    playback.commandsTo((command) => running.command(command));
-    playback.resumedTo(() => running.reopen());
-    await playback.play(running.done);
-    const taken = new Promise<Life>((resolve) => {
-      process.clock.arrive(() => {
-        playback.takeOver({
-          keep: log.keep,
-          log,
-          venue: this.port(client, process),
-          clock: process.clock,
-          continueCall:
-            this.protocol.continueCall?.(client) ?? ((call, attempts) => client.continueCall(call, attempts)),
-        });
-        running.reopen();
-        void writer.flush().catch(() => {});
-        resolve(this.life(process, lease, running, log, writer, killed));
-      });
-    });
-    return this.clock.runUntil(taken);
-  }
-
-  private life(
-    process: Process,
-    lease: LeaseKeeper,
-    running: RunningRun,
-    log: RunLog,
-    writer: JournalWriter,
-    killed: KillOrder | undefined,
-  ): Life {
-    const ended = running.settled().then(async (result): Promise<Ended> => {
-      try {
-        await writer.close();
-      } catch (error) {
-        if (error instanceof StoreError) return { kind: 'refused by the disk' };
-        throw error;
-      }
-      return { kind: 'ended', result };
-    });
-    ended.catch(() => {});
-    this.lookOutside(process, running, log, killed);
-    return { process, lease, ended };
-  }
-
-  private writer(process: Process, lease: LeaseKeeper, lines: readonly StoredEntry[]): JournalWriter {
-    const { commitMs, fullAfter, mishaps } = this.scenario;
-    const committed = mishaps[process.life - 1]?.committed ?? true;
-    const disk = diskOf(process, this.disk, {
+  private hostOf(process: Process, lease: LeaseKeeper): Host {
+    const { commitMs, fullAfter, fullLater, mishaps } = this.scenario;
+    const { protocol, listeners } = this;
+    const store = diskOf(process, this.disk, {
       commitMs,
-      fullAfter: process.life === 1 ? fullAfter : undefined,
-      committed,
+      fullAfter: process.life === 1 ? fullAfter : process.life === fullLater?.life ? fullLater.after : undefined,
+      committed: mishaps[process.life - 1]?.committed ?? true,
     });
-    const [first] = lines;
-    return new JournalWriter(this.protocol.store?.(disk, process) ?? disk, {
-      run: RUN,
-      account: ACCOUNT,
-      def: this.setup.runbook.sha256.slice(0, 16),
-      boot: `life-${process.life}`,
-      epoch: lease.epoch,
-      actor: 'engine',
-      clock: process.clock,
-      durable: true,
-      head: headOf(lines.at(-1)),
-      ...(first === undefined
-        ? {}
-        : {
-            row: {
-              run: RUN,
-              runbook: this.setup.runbook.name,
-              mode: 'live',
-              account: ACCOUNT,
-              trigger: 'manual',
-              startedAt: first.at,
-            } as const,
-          }),
-    });
-  }
-
-  private client(
-    process: Process,
-    lease: LeaseKeeper,
-    log: RunLog,
-    gate: LimitGate,
-    writer: JournalWriter,
-  ): VenueClient {
-    const { profile, protocol } = this;
-    const { clock } = process;
     const budget = this.budget(process);
-    const flush = () => writer.flush();
     const road = this.road(process);
     const session = this.session(process, budget, protocol.transport?.(road, process) ?? road);
-    const parts: ClientParts = {
-      profile,
-      transport: session,
-      budget: protocol.budget?.(budget, process) ?? budget,
-      log: { append: log.append, flush: protocol.flush?.(flush, process) ?? flush, book: log.book },
-      clock,
-      gate,
-      feeds: { read: async () => undefined },
-      markets: profile.markets,
-      epoch: lease.epoch,
+    return {
+      process,
+      lease,
       session,
-      lease: protocol.lease?.(lease) ?? lease,
-      forbidden: (protective) =>
-        this.killsSeen.has(process) && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined,
-      crashPoints: { reached: (point, call) => void process.reached(point, call.endpoint) },
+      store,
+      budget: protocol.budget?.(budget, process) ?? budget,
+      gates: new Set(),
+      barrier: new CancelAllBarrier(),
+      barred: false,
+      onWallMoved: (listener) => void listeners.add(listener),
     };
-    const changed = protocol.client?.(parts) ?? parts;
-    return protocol.makeClient?.(changed) ?? new VenueClient(changed);
-  }
-
-  private gate(book: OrderBook): LimitGate {
-    const gate = new LimitGate(book, this.profile.markets, () => ({ killed: false, working: [] }));
-    return this.protocol.gate?.(gate) ?? gate;
   }
 
   private budget(process: Process): LocalBudget {
@@ -437,16 +322,13 @@ class World {
       profile: this.profile,
       secrets: {
         webhooks: {},
+        anchorWebhooks: {},
         ...(isJwt ? { refreshToken: new Secret('auth.refresh_token', this.refreshToken ?? REFRESH_TOKEN) } : {}),
       },
       transport: {
         send: (request, options) => {
-          this.carried.set(
-            process,
-            (options as { headers?: Readonly<Record<string, string>> }).headers?.['authorization']?.slice(
-              'Bearer '.length,
-            ),
-          );
+          const { headers } = options as { headers?: Readonly<Record<string, string>> };
+          this.carried.set(process, headers?.['authorization']?.slice('Bearer '.length));
           return road.send(request, options);
         },
       },
@@ -456,56 +338,47 @@ class World {
     });
   }
 
-  private readonly carried = new WeakMap<Process, string | undefined>();
-
   private road(process: Process): Transport {
     const isJwt = this.profile.auth.mode === 'jwt';
     const venue = this.simulator.transport(isJwt ? { token: () => this.carried.get(process) } : undefined);
     return roadOf({ process, base: this.clock, disk: this.disk, sent: this.sent, venue });
   }
 
-  private port(client: VenueClient, process: Process) {
-    return this.protocol.venue?.(client, process) ?? client;
-  }
+  // People, and what is done to the machine.
 
-  private ports(ports: RunPorts, process: Process): RunPorts {
-    return this.protocol.ports?.(ports, process) ?? ports;
-  }
-
-  private observe(entry: Entry, process: Process): void {
-    if (entry.type === 'step.ended') process.reached('CP15', entry.data.verb);
-  }
-
-  // People.
-
-  private readonly killsSeen = new WeakSet<Process>();
-
-  private engageKillAt(at: number): void {
-    this.clock.at(at, () => {
-      this.killedAt = at;
-      void this.shared.killSwitch.engage({ scope: ACCOUNT, by: 'the simulation', reason: 'a person asked', at });
-    });
-  }
-
-  /** As the command line does: looks five times a second whether the kill switch is engaged, and before the run goes on. */
-  private lookOutside(process: Process, running: RunningRun, log: RunLog, killed: KillOrder | undefined): void {
-    const { clock } = process;
-    const tell = (order: KillOrder) => {
-      this.killsSeen.add(process);
-      clock.arrive(() => {
-        log.append('operator.acted', { command: 'kill', by: order.by, reason: order.reason }, '', order.by);
-        running.command({ command: 'kill', by: order.by, reason: order.reason });
+  private letPeopleAct(): void {
+    const { clock, shared } = this;
+    const { killAfterMs, cancelAfterMs, clockPuts } = this.scenario;
+    if (killAfterMs !== undefined) {
+      const at = START_MS + killAfterMs;
+      clock.at(at, () => {
+        this.killedAt = at;
+        void shared.killSwitch.engage({ scope: ACCOUNT, by: 'the simulation', reason: 'a person asked', at });
       });
-    };
-    if (this.protocol.deaf) return;
-    if (killed !== undefined) tell(killed);
-    if (killed !== undefined || this.scenario.killAfterMs === undefined) return;
-    const look = async () => {
-      const order = await this.shared.killSwitch.engaged(ACCOUNT);
-      if (order !== undefined) tell(order);
-      else if (process.state !== 'dead') clock.at(clock.now() + LOOK_EVERY_MS, () => void look());
-    };
-    void look();
+    }
+    if (cancelAfterMs !== undefined) {
+      const at = START_MS + cancelAfterMs;
+      clock.at(at, () => void shared.mailbox.post({ run: 'run', command: 'cancel', by: PERSON, at }));
+    }
+    for (const { afterMs, byMs } of clockPuts) clock.at(START_MS + afterMs, () => this.putClock(byMs));
+  }
+
+  /** Whether a process is there or not. */
+  private putClock(byMs: number): void {
+    this.clockPuts.push({ at: this.clock.now(), byMs });
+    this.wallAheadMs += byMs;
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  private told(entry: Entry, aheadMs: number): void {
+    this.ahead.set(`${entry.run} ${entry.epoch}`, aheadMs);
+    const { answer } = this.scenario;
+    if (entry.type !== 'approval.asked' || answer === undefined) return;
+    const { clock, shared } = this;
+    const { run, step } = entry;
+    clock.at(clock.now() + answer.afterMs, () => {
+      void shared.mailbox.post({ run, command: answer.says, by: PERSON, step, at: clock.now() });
+    });
   }
 
   private tooLong(): Promise<never> {
@@ -513,4 +386,12 @@ class World {
       this.clock.at(START_MS + LONGEST_MS, () => reject(new Error('the run goes on for ever'))),
     );
   }
+}
+
+function toldOf({ name, shape, setup, result }: WorldRun, all: readonly StoredEntry[]): RunTold {
+  const stored = all.filter(({ run }) => run === name);
+  const entries = stored.map(readEntry);
+  const book = new OrderBook({ absenceHorizonMs: setup.absenceHorizonMs });
+  for (const entry of entries) book.apply(entry);
+  return { name, shape, setup, stored, entries, result, book };
 }

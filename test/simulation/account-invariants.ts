@@ -1,0 +1,239 @@
+/** Invariants about the account and its processes: tokens, the deadman switch, kills, leases, limits, and the journals as such. */
+import { verifyChain } from '../../src/journal/chain.ts';
+import { readRetryAfter } from '../../src/venue/headers.ts';
+import type { Facts } from './facts.ts';
+import type { Invariant } from './invariants.ts';
+import { REFRESH_TOKEN } from './scenario.ts';
+import type { RunTold } from './world.ts';
+
+/** How soon a kill that a person engaged must have reached a run: the command line looks five times a second. */
+const KILL_REACHES_MS = 250;
+/** How long a cancel or a beat may wait for tokens. */
+const URGENT_WAIT_MS = 2000;
+
+/** What counts as activity for the deadman switch (venue-api.md, Deadman switch, rule 1). */
+const ACTIVITY: ReadonlySet<string> = new Set([
+  'POST /orders',
+  'PUT /orders',
+  'DELETE /orders',
+  'DELETE /orders/cancel_all',
+  'POST /cancel_all_after',
+]);
+/** No undisturbed request takes longer to the venue. */
+const LATENCY_MS = 500;
+
+export const ACCOUNT_INVARIANTS = {
+  I10: {
+    name: 'the budget',
+    asks: 'the venue refuses nothing for want of tokens, no minute holds more than the limit, nothing is sent before a Retry-After is over, no cancel waits for two seconds',
+    against: ['books', 'wire'],
+    *breaches(facts) {
+      const { happened, attempts } = facts;
+      const { books, scenario, sent } = happened;
+      const { tokens } = scenario.venue;
+      const limit = tokens?.limit ?? 1200;
+      const isAlone = (tokens?.foreign ?? []).length === 0;
+      if (isAlone) {
+        // A sliding counter is met by bounded probes (budget.md, contract for users).
+        if (books.tokens.refused > 0 && tokens?.algorithm !== 'sliding_counter')
+          yield `the venue refused ${books.tokens.refused} requests for want of tokens`;
+        const charged = books.requests
+          .filter((request) => request.tokens > 0 && request.fault !== 'delay')
+          .sort((a, b) => (a.arrivedAt ?? 0) - (b.arrivedAt ?? 0));
+        let [first, used] = [0, 0];
+        for (const request of charged) {
+          used += request.tokens;
+          for (; (charged[first]?.arrivedAt ?? 0) <= (request.arrivedAt ?? 0) - 60_000; first += 1)
+            used -= charged[first]?.tokens ?? 0;
+          if (used > limit) {
+            yield `${used} tokens within a minute before ${request.arrivedAt}, of ${limit}`;
+            break;
+          }
+        }
+      }
+      for (const [index, { reply, repliedAt = 0, endpoint }] of sent.entries()) {
+        if (reply?.kind !== 'answer' || reply.status !== 429 || endpoint.startsWith('GET')) continue;
+        const waitMs = readRetryAfter(reply.headers) ?? 0;
+        const early = sent
+          .slice(index + 1)
+          .find((each) => each.endpoint === endpoint && each.at >= repliedAt && each.at < repliedAt + waitMs);
+        const attempt = early === undefined ? undefined : facts.attemptOf(early);
+        // One that was on its way to the disk when the refusal came is not called back.
+        if (early !== undefined && (attempt === undefined || facts.at(attempt.entry) >= repliedAt))
+          yield `${endpoint} sent ${early.at - repliedAt} ms after a refusal that asked for ${waitMs} ms`;
+      }
+      const undisturbed = isAlone && !(scenario.venue.faults ?? []).some((fault) => fault.do === 'rate_limited');
+      for (const { entry, intended } of attempts) {
+        // With a small limit the reserve holds for few cancels; for the beats there is one of their own.
+        const reserved = limit >= 1200 || intended.data.purpose === 'keep-alive';
+        if (undisturbed && reserved && intended.data.class === 'protect' && entry.data.waitedMs > URGENT_WAIT_MS)
+          yield `${intended.data.endpoint} waited ${entry.data.waitedMs} ms for tokens`;
+      }
+    },
+  },
+  I11: {
+    name: 'deadman liveness',
+    asks: 'no order leaves a guarded run while the switch is off; the switch never fires, and is renewed within half its time, while a process is there and the venue answers',
+    against: ['books', 'wire'],
+    *breaches(facts) {
+      const { happened, intents } = facts;
+      const guarded = happened.runs.find(({ shape }) => shape.deadman !== undefined);
+      const { deadman } = guarded?.shape ?? {};
+      if (deadman === undefined) return;
+      for (const { endpoint, params, at } of happened.sent) {
+        if (endpoint !== 'POST /orders' || facts.wasArmed(at)) continue;
+        if (intents.get(params['client_order_id'] ?? '')?.run === guarded)
+          yield `an order was sent at ${at} with no deadman switch armed`;
+      }
+      // A run that has ended, or halted, renews nothing: left armed, the switch fires.
+      const guards = (from: number, until: number) => facts.wasUnderWay(guarded as RunTold, from, until);
+      for (const { event, at } of happened.books.deadman.events) {
+        if (event === 'fired' && guards(at - deadman.timeoutMs, at) && facts.wasHealthy(at - deadman.timeoutMs, at))
+          yield `the deadman switch fired at ${at} although a process was there and all was well`;
+      }
+      const active = happened.sent.filter(({ endpoint }) => ACTIVITY.has(endpoint));
+      for (const [index, { at, life }] of active.entries()) {
+        const before = active[index - 1];
+        if (
+          before?.life !== life ||
+          !guards(before.at, at) ||
+          !facts.wasArmed(before.at + LATENCY_MS) ||
+          !facts.wasArmed(at)
+        )
+          continue;
+        const gapMs = at - before.at;
+        if (gapMs > deadman.timeoutMs / 2 && facts.wasHealthy(before.at, at))
+          yield `nothing renewed the deadman switch of ${deadman.timeoutMs} ms for ${gapMs} ms before ${at}`;
+      }
+    },
+  },
+  I12: {
+    name: 'deadman closure',
+    asks: 'the switch ends as declared, a GET has seen it, and no beat comes behind the end',
+    against: ['books', 'wire'],
+    *breaches(facts) {
+      const { happened } = facts;
+      const guarded = happened.runs.find(({ shape }) => shape.deadman !== undefined);
+      const { deadman } = guarded?.shape ?? {};
+      const endedAt = guarded === undefined ? undefined : facts.endOf(guarded);
+      if (deadman === undefined || endedAt === undefined || guarded?.result === undefined) return;
+      const { outcome, error } = guarded.result;
+      const about = happened.sent.filter(({ endpoint }) => endpoint.endsWith('/cancel_all_after'));
+      const late = about.find(({ method, at }) => method === 'POST' && at > endedAt);
+      if (late !== undefined) yield `a beat was sent ${late.at - endedAt} ms after the run had ended`;
+      const events = happened.books.deadman.events;
+      const last = events.at(-1)?.event;
+      if (outcome !== 'halted' && deadman.onExit === 'disarm') {
+        if (last === 'armed' || last === 'renewed' || events.some(({ at, event }) => at > endedAt && event === 'fired'))
+          yield `the run ${outcome} and left the deadman switch armed`;
+        const given = about.findLast(({ method }) => method === 'DELETE');
+        const seen = about.some(({ method, at }) => method === 'GET' && at >= (given?.at ?? 0) && at <= endedAt);
+        if (given !== undefined && !seen) yield `the run ${outcome}, and nothing has read whether the switch is off`;
+      }
+      // It halts also where it could not be seen that the switch was given back; then that was tried.
+      const left =
+        (outcome === 'halted' && error?.step !== 'deadman') ||
+        (outcome !== 'halted' && deadman.onExit === 'leave_armed');
+      if (left && last === 'disarmed') yield `the run ${outcome} and disarmed the switch that it was to leave armed`;
+    },
+  },
+  I13: {
+    name: 'kill',
+    asks: 'a quarter of a second after a kill no POST or PUT of orders leaves any process',
+    against: ['wire'],
+    *breaches({ happened }) {
+      const { killedAt, sent } = happened;
+      if (killedAt === undefined) return;
+      for (const request of sent) {
+        if (
+          (request.endpoint === 'POST /orders' || request.endpoint === 'PUT /orders') &&
+          request.at > killedAt + KILL_REACHES_MS
+        )
+          yield `${request.endpoint} sent ${request.at - killedAt} ms after the kill switch was engaged`;
+      }
+    },
+  },
+  I14: {
+    name: 'single writer',
+    asks: 'epochs never fall, and no process sends a write once a later one has written',
+    against: ['wire', 'journal'],
+    *breaches({ happened }) {
+      const { entries, sent, lives } = happened;
+      /** The newest epoch that anybody had written in, by how many entries were durable. */
+      const newestAt = [0];
+      for (const { epoch } of entries) newestAt.push(Math.max(epoch, newestAt.at(-1) ?? 0));
+      const epochs = new Map<string, number>();
+      for (const { run, epoch, seq } of entries) {
+        const newest = epochs.get(run) ?? 0;
+        if (epoch < newest) yield `entry ${seq} of epoch ${epoch} stands behind one of ${newest}`;
+        epochs.set(run, Math.max(epoch, newest));
+      }
+      for (const request of sent) {
+        // A read changes nothing, and a session belongs to whoever has the account's secrets.
+        if (request.method === 'GET' || request.endpoint === 'POST /jwt') continue;
+        const own = lives.find(({ life }) => life === request.life)?.epoch ?? Number.POSITIVE_INFINITY;
+        const newest = newestAt[request.durable] ?? 0;
+        if (newest > own)
+          yield `life ${request.life} sent ${request.endpoint} at ${request.at}, when the account had passed on`;
+      }
+    },
+  },
+  I15: {
+    name: 'limits',
+    asks: 'no run has more orders working than it may, nor sends more writes',
+    against: ['books', 'journal'],
+    *breaches(facts) {
+      for (const run of facts.happened.runs) {
+        const { maxOpenOrders } = run.shape;
+        const own = facts.ordersOf(run);
+        for (const order of own) {
+          const open = own.filter((each) => each.arrivedAt <= order.arrivedAt && endOf(each) > order.arrivedAt).length;
+          if (open > maxOpenOrders) {
+            yield `${open} orders worked at ${order.arrivedAt}; at most ${maxOpenOrders} were allowed`;
+            break;
+          }
+        }
+        const writes = facts.attempts.filter(
+          ({ entry: { run: of, data } }) =>
+            of === run.name && data.method !== 'GET' && !data.path.endsWith('cancel_all_after'),
+        );
+        if (writes.length > 200) yield 'more writes than the runbook allows';
+      }
+    },
+  },
+  I17: {
+    name: 'replay',
+    asks: 'each run that ended is executed again from its journal, and does the same',
+    against: ['journal'],
+    *breaches() {},
+  },
+  I18: {
+    name: 'audit',
+    asks: 'every chain verifies, without a gap',
+    against: ['journal'],
+    *breaches({ happened }) {
+      for (const { name, stored, entries } of happened.runs) {
+        const verdict = verifyChain(stored);
+        if (!verdict.ok) yield `the chain of ${name} does not verify: ${verdict.problem.detail}`;
+        if (entries.some(({ seq }, index) => seq !== index + 1)) yield `the numbers of ${name} have gaps`;
+      }
+    },
+  },
+  I19: {
+    name: 'secrecy',
+    asks: 'no token is in any line of a journal',
+    against: ['journal'],
+    *breaches({ happened }) {
+      if (happened.scenario.profile.auth.mode !== 'jwt') return;
+      for (const { seq, line } of happened.stored) {
+        if (line.includes(REFRESH_TOKEN) || line.includes('simulated-refresh-') || line.includes('.simulated"'))
+          yield `entry ${seq} holds a token`;
+      }
+    },
+  },
+} as const satisfies Record<string, Invariant>;
+
+/** When an order stopped working. */
+function endOf({ terminal, history }: Facts['own'][number]): number {
+  return terminal ? (history.at(-1)?.at ?? 0) : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,330 @@
+/** Invariants about orders: what the journals say of each intent, what left the processes, and the orders the venue has. */
+import { decimal } from '../../src/base/decimal.ts';
+import { CLIENT_ORDER_PREFIX } from '../../src/venue/identity.ts';
+import { exposureOf, isTerminal } from '../../src/venue/order.ts';
+import { isPositionStop, TIMINGS } from '../../src/venue/order-context.ts';
+import type { Settled } from './facts.ts';
+import type { Invariant } from './invariants.ts';
+
+/** After so many readings, over eight seconds, the fills of an order are all there. */
+const FILL_READINGS = 6;
+
+export const ORDER_INVARIANTS = {
+  I1: {
+    name: 'no duplicate',
+    asks: 'no client order id has two orders',
+    against: ['books'],
+    *breaches({ intents }) {
+      for (const [id, { orders }] of intents) {
+        if (orders.length > 1)
+          yield `${orders.length} orders at the venue for the one intent ${id}: ${orders.map((order) => order.id).join(', ')}`;
+      }
+    },
+  },
+  I2: {
+    name: 'write-ahead',
+    asks: 'each mutating request that left has a durable attempt of its own: same life, same epoch, same bytes',
+    against: ['wire', 'journal'],
+    *breaches({ attempts, happened }) {
+      const { sent, lives, scenario } = happened;
+      const { fullAfter, fullLater } = scenario;
+      const matched = new Map<string, number>();
+      for (const request of sent) {
+        if (request.method === 'GET' || request.endpoint === 'POST /jwt') continue;
+        // What only protects still goes when the disk takes nothing any more.
+        const isFull = (request.life === 1 && fullAfter !== undefined) || request.life === fullLater?.life;
+        if (isFull && /^DELETE|cancel_all_after/.test(request.endpoint)) continue;
+        const epoch = lives.find(({ life }) => life === request.life)?.epoch;
+        const key = `${request.life} ${request.endpoint} ${request.digest}`;
+        const before = matched.get(key) ?? 0;
+        matched.set(key, before + 1);
+        const durable = attempts.filter(
+          ({ position, entry }) =>
+            position <= request.durable &&
+            entry.data.epoch === epoch &&
+            `${entry.data.method} ${entry.data.path}` === request.endpoint &&
+            entry.data.digest === request.digest,
+        );
+        if (durable.length <= before)
+          yield `life ${request.life} sent ${request.endpoint} ${JSON.stringify(request.params)} with no durable attempt of it`;
+      }
+    },
+  },
+  I3: {
+    name: 'no invention',
+    asks: 'each order is an intent of a journal, with its market, side and type',
+    against: ['books', 'journal'],
+    *breaches({ own, intents, happened }) {
+      for (const order of own) {
+        if (!order.client_order_id.startsWith(CLIENT_ORDER_PREFIX)) continue;
+        const intent = intents.get(order.client_order_id);
+        if (intent === undefined)
+          yield `order ${order.id} at the venue carries ${order.client_order_id}, which is no intent of the journal`;
+        else if (
+          order.side !== intent.terms.side ||
+          order.market_id !== intent.terms.market ||
+          order.type !== intent.terms.type
+        ) {
+          yield `order ${order.id} is not what intent ${order.client_order_id} says`;
+        }
+      }
+      for (const order of happened.books.orders) {
+        if (order.client_order_id === '' && order.arrivedAt > happened.scenario.startMs)
+          yield `order ${order.id} came without a client order id`;
+      }
+    },
+  },
+  I4: {
+    name: 'nothing lost',
+    asks: 'each intent is in one state, none in doubt where the run has not halted; a run halts only where something went wrong; what a failed run placed is taken away',
+    against: ['books', 'journal'],
+    *breaches(facts) {
+      const { intents, happened, own, settled } = facts;
+      const doubtful = new Set(['submitting', 'unknown', 'quarantined', 'amending']);
+      for (const [id, { attempts, terms, run }] of intents) {
+        const { result, book, entries } = run;
+        if (result === undefined) continue;
+        const askedFor = entries.some((entry) => entry.type === 'run.ended' && entry.data.outcome === 'halted');
+        const last = attempts.at(-1)?.intended;
+        const unanswered = settled.find((each) => each.intended === last)?.entry.data.kind === 'unresolved';
+        const state = book.get(id)?.snapshot.state;
+        if (state === undefined) yield `intent ${id} is in no state`;
+        else if (state === 'draft' && attempts.length > 0 && result.outcome !== 'halted')
+          yield `intent ${id} was sent, and the run ends with it as a draft`;
+        else if (result.outcome !== 'halted' && doubtful.has(state))
+          yield `the run ${result.outcome} with intent ${id} ${state}`;
+        else if (state === 'absent' && unanswered && terms.onAmbiguous === 'halt' && !askedFor)
+          yield `the run ${result.outcome} with intent ${id} absent, and nobody was asked`;
+        else if (state === 'submitting') yield `the run halted with intent ${id} in flight`;
+      }
+      for (const order of own) {
+        const known = facts.orderOf(order.client_order_id);
+        if (known === undefined || order.terminal) continue;
+        if (intents.get(order.client_order_id)?.run.result === undefined) continue;
+        const { state, context } = known.snapshot;
+        if (isTerminal(state)) yield `order ${order.id} works at the venue, and the journal says ${state}`;
+        else if (context.venueId !== undefined && context.venueId !== order.id)
+          yield `order ${order.id} is taken for ${context.venueId}`;
+      }
+      const { faults = [] } = happened.scenario.venue;
+      const { killAfterMs, fullAfter, fullLater } = happened.scenario;
+      for (const run of happened.runs) {
+        const { result, shape } = run;
+        if (result?.outcome === 'halted' && facts.wasCalm())
+          yield `the run ${run.name} halted although nothing went wrong: ${result.reason ?? 'no reason'}`;
+        // Undoing what a failed run placed: with a venue that behaves, nothing of it may be left working.
+        const calm = faults.length === 0 && killAfterMs === undefined && (fullAfter ?? fullLater) === undefined;
+        if (result?.outcome !== 'failed' || !calm || result.error?.kind === 'denied') continue;
+        for (const order of facts.ordersOf(run)) {
+          const { terms } = intents.get(order.client_order_id) ?? {};
+          const kept = terms === undefined || isPositionStop(terms) || shape.text.includes('undo: keep');
+          if (!order.terminal && !kept)
+            yield `the run failed and left order ${order.id} of ${order.client_order_id} working`;
+        }
+      }
+    },
+  },
+  I5: {
+    name: 'evidence for negatives',
+    asks: 'what is called absent, denied or refused is not at the venue; absent only after five look-ups, the window and a page of the market; refused on an unknown text only after a look-up',
+    against: ['books', 'wire', 'journal'],
+    *breaches(facts) {
+      const { intents, happened } = facts;
+      for (const [id, intent] of intents) {
+        const order = facts.orderOf(id);
+        const { state } = order?.snapshot ?? {};
+        const negative =
+          state === 'absent' ||
+          state === 'denied' ||
+          (state === 'rejected' && order?.snapshot.context.venueId === undefined) ||
+          state === 'draft';
+        if (negative && intent.orders.length > 0)
+          yield `intent ${id} is called ${state}, and the venue has ${intent.orders.map((each) => each.id).join(', ')}`;
+      }
+      for (const entry of happened.entries) {
+        if (entry.type !== 'order.moved' || entry.data.to !== 'absent') continue;
+        const id = entry.data.clientOrderId;
+        const last = intents
+          .get(id)
+          ?.attempts.filter((each) => each.entry.seq < entry.seq)
+          .at(-1);
+        if (last === undefined) continue;
+        const settled = facts.settled.find(({ intended }) => intended === last.intended);
+        const settledAt = facts.at(settled?.entry ?? last.entry);
+        const between = (each: Settled) =>
+          each.entry.run === entry.run && each.entry.seq > last.entry.seq && each.entry.seq < entry.seq;
+        const negative = facts.lookups(id).filter((each) => between(each) && facts.sentAt(each) >= settledAt);
+        const lastSentAt = Math.max(0, ...negative.map((each) => facts.sentAt(each)));
+        const pages = facts.settled.filter(
+          (each) =>
+            between(each) &&
+            each.intended.data.endpoint === 'GET /orders' &&
+            (each.intended.data.params as { p_limit?: number }).p_limit === 1000 &&
+            each.intended.data.purpose === 'lookup',
+        );
+        const afterMs = lastSentAt - facts.at(last.entry);
+        if (negative.length < TIMINGS.absenceReads)
+          yield `intent ${id} is called absent after ${negative.length} look-ups`;
+        if (afterMs < happened.scenario.profile.ambiguityWindowMs)
+          yield `intent ${id} is called absent ${afterMs} ms after its attempt`;
+        if (pages.length === 0) yield `intent ${id} is called absent without a page of the market`;
+      }
+      for (const entry of happened.entries) {
+        if (entry.type !== 'order.concluded' || entry.data.event !== 'REFUSED') continue;
+        const last = intents
+          .get(entry.data.clientOrderId)
+          ?.attempts.filter((each) => each.entry.seq < entry.seq)
+          .at(-1);
+        if (
+          !facts
+            .lookups(entry.data.clientOrderId)
+            .some((each) => each.entry.seq > (last?.entry.seq ?? 0) && each.entry.seq < entry.seq)
+        ) {
+          yield `intent ${entry.data.clientOrderId} is called refused on a text nobody knows, with no look-up`;
+        }
+      }
+    },
+  },
+  I6: {
+    name: 'identity',
+    asks: 'the attempts of an intent are the same bytes, of one step, under the client order id that was intended',
+    against: ['journal'],
+    *breaches({ intents, attempts }) {
+      for (const [id, intent] of intents) {
+        const digests = new Set(intent.attempts.map(({ entry }) => entry.data.digest));
+        if (digests.size > 1) yield `the attempts of intent ${id} differ`;
+        const steps = new Set(intent.attempts.map(({ intended }) => intended.step));
+        if (steps.size > 1) yield `intent ${id} belongs to ${[...steps].join(' and ')}`;
+      }
+      for (const { entry, intended } of attempts) {
+        if (intended.data.endpoint !== 'POST /orders') continue;
+        if (entry.data.params['client_order_id'] !== intended.data.clientOrderId)
+          yield `call ${entry.data.call} was attempted under another client order id than intended`;
+      }
+    },
+  },
+  I7: {
+    name: 'one mutation in flight',
+    asks: 'no two amends of one order and no two writes about the switch at once; no POST or PUT of orders by any run of a process while its cancel_all is out',
+    against: ['wire'],
+    *breaches({ happened }) {
+      const open = (each: (typeof happened.sent)[number], at: number) =>
+        each.at <= at && (each.repliedAt === undefined || each.repliedAt > at);
+      for (const [index, request] of happened.sent.entries()) {
+        const { endpoint, life, at, params } = request;
+        const others = happened.sent.slice(0, index).filter((each) => each.life === life && open(each, at));
+        if (
+          endpoint === 'PUT /orders' &&
+          others.some((each) => each.endpoint === endpoint && each.params['order_id'] === params['order_id'])
+        )
+          yield `two amends of ${params['order_id']} in flight`;
+        if (endpoint.endsWith('/cancel_all_after') && endpoint !== 'GET /cancel_all_after') {
+          if (others.some((each) => each.endpoint.endsWith('/cancel_all_after') && each.method !== 'GET'))
+            yield `two requests about the deadman switch in flight at ${at}`;
+        }
+        if (endpoint === 'POST /orders' || endpoint === 'PUT /orders') {
+          if (others.some((each) => each.endpoint === 'DELETE /orders/cancel_all'))
+            yield `${endpoint} sent while cancel_all is in flight`;
+        }
+      }
+    },
+  },
+  I8: {
+    name: 'the order machine only goes forward',
+    asks: 'an end is left only with an alarm, fills never fall and never exceed what was authorised',
+    against: ['journal'],
+    *breaches(facts) {
+      const { happened } = facts;
+      const filled = new Map<string, string>();
+      let resurrected = new Set<string>();
+      for (const entry of happened.entries) {
+        if (entry.type === 'order.alarmed' && (entry.data.alarm === 'Resurrected' || entry.data.alarm === 'Reappeared'))
+          resurrected.delete(entry.data.clientOrderId);
+        if (entry.type !== 'order.moved') continue;
+        const { clientOrderId: id, from, to, event, filled: now } = entry.data;
+        const ends = ['closed', 'canceled', 'rejected', 'denied', 'absent'];
+        // One end may correct another: `closed` outranks `canceled`.
+        if (ends.includes(from) && !ends.includes(to) && event !== 'SUBMIT') resurrected.add(id);
+        const before = filled.get(id) ?? '0';
+        if (decimal(now).lt(decimal(before))) yield `the fills of ${id} went from ${before} back to ${now}`;
+        filled.set(id, now);
+      }
+      for (const id of resurrected) yield `order ${id} left its end without an alarm`;
+      resurrected = new Set();
+      for (const { snapshot, intent } of facts.bookOrders()) {
+        const { authorised, filled: sum } = snapshot.context;
+        if (authorised !== undefined && decimal(sum).gt(decimal(authorised)) && !snapshot.context.overfilled)
+          yield `${intent.clientOrderId} has filled ${sum} of ${authorised}`;
+      }
+    },
+  },
+  I9: {
+    name: 'fills once',
+    asks: 'each fill is the venue’s, counted once; an order that ended has the fills that the venue has',
+    against: ['books', 'journal'],
+    *breaches(facts) {
+      const { happened, own, settled, intents } = facts;
+      const fills = new Map(happened.books.fills.map((fill) => [fill.id, fill]));
+      for (const { snapshot, intent } of facts.bookOrders()) {
+        const { context } = snapshot;
+        let sum = decimal('0');
+        for (const [id, fill] of context.fills) {
+          const true_ = fills.get(id);
+          if (true_ === undefined || true_.order_id !== context.venueId || true_.size !== fill.size)
+            yield `fill ${id} of ${intent.clientOrderId} is not the venue's`;
+          sum = sum.plus(decimal(fill.size));
+        }
+        if (!sum.eq(decimal(context.filled)))
+          yield `${intent.clientOrderId} counts ${context.filled} filled; its fills are ${sum.toFixed()}`;
+        const order = own.find((each) => each.id === context.venueId);
+        if (order === undefined) continue;
+        const most = exposureOf(snapshot).filled;
+        if (decimal(most).gt(decimal(order.filled)))
+          yield `${intent.clientOrderId} counts ${most} filled, the venue ${order.filled}`;
+        const hasEnded = intents.get(intent.clientOrderId)?.run.result !== undefined;
+        const isFinal = ['closed', 'canceled', 'rejected'].includes(snapshot.state) && hasEnded;
+        const readings = settled.filter(
+          (each) =>
+            each.entry.data.kind === 'confirmed' &&
+            each.intended.data.endpoint === 'GET /fills/order' &&
+            (each.intended.data.params as { order_id?: string }).order_id === order.id,
+        );
+        if (readings.length >= FILL_READINGS && decimal(context.filled).lt(decimal(context.recordFilled)))
+          yield `${intent.clientOrderId} has ${context.filled} of ${context.recordFilled} filled after its fills were read ${readings.length} times`;
+        if (isFinal && order.terminal && !decimal(most).eq(decimal(order.filled)))
+          yield `${intent.clientOrderId} ended with ${most} filled, at the venue with ${order.filled}`;
+      }
+    },
+  },
+  I20: {
+    name: 'exact numbers',
+    asks: 'decimals are the same texts as approved, as attempted and as sent, and arrive as the same size',
+    against: ['books', 'wire', 'journal'],
+    *breaches({ intents, happened }) {
+      for (const [id, { terms, attempts, orders }] of intents) {
+        const wanted = { size: terms.size, price: terms.price, trigger_price: terms.trigger };
+        for (const [name, text] of Object.entries(wanted)) {
+          for (const { entry } of attempts) {
+            if (entry.data.params[name] !== text)
+              yield `${name} of ${id} was approved as ${text} and attempted as ${String(entry.data.params[name])}`;
+          }
+          for (const request of happened.sent) {
+            if (
+              request.params['client_order_id'] === id &&
+              request.endpoint === 'POST /orders' &&
+              request.params[name] !== text
+            )
+              yield `${name} of ${id} was approved as ${text} and left as ${request.params[name]}`;
+          }
+        }
+        const [order] = orders;
+        if (
+          order !== undefined &&
+          !isPositionStop(terms) &&
+          !decimal(order.history[0]?.initial_size ?? '0').eq(decimal(terms.size))
+        )
+          yield `order ${order.id} arrived with another size than ${terms.size}`;
+      }
+    },
+  },
+} as const satisfies Record<string, Invariant>;

@@ -1,0 +1,383 @@
+/**
+ * One run of a simulated world: begun in one process, taken up in the next ones, put together each time as the command line
+ * puts a live run together (cli/live.ts). Its parts are the product's own, but for those that a broken protocol replaces.
+ */
+import { awaySince, RunClock } from '../../src/base/run-clock.ts';
+import { Divergence, Playback } from '../../src/engine/playback.ts';
+import type { RunPorts, RunSetup } from '../../src/engine/ports.ts';
+import { type RunningRun, type RunResult, startRun } from '../../src/engine/run.ts';
+import type { Budget } from '../../src/gateway/budget.ts';
+import type { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
+import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
+import { LimitGate } from '../../src/gateway/limit-gate.ts';
+import type { VenueSession } from '../../src/gateway/session.ts';
+import { headOf, readEntry } from '../../src/journal/chain.ts';
+import type { Entry, JsonObject } from '../../src/journal/entry.ts';
+import type { LeaseKeeper } from '../../src/journal/lease.ts';
+import { OrderBook } from '../../src/journal/orders.ts';
+import { RunLog } from '../../src/journal/run-log.ts';
+import type { KillOrder, Mailbox } from '../../src/journal/shared.ts';
+import { type JournalStore, type StoredEntry, StoreError } from '../../src/journal/store.ts';
+import { JournalWriter } from '../../src/journal/writer.ts';
+import type { Profile } from '../../src/venue/profile.ts';
+import { profileSettings } from '../../src/venue/settings-in-force.ts';
+import type { Disk, Process } from './process.ts';
+import type { Protocol } from './protocol.ts';
+import { ACCOUNT, type Scenario } from './scenario.ts';
+import type { Shape } from './shapes.ts';
+
+/** As the command line looks. */
+const LOOK_EVERY_MS = 200;
+/** Less than this apart, two clocks say the same (cli/live.ts). */
+const SAME_TIME_MS = 2000;
+
+/** What a run finds in every process. */
+export interface Ground {
+  readonly scenario: Scenario;
+  readonly protocol: Protocol;
+  readonly profile: Profile;
+  readonly disk: Disk;
+  readonly mailbox: Mailbox;
+  readonly killed: () => Promise<KillOrder | undefined>;
+  /** Told of each entry as it is written; `aheadMs`: how far the run's clock is ahead of the venue's. */
+  readonly told: (entry: Entry, aheadMs: number) => void;
+}
+
+/** What the runs of one process have in common. */
+export interface Host {
+  readonly process: Process;
+  readonly lease: LeaseKeeper;
+  readonly budget: Budget;
+  readonly session: VenueSession;
+  readonly store: JournalStore;
+  /** The gates of the runs under way: what each has working counts against the limits of all. */
+  readonly gates: Set<LimitGate>;
+  readonly barrier: CancelAllBarrier;
+  /** Whether a kill order has been read. */
+  barred: boolean;
+  /** The clock on the wall has been put. */
+  readonly onWallMoved: (listener: () => void) => void;
+}
+
+/** How a run comes to its end in a process: with its own, or with a disk that takes nothing more. */
+export type Ended = { readonly kind: 'ended' } | { readonly kind: 'refused by the disk' };
+
+interface UnderWay {
+  readonly ended: Promise<Ended>;
+}
+
+interface Parts {
+  readonly clock: RunClock;
+  readonly gate: LimitGate;
+  readonly writer: JournalWriter;
+  readonly log: RunLog;
+}
+
+export class WorldRun {
+  readonly name: string;
+  readonly shape: Shape;
+  readonly setup: RunSetup;
+  result: RunResult | undefined;
+  /** It halted, and a person had it taken up again. */
+  askedAgain = false;
+  private readonly ground: Ground;
+  private starts = 0;
+
+  constructor(ground: Ground, name: string, shape: Shape) {
+    const { scenario, protocol } = ground;
+    this.ground = ground;
+    this.name = name;
+    this.shape = shape;
+    this.setup = {
+      run: name,
+      account: ACCOUNT,
+      mode: 'live',
+      runbook: shape.runbook,
+      inputs: {},
+      seed: scenario.seed % 2 ** 31,
+      startedAt: scenario.startMs + scenario.skewMs,
+      absenceHorizonMs: protocol.absenceHorizonMs ?? scenario.profile.ambiguityWindowMs,
+      plan: '',
+    };
+  }
+
+  get lines(): readonly StoredEntry[] {
+    return this.ground.disk.linesOf(this.name);
+  }
+
+  /**
+   * Makes ready to begin it, or to take it up from what is on the disk, which takes no time. What this gives puts it under
+   * way in a turn of the clock, and resolves with its end to wait for.
+   */
+  async prepared(host: Host, killed: KillOrder | undefined): Promise<() => Promise<UnderWay>> {
+    const lines = this.ground.protocol.read?.(this.lines) ?? this.lines;
+    this.result = undefined;
+    this.starts += 1;
+    return lines.length === 0 ? () => this.begin(host, killed) : this.takeUp(host, lines, killed);
+  }
+
+  private begin(host: Host, killed: KillOrder | undefined): Promise<UnderWay> {
+    const { process } = host;
+    const { profile } = this.ground;
+    return new Promise((resolve, reject) => {
+      process.clock.arrive(() => {
+        try {
+          const startedAt = process.clock.now();
+          const clock = new RunClock(process.clock, startedAt);
+          const book = new OrderBook({ absenceHorizonMs: this.setup.absenceHorizonMs });
+          const parts = this.parts(host, clock, book, []);
+          const setup = { ...this.setup, startedAt };
+          parts.log.append('run.started', {
+            runbook: setup.runbook.name,
+            file: setup.runbook.source.file,
+            mode: 'live',
+            trigger: 'manual',
+            inputs: {},
+            seed: setup.seed,
+            startedAt,
+            sources: [],
+            settings: { ...profileSettings(profile), absenceHorizonMs: setup.absenceHorizonMs } as JsonObject,
+            engine: 'simulation',
+            account: ACCOUNT,
+          });
+          const venue = this.port(this.client(host, parts), process);
+          const ports = this.ports({ venue, clock, log: parts.log, notifier: { send() {} } }, process);
+          resolve(this.underWay(host, startRun(setup, ports), parts, killed, undefined));
+        } catch (error) {
+          reject(error as Error);
+        }
+      });
+    });
+  }
+
+  private async takeUp(
+    host: Host,
+    lines: readonly StoredEntry[],
+    killed: KillOrder | undefined,
+  ): Promise<() => Promise<UnderWay>> {
+    const { process } = host;
+    const { profile, protocol } = this.ground;
+    const entries = lines.map(readEntry);
+    const aheadMs = entries.findLast((entry) => entry.type === 'clock.put')?.data.wallAheadMs ?? 0;
+    const leftAt = entries.at(-1) as Entry;
+    const away = (protocol.awaySince ?? awaySince)(
+      entries.filter(({ epoch, boot }) => epoch === leftAt.epoch && boot === leftAt.boot),
+      { at: process.clock.now() - aheadMs, mono: process.clock.monotonic(), boot: process.boot },
+    );
+    const clock = new RunClock(process.clock, leftAt.at + away.ms);
+    const gate = this.gate(host, new OrderBook());
+    const playback = new Playback(entries, {
+      markets: profile.markets,
+      absenceHorizonMs: this.setup.absenceHorizonMs,
+      resume: true,
+      observe: (entry) => gate.apply(entry),
+    });
+    gate.useBook(playback.log.book);
+    const parts = this.parts(host, clock, playback.log.book, lines, gate);
+    const client = this.client(host, parts);
+    const [first] = entries as [Entry & { type: 'run.started' }];
+    const running = startRun(
+      { ...this.setup, startedAt: first.data.startedAt },
+      this.ports({ venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } }, process),
+    );
+    playback.commandsTo((command) => running.command(command));
+    playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
+    playback.resumedTo((awayThen) => running.takenUp(awayThen));
+    await playback.play(running.done);
+    const takeOver = (resolve: (underWay: UnderWay) => void) =>
+      process.clock.arrive(() => {
+        playback.takeOver({
+          keep: parts.log.keep,
+          log: parts.log,
+          venue: this.port(client, process),
+          clock,
+          away,
+          continueCall: protocol.continueCall?.(client) ?? ((call, attempts) => client.continueCall(call, attempts)),
+        });
+        void parts.writer.flush().catch(() => {});
+        resolve(this.underWay(host, running, parts, killed, aheadMs));
+      });
+    return () => new Promise(takeOver);
+  }
+
+  private underWay(
+    host: Host,
+    running: RunningRun,
+    parts: Parts,
+    killed: KillOrder | undefined,
+    knownAheadMs: number | undefined,
+  ): UnderWay {
+    const { writer, gate } = parts;
+    host.gates.add(gate);
+    const standing = { over: false };
+    const end = () => {
+      standing.over = true;
+      host.gates.delete(gate);
+    };
+    running.settled().then(end, end);
+    const start = this.starts;
+    const ended = running.settled().then(async (result): Promise<Ended> => {
+      try {
+        await writer.close();
+      } catch (error) {
+        if (error instanceof StoreError) return { kind: 'refused by the disk' };
+        throw error;
+      }
+      // A process that was frozen has no say any more in how the run ends.
+      if (start === this.starts) this.result = result;
+      return { kind: 'ended' };
+    });
+    ended.catch(() => {});
+    this.lookOutside(host, running, parts, killed, standing);
+    this.compareClocks(host, running, parts, knownAheadMs, standing);
+    return { ended };
+  }
+
+  private parts(
+    host: Host,
+    clock: RunClock,
+    book: OrderBook,
+    lines: readonly StoredEntry[],
+    gate: LimitGate = this.gate(host, book),
+  ): Parts {
+    const { ground } = this;
+    const { process, lease, store } = host;
+    const { name } = this.setup.runbook;
+    const [first] = lines;
+    const row = { run: this.name, runbook: name, mode: 'live', account: ACCOUNT, trigger: 'manual' } as const;
+    const writer = new JournalWriter(ground.protocol.store?.(store, process) ?? store, {
+      run: this.name,
+      account: ACCOUNT,
+      def: this.setup.runbook.sha256.slice(0, 16),
+      boot: process.boot,
+      epoch: lease.epoch,
+      actor: 'engine',
+      clock,
+      durable: true,
+      head: headOf(lines.at(-1)),
+      ...(first === undefined ? {} : { row: { ...row, startedAt: first.at } }),
+    });
+    const log = new RunLog(writer, book, [
+      (entry) => gate.apply(entry),
+      (entry) => {
+        if (entry.type === 'step.ended') process.reached('CP15', entry.data.verb);
+        ground.told(entry, process.aheadOfVenue - clock.wallAheadMs());
+      },
+    ]);
+    return { clock, gate, writer, log };
+  }
+
+  private client(host: Host, { log, gate, writer, clock }: Parts): VenueClient {
+    const { profile, protocol } = this.ground;
+    const { process, lease, session, budget, barrier } = host;
+    const flush = () => writer.flush();
+    const parts: ClientParts = {
+      profile,
+      transport: session,
+      budget,
+      barrier,
+      log: { append: log.append, flush: protocol.flush?.(flush, process) ?? flush, book: log.book },
+      clock,
+      gate,
+      feeds: { read: async () => undefined },
+      markets: profile.markets,
+      epoch: lease.epoch,
+      session,
+      lease: protocol.lease?.(lease) ?? lease,
+      forbidden: (protective) => (host.barred && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined),
+      crashPoints: { reached: (point, call) => void process.reached(point, call.endpoint) },
+    };
+    const changed = protocol.client?.(parts) ?? parts;
+    return protocol.makeClient?.(changed) ?? new VenueClient(changed);
+  }
+
+  private gate({ gates }: Host, book: OrderBook): LimitGate {
+    const { profile, protocol } = this.ground;
+    const gate: LimitGate = new LimitGate(book, profile.markets, () => ({
+      killed: false,
+      working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
+    }));
+    return protocol.gate?.(gate) ?? gate;
+  }
+
+  private port(client: VenueClient, process: Process) {
+    return this.ground.protocol.venue?.(client, process) ?? client;
+  }
+
+  private ports(ports: RunPorts, process: Process): RunPorts {
+    return this.ground.protocol.ports?.(ports, process) ?? ports;
+  }
+
+  /** As the command line does: looks five times a second whether the kill switch is engaged and what people asked of the run, and before the run goes on. */
+  private lookOutside(
+    host: Host,
+    running: RunningRun,
+    { log }: Parts,
+    killed: KillOrder | undefined,
+    standing: { readonly over: boolean },
+  ): void {
+    const { scenario, protocol, mailbox } = this.ground;
+    const { process } = host;
+    const { clock } = process;
+    const kill = (order: KillOrder) => {
+      host.barred = true;
+      clock.arrive(() => {
+        if (standing.over) return;
+        log.append('operator.acted', { command: 'kill', by: order.by, reason: order.reason }, '', order.by);
+        running.command({ command: 'kill', by: order.by, reason: order.reason });
+      });
+    };
+    if (protocol.deaf) return;
+    if (killed !== undefined) kill(killed);
+    const people = this.shape.asksPeople || scenario.cancelAfterMs !== undefined;
+    if (!people && (killed !== undefined || scenario.killAfterMs === undefined)) return;
+    let heard = killed !== undefined;
+    const look = async () => {
+      const order = heard ? undefined : await this.ground.killed();
+      if (order !== undefined) {
+        heard = true;
+        kill(order);
+      }
+      if (people) {
+        for (const { command, by, step, sequence } of await mailbox.pending(this.name)) {
+          clock.arrive(() => {
+            if (standing.over) return;
+            const told = { command, by, ...(step === undefined ? {} : { step }) };
+            log.append('operator.acted', told, '', by);
+            running.command(told);
+          });
+          await mailbox.acknowledge(this.name, sequence);
+        }
+      }
+      if (process.state === 'dead' || standing.over || (heard && !people)) return;
+      clock.after(LOOK_EVERY_MS, () => void look());
+    };
+    void look();
+  }
+
+  /** As the command line does: tells the run when the clock on the wall has been put. */
+  private compareClocks(
+    { process, onWallMoved }: Host,
+    running: RunningRun,
+    { clock, log }: Parts,
+    knownAheadMs: number | undefined,
+    standing: { readonly over: boolean },
+  ): void {
+    const { clockPuts, putWhileDownMs } = this.ground.scenario;
+    if (clockPuts.length === 0 && putWhileDownMs === undefined) return;
+    const compare = (known?: number) => {
+      const wallAheadMs = clock.wallAheadMs();
+      if (standing.over || (known !== undefined && Math.abs(wallAheadMs - known) < SAME_TIME_MS)) return;
+      log.append('clock.put', { wallAheadMs });
+      running.clockPut(wallAheadMs);
+    };
+    onWallMoved(() => process.clock.arrive(() => compare()));
+    if (knownAheadMs !== undefined) process.clock.arrive(() => compare(knownAheadMs));
+  }
+}
+
+/** An error of ours, in a sentence: thrown by the engine, or by whoever takes a run up. */
+export function mistake(error: unknown): string {
+  if (error instanceof Divergence) return `could not be taken up again: ${error.message}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
