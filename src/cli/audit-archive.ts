@@ -9,7 +9,7 @@ import { resolve } from 'node:path';
 import { printable } from '../base/printable.ts';
 import { type Anchor, anchorsByRun } from '../journal/anchors.ts';
 import { ArchiveWriter, removeRemains } from '../journal/archive.ts';
-import { type ArchiveStore, openArchive } from '../journal/archive-store.ts';
+import { type ArchiveStore, openArchive, openWhatIsLeft } from '../journal/archive-store.ts';
 import { type JournalStore, type RunRow, StoreError } from '../journal/store.ts';
 import { verifyRun } from '../report/verify.ts';
 import { shown } from '../report/wording.ts';
@@ -64,7 +64,10 @@ async function archiveWanted(
   for (const place of journalPlaces({ state })) {
     const store = await storeAt(place, state.environment).journal();
     try {
-      const archives = archiveFiles(state).there.map(openArchive);
+      // A run in a damaged archive is archived once more: its copy in the journal may be the only sound one.
+      const archives = archiveFiles(state)
+        .there.map(openWhatIsLeft)
+        .filter(({ damage }) => damage === undefined);
       for (const [month, rows] of closedMonths(await store.runs(), wanted)) {
         terminal.progress(`archiving ${rows.length} runs of ${month}`);
         const work = new MonthArchiver({ store, month, folder, archives, anchors, left });

@@ -1,6 +1,7 @@
 /** `runbook audit show`: the story of a run, whole or the part that was asked for. */
 import { printable } from '../base/printable.ts';
 import type { Entry } from '../journal/entry.ts';
+import { ApprovalFold } from '../report/page/approvals.ts';
 import { RoutineFilter } from '../report/routine.ts';
 import { isoTime } from '../report/run.ts';
 import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../report/timeline.ts';
@@ -92,6 +93,7 @@ class Telling {
   private readonly options: TellingOptions;
   private readonly fold = new TimelineFold();
   private readonly routine = new RoutineFilter();
+  private readonly approvals = new ApprovalFold();
 
   constructor(options: TellingOptions) {
     this.options = options;
@@ -99,6 +101,7 @@ class Telling {
 
   apply(entry: Entry): readonly TimelineRow[] {
     if (entry.step !== '') this.steps.add(entry.step);
+    this.approvals.apply(entry);
     const rows = this.fold.apply(entry).filter((row) => this.wants(row, entry));
     return this.options.all ? rows : this.routine.push(entry, rows);
   }
@@ -114,7 +117,9 @@ class Telling {
     if (since !== undefined && row.at < since) return false;
     if (kinds !== undefined && !kinds.has(row.kind)) return false;
     if (depth !== undefined && row.depth > depth) return false;
-    if (step !== undefined && !isWithin(entry.step, step)) return false;
+    // What a person did belongs to the step that it answered.
+    const path = entry.type === 'operator.acted' ? (this.approvals.answeredBy(entry.seq) ?? '') : entry.step;
+    if (step !== undefined && !isWithin(path, step)) return false;
     return order === undefined || this.concerns(entry, row, order);
   }
 

@@ -5,7 +5,7 @@ import { shown } from '../report/wording.ts';
 import { archiveFiles } from './archives.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { readText } from './files.ts';
-import { type AnchorsOfFile, anchorsOf, noRunYet, type Review, withJournal } from './journal-file.ts';
+import { type AnchorsOfFile, anchorsOf, damagedArchives, noRunYet, type Review, withJournal } from './journal-file.ts';
 import { findRun } from './runs.ts';
 import type { StateFolder } from './state.ts';
 import type { Terminal } from './terminal.ts';
@@ -30,9 +30,17 @@ export async function verify(
   });
   if (verdicts === undefined) return withoutJournal(name, anchored, terminal, state);
   const { ok: chainsOk, runs } = verifyDocument(verdicts);
-  const ok = chainsOk && files.every(({ unsigned }) => unsigned.length === 0);
-  terminal.answer({ ok, runs, ...anchorsDocument(files) }, () => verdictsText(verdicts, ok, terminal));
+  const broken = name === undefined ? damagedArchives(review) : [];
+  const ok =
+    chainsOk && broken.length === 0 && files.every(({ unsigned, changed }) => unsigned.length + changed.length === 0);
+  const archives = broken.length === 0 ? {} : { archives: broken };
+  terminal.answer({ ok, runs, ...anchorsDocument(files), ...archives }, () => verdictsText(verdicts, ok, terminal));
   warnOfAnchors(files, terminal);
+  const unanchored = verdicts.filter((verdict) => verdict.unanchored === true).map(({ run }) => run);
+  if (unanchored.length > 0)
+    terminal.note(
+      `no anchor speaks for ${unanchored.length === 1 ? 'the live run' : `${unanchored.length} live runs,`} ${shown(unanchored.slice(0, 5).join(', '))}: were the anchors lost, or taken away?`,
+    );
   if (review.archive === undefined)
     for (const file of archiveFiles(state).gone)
       terminal.note(
@@ -70,11 +78,14 @@ function anchorsDocument(files: AnchorFiles): object {
 }
 
 function warnOfAnchors(files: AnchorFiles, terminal: Terminal): void {
-  for (const { file, unreadable, unsigned } of files) {
+  for (const { file, unreadable, changed, unsigned } of files) {
     const lines = (list: readonly number[]) => list.slice(0, 10).join(', ');
-    if (unreadable.length > 0)
-      terminal.note(
-        `${shown(file)}: no anchor in line ${lines(unreadable)}; a crash can cut the last line short, nothing else should`,
+    const cut = unreadable.filter((line) => !changed.includes(line));
+    if (cut.length > 0)
+      terminal.note(`${shown(file)}: line ${lines(cut)} is only the beginning of an anchor, as a crash can leave it`);
+    if (changed.length > 0)
+      terminal.complain(
+        `${shown(file)}: no anchor in line ${lines(changed)}, and no crash leaves that: it was changed`,
       );
     if (unsigned.length > 0) terminal.complain(`${shown(file)}: line ${lines(unsigned)} is not signed with this key`);
   }
@@ -93,12 +104,14 @@ async function runOrAnchored(store: JournalReader, name: string, anchored: reado
 }
 
 function verdictsText(verdicts: readonly RunVerdict[], ok: boolean, terminal: Terminal): string {
-  const rows = verdicts.map(({ run, ok: sound, entries, anchors, problem }): readonly Cell[] => [
+  const rows = verdicts.map(({ run, ok: sound, entries, anchors, unanchored, problem }): readonly Cell[] => [
     shown(run),
     String(entries),
     String(anchors),
     sound
-      ? { text: 'as it was written', style: 'good' }
+      ? unanchored === true
+        ? { text: '! as it was written, by itself: it ended, and no anchor speaks for it', style: 'warning' }
+        : { text: 'as it was written', style: 'good' }
       : { text: `${problem?.kind ?? 'odd'}: ${shown(problem?.detail ?? '')}`, style: 'bad' },
   ]);
   const bad = verdicts.filter((verdict) => !verdict.ok).length;
@@ -107,7 +120,7 @@ function verdictsText(verdicts: readonly RunVerdict[], ok: boolean, terminal: Te
     : terminal.style(
         'bad',
         bad === 0
-          ? 'anchors are not signed as they should be'
+          ? 'what is beside the runs, archives and anchors, is not as it should be'
           : `${bad} of ${verdicts.length} runs ${bad === 1 ? 'is' : 'are'} not what was written`,
       );
   return [textTable(['run', '#entries', '#anchors', 'verdict'], rows, terminal), verdict]

@@ -1,13 +1,30 @@
 /** `runbook audit show --why`: how a step decided: its expressions, what they read, what came out, and what it asked of the venue. */
-import type { EntryOf, Json, JsonObject } from '../journal/entry.ts';
+import type { Entry, EntryOf, Json, JsonObject } from '../journal/entry.ts';
 import type { JournalReader, RunRow } from '../journal/store.ts';
+import { ApprovalFold, type ApprovalRow } from '../report/page/approvals.ts';
 import { isoTime } from '../report/run.ts';
 import { jsonText, readBy, shown } from '../report/wording.ts';
 import { OUTCOME_STYLE } from './audit-list.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { entriesOf } from './journal-file.ts';
-import { isOwn, noStep } from './step-names.ts';
+import { isIteration, isOwn, isWithin, noStep } from './step-names.ts';
 import type { Style, Terminal } from './terminal.ts';
+
+/** What says how a step decided. */
+const TELLING = [
+  'step.decided',
+  'step.ended',
+  'call.checked',
+  'call.intended',
+  'approval.asked',
+  'operator.acted',
+] as const satisfies readonly Entry['type'][];
+type Telling = EntryOf<(typeof TELLING)[number]> & Entry;
+interface Found {
+  readonly entry: Telling;
+  /** The step it is about. */
+  readonly step: string;
+}
 
 export async function explainStep(
   store: JournalReader,
@@ -16,23 +33,23 @@ export async function explainStep(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const steps = new Set<string>();
-  const found: (
-    | EntryOf<'step.decided'>
-    | EntryOf<'step.ended'>
-    | EntryOf<'call.checked'>
-    | EntryOf<'call.intended'>
-  )[] = [];
+  const approvals = new ApprovalFold();
+  const own: Found[] = [];
+  const within: Found[] = [];
   for await (const entry of entriesOf(store, run.run)) {
+    approvals.apply(entry);
     if (entry.step !== '') steps.add(entry.step);
-    const tells =
-      entry.type === 'step.decided' ||
-      entry.type === 'step.ended' ||
-      entry.type === 'call.checked' ||
-      entry.type === 'call.intended';
-    if (tells && isOwn(entry.step, named)) found.push(entry);
+    // What a person did belongs to the step that it answered.
+    const step = entry.type === 'operator.acted' ? approvals.answeredBy(entry.seq) : entry.step;
+    if (!tells(entry) || step === undefined) continue;
+    if (isOwn(step, named)) own.push({ entry, step });
+    else if (isIteration(named) && isWithin(step, named)) within.push({ entry, step });
   }
+  // An iteration decides nothing itself: what is asked about is what is inside it.
+  const found = own.length > 0 ? own : within;
   if (found.length === 0) throw noStep(named, run.run, steps);
-  const decisions = found.filter((entry) => entry.type === 'step.decided');
+  const entries = found.map(({ entry }) => entry);
+  const decisions = entries.filter((entry) => entry.type === 'step.decided');
   const document = {
     run: run.run,
     step: named,
@@ -45,7 +62,7 @@ export async function explainStep(
       inputs: readBy(data.expression, data.inputs),
       value: data.value,
     })),
-    calls: found.flatMap((entry) =>
+    calls: entries.flatMap((entry) =>
       entry.type === 'call.intended'
         ? [
             {
@@ -58,7 +75,7 @@ export async function explainStep(
           ]
         : [],
     ),
-    ends: found.flatMap((entry) =>
+    ends: entries.flatMap((entry) =>
       entry.type === 'step.ended'
         ? [
             {
@@ -74,15 +91,34 @@ export async function explainStep(
         : [],
     ),
   };
-  terminal.answer(document, () => found.map((entry) => explained(entry, terminal)).join('\n'));
+  const asked = approvals.approvals().filter(({ seq }) => entries.some((entry) => entry.seq === seq));
+  const questions = asked.length === 0 ? {} : { approvals: asked.map(approvalDocument) };
+  terminal.answer({ ...document, ...questions }, () =>
+    found.map((each) => explained(each, asked, terminal)).join('\n'),
+  );
   return EXIT.done;
 }
 
-function explained(
-  entry: EntryOf<'step.decided'> | EntryOf<'step.ended'> | EntryOf<'call.checked'> | EntryOf<'call.intended'>,
-  terminal: Terminal,
-): string {
-  const when = terminal.style('faint', `${isoTime(entry.at)}  ${shown(entry.step)}`);
+function approvalDocument({ seq, step, ask, by, askedAt, until, plan, answer }: ApprovalRow) {
+  return {
+    sequence: seq,
+    at: isoTime(askedAt),
+    step,
+    ask,
+    asks: by,
+    until: isoTime(until),
+    plan,
+    ...(answer === undefined ? {} : { answer: { ...answer, at: isoTime(answer.at) } }),
+  };
+}
+
+function tells(entry: Entry): entry is Telling {
+  const types: readonly Entry['type'][] = TELLING;
+  return types.includes(entry.type);
+}
+
+function explained({ entry, step }: Found, approvals: readonly ApprovalRow[], terminal: Terminal): string {
+  const when = terminal.style('faint', `${isoTime(entry.at)}  ${shown(step)}`);
   switch (entry.type) {
     case 'step.decided': {
       const { what, expression, inputs, value } = entry.data;
@@ -104,9 +140,23 @@ function explained(
       const why = error === undefined ? '' : `: ${shown(error.kind)}: ${shown(error.message)}`;
       return `${when}\n  ${terminal.style(OUTCOME_STYLE[outcome] ?? 'faint', outcome)}${why}`;
     }
+    case 'approval.asked': {
+      const { ask, by, until } = entry.data;
+      return `${when}\n  asks ${shown(by.join(' or '))}: ${terminal.style('place', shown(ask))}, until ${isoTime(until)}${forPlan(entry.data.plan)}`;
+    }
+    case 'operator.acted': {
+      const { command, by, reason } = entry.data;
+      const plan = approvals.find(({ answer, step: asked }) => asked === step && answer?.at === entry.at)?.plan ?? '';
+      const style: Style = command === 'approve' ? 'good' : 'bad';
+      return `${when}\n  ${terminal.style(style, shown(command))} by ${terminal.style('strong', shown(by))}${reason === undefined ? '' : `: ${shown(reason)}`}${forPlan(plan)}`;
+    }
     default:
       return entry satisfies never;
   }
+}
+
+function forPlan(plan: string): string {
+  return plan === '' ? '' : `, for plan ${shown(plan)}`;
 }
 
 function values(fields: JsonObject, terminal: Terminal): readonly string[] {

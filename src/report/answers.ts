@@ -40,7 +40,27 @@ export function reviewerAnswers(
   return [who(run), allowed(run, kills), orders(run), tokens(run), deadman(run), missing(run, verdict)];
 }
 
-function who({ by, trigger, startedAt, endedAt, lastAt, account, occurrence, people }: RunPageDocument): Answer {
+/** Answers that counted, and whatever else was done to the run. */
+function deedsOf({ people }: RunPageDocument): readonly string[] {
+  return people.flatMap(({ command, by, answered }) => {
+    if (answered !== undefined) return [`${shown(command)} of ${shown(answered)} by ${shown(by)}`];
+    return command === 'approve' || command === 'reject' ? [] : [`${shown(command)} by ${shown(by)}`];
+  });
+}
+
+function takeoverReason({ at, hadHalted, pid, away }: RunPageDocument['takeovers'][number]): Reason {
+  const who = pid === undefined ? '' : ` by process ${pid}`;
+  const nobody =
+    away === undefined
+      ? ''
+      : `, nobody was there for ${spanText(away.ms)}${away.by === 'wall' ? ' by the clock on the wall, which proves nothing' : ''}`;
+  return hadHalted
+    ? { mark: 'muted', word: 'asked once more after it halted', rest: `${who}, ${isoText(at)}` }
+    : { mark: 'doubt', word: 'its process died', rest: `${nobody}; taken up again${who}, ${isoText(at)}` };
+}
+
+function who(run: RunPageDocument): Answer {
+  const { by, trigger, startedAt, endedAt, lastAt, account, occurrence, takeovers } = run;
   const how = TRIGGERS.get(trigger) ?? shown(trigger);
   const length = spanText((endedAt ?? lastAt) - startedAt);
   return {
@@ -51,13 +71,14 @@ function who({ by, trigger, startedAt, endedAt, lastAt, account, occurrence, peo
       `${isoText(startedAt)}, ${endedAt === undefined ? `${length} so far` : `took ${length}`}`,
       `account ${shown(account)}`,
       ...(occurrence === undefined ? [] : [`slot ${shown(occurrence.slot)}, due ${isoText(occurrence.nominal)}`]),
-      ...people.slice(0, 3).map((act) => `${shown(act.command)} by ${shown(act.by)}`),
+      ...deedsOf(run).slice(0, 3),
+      ...takeovers.slice(0, 3).map(takeoverReason),
     ],
   };
 }
 
 function allowed(
-  { mode, allowed: { checked, denied, denials, profile } }: RunPageDocument,
+  { mode, orders: lives, allowed: { checked, denied, denials, profile } }: RunPageDocument,
   kills: KillsMeanwhile,
 ): Answer {
   const known = kills === 'not read' ? [] : kills;
@@ -66,7 +87,7 @@ function allowed(
     denied > 0
       ? `${counted(denied, 'call')} refused before anything was sent`
       : checked.length === 0
-        ? 'no write that limits concern'
+        ? unlimited(lives.length > 0, Object.keys(profile).length > 0)
         : `within ${counted(checked.length, 'limit')}, nothing refused`;
   return {
     question: 'What was it allowed to do?',
@@ -81,9 +102,17 @@ function allowed(
           : `${shown(limit)} ${shown(most)} ${percent === undefined ? 'in' : 'of'} ${shown(bound)}`,
       ),
       ...(Object.keys(profile).length === 0 ? [] : [`limits of the account: ${pairs(profile)}`]),
-      ...denials.slice(0, 2).map(({ code, message }) => `${shown(code)}: ${shown(message)}`),
+      ...denials
+        .slice(0, 2)
+        .map(({ code, message }) => shown(message.startsWith(`${code}: `) ? message : `${code}: ${message}`)),
     ],
   };
+}
+
+/** Nothing was measured against a limit: because nothing was sent that one concerns, or because there was none. */
+function unlimited(placed: boolean, limited: boolean): string {
+  if (!placed) return 'no write that limits concern';
+  return limited ? 'no limit that was set concerns what it sent' : 'no limits were set; it sent orders all the same';
 }
 
 function killReason({ action, scope, by, reason, at }: KillEvent): Reason {
@@ -182,10 +211,16 @@ function missing({ unaccounted, outcome, seq }: RunPageDocument, verdict: RunVer
     ...(unanswered.length > 0 ? [counted(unanswered.length, 'answer')] : []),
     ...(alarmCount > 0 ? [counted(alarmCount, 'alarm')] : []),
   ];
-  const sure = verdict === undefined ? 'not verified' : 'nothing';
+  const sure =
+    verdict === undefined ? 'not verified' : verdict.unanchored === true ? 'its anchors are not there' : 'nothing';
   return {
     question: 'Is anything missing?',
-    tone: isBroken || unclearOrders.length > 0 ? 'bad' : odd.length > 0 || verdict === undefined ? 'doubt' : 'good',
+    tone:
+      isBroken || unclearOrders.length > 0
+        ? 'bad'
+        : odd.length > 0 || verdict === undefined || verdict.unanchored === true
+          ? 'doubt'
+          : 'good',
     said: isBroken
       ? 'the journal is not whole'
       : unclearOrders.length > 0
@@ -204,6 +239,12 @@ function missing({ unaccounted, outcome, seq }: RunPageDocument, verdict: RunVer
 
 function journalText(verdict: RunVerdict | undefined, count: number): Reason {
   if (verdict === undefined) return `${count} entries, not verified`;
+  if (verdict.ok && verdict.unanchored === true)
+    return {
+      mark: 'doubt',
+      word: 'verified by itself alone',
+      rest: `: ${verdict.entries} entries, no anchor speaks for them`,
+    };
   if (verdict.ok)
     return { mark: 'good', word: 'verified', rest: `: ${verdict.entries} entries, ${verdict.anchors} anchors` };
   return { mark: 'bad', word: 'not as it was written', rest: `: ${shown(verdict.problem?.detail ?? 'unknown')}` };

@@ -108,10 +108,10 @@ export class RunFold {
       mode,
       outcome,
       ...(reason === undefined ? {} : { reason }),
-      ...(error === undefined ? {} : { error }),
+      ...(error === undefined ? {} : { error: this.located(error) }),
       startedAt: isoTime(startedAt),
       endedAt: isoTime(this.ended?.at ?? this.lastAt),
-      steps: this.steps.rows(this.lastAt),
+      steps: this.steps.rows(this.lastAt, outcome === 'halted' ? 'halted' : 'failed'),
       requests: this.requests.rows(),
       orders: this.orders.rows(),
       outputs,
@@ -119,9 +119,15 @@ export class RunFold {
       deadman: this.deadman,
     };
   }
+
+  /** Of a run that was stopped from outside, the step it was at. */
+  private located(error: ErrorFact): ErrorFact {
+    const step = error.kind === 'cancelled' && !error.step ? this.steps.newestOpen() : undefined;
+    return step === undefined ? error : { ...error, step };
+  }
 }
 
-/** A step under way, or done. One whose end is not in the journal was halted with the run. */
+/** A step under way, or done. One whose end is not in the journal ended as the run did. */
 interface StepLife {
   readonly path: string;
   readonly id: string | undefined;
@@ -148,8 +154,12 @@ class StepFold {
     }
   }
 
-  rows(lastAt: number): readonly StepRow[] {
-    return this.lives.map(({ path, id, verb, outcome = 'halted', startedAt, endedAt = lastAt, attempts }) => ({
+  newestOpen(): string | undefined {
+    return [...this.open.keys()].at(-1);
+  }
+
+  rows(lastAt: number, openOutcome: 'halted' | 'failed'): readonly StepRow[] {
+    return this.lives.map(({ path, id, verb, outcome = openOutcome, startedAt, endedAt = lastAt, attempts }) => ({
       path,
       ...(id === undefined ? {} : { id }),
       verb,
@@ -182,6 +192,9 @@ interface Request {
   success: boolean;
 }
 
+/** The session completes its request itself; the refresh token never comes as far as here. */
+const SESSION_REQUEST = { method: 'POST', path: '/jwt', params: {} } as const;
+
 class RequestFold {
   private readonly requests: Request[] = [];
   /** The newest attempt of each call that has no answer yet. */
@@ -205,6 +218,11 @@ class RequestFold {
       request.status = entry.data.status ?? null;
       request.success = entry.data.success ?? false;
       this.waiting.delete(entry.data.call);
+    } else if (entry.type === 'session.moved' && entry.data.request !== undefined) {
+      const { sentAt, tokens, status = null, success } = entry.data.request;
+      this.requests.push({ row: { ...SESSION_REQUEST, tokens }, at: sentAt, status, success });
+      // Told once it was answered; what was sent meanwhile stands before it.
+      this.requests.sort((first, second) => first.at - second.at);
     }
   }
 

@@ -3,7 +3,7 @@
  * decision fell as it did, for a reader who never saw the runbook. Rows carry roles, not colours, and every text in them is
  * printable. It is fed entry by entry, so a run can be told while it goes on.
  */
-import type { Entry, EntryOf, Json, JsonObject } from '../journal/entry.ts';
+import type { Away, DataOf, Entry, EntryOf, Json, JsonObject } from '../journal/entry.ts';
 import { CATALOGUE, ENDPOINT_NAMES } from '../venue/catalogue.ts';
 import { ORDER_ALARMS } from '../venue/order-context.ts';
 import {
@@ -142,6 +142,7 @@ export class TimelineFold {
       case 'run.resumed':
         return this.rows('run', 0, [
           name('run taken up again'),
+          ...absence(entry.data.away),
           plain(
             entry.data.openCalls.length === 0
               ? ', nothing was in flight'
@@ -224,7 +225,10 @@ export class TimelineFold {
           name('asked '),
           plain(`${shown(entry.data.by.join(' or '))}: `),
           value(shown(entry.data.ask)),
-          muted(`, until ${isoText(entry.data.until)}, for plan ${shown(entry.data.plan)}`),
+          // A dry-run has no plan that anybody agreed to.
+          muted(
+            `, until ${isoText(entry.data.until)}${entry.data.plan === '' ? '' : `, for plan ${shown(entry.data.plan)}`}`,
+          ),
         ]);
       case 'operator.acted':
         return this.rows('person', this.depth(entry.step), [
@@ -236,7 +240,8 @@ export class TimelineFold {
       case 'session.moved':
         return this.rows('run', 0, [
           name('the session with the venue '),
-          entry.data.event === 'renewed' ? plain('was renewed') : bad('can not be renewed'),
+          entry.data.event === 'failing' ? bad('can not be renewed') : plain(SESSION_EVENTS[entry.data.event]),
+          muted(entry.data.request === undefined ? '' : sessionRequest(entry.data.request)),
           muted(entry.data.expiresAt === undefined ? '' : `, until ${isoText(entry.data.expiresAt)}`),
           muted(entry.data.because === undefined ? '' : `: ${shown(entry.data.because)}`),
         ]);
@@ -494,6 +499,12 @@ export class TimelineFold {
 }
 
 /** By their time; the venue lists fills newest first unless asked otherwise. */
+const SESSION_EVENTS = { requested: 'was asked for', renewed: 'was renewed' } as const;
+
+function sessionRequest({ tokens, status }: NonNullable<DataOf<'session.moved'>['request']>): string {
+  return `: POST /jwt, ${status === undefined ? 'no answer' : `answered ${status}`}, ${tokens} tokens`;
+}
+
 function oldestFirst(fills: readonly JsonObject[]): readonly JsonObject[] {
   const time = (fill: JsonObject) => (typeof fill.timestamp === 'number' ? fill.timestamp : 0);
   return [...fills].reverse().sort((a, b) => time(a) - time(b));
@@ -505,4 +516,11 @@ interface Call {
   readonly title: string;
   /** Absent while nothing was sent. */
   readonly sentAt?: number;
+}
+
+/** For how long nobody was there; of older journals that is not known. */
+function absence(away: Away | undefined): readonly Span[] {
+  if (away === undefined) return [];
+  const doubted = away.by === 'wall' ? [doubt(' by the clock on the wall, which proves nothing')] : [];
+  return [muted(`, after ${spanText(away.ms)}`), plain(' with nobody there'), ...doubted];
 }

@@ -4,8 +4,8 @@
  */
 import { type Anchor, anchorsByRun } from '../journal/anchors.ts';
 import { ChainCheck, type ChainProblem, readEntry } from '../journal/chain.ts';
-import type { RunOutcome } from '../journal/entry.ts';
-import { type JournalReader, type StoredEntry, StoreError } from '../journal/store.ts';
+import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../journal/store.ts';
+import { nextRow } from '../journal/writer.ts';
 
 export interface RunVerdict {
   readonly run: string;
@@ -14,6 +14,8 @@ export interface RunVerdict {
   readonly entries: number;
   /** Anchors that agree. */
   readonly anchors: number;
+  /** A live run that has ended, and no anchor speaks for it: they were lost, or taken away. */
+  readonly unanchored?: true;
   readonly problem?: ChainProblem;
 }
 
@@ -64,7 +66,7 @@ export async function verifyRun(store: JournalReader, run: string, anchors: read
     return reading.brokenOff(run, { sequence, kind: 'unreadable', detail: error.message });
   }
   const rowAfter = await store.run(run);
-  return reading.verdict(run, reading.indexProblem(rowBefore?.outcome, rowAfter?.outcome));
+  return reading.verdict(run, reading.indexProblem(rowBefore, rowAfter));
 }
 
 /** The document of interface.md, JSON: without the sentences, which are for people. */
@@ -80,6 +82,12 @@ export function verifyDocument(verdicts: readonly RunVerdict[]): VerifyDocument 
   };
 }
 
+/** What a run's row says twice: its first entry does as well, and its last end. */
+const BEGUN = ['runbook', 'mode', 'account', 'trigger', 'startedAt'] as const satisfies readonly (keyof RunRow)[];
+const ENDED = ['outcome', 'endedAt'] as const satisfies readonly (keyof RunRow)[];
+/** Those that a database calls otherwise. */
+const COLUMN_NAMES: { readonly [K in keyof RunRow]?: string } = { startedAt: 'started_at', endedAt: 'ended_at' };
+
 /** One pass over a run's entries. */
 class Reading {
   entries = 0;
@@ -88,8 +96,10 @@ class Reading {
   private nextAnchor = 0;
   private agreed = 0;
   private rechained: ChainProblem | undefined;
-  private outcome: RunOutcome | undefined;
-  private endedAt = 0;
+  /** The row as the entries make it. */
+  private row: RunRow | undefined;
+  /** The entry that ended it last. */
+  private endedAt: number | undefined;
 
   constructor(anchors: readonly Anchor[]) {
     this.anchors = anchors;
@@ -98,7 +108,8 @@ class Reading {
   take(stored: StoredEntry): void {
     this.entries += 1;
     this.chain.add(stored);
-    if (stored.type === 'run.ended' && this.chain.found === undefined) this.end(stored);
+    if ((stored.type === 'run.started' || stored.type === 'run.ended') && this.chain.found === undefined)
+      this.follow(stored);
     for (
       let anchor = this.anchors[this.nextAnchor];
       anchor !== undefined && anchor.seq <= stored.seq;
@@ -113,21 +124,29 @@ class Reading {
    * What the run's row says against what its entries say: the last entry and the row's end are one commit. The row is read
    * before and after the entries, because a run may end while it is verified.
    */
-  indexProblem(before: RunOutcome | undefined, after: RunOutcome | undefined): ChainProblem | undefined {
-    if (this.entries === 0) return undefined;
-    if (this.outcome === undefined) {
-      if (before === undefined) return undefined;
+  indexProblem(before: RunRow | undefined, after: RunRow | undefined): ChainProblem | undefined {
+    const { row, endedAt } = this;
+    if (row === undefined) return undefined;
+    const rows = [before, after];
+    // A row that was written between the two readings agrees in one of them.
+    const differing = (columns: readonly (keyof RunRow)[], at: number) => {
+      const column = columns.find((each) => rows.every((found) => found?.[each] !== row[each]));
+      if (column === undefined) return undefined;
+      const said = String(after?.[column] ?? 'not ended');
       return {
-        sequence: this.entries + 1,
-        kind: 'truncated',
-        detail: `the run ended (${before}), but the entry that says so is not there`,
-      };
-    }
-    if (after === this.outcome) return undefined;
+        sequence: at,
+        kind: 'edited',
+        detail: `the run's row says ${said} (column ${COLUMN_NAMES[column] ?? column}), entry ${at} says ${row[column]}`,
+      } as const;
+    };
+    const begun = rows.some((found) => found !== undefined) ? differing(BEGUN, 1) : undefined;
+    if (begun !== undefined) return begun;
+    if (endedAt !== undefined) return differing(ENDED, endedAt);
+    if (before?.outcome === undefined) return undefined;
     return {
-      sequence: this.endedAt,
-      kind: 'edited',
-      detail: `the run's row says ${after ?? 'not ended'}, entry ${this.endedAt} says ${this.outcome}`,
+      sequence: this.entries + 1,
+      kind: 'truncated',
+      detail: `the run ended (${before.outcome}), but the entry that says so is not there`,
     };
   }
 
@@ -146,16 +165,24 @@ class Reading {
       (each) => each !== undefined,
     );
     const [problem] = found.sort((a, b) => a.sequence - b.sequence);
-    const { entries, agreed } = this;
-    return { run, ok: problem === undefined, entries, anchors: agreed, ...(problem === undefined ? {} : { problem }) };
+    const { entries, agreed, row } = this;
+    const unanchored = row?.mode === 'live' && row.outcome !== undefined && agreed === 0;
+    return {
+      run,
+      ok: problem === undefined,
+      entries,
+      anchors: agreed,
+      ...(unanchored ? { unanchored } : {}),
+      ...(problem === undefined ? {} : { problem }),
+    };
   }
 
-  private end(stored: StoredEntry): void {
+  private follow(stored: StoredEntry): void {
     // A line that is no entry is the chain's finding, not ours.
     try {
       const entry = readEntry(stored);
-      if (entry.type === 'run.ended') this.outcome = entry.data.outcome;
-      this.endedAt = stored.seq;
+      this.row = nextRow(this.row, entry);
+      if (entry.type === 'run.ended') this.endedAt = stored.seq;
     } catch {}
   }
 

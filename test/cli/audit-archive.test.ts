@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { EXIT } from '../../src/cli/exit.ts';
 import { Anchorer, AnchorFile } from '../../src/journal/anchors.ts';
+import { readContents } from '../../src/journal/archive.ts';
 import type { RunOutcome } from '../../src/journal/entry.ts';
 import { openDatabase } from '../../src/journal/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
@@ -203,11 +204,54 @@ describe('audit archive', () => {
       exit: EXIT.failed,
       err: expect.stringMatching(/2026-01\.jsonl\.gz is damaged: of run a-january entry \d+/),
     });
-    writeFileSync(file, whole.subarray(0, whole.length - 5));
-    expect(here.run('audit', 'list')).toMatchObject({
-      exit: EXIT.failed,
-      err: expect.stringContaining('is not a whole archive'),
+  });
+
+  it('reads what is left of a damaged archive, and everything else as before', async () => {
+    await withStore(async (store) => {
+      await writeRun(store, state, 'a-january');
+      await writeRun(store, state, 'b-january', { entries: 400 });
+      await writeRun(store, state, 'c-february', { at: '2026-02-03T08:00:00Z' });
     });
+    here.run('audit', 'archive');
+    await withStore((store) => writeRun(store, state, 'd-today', { at: new Date(Date.now() - 2000).toISOString() }));
+    const file = join(state, 'archive', JANUARY);
+    const whole = readFileSync(file);
+    const [first, second] = readContents(file).runs.toSorted((a, b) => a.at - b.at);
+    const told = here.run('audit', 'show', 'a-january').out;
+    if (first === undefined || second === undefined) throw new Error('two runs were archived');
+
+    writeFileSync(file, whole.subarray(0, second.at + (second.length >> 1)));
+    expect(here.run('audit', 'show', first.row.run)).toMatchObject({
+      exit: EXIT.done,
+      err: expect.stringContaining('what can be read of it is read'),
+    });
+    if (first.row.run === 'a-january') expect(here.run('audit', 'show', 'a-january').out).toBe(told);
+    const list = here.run('audit', 'list');
+    expect([list.exit, list.err.split('is not a whole archive').length]).toEqual([EXIT.done, 2]);
+    expect(listed().toSorted()).toEqual(['a-january', 'b-january', 'c-february', 'd-today']);
+    for (const run of [first.row.run, 'c-february', 'd-today'])
+      expect(here.run('audit', 'verify', run)).toMatchObject({
+        exit: EXIT.done,
+        out: expect.stringContaining('as it was written'),
+      });
+    const { ok, runs, archives } = json('audit', 'verify');
+    expect([ok, archives]).toEqual([false, [{ file, problem: expect.stringContaining('is not a whole archive') }]]);
+    expect(runs.filter(({ ok: sound }: { ok: boolean }) => !sound).map(({ run }: { run: string }) => run)).toEqual([
+      second.row.run,
+    ]);
+    expect(here.run('audit', 'verify').exit).toBe(EXIT.failed);
+
+    writeFileSync(file, '');
+    expect(here.run('audit', 'show', 'd-today').exit).toBe(EXIT.done);
+    expect(listed().toSorted()).toEqual(['c-february', 'd-today']);
+    expect(here.run('audit', 'verify')).toMatchObject({
+      exit: EXIT.failed,
+      out: expect.stringContaining('missing: the whole run is gone'),
+    });
+    // A copy that lies in a damaged file is none: the run is not taken out of its journal for it.
+    await withStore((store) => writeRun(store, state, 'e-january'));
+    expect(here.run('audit', 'archive').exit).toBe(EXIT.done);
+    expect(listed()).toContain('e-january');
   });
 
   it('goes on where it was interrupted between the archive and the journal', async () => {

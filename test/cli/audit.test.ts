@@ -330,6 +330,44 @@ describe('the audit of two dry-runs', () => {
   });
 });
 
+describe('a loop in the audit', () => {
+  it('is asked about by the names that are printed of its rounds', () => {
+    const here = folder();
+    here.write(
+      'loop.yaml',
+      `runbook: loop
+dsl: 1
+inputs:
+  levels: {type: list<price>, default: [1000, 1001]}
+steps:
+  - id: before
+    read_account: {}
+  - for_each:
+      each: level
+      in: inputs.levels
+      do:
+        - id: o
+          place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: level}
+        - cancel: o
+          await: terminal
+`,
+    );
+    expect(here.run('dry-run', 'loop.yaml').exit).toBe(EXIT.done);
+    const json = (...args: string[]) => JSON.parse(here.run('audit', ...args, '--json').out);
+    const { orders } = json('orders', 'last');
+    expect(orders.map(({ step }: { step: string }) => step)).toHaveLength(2);
+    const calls = (named: string) =>
+      json('show', 'last', '--why', named).calls.map(({ step }: { step: string }) => step);
+    const [own] = calls('o[0]');
+    expect(calls('o[0]')).toEqual([own]);
+    const round = own.replace(/\/do\/o$/, '');
+    expect(new Set(calls(round))).toEqual(new Set([...calls('o[0]'), ...calls('cancel[0]')]));
+    const moves = json('show', 'last', '--order', 'o[1]').rows.filter(({ kind }: { kind: string }) => kind === 'order');
+    expect(moves.length).toBeGreaterThan(0);
+    expect(json('show', 'last', '--step', 'cancel[1]').rows[0].text).toMatch(/^cancel\[1\]/);
+  });
+});
+
 describe('audit verify', () => {
   /** A journal with one run of twenty entries and its anchors. */
   async function journal(): Promise<ReturnType<typeof folder>> {
@@ -366,6 +404,8 @@ describe('audit verify', () => {
   it.each([
     ["UPDATE entries SET line = replace(line, 'v7', 'v8') WHERE seq = 7", 7, 'edited'],
     ['DELETE FROM entries WHERE seq = 7', 7, 'missing'],
+    ["UPDATE runs SET account = 'spare'", 1, 'edited'],
+    ['UPDATE runs SET ended_at = ended_at + 1', 20, 'edited'],
     ['DELETE FROM entries WHERE seq > 15', 16, 'truncated'],
     ['DELETE FROM entries; DELETE FROM runs', 1, 'missing'],
   ])('finds %s', async (change, sequence, kind) => {
@@ -398,7 +438,7 @@ describe('audit verify', () => {
     const noted = here.run('audit', 'verify');
     expect(noted).toMatchObject({
       exit: EXIT.done,
-      err: expect.stringContaining('anchors.jsonl: no anchor in line 2'),
+      err: expect.stringContaining('anchors.jsonl: line 2 is only the beginning of an anchor'),
     });
     const { generateKeyPairSync } = await import('node:crypto');
     const { publicKey } = generateKeyPairSync('ed25519');
@@ -408,6 +448,15 @@ describe('audit verify', () => {
       ok: false,
       anchors: [{ unreadable: [2], unsigned: [1] }],
     });
+    const whole = readFileSync(anchors, 'utf8').split('\n')[0];
+    writeFileSync(anchors, `garbage\n${whole}\n`);
+    expect(verdict(here)).toMatchObject({
+      exit: EXIT.failed,
+      ok: false,
+      runs: [{ ok: true }],
+      anchors: [{ unreadable: [1] }],
+    });
+    expect(here.run('audit', 'verify').err).toContain('no anchor in line 1, and no crash leaves that: it was changed');
     here.write('no-key.pem', 'x');
     expect(here.run('audit', 'verify', '--key', 'no-key.pem')).toMatchObject({
       exit: EXIT.usage,

@@ -1,15 +1,18 @@
 /**
  * A process that always wants more, for shared-processes.test.ts: it holds a lease, takes tokens from the shared ledger and
- * asks the parent, which plays the venue. Arguments: folder, owner, settings as JSON.
+ * asks the parent, which plays the venue. Arguments: folder or URL of a database, owner, settings as JSON.
  */
 import { join } from 'node:path';
 import { SystemClock } from '../../src/base/clock.ts';
 import { LocalBudget } from '../../src/gateway/budget.ts';
+import { openSharedPostgres } from '../../src/journal/postgres-shared.ts';
 import { openSharedSqlite } from '../../src/journal/shared-sqlite.ts';
 import { budgetSettings } from '../../src/venue/budget.ts';
 
-const [folder = '', owner = '', settings = '{}'] = process.argv.slice(2);
-const shared = await openSharedSqlite({ file: join(folder, 'shared.db'), ledgerFile: join(folder, 'ledger.db') });
+const [place = '', owner = '', settings = '{}'] = process.argv.slice(2);
+const shared = place.startsWith('postgres:')
+  ? await openSharedPostgres({ url: place, name: 'the database' })
+  : await openSharedSqlite({ file: join(place, 'shared.db'), ledgerFile: join(place, 'ledger.db') });
 await shared.leases.acquire(`account of ${owner}`, owner);
 const budget = new LocalBudget(
   budgetSettings(JSON.parse(settings)),

@@ -1,5 +1,5 @@
 /**
- * Real processes on one real file: the only test that waits for a real clock, because it is about what processes and the
+ * Real processes on one real file, or on one real server: the only test that waits for a real clock, because it is about what processes and the
  * operating system do. It plays the venue itself, with a window short enough to be filled several times over.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -7,9 +7,13 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSharedPostgres } from '../../src/journal/postgres-shared.ts';
+import type { Shared } from '../../src/journal/shared.ts';
 import { openSharedSqlite } from '../../src/journal/shared-sqlite.ts';
+import { hasPostgres, postgresOfFile } from '../postgres.ts';
 import { COUNTING_RULES } from '../venue/counting-venues.ts';
+import { accessTo } from './postgres-access.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SETTINGS = { tokens: 300, windowMs: 2_500, longestRequestMs: 500, inTransitMs: 500 };
@@ -36,44 +40,84 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('three processes, one of them killed and replaced, never overrun the limit and use it up', {
-  timeout: 30_000,
-}, async () => {
-  const log = COUNTING_RULES[0]?.open(SETTINGS.tokens, SETTINGS.windowMs);
-  const bucket = COUNTING_RULES[2]?.open(SETTINGS.tokens, SETTINGS.windowMs);
-  const sums = { granted: 0, refused: 0 };
-  const byOwner = new Map<string, number>();
-  const start = (owner: string) => {
-    const child = fork(join(folder, 'client.mjs'), [folder, owner, JSON.stringify(SETTINGS)]);
-    children.push(child);
-    child.on('message', ({ request, weight }: { request: number; weight: number }) => {
-      const at = performance.now();
-      const said = [log, bucket].map((venue) => venue?.count(weight, at));
-      const granted = said.every((each) => each?.granted);
-      sums.refused += granted ? 0 : 1;
-      sums.granted += granted ? weight : 0;
-      byOwner.set(owner, (byOwner.get(owner) ?? 0) + weight);
-      if (child.connected) child.send({ request, granted, remaining: said[0]?.remaining });
-    });
-    return child;
-  };
-  const [, doomed] = [start('a'), start('b'), start('c')];
-  while (byOwner.size < 3) await pause(10);
-  const begun = performance.now();
-  await pause(2_000);
-  doomed?.kill('SIGKILL');
-  await pause(300);
-  start('d');
-  await pause(4_200);
-  const windows = (performance.now() - begun) / SETTINGS.windowMs;
-  expect(sums.refused).toBe(0);
-  expect(byOwner.get('d')).toBeGreaterThan(0);
-  expect(sums.granted / (SETTINGS.tokens * windows)).toBeGreaterThan(0.6);
-});
+const server = postgresOfFile();
 
-it('the lease of a killed process is free at once, that of a living one is not', async () => {
-  const shared = await openSharedSqlite({ file: join(folder, 'shared.db'), ledgerFile: join(folder, 'ledger.db') });
-  expect(await shared.leases.acquire('account of a', 'test')).toMatchObject({ kind: 'taken', heldBy: 'a' });
-  expect(await shared.leases.acquire('account of b', 'test')).toEqual({ kind: 'held', epoch: 2 });
-  await shared.close();
+/** Where processes meet, as the client is told it, and what the test opens there. */
+interface Meeting {
+  readonly place: string;
+  /** Resolves when whoever comes anew can open it. */
+  readonly reachable?: Promise<void>;
+  open(): Promise<Shared>;
+}
+const MEETINGS: Readonly<Record<string, () => Promise<Meeting>>> = {
+  'a file': async () => ({
+    place: folder,
+    open: () => openSharedSqlite({ file: join(folder, 'shared.db'), ledgerFile: join(folder, 'ledger.db') }),
+  }),
+  ...(hasPostgres
+    ? {
+        'a PostgreSQL database': async () => {
+          const access = await accessTo(server());
+          return { place: access.url, open: () => openSharedPostgres(access) };
+        },
+        'a PostgreSQL server that is restarted in the middle': async () => {
+          const access = await accessTo(server());
+          const reachable = pause(1_500).then(() => server().restart('crash'));
+          return { place: access.url, open: () => openSharedPostgres(access), reachable };
+        },
+      }
+    : {}),
+};
+
+describe.each(Object.entries(MEETINGS))('on %s', (name, meet) => {
+  let meeting: Meeting;
+  beforeAll(async () => {
+    meeting = await meet();
+  });
+
+  it('three processes, one of them killed and replaced, never overrun the limit and use it up', {
+    timeout: 40_000,
+  }, async () => {
+    const log = COUNTING_RULES[0]?.open(SETTINGS.tokens, SETTINGS.windowMs);
+    const bucket = COUNTING_RULES[2]?.open(SETTINGS.tokens, SETTINGS.windowMs);
+    const sums = { granted: 0, refused: 0 };
+    const byOwner = new Map<string, number>();
+    const running: ChildProcess[] = [];
+    const start = (owner: string) => {
+      const child = fork(join(folder, 'client.mjs'), [meeting.place, owner, JSON.stringify(SETTINGS)]);
+      children.push(child);
+      running.push(child);
+      child.on('message', ({ request, weight }: { request: number; weight: number }) => {
+        const at = performance.now();
+        const said = [log, bucket].map((venue) => venue?.count(weight, at));
+        const granted = said.every((each) => each?.granted);
+        sums.refused += granted ? 0 : 1;
+        sums.granted += granted ? weight : 0;
+        byOwner.set(owner, (byOwner.get(owner) ?? 0) + weight);
+        if (child.connected) child.send({ request, granted, remaining: said[0]?.remaining });
+      });
+      return child;
+    };
+    const [, doomed] = [start('a'), start('b'), start('c')];
+    while (byOwner.size < 3) await pause(10);
+    const begun = performance.now();
+    await pause(2_000);
+    doomed?.kill('SIGKILL');
+    await pause(300);
+    await meeting.reachable;
+    start('d');
+    await pause(4_200);
+    const windows = (performance.now() - begun) / SETTINGS.windowMs;
+    expect(sums.refused).toBe(0);
+    expect(byOwner.get('d')).toBeGreaterThan(0);
+    // A server that is away for a second or two costs what would have been granted meanwhile, and no more.
+    expect(sums.granted / (SETTINGS.tokens * windows)).toBeGreaterThan(name.includes('restarted') ? 0.25 : 0.6);
+
+    const shared = await meeting.open();
+    expect(await shared.leases.acquire('account of a', 'test')).toMatchObject({ kind: 'taken', heldBy: 'a' });
+    // Of a killed process at once; the epoch goes on.
+    expect(await shared.leases.acquire('account of b', 'test')).toEqual({ kind: 'held', epoch: 2 });
+    await shared.close();
+    for (const child of running) child.kill('SIGKILL');
+  });
 });

@@ -5,11 +5,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { LeaseKeeper, takeLease } from '../../src/journal/lease.ts';
 import { type Machine, thisMachine } from '../../src/journal/machine.ts';
+import type { PostgresAccess } from '../../src/journal/postgres.ts';
+import { openSharedPostgres } from '../../src/journal/postgres-shared.ts';
 import { LEASE_LIFE_MS, ledgerKey, type Shared } from '../../src/journal/shared.ts';
 import { openSharedMemory } from '../../src/journal/shared-memory.ts';
 import { openSharedSqlite } from '../../src/journal/shared-sqlite.ts';
 import { openDatabase } from '../../src/journal/sqlite.ts';
 import { StoreError } from '../../src/journal/store.ts';
+import { hasPostgres, postgresOfFile } from '../postgres.ts';
+import { accessTo } from './postgres-access.ts';
 
 const open: Shared[] = [];
 const folders: string[] = [];
@@ -54,10 +58,47 @@ async function sqlite(on: Bench, at: string, self = 'process 1', accounts?: stri
   return shared;
 }
 
+const server = postgresOfFile();
+
+/** What the server takes for its clock is the bench's: told anew before each call. */
+async function postgresql(on: Bench, self = 'process 1', access?: PostgresAccess): Promise<Shared> {
+  const database = access ?? (await accessTo(server()));
+  const shared = await openSharedPostgres(database, machineOf(on, self));
+  open.push(shared);
+  let told: { readonly nowMs: number; readonly done: Promise<unknown> } | undefined;
+  const setClock = async () => {
+    if (told?.nowMs !== on.nowMs) {
+      const sql = `CREATE OR REPLACE FUNCTION runbook.server_ms() RETURNS DOUBLE PRECISION LANGUAGE sql VOLATILE
+        AS 'SELECT ${on.nowMs}::double precision'`;
+      told = { nowMs: on.nowMs, done: server().query(sql, database.url) };
+    }
+    await told.done;
+  };
+  await setClock();
+  const { ledgers, leases } = shared;
+  const timed =
+    <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      await setClock();
+      return call(...given);
+    };
+  return {
+    ...shared,
+    ledgers: { change: timed(ledgers.change) as typeof ledgers.change },
+    leases: {
+      acquire: timed(leases.acquire),
+      renew: timed(leases.renew),
+      release: timed(leases.release),
+      holder: timed(leases.holder),
+    },
+  };
+}
+
 const BACKENDS: Record<string, (on: Bench) => Promise<Shared>> = {
   memory: async (on) => openSharedMemory(() => on.nowMs),
   sqlite: (on) => sqlite(on, folder()),
   'sqlite, with the accounts of the user': (on) => sqlite(on, folder(), 'process 1', folder()),
+  ...(hasPostgres ? { postgresql: (on: Bench) => postgresql(on) } : {}),
 };
 
 describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
@@ -185,6 +226,31 @@ describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
     });
   });
 
+  describe('the history of the kill switch', () => {
+    it('has each event once, in order: of the account and of every one, or of all', async () => {
+      const { killSwitch } = await openBackend(bench());
+      expect(await killSwitch.history('main')).toEqual([]);
+      const all = { scope: '*', by: 'ana', reason: 'drill', at: 1 };
+      const other = { scope: 'other', by: 'ana', reason: 'odd fills', at: 2 };
+      const main = { scope: 'main', by: 'cy', reason: '', at: 4 };
+      await killSwitch.engage(all);
+      await killSwitch.engage(other);
+      await killSwitch.release('main', 'bo', 3);
+      await killSwitch.engage(main);
+      await killSwitch.release('other', 'di', 5);
+      const [engagedAll, engagedOther, releasedMain, engagedMain, releasedOther] = [
+        { action: 'engage', ...all },
+        { action: 'engage', ...other },
+        { action: 'release', scope: 'main', by: 'bo', reason: '', at: 3 },
+        { action: 'engage', ...main },
+        { action: 'release', scope: 'other', by: 'di', reason: '', at: 5 },
+      ];
+      expect(await killSwitch.history('main')).toEqual([engagedAll, releasedMain, engagedMain]);
+      expect(await killSwitch.history('nobody')).toEqual([engagedAll]);
+      expect(await killSwitch.history()).toEqual([engagedAll, engagedOther, releasedMain, engagedMain, releasedOther]);
+    });
+  });
+
   describe('the mailbox', () => {
     it('gives a run its commands in order until they are acknowledged', async () => {
       const { mailbox } = await openBackend(bench());
@@ -267,6 +333,73 @@ describe('two processes on one file', () => {
     // A container with a clock of its own: no time has passed for it either, and none is lost for the others.
     Object.assign(on, { clockId: 'start 1', nowMs: 9_000_000 });
     expect(await now()).toBe(1_000_000);
+  });
+});
+
+describe.skipIf(!hasPostgres)('two machines on one PostgreSQL database', () => {
+  const twoMachines = async () => {
+    const access = await accessTo(server());
+    const on = bench();
+    return { on, one: await postgresql(on, 'process 1', access), two: await postgresql(on, 'process 2', access) };
+  };
+
+  it('see what the other wrote: ledger, lease, kill and commands', async () => {
+    const { one, two } = await twoMachines();
+    await one.ledgers.change('a', () => ({ text: 'one', result: 0 }));
+    expect(await two.ledgers.change('a', (row) => ({ text: undefined, result: row?.text }))).toBe('one');
+    await one.leases.acquire('main', 'run 1');
+    expect(await two.leases.acquire('main', 'run 2')).toMatchObject({ kind: 'taken', heldBy: 'run 1' });
+    await two.killSwitch.engage({ scope: '*', by: 'ana', reason: 'drill', at: 1 });
+    expect(await one.killSwitch.engaged('main')).toMatchObject({ reason: 'drill' });
+    await two.mailbox.post({ run: 'r', command: 'kill', by: 'ana', at: 1 });
+    expect(await one.mailbox.pending('r')).toHaveLength(1);
+  });
+
+  it('free a lease at once when its process has certainly gone, seen from its own machine', async () => {
+    const { on, one, two } = await twoMachines();
+    await one.leases.acquire('main', 'run 1');
+    on.gone.add('process 1');
+    expect(await two.leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
+    expect(await one.leases.renew('main', 1)).toBe(false);
+  });
+
+  it('let one of many have the account, and each epoch be given once', async () => {
+    const { one, two } = await twoMachines();
+    const asked = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => (index % 2 ? one : two).leases.acquire('main', `run ${index}`)),
+    );
+    expect(asked.filter(({ kind }) => kind === 'held')).toEqual([{ kind: 'held', epoch: 1 }]);
+  });
+
+  it('let no more through a ledger than its limit, however many ask at once', async () => {
+    const { one, two } = await twoMachines();
+    const takeOne = (shared: Shared) =>
+      shared.ledgers.change('a', (row) => {
+        const taken = Number(row?.text ?? 0);
+        return taken < 10 ? { text: String(taken + 1), result: true } : { text: undefined, result: false };
+      });
+    await takeOne(one);
+    const answers: boolean[] = [];
+    await Promise.all(
+      [one, two].map(async (shared) => {
+        for (let turn = 0; turn < 10; turn += 1) answers.push(await takeOne(shared));
+      }),
+    );
+    expect(answers.filter(Boolean)).toHaveLength(9);
+  });
+
+  it('read a ledger and a lease on a clock that goes on from where it stood when the server’s is set back', async () => {
+    const { on, one } = await twoMachines();
+    const now = () => one.ledgers.change('a', (_row, nowMs) => ({ text: undefined, result: nowMs }));
+    await one.ledgers.change('a', () => ({ text: 'one', result: 0 }));
+    await one.leases.acquire('main', 'run 1');
+    on.nowMs -= 500_000;
+    expect(await now()).toBe(1_000_000);
+    on.nowMs += 700;
+    expect(await now()).toBe(1_000_700);
+    expect(await one.leases.acquire('main', 'run 2')).toMatchObject({ kind: 'taken', remainingMs: LEASE_LIFE_MS });
+    on.nowMs += LEASE_LIFE_MS;
+    expect(await one.leases.acquire('main', 'run 2')).toEqual({ kind: 'held', epoch: 2 });
   });
 });
 

@@ -163,11 +163,11 @@ describe('anchor file', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it('is read back, belongs to its owner alone, and is empty when absent', async () => {
-    expect(readAnchors(file)).toEqual({ anchors: [], unreadable: [], unsigned: [] });
+    expect(readAnchors(file)).toEqual({ anchors: [], unreadable: [], changed: [], unsigned: [] });
     const sink = new AnchorFile(file);
     await sink.write(anchor(1));
     await sink.write(anchor(12));
-    expect(readAnchors(file)).toEqual({ anchors: [anchor(1), anchor(12)], unreadable: [], unsigned: [] });
+    expect(readAnchors(file)).toEqual({ anchors: [anchor(1), anchor(12)], unreadable: [], changed: [], unsigned: [] });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, 'state')).mode & 0o777).toBe(0o700);
   });
@@ -177,7 +177,26 @@ describe('anchor file', () => {
     await sink.write(anchor(1));
     appendFileSync(file, '{"v":1,"run":"r1","se');
     await sink.write(anchor(12));
-    expect(readAnchors(file)).toEqual({ anchors: [anchor(1), anchor(12)], unreadable: [2], unsigned: [] });
+    expect(readAnchors(file)).toEqual({ anchors: [anchor(1), anchor(12)], unreadable: [2], changed: [], unsigned: [] });
+  });
+
+  it('tells a line that a crash cut short, wherever it was cut, from one that was changed', () => {
+    const line = JSON.stringify({ ...anchor(12), signature: 'YWJj+/=' });
+    const cut = join(folder, 'cut.jsonl');
+    for (let left = 1; left < line.length; left += 1) {
+      writeFileSync(cut, `${line.slice(0, left)}\n${line}\n`);
+      expect([left, readAnchors(cut)]).toMatchObject([left, { anchors: [{ seq: 12 }], changed: [] }]);
+    }
+    for (const odd of [
+      'x',
+      '{}',
+      `${line}x`,
+      line.replace('"v":1', '"v":2'),
+      line.replace('"count":12', '"count":11'),
+    ]) {
+      writeFileSync(cut, `${odd}\n${line}\n`);
+      expect([odd, readAnchors(cut)]).toMatchObject([odd, { anchors: [{ seq: 12 }], unreadable: [1], changed: [1] }]);
+    }
   });
 
   it('takes signed anchors alone where a public key is given', async () => {

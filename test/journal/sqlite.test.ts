@@ -133,6 +133,37 @@ describe('openSqliteStore', () => {
     await two.close();
   });
 
+  it('refuses a process that was left behind, also the one entry that follows its own last', async () => {
+    const [old, young] = await Promise.all([openSqliteStore(file), openSqliteStore(file)]);
+    const row = { run: 'a', runbook: 'r', mode: 'live', account: 'main', trigger: 'manual', startedAt: 1 } as const;
+    const entry = (seq: number, line = 'one') => [
+      { run: 'a', seq, at: seq, type: 'variable.set', step: '', line, hash: 'h' },
+    ];
+    await old.append(entry(1), { durable: true, row, epoch: 1 });
+    await old.append(entry(2), { durable: true, epoch: 1 });
+    await young.append(entry(3, 'theirs'), { durable: true, epoch: 1 });
+    await expect(old.append(entry(3), { durable: true, epoch: 1 })).rejects.toMatchObject({ reason: 'conflict' });
+    await young.append(entry(4, 'theirs'), { durable: true, epoch: 2 });
+    for (const seq of [3, 5])
+      await expect(old.append(entry(seq), { durable: true, epoch: 1 })).rejects.toMatchObject({ reason: 'fenced' });
+    expect((await old.read('a')).map(({ line }) => line)).toEqual(['one', 'one', 'theirs', 'theirs']);
+    await old.close();
+    await young.close();
+  });
+
+  it('refuses a writer whose run was taken out', async () => {
+    const [writer, archive] = await Promise.all([openSqliteStore(file), openSqliteStore(file)]);
+    const row = { run: 'a', runbook: 'r', mode: 'live', account: 'main', trigger: 'manual', startedAt: 1 } as const;
+    const entry = (seq: number) => [{ run: 'a', seq, at: seq, type: 'variable.set', step: '', line: '{}', hash: 'h' }];
+    await writer.append(entry(1), { durable: true, row });
+    await archive.append(entry(2), { durable: true, row: { ...row, endedAt: 2, outcome: 'failed' } });
+    expect(await archive.remove('a', 'h')).toBe(true);
+    await expect(writer.append(entry(2), { durable: true })).rejects.toMatchObject({ reason: 'conflict' });
+    expect(await writer.read('a')).toEqual([]);
+    await writer.close();
+    await archive.close();
+  });
+
   it('refuses a journal of a later version', async () => {
     await (await openSqliteStore(file)).close();
     const database = await openDatabase(file);

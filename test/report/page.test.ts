@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import type { RunRow } from '../../src/journal/store.ts';
+import { reviewerAnswers } from '../../src/report/answers.ts';
 import { compareRuns } from '../../src/report/page/comparison.ts';
 import { confirmationOf } from '../../src/report/page/confirmation.ts';
 import { EntryIndex, entryRow } from '../../src/report/page/entry-index.ts';
@@ -169,7 +170,7 @@ describe('the deadman switch on the page', () => {
     });
   });
 
-  it('says that it fired, and counts nothing while it is off', async () => {
+  it('says that it fired, with the silence that made it, and counts nothing while it is off', async () => {
     const script = begun();
     await armed(script, 0, 'armed');
     await script.at(70_000);
@@ -185,7 +186,8 @@ describe('the deadman switch on the page', () => {
       { from: 80, until: 70_000, timeoutMs: 60_000 },
       { from: 200_080, timeoutMs: 60_000 },
     ]);
-    expect(deadman.longest).toBeUndefined();
+    expect(deadman.longest).toEqual({ ms: 70_000, timeoutMs: 60_000, from: 0, seq: 6 });
+    expect(deadman.risks).toBe(1);
   });
 });
 
@@ -238,7 +240,51 @@ describe('questions to people', () => {
     script.append('operator.acted', { command: 'approve', by: 'ada', step: 'sign' });
     const { approvals, people } = pageOf(script.entries);
     expect(approvals).toMatchObject([{ isOpen: false, answer: { by: 'ada', command: 'approve' } }]);
-    expect(people).toEqual([{ seq: 4, at: START, by: 'ada', command: 'approve', step: 'sign' }]);
+    expect(people).toEqual([
+      { seq: 4, at: START, by: 'ada', command: 'approve', step: 'sign', answered: 'steps/sign' },
+    ]);
+  });
+
+  it('count an answer for the step that asked, and no other for anything', () => {
+    const script = asked();
+    script.append('operator.acted', { command: 'approve', by: 'eve', step: 'other' });
+    script.append('operator.acted', { command: 'approve', by: 'ada', step: 'sign' });
+    script.append('operator.acted', { command: 'reject', by: 'mallory', step: 'sign' });
+    script.append('operator.acted', { command: 'cancel', by: 'grace' });
+    const page = pageOf(script.entries);
+    expect(page.people.map(({ by, answered }) => [by, answered])).toEqual([
+      ['eve', undefined],
+      ['ada', 'steps/sign'],
+      ['mallory', undefined],
+      ['grace', undefined],
+    ]);
+    const [started] = reviewerAnswers(page, undefined);
+    expect(started?.because.slice(2)).toEqual(['approve of steps/sign by ada', 'cancel by grace']);
+  });
+
+  it('say that the process died and the run was taken up again, by whom and after how long', () => {
+    const script = asked();
+    script.append('run.resumed', {
+      openCalls: [],
+      process: { pid: 4711, node: '20.19.0', clock: 'system' },
+      away: { ms: 13_384, by: 'machine' },
+    });
+    script.append('run.ended', { outcome: 'halted', outputs: {} });
+    script.append('run.resumed', { openCalls: [] });
+    const page = pageOf(script.entries);
+    expect(page.takeovers).toEqual([
+      { seq: 4, at: START, hadHalted: false, pid: 4711, away: { ms: 13_384, by: 'machine' } },
+      { seq: 6, at: START, hadHalted: true },
+    ]);
+    const [started] = reviewerAnswers(page, undefined);
+    expect(started?.because.slice(2)).toEqual([
+      {
+        mark: 'doubt',
+        word: 'its process died',
+        rest: ', nobody was there for 13.384 s; taken up again by process 4711, 2026-01-05T08:00:00.000Z',
+      },
+      { mark: 'muted', word: 'asked once more after it halted', rest: ', 2026-01-05T08:00:00.000Z' },
+    ]);
   });
 
   it.each(['step.ended', 'run.ended'] as const)('are over with %s', (end) => {

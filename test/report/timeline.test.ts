@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { printTimeline, TimelineFold, timeline } from '../../src/report/timeline.ts';
-import { startedData } from '../journal/sample.ts';
+import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 
 const golden = readFileSync(new URL('../golden/timelines/sample.txt', import.meta.url), 'utf8');
@@ -38,6 +38,17 @@ describe('timeline', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('names the plan that an approver is bound to, and none where there is none, as in a dry-run', () => {
+    const told = (plan: string) => {
+      const script = new Script();
+      script.append('run.started', startedData());
+      script.append('approval.asked', { ask: 'go on?', by: ['trader'], until: START, plan }, 'steps/ok');
+      return printTimeline(timeline(script.entries)).trimEnd().split('\n').at(-1);
+    };
+    expect(told('')).toMatch(/asked trader: go on\?, until 2026-01-05T08:00:00\.000Z$/);
+    expect(told('ab12')).toMatch(/, until 2026-01-05T08:00:00\.000Z, for plan ab12$/);
   });
 
   it('lets no text of a venue, a file or a person break the line or reach the terminal', () => {

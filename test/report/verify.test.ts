@@ -4,7 +4,7 @@ import { type ChainProblemKind, EMPTY_HEAD, readEntry, sealEntry } from '../../s
 import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { verifyDocument, verifyJournal, verifyRun } from '../../src/report/verify.ts';
-import { appendMany, newWriter } from '../journal/sample.ts';
+import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 
 /** A store whose file someone could write to: what it gives back is whatever `entries` and `row` hold. */
 function storeOf(entries: readonly StoredEntry[], row: RunRow | undefined): JournalReader {
@@ -183,6 +183,55 @@ describe('verifyRun', () => {
     expect(await verifyRun(storeOf(entries, { ...row, outcome: 'failed' }), 'r1', anchors)).toMatchObject({
       problem: { kind: 'edited', sequence: 20 },
     });
+  });
+
+  it.each([
+    ['runbook', 'other', 'runbook', 1],
+    ['mode', 'live', 'mode', 1],
+    ['account', 'spare', 'account', 1],
+    ['trigger', 'schedule', 'trigger', 1],
+    ['startedAt', 1, 'started_at', 1],
+    ['endedAt', 1, 'ended_at', 20],
+    ['outcome', 'failed', 'outcome', 20],
+  ])('finds a row whose %s was changed, and names the column', async (field, value, column, sequence) => {
+    const { entries, row, anchors } = await journalOf(20);
+    const { ok, problem } = await verifyRun(storeOf(entries, { ...row, [field]: value }), 'r1', anchors);
+    expect([ok, problem?.kind, problem?.sequence]).toEqual([false, 'edited', sequence]);
+    expect(problem?.detail).toContain(`the run's row says ${value} (column ${column}), entry ${sequence} says `);
+  });
+
+  it('is content with a halted run that was asked once more, also while that goes on', async () => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1');
+    writer.append('run.started', startedData());
+    writer.append('run.ended', { outcome: 'halted', outputs: {} });
+    await writer.flush();
+    const halted = (await store.run('r1')) as RunRow;
+    writer.append('operator.acted', { command: 'cancel', by: 'ada' });
+    writer.append('run.resumed', { openCalls: [] });
+    await writer.flush();
+    expect(await verifyRun(store, 'r1', [])).toMatchObject({ ok: true, entries: 4 });
+    writer.append('run.ended', { outcome: 'failed', outputs: {} });
+    await writer.flush();
+    const entries = await store.read('r1');
+    const rows = [halted, await store.run('r1')];
+    const ending: JournalReader = { ...storeOf(entries.slice(0, 4), halted), run: async () => rows.shift() };
+    expect(await verifyRun(ending, 'r1', [])).toMatchObject({ ok: true, entries: 4 });
+    expect(await verifyRun(store, 'r1', [])).toMatchObject({ ok: true, entries: 5 });
+  });
+
+  it('says of a live run that ended that no anchor speaks for it', async () => {
+    const store = new MemoryStore();
+    const writer = newWriter(store, 'r1');
+    writer.append('run.started', startedData({ mode: 'live' }));
+    await writer.flush();
+    expect(await verifyRun(store, 'r1', [])).not.toHaveProperty('unanchored');
+    writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
+    await writer.flush();
+    expect(await verifyRun(store, 'r1', [])).toMatchObject({ ok: true, anchors: 0, unanchored: true });
+    const last = (await store.read('r1')).at(-1);
+    const anchor: Anchor = { v: 1, run: 'r1', seq: 2, head: last?.hash ?? '', count: 2, time: 'now' };
+    expect(await verifyRun(store, 'r1', [anchor])).not.toHaveProperty('unanchored');
   });
 
   it('is not misled by a run that ends while it is verified', async () => {

@@ -11,7 +11,7 @@ export interface ApprovalRow {
   readonly step: string;
   readonly label: string;
   readonly ask: string;
-  /** Who may answer. */
+  /** Who is asked: a label, which nobody is kept from answering by. */
   readonly by: readonly string[];
   /** Epoch ms. */
   readonly askedAt: number;
@@ -30,6 +30,8 @@ export interface PersonRow {
   readonly command: string;
   readonly step?: string;
   readonly reason?: string;
+  /** With an answer that counted: the path of the step that asked. */
+  readonly answered?: string;
 }
 
 export class ApprovalFold {
@@ -80,12 +82,21 @@ export class ApprovalFold {
     return this.rows.map((row) => ({ ...row, isOpen: row.isOpen && !this.hasEnded }));
   }
 
+  /** The path of the step that an entry answered; undefined where it counted for none. */
+  answeredBy(seq: number): string | undefined {
+    return this.acts.findLast((act) => act.seq === seq)?.answered;
+  }
+
   people(): readonly PersonRow[] {
     return this.acts;
   }
 
   private acted({ data, at, seq }: Extract<Entry, { type: 'operator.acted' }>): void {
     const { by, command, step, reason } = data;
+    const isAnswer = command === 'approve' || command === 'reject';
+    const asked = this.rows.findLast(
+      (row) => isAnswer && row.isOpen && (step === undefined || row.step === step || this.ids.get(row.step) === step),
+    );
     this.acts.push({
       seq,
       at,
@@ -93,11 +104,8 @@ export class ApprovalFold {
       command,
       ...(step === undefined ? {} : { step }),
       ...(reason === undefined ? {} : { reason }),
+      ...(asked === undefined ? {} : { answered: asked.step }),
     });
-    if (command !== 'approve' && command !== 'reject') return;
-    const asked = this.rows.findLast(
-      (row) => row.isOpen && (step === undefined || row.step === step || this.ids.get(row.step) === step),
-    );
     if (asked === undefined) return;
     asked.answer = { by, command, at, ...(reason === undefined ? {} : { reason }) };
     asked.isOpen = false;

@@ -124,6 +124,7 @@ export class DeadmanRecordFold {
         this.lastSentAt = undefined;
         return;
       case 'assumed_fired':
+        this.silence(at, seq);
         this.close(offset);
         this.state = 'assumed_fired';
         this.fired.push({ at: offset, seq, ...because });

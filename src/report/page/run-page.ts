@@ -3,7 +3,7 @@
  * what it was allowed, its steps, requests and orders over time, tokens, the deadman switch, and what is not accounted for.
  * It decides nothing; and it is as large for a run of a day as for one of a minute, give or take its orders.
  */
-import type { DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
+import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order-context.ts';
 import { type BudgetDocument, BudgetFold } from '../budget.ts';
@@ -39,7 +39,8 @@ export interface RunPageDocument {
   readonly error?: ErrorFact;
   /** `running`, `finalizing` and so on: the state of the run's own machine. */
   readonly phase: string;
-  readonly resumed: number;
+  /** Each time that the run was taken up again. */
+  readonly takeovers: readonly Takeover[];
   readonly engine: string;
   readonly definition: string;
   readonly seed: number;
@@ -62,6 +63,18 @@ export interface RunPageDocument {
   readonly approvals: readonly ApprovalRow[];
   readonly people: readonly PersonRow[];
   readonly unaccounted: Unaccounted;
+}
+
+export interface Takeover {
+  readonly seq: number;
+  /** Epoch ms. */
+  readonly at: number;
+  /** It had halted, and was asked once more; else the process that executed it was gone. */
+  readonly hadHalted: boolean;
+  /** Of the process that took it up. */
+  readonly pid?: number;
+  /** How long nobody was there. */
+  readonly away?: Away;
 }
 
 export interface Fact {
@@ -96,7 +109,7 @@ export class RunPageFold {
   private seq = 0;
   private lastAt = 0;
   private phase = 'starting';
-  private resumed = 0;
+  private readonly takeovers: Takeover[] = [];
   private readonly variables = new Map<string, Json>();
   private readonly allowances = new AllowanceFold();
   private readonly steps = new StepLaneFold();
@@ -163,7 +176,7 @@ export class RunPageFold {
       lastAt: this.lastAt,
       ...(ended === undefined ? {} : endOf(ended)),
       phase: this.phase,
-      resumed: this.resumed,
+      takeovers: this.takeovers,
       engine,
       definition: started.def,
       seed,
@@ -202,8 +215,14 @@ export class RunPageFold {
         return;
       case 'run.resumed':
         // A run that was taken up again goes on; only its last end counts.
+        this.takeovers.push({
+          seq: entry.seq,
+          at: entry.at,
+          hadHalted: this.ended !== undefined,
+          ...(entry.data.process === undefined ? {} : { pid: entry.data.process.pid }),
+          ...(entry.data.away === undefined ? {} : { away: entry.data.away }),
+        });
         this.ended = undefined;
-        this.resumed += 1;
         return;
       case 'variable.set':
         this.variables.set(entry.data.name, entry.data.value);

@@ -92,11 +92,16 @@ function meter(percent, label, doubt = 90, bad = 100) {
 }
 
 function who(run) {
-  const { by, trigger, startedAt, lastAt, endedAt, account, engine, definition, plan, resumed, people, seed, mode } =
+  const { by, trigger, startedAt, lastAt, endedAt, account, engine, definition, plan, takeovers, people, seed, mode } =
     run;
   const scheduled =
     run.occurrence === undefined ? undefined : `${run.occurrence.slot}, due ${timeText(run.occurrence.nominal, 0)}`;
-  const acted = people.map(({ command, by: name }) => `${command} by ${name}`);
+  // An answer that no step was waiting for is in the entries, and counted for nothing.
+  const acted = people
+    .filter(({ command, answered }) => answered !== undefined || (command !== 'approve' && command !== 'reject'))
+    .map(
+      ({ command, by: name, answered }) => `${command}${answered === undefined ? '' : ` of ${answered}`} by ${name}`,
+    );
   return {
     question: 'Who started it?',
     tone: 'soft',
@@ -110,12 +115,18 @@ function who(run) {
       ['account', `${account}, ${MODES[mode]}`],
       ['schedule', scheduled],
       ['people', acted.length > 0 && [...new Set(acted)].slice(0, 4).join(', ')],
-      ['taken up again', resumed > 0 && plural(resumed, 'time')],
+      ['taken up again', takeovers.length > 0 && takeovers.slice(0, 3).map(takeoverText).join('; ')],
       ['plan', plan?.slice(0, 16)],
       ['definition', element('code', {}, definition)],
       ['engine', `${engine}${mode === 'simulated' ? `, seed ${seed}` : ''}`],
     ]),
   };
+}
+
+function takeoverText({ at, hadHalted, pid, away }) {
+  const why = hadHalted ? 'after it halted' : 'its process died';
+  const gone = away === undefined ? '' : `, nobody was there for ${spanText(away.ms)}`;
+  return `${timeText(at, 0)} UTC${pid === undefined ? '' : ` by process ${pid}`} (${why}${gone})`;
 }
 
 const MOST_LIMITS = 5;

@@ -202,7 +202,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
           element(
             'p.soft',
             {},
-            `${approval.by.join(' or ')} may answer until ${timeText(approval.until, 0)} UTC; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`,
+            `asks ${approval.by.join(' or ')}, until ${timeText(approval.until, 0)} UTC; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`,
           ),
           context.session.allowActions
             ? actionButtons(run, context, poll.now, approval)
