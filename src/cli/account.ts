@@ -111,6 +111,7 @@ export async function openAccount(
     budget,
     clock,
     obtained: (secret) => redactor.add(secret),
+    requested: (request) => tellSession({ event: 'requested', request }),
     renewed: (expiresAt) => tellSession({ event: 'renewed', expiresAt }),
     alarm: (message) => {
       terminal.complain(printable(message));

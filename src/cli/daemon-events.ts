@@ -97,7 +97,7 @@ export class DaemonEvents {
       this.alarm(
         'warn',
         'approval_asked',
-        `${run} asks ${by.join(' or ')}: ${printable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${iso(until)}`,
+        `${run} asks ${printable(by.join(' or '), 200)}: ${printable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${iso(until)}`,
         { run, step },
       );
     } else if (entry.type === 'order.alarmed') {

@@ -8,11 +8,12 @@ import type { Daemon, Guest, Launch, LaunchedRun, Launcher, RunEnding } from '..
 import type { OperatorCommand } from '../engine/ports.ts';
 import type { AgendaStore, HandoverRequest } from '../journal/agenda-store.ts';
 import { readEntry } from '../journal/chain.ts';
-import type { EntryOf } from '../journal/entry.ts';
+import type { Entry, EntryOf } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
 import { concurrencyOf } from '../runbook/schedule-collisions.ts';
 import type { Value } from '../runbook/values.ts';
 import { accountKey } from './account.ts';
+import { answeredBy, recordAnswers } from './answering.ts';
 import { type Origin, recordedProfile } from './beginning.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { type LiveHost, LiveRun } from './live.ts';
@@ -98,8 +99,9 @@ export class DaemonRuns implements Launcher {
       if (accountKey(profile) !== account.key) continue;
       const known = { run, ...this.heldBy(first) };
       if (outcome === 'halted') {
-        if ((await this.answerFor(run)) !== undefined) continue;
-        const why = await this.haltReason(run);
+        const entries = (await account.store.read(run)).map(readEntry);
+        if ((answeredBy(entries) ?? (await this.heardAnswer(run))) !== undefined) continue;
+        const why = haltReason(entries);
         halted.push({ run, why });
         daemon.adopt(known, runbook, { why });
         continue;
@@ -121,27 +123,14 @@ export class DaemonRuns implements Launcher {
   /** Hears whether a person has answered for runs that wait for one. */
   async hearAnswers(daemon: Daemon): Promise<void> {
     for (const { run } of daemon.unresolved()) {
-      const by = await this.answerFor(run);
+      const by = await this.heardAnswer(run);
       if (by !== undefined) daemon.settle(run, by);
     }
   }
 
-  /**
-   * Who has cancelled a run since nobody executes it. The command stays in the mailbox unread: there it says so to whoever
-   * serves the account next.
-   */
-  private async answerFor(run: string): Promise<string | undefined> {
-    const { store, shared } = this.parts.host.account;
-    const pending = await shared.mailbox.pending(run);
-    if (pending.length === 0) return undefined;
-    const endedAt = (await store.run(run))?.endedAt ?? Number.NEGATIVE_INFINITY;
-    return pending.find(({ command, at }) => command === 'cancel' && at >= endedAt)?.by;
-  }
-
-  private async haltReason(run: string): Promise<string> {
-    const entries = await this.parts.host.account.store.read(run);
-    const ended = entries.map(readEntry).findLast(({ type }) => type === 'run.ended');
-    return (ended?.type === 'run.ended' && ended.data.reason) || 'what is at the venue is not known';
+  private heardAnswer(run: string): Promise<string | undefined> {
+    const { account, lease, voice } = this.parts.host;
+    return recordAnswers(run, { account, epoch: lease.epoch, voice });
   }
 
   /** What a run holds: its slot, its concurrency key, and what only one run of the account may use. */
@@ -229,7 +218,7 @@ export class DaemonRuns implements Launcher {
       await live.flush();
     } catch (error) {
       // Without its beginning in the journal nothing of it may reach the venue, and nothing does.
-      live.act({ command: 'cancel', by: 'scheduler', reason: 'its beginning could not be recorded' });
+      live.act({ command: 'cancel', by: 'scheduler', reason: 'its beginning could not be recorded' }, 'scheduler');
       await live.ended().catch(() => undefined);
       throw error instanceof StoreError ? new Refusal(printable(error.message), EXIT.halted, 'journal') : error;
     }
@@ -241,12 +230,12 @@ export class DaemonRuns implements Launcher {
     let ready = false;
     const stop = (wanted: OperatorCommand) => {
       command ??= wanted;
-      if (ready) live.act(wanted);
+      if (ready) live.act(wanted, 'scheduler');
     };
     const beginning = (async () => begin(live))().then(
       () => {
         ready = true;
-        if (command !== undefined) live.act(command);
+        if (command !== undefined) live.act(command, 'scheduler');
         return undefined;
       },
       (error: unknown): RunEnding => this.left(error) ?? { kind: 'refused', why: this.reasonOf(error) },
@@ -259,7 +248,7 @@ export class DaemonRuns implements Launcher {
   }
 
   private underWay(live: LiveRun): LaunchedRun {
-    return { begun: Promise.resolve(true), done: this.ending(live), stop: (command) => live.act(command) };
+    return { begun: Promise.resolve(true), done: this.ending(live), stop: (command) => live.act(command, 'scheduler') };
   }
 
   private async ending(live: LiveRun): Promise<RunEnding> {
@@ -281,4 +270,9 @@ export class DaemonRuns implements Launcher {
   private reasonOf(error: unknown): string {
     return error instanceof Refusal ? error.message : this.parts.crashed(error);
   }
+}
+
+function haltReason(entries: readonly Entry[]): string {
+  const ended = entries.findLast(({ type }) => type === 'run.ended');
+  return (ended?.type === 'run.ended' && ended.data.reason) || 'what is at the venue is not known';
 }

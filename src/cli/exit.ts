@@ -23,9 +23,12 @@ export class Refusal extends Error {
   readonly exit: ExitCode;
   /** A word for programs, as `error.kind` in `--json`. */
   readonly kind: string;
+  /** What stands beside `error` in `--json`. */
+  readonly beside: object;
 
-  constructor(message: string, exit: ExitCode = EXIT.usage, kind = 'usage') {
+  constructor(message: string, exit: ExitCode = EXIT.usage, kind = 'usage', beside: object = {}) {
     super(message);
+    this.beside = beside;
     this.name = 'Refusal';
     this.exit = exit;
     this.kind = kind;

@@ -3,7 +3,7 @@ import type { Options } from './verb.ts';
 
 export const GLOBAL_OPTIONS = {
   json: { doc: 'print one JSON document on standard output, nothing else there' },
-  quiet: { doc: 'no notes, no progress' },
+  quiet: { doc: 'no notes, no warnings, no progress' },
   'no-color': { doc: 'no colours (as NO_COLOR)' },
   state: { doc: 'state folder (default: .runbook, or RUNBOOK_STATE)', value: 'DIR', takes: 'directory' },
 } as const satisfies Options;

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { printable } from '../base/printable.ts';
 import { type Anchor, type ReadAnchors, readAnchors, sortedAnchors } from '../journal/anchors.ts';
-import { type ArchiveStore, openArchive } from '../journal/archive-store.ts';
+import { type ArchiveStore, openArchive, openWhatIsLeft } from '../journal/archive-store.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry, EntryOf } from '../journal/entry.ts';
 import {
@@ -23,6 +23,7 @@ import { EXIT, Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';
 import { storePlaces } from './store-list.ts';
 import { folderOf, isThere, type StorePlace, storeAt } from './store-place.ts';
+import type { Terminal } from './terminal.ts';
 import type { Invocation } from './verb.ts';
 
 const JOURNAL_FILE = 'runbook.db';
@@ -33,6 +34,8 @@ const ANCHORS_FILE = 'anchors.jsonl';
 export interface Reviewed {
   readonly state: StateFolder;
   readonly archive?: string | undefined;
+  /** Told of what is wrong with an archive. */
+  readonly terminal?: Pick<Terminal, 'complain'>;
 }
 
 /** What a reviewing verb is called with. */
@@ -43,11 +46,15 @@ export async function withJournal<T>(
   reviewed: Reviewed,
   read: (store: JournalReader) => Promise<T>,
 ): Promise<T | undefined> {
+  const { terminal } = reviewed;
   const opened: JournalReader[] = [];
   try {
     for (const place of journalPlaces(reviewed))
       opened.push(await storeAt(place, reviewed.state.environment).journal());
-    opened.push(...archivesOf(reviewed));
+    const archives = archivesOf(reviewed);
+    for (const { damage } of archives)
+      if (damage !== undefined) terminal?.complain(`${printable(damage, 400)}; what can be read of it is read`);
+    opened.push(...archives);
     return opened.length === 0 ? undefined : await read(new Journals(opened));
   } catch (error) {
     throw error instanceof StoreError ? asRefusal(error) : error;
@@ -116,13 +123,30 @@ export function journalPlaces({ state, archive }: Reviewed): readonly StorePlace
   return storePlaces(state).filter(isThere);
 }
 
-function archivesOf({ state, archive }: Reviewed): readonly ArchiveStore[] {
-  const files = archive === undefined ? archiveFiles(state).there : [resolve(archive)];
+/** Every known archive, a damaged one with what is left of it, so that it keeps nobody from the others; or the one that was named. */
+function archivesOf(reviewed: Reviewed): readonly ArchiveStore[] {
+  const known = OPENED.get(reviewed) ?? openedArchives(reviewed);
+  OPENED.set(reviewed, known);
+  return known;
+}
+
+/** By who asked: an archive never changes once it has its name, and one that is broken is long to look through. */
+const OPENED = new WeakMap<Reviewed, readonly ArchiveStore[]>();
+
+function openedArchives({ state, archive }: Reviewed): readonly ArchiveStore[] {
+  if (archive === undefined) return archiveFiles(state).there.map(openWhatIsLeft);
   try {
-    return files.map((file) => openArchive(file));
+    return [openArchive(resolve(archive))];
   } catch (error) {
     throw error instanceof StoreError ? asRefusal(error) : error;
   }
+}
+
+/** Archives that are not whole, each with what is wrong with it. */
+export function damagedArchives(reviewed: Reviewed): readonly { readonly file: string; readonly problem: string }[] {
+  return archivesOf(reviewed).flatMap(({ file, damage }) =>
+    damage === undefined ? [] : [{ file, problem: printable(damage, 400) }],
+  );
 }
 
 export function asRefusal(error: StoreError): Refusal {

@@ -1,6 +1,6 @@
 /** A runbook loaded, checked and with its inputs read: where every verb that plans or runs begins. */
 import { createHash } from 'node:crypto';
-import type { SourceText } from '../base/diagnostic.ts';
+import { type Diagnostic, inReadingOrder, place, type SourceText } from '../base/diagnostic.ts';
 import { printable } from '../base/printable.ts';
 import type { JsonObject } from '../journal/entry.ts';
 import { checkRunbook } from '../runbook/check.ts';
@@ -15,10 +15,13 @@ import { readRunbook } from './runbook-file.ts';
 import type { Voice } from './terminal.ts';
 import type { LoadedRunbook } from './wire.ts';
 
-/** Thrown when diagnostics were printed: there is nothing more to say. */
+/** Thrown when diagnostics were printed: there is nothing more to say. With `--json` they stand beside the error. */
 export class Invalid extends Refusal {
-  constructor(file: string, count: number) {
-    super(`${printable(file, 300)} is invalid: ${count} error${count === 1 ? '' : 's'}`, EXIT.failed, 'invalid');
+  constructor(file: string, diagnostics: readonly Diagnostic[]) {
+    const count = diagnostics.filter(({ severity }) => severity === 'error').length;
+    super(`${printable(file, 300)} is invalid: ${count} error${count === 1 ? '' : 's'}`, EXIT.failed, 'invalid', {
+      diagnostics: inReadingOrder(diagnostics).map(place),
+    });
   }
 }
 
@@ -32,8 +35,7 @@ export function loadRunbook(path: string, terminal: Pick<Voice, 'diagnostics'>):
     return text;
   });
   terminal.diagnostics(loaded.diagnostics);
-  if (loaded.runbook === undefined)
-    throw new Invalid(path, loaded.diagnostics.filter(({ severity }) => severity === 'error').length);
+  if (loaded.runbook === undefined) throw new Invalid(path, loaded.diagnostics);
   return { runbook: loaded.runbook, sources: sourcesOf(loaded.runbook, called) };
 }
 

@@ -25,8 +25,12 @@ for (const stream of [process.stdout, process.stderr]) {
 
 async function main(): Promise<ExitCode> {
   let exit: ExitCode = EXIT.done;
+  let printed = '';
   const output = {
-    out: (text: string) => void process.stdout.write(text),
+    out: (text: string) => {
+      if (wantsJson) printed += text;
+      else process.stdout.write(text);
+    },
     err: (text: string) => void process.stderr.write(harmless(text)),
   };
   const root = program(VERBS, ENGINE_VERSION, output, async (call) => {
@@ -36,7 +40,8 @@ async function main(): Promise<ExitCode> {
     await root.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!isHandled(error)) throw error;
-    return error.exitCode === 0 ? EXIT.done : wrongUsage(error.message);
+    if (error.exitCode !== 0) return wrongUsage(error.message);
+    if (wantsJson) printJson(error.code === 'commander.version' ? { version: printed.trim() } : { help: printed });
   }
   return exit;
 }
@@ -52,9 +57,9 @@ async function run({ row, args: given, options, globals }: Call): Promise<ExitCo
   try {
     return await row.run(given, options, { terminal, environment, state });
   } catch (error) {
-    const { message, kind, exit } = error instanceof Refusal ? error : await crashed(error, globals.state);
+    const { message, kind, exit, beside } = error instanceof Refusal ? error : await crashed(error, globals.state);
     terminal.complain(message);
-    if (globals.json) printJson({ error: { kind, message } });
+    if (globals.json) printJson({ error: { kind, message }, ...beside });
     return exit;
   } finally {
     terminal.endProgress();
@@ -64,10 +69,10 @@ async function run({ row, args: given, options, globals }: Call): Promise<ExitCo
 async function crashed(
   error: unknown,
   state: string | undefined,
-): Promise<{ message: string; kind: string; exit: ExitCode }> {
+): Promise<Pick<Refusal, 'message' | 'kind' | 'exit' | 'beside'>> {
   const { reportCrash } = await import('./crash.ts');
   const message = reportCrash(error, args, stateFolder(state, environment, process.cwd()), environment);
-  return { message, kind: 'internal', exit: EXIT.failed };
+  return { message, kind: 'internal', exit: EXIT.failed, beside: {} };
 }
 
 function printJson(document: object): void {

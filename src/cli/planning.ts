@@ -30,10 +30,19 @@ export async function planFile(file: string, options: PlanOptions, { terminal }:
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures).fixture;
   const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs, recorded: fixture?.inputs });
+  if (profile !== undefined) noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, fixture, now: fixture?.startMs ?? Date.now() });
   const worst = worstCase(loaded.runbook, (name) => costOf(profile ?? SIMULATED_PROFILE, name), inputs);
   terminal.answer(planDocument(plan, worst), () => printPlan(loaded.runbook, inputs, plan, worst, terminal));
   return EXIT.done;
+}
+
+/** Said before orders go that nothing here can check: a venue may round them, or refuse them one by one. */
+export function noteUnchecked({ markets }: Profile, terminal: Pick<Terminal, 'note'>): void {
+  if (Object.keys(markets).length === 0)
+    terminal.note(
+      'warning: the profile names no markets, so prices and sizes are not checked against ticks and lots; add `markets` to it',
+    );
 }
 
 export type Worst = ReturnType<typeof worstCase>;
@@ -58,6 +67,7 @@ export function planFor(
       fixture?.feeds.find((feed) => feed.name === name && (feed.key === key || key === undefined))?.value,
     read: (name) => (fixture === undefined ? undefined : recordedResult(fixture, name, used)),
     costOf: (name) => costOf(used, name),
+    limits: profile?.limits,
     deployment: profile === undefined ? '' : `${profile.baseUrl} ${profile.account}`,
   });
 }
@@ -98,9 +108,11 @@ export function printPlan(
   const lines = [
     `${terminal.style('strong', `plan ${runbook.name}`)}  ${printable(given.join(' '), 400)}`,
     `worst case ${worst.tokensPerMinute} tokens a minute of 1200, ${worst.orders} orders${worst.notional === undefined ? '' : `, notional ${worst.notional}`}`,
+    terminal.style('faint', 'steady load; reads that confirm an order or a cancel come on top, and are not listed'),
     '',
   ];
   let number = 0;
+  let denied = 0;
   let condition: string | undefined;
   for (const row of plan.rows) {
     if (row.when !== condition) {
@@ -122,7 +134,12 @@ export function printPlan(
       row.limits === undefined ? '' : row.limits,
     ].filter((each) => each !== '');
     if (more.length > 0) lines.push(terminal.style('faint', `       ${printable(more.join('   '), 300)}`));
+    if (row.denied === undefined) continue;
+    denied += 1;
+    lines.push(terminal.style('bad', `       would be denied: ${printable(row.denied.message, 400)}`));
   }
+  if (denied > 0)
+    lines.push('', terminal.style('bad', `${denied} ${denied === 1 ? 'request' : 'requests'} would be denied`));
   lines.push('', `plan hash ${plan.hash}`);
   return lines.join('\n');
 }

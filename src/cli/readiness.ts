@@ -3,7 +3,10 @@ import { printable } from '../base/printable.ts';
 import type { KillOrder } from '../journal/shared.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { everyStep } from '../runbook/risk.ts';
-import type { Profile } from '../venue/profile.ts';
+import { overcommitted } from '../venue/beat-reserve.ts';
+import { budgetSettings } from '../venue/budget.ts';
+import { defaultKeepAliveMs } from '../venue/deadman.ts';
+import { costOf, type Profile } from '../venue/profile.ts';
 import { EXIT, Refusal } from './exit.ts';
 
 /** The shortest deadman timeout a live run may have, ms: below it a slow answer is taken for silence (interface.md, settled points). */
@@ -16,23 +19,33 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
   );
   if (missing.length > 0) {
     throw new Refusal(
-      `${runbook.name} needs ${missing.join(', ')}; the profile grants ${profile.capabilities.join(', ') || 'no capabilities'} (capabilities: […]); nothing was sent`,
+      `${runbook.name} needs ${missing.join(', ')}; the profile grants ${profile.capabilities.join(', ') || 'no capabilities'}. Add what is missing to capabilities in the profile; nothing was sent`,
     );
   }
   const feeds = [...new Set(all.flatMap((each) => each.feeds.map(({ name }) => name)))];
   const unbound = feeds.filter((name) => !Object.hasOwn(profile.feeds, name));
   if (unbound.length > 0) {
     throw new Refusal(
-      `${runbook.name} reads the feed${unbound.length > 1 ? 's' : ''} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'} (feeds: …); nothing was sent`,
+      `${runbook.name} reads the feed${unbound.length > 1 ? 's' : ''} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'}. Name what ${unbound.length > 1 ? 'each' : 'it'} is read from under feeds in the profile; nothing was sent`,
     );
   }
   const { deadman } = runbook;
   if (deadman?.timeout.constant) {
-    const timeoutMs = deadman.timeout.evaluate({ get: () => undefined, rules: () => undefined }).ms;
+    const nothing = { get: () => undefined, rules: () => undefined };
+    const timeoutMs = deadman.timeout.evaluate(nothing).ms;
     if (timeoutMs < LEAST_DEADMAN_MS)
       throw new Refusal(
         `a deadman timeout of ${timeoutMs} ms is too short to act by; live it is at least ${LEAST_DEADMAN_MS} ms; nothing was sent`,
       );
+    // One that inputs decide is refused when it is to be armed, and so is one that others on the address leave no room for.
+    if (deadman.keepAlive?.constant === false) return;
+    const everyMs = deadman.keepAlive?.evaluate(nothing).ms ?? defaultKeepAliveMs(timeoutMs);
+    const { tokens: limit, windowMs } = profile.rateLimit;
+    const { reserve } = budgetSettings({ tokens: limit, windowMs });
+    const weight = costOf(profile, 'POST /cancel_all_after');
+    const why = overcommitted({ limit, reserve, windowMs, everyMs, weight });
+    if (why !== undefined)
+      throw new Refusal(`the token limit can not carry the deadman switch: ${why}; nothing was sent`);
   }
 }
 

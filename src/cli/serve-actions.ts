@@ -7,6 +7,7 @@ import { confirmationOf } from '../report/page/confirmation.ts';
 import type { Environment } from './environment.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { command, kill } from './operations.ts';
+import { readName } from './person.ts';
 import type { StateFolder } from './state.ts';
 import { Terminal } from './terminal.ts';
 import type { Invocation } from './verb.ts';
@@ -54,6 +55,8 @@ export function readAction(body: string): ActionRequest | { readonly problem: st
   const [run, by, step, reason, confirm] = [text('run'), text('by'), text('step'), text('reason'), text('confirm')];
   if (run === '') return { problem: 'the run is not named' };
   if (by === '') return { problem: 'say who does it: the journal keeps the name' };
+  const person = readName(by);
+  if ('problem' in person) return { problem: `the journal keeps the name of who does it, and ${person.problem}` };
   if ((action === 'approve' || action === 'reject') && step === '') return { problem: 'the step is not named' };
   if (confirm !== confirmationOf(run) && confirm !== run)
     return {

@@ -3,7 +3,7 @@
  * for its folds, kept up to date with what was written since. It only reads; a journal or archive that appears later is found.
  */
 import { existsSync } from 'node:fs';
-import { type ArchiveStore, openArchive } from '../journal/archive-store.ts';
+import { type ArchiveStore, openWhatIsLeft } from '../journal/archive-store.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
 import type { JournalReader, JournalStore, RunRow, StoredEntry } from '../journal/store.ts';
@@ -121,7 +121,7 @@ export class ServedRuns {
       }
     }
     for (const file of archiveFiles(this.state).there) {
-      const archive = this.archives.get(file) ?? openArchive(file);
+      const archive = this.archives.get(file) ?? openWhatIsLeft(file);
       this.archives.set(file, archive);
       opened.push(archive);
     }

@@ -40,8 +40,9 @@ export async function serveSimulator(
     process.once('SIGTERM', () => resolve('SIGTERM'));
   });
   await server.close();
+  // What the venue still has to do with its orders is on timers, which would keep it from ending.
   // Ending it by hand is how it ends: nothing went wrong.
-  return signal === 'SIGINT' ? EXIT.done : EXIT.terminated;
+  process.exit(signal === 'SIGINT' ? EXIT.done : EXIT.terminated);
 }
 
 function portOption(text: string): number {

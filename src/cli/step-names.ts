@@ -1,7 +1,7 @@
 /** Steps as people name them: by an id, by a verb, or by the path a timeline shows. */
 import { printable } from '../base/printable.ts';
 import { didYouMean } from '../base/spelling.ts';
-import { shown } from '../report/wording.ts';
+import { shown, stepName } from '../report/wording.ts';
 import { Refusal } from './exit.ts';
 
 /** Whether a step's path is what was named (an id, a verb with its position, a path) or lies within it. */
@@ -12,13 +12,30 @@ export function isWithin(path: string, named: string): boolean {
   return (
     bare === named ||
     bare.startsWith(`${named}/`) ||
-    bare.split('/').some((part) => part === named || part.replace(/^\d+:/, '') === named)
+    bare.split('/').some((part) => part === named || part.replace(/^\d+:/, '') === named) ||
+    blocksOf(path).some((block) => isShownAs(block, named))
   );
 }
 
 /** A path without its iterations and attempts. */
 function bareStep(path: string): string {
   return path.replace(/\[\d+\]|~\d+/g, '');
+}
+
+/** A path and every block around it: `a`, `a/b` and `a/b/c` of `a/b/c`. */
+function blocksOf(path: string): readonly string[] {
+  const parts = path.split('/');
+  return parts.map((_part, index) => parts.slice(0, index + 1).join('/'));
+}
+
+/** Whether timelines and orders call it that: `o[0]`, with the round it is in, and with its attempt or without. */
+function isShownAs(path: string, named: string): boolean {
+  return stepName(path, undefined) === named || stepName(path.replace(/~\d+/g, ''), undefined) === named;
+}
+
+/** Whether what was named is one round of a loop: `rungs[3]`. */
+export function isIteration(named: string): boolean {
+  return /\[\d+\]$/.test(named);
 }
 
 export function noStep(named: string, run: string, steps: ReadonlySet<string>): Refusal {
@@ -35,5 +52,12 @@ export function noStep(named: string, run: string, steps: ReadonlySet<string>): 
 export function isOwn(path: string, named: string): boolean {
   const bare = bareStep(path);
   const last = bare.split('/').at(-1) ?? bare;
-  return path === named || bare === named || last === named || last.replace(/^\d+:/, '') === named;
+  return (
+    path === named ||
+    path.replace(/~\d+/g, '') === named ||
+    bare === named ||
+    last === named ||
+    last.replace(/^\d+:/, '') === named ||
+    isShownAs(path, named)
+  );
 }

@@ -97,9 +97,10 @@ export class Terminal {
     this.progressShown = false;
   }
 
-  /** Diagnostics in reading order, each with its line and a mark under the place. */
+  /** Diagnostics in reading order, each with its line and a mark under the place. `--quiet` silences warnings. */
   diagnostics(list: readonly Diagnostic[]): void {
-    for (const diagnostic of inReadingOrder(list)) this.say(this.diagnostic(diagnostic));
+    for (const diagnostic of inReadingOrder(list))
+      if (diagnostic.severity === 'error' || !this.quiet) this.say(this.diagnostic(diagnostic));
   }
 
   style(style: Style, text: string, stream: 'out' | 'err' = 'out'): string {

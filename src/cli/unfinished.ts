@@ -10,6 +10,8 @@ export interface UnfinishedRun {
   readonly run: string;
   readonly place: StorePlace;
   readonly first: EntryOf<'run.started'>;
+  /** It has an end, which says that a person has to look at it. */
+  readonly hasHalted: boolean;
 }
 
 /** Live runs without an end, with `halted` those that wait for an answer too: those named (whole or by an unambiguous part), or all. `away`: stores that are known not to answer. */
@@ -29,7 +31,7 @@ export async function unfinishedRuns(
         if (mode !== 'live' || (outcome !== undefined && outcome !== 'halted')) continue;
         const [stored] = await store.read(run, { limit: 1 });
         const first = stored === undefined ? undefined : readEntry(stored);
-        if (first?.type === 'run.started') found.push({ run, place, first });
+        if (first?.type === 'run.started') found.push({ run, place, first, hasHalted: outcome === 'halted' });
       }
     } finally {
       await store.close();

@@ -3,22 +3,49 @@ import { SystemClock } from '../base/clock.ts';
 import { type Diagnostic, inReadingOrder, place, type SourceText } from '../base/diagnostic.ts';
 import { printable } from '../base/printable.ts';
 import { checkRunbook, type ScheduleLint } from '../runbook/check.ts';
-import { EXIT, type ExitCode } from './exit.ts';
+import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { readRunbook } from './runbook-file.ts';
 import type { Terminal } from './terminal.ts';
 import type { Invocation } from './verb.ts';
 
 export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
-  // All are read before one is checked: a name mistyped is wrong usage, whatever the others hold.
-  const read = files.map((file) => ({ file, ...readRunbook(file) }));
-  spareOptimizing(read.map(({ source }) => source));
-  const scheduleLint = await scheduleLintFor(read.map(({ source }) => source));
-  const checked = read.map(({ file, source, load }) => ({
-    file,
-    diagnostics: checkRunbook(source, load, { scheduleLint }).diagnostics,
-  }));
-  terminal.answer({ files: checked.map(fileDocument) }, () => verdicts(checked, terminal));
+  const read = files.map((file) => ({ file, read: orRefused(() => readRunbook(file)) }));
+  const sources = read.flatMap((each) => (each.read instanceof Refusal ? [] : [each.read.source]));
+  spareOptimizing(sources);
+  const scheduleLint = await scheduleLintFor(sources);
+  const checked = read.map(({ file, read: found }): CheckedFile => {
+    const diagnostics =
+      found instanceof Refusal
+        ? found
+        : orRefused(() => checkRunbook(found.source, found.load, { scheduleLint }).diagnostics);
+    return diagnostics instanceof Refusal
+      ? { file, diagnostics: [], refused: diagnostics }
+      : { file, diagnostics, refused: undefined };
+  });
+  // A name mistyped is wrong usage, whatever the others hold; they are checked all the same.
+  const refused = checked.flatMap((each) => (each.refused === undefined ? [] : [each.refused]));
+  const [first] = refused;
+  if (first !== undefined && files.length === 1) throw first;
+  terminal.answer(
+    { files: checked.map(fileDocument), ...(first === undefined ? {} : { error: errorDocument(first) }) },
+    () => verdicts(checked, terminal),
+  );
+  for (const { message } of refused) terminal.complain(message);
+  if (first !== undefined) return first.exit;
   return checked.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
+}
+
+function orRefused<T>(work: () => T): T | Refusal {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+function errorDocument({ kind, message }: Refusal) {
+  return { kind, message };
 }
 
 /**
@@ -44,15 +71,23 @@ async function scheduleLintFor(sources: readonly SourceText[]): Promise<Schedule
 interface CheckedFile {
   readonly file: string;
   readonly diagnostics: readonly Diagnostic[];
+  /** Why it could not be read. */
+  readonly refused: Refusal | undefined;
 }
 
-function fileDocument({ file, diagnostics }: CheckedFile) {
-  return { file, ok: !diagnostics.some(isError), diagnostics: inReadingOrder(diagnostics).map(place) };
+function fileDocument({ file, diagnostics, refused }: CheckedFile) {
+  return {
+    file,
+    ok: refused === undefined && !diagnostics.some(isError),
+    diagnostics: inReadingOrder(diagnostics).map(place),
+    ...(refused === undefined ? {} : { error: errorDocument(refused) }),
+  };
 }
 
 function verdicts(checked: readonly CheckedFile[], terminal: Terminal): string {
   const lines: string[] = [];
-  for (const { file, diagnostics } of checked) {
+  for (const { file, diagnostics, refused } of checked) {
+    if (refused !== undefined) continue;
     terminal.diagnostics(diagnostics);
     const errors = diagnostics.filter(isError).length;
     const counts = [counted(errors, 'error'), counted(diagnostics.length - errors, 'warning')].filter(

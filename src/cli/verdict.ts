@@ -7,6 +7,8 @@ import type { Terminal } from './terminal.ts';
 
 /** States of an order that somebody has to look up at the venue. */
 const UNSETTLED: readonly string[] = ['unknown', 'absent', 'quarantined', 'submitting'];
+/** States of an order that a run which halted has left at the venue. */
+const LEFT: readonly string[] = ['processing', 'open', 'amending', 'canceling'];
 
 /** Prints the report, or has `answer` do it, and gives the exit code; `signalled`: that of the signal that ended the run in order. */
 export function verdictOn(
@@ -19,9 +21,13 @@ export function verdictOn(
   if (report.outcome === 'halted') {
     terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
     for (const order of report.orders) {
-      if (!UNSETTLED.includes(order.state)) continue;
+      const left = LEFT.includes(order.state);
+      if (!left && !UNSETTLED.includes(order.state)) continue;
+      const [what, next] = left
+        ? ['it may still fill', 'asks once more and cancels it']
+        : ['look it up at the venue by its client order id', 'asks again'];
       terminal.complain(
-        `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: look it up at the venue by its client order id; \`runbook resume ${report.run}\` asks again, \`runbook audit show ${report.run}\` tells the story`,
+        `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: ${what}; \`runbook resume ${report.run}\` ${next}, \`runbook audit show ${report.run}\` tells the story`,
       );
     }
     return EXIT.halted;

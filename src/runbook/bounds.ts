@@ -1,8 +1,8 @@
 /**
  * Worst cases that can be told before a run: tokens per minute, requests that change something, orders, notional. Every
  * loop has a bound (language.md, decision 13); a list of unknown length counts as one item where a rate is asked, and
- * makes a total `unbounded`. Retries, `catch`, `undo` and the confirming reads of `await: live` are not counted: the plan
- * names what goes on for long, not what happens once.
+ * makes a total `unbounded`. It is the steady load: retries, `catch`, `undo`, the reads with which a run begins and those
+ * that confirm an order or a cancel come on top, and whoever prints the figures says so.
  */
 import type { Decimal } from '../base/decimal.ts';
 import { type DecimalString, decimalText, wholeNumber } from '../base/decimal.ts';

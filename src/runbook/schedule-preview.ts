@@ -6,6 +6,7 @@
 import { printable } from '../base/printable.ts';
 import { clockEffects, eachOccurrence, effectText, type Occurrence } from './schedule.ts';
 import type { ScheduledSlot } from './schedule-collisions.ts';
+import { durationText } from './values.ts';
 
 export interface PreviewRow {
   readonly runbook: string;
@@ -16,7 +17,7 @@ export interface PreviewRow {
   /** The same by the clocks of the slot's zone, ISO 8601 with the offset. */
   readonly local: string;
   readonly zone: string;
-  /** Daylight-saving effects and collisions, each half a sentence. */
+  /** Daylight-saving effects, jitter and collisions, each half a sentence. */
   readonly notes: readonly string[];
 }
 
@@ -35,6 +36,7 @@ export function schedulePreview(
     zone: each.occurrence.zone,
     notes: [
       ...each.occurrence.notes.map(({ text }) => text),
+      ...jitterOf(each.slot),
       ...skippedBefore(due, index, options.fromMs),
       ...metBy(due, each),
     ],
@@ -65,6 +67,11 @@ function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): 
     else sources.splice(sources.indexOf(first), 1);
   }
   return due;
+}
+
+/** The times are those of the schedule; which instant within the jitter it will be is the scheduler's to say. */
+function jitterOf({ declaration: { jitter } }: ScheduledSlot): readonly string[] {
+  return jitter === undefined || jitter.ms <= 0 ? [] : [`starts up to ${durationText(jitter)} later (jitter)`];
 }
 
 /** What a gap took away since the slot's row before; with `gap: skip` no row would tell of it otherwise. */

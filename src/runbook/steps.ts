@@ -591,7 +591,10 @@ export const STEPS = {
     summary: 'Asks a person; fails with kind approval_rejected when refused.',
     takes: fields({
       ask: need(TEXT, 'the question'),
-      by: need(list({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a role' }), 'roles that may answer'),
+      by: need(
+        list({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a role' }),
+        'who is asked: labels that are shown with the question; anybody who can reach the store may answer, under a name',
+      ),
       within: need(DURATION, 'how long to wait for the answer'),
       on_timeout: may(
         word('reject', 'fail'),

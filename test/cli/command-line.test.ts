@@ -34,6 +34,83 @@ describe('the command line', () => {
   it('says its version', () =>
     expect(here.run('--version')).toMatchObject({ exit: EXIT.done, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) }));
 
+  it('with --json says help and version in JSON', () => {
+    const version = here.run('--version').out.trim();
+    expect(JSON.parse(here.run('--version', '--json').out)).toEqual({ version });
+    for (const words of [['help'], ['help', 'plan'], ['--help'], ['audit', 'show', '--help']]) {
+      const { out, exit } = here.run(...words, '--json');
+      expect([exit, JSON.parse(out)]).toEqual([EXIT.done, { help: here.run(...words).out }]);
+    }
+  });
+
+  it('with --json has the diagnostics of validate beside the error of whatever loads a runbook', () => {
+    here.write('bad.yaml', BAD);
+    const { files } = JSON.parse(here.run('validate', '--json', 'bad.yaml').out);
+    for (const verb of ['plan', 'dry-run']) {
+      const { out, exit } = here.run(verb, 'bad.yaml', '--json');
+      expect([exit, JSON.parse(out)]).toEqual([
+        EXIT.failed,
+        {
+          error: { kind: 'invalid', message: 'bad.yaml is invalid: 1 error' },
+          diagnostics: files[0].diagnostics,
+        },
+      ]);
+    }
+  });
+
+  it('validates what is there, and reports what is not', () => {
+    here.write('bad.yaml', BAD);
+    const ended = here.run('validate', 'missing.yaml', 'bad.yaml');
+    expect(ended).toMatchObject({ exit: EXIT.usage, out: 'bad.yaml: invalid, 1 error\n' });
+    const sentence = 'the runbook missing.yaml can not be read: there is no such file or directory';
+    expect(ended.err).toContain(`error: ${sentence}\n`);
+    const error = { kind: 'configuration', message: sentence };
+    expect(JSON.parse(here.run('validate', 'missing.yaml', 'bad.yaml', '--json').out)).toEqual({
+      files: [
+        { file: 'missing.yaml', ok: false, diagnostics: [], error },
+        { file: 'bad.yaml', ok: false, diagnostics: [expect.objectContaining({ severity: 'error' })] },
+      ],
+      error,
+    });
+  });
+
+  it.each([
+    [
+      'a read',
+      'read_tier: {}',
+      'cancelled',
+      /^cancelled by fixture: nothing recorded answers GET \/profile {}; recorded are /,
+    ],
+    [
+      'a write',
+      'set_leverage: {market: BTC-USD, leverage: 4}',
+      'transport',
+      /^fixture: nothing recorded answers PUT \/account\/leverage .*; the nearest is exchange 2: leverage recorded 3, sent 4$/,
+    ],
+  ])(
+    'says of a fixture that does not have %s where, and the step failed as the run did',
+    (_name, step, kind, message) => {
+      const write = (second: string) =>
+        here.write('asks.yaml', `runbook: asks\ndsl: 1\nsteps:\n  - read_account: {}\n  - ${second}\n`);
+      write('set_leverage: {market: BTC-USD, leverage: 3}');
+      here.run('dry-run', 'asks.yaml', '--record', 'asks.fixture.yaml', '--seed', '1');
+      write(step);
+      const { out, exit } = here.run('dry-run', 'asks.yaml', '--fixtures', 'asks.fixture.yaml', '--json');
+      const { outcome, error, steps } = JSON.parse(out);
+      const verb = step.split(':')[0];
+      expect([exit, outcome, error]).toEqual([
+        EXIT.failed,
+        'failed',
+        { kind, message: expect.stringMatching(message), step: `steps/2:${verb}` },
+      ]);
+      expect(steps.map((each: { path: string; outcome: string }) => [each.path, each.outcome])).toEqual([
+        ['steps/1:read_account', 'succeeded'],
+        [`steps/2:${verb}`, 'failed'],
+      ]);
+      rmSync(join(here.path, 'asks.fixture.yaml'));
+    },
+  );
+
   it.each([
     ['no verb', [], /Usage: runbook/],
     ['an unknown verb', ['vaildate', 'x.yaml'], /unknown command 'vaildate'\n\(Did you mean validate\?\)/],
@@ -142,7 +219,6 @@ describe('validate', () => {
   it.each([
     ['missing.yaml', () => {}, 'there is no such file or directory'],
     ['folder', () => mkdirSync(join(here.path, 'folder'), { recursive: true }), 'is a directory; name the files in it'],
-    ['binary.yaml', () => here.write('binary.yaml', new Uint8Array([0xff, 0xfe, 0x00])), 'is not UTF-8 text'],
     ['good.yaml/x', () => {}, 'a part of the path is not a directory'],
     ['/dev/zero', () => {}, 'is not a regular file'],
   ])('refuses to read %s with exit 2 and a sentence', (file, prepare, message) => {
@@ -155,6 +231,17 @@ describe('validate', () => {
     expect(JSON.parse(json.out)).toEqual({
       error: { kind: expect.any(String), message: expect.stringContaining(message) },
     });
+  });
+
+  it('shows where a file is not UTF-8, as the mistake of its author', () => {
+    here.write('latin.yaml', Buffer.from(`${GOOD}# caf\u00e9\n`, 'latin1'));
+    const { exit, out } = here.run('validate', '--json', 'latin.yaml');
+    const [file] = (JSON.parse(out) as { files: { diagnostics: object[] }[] }).files;
+    const line = GOOD.split('\n').length;
+    expect(exit).toBe(EXIT.failed);
+    expect(file?.diagnostics).toMatchObject([{ code: 'yaml-control-character', line, column: 6, severity: 'error' }]);
+    here.write('utf8.yaml', `${GOOD}# caf\u00e9\n`);
+    expect(here.run('validate', 'utf8.yaml').exit).toBe(EXIT.done);
   });
 
   it.skipIf(process.getuid?.() === 0)('says so where it may not read', () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 
-const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
+export const BIN = fileURLToPath(new URL('../../bin/runbook.js', import.meta.url));
 
 export interface Ended {
   readonly exit: number | null;

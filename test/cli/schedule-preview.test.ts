@@ -56,6 +56,14 @@ describe('runbook schedule preview', () => {
     });
   });
 
+  it('says by how much jitter may put a start off', () => {
+    const there = folder();
+    there.write('shifted.yaml', NIGHTLY.replace('{cron: "30 2', '{jitter: 5m, cron: "30 2'));
+    const words = ['schedule', 'preview', 'shifted.yaml', ...from];
+    expect(there.run(...words).out).toContain('\n    starts up to 5m later (jitter)\n');
+    expect(JSON.parse(there.run(...words, '--json').out).occurrences[0].note).toBe('starts up to 5m later (jitter)');
+  });
+
   it.each(['month.svg', 'month.html'])('draws the month into %s', (name) => {
     expect(at.run('schedule', 'preview', 'nightly.yaml', ...from, '--calendar', name).exit).toBe(0);
     const text = at.read(name);

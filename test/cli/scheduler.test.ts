@@ -10,6 +10,7 @@ import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openSqliteAgenda } from '../../src/journal/agenda-sqlite.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import type { StoredEntry } from '../../src/journal/store.ts';
 import { type Background, background, profileFor, until } from './background.ts';
 import { get, readiness, Scheduler } from './schedulers.ts';
 
@@ -339,12 +340,23 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect(second.events('run_begun').filter(({ runbook }) => runbook === 'resting')).toEqual([]);
     expect((await at.run(['cancel', run, '--by', 'ada'])).exit).toBe(0);
     await second.sees('run_settled');
+    const store = await openSqliteStore(join(at.path, '.runbook', 'runbook.db'));
+    const answer = readEntry((await store.read(run)).at(-1) as StoredEntry);
+    await store.close();
+    // Written by the scheduler, which has the account, under its own epoch.
+    expect([answer.type, answer.actor, answer.data]).toEqual([
+      'operator.acted',
+      'human:ada',
+      { command: 'cancel', by: 'ada' },
+    ]);
+    expect((await at.run(['audit', 'summary', run])).out).toContain('cancel by ada');
     await until(() => second.events('run_begun').some(({ runbook }) => runbook === 'resting'));
     await second.stop('SIGTERM');
     const third = new Scheduler(at.start(words));
     await third.url();
     expect(third.events('run_halted')).toEqual([]);
     await third.stop('SIGTERM');
+    expect((await json(['audit', 'verify', run])).document).toMatchObject({ ok: true });
     await lossy.close();
   }, 120_000);
 

@@ -281,6 +281,8 @@ describe('an action', () => {
     ["another run's name", JSON.stringify({ ...given, confirm: 'sample-2' })],
     ['a part of the name', JSON.stringify({ ...given, confirm: 'sample' })],
     ['an endless name', JSON.stringify({ ...given, by: 'a'.repeat(501) })],
+    ['a long name', JSON.stringify({ ...given, by: 'a'.repeat(81) })],
+    ['a name that hides something', JSON.stringify({ ...given, by: 'ada\u202eeve' })],
     ['no text', JSON.stringify({ ...given, confirm: ['sample-1'] })],
   ])('is refused with %s', (_what, body) => expect(readAction(body)).toHaveProperty('problem'));
 
@@ -296,6 +298,11 @@ describe('an action', () => {
     expect([ill.status, ill.json['error']]).toEqual([400, 'to confirm, type sample-1; found sample-3']);
     const done = await post({ ...given, reason: 'levels are right' });
     expect([done.status, done.json['ok']]).toEqual([200, true]);
+    const other = await post({ ...given, step: 'steps/other' });
+    expect([other.status, other.json['lines']]).toEqual([
+      409,
+      [`no step steps/other of run ${RUN} has begun; asking now: steps/sign`],
+    ]);
     expect((await post({ ...given, action: 'cancel', by: 'grace' })).status).toBe(200);
     const shared = await storeAt({ kind: 'sqlite', file: join(folder, 'runbook.db') }, environment).shared();
     const pending = await shared.mailbox.pending(RUN);
