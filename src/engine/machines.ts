@@ -3,7 +3,14 @@
  * an event goes in, the next state comes out, and the interpreter does what the state asks for. (The third, an order's,
  * is in venue/order.ts.) They are fed standalone, one actor each, and never persisted: a resumed run feeds them again.
  */
-import { type AnyStateMachine, type AnyStateNode, type EventFromLogic, setup } from 'xstate';
+import {
+  type AnyStateMachine,
+  type EventFromLogic,
+  initialTransition,
+  type SnapshotFrom,
+  setup,
+  transition,
+} from 'xstate';
 
 /**
  * A run's life. A failure undoes completed steps in reverse before `on_error`; a halt goes the same way with what only
@@ -110,9 +117,8 @@ export const stepMachine = setup({
 export type StepEvent = EventFromLogic<typeof stepMachine>['type'];
 
 /**
- * Where one of these machines stands. They have no context, no guards and no actions, so the transitions that XState reads out
- * of a definition are the whole decision, and are looked up there: an actor of XState's own costs a short dry-run more than
- * all of its steps.
+ * An actor of one of these machines. They have no context, so what XState says of a state and an event holds for every
+ * actor: each pair is asked once and remembered, and a step of a long run costs no more than a look-up.
  */
 export interface Decider<E extends string> {
   readonly state: string;
@@ -128,20 +134,39 @@ export type StepActor = Decider<StepEvent>;
 export const startRunActor: () => RunActor = actorsOf<RunEvent>(runMachine);
 export const startStepActor: () => StepActor = actorsOf<StepEvent>(stepMachine);
 
+/** A state that has been met, and what was found to follow from it. */
+interface KnownState<E extends string> {
+  readonly name: string;
+  readonly snapshot: SnapshotFrom<AnyStateMachine>;
+  readonly next: Map<E, KnownState<E>>;
+}
+
 function actorsOf<E extends string>(machine: AnyStateMachine): () => Decider<E> {
-  const [initial] = machine.root.initial.target;
-  if (initial === undefined) throw new Error(`engine: machine ${machine.id} has no initial state`);
+  const states = new Map<string, KnownState<E>>();
+  const known = (snapshot: SnapshotFrom<AnyStateMachine>): KnownState<E> => {
+    const name = String(snapshot.value);
+    const state = states.get(name) ?? { name, snapshot, next: new Map() };
+    states.set(name, state);
+    return state;
+  };
+  const after = (state: KnownState<E>, type: E): KnownState<E> => {
+    const { name, snapshot, next } = state;
+    if (!snapshot.can({ type })) throw new Error(`engine: state ${name} does not take ${type}`);
+    const found = known(transition(machine, snapshot, { type })[0]);
+    next.set(type, found);
+    return found;
+  };
+  let initial: KnownState<E> | undefined;
   return () => {
-    let state: AnyStateNode = initial;
+    initial ??= known(initialTransition(machine)[0]);
+    let state = initial;
     return {
       get state() {
-        return state.key;
+        return state.name;
       },
       decide(event) {
-        const next = state.transitions.get(event)?.[0]?.target?.[0];
-        if (next === undefined) throw new Error(`engine: state ${state.key} does not take ${event}`);
-        state = next;
-        return state.key;
+        state = state.next.get(event) ?? after(state, event);
+        return state.name;
       },
     };
   };
