@@ -120,9 +120,11 @@ class Scheduler implements Seats {
     this.endpoints = await serveEndpoints({ health: () => this.health(), metrics: () => this.metrics.page() }, port);
     const watchdog = new Watchdog({ clock, stallMs: STALL_MS, stalled: (ms) => this.stalled(ms) });
     const onInterrupt = () => this.askStop({ by: 'SIGINT', exit: EXIT.interrupted });
-    const onTerminate = () => this.askStop({ by: 'SIGTERM', exit: EXIT.terminated });
+    const onTerminate = (signal: NodeJS.Signals) => this.askStop({ by: signal, exit: EXIT.terminated });
     process.on('SIGINT', onInterrupt);
     process.on('SIGTERM', onTerminate);
+    // A terminal that was closed. Files are read again by themselves, so there is nothing to reload.
+    process.on('SIGHUP', onTerminate);
     try {
       const { by, exit } = await (serving.kind === 'own'
         ? this.serveOwn(serving.standby)
@@ -132,6 +134,7 @@ class Scheduler implements Seats {
     } finally {
       process.off('SIGINT', onInterrupt);
       process.off('SIGTERM', onTerminate);
+      process.off('SIGHUP', onTerminate);
       await watchdog.stop();
       await this.endpoints.close();
     }

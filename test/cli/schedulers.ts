@@ -47,7 +47,7 @@ export class Scheduler {
     return String(line?.['url']);
   }
 
-  stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') {
+  stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL') {
     this.started.child.kill(signal);
     return this.started.ended;
   }
