@@ -327,7 +327,7 @@ describe('the page in a browser', () => {
     await keepMore(served.folder, ASKING, further.entries.slice(1));
     // By the page's own asking, not by ours.
     await page.waitForSelector('.ask', { state: 'detached', timeout: 10_000 });
-    expect(await text('.answers')).toContain('approve by ada');
+    expect(await text('.answers')).toContain('approve of steps/sign by ada');
   });
 
   inBrowser('kills nothing before the run is named, and Escape is no', async () => {
