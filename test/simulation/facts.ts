@@ -127,11 +127,13 @@ export class Facts {
     return last === undefined ? undefined : this.at(last);
   }
 
-  /** Whether a run had begun and not ended, nor halted, all through a stretch of time. */
-  wasUnderWay({ entries }: RunTold, from: number, until: number): boolean {
-    // One that halts stops renewing at once, and may have readings to wait for before it ends.
+  /** Whether a run had begun and not ended, nor given its switch up, all through a stretch of time. */
+  wasUnderWay({ entries, shape }: RunTold, from: number, until: number): boolean {
+    // One that halts, or leaves its switch armed, stops renewing at once, and may have readings to wait for before it ends.
+    const leaves = shape.deadman?.onExit === 'leave_armed';
     const ends = (entry: Entry) =>
-      entry.type === 'run.ended' || (entry.type === 'run.moved' && entry.data.to === 'halted');
+      entry.type === 'run.ended' ||
+      (entry.type === 'run.moved' && (entry.data.to === 'halted' || (leaves && entry.data.to.startsWith('exiting'))));
     const moves = entries.filter(
       (entry) => entry.type === 'run.started' || entry.type === 'run.resumed' || ends(entry),
     );
