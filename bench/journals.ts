@@ -5,6 +5,7 @@ import { readEntry } from '../src/journal/chain.ts';
 import { MemoryStore } from '../src/journal/memory-store.ts';
 import { openSqliteStore } from '../src/journal/sqlite-store.ts';
 import type { RunRow, StoredEntry } from '../src/journal/store.ts';
+import { nextRow } from '../src/journal/writer.ts';
 import { writeManyRuns } from '../test/journal/many-runs.ts';
 import { lineOf, restingOrdersOf } from './runbooks.ts';
 import { execute, loaded } from './trials/product.ts';
@@ -20,14 +21,7 @@ export interface LargeJournal {
 
 /** Steps of the copied run, which has five entries each and some of its own: two hundred in all. */
 const STEPS = 39;
-const INTERRUPTED = {
-  run: 'interrupted',
-  runbook: 'resting',
-  mode: 'simulated',
-  account: 'dry-run',
-  trigger: 'manual',
-  startedAt: 0,
-} as const satisfies RunRow;
+const INTERRUPTED = 'interrupted';
 
 const journals = new Map<string, Promise<LargeJournal>>();
 
@@ -45,7 +39,10 @@ async function written(name: string, entries: number, openOrders: number): Promi
   const file = join(folder, 'runbook.db');
   const store = await openSqliteStore(file);
   const { names } = await writeManyRuns(store, (await recordOf(lineOf(STEPS))).map(readEntry), entries);
-  await store.append(await interruptedRun(openOrders), { durable: true, epoch: 1, row: INTERRUPTED });
+  const interrupted = await interruptedRun(openOrders);
+  // The row that its own entries make: `verify` compares them.
+  const row = interrupted.map(readEntry).reduce<RunRow | undefined>(nextRow, undefined);
+  await store.append(interrupted, { durable: true, epoch: 1, ...(row === undefined ? {} : { row }) });
   await store.close();
   return { folder, file, run: names[names.length >> 1] ?? '' };
 }
@@ -58,7 +55,7 @@ async function recordOf(text: string, run = 'bench'): Promise<readonly StoredEnt
 
 /** What a process leaves that dies while its orders rest: the record up to the wait behind them. */
 async function interruptedRun(openOrders: number): Promise<readonly StoredEntry[]> {
-  const whole = await recordOf(restingOrdersOf(openOrders), INTERRUPTED.run);
+  const whole = await recordOf(restingOrdersOf(openOrders), INTERRUPTED);
   const end = whole.findIndex(({ type, step }) => type === 'step.started' && step.endsWith(':wait'));
   if (end === -1) throw new Error('the run never came to its wait');
   return whole.slice(0, end + 1);

@@ -48,8 +48,13 @@ async function figureOf({ measure, ...row }: Row): Promise<Figure> {
   try {
     return { ...row, value: await measure() };
   } catch (error) {
-    return { ...row, problem: error instanceof Error ? error.message : String(error) };
+    return { ...row, problem: withoutFolders(error instanceof Error ? error.message : String(error)) };
   }
+}
+
+/** The figures are published; where this machine keeps its files is not. */
+function withoutFolders(message: string): string {
+  return message.replace(/(?:\/[\w.@-]+)+\//g, '');
 }
 
 function table(all: readonly Figure[]): string {
