@@ -353,8 +353,10 @@ export class LiveRun {
     if (ofOtherRuns.length === 0) return;
     const { account, voice } = this.host;
     const ids = ofOtherRuns.map(({ client_order_id: id }) => String(id));
+    const breathe = () => new Promise<void>((resolve) => void account.clock.after(0, resolve));
     try {
-      for (const { clientOrderId, run, state } of await resurrectedOrders(account.store, this.profile.account, ids))
+      const found = await resurrectedOrders(account.store, this.profile.account, ids, breathe);
+      for (const { clientOrderId, run, state } of found)
         voice.complain(
           `Resurrected: order ${printable(clientOrderId, 60)} is open at the venue, although the journal of run ${printable(run, 100)} says that it is ${state}: nobody watches it. \`runbook audit show ${printable(run, 100)}\` tells its story; cancel it at the venue, or engage \`runbook kill\``,
         );

@@ -7,7 +7,12 @@ import { JournalWriter } from '../../src/journal/writer.ts';
 const START = Date.UTC(2026, 0, 5, 8);
 
 /** A journal that says what became of these orders, by client order id. */
-async function kept(store: MemoryStore, run: string, orders: Readonly<Record<string, readonly string[]>>) {
+async function kept(
+  store: MemoryStore,
+  run: string,
+  orders: Readonly<Record<string, readonly string[]>>,
+  mode: 'live' | 'simulated' = 'live',
+) {
   const writer = new JournalWriter(store, {
     run,
     account: 'main',
@@ -21,7 +26,7 @@ async function kept(store: MemoryStore, run: string, orders: Readonly<Record<str
   writer.append('run.started', {
     runbook: run,
     file: 'one.yaml',
-    mode: 'live',
+    mode,
     trigger: 'manual',
     inputs: {},
     seed: 1,
@@ -42,9 +47,22 @@ describe('orders that are open although a journal calls them ended', () => {
     const store = new MemoryStore();
     await kept(store, 'first', { ended: ['open', 'rejected'], again: ['canceled', 'open'] });
     await kept(store, 'second', { left: ['open'], other: ['closed'] });
-    expect(await resurrectedOrders(store, 'main', ['ended', 'again', 'left', 'lost'])).toEqual([
+    await kept(store, 'rehearsed', { lost: ['closed'] }, 'simulated');
+    const look = (account: string, ids: readonly string[]) =>
+      resurrectedOrders(store, account, ids, () => Promise.resolve());
+    expect(await look('main', ['ended', 'again', 'left', 'lost'])).toEqual([
       { clientOrderId: 'ended', run: 'first', state: 'rejected' },
     ]);
-    expect(await resurrectedOrders(store, 'someone else', ['ended'])).toEqual([]);
+    expect(await look('someone else', ['ended'])).toEqual([]);
+  });
+
+  it('are looked for a page at a time, giving way before each', async () => {
+    const store = new MemoryStore();
+    await kept(store, 'long', { ended: [...Array.from({ length: 4_500 }, () => 'open'), 'closed'] });
+    let pauses = 0;
+    await resurrectedOrders(store, 'main', ['ended'], async () => {
+      pauses += 1;
+    });
+    expect(pauses).toBe(4);
   });
 });
