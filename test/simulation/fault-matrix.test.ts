@@ -37,7 +37,7 @@ describe('the fault matrix', () => {
   it('is the page in docs', () => {
     expect(
       readFileSync(`${ROOT}docs/fault-matrix.md`, 'utf8'),
-      'node test/simulation/launch.js fault-page writes it',
+      'node test/launch.js simulation/fault-page writes it',
     ).toBe(faultPage());
   });
 });

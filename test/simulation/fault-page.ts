@@ -1,4 +1,4 @@
-/** `node test/simulation/launch.js fault-page`: writes docs/fault-matrix.md. */
+/** `node test/launch.js simulation/fault-page`: writes docs/fault-matrix.md. */
 import { writeFileSync } from 'node:fs';
 import { faultPage } from './fault-rows.ts';
 

@@ -638,7 +638,7 @@ export function faultPage(): string {
   return [
     '# Fault matrix',
     '',
-    '<!-- Made from test/simulation/ by `node test/simulation/launch.js fault-page`; do not edit. -->',
+    '<!-- Made from test/simulation/ by `node test/launch.js simulation/fault-page`; do not edit. -->',
     '',
     `What can go wrong between this program and the venue, and the tests that show what happens then. Of ${FAULT_ROWS.length} rows`,
     `${FAULT_ROWS.length - open} are covered whole; ${open} say what no test shows. \`test/simulation/seeds.test.ts\` runs the whole engine`,
