@@ -2,7 +2,7 @@
  * The facts behind the limits, folded from the journal like everything else that must survive a restart: what works, what
  * has filled, what was sent, what was refused, when the venue was last read. The verdict is venue/limits.ts's.
  */
-import { Decimal, decimal, decimalText } from '../base/decimal.ts';
+import { type DecimalString, decimalText } from '../base/decimal.ts';
 import type { DataOf, Entry } from '../journal/entry.ts';
 import type { OrderBook } from '../journal/orders.ts';
 import { endpoint, isEndpointName } from '../venue/catalogue.ts';
@@ -11,21 +11,19 @@ import {
   type LimitFacts,
   type LimitRules,
   type LimitVerdict,
-  notionalOf,
-  type PositionFact,
   type WorkingOrder,
 } from '../venue/limits.ts';
 import { exposureOf, isTerminal } from '../venue/order.ts';
+import { isPositionStop } from '../venue/order-context.ts';
 import type { MarketRules, VenueCall } from '../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../venue/records.ts';
+import { HeldPositions } from './held-positions.ts';
+import { SentNotional } from './sent-notional.ts';
 import { SwitchStanding } from './switch-standing.ts';
 
 const MINUTE_MS = 60_000;
 /** How long a refusal is remembered, ms: the longest window a throttle may have. */
 const REFUSALS_KEPT_MS = 3_600_000;
-
-/** States of an order that the venue has certainly refused, or never had. */
-const CAME_TO_NOTHING: ReadonlySet<string> = new Set(['draft', 'denied', 'absent', 'rejected']);
 
 /** What other runs and people know that this run's journal does not. */
 export interface AccountFacts {
@@ -39,16 +37,19 @@ export class LimitGate {
   private readonly markets: Readonly<Record<string, MarketRules>>;
   private readonly others: () => AccountFacts;
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
-  private readonly fills = new Map<string, FillRecord>();
-  private readonly stepFills = new Map<string, number[]>();
+  private readonly held = new HeldPositions();
+  private readonly sent = new SentNotional();
+  /** Fills with the step that read them, for those of orders that are nobody's here. */
+  private fillTimes: { readonly orderId: string; readonly step: string; readonly at: number }[] = [];
+  private readonly lastPrices = new Map<string, { readonly price: DecimalString; readonly at: number }>();
   private readonly deadman = new SwitchStanding();
   private orderTimes: number[] = [];
   private refusals: number[] = [];
   private writes = 0;
   private account: { readonly record: AccountRecord; readonly at: number } | undefined;
   private lastReadAt: number | undefined;
-  /** Open orders of the account that are not this run's, as of the last complete list. */
-  private external: readonly OrderRecord[] = [];
+  /** Open orders of the account, as of the last complete list. */
+  private listedOpen: readonly OrderRecord[] = [];
 
   constructor(
     book: OrderBook,
@@ -79,6 +80,9 @@ export class LimitGate {
         this.settled(this.intended.get(entry.data.call), entry.data, entry.at, entry.step);
         this.intended.delete(entry.data.call);
         return;
+      case 'order.moved':
+        this.rested(entry.data, entry.at);
+        return;
       case 'order.alarmed':
         this.refusals.push(entry.at);
         return;
@@ -91,11 +95,8 @@ export class LimitGate {
   check(call: VenueCall, rules: LimitRules, now: number): LimitVerdict {
     const row = endpoint(call.endpoint);
     if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };
-    const lapsedAt = call.endpoint === 'POST /orders' ? this.deadman.lapsedAt(now) : undefined;
-    if (lapsedAt !== undefined) {
-      const message = `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch that this run asked for may have fired, and every order is read before a new one`;
-      return { ok: false, code: 'DEADMAN_LAPSED', message, considered: {} };
-    }
+    const lapsed = this.lapsed(call, now);
+    if (lapsed !== undefined) return { ok: false, code: 'DEADMAN_LAPSED', message: lapsed, considered: {} };
     return checkLimits(
       { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
       rules,
@@ -103,9 +104,17 @@ export class LimitGate {
     );
   }
 
+  /** Why no new order may go while the deadman switch may have fired; undefined where it stands, or was not asked for. */
+  lapsed(call: VenueCall, now: number): string | undefined {
+    const lapsedAt = call.endpoint === 'POST /orders' ? this.deadman.lapsedAt(now) : undefined;
+    if (lapsedAt === undefined) return undefined;
+    return `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch that this run asked for may have fired, and every order is read before a new one`;
+  }
+
   private facts(call: VenueCall, rules: LimitRules, now: number): LimitFacts {
     const others = this.others();
-    const own = this.workingOrders();
+    const summed = rules.maxRunNotional !== undefined;
+    const own = this.workingOrders(summed);
     const working = [...own, ...others.working];
     this.orderTimes = this.orderTimes.filter((at) => now - at < MINUTE_MS);
     this.refusals = this.refusals.filter((at) => now - at < REFUSALS_KEPT_MS);
@@ -118,15 +127,16 @@ export class LimitGate {
       killed: others.killed,
       working,
       openOrders: { run: own.length, account: working.length + this.externalOpen(others.working) },
-      positions: this.positions(),
+      positions: this.held.facts(this.book, now),
       counters: {
         writes: this.writes,
         ordersLastMinute: this.orderTimes.length,
-        runNotional: decimalText(this.runNotional()),
-        stepFills: within(this.stepFills.get(call.step) ?? [], rules.stepFills?.windowMs),
+        runNotional: summed ? this.sent.sum(this.book.orders(), (of) => this.lastPrices.get(of)?.price) : '0',
+        stepFills: rules.stepFills === undefined ? 0 : within(this.fillsOf(call.step), rules.stepFills.windowMs),
         refusals: within(this.refusals, rules.refusals?.windowMs),
       },
       reference: call.reference,
+      lastPrices: Object.fromEntries([...this.lastPrices].map(([of, { price }]) => [of, price])),
       account:
         account === undefined
           ? undefined
@@ -142,49 +152,49 @@ export class LimitGate {
     };
   }
 
-  /** The run's orders that are not at their end, those whose fate is unknown among them. */
-  workingOrders(): readonly WorkingOrder[] {
+  /** The run's orders that are not at their end, those whose fate is unknown among them; where asked, with what each counts for. */
+  workingOrders(summed = false): readonly WorkingOrder[] {
     return this.book
       .orders()
       .filter(({ snapshot }) => !isTerminal(snapshot.state) && snapshot.state !== 'draft')
-      .map(({ intent, snapshot }) => ({
-        clientOrderId: intent.clientOrderId,
-        orderId: snapshot.context.venueId,
-        market: intent.market,
-        side: intent.side,
-        type: intent.type,
-        price: snapshot.context.price,
-        size: snapshot.context.size,
-        worstRemaining: exposureOf(snapshot).worstRemaining,
-        quarantined: snapshot.state === 'quarantined',
-      }));
+      .map((order) => {
+        const { intent, snapshot } = order;
+        const counted = summed ? this.sent.of(order, this.lastPrices.get(intent.market)?.price) : undefined;
+        return {
+          clientOrderId: intent.clientOrderId,
+          orderId: snapshot.context.venueId,
+          market: intent.market,
+          side: intent.side,
+          type: intent.type,
+          price: snapshot.context.price,
+          trigger: intent.trigger,
+          size: snapshot.context.size,
+          worstRemaining: exposureOf(snapshot).worstRemaining,
+          ...(isPositionStop(intent) ? { fraction: this.sent.mostAsked(order) } : {}),
+          ...(counted === undefined ? {} : { counted: decimalText(counted) }),
+          quarantined: snapshot.state === 'quarantined',
+        };
+      });
   }
 
   /** Orders of nobody we know: what other runs of the account have working is counted as theirs. */
   private externalOpen(working: readonly WorkingOrder[]): number {
-    if (working.length === 0) return this.external.length;
     const known = new Set(working.flatMap(({ clientOrderId, orderId }) => [clientOrderId, orderId]));
-    return this.external.filter(({ id, client_order_id }) => !known.has(id) && !known.has(client_order_id)).length;
+    const { book } = this;
+    return this.listedOpen.filter(
+      ({ id, client_order_id }) =>
+        book.byId(id) === undefined &&
+        book.get(client_order_id) === undefined &&
+        !known.has(id) &&
+        !known.has(client_order_id),
+    ).length;
   }
 
-  /** Net size per market over every fill that was ever read: this run's, and the account's where a list showed them. */
-  private positions(): Readonly<Record<string, PositionFact>> {
-    const sizes: Record<string, Decimal> = Object.create(null);
-    for (const { market_id, side, size } of this.fills.values()) {
-      const before = sizes[market_id] ?? new Decimal(0);
-      sizes[market_id] = side === 'long' ? before.plus(decimal(size)) : before.minus(decimal(size));
-    }
-    return Object.fromEntries(Object.entries(sizes).map(([market, size]) => [market, { size: decimalText(size) }]));
-  }
-
-  /** What the run has sent, each order once; of one that certainly did not come about only what it has filled. */
-  private runNotional(): Decimal {
-    let sum = new Decimal(0);
-    for (const { intent, snapshot } of this.book.orders()) {
-      const size = CAME_TO_NOTHING.has(snapshot.state) ? exposureOf(snapshot).filled : intent.size;
-      sum = sum.plus(decimal(notionalOf({ ...intent, size }) ?? '0'));
-    }
-    return sum;
+  /** When fills of a step's orders were read. */
+  private fillsOf(step: string): readonly number[] {
+    return this.fillTimes
+      .filter((fill) => (this.book.byId(fill.orderId)?.step ?? fill.step) === step)
+      .map(({ at }) => at);
   }
 
   private attempted(call: DataOf<'call.intended'> | undefined, at: number): void {
@@ -192,7 +202,21 @@ export class LimitGate {
     const row = endpoint(call.endpoint);
     if (row.method === 'GET' || row.path === '/cancel_all_after' || row.path === '/jwt') return;
     this.writes += 1;
-    if (call.endpoint === 'POST /orders' || call.endpoint === 'PUT /orders') this.orderTimes.push(at);
+    if (call.endpoint !== 'POST /orders' && call.endpoint !== 'PUT /orders') return;
+    this.orderTimes.push(at);
+    const { market_id } = call.params as { readonly market_id?: string };
+    this.sent.attempted(call, this.lastPrices.get(market_id ?? '')?.price);
+  }
+
+  /** A short that came to rest stands above the market: what it asks is the most that another would have brought then. */
+  private rested({ clientOrderId, to, from }: DataOf<'order.moved'>, at: number): void {
+    if (to !== 'open' || from === 'amending') return;
+    const order = this.sent.restingShort(clientOrderId);
+    if (order !== undefined) this.seen(order.market, order.price, at);
+  }
+
+  private seen(market: string, price: DecimalString, at: number): void {
+    if ((this.lastPrices.get(market)?.at ?? 0) <= at) this.lastPrices.set(market, { price, at });
   }
 
   private settled(
@@ -203,25 +227,22 @@ export class LimitGate {
   ): void {
     if (call === undefined) return;
     if (data.kind === 'rejected' && data.failure === 'rejected') this.refusals.push(at);
+    if ((data.kind === 'rejected' && data.definite !== false) || data.kind === 'denied') this.sent.refused(call);
     if (data.kind !== 'confirmed') return;
     if (call.endpoint.startsWith('GET ')) this.lastReadAt = at;
     const { status, market_id } = call.params as { readonly status?: string; readonly market_id?: string };
     if (call.endpoint === 'GET /orders' && status === 'open' && market_id === undefined) {
-      const records = data.result as unknown as readonly OrderRecord[];
-      this.external = records.filter(
-        (record) => this.book.byId(record.id) === undefined && this.book.get(record.client_order_id) === undefined,
-      );
+      this.listedOpen = data.result as unknown as readonly OrderRecord[];
     }
     if (call.endpoint === 'GET /account' || call.endpoint === 'PUT /account/leverage') {
       const [record] = data.result as unknown as readonly AccountRecord[];
       if (record !== undefined) this.account = { record, at };
     }
     if (call.endpoint === 'GET /fills' || call.endpoint === 'GET /fills/order') {
-      for (const fill of data.result as unknown as readonly FillRecord[]) {
-        if (this.fills.has(fill.id)) continue;
-        this.fills.set(fill.id, fill);
-        const filledStep = this.book.byId(fill.order_id)?.step ?? step;
-        this.stepFills.set(filledStep, [...(this.stepFills.get(filledStep) ?? []), at]);
+      const fills = data.result as unknown as readonly FillRecord[];
+      for (const fill of this.held.take(call, fills, data.sentAt ?? at)) {
+        this.fillTimes.push({ orderId: fill.order_id, step, at });
+        this.seen(fill.market_id, fill.price, fill.timestamp / 1000);
       }
     }
   }

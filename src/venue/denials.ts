@@ -30,7 +30,7 @@ export const DENIALS = {
   REDUCING_ONLY: {
     summary: 'only what lowers exposure is allowed, and this order does not certainly do so',
     names: ['mode', 'side', 'size', 'position', 'working'],
-    fix: 'place at most the position on its opposite side, counting the orders that work there already',
+    fix: 'place at most what is proven to be held, on its opposite side, counting orders and position stops that work there',
   },
   LEVERAGE_RAISED_WHILE_REDUCING: {
     summary: 'raising leverage is not lowering exposure',
@@ -116,7 +116,7 @@ export const DENIALS = {
   NOTIONAL_UNKNOWN: {
     summary: 'a notional limit applies and there is no price to measure with',
     names: ['market'],
-    fix: 'give the order a price, or the limits a reference',
+    fix: 'give the order a price; a short order needs a reference as well, `price_band.around`',
   },
   NOTIONAL_EXCEEDS_MAX_PER_ORDER: {
     summary: 'the order is worth too much',
@@ -153,7 +153,16 @@ export const DENIALS = {
     names: ['market'],
     fix: 'give `price_band.around` a value that can be read',
   },
-  REFERENCE_STALE: { summary: 'the reference price is too old', names: ['age_ms', 'max_ms'], fix: 'read it again' },
+  PRICE_MISSING: {
+    summary: 'a price band applies and the order names no price that could be held to it',
+    names: ['type'],
+    fix: 'give it a `price`: for a market or stop_market order the worst it may be filled at',
+  },
+  REFERENCE_STALE: {
+    summary: 'the reference price is too old',
+    names: ['age_ms', 'max_ms'],
+    fix: 'give the feed behind `price_band.around` a `max_age` of at most this',
+  },
   SELF_MATCH: {
     summary: 'the order would trade with a resting order of our own',
     names: ['price', 'resting', 'order'],

@@ -1,8 +1,8 @@
 /**
  * One write under one set of rules in one situation, and what follows from the three for every check: the order as it
- * would stand, what works beside it, and whether it certainly only lowers exposure. Nothing is denied here.
+ * would stand, and what works beside it. Nothing is denied here.
  */
-import { Decimal, type DecimalString, decimal, decimalText } from '../base/decimal.ts';
+import { Decimal, type DecimalString, decimal } from '../base/decimal.ts';
 import type { EndpointName } from './catalogue.ts';
 import type { LimitRules, TradingMode } from './limit-rules.ts';
 import type { Side } from './records.ts';
@@ -47,17 +47,28 @@ export interface WorkingOrder {
   readonly side: Side;
   readonly type: string;
   readonly price?: DecimalString | undefined;
+  readonly trigger?: DecimalString | undefined;
   /** Ordered size, base currency. */
   readonly size: DecimalString;
   /** The most that can still fill, base currency. */
   readonly worstRemaining: DecimalString;
+  /** Of a stop_loss or take_profit: the largest part of the position that it may still take. */
+  readonly fraction?: DecimalString | undefined;
+  /** Quote currency: what the run's sum has it down for; without it what its terms come to. */
+  readonly counted?: DecimalString | undefined;
   /** The fate of it is a person's case. */
   readonly quarantined?: boolean;
 }
 
+/** A net size in base currency, long positive: what it may be, and what of it is proven. */
 export interface PositionFact {
-  /** Base currency, long positive. */
-  readonly size: DecimalString;
+  /** The furthest that it may be to the short side, and to the long side; the same where every fill is known. */
+  readonly least: DecimalString;
+  readonly most: DecimalString;
+  /** So much is certainly held, on this side; `0` where nothing proves any of it. */
+  readonly certain: DecimalString;
+  /** Orders that ended, and of which no reading says how much they had filled by then. */
+  readonly unread?: readonly string[] | undefined;
   /** Quote currency, unsigned; without it the reference price is used. */
   readonly notional?: DecimalString | undefined;
 }
@@ -79,13 +90,15 @@ export interface LimitFacts {
     readonly writes: number;
     /** POST and PUT /orders in the last 60 s. */
     readonly ordersLastMinute: number;
-    /** Notional the run has sent so far. */
-    readonly runNotional: DecimalString;
+    /** Notional the run has sent so far; undefined where an order of it has no price to measure with. */
+    readonly runNotional: DecimalString | undefined;
     /** Fills of this step, and refusals and contradictions of the run, in the windows of their throttles. */
     readonly stepFills?: number;
     readonly refusals?: number;
   };
   readonly reference?: PriceAt | undefined;
+  /** Per market, at what the run last saw something trade or rest: what a short is measured with where no reference is. */
+  readonly lastPrices?: Readonly<Record<string, DecimalString>>;
   readonly account?:
     | {
         readonly equity: DecimalString;
@@ -106,12 +119,6 @@ export interface LimitFacts {
   readonly marketsDescribed?: boolean;
 }
 
-/** Quote currency an order is worth: size times its price, else its trigger, else the reference; undefined without any. */
-export function notionalOf(terms: WriteTerms, reference?: DecimalString): DecimalString | undefined {
-  const price = terms.price ?? terms.trigger ?? reference;
-  return isFraction(terms.type) || price === undefined ? undefined : decimalText(exact(terms.size).times(exact(price)));
-}
-
 /** The order as it would stand after the write. */
 export interface Proposal {
   readonly market: string;
@@ -123,13 +130,14 @@ export interface Proposal {
   readonly rest: Decimal;
   readonly price: DecimalString | undefined;
   readonly trigger: DecimalString | undefined;
+  readonly timeInForce: string | undefined;
   /** stop_loss, take_profit: a fraction of the position, reducing by nature; its size is no size. */
   readonly fraction: boolean;
   readonly target: WorkingOrder | undefined;
+  /** Of an amend: the terms before it. */
+  readonly before: WriteTerms | undefined;
   /** An amend that only shrinks: same price, not more to fill than now. */
   readonly shrinks: boolean;
-  /** Size that is new to the run. */
-  readonly added: Decimal;
   readonly resizes: boolean;
 }
 
@@ -166,15 +174,19 @@ function placed(terms: WriteTerms): Proposal {
     rest: size,
     price: terms.price,
     trigger: terms.trigger,
+    timeInForce: terms.timeInForce,
     fraction: isFraction(terms.type),
     target: undefined,
+    before: undefined,
     shrinks: false,
-    added: size,
     resizes: true,
   };
 }
 
-/** Whether the venue reads an amended size as the whole or as the rest is not shown: it counts as the rest, the larger of the two. */
+/**
+ * Whether the venue reads an amended size as the whole or as the rest is not shown: it counts as the rest, the larger of the
+ * two. Nor whether it reads that of a position stop as a fraction: it counts as a size, and is held to what sizes are held to.
+ */
 function amended(write: LimitWrite, known: WriteTerms, target: WorkingOrder | undefined): Proposal {
   const asked = paramOf(write, 'size');
   const price = paramOf(write, 'price');
@@ -189,11 +201,13 @@ function amended(write: LimitWrite, known: WriteTerms, target: WorkingOrder | un
     size,
     rest,
     price: price ?? known.price,
-    trigger: undefined,
-    fraction: isFraction(known.type),
+    trigger: known.trigger,
+    // An amended price may cross what its time in force was chosen for.
+    timeInForce: undefined,
+    fraction: isFraction(known.type) && asked === undefined,
     target,
+    before: known,
     shrinks: rest.lte(left) && price !== undefined && known.price !== undefined && exact(price).eq(exact(known.price)),
-    added: size.gt(before) ? size.minus(before) : new Exact(0),
     resizes: asked !== undefined,
   };
 }
@@ -209,58 +223,18 @@ export function workingOnSide(at: Case, side: Side): Decimal {
   return sum;
 }
 
-export function positionOf({ facts, market }: Case): Decimal {
-  return exact(Object.hasOwn(facts.positions, market) ? (facts.positions[market]?.size ?? '0') : '0');
-}
-
-/**
- * Whether the write certainly only lowers exposure: a position stop, an amend that only shrinks, or an order against the
- * position that together with all that works on its side can not turn it.
- */
-export function lowers(at: Case): boolean {
-  const { order } = at;
-  if (order === undefined) return false;
-  if (order.fraction || order.shrinks) return true;
-  const position = positionOf(at);
-  const against = order.side === 'short' ? position.isPositive() : position.isNegative();
-  return against && !position.isZero() && order.rest.plus(workingOnSide(at, order.side)).lte(position.abs());
-}
-
 export function modeOf({ rules, facts, market }: Case): TradingMode {
-  const own =
-    rules.marketModes !== undefined && Object.hasOwn(rules.marketModes, market) ? rules.marketModes[market] : undefined;
-  const modes = [rules.mode, own, facts.mode];
+  const modes = [rules.mode, ofMarket(rules.marketModes, market), facts.mode];
   return modes.includes('halted') ? 'halted' : modes.includes('reducing') ? 'reducing' : 'active';
+}
+
+/** The entry of a table by market; a market may be named like a property that every object has. */
+export function ofMarket<T>(table: Readonly<Record<string, T>> | undefined, market: string): T | undefined {
+  return table !== undefined && Object.hasOwn(table, market) ? table[market] : undefined;
 }
 
 export function referenceOf({ write, facts }: Case): PriceAt | undefined {
   return write.reference ?? facts.reference;
-}
-
-/** The price a notional is measured with: the order's own, else its trigger, else the reference. */
-export function priceOf(at: Case): DecimalString | undefined {
-  return at.order?.price ?? at.order?.trigger ?? referenceOf(at)?.price;
-}
-
-/** Worth of a market's position and of what works in it, at worst; undefined where something has no price. */
-export function heldNotional(at: Case, market: string): Decimal | undefined {
-  const position = Object.hasOwn(at.facts.positions, market) ? at.facts.positions[market] : undefined;
-  const reference = market === at.market ? referenceOf(at)?.price : undefined;
-  const size = exact(position?.size ?? '0').abs();
-  let sum: Decimal = new Exact(0);
-  if (!size.isZero()) {
-    if (position?.notional !== undefined) sum = exact(position.notional).abs();
-    else if (reference !== undefined) sum = size.times(exact(reference));
-    else return undefined;
-  }
-  for (const each of othersIn(at, market)) {
-    const price = each.price ?? reference;
-    const rest = exact(each.worstRemaining);
-    if (rest.isZero()) continue;
-    if (price === undefined) return undefined;
-    sum = sum.plus(rest.times(exact(price)));
-  }
-  return sum;
 }
 
 export function isFraction(type: string): boolean {

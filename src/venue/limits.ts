@@ -10,32 +10,32 @@ import { DENIALS, type DenialCode } from './denials.ts';
 import {
   type Case,
   exact,
-  heldNotional,
+  isFraction,
   type LimitFacts,
   type LimitWrite,
-  lowers,
   modeOf,
   orderOf,
   othersIn,
   paramOf,
-  positionOf,
-  priceOf,
   referenceOf,
   workingOnSide,
 } from './limit-case.ts';
+import { countedBefore, followsMarket, heldNotional, priceOf } from './limit-price.ts';
+import { certainPosition, furthestPosition, lowers, whatWouldProve } from './limit-reducing.ts';
 import type { LimitRules } from './limit-rules.ts';
 import type { Side } from './records.ts';
 
 export { DENIALS, type DenialCode, endsRun } from './denials.ts';
-export {
-  type LimitFacts,
-  type LimitWrite,
-  notionalOf,
-  type PositionFact,
-  type PriceAt,
-  type WorkingOrder,
-  type WriteTerms,
+export type {
+  LimitFacts,
+  LimitWrite,
+  PositionFact,
+  PriceAt,
+  WorkingOrder,
+  WriteTerms,
 } from './limit-case.ts';
+export { measuredPrice, notionalOf } from './limit-price.ts';
+export { PROVING_LIST } from './limit-reducing.ts';
 export {
   LIMIT_CONTROLS,
   type LimitRules,
@@ -117,6 +117,20 @@ function passesCaps(at: Case): boolean {
   const proven = lowers(at);
   at.considered['allow'] = proven ? 'reduce' : 'reduce not proven';
   return proven;
+}
+
+/** A denial that `allow: reduce` did not spare the order, with what would have. */
+function unspared(at: Case, denied: Denied): Denied {
+  return at.considered['allow'] === undefined ? denied : { ...denied, advice: `allow: reduce: ${whatWouldProve(at)}` };
+}
+
+function notionalUnknown(at: Case, market = at.market): Denied {
+  const { order } = at;
+  const short = market === at.market && order?.side === 'short' && order.price !== undefined;
+  const advice = short
+    ? 'a short is filled at its price or higher: name where the market stands by `price_band.around`, or send it post_only'
+    : undefined;
+  return { ...deny('NOTIONAL_UNKNOWN', market), ...(advice === undefined ? {} : { advice }) };
 }
 
 /** Counts and figures are journaled as `used/allowed`. */
@@ -265,14 +279,17 @@ const CHECKS: readonly Check[] = [
     at.considered['mode'] = 'reducing';
     if (lowers(at)) return undefined;
     const { side, rest } = at.order;
-    return deny(
-      'REDUCING_ONLY',
-      'reducing',
-      side,
-      decimalText(rest),
-      decimalText(positionOf(at)),
-      decimalText(workingOnSide(at, side)),
-    );
+    return {
+      ...deny(
+        'REDUCING_ONLY',
+        'reducing',
+        side,
+        decimalText(rest),
+        decimalText(certainPosition(at)),
+        decimalText(workingOnSide(at, side)),
+      ),
+      advice: whatWouldProve(at),
+    };
   },
 
   function side(at) {
@@ -323,41 +340,34 @@ const CHECKS: readonly Check[] = [
     if (rules.maxOrderNotional === undefined || order === undefined || order.fraction || passesCaps(at))
       return undefined;
     const price = priceOf(at);
-    if (price === undefined) return deny('NOTIONAL_UNKNOWN', at.market);
+    if (price === undefined) return unspared(at, notionalUnknown(at));
     const notional = order.size.times(exact(price));
-    const fits = within(at, 'max_order_notional', notional, rules.maxOrderNotional);
-    return fits ? undefined : deny('NOTIONAL_EXCEEDS_MAX_PER_ORDER', decimalText(notional), rules.maxOrderNotional);
+    if (within(at, 'max_order_notional', notional, rules.maxOrderNotional)) return undefined;
+    return unspared(at, deny('NOTIONAL_EXCEEDS_MAX_PER_ORDER', decimalText(notional), rules.maxOrderNotional));
   },
 
-  /** An amend that keeps the size sends nothing new: a quote that follows the market must not use the run's notional up. */
   function runNotional(at) {
     const { order, rules, facts } = at;
-    if (
-      rules.maxRunNotional === undefined ||
-      order === undefined ||
-      order.fraction ||
-      order.added.isZero() ||
-      passesCaps(at)
-    ) {
-      return undefined;
-    }
+    if (rules.maxRunNotional === undefined || order === undefined || order.fraction || passesCaps(at)) return undefined;
+    if (followsMarket(at, order)) return undefined;
     const price = priceOf(at);
-    if (price === undefined) return deny('NOTIONAL_UNKNOWN', at.market);
-    const notional = order.added.times(exact(price));
-    const sum = notional.plus(exact(facts.counters.runNotional));
-    if (within(at, 'max_run_notional', sum, rules.maxRunNotional)) return undefined;
-    return deny(
-      'NOTIONAL_EXCEEDS_MAX_PER_RUN',
-      decimalText(notional),
-      facts.counters.runNotional,
-      rules.maxRunNotional,
-    );
+    const sent = facts.counters.runNotional;
+    if (price === undefined || sent === undefined) return unspared(at, notionalUnknown(at));
+    const notional = order.size.times(exact(price)).minus(countedBefore(order));
+    if (order.before !== undefined && !notional.gt(0)) return undefined;
+    if (within(at, 'max_run_notional', notional.plus(exact(sent)), rules.maxRunNotional)) return undefined;
+    return unspared(at, deny('NOTIONAL_EXCEEDS_MAX_PER_RUN', decimalText(notional), sent, rules.maxRunNotional));
   },
 
   function priceBand(at) {
     const { order, rules, facts, market } = at;
     // A position stop is meant to stand away from the market, and can only reduce.
-    if (rules.priceBandWithin === undefined || order?.price === undefined || order.fraction) return undefined;
+    if (rules.priceBandWithin === undefined || order === undefined || isFraction(order.type)) return undefined;
+    if (order.price === undefined) {
+      const advice =
+        'a band can not hold an order that names no price: give it the worst it may be filled at as `price`';
+      return { ...deny('PRICE_MISSING', order.type), advice };
+    }
     const reference = referenceOf(at);
     if (reference === undefined) return deny('REFERENCE_MISSING', market);
     const age = facts.now - reference.at;
@@ -374,8 +384,7 @@ const CHECKS: readonly Check[] = [
   function position(at) {
     const { order, rules } = at;
     if (rules.maxPosition === undefined || order === undefined || lowers(at)) return undefined;
-    const held = order.side === 'long' ? positionOf(at) : positionOf(at).negated();
-    const worst = held.plus(workingOnSide(at, order.side)).plus(order.rest);
+    const worst = furthestPosition(at, order.side).plus(workingOnSide(at, order.side)).plus(order.rest);
     const fits = within(at, 'max_position', worst, rules.maxPosition);
     return fits ? undefined : deny('POSITION_EXCEEDS_MAX', decimalText(worst), rules.maxPosition);
   },
@@ -385,21 +394,21 @@ const CHECKS: readonly Check[] = [
     if (rules.maxMarketNotional === undefined || order === undefined || lowers(at)) return undefined;
     const held = heldNotional(at, market);
     const price = priceOf(at);
-    if (held === undefined || price === undefined) return deny('NOTIONAL_UNKNOWN', market);
+    if (held === undefined || price === undefined) return notionalUnknown(at);
     const notional = order.rest.times(exact(price));
     if (within(at, 'max_market_notional', held.plus(notional), rules.maxMarketNotional)) return undefined;
     return deny('NOTIONAL_EXCEEDS_MAX_PER_MARKET', decimalText(notional), decimalText(held), rules.maxMarketNotional);
   },
 
   function exposure(at) {
-    const { order, rules, facts, market } = at;
+    const { order, rules, facts } = at;
     if (rules.maxExposure === undefined || order === undefined || lowers(at)) return undefined;
     const price = priceOf(at);
-    if (price === undefined) return deny('NOTIONAL_UNKNOWN', market);
+    if (price === undefined) return notionalUnknown(at);
     let held: Decimal = exact('0');
     for (const each of new Set([...Object.keys(facts.positions), ...facts.working.map((one) => one.market)])) {
       const here = heldNotional(at, each);
-      if (here === undefined) return deny('NOTIONAL_UNKNOWN', each);
+      if (here === undefined) return notionalUnknown(at, each);
       held = held.plus(here);
     }
     const notional = order.rest.times(exact(price));

@@ -18,24 +18,26 @@ export function isOrderAction(endpoint: string): boolean {
 
 export class OrderRate {
   private readonly perSecond: number;
-  /** When each counted action ceases to count. */
+  /** When each counted action ceases to count; those whose time is over go out when their place is needed. */
   private readonly counted = new Map<string, number>();
 
+  /** `perSecond`: Infinity where the venue has no such rate. Nothing is counted then, or it would be for ever. */
   constructor(perSecond: number) {
     this.perSecond = perSecond;
   }
 
   /** When an action may be sent; not later than `now` where it may be at once. Ordinary ones leave a tenth to urgent ones. */
   freeAt(urgent: boolean, now: number): number {
-    for (const [id, until] of this.counted) if (until <= now) this.counted.delete(id);
     const allowed = urgent || this.perSecond < 5 ? this.perSecond : this.perSecond - Math.ceil(this.perSecond / 10);
+    if (this.counted.size < allowed) return now;
+    for (const [id, until] of this.counted) if (until <= now) this.counted.delete(id);
     const missing = this.counted.size + 1 - allowed;
     if (missing <= 0) return now;
     return [...this.counted.values()].sort((a, b) => a - b)[missing - 1] as number;
   }
 
   began(id: string, now: number): void {
-    this.counted.set(id, now + LONGEST_MS);
+    if (this.perSecond !== Number.POSITIVE_INFINITY) this.counted.set(id, now + LONGEST_MS);
   }
 
   /** An answer came, or none is waited for any longer. */

@@ -10,6 +10,7 @@ import {
   type LimitRules,
   type LimitWrite,
   notionalOf,
+  type PositionFact,
   tighter,
   type WorkingOrder,
   type WriteTerms,
@@ -64,6 +65,11 @@ function working(over: Partial<WorkingOrder> = {}): WorkingOrder {
     worstRemaining: size,
     ...over,
   };
+}
+
+/** A position of which every fill is known. */
+function holds(size: string, notional?: string): PositionFact {
+  return { least: size, most: size, certain: size, notional };
 }
 
 /** The code of the denial, or `ok`. */
@@ -294,10 +300,10 @@ describe('each control, below, at and above its edge', () => {
       'maxPosition',
       { maxPosition: '2' },
       [
-        [place(), facts({ positions: { 'BTC-USD': { size: '1' } }, working: [working()] }), 'ok'],
+        [place(), facts({ positions: { 'BTC-USD': holds('1') }, working: [working()] }), 'ok'],
         [
           place({ size: '0.500001' }),
-          facts({ positions: { 'BTC-USD': { size: '1' } }, working: [working()] }),
+          facts({ positions: { 'BTC-USD': holds('1') }, working: [working()] }),
           'POSITION_EXCEEDS_MAX',
         ],
         [place({ side: 'short', size: '2' }), facts(), 'ok'],
@@ -308,23 +314,23 @@ describe('each control, below, at and above its edge', () => {
       'maxMarketNotional',
       { maxMarketNotional: '90000' },
       [
-        [place(), facts({ positions: { 'BTC-USD': { size: '0.5', notional: '30000' } }, working: [working()] }), 'ok'],
+        [place(), facts({ positions: { 'BTC-USD': holds('0.5', '30000') }, working: [working()] }), 'ok'],
         [
           place(),
-          facts({ positions: { 'BTC-USD': { size: '0.5', notional: '30000.1' } }, working: [working()] }),
+          facts({ positions: { 'BTC-USD': holds('0.5', '30000.1') }, working: [working()] }),
           'NOTIONAL_EXCEEDS_MAX_PER_MARKET',
         ],
-        [place(), facts({ positions: { 'BTC-USD': { size: '0.5' } } }), 'NOTIONAL_UNKNOWN'],
-        [place(), facts({ positions: { 'BTC-USD': { size: '1' } }, reference: { price: '60000', at: NOW } }), 'ok'],
+        [place(), facts({ positions: { 'BTC-USD': holds('0.5') } }), 'NOTIONAL_UNKNOWN'],
+        [place(), facts({ positions: { 'BTC-USD': holds('1') }, reference: { price: '60000', at: NOW } }), 'ok'],
       ],
     ],
     [
       'maxExposure',
       { maxExposure: '100000' },
       [
-        [place(), facts({ positions: { 'ETH-USD': { size: '-20', notional: '70000' } } }), 'ok'],
-        [place(), facts({ positions: { 'ETH-USD': { size: '-20', notional: '70000.01' } } }), 'EXPOSURE_EXCEEDS_MAX'],
-        [place(), facts({ positions: { 'ETH-USD': { size: '-20' } } }), 'NOTIONAL_UNKNOWN'],
+        [place(), facts({ positions: { 'ETH-USD': holds('-20', '70000') } }), 'ok'],
+        [place(), facts({ positions: { 'ETH-USD': holds('-20', '70000.01') } }), 'EXPOSURE_EXCEEDS_MAX'],
+        [place(), facts({ positions: { 'ETH-USD': holds('-20') } }), 'NOTIONAL_UNKNOWN'],
       ],
     ],
     [
@@ -441,6 +447,48 @@ describe('the price of a notional', () => {
   ] as const)('is %s', (_, over, expected) => {
     expect(code(place(over), rules)).toBe(expected);
   });
+  it('of a short is the market where that is higher, and without a market only that of a post_only order', () => {
+    const short = (over: Partial<WriteTerms> = {}) => place({ side: 'short', price: '100', ...over });
+    const at = (over: Partial<LimitFacts>) => code(short(), rules, facts(over));
+    expect(at({ reference: { price: '60000', at: NOW } })).toBe('ok');
+    expect(at({ reference: { price: '60001', at: NOW } })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+    expect(at({ lastPrices: { 'BTC-USD': '60001' } })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+    expect(at({ lastPrices: { 'ETH-USD': '60000' } })).toBe('NOTIONAL_UNKNOWN');
+    expect(message(short(), rules)).toBe(
+      'NOTIONAL_UNKNOWN: market=BTC-USD; a short is filled at its price or higher: name where the market stands by `price_band.around`, or send it post_only',
+    );
+    expect(code(short({ timeInForce: 'post_only' }), rules)).toBe('ok');
+    expect(code(short({ price: '60001', timeInForce: 'post_only' }), rules)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+    // A stop is filled behind its trigger, wherever the market is now.
+    expect(code(short({ type: 'stop_limit', trigger: '60000' }), rules)).toBe('ok');
+    expect(code(short({ type: 'stop_limit', trigger: '60001' }), rules)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+  });
+  it('of an amended short is no lower than where it rests', () => {
+    const resting = working({ side: 'short', price: '60001' });
+    expect(code(amend({ price: '100' }), rules, facts({ working: [resting] }))).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+    expect(code(amend({ price: '100' }), rules, facts({ working: [{ ...resting, price: '60000' }] }))).toBe('ok');
+  });
+  it('of what works short in the market is the market as well', () => {
+    const works = working({ clientOrderId: 'rb2', orderId: 'BTC-USD@2', side: 'short', price: '100', size: '1' });
+    const where = facts({ working: [works], reference: { price: '60000', at: NOW } });
+    const far: LimitRules = { selfMatch: 'allow', maxMarketNotional: '90000' };
+    expect(code(place(), far, where)).toBe('ok');
+    expect(code(place(), { ...far, maxMarketNotional: '89999' }, where)).toBe('NOTIONAL_EXCEEDS_MAX_PER_MARKET');
+  });
+  it('is the reference at the far edge of the band where the order has none, which the band then denies', () => {
+    const reference = { price: '60000', at: NOW };
+    const priceless = place({ type: 'market', price: undefined });
+    const band: LimitRules = { priceBandWithin: '0.01' };
+    expect(code(priceless, { ...band, maxOrderNotional: '30299' }, facts({ reference }))).toBe(
+      'NOTIONAL_EXCEEDS_MAX_PER_ORDER',
+    );
+    expect(message(priceless, { ...band, maxOrderNotional: '30300' }, facts({ reference }))).toBe(
+      'PRICE_MISSING: type=market; a band can not hold an order that names no price: give it the worst it may be filled at as `price`',
+    );
+    expect(code(place({ type: 'stop_market', price: undefined, trigger: '60000' }), band, facts({ reference }))).toBe(
+      'PRICE_MISSING',
+    );
+  });
   it('is the reference where the order has none', () => {
     const reference = { price: '60001', at: NOW };
     expect(code(place({ type: 'market', price: undefined }), rules, facts({ reference }))).toBe(
@@ -458,25 +506,51 @@ describe('the price of a notional', () => {
 
 describe('allow: reduce', () => {
   const rules: LimitRules = { maxOrderNotional: '1', maxRunNotional: '1' };
-  const held = facts({ positions: { 'BTC-USD': { size: '0.5' } } });
+  const market = { lastPrices: { 'BTC-USD': '60000' } };
+  const held = facts({ positions: { 'BTC-USD': holds('0.5') }, ...market });
   const exit = (over: Partial<WriteTerms> = {}) => place({ side: 'short', type: 'market', allow: 'reduce', ...over });
 
   it('passes the caps of notional with at most the position, on its other side', () => {
     expect(code(exit(), rules, held)).toBe('ok');
     expect(code(exit({ size: '0.500000000000000001' }), rules, held)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
     expect(code(exit({ side: 'long' }), rules, held)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
-    expect(code(exit(), rules, facts())).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
-    expect(code(exit({ side: 'long' }), rules, facts({ positions: { 'BTC-USD': { size: '-0.5' } } }))).toBe('ok');
+    expect(code(exit(), rules, facts(market))).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+    expect(code(exit({ side: 'long' }), rules, facts({ positions: { 'BTC-USD': holds('-0.5') } }))).toBe('ok');
   });
   it('does not pass them unasked', () => {
     expect(code(exit({ allow: undefined }), rules, held)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
   });
-  it('counts what works on the same side already, but not position stops', () => {
-    const stops = [working({ side: 'short', type: 'stop_loss', size: '0.5' })];
-    expect(code(exit(), rules, { ...held, working: stops })).toBe('ok');
+  it('counts what works on the same side already', () => {
     const exits = [working({ side: 'short', price: '70000', size: '0.1' })];
     expect(code(exit(), rules, { ...held, working: exits })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
     expect(code(exit({ size: '0.4' }), rules, { ...held, working: exits })).toBe('ok');
+  });
+  it('leaves to the position stops that work what they may take, and says so', () => {
+    const stops = (...fractions: string[]) => ({
+      ...held,
+      working: fractions.map((fraction, index) =>
+        working({ orderId: `BTC-USD@${index}`, side: 'short', type: 'stop_loss', worstRemaining: '0', fraction }),
+      ),
+    });
+    expect(code(exit({ size: '0.2' }), rules, stops('0.6'))).toBe('ok');
+    expect(message(exit({ size: '0.200001' }), rules, stops('0.6'))).toBe(
+      'NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=12000.06, max=1; allow: reduce: the position stops that work (BTC-USD@0) may take 0.6 of the position first: cancel them, or refresh those that are over',
+    );
+    expect(message(exit({ size: '0.1' }), rules, stops('1', '1'))).toContain('BTC-USD@0 BTC-USD@1) may take 1 of');
+    // One on the other side stands behind another position.
+    const other = [working({ side: 'long', type: 'stop_loss', worstRemaining: '0', fraction: '1' })];
+    expect(code(exit(), rules, { ...held, working: other })).toBe('ok');
+  });
+  it('takes nothing for held that is not certain, and says what would prove it', () => {
+    const doubtful = (certain: string, unread?: readonly string[]) =>
+      facts({ positions: { 'BTC-USD': { least: '-1', most: '2', certain, unread } }, ...market });
+    expect(code(exit(), rules, doubtful('0.5'))).toBe('ok');
+    expect(message(exit(), rules, doubtful('0.4'))).toBe(
+      "NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=30000, max=1; allow: reduce: what is held is proven by fills of this run's own orders, or by list_fills of BTC-USD with all_pages: true, from a day ago or earlier and read in the last 2 minutes; a position stop passes in any case",
+    );
+    expect(message(place({ side: 'short' }), { mode: 'reducing' }, doubtful('0', ['BTC-USD@7']))).toBe(
+      'REDUCING_ONLY: mode=reducing, side=short, size=0.5, position=0, working=0; refresh BTC-USD@7: how much was filled before it ended has not been read',
+    );
   });
   it('passes nothing else', () => {
     expect(code(exit(), { maxOrderSize: '0.1' }, held)).toBe('SIZE_EXCEEDS_MAX_PER_ORDER');
@@ -489,7 +563,7 @@ describe('allow: reduce', () => {
 
 describe('modes', () => {
   const held = facts({
-    positions: { 'BTC-USD': { size: '0.5' } },
+    positions: { 'BTC-USD': holds('0.5') },
     account: { equity: '1', health: '1', at: NOW, leverage: { 'BTC-USD': '5' } },
   });
   it('reducing lets through what certainly lowers exposure', () => {
@@ -541,17 +615,48 @@ describe('an amend', () => {
     expect(code(amend({ price: '60000', size: '0.6' }), { maxPosition: '0.6' }, where)).toBe('ok');
     expect(code(amend({ price: '60000', size: '0.6' }), { maxPosition: '0.59' }, where)).toBe('POSITION_EXCEEDS_MAX');
   });
-  it('is no further order, and uses up notional only for size that is new', () => {
+  it('is no further order, and adds to the notional only what it comes to beyond what the order counted for', () => {
     const where = facts({
-      working: [working()],
+      working: [working({ counted: '30000' })],
       openOrders: { run: 3, account: 3 },
       counters: { writes: 1, ordersLastMinute: 1, runNotional: '30000' },
     });
     const rules: LimitRules = { maxOpenOrders: 3, maxRunNotional: '30000' };
-    expect(code(amend({ price: '60500' }), rules, where)).toBe('ok');
-    expect(message(amend({ price: '60500', size: '0.6' }), rules, where)).toBe(
-      'NOTIONAL_EXCEEDS_MAX_PER_RUN: notional=6050, sent=30000, max=30000',
+    expect(code(amend({ price: '60000' }), rules, where)).toBe('ok');
+    expect(code(amend({ price: '59000', size: '0.508' }), rules, where)).toBe('ok');
+    expect(message(amend({ price: '60500' }), rules, where)).toBe(
+      'NOTIONAL_EXCEEDS_MAX_PER_RUN: notional=250, sent=30000, max=30000',
     );
+    expect(message(amend({ price: '60500', size: '0.6' }), rules, where)).toBe(
+      'NOTIONAL_EXCEEDS_MAX_PER_RUN: notional=6300, sent=30000, max=30000',
+    );
+    // It was dearer before: what it counted for then it counts for still.
+    const dearer = { ...where, working: [working({ counted: '31000' })] };
+    expect(code(amend({ price: '61000' }), rules, dearer)).toBe('ok');
+  });
+  it('may follow the market as far as the reference, but not with more size and not through it', () => {
+    const where = (price: string) =>
+      facts({
+        working: [working({ counted: '30000' })],
+        counters: { writes: 1, ordersLastMinute: 1, runNotional: '30000' },
+        reference: { price, at: NOW },
+      });
+    const rules: LimitRules = { maxRunNotional: '30000' };
+    expect(code(amend({ price: '60500' }), rules, where('60500'))).toBe('ok');
+    expect(code(amend({ price: '60500' }), rules, where('60499'))).toBe('NOTIONAL_EXCEEDS_MAX_PER_RUN');
+    expect(code(amend({ price: '60500', size: '0.5' }), rules, where('60500'))).toBe('NOTIONAL_EXCEEDS_MAX_PER_RUN');
+  });
+  it('of the size of a position stop is held to what sizes are held to', () => {
+    const stop = working({ side: 'short', type: 'stop_loss', size: '0.5', worstRemaining: '0', fraction: '0.5' });
+    const where = facts({ working: [stop], lastPrices: { 'BTC-USD': '60000' } });
+    const sized = amend({ price: '59500', size: '50' });
+    expect(message(sized, { maxOrderSize: '0.02' }, where)).toBe('SIZE_EXCEEDS_MAX_PER_ORDER: size=50, max=0.02');
+    expect(code(sized, { maxOrderNotional: '2000' }, where)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+    expect(code(sized, { maxRunNotional: '2000' }, where)).toBe('NOTIONAL_EXCEEDS_MAX_PER_RUN');
+    expect(code(sized, { maxPosition: '1' }, where)).toBe('POSITION_EXCEEDS_MAX');
+    expect(code(sized, { mode: 'reducing' }, where)).toBe('REDUCING_ONLY');
+    const strict: LimitRules = { maxOrderSize: '0.02', maxOrderNotional: '1', maxPosition: '0', mode: 'reducing' };
+    expect(code(amend({ price: '59500' }), strict, where)).toBe('ok');
   });
   it('of an order that is not known is denied; its intent is enough to know it', () => {
     const unknown = amend({ price: '60000' });
@@ -676,7 +781,7 @@ describe('tighter', () => {
     })
     .map(({ position, orders, count, age }) =>
       facts({
-        positions: { 'BTC-USD': { size: position, notional: '30000' } },
+        positions: { 'BTC-USD': holds(position, '30000') },
         working: orders,
         openOrders: { run: count, account: count },
         counters: {

@@ -1,0 +1,401 @@
+/**
+ * The facts behind the limits, folded from the entries that a run writes: every case here is what the gate makes of calls and
+ * answers by way of a real order book, both as they come and as a process finds them that takes the run up.
+ */
+import { describe, expect, it } from 'vitest';
+import { LimitGate } from '../../src/gateway/limit-gate.ts';
+import type { DataOf, Entry, EntryType, Json } from '../../src/journal/entry.ts';
+import { OrderBook } from '../../src/journal/orders.ts';
+import type { EndpointName } from '../../src/venue/catalogue.ts';
+import type { LimitRules } from '../../src/venue/limits.ts';
+import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
+import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
+import { fill, record, T0, terms } from '../venue/order-samples.ts';
+
+const DAY_US = 86_400_000_000;
+
+/** A run as its entries, one second apart, with what the gate and the book make of them. */
+class Story {
+  now = T0;
+  private book = new OrderBook();
+  private gate = new LimitGate(this.book, {});
+  private readonly entries: Entry[] = [];
+  private calls = 0;
+
+  constructor() {
+    this.book.onChange(({ order, from, to, event }) => {
+      if (from === to) return;
+      const { intent, snapshot } = order;
+      this.observe('order.moved', {
+        clientOrderId: intent.clientOrderId,
+        from,
+        to,
+        event,
+        filled: snapshot.context.filled,
+      });
+    });
+  }
+
+  /** Places an order that the venue acknowledges as `BTC-USD@<its number>`. */
+  placed(number: number, over: Partial<OrderTerms> = {}, reference?: string): this {
+    const intent = terms({ clientOrderId: `rb${number}`, ...over });
+    const call = this.intend('POST /orders', { market_id: intent.market }, { intent, ...withReference(reference) });
+    this.attempt(call, 'POST');
+    return this.confirm(call, [
+      { id: `${intent.market}@${number}`, client_order_id: intent.clientOrderId, status: 'processing' },
+    ]);
+  }
+  rejected(number: number, over: Partial<OrderTerms> = {}): this {
+    const intent = terms({ clientOrderId: `rb${number}`, ...over });
+    const call = this.intend('POST /orders', { market_id: intent.market }, { intent });
+    this.attempt(call, 'POST');
+    return this.settle(call, { kind: 'rejected', failure: 'rejected', definite: true, message: 'no margin' });
+  }
+  amended(number: number, params: { price: string; size?: string }, refusal?: string): this {
+    const call = this.intend(
+      'PUT /orders',
+      { order_id: `BTC-USD@${number}`, market_id: 'BTC-USD', ...params },
+      {
+        clientOrderId: `rb${number}`,
+      },
+    );
+    this.attempt(call, 'PUT');
+    if (refusal !== undefined)
+      return this.settle(call, { kind: 'rejected', failure: 'rejected', definite: true, message: refusal });
+    return this.confirm(call, [{ ...params, id: `BTC-USD@${number}`, status: 'amending' }]);
+  }
+  /** Cancelled, by a venue that says so at once. */
+  cancelled(number: number): this {
+    const call = this.intend(
+      'DELETE /orders',
+      { order_id: `BTC-USD@${number}`, market_id: 'BTC-USD' },
+      {
+        clientOrderId: `rb${number}`,
+      },
+    );
+    this.attempt(call, 'DELETE');
+    return this.confirm(call, [{ id: `BTC-USD@${number}`, status: 'canceled' }]);
+  }
+  /** A record of an order is read. */
+  shown(number: number, status: string, over: Partial<OrderRecord> = {}): this {
+    const one = record(status, { id: `BTC-USD@${number}`, client_order_id: `rb${number}`, ...over });
+    return this.read('GET /orders', { order_id: one.id, market_id: 'BTC-USD' }, [one]);
+  }
+  listed(params: object, fills: readonly FillRecord[]): this {
+    return this.read('GET /fills', { market_id: 'BTC-USD', ...params }, fills);
+  }
+  read(endpoint: EndpointName, params: object, records: readonly object[]): this {
+    const call = this.intend(endpoint, params, {});
+    this.attempt(call, 'GET');
+    return this.confirm(call, records);
+  }
+  wait(ms: number): this {
+    this.now += ms;
+    return this;
+  }
+
+  /** What an order meets, asked of this gate and of one that was handed the same entries and then the book. */
+  asks(over: Partial<OrderTerms>, rules: LimitRules, more: Partial<VenueCall> = {}): string {
+    const intent = terms({ clientOrderId: 'rbnew', ...over });
+    const call: VenueCall = {
+      id: 'next#1',
+      step: 'steps/next',
+      endpoint: 'POST /orders',
+      params: { market_id: intent.market } as VenueCall<'POST /orders'>['params'],
+      class: 'enter',
+      intent,
+      ...more,
+    };
+    const takenUp = new LimitGate(new OrderBook(), {});
+    for (const entry of this.entries) takenUp.apply(entry);
+    takenUp.useBook(this.book);
+    const [verdict, later] = [this.gate, takenUp].map((gate) => gate.check(call, rules, this.now));
+    expect(later).toEqual(verdict);
+    if (verdict === undefined) throw new Error('no verdict');
+    return verdict.ok ? 'ok' : verdict.message;
+  }
+  /** The same for an amend of an order. */
+  asksAmend(number: number, params: { price: string; size?: string }, rules: LimitRules): string {
+    return this.asks({}, rules, {
+      endpoint: 'PUT /orders',
+      params: { order_id: `BTC-USD@${number}`, market_id: 'BTC-USD', ...params } as VenueCall['params'],
+      clientOrderId: `rb${number}`,
+      intent: undefined,
+    } as unknown as Partial<VenueCall>);
+  }
+
+  private intend(endpoint: EndpointName, params: object, data: Partial<DataOf<'call.intended'>>): string {
+    this.calls += 1;
+    const call = `steps/${this.calls}#1`;
+    const { intent } = data;
+    this.append('call.intended', {
+      call,
+      endpoint,
+      params: params as { readonly [key: string]: Json },
+      class: 'read',
+      ...(intent === undefined ? {} : { clientOrderId: intent.clientOrderId }),
+      ...data,
+    });
+    return call;
+  }
+  private attempt(call: string, method: string): void {
+    const data = { call, n: 1, method, path: '', params: {}, digest: '', tokens: 1, epoch: 1, waitedMs: 0 };
+    this.append('call.attempted', data);
+  }
+  private confirm(call: string, result: readonly object[]): this {
+    return this.settle(call, { kind: 'confirmed', success: true, result: result as unknown as Json });
+  }
+  private settle(call: string, data: Omit<DataOf<'call.settled'>, 'call' | 'sentAt'>): this {
+    this.append('call.settled', { call, sentAt: this.now - 1, ...data });
+    return this;
+  }
+  private append<T extends EntryType>(type: T, data: DataOf<T>): void {
+    this.now += 1_000;
+    this.book.apply(this.observe(type, data));
+  }
+  /** As a run's journal does it: the gate first, then the book. */
+  private observe<T extends EntryType>(type: T, data: DataOf<T>): Entry {
+    const entry = { type, data, at: this.now, step: `steps/${this.calls}` } as unknown as Entry;
+    this.entries.push(entry);
+    this.gate.apply(entry);
+    return entry;
+  }
+}
+
+function withReference(reference: string | undefined): { readonly reference?: string } {
+  return reference === undefined ? {} : { reference };
+}
+
+function theirs(number: number, side: 'long' | 'short', size: string, over: Partial<FillRecord> = {}): FillRecord {
+  return fill(String(number), size, { order_id: `BTC-USD@${9_000 + number}`, side, ...over });
+}
+
+const SHORT = { side: 'short', price: '100' } as const;
+
+describe('the position', () => {
+  const rules: LimitRules = { maxPosition: '12', selfMatch: 'allow' };
+
+  it('holds what a record says has filled, and a fill once it is read only once', () => {
+    const story = new Story().placed(1).shown(1, 'closed', { total_filled_size: '10' });
+    expect(story.asks({ size: '2' }, rules)).toBe('ok');
+    expect(story.asks({ size: '2.1' }, rules)).toBe('POSITION_EXCEEDS_MAX: position=12.1, max=12');
+    story.read('GET /fills/order', { order_id: 'BTC-USD@1' }, [
+      fill('1', '4', { order_id: 'BTC-USD@1' }),
+      fill('2', '6', { order_id: 'BTC-USD@1' }),
+    ]);
+    expect(story.asks({ size: '2' }, rules)).toBe('ok');
+    expect(story.asks({ size: '2.1' }, rules)).toBe('POSITION_EXCEEDS_MAX: position=12.1, max=12');
+  });
+
+  it('holds a position stop that closed by its record alone', () => {
+    const stop = { ...SHORT, type: 'stop_loss', size: '1', trigger: '90' } as const;
+    const story = new Story()
+      .placed(1)
+      .shown(1, 'closed', { total_filled_size: '10' })
+      .placed(2, stop)
+      .shown(2, 'closed', { side: 'short', order_type: 'stop_loss', total_filled_size: '10' });
+    expect(story.asks({ size: '12' }, rules)).toBe('ok');
+    expect(story.asks({ ...SHORT, size: '0.1' }, { mode: 'reducing' })).toContain('position=0,');
+  });
+
+  it('may be all that an order could have filled before the venue called it canceled, until a record tells', () => {
+    const story = new Story().placed(1).shown(1, 'open').cancelled(1);
+    expect(story.asks({ size: '2' }, rules)).toBe('ok');
+    expect(story.asks({ size: '3' }, rules)).toBe('POSITION_EXCEEDS_MAX: position=13, max=12');
+    expect(story.asks({ ...SHORT, size: '1' }, { mode: 'reducing' })).toBe(
+      'REDUCING_ONLY: mode=reducing, side=short, size=1, position=0, working=0; refresh BTC-USD@1: how much was filled before it ended has not been read',
+    );
+    story.shown(1, 'canceled', { total_filled_size: '4' });
+    expect(story.asks({ size: '8' }, rules)).toBe('ok');
+    expect(story.asks({ size: '8.1' }, rules)).toContain('position=12.1');
+    expect(story.asks({ ...SHORT, size: '4' }, { mode: 'reducing' })).toBe('ok');
+    expect(story.asks({ ...SHORT, size: '4.1' }, { mode: 'reducing' })).toContain('REDUCING_ONLY');
+  });
+
+  it('is neither raised nor set off by what others did, as far as a list without proof shows it', () => {
+    const story = new Story().placed(1).shown(1, 'closed', { total_filled_size: '10' });
+    story.listed({}, [theirs(1, 'short', '5')]);
+    expect(story.asks({ size: '2.1' }, rules)).toContain('position=12.1');
+    expect(story.asks({ ...SHORT, size: '17' }, { ...rules, sides: ['long', 'short'] })).toBe('ok');
+    story.listed({}, [theirs(2, 'long', '7')]);
+    expect(story.asks({ size: '1' }, rules)).toContain('position=13,');
+  });
+});
+
+describe('what proves a position', () => {
+  const rules: LimitRules = { mode: 'reducing' };
+  const page = { p_limit: 2, p_page: 0, p_order: 'ASC', start_time: T0 * 1000 - DAY_US };
+  const sell = (story: Story, size = '3') => story.asks({ ...SHORT, size }, rules);
+  const [first, second, third] = [theirs(1, 'long', '1'), theirs(2, 'long', '1'), theirs(3, 'long', '1')];
+
+  it('is a list of the account of which the last page was not full', () => {
+    const story = new Story().listed(page, [first, second]);
+    expect(sell(story)).toContain('REDUCING_ONLY');
+    story.listed({ ...page, p_page: 1 }, [third]);
+    expect(sell(story)).toBe('ok');
+    expect(sell(story, '3.1')).toContain('position=3,');
+  });
+  it('counts with it what the run does from then on', () => {
+    const story = new Story().listed({ ...page, p_limit: 9 }, [first, second, third]);
+    story.placed(1, { ...SHORT, size: '2' }).shown(1, 'open', { side: 'short', size: '2', initial_size: '2' });
+    expect(sell(story, '1')).toBe('ok');
+    expect(sell(story, '1.1')).toContain('working=2');
+    story.shown(1, 'closed', { side: 'short', size: '0', initial_size: '2', total_filled_size: '2' });
+    expect(sell(story, '1')).toBe('ok');
+    expect(sell(story, '1.1')).toContain('position=1, working=0');
+  });
+  it.each<[string, (story: Story) => Story]>([
+    ['one without its first page', (story) => story.listed({ ...page, p_page: 1 }, [third])],
+    [
+      'one with a page between left out',
+      (story) => story.listed(page, [first, second]).listed({ ...page, p_page: 2 }, [third]),
+    ],
+    [
+      'one whose pages begin at different times',
+      (story) =>
+        story.listed(page, [first, second]).listed({ ...page, p_page: 1, start_time: page.start_time + 1 }, [third]),
+    ],
+    [
+      'one of several pages read newest first',
+      (story) =>
+        story
+          .listed({ ...page, p_order: 'DESC' }, [first, second])
+          .listed({ ...page, p_order: 'DESC', p_page: 1 }, [third]),
+    ],
+    ['one without a number of rows', (story) => story.listed({ start_time: page.start_time }, [first, second, third])],
+    [
+      'one with an end',
+      (story) => story.listed({ ...page, p_limit: 9, end_time: (T0 + 900) * 1000 }, [first, second, third]),
+    ],
+    [
+      'one of less than a day',
+      (story) =>
+        story.listed({ ...page, p_limit: 9, start_time: (T0 + 60_000) * 1000 - DAY_US }, [first, second, third]),
+    ],
+    [
+      'one of another market',
+      (story) => story.listed({ ...page, p_limit: 9, market_id: 'ETH-USD' }, [first, second, third]),
+    ],
+    ['one of two minutes ago', (story) => story.listed({ ...page, p_limit: 9 }, [first, second, third]).wait(119_000)],
+  ])('is not %s', (_, told) => {
+    expect(sell(told(new Story()))).toContain('REDUCING_ONLY');
+  });
+  it('is a page that was asked for more than it has, the whole history, and all markets together', () => {
+    const all = [first, second, third];
+    expect(sell(new Story().listed({ p_limit: 4, start_time: page.start_time }, all))).toBe('ok');
+    expect(sell(new Story().listed({ p_limit: 4, p_order: 'DESC' }, all))).toBe('ok');
+    expect(sell(new Story().listed({ p_limit: 4, market_id: undefined }, all))).toBe('ok');
+    expect(sell(new Story().listed({ p_limit: 4 }, all).wait(118_999))).toBe('ok');
+  });
+  it('leaves to a stop that works the part that it may still take, also when it is amended', () => {
+    const story = new Story().listed({ ...page, p_limit: 9 }, [first, second, theirs(3, 'long', '2')]);
+    story.placed(1, { ...SHORT, type: 'stop_loss', size: '0.5', trigger: '90' });
+    story.shown(1, 'open', { side: 'short', order_type: 'stop_loss', size: '0.5', initial_size: '0.5' });
+    expect(sell(story, '2')).toBe('ok');
+    expect(sell(story, '2.1')).toContain('(BTC-USD@1) may take 0.5 of the position first');
+    story.amended(1, { price: '100', size: '0.75' });
+    expect(sell(story, '1')).toBe('ok');
+    expect(sell(story, '1.1')).toContain('may take 0.75 of');
+    const gone = { side: 'short', order_type: 'stop_loss', size: '0.75', initial_size: '0.75' } as const;
+    story.shown(1, 'canceled', gone).wait(3_000).shown(1, 'canceled', gone);
+    expect(sell(story, '4')).toBe('ok');
+  });
+});
+
+describe('the notional of the run', () => {
+  const rules: LimitRules = { maxRunNotional: '2000', selfMatch: 'allow' };
+  const one = { size: '1' };
+
+  it('counts each order at the most it was ever sent for', () => {
+    const story = new Story().placed(1).shown(1, 'open').amended(1, { price: '120' });
+    story.shown(1, 'open', { price: '120' }).amended(1, { price: '90' }).shown(1, 'open', { price: '90' });
+    expect(story.asks({ price: '800', ...one }, rules)).toBe('ok');
+    expect(story.asks({ price: '801', ...one }, rules)).toContain('notional=801, sent=1200, max=2000');
+    // Back up to what it counted for already, and beyond.
+    expect(story.asksAmend(1, { price: '200' }, rules)).toBe('ok');
+    expect(story.asksAmend(1, { price: '201' }, rules)).toContain('notional=810, sent=1200, max=2000');
+    expect(story.asksAmend(1, { price: '90', size: '23' }, rules)).toContain('notional=870, sent=1200');
+  });
+  it('leaves out an amend that was refused, and an order that was, but not one that was cancelled', () => {
+    const story = new Story().placed(1).shown(1, 'open').amended(1, { price: '150' }, 'no margin');
+    expect(story.asks({ price: '1001', ...one }, rules)).toContain('sent=1000');
+    story.rejected(2);
+    expect(story.asks({ price: '1001', ...one }, rules)).toContain('sent=1000');
+    story.cancelled(1).shown(1, 'canceled');
+    expect(story.asks({ price: '1001', ...one }, rules)).toContain('sent=1000');
+  });
+  it('counts what a rejected order had filled', () => {
+    const story = new Story().placed(1).shown(1, 'rejected', { total_filled_size: '4' });
+    expect(story.asks({ price: '1601', ...one }, rules)).toContain('sent=400');
+  });
+  it('counts terms that somebody else gave an order of ours', () => {
+    const story = new Story()
+      .placed(1)
+      .shown(1, 'open')
+      .wait(10_000)
+      .shown(1, 'open', { size: '15', initial_size: '15' });
+    expect(story.asks({ price: '501', ...one }, rules)).toContain('sent=1500');
+  });
+  it('counts a short and a market order by the reference they were sent under', () => {
+    const market = { type: 'market', price: undefined } as unknown as Partial<OrderTerms>;
+    const story = new Story().placed(1, SHORT, '110').placed(2, { ...market, size: '1' }, '110');
+    expect(story.asks({ price: '791', ...one }, rules)).toContain('sent=1210');
+  });
+  it('counts at least what the fills have cost', () => {
+    const story = new Story()
+      .placed(1, { side: 'short' }, '100')
+      .shown(1, 'closed', { side: 'short', total_filled_size: '10' });
+    story.read('GET /fills/order', { order_id: 'BTC-USD@1' }, [
+      fill('1', '10', { order_id: 'BTC-USD@1', side: 'short', price: '130' }),
+    ]);
+    expect(story.asks({ price: '701', ...one }, rules)).toContain('sent=1300');
+  });
+  it('denies while an order of the run has no price to measure with', () => {
+    const market = { type: 'market', price: undefined, size: '1' } as unknown as Partial<OrderTerms>;
+    const story = new Story().placed(1, market);
+    expect(story.asks(one, rules)).toBe('NOTIONAL_UNKNOWN: market=BTC-USD');
+    story.read('GET /fills/order', { order_id: 'BTC-USD@1' }, [
+      fill('1', '1', { order_id: 'BTC-USD@1', price: '500' }),
+    ]);
+    expect(story.asks({ price: '1501', ...one }, rules)).toContain('sent=500');
+  });
+});
+
+describe('where the market stands', () => {
+  const rules: LimitRules = { maxOrderNotional: '1000', selfMatch: 'allow' };
+  it('is told a short by the last fill that was read', () => {
+    const story = new Story();
+    expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('NOTIONAL_UNKNOWN');
+    story.listed({}, [theirs(1, 'long', '1', { price: '200' })]);
+    expect(story.asks({ ...SHORT, size: '5' }, rules)).toBe('ok');
+    story.listed({}, [theirs(2, 'long', '1', { price: '201', timestamp: T0 * 1000 + 1 })]);
+    expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('notional=1005');
+    // An older one that is read later says nothing newer.
+    story.listed({}, [theirs(3, 'long', '1', { price: '300', timestamp: T0 * 1000 - 1 })]);
+    expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('notional=1005');
+  });
+  it('is told by a short of our own that came to rest, and by no other order', () => {
+    const story = new Story().placed(1, { price: '50' }).shown(1, 'open', { price: '50' });
+    expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('NOTIONAL_UNKNOWN');
+    story.placed(2, { side: 'short', price: '200', size: '1', timeInForce: 'post_only' });
+    expect(story.asks({ ...SHORT, size: '5' }, rules)).toContain('NOTIONAL_UNKNOWN');
+    story.shown(2, 'open', { side: 'short', price: '200', size: '1', initial_size: '1' });
+    expect(story.asks({ ...SHORT, size: '5' }, rules)).toBe('ok');
+    expect(story.asks({ ...SHORT, size: '5.1' }, rules)).toContain('notional=1020');
+  });
+});
+
+describe('counts that outlive a process', () => {
+  it('take a fill for the step whose order it was, and an own open order for no stranger', () => {
+    const story = new Story().placed(1).shown(1, 'open');
+    story.read('GET /orders', { status: 'open' }, [
+      record('open', { id: 'BTC-USD@1', client_order_id: 'rb1' }),
+      record('open', { id: 'BTC-USD@8', client_order_id: '' }),
+    ]);
+    story.read('GET /fills/order', { order_id: 'BTC-USD@1' }, [fill('1', '1', { order_id: 'BTC-USD@1' })]);
+    const rules: LimitRules = { stepFills: { max: 0, windowMs: 60_000 } };
+    expect(story.asks({}, rules)).toBe('ok');
+    expect(story.asks({}, rules, { step: 'steps/1' })).toContain('STEP_FILLS_EXCEEDED');
+    expect(story.asks({}, { maxOpenOrders: 1 })).toBe('OPEN_ORDERS_EXCEED_MAX: open=2, max=1');
+  });
+});
