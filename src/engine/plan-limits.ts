@@ -65,6 +65,10 @@ export class PlanLimits {
 
   private denial(write: PlannedWrite, terms: PlannedTerms): PlannedDenial | undefined {
     const { market, open } = terms;
+    const asked = write.params['price'];
+    const price = asked === KNOWN_AFTER_RUN ? undefined : asked;
+    // Where only the run will know the market, a short is taken for what it comes to at least: its own price.
+    const reference = write.reference === 'open' ? price : write.reference;
     const verdict = checkLimits(
       {
         endpoint: write.endpoint,
@@ -80,10 +84,8 @@ export class PlanLimits {
         openOrders: { run: 0, account: 0 },
         positions: {},
         counters: { writes: this.writes, ordersLastMinute: 0, runNotional: decimalText(this.notional) },
-        reference:
-          write.reference === undefined || write.reference === 'open'
-            ? undefined
-            : { price: write.reference, at: this.now },
+        reference: reference === undefined ? undefined : { price: reference, at: this.now },
+        ...(price === undefined || this.flat ? {} : { lastPrices: { [market ?? '']: price } }),
         marketRules: market === undefined ? undefined : this.market(market),
         marketsDescribed: this.marketsDescribed && market !== undefined,
       },
@@ -100,7 +102,8 @@ export class PlanLimits {
     drop('maxReadAgeMs', 'maxReferenceAgeMs', 'maxAccountAgeMs', 'maxOrdersPerMinute', 'stepFills', 'refusals');
     const priced = open.has('price') || (reference === 'open' && params['price'] === undefined);
     if (priced || open.has('size')) drop('maxOrderNotional', 'maxRunNotional', 'maxMarketNotional', 'maxExposure');
-    if (open.has('price') || reference === 'open') drop('priceBandWithin');
+    const isPriced = params['price'] !== undefined;
+    if (open.has('price') || (reference === 'open' && isPriced)) drop('priceBandWithin');
     if (open.has('size')) drop('maxOrderSize', 'maxPosition');
     if (open.has('market')) drop('markets');
     if (open.has('type')) drop('orderTypes');
@@ -119,7 +122,7 @@ export class PlanLimits {
     return left as LimitRules;
   }
 
-  private sent({ endpoint: name, certain, rules }: PlannedWrite, { intent, open }: PlannedTerms): void {
+  private sent({ endpoint: name, certain, rules, reference }: PlannedWrite, { intent, open }: PlannedTerms): void {
     const { method, path } = endpoint(name);
     if (name === 'GET /account' || name === 'PUT /account/leverage') this.accountRead = true;
     if (name === 'PUT /orders') this.amended = true;
@@ -127,7 +130,10 @@ export class PlanLimits {
     if (method === 'GET' || path === '/cancel_all_after' || path === '/jwt' || !certain) return;
     this.writes += 1;
     if (name !== 'POST /orders' || intent === undefined || open.has('price') || open.has('size')) return;
-    if (rules.maxRunNotional !== undefined) this.notional = this.notional.plus(decimal(notionalOf(intent) ?? '0'));
+    if (rules.maxRunNotional === undefined) return;
+    const known = reference === undefined || reference === 'open' ? intent.price : reference;
+    const notional = notionalOf(intent, { reference: known, within: rules.priceBandWithin });
+    this.notional = this.notional.plus(decimal(notional ?? '0'));
   }
 }
 
@@ -162,6 +168,7 @@ function termsOf(
   if (params['size'] !== undefined) need('size', params['size']);
   if (params['price'] === KNOWN_AFTER_RUN || before['price'] === KNOWN_AFTER_RUN) open.add('price');
   const trigger = known(before['trigger_price']);
+  const timeInForce = known(before['time_in_force']);
   if (before['trigger_price'] === KNOWN_AFTER_RUN && params['price'] === undefined) open.add('price');
   const price = known(before['price']);
   const intent: WriteTerms = {
@@ -171,6 +178,7 @@ function termsOf(
     size: size ?? rules?.min_size ?? rules?.lot ?? '1',
     ...(price === undefined ? {} : { price }),
     ...(trigger === undefined ? {} : { trigger }),
+    ...(timeInForce === undefined ? {} : { timeInForce }),
   };
   return { intent, market, open };
 }

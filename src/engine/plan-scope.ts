@@ -2,7 +2,7 @@
  * What expressions see while a run is planned: values where they are known, and NotKnown where only the run will tell. A
  * record may be known in part: its fields are made when they are read, so that one unknown field does not hide the others.
  */
-import { Decimal } from '../base/decimal.ts';
+import { Decimal, decimalText } from '../base/decimal.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import {
   EvaluationFailure,
@@ -12,6 +12,7 @@ import {
   type Scope,
   Time,
   type Value,
+  valueJson,
 } from '../runbook/values.ts';
 import type { EndpointName } from '../venue/catalogue.ts';
 import type { LimitRules } from '../venue/limits.ts';
@@ -86,6 +87,43 @@ export class PlanScope implements Scope {
 
   rules(market: string): MarketRules | undefined {
     return this.context.market(market) ?? unknownRules(market);
+  }
+
+  /** Gives a name the value of an expression, as far as it is known. */
+  define(name: string, expr: Expr): void {
+    try {
+      this.set(name, expr.evaluate(this));
+    } catch (error) {
+      if (!isOpen(error)) throw error;
+      this.setUnknown(name);
+    }
+  }
+
+  /** The value, or undefined while it is not known; an expression that is absent for good is undefined too. */
+  known<T extends Value>(expr: Expr<T>): T | undefined {
+    try {
+      return expr.evaluate(this);
+    } catch (error) {
+      if (isOpen(error)) return undefined;
+      throw error;
+    }
+  }
+
+  number(expr: Expr<Decimal>): string {
+    const value = this.known(expr);
+    return value === undefined ? KNOWN_AFTER_RUN : decimalText(value);
+  }
+
+  text(expr: Expr<string>): string {
+    return this.known(expr) ?? KNOWN_AFTER_RUN;
+  }
+
+  /** For a reader: the value, or the expression while nobody knows it. */
+  shown(expr: Expr): string {
+    const value = this.known(expr);
+    if (value === undefined) return expr.text;
+    const json = valueJson(value);
+    return typeof json === 'string' ? json : JSON.stringify(json);
   }
 }
 

@@ -8,51 +8,30 @@
  */
 import { type Decimal, parseAuthoredDecimal, wholeNumber } from '../base/decimal.ts';
 import type { Span } from '../base/diagnostic.ts';
-import { didYouMean } from '../base/spelling.ts';
-import type { SyntaxCode } from './codes/syntax.ts';
+import { AnalysisFaults, counted, shown } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
 import { type Frame, type Run, spend } from './evaluation.ts';
 import { FUNCTIONS, functionRow, isZone } from './functions.ts';
 import { BINARY_OPERATORS, type BinaryOperator, binary, negation } from './operators.ts';
 import { applied, arity, impliesMarket, type Match, matched } from './signatures.ts';
 import { MAX_DEPTH, type SyntaxNode } from './syntax.ts';
-import { fitted, isRefusal, type Refusal, type Term, unified } from './term.ts';
+import { fitted, isRefusal, type Term, unified } from './term.ts';
 import { BOOLEAN, INTEGER, NUMBER, TEXT, typeName } from './typing.ts';
 import { EvaluationFailure, type Scope, type Value, type ValueType } from './values.ts';
 import { type Facts, VisibleNames } from './visible-names.ts';
 
-/** A fault with its place in the expression's text. */
-export interface Fault {
-  readonly code: SyntaxCode;
-  readonly message: string;
-  readonly hint?: string;
-  readonly span: Span;
-}
-
 const OPERATORS: ReadonlySet<string> = new Set(BINARY_OPERATORS);
 const MACROS: ReadonlySet<string> = new Set(['map', 'filter', 'exists', 'all']);
-/** Blocks whose names people put in front, as they do with `inputs` and `feeds`. */
-const BLOCKS: ReadonlySet<string> = new Set(['vars', 'let', 'def', 'steps', 'outputs']);
-/** What CEL has and the language has not: conversions, host-dependent calendars, and a search that can run for ever. */
-const REFUSED: ReadonlySet<string> = new Set(
-  (
-    'matches has dyn int double uint string bytes bool type timestamp duration bind optional of none value or optMap optFlatMap exists_one ' +
-    'getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds'
-  ).split(' '),
-);
-
 type NodeOf<O extends SyntaxNode['op']> = Extract<SyntaxNode, { op: O }>;
 
-export class Analysis {
-  readonly faults: Fault[] = [];
+export class Analysis extends AnalysisFaults {
   /** How many pieces it has: what one evaluation counts against the budget. */
   weight = 0;
-  private readonly text: string;
   private readonly env: TypeEnv;
   private readonly visible: VisibleNames;
 
   constructor(text: string, env: TypeEnv, factsOf: (name: string) => Facts | undefined) {
-    this.text = text;
+    super(text);
     this.env = env;
     this.visible = new VisibleNames(text, env, factsOf);
   }
@@ -60,6 +39,10 @@ export class Analysis {
   /** The roots that were read, and of feeds each by name. */
   get reads(): ReadonlySet<string> {
     return this.visible.reads;
+  }
+
+  protected override known(): readonly string[] {
+    return this.visible.all();
   }
 
   /** Checks a node; `level` counts from the root. */
@@ -115,6 +98,10 @@ export class Analysis {
           return this.fault('expression-syntax', node, `the operator ${node.op} is not part of the language`);
         const [left, right] = [this.term(node.args[0], level), this.term(node.args[1], level)];
         if (left === undefined || right === undefined) return undefined;
+        // What is constant as a whole is worked out, and told of, as a whole.
+        if ((node.op === '/' || node.op === '%') && !left.constant && isZero(right))
+          return this.fault('expression-fails', node.args[1], 'this divides by zero, whatever stands before it');
+        if (node.op === '==' || node.op === '!=') this.noteUnlikely([left, right], node.args);
         return this.settle(binary(node.op as BinaryOperator, left, right, this.text), node.args, node);
       }
     }
@@ -144,10 +131,7 @@ export class Analysis {
     const name = node.args;
     const found = this.visible.name(name);
     if (found !== undefined) return found;
-    const message = `nothing here is called ${shown(name)}`;
-    if (BLOCKS.has(name))
-      return this.fault('unknown-name', node, message, 'What a block names is read by its name alone.');
-    return this.unknown('unknown-name', node, message, name, this.visible.all());
+    return this.noName(name, node);
   }
 
   private field(node: NodeOf<'.'> | NodeOf<'.?'>, level: number): Term | undefined {
@@ -165,14 +149,7 @@ export class Analysis {
             : undefined;
       return this.fault('unknown-field', place, `${typeName(record)} has no field ${name}`, hint);
     }
-    if (!Object.hasOwn(record.fields, name))
-      return this.unknown(
-        'unknown-field',
-        place,
-        `${record.name} has no field ${shown(name)}`,
-        name,
-        Object.keys(record.fields),
-      );
+    if (!Object.hasOwn(record.fields, name)) return this.noField(record, name, place);
     return this.visible.field(receiver, name, record.fields[name] as ValueType, node.op === '.?');
   }
 
@@ -446,53 +423,19 @@ export class Analysis {
     this.settle(found, nodes, nodes[0] as SyntaxNode);
     return undefined;
   }
+}
 
-  private settle(found: Term | Refusal, operands: readonly SyntaxNode[], whole: SyntaxNode): Term | undefined {
-    if (!isRefusal(found)) return found;
-    const place = found.at === undefined ? (operands.length === 1 ? operands[0] : whole) : operands[found.at];
-    const { start, end } = place ?? whole;
-    const message =
-      found.refused === 'optional-unhandled' ? `${shown(this.text.slice(start, end))} may be absent` : found.message;
-    return this.fault(found.refused, { start, end }, message, found.hint);
-  }
-
-  private noFunction(name: string, place: Span, known: readonly string[]): undefined {
-    if (REFUSED.has(name)) return this.fault('refused-function', place, `${name} is left out of the language`);
-    return this.unknown('unknown-function', place, `there is no function ${shown(name)}`, name, known);
-  }
-
-  private unknown(code: SyntaxCode, place: Span, message: string, name: string, known: readonly string[]): undefined {
-    const meant = didYouMean(name, known);
-    if (meant !== undefined) return this.fault(code, place, message, `Did you mean ${meant}?`);
-    const some = [...known].sort().slice(0, 12).join(', ');
-    return this.fault(
-      code,
-      place,
-      message,
-      some === '' ? undefined : `Known here: ${some}${known.length > 12 ? ', …' : ''}.`,
-    );
-  }
-
-  private fault(code: SyntaxCode, place: Span, message: string, hint?: string): undefined {
-    this.faults.push({
-      code,
-      message,
-      span: { start: place.start, end: place.end },
-      ...(hint === undefined ? {} : { hint }),
-    });
-    return undefined;
+function isZero({ constant, type, run }: Term): boolean {
+  if (!constant || type.kind !== 'decimal') return false;
+  try {
+    return (run({ scope: NOWHERE, locals: [] }) as Decimal).isZero();
+  } catch (error) {
+    if (error instanceof EvaluationFailure) return false;
+    throw error;
   }
 }
 
 const NOWHERE: Scope = { get: () => undefined, rules: () => undefined };
-
-function shown(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
-}
-
-function counted(args: number): string {
-  return `${args} argument${args === 1 ? '' : 's'}`;
-}
 
 /** A time zone written out is looked up before the run. */
 function strangeZone({ signature, args }: Match): { readonly zone: string; readonly at: number } | undefined {

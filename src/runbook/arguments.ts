@@ -1,19 +1,19 @@
 /**
- * What stands after a verb that calls the venue, compiled, with what its constants prove: sizes, limits, leverage,
- * fractions. One function a verb; types and words come from the step table, never from here.
+ * What stands after a verb that calls the venue, compiled, with what its constants prove. One function a verb; types and
+ * words come from the step table, never from here.
  */
 import type { Decimal } from '../base/decimal.ts';
-import { isOrderId } from '../venue/forms.ts';
 import type { OrderType, TimeInForce } from '../venue/records.ts';
 import type { ProtectLeg, StepOf, Verb } from './checked.ts';
 import type { Checking } from './checking.ts';
 import { FAULTY, marketOf } from './compiler.ts';
 import { checkTimeout, defined, textOf } from './declarations.ts';
-import type { MapNode, Node } from './document.ts';
+import { fieldsOf, isOrderOrId, mapShape, mismatch, Reader, typeYielded } from './field-reader.ts';
 import { ORDER, recordType } from './language-records.ts';
-import type { FieldsShape, Shape } from './shape.ts';
+import type { Node } from './nodes.ts';
+import { checkBand, checkHalted, checkMarket, checkSide, checkSize, positive } from './order-proofs.ts';
 import { stepRow } from './steps.ts';
-import { misfit, TEXT, typeName } from './typing.ts';
+import { type LegPlace, lintStops } from './stops.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './values.ts';
 
 export type VenueVerb = Extract<
@@ -59,7 +59,7 @@ export const VENUE_ARGS = {
   cancel_all: (checking, _node, { verb }) => {
     if (!checking.needs.includes('cancel_all'))
       checking.report(verb, 'cancel-all-not-granted', 'cancel_all needs `needs: [cancel_all]` in the file');
-    return { args: { everyone: true }, yields: undefined };
+    return { args: { everyone: true }, yields: typeYielded('cancel_all') };
   },
   set_leverage: setLeverage,
   read_account: () => ({ args: {}, yields: typeYielded('read_account') }),
@@ -180,6 +180,11 @@ function protect(checking: Checking, node: Node, { verb }: Circumstances): Built
   const takeProfit = leg('take_profit');
   checkHalted(checking, verb, 'protect');
   checkMarket(checking, read.at('market'), market);
+  const placed = (leg: ProtectLeg | undefined, key: string): LegPlace | undefined => {
+    const at = read.at(key);
+    return leg === undefined || at === undefined ? undefined : { leg, at };
+  };
+  lintStops(checking, side, placed(stopLoss, 'stop_loss'), placed(takeProfit, 'take_profit'));
   const legs = { ...(stopLoss && { stop_loss: ORDER }), ...(takeProfit && { take_profit: ORDER }) };
   return {
     args: { market, side, ...defined({ stopLoss, takeProfit }) },
@@ -314,177 +319,4 @@ function period(checking: Checking, read: Reader) {
 function exprs(checking: Checking, node: Node | undefined): Readonly<Record<string, Expr>> {
   if (node?.kind !== 'map') return {};
   return Object.fromEntries(node.entries.map(({ key, value }) => [key, checking.compiler.value(value, 'any')]));
-}
-
-/** Reads the fields of a map by the types their shape names. */
-export class Reader {
-  market: Expr<string> | undefined;
-  private readonly checking: Checking;
-  private readonly node: Node;
-  private readonly fields: FieldsShape;
-
-  constructor(checking: Checking, node: Node, fields: FieldsShape) {
-    this.checking = checking;
-    this.node = node;
-    this.fields = fields;
-    this.market = checking.compiler.market;
-  }
-
-  at(key: string): Node | undefined {
-    return this.node.kind === 'map' ? this.node.get(key) : undefined;
-  }
-
-  need(key: string): Node {
-    return this.at(key) ?? this.node;
-  }
-
-  shape(key: string): Shape | undefined {
-    return this.fields.fields[key]?.shape;
-  }
-
-  /** A required field; `FAULTY` when it is not there, which has been said. */
-  expr<T extends Value>(key: string): Expr<T> {
-    const shape = this.shape(key);
-    return this.checking.compiler.value<T>(this.at(key), shape?.kind === 'value' ? shape.type : 'any', this.market);
-  }
-
-  optional<T extends Value>(key: string): Expr<T> | undefined {
-    return this.at(key) === undefined ? undefined : this.expr<T>(key);
-  }
-
-  /** An order, of which the id is taken, or an order id: an expression, or written out as a text. */
-  orderOrId(key: string): Expr | undefined {
-    const at = this.at(key);
-    const written = at === undefined ? undefined : textOf(at);
-    if (written !== undefined && (isOrderId(written) || written.includes('${')))
-      return this.checking.compiler.value(at, TEXT, this.market);
-    const expr = this.optional(key);
-    if (expr !== undefined && expr !== FAULTY && !isOrderOrId(expr.type))
-      mismatch(this.checking, this.need(key), `${key} takes an order or an order id`, expr.type);
-    return expr;
-  }
-
-  word(key: string): string | undefined {
-    const at = this.at(key);
-    return this.checking.compiler.isFaulty(at) ? undefined : textOf(at);
-  }
-
-  text(key: string): string | undefined {
-    return this.word(key);
-  }
-
-  flag(key: string): boolean {
-    return this.word(key) === 'true';
-  }
-}
-
-/** The shape of the fields a verb takes, where it takes a map in one way only. */
-export function fieldsOf(verb: Verb): FieldsShape {
-  const { takes } = stepRow(verb);
-  if (takes.kind !== 'fields') throw new Error(`${verb} takes no plain fields`);
-  return takes;
-}
-
-/** The shape of the way of taking a map that this node has chosen. */
-export function mapShape(verb: Verb, node: MapNode): FieldsShape {
-  const { takes } = stepRow(verb);
-  const maps = takes.kind === 'choice' ? (takes.maps ?? []) : [];
-  const shape = (maps.find(({ by }) => node.get(by) !== undefined) ?? maps[0])?.shape;
-  if (shape?.kind !== 'fields') throw new Error(`${verb} takes no map`);
-  return shape;
-}
-
-function typeYielded(verb: Verb): ValueType | undefined {
-  const { yields } = stepRow(verb);
-  return typeof yields === 'string' ? undefined : yields;
-}
-
-function isOrderOrId(type: ValueType): boolean {
-  return type.kind === 'text' || misfit(type, ORDER) === undefined;
-}
-
-export function mismatch(checking: Checking, at: Node, needed: string, found: ValueType): void {
-  checking.report(at, 'wrong-type', `${needed}, found ${typeName(found)}`);
-}
-
-function positive(
-  checking: Checking,
-  read: Reader,
-  key: string,
-  expr: Expr<Decimal> | undefined,
-  code: 'size-not-positive' | 'price-not-positive',
-): void {
-  const value = checking.compiler.constant(expr);
-  if (value !== undefined && !value.greaterThan(0))
-    checking.report(read.need(key), code, `${key} must be above zero, found ${value.toFixed()}`);
-}
-
-function checkHalted(checking: Checking, verb: Circumstances['verb'], name: Verb): void {
-  if (checking.limits.mode === 'halted')
-    checking.report(verb, 'write-under-halted', `limits.mode is halted, which denies ${name}`);
-}
-
-function checkMarket(checking: Checking, at: Node | undefined, market: Expr<string>): void {
-  const id = checking.compiler.constant(market);
-  const { markets } = checking.limits;
-  if (at !== undefined && id !== undefined && markets !== undefined && !markets.includes(id))
-    checking.report(at, 'market-not-allowed', `${id} is not among limits.markets: ${markets.join(', ')}`);
-}
-
-function checkSide(checking: Checking, at: Node | undefined, side: Expr<string>): void {
-  const known = checking.compiler.constant(side);
-  const { sides } = checking.limits;
-  if (at !== undefined && known !== undefined && sides !== undefined && !sides.includes(known))
-    checking.report(at, 'side-not-allowed', `${known} is not among limits.sides: ${sides.join(', ')}`);
-}
-
-/** A constant order against constant limits. An exit (`allow: reduce`) may pass the notional caps. */
-function checkSize(
-  checking: Checking,
-  read: Reader,
-  size: Expr<Decimal> | undefined,
-  price: Expr<Decimal> | undefined,
-  exit: boolean,
-): void {
-  const { maxOrderSize, maxOrderNotional, maxRunNotional } = checking.limits;
-  const amount = checking.compiler.constant(size);
-  if (amount === undefined) return;
-  const at = read.need('size');
-  if (maxOrderSize !== undefined && amount.greaterThan(maxOrderSize)) {
-    checking.report(
-      at,
-      'order-over-limit',
-      `size ${amount.toFixed()} is above limits.max_order_size, ${maxOrderSize.toFixed()}`,
-    );
-    return;
-  }
-  const worth = checking.compiler.constant(price);
-  if (worth === undefined || exit) return;
-  const notional = amount.times(worth);
-  const [name, cap] =
-    maxOrderNotional !== undefined && notional.greaterThan(maxOrderNotional)
-      ? ['max_order_notional', maxOrderNotional]
-      : ['max_run_notional', maxRunNotional];
-  if (cap !== undefined && notional.greaterThan(cap))
-    checking.report(
-      at,
-      'order-over-limit',
-      `size times price is ${notional.toFixed()}, above limits.${name}, ${cap.toFixed()}`,
-    );
-}
-
-function checkBand(checking: Checking, read: Reader, price: Expr<Decimal> | undefined): void {
-  const { band } = checking.limits;
-  const value = checking.compiler.constant(price);
-  if (
-    band === undefined ||
-    value === undefined ||
-    !value.minus(band.around).abs().greaterThan(band.around.times(band.within))
-  )
-    return;
-  checking.report(
-    read.need('price'),
-    'price-outside-band',
-    `price ${value.toFixed()} is further than ${band.within.toFixed()} from ${band.around.toFixed()}, limits.price_band`,
-  );
 }

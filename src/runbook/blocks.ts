@@ -4,20 +4,22 @@
  * venue) and control.ts (the others).
  */
 import { VENUE_ARGS, type VenueVerb } from './arguments.ts';
+import type { Block, BuiltStep, StepChecks } from './built-step.ts';
 import type { CatchClause, CheckedStep, StepBase, Verb } from './checked.ts';
 import type { Checking } from './checking.ts';
 import { FAULTY } from './compiler.ts';
 import { assume, checkCondition } from './conditions.ts';
-import { type Block, type BuiltStep, buildControl, type StepChecks } from './control.ts';
+import { buildControl } from './control.ts';
 import { defined, textOf } from './declarations.ts';
-import type { ListNode, MapNode, Node } from './document.ts';
+import { typeYielded } from './field-reader.ts';
 import { STEP_ERROR } from './language-records.ts';
 import { readAwait, readKinds, readRetry } from './modifiers.ts';
+import type { ListNode, MapNode, Node } from './nodes.ts';
 import { type Declared, optional } from './scope.ts';
 import { NAME_PATTERN } from './shape.ts';
 import { stepRow } from './steps.ts';
 import { DURATION, TEXT } from './typing.ts';
-import type { Duration, Expr, ValueType } from './values.ts';
+import type { Duration, Expr } from './values.ts';
 import { verbOf } from './walk.ts';
 
 const NAME = new RegExp(NAME_PATTERN);
@@ -93,6 +95,7 @@ class BlockCheck {
   /** A step at fault may have an id that others use. */
   private forget(item: Node): void {
     this.checking.dropped = true;
+    this.checking.names.doubt = true;
     const id = item.kind === 'map' ? textOf(item.get('id')) : undefined;
     if (id !== undefined) this.checking.names.unknown.add(id);
     else this.checking.names.lost ||= item.kind !== 'map';
@@ -111,6 +114,7 @@ function checkStep(
   const { compiler, names } = checking;
   const entry = node.entry(verb);
   if (entry === undefined) throw new Error(`no ${verb} in its own step`);
+  const said = checking.errors(node.span);
   const id = readId(checking, node);
   const own = id ?? (index === undefined ? verb : `${index + 1}:${verb}`);
   const path = `${prefix}/${own}`;
@@ -185,6 +189,7 @@ function checkStep(
   };
   const step = { ...base, verb, args: built.args } as CheckedStep;
   checking.places.set(step, { node, verb: entry.keySpan });
+  if (checking.errors(node.span) > said || checking.misshapen(node.span)) names.doubt = true;
   return { step, ends: built.ends === true && condition === undefined && !clauses.goesOn };
 }
 
@@ -204,18 +209,15 @@ function remember(
 /** The id, when it is one; said otherwise. */
 function readId(checking: Checking, node: MapNode): string | undefined {
   const at = node.get('id');
-  if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at) || !NAME.test(at.text)) return undefined;
-  const id = at.text;
-  if (checking.ids.get(id)?.start !== at.span.start) {
-    checking.report(at, 'duplicate-id', `${id} is the id of another step already`);
-    return undefined;
+  if (at === undefined) return undefined;
+  if (at.kind === 'scalar' && !checking.compiler.isFaulty(at) && NAME.test(at.text)) {
+    const taken = checking.ids.get(at.text)?.start !== at.span.start;
+    if (taken) checking.report(at, 'duplicate-id', `${at.text} is the id of another step already`);
+    else if (checking.mayDeclare(at.text, at.span)) return at.text;
   }
-  return checking.mayDeclare(id, at.span) ? id : undefined;
-}
-
-function typeYielded(verb: Verb): ValueType | undefined {
-  const { yields } = stepRow(verb);
-  return typeof yields === 'string' ? undefined : yields;
+  // Others refer to the step by a name that it does not get.
+  checking.names.lost = true;
+  return undefined;
 }
 
 function checkCleanup(

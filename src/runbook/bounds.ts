@@ -5,11 +5,13 @@
  * that confirm an order or a cancel come on top, and whoever prints the figures says so.
  */
 import type { Decimal } from '../base/decimal.ts';
-import { type DecimalString, decimalText, wholeNumber } from '../base/decimal.ts';
+import { type DecimalString, decimalText } from '../base/decimal.ts';
 import type { EndpointName } from '../venue/catalogue.ts';
 import { endpoint } from '../venue/catalogue.ts';
+import { deadmanReadEveryMs } from '../venue/deadman.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
-import { Duration, type Expr, NotKnown, type Scope, type Value } from './values.ts';
+import { countOf, Known } from './known-values.ts';
+import type { Value } from './values.ts';
 
 export interface WorstCase {
   /** Of a minute in which the most expensive wait or loop goes on, keep-alives included. */
@@ -74,7 +76,8 @@ export function steadyRate(runbook: CheckedRunbook, costs: Costs): number {
 }
 
 function keepAlives(runbook: CheckedRunbook, known: Known, costs: Costs): number {
-  return keepAlivesPerMinute(runbook, known) * costs('POST /cancel_all_after');
+  const { beats, readings } = keepAlivesPerMinute(runbook, known);
+  return beats * costs('POST /cancel_all_after') + readings * costs('GET /cancel_all_after');
 }
 
 /** Of one execution of a step or block. */
@@ -333,12 +336,17 @@ function repeatLoad(step: StepOf<'repeat'>, view: View): Load {
   };
 }
 
-function keepAlivesPerMinute(runbook: CheckedRunbook, known: Known): number {
+function keepAlivesPerMinute(runbook: CheckedRunbook, known: Known): { beats: number; readings: number } {
   const { deadman } = runbook;
-  if (deadman === undefined) return 0;
+  if (deadman === undefined) return { beats: 0, readings: 0 };
   const timeout = known.duration(deadman.timeout);
   const pause = deadman.keepAlive === undefined ? timeout && timeout / 4 : known.duration(deadman.keepAlive);
-  return pause === undefined || pause <= 0 ? 0 : MINUTE_MS / Math.max(pause, QUICKEST_KEEP_ALIVE_MS);
+  const perMinute = (ms: number | undefined, quickest: number) =>
+    ms === undefined || ms <= 0 ? 0 : MINUTE_MS / Math.max(ms, quickest);
+  return {
+    beats: perMinute(pause, QUICKEST_KEEP_ALIVE_MS),
+    readings: perMinute(timeout && deadmanReadEveryMs(timeout), deadmanReadEveryMs(4 * QUICKEST_KEEP_ALIVE_MS)),
+  };
 }
 
 function orderNotional(step: StepOf<'place'>, known: Known): Decimal | undefined {
@@ -357,56 +365,4 @@ function notionalOf(runbook: CheckedRunbook, known: Known, load: Load, orders: n
     perOrder !== undefined && Number.isFinite(orders) && orders > 0 ? perOrder.times(orders) : undefined,
   ];
   return bounds.reduce((least, each) => (least === undefined || each?.lessThan(least) ? each : least), undefined);
-}
-
-/** What is known before the run: inputs when given, lets that hang on nothing else, and how long lists are. */
-class Known {
-  private readonly scope: Scope;
-  private readonly lengths = new Map<string, number>();
-  private readonly mayKnow: (root: string) => boolean;
-
-  constructor(runbook: CheckedRunbook, inputs: Readonly<Record<string, Value>> | undefined) {
-    const lets = new Map([...runbook.let, ...runbook.def].map(({ name, value }) => [name, value]));
-    const get = (root: string): Value => {
-      const named = lets.get(root);
-      if (named !== undefined) return named.evaluate(this.scope);
-      if (root === 'inputs' && inputs !== undefined) return inputs as Value;
-      throw new NotKnown(root);
-    };
-    this.scope = { get, rules: () => undefined };
-    this.mayKnow = (root) => lets.has(root) || (root === 'inputs' && inputs !== undefined);
-  }
-
-  private value<T extends Value>(expr: Expr<T> | undefined): T | undefined {
-    if (expr === undefined || !(expr.constant || expr.reads.every((root) => this.mayKnow(root)))) return undefined;
-    try {
-      return expr.evaluate(this.scope);
-    } catch {
-      // NotKnown, or an evaluation that fails: then nothing is known of it.
-      return undefined;
-    }
-  }
-
-  decimal(expr: Expr<Decimal> | undefined): Decimal | undefined {
-    return this.value(expr);
-  }
-
-  duration(expr: Expr<Duration> | undefined): number | undefined {
-    const value = this.value(expr);
-    return value instanceof Duration ? value.ms : undefined;
-  }
-
-  /** How many items a list has at most. What `for_each` collects is as long as what it went over; a filter makes nothing longer. */
-  length(expr: Expr<readonly Value[]>, collectedAs?: string): number {
-    const value = this.value(expr);
-    const from = /^\s*([A-Za-z_]\w*)\s*(?:\.\s*(?:filter|map)\s*\((?:[^()]|\([^()]*\))*\)\s*)*$/.exec(expr.text)?.[1];
-    const length = Array.isArray(value) ? value.length : from === undefined ? undefined : this.lengths.get(from);
-    if (collectedAs !== undefined && length !== undefined) this.lengths.set(collectedAs, length);
-    return length ?? Number.POSITIVE_INFINITY;
-  }
-}
-
-/** A count that is known and whole; else `unknown`. */
-function countOf(value: Decimal | undefined, unknown = Number.POSITIVE_INFINITY): number {
-  return value?.isInteger() ? wholeNumber(value) : unknown;
 }

@@ -4,7 +4,7 @@
  * runbook is given only when nothing is wrong with it. Never throws for what an author wrote, and reads no file itself:
  * `load` gives the texts of called runbooks.
  */
-import { type Diagnostic, inReadingOrder, type SourceText, type Span } from '../base/diagnostic.ts';
+import { type Diagnostic, inReadingOrder, positionAt, type SourceText, type Span } from '../base/diagnostic.ts';
 import { sha256 } from '../base/digest.ts';
 import { schemaIssues } from '../base/schema.ts';
 import { checkSteps } from './blocks.ts';
@@ -27,9 +27,11 @@ import {
   defined,
   textOf,
 } from './declarations.ts';
-import { type MapNode, type Node, nodeAt, plainData, readDocument } from './document.ts';
+import { readDocument } from './document.ts';
+import { FILE } from './grammar.ts';
 import { STEP_ERROR } from './language-records.ts';
 import { type Allowance, lintRelease, lintRunbook, lintUnused } from './lints.ts';
+import { type MapNode, type Node, nodeAt, plainData } from './nodes.ts';
 import { checkSchedule } from './schedule-entries.ts';
 import { runbookSchema } from './schema.ts';
 import { type Declared, optional } from './scope.ts';
@@ -87,21 +89,22 @@ class Check {
     const before = [...document.diagnostics, ...shape.diagnostics];
     if (root.kind !== 'map' || shape.faulty.has(root))
       return { runbook: undefined, diagnostics: inReadingOrder(before) };
-    const known = [...before, ...schemaFindings(root, source, before)];
+    const known = [...withoutInner(root, before), ...schemaFindings(root, source, before)];
 
     const checking = new Checking(
       source,
       shape.faulty,
+      before,
       (name) => this.callee(name, stack),
       this.options.requests ?? {},
     );
     const runbook = assemble(checking, root);
     if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);
-    // What has no shape can not be read, and may be where a name is used.
-    if (shape.diagnostics.length === 0) lintUnused(checking, root, approvals(root));
+    // What can not be read, or has no shape, or names something that is not there, may be where a name is used.
+    if (before.length === 0 && !checking.diagnostics.some(isMisspelt)) lintUnused(checking, root, approvals(root));
     const schedule = this.options.scheduleLint?.(runbook) ?? [];
     const diagnostics = inReadingOrder(
-      withoutMarketEchoes(root, distinct([...known, ...checking.diagnostics, ...schedule])),
+      withoutMarketEchoes(root, oncePerName(onePerPlace([...known, ...checking.diagnostics, ...schedule]))),
     );
     return { runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
   }
@@ -138,6 +141,7 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
 
   const name = textOf(root.get('runbook')) ?? '';
   declareRoots(checking);
+  noteLost(checking, root);
   const inputs = checkInputs(checking, root.get('inputs'));
   compiler.market = defaultMarket(
     early(checking, root, 'limits', 'markets'),
@@ -189,6 +193,25 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
     calls: Object.fromEntries(checking.calls),
     ...defined({ about: textOf(root.get('about')), limits, deadman, concurrency }),
   };
+}
+
+/** Blocks that are missing, or stand there under a name nobody knows: what they would declare is not missed again. */
+function noteLost(checking: Checking, root: MapNode): void {
+  const { names } = checking;
+  for (const block of ['inputs', 'feeds', 'let', 'def', 'vars']) {
+    const at = root.entry(block);
+    if (at === undefined || !checking.refusedName(at.span)) continue;
+    if (block === 'inputs' || block === 'feeds') names.unknown.add(block);
+    else names.lost = true;
+  }
+  const strange = root.incomplete || root.entries.some(({ key }) => !Object.hasOwn(FILE.fields, key));
+  if (root.get('steps') === undefined) {
+    checking.dropped = true;
+    names.lost = true;
+  }
+  if (!strange) return;
+  for (const block of ['inputs', 'feeds']) if (root.get(block) === undefined) names.unknown.add(block);
+  if (['let', 'def', 'vars'].some((block) => root.get(block) === undefined)) names.lost = true;
 }
 
 function after(
@@ -259,27 +282,16 @@ function approvals(root: Node): ReadonlySet<string> {
 }
 
 /**
- * The published schema must have found nothing that was not said better already. What it finds beyond that is said in its
- * own words: silence would let a file through that every editor refuses.
+ * The published schema must find nothing in a file of which nothing was said: silence would let it through, and every editor
+ * refuse it. What it finds is said in its own words.
  */
 function schemaFindings(root: Node, source: SourceText, said: readonly Diagnostic[]): readonly Diagnostic[] {
-  const issues = schemaIssues('runbook', runbookSchema, plainData(root));
-  const unsaid = issues
-    .map((issue) => ({ issue, ...nodeAt(root, issue.path) }))
-    .filter(
-      ({ span, keySpan }) =>
-        !said.some((each) => touches(each.span, span) || (keySpan !== undefined && touches(each.span, keySpan))),
-    );
-  const [first] = unsaid;
-  if (first === undefined) return [];
-  return [
-    finding(
-      source,
-      first.keySpan ?? first.span,
-      'schema-violation',
-      `runbook.schema.json: ${first.issue.path.join('.') || 'the file'} ${first.issue.message}`,
-    ),
-  ];
+  if (said.some(isError)) return [];
+  const [issue] = schemaIssues('runbook', runbookSchema, plainData(root));
+  if (issue === undefined) return [];
+  const { span, keySpan } = nodeAt(root, issue.path);
+  const message = `runbook.schema.json: ${issue.path.join('.') || 'the file'} ${issue.message}`;
+  return [finding(source, keySpan ?? span, 'schema-violation', message)];
 }
 
 function touches(one: Span, other: Span): boolean {
@@ -296,13 +308,74 @@ function withoutMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]):
   return cause ? diagnostics.filter((each) => !echo(each)) : diagnostics;
 }
 
-/** The same thing said of the same place is one mistake. */
-function distinct(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
-  const seen = new Set<string>();
-  return diagnostics.filter(({ code, span, message }) => {
-    const key = `${code} ${span.start} ${span.end} ${message}`;
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
+/** A name that may be one that is declared, misspelt. */
+function isMisspelt({ code }: Diagnostic): boolean {
+  return (['unknown-name', 'unknown-field'] satisfies Code[] as string[]).includes(code);
+}
+
+/** Nulls and odd keys inside of what has the wrong shape altogether, or cut off behind a key nobody knows, are part of that. */
+function withoutInner(root: Node, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const inner: readonly string[] = ['yaml-null', 'yaml-complex-key', 'yaml-key-form'] satisfies Code[];
+  const whole: readonly string[] = ['wrong-type', 'unknown-key', 'invalid-name'] satisfies Code[];
+  const refused = diagnostics.filter(({ code }) => whole.includes(code)).map(({ span }) => entryAround(root, span));
+  return diagnostics.filter(
+    ({ code, span }) =>
+      !inner.includes(code) || !refused.some((each) => each.start <= span.start && span.end <= each.end),
+  );
+}
+
+/** From a key to the end of its value; any other place as it is. */
+function entryAround(node: Node, span: Span): Span {
+  for (const entry of node.kind === 'map' ? node.entries : []) {
+    if (entry.keySpan.start === span.start && entry.keySpan.end === span.end) return entry.span;
+    if (entry.value.span.start <= span.start && span.end <= entry.value.span.end) return entryAround(entry.value, span);
+  }
+  for (const item of node.kind === 'list' ? node.items : [])
+    if (item.span.start <= span.start && span.end <= item.span.end) return entryAround(item, span);
+  return span;
+}
+
+/**
+ * The same thing said of one place is one mistake, and what a later stage says of a value that an earlier one has refused
+ * follows from that.
+ */
+function onePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const kept: Diagnostic[] = [];
+  const at = new Map<string, Diagnostic[]>();
+  const notation: readonly string[] = [
+    'yaml-number-form',
+    'yaml-number-too-long',
+    'yaml-boolean-form',
+    'yaml-comma',
+  ] satisfies Code[];
+  const misread = diagnostics.filter(({ code }) => notation.includes(code));
+  for (const each of diagnostics) {
+    const place = `${each.span.start} ${each.span.end}`;
+    const before = at.get(place) ?? [];
+    const again = before.some(({ code, message }) => code === each.code && message === each.message);
+    const follows =
+      before.some((other) => isError(other) && other.code !== each.code) ||
+      misread.some(({ span, code }) => code !== each.code && touches(span, each.span));
+    if (again || follows) continue;
+    kept.push(each);
+    at.set(place, [...before, each]);
+  }
+  return kept;
+}
+
+/** A name that nobody has declared is one mistake, however often it is used: the first place tells the lines of the others. */
+function oncePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const repeated: readonly string[] = ['unknown-name', 'unknown-field', 'unknown-variable'] satisfies Code[];
+  const uses = new Map<string, Diagnostic[]>();
+  const key = ({ code, message }: Diagnostic): string => `${code} ${message}`;
+  for (const each of diagnostics)
+    if (repeated.includes(each.code)) uses.set(key(each), [...(uses.get(key(each)) ?? []), each]);
+  return diagnostics.flatMap((each) => {
+    const [first, ...others] = inReadingOrder(uses.get(key(each)) ?? [each]);
+    if (each !== first) return [];
+    const lineOf = ({ source, span }: Diagnostic): number => positionAt(source.text, span.start).line;
+    const lines = [...new Set(others.map(lineOf))].filter((line) => line !== lineOf(each));
+    const shown = `${lines.slice(0, 8).join(', ')}${lines.length > 8 ? ', …' : ''}`;
+    return [lines.length === 0 ? each : { ...each, message: `${each.message}; the same in line ${shown}` }];
   });
 }

@@ -8,10 +8,10 @@ import type { CheckedRunbook, CheckedStep, LimitsDeclaration } from './checked.t
 import type { CheckCode } from './codes/check.ts';
 import { type Code, finding } from './codes.ts';
 import { Compiler } from './compiler.ts';
-import { FORBIDDEN_KEYS, type MapNode, type Node } from './document.ts';
+import { FORBIDDEN_KEYS, type MapNode, type Node } from './nodes.ts';
 import { Names, RESERVED_ROOTS } from './scope.ts';
 import { RESERVED_WORDS } from './syntax.ts';
-import type { ValueType } from './values.ts';
+import type { RecordValue, ValueType } from './values.ts';
 
 /** What a call of another runbook came to. */
 export type Callee =
@@ -55,6 +55,8 @@ export class Checking {
   /** Set while the steps of `finally` or `undo` are checked. */
   cleanup: 'finally' | 'undo' | undefined;
   needs: readonly string[] = [];
+  /** The values of the inputs where nobody gives others; one without a default throws. */
+  defaults: RecordValue = {};
   /** Inputs that need no value of a caller, also where the default is at fault. */
   readonly defaulted = new Set<string>();
   /** Where names stand that could not be given. */
@@ -66,14 +68,18 @@ export class Checking {
   /** Result types of the profile's requests, when a profile is known. */
   readonly requests: Readonly<Record<string, ValueType>>;
   private readonly found: Diagnostic[] = [];
+  private readonly before: readonly Diagnostic[];
 
+  /** `before`: what reading the file and looking at its shape have found. */
   constructor(
     source: SourceText,
     faulty: ReadonlySet<Node>,
+    before: readonly Diagnostic[],
     callee: (name: string) => Callee,
     requests: Readonly<Record<string, ValueType>>,
   ) {
     this.source = source;
+    this.before = before;
     this.compiler = new Compiler(source, this.names, faulty);
     this.callee = callee;
     this.requests = requests;
@@ -89,6 +95,27 @@ export class Checking {
 
   get diagnostics(): readonly Diagnostic[] {
     return [...this.found, ...this.compiler.diagnostics.map((each) => this.explained(each))];
+  }
+
+  /** How many errors the check has found inside a range of the text. */
+  errors(span: Span): number {
+    return [...this.found, ...this.compiler.diagnostics].filter((each) => isErrorIn(each, span)).length;
+  }
+
+  /** Whether something inside a range could not be read, or has not the shape it needs. */
+  misshapen(span: Span): boolean {
+    return this.before.some((each) => isErrorIn(each, span));
+  }
+
+  /** Whether a key inside a range was refused for what it is called, so that what it declares is not known. */
+  refusedName(span: Span): boolean {
+    const codes: readonly string[] = [
+      'invalid-name',
+      'yaml-key-form',
+      'yaml-forbidden-key',
+      'yaml-hidden-character',
+    ] satisfies Code[];
+    return this.before.some((each) => codes.includes(each.code) && isErrorIn(each, span));
   }
 
   /** Says so, and answers false, when a new name can not be given. */
@@ -125,4 +152,8 @@ export class Checking {
         : `The step ${name} is known only inside its block.`;
     return { ...diagnostic, hint };
   }
+}
+
+function isErrorIn({ severity, span }: Diagnostic, around: Span): boolean {
+  return severity === 'error' && around.start <= span.start && span.start <= around.end;
 }

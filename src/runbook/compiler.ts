@@ -5,8 +5,8 @@
 import type { Diagnostic, SourceText } from '../base/diagnostic.ts';
 import { diagnose } from './codes/diagnose.ts';
 import type { SyntaxCode } from './codes/syntax.ts';
-import type { Node, ScalarNode } from './document.ts';
 import { compileField, isBare } from './expression.ts';
+import type { Node, ScalarNode } from './nodes.ts';
 import type { Names } from './scope.ts';
 import { typeName, union } from './typing.ts';
 import type { Expr, RecordValue, Scope, Value, ValueType } from './values.ts';
@@ -115,6 +115,7 @@ export class Compiler {
       return;
     }
     this.names.unknown.delete(name);
+    this.names.lets.set(name, expr);
     if (isBare(expr)) this.names.bare.add(name);
     const constant = this.constant(expr);
     if (constant !== undefined) this.names.constants.set(name, constant);
@@ -153,9 +154,11 @@ export class Compiler {
     const { unknown } = this.names;
     const echo = unknown.size > 0 && [...unknown].some((name) => mentions(node, this.source.text, name));
     const news = echo ? diagnostics.filter((each) => each.severity === 'warning') : diagnostics;
-    this.diagnostics.push(
-      ...(this.names.lost ? news.filter((each) => each.code !== ('unknown-name' satisfies SyntaxCode)) : news),
-    );
+    const follows: readonly string[] = [
+      ...(this.names.lost ? ['unknown-name' satisfies SyntaxCode] : []),
+      ...(this.names.doubt ? ['optional-unhandled' satisfies SyntaxCode] : []),
+    ];
+    this.diagnostics.push(...news.filter((each) => !follows.includes(each.code)));
   }
 }
 
@@ -182,7 +185,9 @@ function looksLikeMarket(node: Node): boolean {
 
 function mentions(node: Node, text: string, name: string): boolean {
   const at = text.slice(node.span.start, node.span.end);
-  return new RegExp(`(?<![\\w])${name.replaceAll('.', '\\s*\\.\\s*')}(?!\\w)`).test(at);
+  // The name may be one that was refused for its characters.
+  const parts = name.split('.').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  return new RegExp(`(?<![\\w])${parts.join('\\s*\\.\\s*')}(?!\\w)`).test(at);
 }
 
 function mixed(source: SourceText, node: Node, of: ValueType | undefined, part: Expr): Diagnostic {

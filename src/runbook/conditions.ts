@@ -1,8 +1,8 @@
 /** Conditions: each must read something, and while one holds, what it asks for is there. */
 import type { Checking } from './checking.ts';
 import { FAULTY } from './compiler.ts';
-import type { Node } from './document.ts';
 import { presentWhenTrue } from './expression.ts';
+import type { Node } from './nodes.ts';
 import { BOOLEAN } from './typing.ts';
 import type { Expr } from './values.ts';
 

@@ -3,66 +3,25 @@
  * ends. One function a verb; lists of steps are checked by whoever passes `steps` in, so that this file knows no modifier.
  */
 import type { Decimal } from '../base/decimal.ts';
-import type { Span } from '../base/diagnostic.ts';
 import { didYouMean } from '../base/spelling.ts';
-import { fieldsOf, mapShape, mismatch, Reader } from './arguments.ts';
-import type { CheckedRunbook, CheckedStep, NamedExpr, StepOf, Verb } from './checked.ts';
+import type { Built, BuiltStep, Site } from './built-step.ts';
+import { call } from './calls.ts';
+import type { CheckedStep, NamedExpr, Verb } from './checked.ts';
 import type { Checking } from './checking.ts';
-import type { CheckCode } from './codes/check.ts';
 import { FAULTY } from './compiler.ts';
 import { assume, assured, checkCondition } from './conditions.ts';
 import { defined, textOf } from './declarations.ts';
-import type { MapNode, Node } from './document.ts';
-import { unknownInput, valueText, violation } from './inputs.ts';
+import { fieldsOf, mapShape, mismatch, Reader } from './field-reader.ts';
+import { valueText } from './inputs.ts';
 import { ORDER, recordType } from './language-records.ts';
-import { addsRisk } from './risk.ts';
+import type { MapNode, Node } from './nodes.ts';
 import { type Declared, optional } from './scope.ts';
 import { stepRow } from './steps.ts';
 import { DURATION, INTEGER } from './typing.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './values.ts';
 import { verbOf } from './walk.ts';
 
-/** A list of steps and whether whoever comes to its end goes on: not after `stop` and `fail`. */
-export interface Block {
-  readonly steps: readonly CheckedStep[];
-  readonly ends: boolean;
-}
-
-/** What a verb gives beside its arguments. */
-export interface BuiltStep {
-  readonly args: object;
-  readonly yields: ValueType | undefined;
-  /** Names of inner blocks that may be known after the step. */
-  readonly hoisted?: readonly Declared[];
-  /** Paths of optionals that are there once the step has succeeded. */
-  readonly assures?: readonly string[];
-  /** Whether nothing is done after the step. */
-  readonly ends?: boolean;
-  /** `because` that stands inside the verb's own map. */
-  readonly because?: Expr<string>;
-}
-
-/** How lists of steps are checked. `before` and `after` run inside the block, where its names are in sight. */
-export interface StepChecks {
-  inner(
-    checking: Checking,
-    node: Node | undefined,
-    prefix: string,
-    before?: () => void,
-    after?: () => void,
-  ): Block & { readonly declared: readonly Declared[] };
-  one(checking: Checking, node: MapNode, verb: Verb, prefix: string): CheckedStep;
-}
-
-interface Site {
-  readonly path: string;
-  /** The verb's key. */
-  readonly verb: Span;
-  readonly steps: StepChecks;
-}
-
 type ControlVerb = Exclude<Verb, keyof typeof import('./arguments.ts')['VENUE_ARGS']>;
-type Built<V extends Verb> = BuiltStep & { readonly args: StepOf<V>['args'] };
 
 const CONTROL = {
   let: letNames,
@@ -136,7 +95,7 @@ function setVariables(checking: Checking, node: Node): Built<'set'> {
   const names: NamedExpr[] = [];
   for (const { key, keySpan, value } of entriesOf(node)) {
     const type = checking.vars.get(key);
-    if (type === undefined && !checking.names.unknown.has(key)) {
+    if (type === undefined && !checking.names.unknown.has(key) && !checking.names.lost) {
       const known = [...checking.vars.keys()];
       const meant = didYouMean(key, known);
       const what = checking.names.roots.has(key) ? `${key} is not a variable` : `there is no variable ${key}`;
@@ -335,63 +294,6 @@ function switchCases(checking: Checking, node: Node, site: Site): Built<'switch'
 /** Only ids are known after the block they stand in; names of lets are not. */
 function idsAmong(checking: Checking, declared: readonly Declared[]): readonly Declared[] {
   return declared.filter(({ name }) => checking.ids.has(name));
-}
-
-function call(checking: Checking, node: Node, { verb }: Site): Built<'call'> {
-  const fields = new Reader(checking, node, fieldsOf('call'));
-  const at = fields.at('runbook');
-  const name = fields.word('runbook');
-  const given = fields.at('with');
-  if (at === undefined || name === undefined) return { args: { runbook: '', with: {} }, yields: FAULTY.type };
-  const callee = checking.callee(name);
-  if (callee.kind === 'checked') {
-    checking.calls.set(name, callee.runbook);
-    if (checking.cleanup !== undefined && addsRisk(callee.runbook))
-      checking.report(verb, 'risk-in-cleanup', `${name} can add risk, and ${checking.cleanup} may only reduce it`);
-    const record = recordType(
-      `outputs of ${name}`,
-      Object.fromEntries(callee.runbook.outputs.map((output) => [output.name, output.value.type])),
-    );
-    return { args: { runbook: name, with: givenInputs(checking, callee.runbook, name, given, verb) }, yields: record };
-  }
-  if (callee.kind === 'missing')
-    checking.report(at, 'unknown-runbook', `there is no ${name}.yaml beside ${checking.source.file}`);
-  else if (callee.kind === 'cycle')
-    checking.report(at, 'call-cycle', `runbooks call each other in a circle: ${callee.path.join(' → ')}`);
-  else if (callee.errors.every((each) => each.code === ('call-cycle' satisfies CheckCode)))
-    checking.report(at, 'call-cycle', callee.errors[0]?.message ?? '');
-  else
-    checking.report(
-      at,
-      'called-runbook-invalid',
-      `${name} has ${callee.errors.length === 1 ? 'an error' : `${callee.errors.length} errors`}; the first: ${callee.errors[0]?.message ?? ''}`,
-    );
-  for (const { value } of entriesOf(given)) checking.compiler.value(value, 'any');
-  return { args: { runbook: name, with: {} }, yields: FAULTY.type };
-}
-
-function givenInputs(
-  checking: Checking,
-  callee: CheckedRunbook,
-  name: string,
-  given: Node | undefined,
-  verb: Span,
-): Readonly<Record<string, Expr>> {
-  const known = callee.inputs.map((input) => input.name);
-  const values: [string, Expr][] = [];
-  for (const { key, keySpan, value } of entriesOf(given)) {
-    const input = callee.inputs.find((each) => each.name === key);
-    if (input === undefined) checking.report(keySpan, 'unknown-input', unknownInput(key, known, name));
-    const expr = checking.compiler.value(value, input?.type ?? 'any');
-    const constant = checking.compiler.constant(expr);
-    const problem = input === undefined || constant === undefined ? undefined : violation(input, constant);
-    if (problem !== undefined) checking.report(value, problem.code, problem.message);
-    values.push([key, expr]);
-  }
-  for (const input of callee.inputs)
-    if (input.default === undefined && !values.some(([key]) => key === input.name))
-      checking.report(verb, 'missing-input', `${name} needs its input ${input.name} (${input.typeText})`);
-  return Object.fromEntries(values);
 }
 
 /** The list a loop goes over, and what its items are. */

@@ -3,7 +3,6 @@
  * the checked runbook and puts its names in sight. What they mean while a run goes on is the engine's business.
  */
 import type { Decimal } from '../base/decimal.ts';
-import { didYouMean } from '../base/spelling.ts';
 import type {
   CheckedRunbook,
   DeadmanDeclaration,
@@ -14,10 +13,11 @@ import type {
 } from './checked.ts';
 import type { Checking } from './checking.ts';
 import { derived, FAULTY } from './compiler.ts';
-import type { ListNode, MapNode, Node } from './document.ts';
 import { readLiteral, typeOfWord } from './expression.ts';
+import { meantWord } from './foreign-words.ts';
 import { elementType, isOrdered, order, valueText, violation } from './inputs.ts';
 import { RUN, recordType } from './language-records.ts';
+import type { ListNode, MapNode, Node } from './nodes.ts';
 import {
   DURATION,
   elementWord,
@@ -32,7 +32,7 @@ import {
   TIME,
   TYPE_WORDS,
 } from './typing.ts';
-import { Duration, type Expr, type RecordValue, type Value, type ValueType } from './values.ts';
+import { Duration, type Expr, NotKnown, type RecordValue, type Value, type ValueType } from './values.ts';
 
 /** The inputs, and the root `inputs`. */
 export function checkInputs(checking: Checking, node: Node | undefined): readonly InputDeclaration[] {
@@ -44,6 +44,7 @@ export function checkInputs(checking: Checking, node: Node | undefined): readonl
     else inputs.push(input(checking, key, declared, value));
   }
   const fields = Object.fromEntries(inputs.map(({ name, type }) => [name, type]));
+  checking.defaults = defaultsOf(inputs);
   checking.names.declare('inputs', recordType('Inputs', fields));
   return inputs;
 }
@@ -147,6 +148,18 @@ export function checkFeeds(checking: Checking, node: Node | undefined): readonly
 }
 
 /** What is always in sight. */
+function defaultsOf(inputs: readonly InputDeclaration[]): RecordValue {
+  const defaults: Record<string, Value> = Object.create(null);
+  for (const { name, default: value } of inputs)
+    Object.defineProperty(defaults, name, {
+      get() {
+        if (value === undefined) throw new NotKnown(`inputs.${name}`);
+        return value;
+      },
+    });
+  return defaults;
+}
+
 export function declareRoots(checking: Checking): void {
   checking.names.declare('now', TIME);
   checking.names.declare('run', RUN);
@@ -236,6 +249,14 @@ export function checkLimits(checking: Checking, node: Node | undefined): LimitsD
         : undefined,
     mode: compiler.isFaulty(node.get('mode')) ? undefined : mode,
   }) as LimitsDeclaration;
+  const within = compiler.constant(limits.priceBand?.within);
+  if (within !== undefined && !(within.greaterThan(0) && within.lessThan(1)))
+    checking.report(
+      (band?.kind === 'map' ? band.get('within') : undefined) ?? node,
+      'limit-out-of-range',
+      `within must be above 0 and below 1, found ${within.toFixed()}: a band of the whole price bounds nothing`,
+      within.greaterThan(0) ? `Did you mean ${within.toFixed()}%?` : 'Use a ratio above zero, such as 3%.',
+    );
   const leverage = compiler.constant(limits.maxLeverage);
   if (leverage?.greaterThan(20))
     checking.report(
@@ -313,8 +334,17 @@ export function checkTimeout(checking: Checking, at: Node | undefined, timeout: 
 export function checkConcurrency(checking: Checking, node: Node | undefined): CheckedRunbook['concurrency'] {
   if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
   const onBusy = textOf(node.get('on_busy'));
+  const key = checking.compiler.value<string>(node.get('key'), TEXT);
+  // One that is not known yet would be held by nobody, and two runs would go on at once without a word.
+  const others = (key as Expr) === FAULTY ? [] : key.reads.filter((root) => root !== 'inputs');
+  if (others.length > 0)
+    checking.report(
+      node.get('key') ?? node,
+      'concurrency-key',
+      `a concurrency key can read inputs alone, found ${others.join(', ')}`,
+    );
   return {
-    key: checking.compiler.value<string>(node.get('key'), TEXT),
+    key,
     onBusy: onBusy === 'skip' || onBusy === 'fail' ? onBusy : 'queue',
   };
 }
@@ -354,7 +384,7 @@ function typeOf(checking: Checking, node: Node): Typed | undefined {
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
   const type = typeOfWord(at.text);
   if (type === undefined) {
-    const meant = didYouMean(at.text, TYPE_WORDS);
+    const meant = meantWord(at.text, TYPE_WORDS);
     checking.report(
       at,
       'unknown-type',

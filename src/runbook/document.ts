@@ -5,46 +5,18 @@
  * It knows nothing of runbooks, and it never throws.
  */
 import { Composer, type CST, type Document, isMap, isScalar, isSeq, type ParsedNode, Parser, type Scalar } from 'yaml';
-import { parseAuthoredDecimal } from '../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
+import { oddBlank, strangeInFile, strangeInText } from './characters.ts';
 import { diagnose } from './codes/diagnose.ts';
 import type { SyntaxCode } from './codes/syntax.ts';
+import { commaHint, cutValue, type Piece } from './flow-commas.ts';
+import { FORBIDDEN_KEYS, type MapEntry, type MapNode, type Node, type ScalarNode } from './nodes.ts';
+import { isOddKey, plainScalar } from './plain-scalars.ts';
 import { type ScalarWriting, scalarPlaces } from './scalar-places.ts';
+import { firstFault } from './yaml-faults.ts';
 
-export interface ScalarNode {
-  readonly kind: 'scalar';
-  readonly span: Span;
-  /** The text it stands for; of a plain number, boolean or null exactly what is written. */
-  readonly text: string;
-  readonly style: 'plain' | 'quoted' | 'block';
-  readonly type: 'text' | 'number' | 'boolean' | 'null';
-  /** Where in the source character `index` of `text` is written; for `text.length`, where the last one ends. */
-  offset(index: number): number;
-}
-
-export interface MapNode {
-  readonly kind: 'map';
-  readonly span: Span;
-  readonly entries: readonly MapEntry[];
-  get(key: string): Node | undefined;
-  entry(key: string): MapEntry | undefined;
-}
-
-export interface MapEntry {
-  readonly key: string;
-  readonly keySpan: Span;
-  readonly value: Node;
-  /** From the key's first to the value's last character. */
-  readonly span: Span;
-}
-
-export interface ListNode {
-  readonly kind: 'list';
-  readonly span: Span;
-  readonly items: readonly Node[];
-}
-
-export type Node = ScalarNode | MapNode | ListNode;
+export type { ListNode, MapEntry, MapNode, Node, ScalarNode } from './nodes.ts';
+export { nodeAt, plainData } from './nodes.ts';
 
 export interface DocumentLimits {
   readonly maxBytes: number;
@@ -75,62 +47,30 @@ export function readDocument(source: SourceText, limits: DocumentLimits = AUTHOR
     );
     return { root: undefined, diagnostics: found.list };
   }
-  inspectCharacters(source.text, found);
+  for (const { code, at, message, hint } of strangeInFile(source.text))
+    found.add(code, { start: at, end: at + 1 }, message, hint);
   if (found.list.length > 0) return { root: undefined, diagnostics: found.list };
 
   const tokens = [...new Parser().parse(source.text)];
-  inspectTokens(tokens, limits, found);
+  const unclosed = inspectTokens(tokens, limits, found);
   if (found.list.length > 0) return { root: undefined, diagnostics: found.list };
 
   // `failsafe` leaves every scalar a text: what is a number is decided here, from its source, never by a conversion.
   const composer = new Composer({ version: '1.2', schema: 'failsafe', uniqueKeys: false, merge: false, strict: true });
   const documents = [...composer.compose(tokens, true, source.text.length)];
   const document = documents[0] as Document.Parsed | undefined;
-  for (const problem of documents.flatMap((each) => [...each.errors, ...each.warnings])) {
-    const [start, end] = problem.pos;
-    found.add('yaml-syntax', { start, end: Math.max(start, end) }, `not YAML: ${firstSentence(problem.message)}`);
+  const problems = documents.flatMap((each) => [...each.errors, ...each.warnings]);
+  if (problems.length > 0) {
+    const { code, span, message, hint } = firstFault(source.text, problems, unclosed);
+    found.add(code, span, message, hint);
+    return { root: undefined, diagnostics: found.list };
   }
-  if (found.list.length > 0) return { root: undefined, diagnostics: found.list };
   const contents = document?.contents as ParsedNode | null | undefined;
   if (contents === null || contents === undefined || (isScalar(contents) && (contents.source ?? '') === '')) {
     found.add('yaml-empty', { start: 0, end: 0 }, 'the file holds nothing');
     return { root: undefined, diagnostics: found.list };
   }
   return { root: new Conversion(source, limits, found).node(contents), diagnostics: found.list };
-}
-
-/** Plain data with null prototypes for a schema to look at. Its numbers are JavaScript's: never to be used as values. */
-export function plainData(node: Node): unknown {
-  switch (node.kind) {
-    case 'list':
-      return node.items.map(plainData);
-    case 'map': {
-      const data: Record<string, unknown> = Object.create(null);
-      for (const { key, value } of node.entries) data[key] = plainData(value);
-      return data;
-    }
-    case 'scalar':
-      if (node.type === 'number') return Number(node.text);
-      if (node.type === 'boolean') return node.text === 'true';
-      return node.type === 'null' ? null : node.text;
-    default:
-      return node satisfies never;
-  }
-}
-
-/** The node a path leads to, or the last one on the way there; `keySpan` where that node is the value of a key. */
-export function nodeAt(root: Node, path: readonly (string | number)[]): { node: Node; span: Span; keySpan?: Span } {
-  let node = root;
-  let keySpan: Span | undefined;
-  for (const part of path) {
-    // A key may look like a position (`"0"`), and a schema's path can not tell them apart: the node decides.
-    const entry: MapEntry | undefined = node.kind === 'map' ? node.entry(String(part)) : undefined;
-    const next: Node | undefined = node.kind === 'list' ? node.items[Number(part)] : entry?.value;
-    if (next === undefined) break;
-    node = next;
-    keySpan = entry?.keySpan;
-  }
-  return { node, span: node.span, ...(keySpan === undefined ? {} : { keySpan }) };
 }
 
 class Findings {
@@ -145,49 +85,14 @@ class Findings {
   }
 }
 
-// C0 but for tab and line ends, DEL, C1; then what turns the reading direction, breaks lines or hides.
-const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
-const BIDI = /[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
-/** Half of a surrogate pair: it can not be written as UTF-8, and is what a byte that was no UTF-8 was read as. */
-const LONE = /\p{Surrogate}/u;
-
-function codePoint(text: string, at: number): string {
-  return `U+${(text.codePointAt(at) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
-}
-
-function inspectCharacters(text: string, found: Findings): void {
-  const control = text.search(CONTROL);
-  if (control !== -1)
-    found.add(
-      'yaml-control-character',
-      { start: control, end: control + 1 },
-      `the control character ${codePoint(text, control)}`,
-    );
-  const lone = text.search(LONE);
-  if (lone !== -1)
-    found.add(
-      'yaml-control-character',
-      { start: lone, end: lone + 1 },
-      'a byte that is not UTF-8, or half of a surrogate pair',
-      'save the file as UTF-8',
-    );
-  // A byte order mark may open a file; anywhere else it is an invisible character like the others.
-  const body = text.startsWith('\ufeff') ? 1 : 0;
-  const bidi = text.slice(body).search(BIDI);
-  if (bidi !== -1) {
-    const start = bidi + body;
-    found.add(
-      'yaml-hidden-character',
-      { start, end: start + 1 },
-      `the invisible or direction-changing character ${codePoint(text, start)}`,
-    );
-  }
-}
-
 type AnyToken = CST.Token | CST.SourceToken;
 
-/** Walks the concrete syntax with a stack of its own, so that depth is known before anything recursive is let near it. */
-function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, found: Findings): void {
+/**
+ * Walks the concrete syntax with a stack of its own, so that depth is known before anything recursive is let near it. Gives
+ * where brackets and quotes begin that have no end.
+ */
+function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, found: Findings): readonly number[] {
+  const unclosed: number[] = [];
   let documents = 0;
   let nodes = 0;
   const stack: { readonly token: AnyToken; readonly depth: number }[] = [];
@@ -207,10 +112,20 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
         found.add('yaml-anchor', span, `the anchor ${shortened(token.source)}`);
         break;
       case 'alias':
-        found.add('yaml-alias', span, `the alias ${shortened(token.source)}`);
+        found.add(
+          'yaml-alias',
+          span,
+          `the alias ${shortened(token.source)}`,
+          /^\*[\w-]+$/.test(token.source) ? undefined : 'Put a text that begins with * in quotes.',
+        );
         break;
       case 'tag':
-        found.add('yaml-tag', span, `the tag ${shortened(token.source)}`);
+        found.add(
+          'yaml-tag',
+          span,
+          `the tag ${shortened(token.source)}`,
+          /[.(]/.test(token.source) ? 'Put an expression that begins with ! in quotes.' : undefined,
+        );
         break;
       case 'document':
         documents += 1;
@@ -229,8 +144,10 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
         nodes += 1;
         if (depth + 1 > limits.maxDepth) {
           found.add('yaml-too-deep', span, `more than ${limits.maxDepth} levels deep`);
-          return;
+          return unclosed;
         }
+        if (token.type === 'flow-collection' && !token.end.some(({ type }) => /^flow-(?:map|seq)-end$/.test(type)))
+          unclosed.push(token.offset);
         for (let index = token.items.length - 1; index >= 0; index -= 1) {
           const { start, key, sep, value } = token.items[index] as CST.CollectionItem;
           if (value) stack.push({ token: value, depth: depth + 1 });
@@ -239,9 +156,12 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
           push(start, depth + 1);
         }
         break;
-      case 'scalar':
       case 'single-quoted-scalar':
       case 'double-quoted-scalar':
+        nodes += 1;
+        if (token.source.length < 2 || !token.source.endsWith(token.source.charAt(0))) unclosed.push(token.offset);
+        break;
+      case 'scalar':
         nodes += 1;
         break;
       case 'block-scalar':
@@ -253,19 +173,11 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
     }
     if (nodes > limits.maxNodes) {
       found.add('yaml-too-many-nodes', span, `more than ${limits.maxNodes} values`);
-      return;
+      return unclosed;
     }
   }
+  return unclosed;
 }
-
-/** Names that reach behind the data of a JavaScript program; refused wherever a name is read. */
-export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
-const PLAIN_NULL = /^(?:~|null|Null|NULL|)$/;
-const PLAIN_BOOLEAN = /^(?:true|false)$/;
-const ODD_BOOLEAN = /^(?:True|TRUE|False|FALSE)$/;
-/** Whatever some reader of YAML or JSON would take for a number; what the language takes is `parseAuthoredDecimal`. */
-const NUMBER_LIKE =
-  /^[-+]?(?:0[xX][\da-fA-F_]+|0[oObB][\d_]+|[\d_]*\d[\d_]*\.?[\d_]*(?:[eE][-+]?\d+)?|\.[\d_]+(?:[eE][-+]?\d+)?|\.inf|\.Inf|\.INF|Infinity)$|^(?:\.nan|\.NaN|\.NAN|NaN)$/;
 
 const WRITING = {
   PLAIN: 'plain',
@@ -291,7 +203,7 @@ class Conversion {
     const span = spanOf(node.range);
     if (isMap(node)) return this.map(node.items as readonly YamlPair[], span, node.flow === true);
     if (isSeq(node)) {
-      const items = (node.items as readonly ParsedNode[]).map((item) => this.node(item));
+      const items = this.items(node.items as readonly ParsedNode[], node.flow === true);
       return { kind: 'list', span: node.flow === true ? span : upTo(span, items.at(-1)), items };
     }
     if (isScalar(node)) return this.scalar(node as Scalar.Parsed, span);
@@ -301,10 +213,19 @@ class Conversion {
   private map(pairs: readonly YamlPair[], around: Span, flow: boolean): MapNode {
     const entries: MapEntry[] = [];
     const index = new Map<string, MapEntry>();
-    for (const pair of pairs) {
+    let incomplete = false;
+    for (let at = 0; at < pairs.length; at += 1) {
+      const pair = pairs[at] as YamlPair;
       const key = this.key(pair, around);
-      if (key === undefined) continue;
-      const value = pair.value ? this.node(pair.value) : this.nothing(key.span.end);
+      if (key === undefined) {
+        incomplete = true;
+        continue;
+      }
+      const cut = flow
+        ? this.cutByCommas(`${key.text}: `, (next) => (next === 0 ? pair.value : keyAlone(pairs[at + next])))
+        : undefined;
+      if (cut !== undefined) at += cut.pieces - 1;
+      const value = cut?.node ?? (pair.value ? this.node(pair.value) : this.nothing(key.span.end));
       const entry: MapEntry = {
         key: key.text,
         keySpan: key.span,
@@ -319,7 +240,39 @@ class Conversion {
       entries.push(entry);
     }
     const span = flow ? around : upTo(around, entries.at(-1));
-    return { kind: 'map', span, entries, get: (key) => index.get(key)?.value, entry: (key) => index.get(key) };
+    return {
+      kind: 'map',
+      span,
+      entries,
+      incomplete,
+      get: (key) => index.get(key)?.value,
+      entry: (key) => index.get(key),
+    };
+  }
+
+  private items(items: readonly ParsedNode[], flow: boolean): readonly Node[] {
+    const nodes: Node[] = [];
+    for (let at = 0; at < items.length; at += 1) {
+      const cut = flow ? this.cutByCommas('', (next) => items[at + next]) : undefined;
+      nodes.push(cut?.node ?? this.node(items[at] as ParsedNode));
+      if (cut !== undefined) at += cut.pieces - 1;
+    }
+    return nodes;
+  }
+
+  /** A value that a comma has cut, whole; said once. `before`: what a hint writes in front of it. */
+  private cutByCommas(
+    before: string,
+    piece: (index: number) => ParsedNode | null | undefined,
+  ): { readonly node: ScalarNode; readonly pieces: number } | undefined {
+    const cut = cutValue((index) => plainPiece(piece(index)), before !== '');
+    if (cut === undefined) return undefined;
+    const { span, pieces } = cut;
+    const text = this.source.text.slice(span.start, span.end);
+    const message = `inside of {…} and […] the comma ends a value without quotes: ${shortened(text)}`;
+    this.found.add('yaml-comma', span, message, commaHint(before, text));
+    const offset = (at: number): number => span.start + Math.max(0, Math.min(at, text.length));
+    return { node: { kind: 'scalar', span, text, style: 'plain', type: 'text', offset }, pieces };
   }
 
   private key(pair: YamlPair, around: Span): { text: string; span: Span } | undefined {
@@ -331,13 +284,18 @@ class Conversion {
     const span = spanOf(key.range);
     const text = String(key.value ?? '');
     const plain = key.type === 'PLAIN';
-    if (text === '<<' && plain) this.found.add('yaml-merge-key', span, 'the merge key <<');
+    const blank = plain ? oddBlank(text) : undefined;
+    if (blank !== undefined)
+      this.found.add(
+        'yaml-hidden-character',
+        { start: span.start + blank.at, end: span.start + blank.at + 1 },
+        `the character ${blank.name} looks like a blank and is none`,
+        'Write an ordinary blank.',
+      );
+    else if (text === '<<' && plain) this.found.add('yaml-merge-key', span, 'the merge key <<');
     else if (FORBIDDEN_KEYS.has(text)) this.found.add('yaml-forbidden-key', span, `the key ${text}`);
     else if (plain && text === '') this.found.add('yaml-complex-key', span, 'a key that is empty');
-    else if (
-      plain &&
-      (NUMBER_LIKE.test(text) || PLAIN_BOOLEAN.test(text) || ODD_BOOLEAN.test(text) || PLAIN_NULL.test(text))
-    )
+    else if (plain && isOddKey(text))
       this.found.add('yaml-key-form', span, `the key ${shortened(text)} reads as something other than a text`);
     else {
       this.inspectText(
@@ -367,45 +325,18 @@ class Conversion {
   }
 
   private plainType(text: string, span: Span): ScalarNode['type'] {
-    if (PLAIN_NULL.test(text)) {
-      if (this.limits.nulls === 'refused')
-        this.found.add('yaml-null', span, text === '' ? 'a key without a value' : `the value ${text}`);
-      return 'null';
-    }
-    if (PLAIN_BOOLEAN.test(text)) return 'boolean';
-    if (ODD_BOOLEAN.test(text)) {
-      this.found.add('yaml-boolean-form', span, `the boolean ${text}`);
-      return 'boolean';
-    }
-    if (!NUMBER_LIKE.test(text)) return 'text';
-    if (parseAuthoredDecimal(text) === undefined) {
-      const long = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text);
-      if (long)
-        this.found.add(
-          'yaml-number-too-long',
-          span,
-          `the number ${shortened(text)} has more than 36 digits, or 18 after the point`,
-        );
-      else this.found.add('yaml-number-form', span, `the number ${shortened(text)} is not written as a plain decimal`);
-    }
-    return 'number';
+    const { type, fault } = plainScalar(text, this.limits.nulls);
+    if (fault !== undefined) this.found.add(fault.code, span, fault.message);
+    return type;
   }
 
   /** An escape (`"\u202e"`) brings in what the text itself may not hold. */
   private inspectText(text: string, span: Span, offset: (index: number) => number): void {
-    const control = text.search(CONTROL);
-    const hidden = text.search(BIDI);
-    const lone = text.search(LONE);
-    const at = [control, hidden, lone].find((each) => each !== -1);
-    if (at === undefined) return;
-    const code = at === hidden ? 'yaml-hidden-character' : 'yaml-control-character';
-    const start = offset(at);
-    const what = control === -1 && hidden === -1 ? 'half of a surrogate pair' : codePoint(text, at);
-    this.found.add(
-      code,
-      { start, end: Math.max(start + 1, Math.min(offset(at + 1), span.end)) },
-      `the text holds ${what}`,
-    );
+    const strange = strangeInText(text);
+    if (strange === undefined) return;
+    const start = offset(strange.at);
+    const end = Math.max(start + 1, Math.min(offset(strange.at + 1), span.end));
+    this.found.add(strange.code, { start, end }, strange.message, strange.hint);
   }
 
   private nothing(at: number): ScalarNode {
@@ -420,6 +351,17 @@ interface YamlPair {
   readonly value: ParsedNode | null;
 }
 
+/** The key of a pair that has no value: what a comma has cut off. */
+function keyAlone(pair: YamlPair | undefined): ParsedNode | null | undefined {
+  const value = pair?.value ?? null;
+  return value === null || (isScalar(value) && value.range[0] === value.range[1]) ? pair?.key : undefined;
+}
+
+function plainPiece(node: ParsedNode | null | undefined): Piece | undefined {
+  if (!isScalar(node) || node.type !== 'PLAIN' || node.value === '') return undefined;
+  return { text: String(node.value ?? ''), span: spanOf(node.range) };
+}
+
 function spanOf(range: readonly [number, number, number]): Span {
   return { start: range[0], end: range[1] };
 }
@@ -432,8 +374,4 @@ function upTo(span: Span, last: { readonly span: Span } | undefined): Span {
 function shortened(text: string): string {
   const line = text.split('\n', 1)[0] ?? '';
   return line.length > 40 ? `${line.slice(0, 40)}…` : line;
-}
-
-function firstSentence(message: string): string {
-  return shortened(message.replace(/\s+at line .*$/s, '')).replace(/[:\s]+$/, '');
 }

@@ -4,10 +4,10 @@
  * Nothing is evaluated here but what is constant, and nothing is thrown.
  */
 import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
-import { Analysis, type Fault } from './analysis.ts';
+import { Analysis } from './analysis.ts';
+import type { Fault } from './analysis-faults.ts';
 import { diagnose } from './codes/diagnose.ts';
 import type { SyntaxCode } from './codes/syntax.ts';
-import type { ScalarNode } from './document.ts';
 import type { TypeEnv } from './environment.ts';
 import { evaluateIn, type Run, textOf } from './evaluation.ts';
 import {
@@ -19,6 +19,7 @@ import {
   readScalar,
   readTime,
 } from './literals.ts';
+import type { ScalarNode } from './nodes.ts';
 import { parseExpression } from './syntax.ts';
 import { splitTemplate } from './template.ts';
 import { fitted, isRefusal, type Term } from './term.ts';
@@ -55,6 +56,9 @@ export function isBare(expr: Expr): boolean {
   return FACTS.get(expr)?.bare === true;
 }
 
+/** A market written out, which an expression would take for a difference. */
+const MARKET_LITERAL = /^[A-Z][A-Z0-9]{1,9}-USD[TC]?$/;
+
 /** Compiles a field by what it expects: a literal of the type, a template for texts, a bare expression for all else. */
 export function compileField(
   node: ScalarNode,
@@ -66,9 +70,19 @@ export function compileField(
   if (kind === 'text' || (kind === 'any' && node.text.includes('${')))
     return compileTemplate(node, source, env, expected);
   const text = node.text.trim();
+  if (MARKET_LITERAL.test(text) && !env.roots.has(text.split('-', 1)[0] as string))
+    return refused(
+      node,
+      source,
+      'type-mismatch',
+      `${expected === 'any' ? 'an expression' : typeName(expected)} is needed, found the market ${text}`,
+      kind === 'list'
+        ? `Put it in a list: [${text}].`
+        : `In an expression a text is quoted: '${text}'; a list of markets is written [${text}].`,
+    );
   const literal = literalOf(text, kind, env);
   if (literal === undefined) return compileExpression(node, source, env, expected);
-  if ('code' in literal) return refused(node, source, literal.code, literal.problem);
+  if ('code' in literal) return refused(node, source, literal.code, literal.problem, literal.hint);
   const { value, type } = literal;
   const fit =
     expected === 'any' ? undefined : fitted({ type, run: () => value, bare: false, constant: true }, expected);
@@ -159,7 +173,7 @@ function literalOf(
   env: TypeEnv,
 ):
   | { readonly value: Value; readonly type: ValueType }
-  | { readonly code: SyntaxCode; readonly problem: string }
+  | { readonly code: SyntaxCode; readonly problem: string; readonly hint?: string }
   | undefined {
   const name = env.roots.has(text) || env.defs?.has(text) === true;
   if (looksLikeRatio(text)) {

@@ -5,6 +5,7 @@
  * Units: prices and everything counted in the quote currency apart (`price`, `money`), sizes in the base currency. What
  * the document does not explain (health, account_leverage, account_margin) is a plain number.
  */
+import { ORDER_STATUSES, ORDER_TYPES, TIMES_IN_FORCE } from '../venue/records.ts';
 import { ERROR_KINDS } from './checked.ts';
 import { BOOLEAN, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from './typing.ts';
 import type { ValueType } from './values.ts';
@@ -23,16 +24,16 @@ export const ORDER = recordType('Order', {
   id: TEXT,
   client_order_id: TEXT,
   market_id: MARKET,
-  order_type: TEXT,
+  order_type: { kind: 'text', usual: ORDER_TYPES },
   side: SIDE,
   price: PRICE,
   size: SIZE,
   initial_size: SIZE,
   total_filled_size: SIZE,
-  status: TEXT,
+  status: { kind: 'text', usual: ORDER_STATUSES },
   reason: TEXT,
   timestamp: TIME,
-  time_in_force: TEXT,
+  time_in_force: { kind: 'text', usual: TIMES_IN_FORCE },
   filled: SIZE,
   remaining: SIZE,
   avg_price: optional(PRICE),
@@ -101,3 +102,60 @@ export const STEP_ERROR = recordType('StepError', {
 
 /** `run`. */
 export const RUN = recordType('Run', { id: TEXT, started_at: TIME });
+
+/** A record of the reference: where it comes from, and what those of its fields mean that do not say so by their names. */
+export interface RecordRow {
+  readonly type: RecordType;
+  readonly about: string;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+/** What expressions can read, in the order of the reference. */
+export const RECORDS: readonly RecordRow[] = [
+  {
+    type: ORDER,
+    about:
+      'What place, amend, cancel, refresh and wait_for yield, an item of list_orders, and a leg of protect: as it was when the step ended',
+    fields: {
+      price: 'limit price, quote currency',
+      size: 'what remains to be filled, as the venue told it',
+      initial_size: 'what was asked for; of a leg of protect the fraction of the position',
+      total_filled_size: 'as the venue counts',
+      status: ORDER_STATUSES.join(', '),
+      order_type: ORDER_TYPES.join(', '),
+      reason: 'why the venue ended it',
+      timestamp: 'of its last change at the venue',
+      filled: 'the sum of its fills',
+      remaining: 'what can still fill',
+      avg_price: 'average price of its fills; absent before the first',
+      open: 'whether it can still fill',
+      terminal: 'whether it has ended: closed, canceled or rejected',
+    },
+  },
+  {
+    type: FILL,
+    about: 'An item of list_fills',
+    fields: { fee: 'quote currency; a negative one is a rebate', is_maker: 'whether the order rested in the book' },
+  },
+  {
+    type: ACCOUNT,
+    about: 'What read_account and set_leverage yield',
+    fields: {
+      leverage: "by market: `acct.leverage[?'BTC-USD'].orValue(1)`; a market for which none was set is not in it",
+    },
+  },
+  { type: TIER, about: 'What read_tier yields' },
+  { type: TIER_STATUS, about: 'Part of the tier', fields: { needed_volume: 'until the next tier' } },
+  { type: TIER_STEP, about: 'Part of the tier status' },
+  {
+    type: DEADMAN,
+    about: 'What arm_deadman yields, and read_deadman: absent there when no switch is armed',
+    fields: { timeout: 'milliseconds', market_id: 'absent where the venue does not tell it' },
+  },
+  {
+    type: STEP_ERROR,
+    about: '`error`, inside of catch, on_error and undo',
+    fields: { kind: ERROR_KINDS.join(', '), step: 'path of the step that failed' },
+  },
+  { type: RUN, about: '`run`, everywhere; beside it stands `now`, the time at which the attempt of the step began' },
+];

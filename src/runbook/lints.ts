@@ -8,8 +8,8 @@ import { didYouMean } from '../base/spelling.ts';
 import { type Costs, steadyRate } from './bounds.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
 import type { Checking } from './checking.ts';
-import type { MapNode, Node } from './document.ts';
 import { valueText } from './inputs.ts';
+import type { MapNode, Node } from './nodes.ts';
 import { everyStep, innerBlocks } from './risk.ts';
 import type { Duration, Expr } from './values.ts';
 
@@ -31,6 +31,8 @@ export function lintRelease(checking: Checking, root: MapNode): void {
   const deadman = root.get('deadman');
   const at = deadman?.kind === 'map' ? deadman.get('release_after') : undefined;
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at) || checking.ids.has(at.text)) return;
+  // The step may be one whose id was refused, or one that has been lost.
+  if (checking.names.lost) return;
   const meant = didYouMean(at.text, checking.ids.keys());
   checking.report(
     at,
@@ -137,7 +139,7 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
       } else if (step.verb === 'wait_for' && step.args.kind === 'order') filled ||= fillsKnown(step.args.is);
       else if (step.verb === 'protect') {
         protects = true;
-        if (entry !== undefined && !filled)
+        if (entry !== undefined && !filled && !checking.names.doubt)
           checking.report(
             verbSpan(checking, step),
             'protect-before-fill',

@@ -6,9 +6,10 @@ import { isLosslessNumber, parse } from 'lossless-json';
 import { type Decimal, parseAuthoredDecimal } from '../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
 import { luxon } from './calendar.ts';
+import { codePoint, ordinary } from './characters.ts';
 import { diagnose } from './codes/diagnose.ts';
 import type { SyntaxCode } from './codes/syntax.ts';
-import { FORBIDDEN_KEYS, type Node } from './document.ts';
+import { FORBIDDEN_KEYS, type Node } from './nodes.ts';
 import { isMarket, notAMember } from './term.ts';
 import { elementWord, typeName } from './typing.ts';
 import { Duration, Time, type Value, type ValueType } from './values.ts';
@@ -56,7 +57,7 @@ export function readScalar(type: ValueType, typeText: string, text: string): Rea
     case 'boolean':
       return text === 'true' || text === 'false'
         ? { value: text === 'true' }
-        : misread(typeText, text, 'true or false');
+        : { ...misread(typeText, text, 'true or false'), ...hinted(flagMeant(text)) };
     case 'text':
       return readText(type, text);
     case 'duration':
@@ -84,6 +85,7 @@ export function readDuration(text: string): Reading<Duration> {
   const refusal = {
     code: 'duration-form',
     problem: `a duration is needed, such as 250ms, 30s, 10m, 4h, 7d, 1h30m or PT10M, found ${quoted(text)}`,
+    ...hinted(durationMeant(text)),
   } as const;
   let ms = 0;
   if (DURATION_LITERAL.test(text)) {
@@ -101,6 +103,32 @@ export function readDuration(text: string): Reading<Duration> {
   return Number.isSafeInteger(ms) && ms <= 36_525 * 86_400_000 ? { value: new Duration(ms) } : refusal;
 }
 
+/** A duration that was written as people say it: `10 min`, `1.5h`, `2 Hours`, or a number alone. */
+function durationMeant(text: string): string | undefined {
+  const plain = text.trim().toLowerCase();
+  if (/^\d{1,9}$/.test(plain)) return `Write its unit: ${plain}s, or ${plain}m.`;
+  const found = /^(\d{1,9}(?:\.\d{1,3})?)\s*(ms|millis?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/.exec(
+    plain,
+  );
+  if (found === null) return undefined;
+  const [, count = '', word = ''] = found;
+  const unit = /^(?:ms|milli)/.test(word) ? 'ms' : word.charAt(0);
+  const ms = Number(count) * (UNITS_MS[unit] ?? Number.NaN);
+  return Number.isSafeInteger(ms) && ms > 0 ? `Did you mean ${durationText(ms)}?` : undefined;
+}
+
+function durationText(ms: number): string {
+  let rest = ms;
+  return Object.entries(UNITS_MS)
+    .reverse()
+    .map(([unit, size]) => {
+      const count = Math.floor(rest / size);
+      rest -= count * size;
+      return count === 0 ? '' : `${count}${unit}`;
+    })
+    .join('');
+}
+
 export function looksLikeDuration(text: string): boolean {
   return DURATION_LITERAL.test(text) || ISO_DURATION.test(text);
 }
@@ -112,6 +140,7 @@ export function readTime(text: string): Reading<Time> {
   const refusal = {
     code: 'time-form',
     problem: `a time is ISO 8601 with its offset, such as 2026-01-05T08:00:00Z, found ${quoted(text)}`,
+    ...hinted(timeMeant(text)),
   } as const;
   const parts = TIME_LITERAL.exec(text);
   if (parts === null) return refusal;
@@ -121,6 +150,17 @@ export function readTime(text: string): Reading<Time> {
   const us = at.toMillis() * 1000 + Number(fraction.padEnd(6, '0'));
   // Microseconds are exact until the year 2255.
   return Number.isSafeInteger(us) ? { value: new Time(us) } : refusal;
+}
+
+/** A time without its offset, or one that does not exist. */
+function timeMeant(text: string): string | undefined {
+  if (TIME_LITERAL.test(text)) return 'There is no such day or hour.';
+  const [, day, hour = '00:00:00'] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?))?$/.exec(text) ?? [];
+  return day && `Write ${day}T${hour}Z for UTC, or with its offset: ${day}T${hour}+01:00.`;
+}
+
+function hinted(hint: string | undefined): { readonly hint?: string } {
+  return hint === undefined ? {} : { hint };
 }
 
 export function looksLikeTime(text: string): boolean {
@@ -156,11 +196,37 @@ function readNumber(type: Extract<ValueType, { kind: 'decimal' }>, typeText: str
 function readText(type: Extract<ValueType, { kind: 'text' }>, text: string): Reading {
   if (type.of !== undefined && !type.of.includes(text)) {
     const { message, hint } = notAMember([text], type.of);
-    return { code: 'not-a-member', problem: message, ...(hint === undefined ? {} : { hint }) };
+    return { code: 'not-a-member', problem: message, ...hinted(hint ?? expressionMeant(text)) };
   }
   if (type.market === true && !isMarket(text))
-    return { code: 'market-form', problem: `a market id is <BASE>-<QUOTE>, found ${quoted(text)}` };
+    return {
+      code: 'market-form',
+      problem: `a market id is <BASE>-<QUOTE>, found ${quoted(text)}`,
+      ...hinted(expressionMeant(text) ?? marketMeant(text)),
+    };
   return { value: text };
+}
+
+/** `inputs.side` in a text: it is taken by its letters there. */
+function expressionMeant(text: string): string | undefined {
+  return /^(?:[a-z_]\w*|[A-Za-z_]\w*(?:\.\w+)+)(?:\(.*\))?$/.test(text) && !/^(?:btc|eth|sol)/.test(text)
+    ? `Where an expression is meant, write it in \${…}: "\${${text}}".`
+    : undefined;
+}
+
+function marketMeant(text: string): string | undefined {
+  const plain = [...text.trim().toUpperCase()].map((each) => ordinary(each) ?? each).join('');
+  const [, base, quote] = /^([A-Z0-9]{2,10}?)[-/_: ]?(USD[TC]?|EUR)$/.exec(plain) ?? [];
+  if (base !== undefined) return `Did you mean ${base}-${quote}?`;
+  const strange = [...text].findIndex((each) => each > '\u007f');
+  return strange === -1
+    ? undefined
+    : `${[...text][strange]} is ${codePoint([...text][strange] ?? '', 0)}, a character that market ids do not have.`;
+}
+
+function flagMeant(text: string): string | undefined {
+  if (/^(?:true|yes|on|y)$/i.test(text)) return 'Write true.';
+  return /^(?:false|no|off|n)$/i.test(text) ? 'Write false.' : undefined;
 }
 
 function misread(typeText: string, text: string, wanted: string): Reading<never> {
@@ -188,6 +254,7 @@ function literal(
         'literal-form',
         node.span,
         `${typeText} is a list, found a ${node.kind === 'map' ? 'map' : 'single value'}`,
+        node.kind === 'scalar' ? `Put it in a list: [${node.text.slice(0, 60)}].` : undefined,
       );
     return node.items.map((item) => literal(type.of, elementWord(typeText), item, source, found));
   }

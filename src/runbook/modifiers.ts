@@ -6,7 +6,7 @@ import { Decimal } from '../base/decimal.ts';
 import { type AwaitTarget, ERROR_KINDS, type ErrorKind, type RetryDeclaration, type Verb } from './checked.ts';
 import type { Checking } from './checking.ts';
 import { literalDuration, textOf } from './declarations.ts';
-import type { Node } from './document.ts';
+import type { Node } from './nodes.ts';
 import { stepRow } from './steps.ts';
 import { Duration } from './values.ts';
 

@@ -23,7 +23,8 @@ interface Line {
   readonly title: string;
 }
 
-const CELL = { width: 150, height: 112, line: 15, lines: 5 } as const;
+/** Wide enough for `MOST_SHOWN` characters, also where a change of the clocks makes them bold. */
+const CELL = { width: 174, height: 112, line: 15, lines: 5 } as const;
 const HEAD = 78;
 const MARGIN = 16;
 const DAY_MS = 86_400_000;

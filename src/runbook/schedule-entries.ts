@@ -6,14 +6,17 @@ import { croner, luxon } from './calendar.ts';
 import type { InputDeclaration, ScheduleDeclaration } from './checked.ts';
 import type { Checking } from './checking.ts';
 import { defined, literalDuration, textOf } from './declarations.ts';
-import type { MapNode, Node } from './document.ts';
 import { readLiteral } from './expression.ts';
 import { unknownInput, valueText, violation } from './inputs.ts';
+import type { MapNode, Node } from './nodes.ts';
 import { TIME } from './typing.ts';
 import { Duration, type Time, type Value } from './values.ts';
 
 /** A run that is due waits for nothing: a minute covers a busy engine, not one that was down. */
 const DEFAULT_MISFIRE = { within: new Duration(60_000), then: 'run_once' } as const;
+
+/** A verdict waits for the disk; what is to happen more often than that is one run with a loop. */
+const SHORTEST_EVERY_MS = 1_000;
 
 export function checkSchedule(
   checking: Checking,
@@ -87,6 +90,8 @@ function whenOf(checking: Checking, node: MapNode, zone: string | undefined): Sc
     const length = literalDuration(checking, every);
     if (length !== undefined && length.ms <= 0)
       checking.report(every, 'duration-not-positive', `every must be longer than nothing, found ${valueText(length)}`);
+    else if (length !== undefined && length.ms < SHORTEST_EVERY_MS)
+      checking.report(every, 'schedule-every', `every is at least 1s, found ${valueText(length)}`);
     return length && { kind: 'every', every: length };
   }
   const at = time(checking, node.get('at'));
@@ -102,6 +107,7 @@ function checkCron(checking: Checking, at: Node, text: string): boolean {
       at,
       'schedule-cron',
       `a cron expression has five fields (minute, hour, day, month, weekday), found ${JSON.stringify(text)}`,
+      text.trim().split(/\s+/).length === 6 ? 'Leave the seconds out.' : 'Write all five, such as "30 21 * * 1-5".',
     );
     return false;
   }

@@ -25,6 +25,7 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
   };
   const found: Diagnostic[] = [];
   for (const slot of runbook.schedule) {
+    if (saysNoTime(slot)) continue;
     if (nextOccurrence(slot, nowMs) === undefined) {
       const bounds = slot.from === undefined && slot.to === undefined ? ': no date fits' : ' between its from and to';
       if (neverFires(slot))
@@ -60,6 +61,12 @@ function yearAfter(nowMs: number): number {
     now.getUTCMinutes(),
     now.getUTCSeconds(),
   );
+}
+
+/** Refused where it was read: an interval of nothing, or a window that ends before it begins. */
+function saysNoTime({ when, from, to }: ScheduleDeclaration): boolean {
+  if (when.kind === 'every' && when.every.ms <= 0) return true;
+  return from !== undefined && to !== undefined && from.us >= to.us;
 }
 
 /** Whenever one asks, past or future: what has merely passed is not an error, or files would break by lying there. */

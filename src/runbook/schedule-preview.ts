@@ -4,9 +4,9 @@
  * schedules say; whether a run then starts is for the engine to decide.
  */
 import { printable } from '../base/printable.ts';
-import { clockEffects, eachOccurrence, effectText, type Occurrence } from './schedule.ts';
+import { clockEffects, eachOccurrence, effectText, longestDelayMs, type Occurrence } from './schedule.ts';
 import type { ScheduledSlot } from './schedule-collisions.ts';
-import { durationText } from './values.ts';
+import { Duration, durationText } from './values.ts';
 
 export interface PreviewRow {
   readonly runbook: string;
@@ -36,7 +36,7 @@ export function schedulePreview(
     zone: each.occurrence.zone,
     notes: [
       ...each.occurrence.notes.map(({ text }) => text),
-      ...jitterOf(each.slot),
+      ...jitterOf(each),
       ...skippedBefore(due, index, options.fromMs),
       ...metBy(due, each),
     ],
@@ -70,8 +70,15 @@ function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): 
 }
 
 /** The times are those of the schedule; which instant within the jitter it will be is the scheduler's to say. */
-function jitterOf({ declaration: { jitter } }: ScheduledSlot): readonly string[] {
-  return jitter === undefined || jitter.ms <= 0 ? [] : [`starts up to ${durationText(jitter)} later (jitter)`];
+function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[] {
+  const { jitter } = declaration;
+  const mostMs = longestDelayMs(declaration, occurrence.nominalMs);
+  if (jitter === undefined || mostMs <= 0) return [];
+  const cut =
+    mostMs < jitter.ms
+      ? ` of ${durationText(jitter)}, as far as misfire.within and the next occurrence leave room`
+      : '';
+  return [`starts up to ${durationText(new Duration(mostMs))} later (jitter${cut})`];
 }
 
 /** What a gap took away since the slot's row before; with `gap: skip` no row would tell of it otherwise. */

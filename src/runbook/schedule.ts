@@ -69,6 +69,25 @@ export function nextOccurrence(declaration: ScheduleDeclaration, afterMs: number
   return occurrences(declaration, { fromMs: afterMs + 1, toMs: Number.POSITIVE_INFINITY, most: 1 })[0];
 }
 
+/** Somebody looks at the clock at least this often, so nothing is started later than this without a reason. */
+const LOOK_MS = 30_000;
+
+/**
+ * The most by which `jitter` may delay an occurrence, ms. Never so much that a look that comes late would find its window
+ * over, or that it would overtake the next.
+ */
+export function longestDelayMs(declaration: ScheduleDeclaration, nominalMs: number): number {
+  const { jitter, misfire } = declaration;
+  if (jitter === undefined || jitter.ms <= 0) return 0;
+  const windowMs = misfire.within.ms;
+  const next = nextOccurrence(declaration, nominalMs);
+  return Math.min(
+    jitter.ms,
+    Math.max(windowMs - LOOK_MS, Math.floor(windowMs / 2)),
+    next === undefined ? jitter.ms : next.nominalMs - nominalMs - 1,
+  );
+}
+
 /** Where searches end: the last year cron expressions are defined for. */
 const LAST_MS = Date.UTC(9999, 0, 1);
 

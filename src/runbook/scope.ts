@@ -26,12 +26,16 @@ export class Names {
   readonly present = new Set<string>();
   readonly defs = new Map<string, Expr>();
   readonly bare = new Set<string>();
+  /** What lets stand for. */
+  readonly lets = new Map<string, Expr>();
   /** Values of names that are the same in every run. */
   readonly constants = new Map<string, Value>();
   /** Names whose declaration was at fault: what uses them is not reported again. */
   readonly unknown = new Set<string>();
   /** Whether declarations were lost whose names nobody knows: then a name that is not known may have been one of them. */
   lost = false;
+  /** Whether a step was at fault that may have made sure of a value: then that it may be absent follows from that. */
+  doubt = false;
   private readonly changes: Change[] = [];
 
   env(market: Expr<string> | undefined): TypeEnv {
@@ -43,6 +47,7 @@ export class Names {
     // The name may have meant something else in a block that has been left.
     this.bare.delete(name);
     this.constants.delete(name);
+    this.lets.delete(name);
     this.changes.push({ kind: 'root', name, before: this.roots.get(name) });
     this.roots.set(name, type);
   }

@@ -73,6 +73,7 @@ export interface StepRow {
 
 const ORDER_VALUE = record(ORDER, 'order');
 const ORDERS = recordType('Orders', { orders: { kind: 'list', of: ORDER } });
+const SWEPT = recordType('Swept', { left: { kind: 'list', of: ORDER } });
 const FILLS = recordType('Fills', { fills: { kind: 'list', of: FILL } });
 const LIST = { kind: 'value', type: 'any', spelling: 'list' } as const satisfies Shape;
 const ORDER_OR_ID = { kind: 'value', type: 'any', spelling: 'order or order id' } as const satisfies Shape;
@@ -228,7 +229,8 @@ export const STEPS = {
   },
   cancel_all: {
     group: 'venue',
-    summary: "Cancels every open order of the account, other programs' orders too. Needs the capability cancel_all.",
+    summary:
+      "Cancels every open order of the account, other programs' orders too, until the venue has shown none for 3 s. Needs the capability cancel_all.",
     takes: fields(
       {
         everyone: need(
@@ -238,11 +240,11 @@ export const STEPS = {
       },
       { codes: { everyone: 'cancel-all-not-explicit' } },
     ),
-    endpoints: ['DELETE /orders/cancel_all'],
+    endpoints: ['DELETE /orders/cancel_all', 'DELETE /orders', 'GET /orders'],
     retry: 'write',
     risk: 'reduces',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
+    yields: SWEPT,
+    yieldsDoc: '`left`: the orders that could still fill when it gave up, none where all are gone',
     modifiers: READ,
   },
   set_leverage: {
@@ -486,7 +488,7 @@ export const STEPS = {
     retry: 'none',
     risk: 'inner',
     yields: 'computed',
-    yieldsDoc: 'with `collect`, the list of records collected',
+    yieldsDoc: 'the list of what `collect` keeps of each round',
     modifiers: EVERY_STEP,
   },
   repeat: {

@@ -7,6 +7,7 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { Environment, ParseError } from '@marcbachmann/cel-js';
 import type { Span } from '../base/diagnostic.ts';
 import type { SyntaxCode } from './codes/syntax.ts';
+import { expressionFault } from './expression-faults.ts';
 
 export type SyntaxNode = ASTNode;
 
@@ -20,7 +21,7 @@ const parser = new Environment({
 
 export type Parsed =
   | { readonly tree: SyntaxNode }
-  | { readonly code: SyntaxCode; readonly message: string; readonly span: Span };
+  | { readonly code: SyntaxCode; readonly message: string; readonly hint?: string; readonly span: Span };
 
 /** Parses one expression; every fault, also of the parser itself, comes back as one finding. */
 export function parseExpression(text: string): Parsed {
@@ -38,10 +39,14 @@ export function parseExpression(text: string): Parsed {
     if (!(error instanceof ParseError)) throw error;
     const span = error.range ?? { start: 0, end: text.length };
     if (error.code === 'limit_exceeded')
-      return { code: 'expression-too-deep', message: `the expression is too large: ${error.summary}`, span };
+      return {
+        code: 'expression-too-deep',
+        message: `the expression is too large: more than ${MAX_DEPTH} levels deep, or too many parts`,
+        span,
+      };
     if (error.code.startsWith('invalid_') && /number|integer|exponent/.test(error.code))
-      return { code: 'number-form', message: `the number is not a plain decimal`, span };
-    return { code: 'expression-syntax', message: `the expression can not be read: ${plainer(error.summary)}`, span };
+      return { code: 'number-form', message: 'the number is not a plain decimal', span };
+    return { code: 'expression-syntax', ...expressionFault(text, { summary: error.summary, span }) };
   }
 }
 
@@ -54,28 +59,6 @@ function chainsAsCel(text: string): string {
   return text.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\?\.(?=[A-Za-z_])/gs, (part) =>
     part === '?.' ? '.?' : part,
   );
-}
-
-const TOKEN_WORDS: Readonly<Record<string, string>> = {
-  EOF: 'the end',
-  IDENTIFIER: 'a name',
-  NUMBER: 'a number',
-  STRING: 'a text',
-  RPAREN: ')',
-  LPAREN: '(',
-  RBRACKET: ']',
-  LBRACKET: '[',
-  RBRACE: '}',
-  LBRACE: '{',
-  COLON: ':',
-  QUESTION: '?',
-  COMMA: ',',
-  DOT: '.',
-};
-
-/** The parser names its tokens; people read the characters. */
-function plainer(summary: string): string {
-  return summary.replace(/\b[A-Z]{2,}\b/g, (word) => TOKEN_WORDS[word] ?? word).slice(0, 120);
 }
 
 /** Words CEL keeps for itself: no variable, step or loop variable can be named so (a field can: `inputs.for`). */

@@ -2,9 +2,10 @@
  * A term: a piece of an expression that has been checked, with its type and the closure that works it out. Here is what
  * terms have in common: how a bare literal takes on a unit, how several become one type, and what a refusal is.
  */
-import { didYouMean } from '../base/spelling.ts';
+
 import type { SyntaxCode } from './codes/syntax.ts';
 import type { Run } from './evaluation.ts';
+import { meantWord } from './foreign-words.ts';
 import { comparable, type Misfit, misfit, typeName, union, unitOf, withUnit } from './typing.ts';
 import type { Unit, ValueType } from './values.ts';
 
@@ -77,6 +78,7 @@ function refusalOf(why: Misfit, term: Term, wanted: ValueType): Refusal {
   return {
     refused: CODE[why],
     message,
+    ...(wanted.kind === 'boolean' ? { hint: 'Write a comparison, such as x > 0.' } : {}),
     ...(scale
       ? { hint: `A plain number is no ${wanted.unit}: write a literal, or declare the value with type ${wanted.unit}.` }
       : {}),
@@ -85,7 +87,7 @@ function refusalOf(why: Misfit, term: Term, wanted: ValueType): Refusal {
 
 export function notAMember(found: readonly string[], members: readonly string[]): Refusal {
   const stranger = found.find((each) => !members.includes(each)) ?? '';
-  const meant = didYouMean(stranger, members);
+  const meant = meantWord(stranger, members);
   const known = members
     .slice(0, 10)
     .map((each) => `'${each}'`)

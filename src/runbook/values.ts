@@ -10,8 +10,13 @@ export type Unit = 'price' | 'size' | 'money' | 'number';
 export type ValueType =
   | { readonly kind: 'decimal'; readonly unit: Unit; readonly integer?: true }
   | { readonly kind: 'boolean' }
-  /** `of`: the closed set of an enum (side, status); `market`: a market id. */
-  | { readonly kind: 'text'; readonly of?: readonly string[]; readonly market?: true }
+  /** `of`: the closed set of an enum (side); `usual`: words it has as far as is known (status); `market`: a market id. */
+  | {
+      readonly kind: 'text';
+      readonly of?: readonly string[];
+      readonly usual?: readonly string[];
+      readonly market?: true;
+    }
   | { readonly kind: 'duration' }
   | { readonly kind: 'time' }
   | { readonly kind: 'list'; readonly of: ValueType }

@@ -93,7 +93,7 @@ describe('what is refused by name', () => {
     ['256 KiB of two-byte characters', `a: ${'é'.repeat(131_080)}`, 'yaml-too-large 1:1'],
     ['an empty file', '', 'yaml-empty 1:1'],
     ['comments alone', '# nothing\n', 'yaml-empty 1:1'],
-    ['an unclosed list', 'a: [1, 2\nb: 3\n', 'yaml-syntax 2:1'],
+    ['an unclosed list', 'a: [1, 2\nb: 3\n', 'yaml-syntax 1:4'],
     ['a tab for indentation', 'a:\n\tb: 1\n', 'yaml-syntax 2:1'],
     ['text after a quoted one', 'a: "x" y\n', 'yaml-syntax 1:8'],
   ];

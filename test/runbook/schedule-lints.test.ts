@@ -19,6 +19,20 @@ function lint(
   return diagnostics.map(place).map(({ code, line, column, message }) => ({ code, at: `${line}:${column}`, message }));
 }
 
+describe('what can not be a schedule', () => {
+  it.each([
+    ['{every: 0s}', [['duration-not-positive', 'every must be longer than nothing, found 0s']]],
+    ['{every: 999ms}', [['schedule-every', 'every is at least 1s, found 999ms']]],
+    ['{every: 1s}', []],
+    [
+      '{every: 1h, from: 2026-02-01T00:00:00Z, to: 2026-01-01T00:00:00Z}',
+      [['schedule-window', 'to 2026-01-01T00:00:00.000Z is not after from 2026-02-01T00:00:00.000Z']],
+    ],
+  ])('%s is told once, for what it is', (schedule, told) => {
+    expect(lint(`  - ${schedule}`).map(({ code, message }) => [code, message])).toEqual(told);
+  });
+});
+
 describe('changes of the clocks in the next twelve months', () => {
   it('warns of a time that will not exist, and of one that comes twice, at the expression', () => {
     expect(lint('  - cron: "30 2 * * *"\n    tz: Europe/Berlin')).toEqual([

@@ -55,17 +55,22 @@ describe('the published schema and the walk', () => {
     }
   });
 
-  it.each(examples())('agree on every single change of $name', ({ data }) => {
-    let refused = 0;
-    let disagreed: unknown;
-    for (const mutant of mutants(data)) {
-      const seen = verdicts(JSON.stringify(mutant));
-      if (seen?.walk) refused += 1;
-      if (seen !== undefined && seen.schema !== seen.walk) disagreed ??= { ...seen, mutant };
-    }
-    expect(disagreed).toBeUndefined();
-    expect(refused).toBeGreaterThan(300);
-  });
+  it.each(examples())(
+    'agree on every single change of $name',
+    ({ data }) => {
+      let refused = 0;
+      let disagreed: unknown;
+      for (const mutant of mutants(data)) {
+        const seen = verdicts(JSON.stringify(mutant));
+        if (seen?.walk) refused += 1;
+        if (seen !== undefined && seen.schema !== seen.walk) disagreed ??= { ...seen, mutant };
+      }
+      expect(disagreed).toBeUndefined();
+      expect(refused).toBeGreaterThan(300);
+      // Thousands of files, each read, walked and validated.
+    },
+    120_000,
+  );
 });
 
 describe('the schema', () => {

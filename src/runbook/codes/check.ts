@@ -250,6 +250,18 @@ export const CHECK_CODES = {
     example: 'schedule: {every: 1h, from: 2026-02-01T00:00:00Z, to: 2026-01-01T00:00:00Z}',
     fix: 'Correct the window.',
   }),
+  'concurrency-key': error({
+    summary: 'a concurrency key that is not known before a run starts',
+    cause: 'Whether a run may start is decided by its key, so the key follows from the inputs alone.',
+    example: 'let: {twice: inputs.n * 2}\nconcurrency: {key: "n ${twice}", on_busy: skip}',
+    fix: 'Write a text, or a text with inputs in it.',
+  }),
+  'schedule-every': error({
+    summary: 'a schedule that fires more often than once a second',
+    cause: 'Each occurrence is a verdict that waits for the disk before its run starts.',
+    example: 'schedule: {every: 100ms}',
+    fix: 'Write 1s or longer, or repeat steps within one run.',
+  }),
   'duration-not-positive': error({
     summary: 'a duration that must be longer than nothing',
     cause: 'A loop or a poll without a pause never lets anything else happen.',
@@ -335,6 +347,13 @@ export const CHECK_CODES = {
     cause: '`protect` takes a fraction, 0.5 for half; not a size in the base currency, not a percentage.',
     example: 'fraction: 50',
     fix: 'Use a number above 0, at most 1.',
+  }),
+  'stop-reversed': warning({
+    summary: 'stop prices on the wrong side of each other',
+    cause:
+      'A long position is closed by a short order, and its stop-loss lies below, its take-profit above; a short one the other way. Prices are tried out with the inputs’ defaults.',
+    example: 'protect: {side: short, stop_loss: {trigger: price * 1.02, …}, take_profit: {trigger: price * 0.98, …}}',
+    fix: 'Swap them, or correct the sign of the distance.',
   }),
   'rows-out-of-range': error({
     summary: 'a number of rows outside 1 to 1000, or a page below 0',

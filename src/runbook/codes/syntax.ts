@@ -30,6 +30,12 @@ export const SYNTAX_CODES = {
     example: 'steps: [a, b',
     fix: 'Look at the line named and the one before it: indentation, a missing bracket or quote.',
   }),
+  'yaml-comma': error({
+    summary: 'a comma that cuts an expression in two',
+    cause: 'Inside of {…} and […] a comma ends a value that stands without quotes.',
+    example: 'place: {size: min(a, b), …}',
+    fix: 'Put the expression in quotes: `size: "min(a, b)"`.',
+  }),
   'yaml-empty': error({
     summary: 'the file holds nothing',
     cause: 'It is empty or holds comments only.',
@@ -128,7 +134,8 @@ export const SYNTAX_CODES = {
     fix: 'Remove the character.',
   }),
   'yaml-hidden-character': error({
-    summary: 'an invisible character, or one that changes the reading direction',
+    summary:
+      'an invisible character, one that changes the reading direction, or one that looks like a blank and is none',
     cause: 'The file would not be what a reviewer sees of it.',
     example: 'market: "BTC\\u202e-USD"',
     fix: 'Remove the character.',
@@ -225,6 +232,12 @@ export const SYNTAX_CODES = {
     cause: 'The comparison could never hold, or the venue would refuse the value.',
     example: "inputs.side == 'lnog'",
     fix: 'Use one of the possible texts.',
+  }),
+  'unlikely-text': warning({
+    summary: 'a comparison with a text that the venue is not known to use',
+    cause: 'It would never hold: the venue document spells its words in one way, such as canceled.',
+    example: "entry.status == 'cancelled'",
+    fix: 'Use one of the words of the venue document.',
   }),
   'market-form': error({
     summary: 'a market id that is not <BASE>-<QUOTE>',

@@ -1,0 +1,80 @@
+/** Words that people bring along from other venues, and what this language calls the thing. It suggests, and accepts none. */
+import { didYouMean } from '../base/spelling.ts';
+
+const FOREIGN: Readonly<Record<string, string>> = {
+  when: 'if',
+  condition: 'if',
+  name: 'id',
+  on_failure: 'catch',
+  except: 'catch',
+  retries: 'retry',
+  comment: 'note',
+  description: 'about',
+  parameters: 'inputs',
+  params: 'inputs',
+  variables: 'vars',
+  max_size: 'max_order_size',
+  max_notional: 'max_order_notional',
+  quantity: 'size',
+  qty: 'size',
+  amount: 'size',
+  symbol: 'market',
+  instrument: 'market',
+  trigger_price: 'trigger',
+  stop_price: 'trigger',
+  limit_price: 'price',
+  time_in_force: 'tif',
+  timezone: 'tz',
+  time_zone: 'tz',
+  zone: 'tz',
+  sleep: 'wait',
+  delay: 'wait',
+  foreach: 'for_each',
+  loop: 'repeat',
+  order: 'place',
+  buy: 'long',
+  bid: 'long',
+  sell: 'short',
+  ask: 'short',
+  gtc: 'good_till_cancel',
+  good_til_canceled: 'good_till_cancel',
+  good_till_cancelled: 'good_till_cancel',
+  ioc: 'immediate_or_cancel',
+  fok: 'fill_or_kill',
+  maker: 'post_only',
+  stop: 'stop_market',
+  ignore: 'continue',
+  go_on: 'continue',
+  abort: 'fail',
+  wait: 'queue',
+  ascending: 'asc',
+  descending: 'desc',
+  decimal: 'number',
+  float: 'number',
+  int: 'integer',
+  bool: 'boolean',
+  string: 'text',
+  str: 'text',
+  percent: 'pct',
+  date: 'time',
+  datetime: 'time',
+  timestamp: 'time',
+  floor: 'floor_to',
+  ceil: 'ceil_to',
+  round: 'round_to',
+  len: 'size',
+  length: 'size',
+  count: 'size',
+  average: 'avg_price',
+  percentage: 'pct',
+};
+
+/** The word of `known` that was probably meant: its name elsewhere, or nearly its spelling. */
+export function meantWord(word: string, known: readonly string[]): string | undefined {
+  const plain = word
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_');
+  const elsewhere = Object.hasOwn(FOREIGN, plain) ? FOREIGN[plain] : undefined;
+  return elsewhere !== undefined && known.includes(elsewhere) ? elsewhere : didYouMean(plain, known);
+}

@@ -1,0 +1,104 @@
+/** `planRun`: what is listed of runbooks that call others, and of branches of which one is known to be taken. */
+import { describe, expect, it } from 'vitest';
+import { type Plan, planRun } from '../../src/engine/plan.ts';
+import { checkRunbook } from '../../src/runbook/check.ts';
+
+function plan(files: Readonly<Record<string, string>>): Plan {
+  const source = (name: string) => {
+    const text = files[name];
+    return text === undefined ? undefined : { file: `${name}.yaml`, text: `runbook: ${name}\ndsl: 1\n${text}` };
+  };
+  const main = source('main');
+  if (main === undefined) throw new Error('no main');
+  const { runbook, diagnostics } = checkRunbook(main, source);
+  if (runbook === undefined) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
+  return planRun({
+    runbook,
+    inputs: {},
+    now: 0,
+    market: () => undefined,
+    markets: [],
+    feed: () => undefined,
+    read: () => undefined,
+    costOf: () => 1,
+    limits: undefined,
+    deployment: 'nowhere',
+  });
+}
+
+/** Each request with what decides it. */
+function requests({ rows }: Plan): readonly string[] {
+  return rows.flatMap((row) =>
+    row.kind === 'note' ? [] : [`${row.method} ${row.path}${row.when === undefined ? '' : ` if ${row.when}`}`],
+  );
+}
+
+const LEVERAGE = 'set_leverage: {market: BTC-USD, leverage: 2}';
+
+describe('a called runbook', () => {
+  it('is listed at any depth', () => {
+    const listed = plan({
+      main: 'steps: [{call: {runbook: outer}}]',
+      outer: 'steps: [{call: {runbook: inner}}, {refresh_session: {}}]',
+      inner: `steps: [{${LEVERAGE}}]`,
+    });
+    expect(requests(listed)).toEqual(['PUT /account/leverage', 'POST /jwt']);
+    expect(listed.rows.map(({ step }) => step)).toEqual([
+      'steps/1:call',
+      'steps/1:call/steps/1:call',
+      'steps/1:call/steps/1:call/steps/1:set_leverage',
+      'steps/1:call/steps/2:refresh_session',
+    ]);
+  });
+
+  it('releases its own deadman switch, and not that of its caller', () => {
+    const guarded = `deadman: {market: BTC-USD, timeout: 60s, release_after: guard, on_exit: disarm}
+steps:
+  - id: guard
+    protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59900}}`;
+    const own = ['POST /cancel_all_after', 'POST /orders', 'DELETE /cancel_all_after', 'GET /cancel_all_after'];
+    expect(requests(plan({ main: 'steps: [{call: {runbook: guarded}}]', guarded }))).toEqual(own);
+    const namesake = `steps: [{id: guard, ${LEVERAGE}}]`;
+    expect(requests(plan({ main: `${guarded}\n  - call: {runbook: namesake}`, namesake }))).toEqual([
+      ...own,
+      'PUT /account/leverage',
+    ]);
+  });
+
+  it('is part of what is approved, also where only a failure comes by', () => {
+    const calling = (onError: string): Plan =>
+      plan({
+        main: 'steps: [{call: {runbook: outer}}]',
+        outer: 'steps: [{call: {runbook: inner}}]',
+        inner: `steps: [{${LEVERAGE}}]\non_error: [{notify: {to: ops, text: ${onError}}}]`,
+      });
+    expect(calling('a').hash).toBe(calling('a').hash);
+    expect(calling('a').hash).not.toBe(calling('b').hash);
+    expect(calling('a').rows).toEqual(calling('b').rows);
+  });
+});
+
+describe('a switch', () => {
+  const chosen = (cases: string): readonly string[] =>
+    requests(
+      plan({
+        main: `vars: {n: {type: integer, init: 1}}\nsteps:\n  - id: acct\n    read_account: {}\n  - switch:\n${cases}`,
+      }),
+    ).slice(1);
+
+  it('takes a case that holds only where those before it did not', () => {
+    expect(
+      chosen(`      - {when: acct.health > 1, do: [{refresh_session: {}}]}
+      - {when: n == 1, do: [{${LEVERAGE}}]}
+      - {else: [{read_tier: {}}]}`),
+    ).toEqual(['POST /jwt if acct.health > 1', 'PUT /account/leverage if not (acct.health > 1)']);
+  });
+
+  it('takes the else where no case holds, as far as that is known', () => {
+    expect(
+      chosen(`      - {when: n == 2, do: [{refresh_session: {}}]}
+      - {when: acct.health > 1, do: [{${LEVERAGE}}]}
+      - {else: [{read_tier: {}}]}`),
+    ).toEqual(['PUT /account/leverage if acct.health > 1', 'GET /profile if not (acct.health > 1)']);
+  });
+});

@@ -1,0 +1,151 @@
+/** What a mistake is told to become: the correction stands in the hint, not only in the reference. */
+import { describe, expect, it } from 'vitest';
+import { checkRunbook } from '../../src/runbook/check.ts';
+
+/** A sound runbook, with one place for each mistake. */
+const FIELDS = {
+  type: 'limit',
+  market: 'BTC-USD',
+  side: 'long',
+  size: 'inputs.size',
+  price: 'feeds.mid * 0.99',
+  tif: 'post_only',
+  within: '10m',
+  is: 'live',
+  until: '2026-01-05T08:00:00Z',
+  catch: '[{on: [timeout], then: continue}]',
+  retry: '{on: [transport], max: 2}',
+  cron: '"30 21 * * 1-5"',
+  input: '{type: size, default: 0.1}',
+  feed: '{type: price, max_age: 5s}',
+  condition: 'entry.filled > 0',
+  markets: '[BTC-USD]',
+} as const;
+type Field = keyof typeof FIELDS;
+
+function runbook(changed: Partial<Record<Field, string>>): string {
+  const f = { ...FIELDS, ...changed };
+  return `runbook: case
+dsl: 1
+inputs:
+  size: ${f.input}
+feeds:
+  mid: ${f.feed}
+limits:
+  markets: ${f.markets}
+schedule:
+  cron: ${f.cron}
+  tz: UTC
+steps:
+  - id: entry
+    place:
+      type: ${f.type}
+      market: ${f.market}
+      side: ${f.side}
+      size: ${f.size}
+      price: ${f.price}
+      tif: ${f.tif}
+    allow: reduce
+  - wait_for: {order: entry, is: ${f.is}, within: ${f.within}}
+  - read_account: {}
+    retry: ${f.retry}
+    catch: ${f.catch}
+  - if: ${f.condition}
+    wait: {until: ${f.until}}
+`;
+}
+
+function findings(text: string): readonly { readonly code: string; readonly hint: string; readonly found: string }[] {
+  return checkRunbook({ file: 'case.yaml', text }, () => undefined).diagnostics.map(({ code, hint, span }) => ({
+    code,
+    hint: hint ?? '',
+    found: text.slice(span.start, span.end),
+  }));
+}
+
+/** Where, what is written, what is pointed at, and the correction. */
+const MISTAKES: readonly (readonly [field: Field, written: string, found: string, correction: string])[] = [
+  // Words of other venues.
+  ['side', 'buy', 'buy', "'long'"],
+  ['side', 'SHORT', 'SHORT', "'short'"],
+  ['tif', 'ioc', 'ioc', 'immediate_or_cancel'],
+  ['type', 'Limit', 'Limit', 'limit'],
+  ['input', '{type: qty, default: 1}', 'qty', 'size'],
+  // An expression where a text is read by its letters, and the other way round.
+  ['side', 'inputs.side', 'inputs.side', '"${inputs.side}"'],
+  ['market', 'inputs.market', 'inputs.market', '"${inputs.market}"'],
+  ['condition', 'entry.side == long', 'long', "'long'"],
+  // Markets.
+  ['market', 'BTC/USD', 'BTC/USD', 'BTC-USD'],
+  ['market', 'BTCUSD', 'BTCUSD', 'BTC-USD'],
+  ['market', 'BTC–USD', 'BTC–USD', 'BTC-USD'],
+  ['market', 'ВTC-USD', 'ВTC-USD', 'U+0412'],
+  ['markets', 'BTC-USD', 'BTC-USD', '[BTC-USD]'],
+  // Durations and times.
+  ['within', '10min', '10min', '10m'],
+  ['within', '10 m', '10 m', '10m'],
+  ['within', '1.5h', '1.5h', '1h30m'],
+  ['within', '90 Seconds', '90 Seconds', '1m30s'],
+  ['within', '10', '10', '10s, or 10m'],
+  ['feed', '{type: price, max_age: 5}', '5', '5s'],
+  ['until', '2026-01-05 08:00', '2026-01-05 08:00', '2026-01-05T08:00Z'],
+  ['until', '2026-02-30T08:00:00Z', '2026-02-30T08:00:00Z', 'no such day'],
+  // Habits of other languages.
+  ['condition', 'entry.filled = 0', '=', '=='],
+  ['condition', 'entry.open and true', 'and', '&&'],
+  ['condition', 'not entry.open', 'not', '!'],
+  ['condition', 'entry.filled <> 0', '>', '!='],
+  ['condition', 'entry.filled', 'entry.filled', 'x > 0'],
+  ['price', 'feeds.mid - 1%', '1%', 'pct(1)'],
+  ['price', 'feeds.mid * (1 - 25bps)', '25bps', 'bps(25)'],
+  ['price', 'feeds.mid ** 2', '*', 'multiply'],
+  ['price', 'floor(feeds.mid)', 'floor', 'floor_to'],
+  ['price', '$64000', '$', 'currency'],
+  ['until', 'now() + minutes(5)', 'now', 'write now without'],
+  ['until', 'now + 5m', '5m', 'minutes(5)'],
+  // Characters that look like others.
+  ['price', 'feeds.mid × 0.99', '×', '*'],
+  ['price', 'feeds.mid − 1', '−', '-'],
+  ['price', 'feeds.mid\u00a0* 0.99', '\u00a0', 'blank'],
+  ['price', 'feeds.mid * ０.99', '０', '0'],
+  ['condition', 'entry.side == ‘long’', '‘', "'"],
+  // Brackets and operators.
+  ['price', 'tick(feeds.mid', '', ')'],
+  ['price', 'feeds.mid *', '', 'value that is missing'],
+  ['price', 'feeds.mid)', ')', 'Remove it'],
+  // Shapes.
+  ['catch', '{on: any, then: stop}', '{on: any, then: stop}', '"- "'],
+  ['catch', '[{on: timeout, then: stop}]', 'timeout', '[timeout]'],
+  ['retry', '3', '3', '{on: …, max: …}'],
+  ['feed', 'price', 'price', '{type: …, max_age: …}'],
+  ['cron', '"0 8 * *"', '"0 8 * *"', '"30 21 * * 1-5"'],
+  ['cron', '"0 0 8 * * *"', '"0 0 8 * * *"', 'seconds'],
+];
+
+describe('a hint holds the correction', () => {
+  it('of nothing, where nothing is wrong', () => expect(findings(runbook({}))).toEqual([]));
+
+  it.each(MISTAKES)('%s: %s', (field, written, found, correction) => {
+    const errors = findings(runbook({ [field]: written })).filter(({ code }) => !code.startsWith('unused-'));
+    expect(errors).toHaveLength(1);
+    expect(errors[0]?.hint).toContain(correction);
+    if (found !== '') expect(errors[0]?.found).toBe(found);
+  });
+});
+
+describe('a key is told its place', () => {
+  const told = (steps: string): readonly string[] =>
+    findings(`runbook: case\ndsl: 1\nsteps:\n${steps}`).map(({ code, hint }) => `${code}: ${hint}`);
+
+  it('a modifier inside of the verb', () => {
+    const [first, ...others] = told('  - read_deadman: {market: BTC-USD, timeout: 3s}\n');
+    expect(first).toMatch(/^unknown-key: It is a modifier of the step/);
+    expect(others).toEqual([]);
+  });
+  it('a field beside the verb', () => {
+    const [first, ...others] = told('  - set_leverage: {market: BTC-USD, leverage: 2}\n    leverage: 3\n');
+    expect(first).toBe('unknown-key: It is a field of set_leverage: write it inside, not beside.');
+    expect(others).toEqual([]);
+  });
+  it('a verb alone', () => expect(told('  - read_account\n')).toEqual(['wrong-type: Write "- read_account: {…}".']));
+});
