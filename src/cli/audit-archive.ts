@@ -15,9 +15,10 @@ import { verifyRun } from '../report/verify.ts';
 import { shown } from '../report/wording.ts';
 import { archiveFiles, archiveFolder, archivingAlone, rememberArchive } from './archives.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import { anchorsOf, asRefusal, journalPlaces, storedEntries } from './journal-file.ts';
+import { anchorsOf, journalPlaces, storedEntries } from './journal-file.ts';
 import { storeAt } from './store-place.ts';
 import { textTable } from './text-table.ts';
+import { asRefusal } from './trouble.ts';
 import type { Invocation } from './verb.ts';
 
 export interface ArchiveOptions {

@@ -1,12 +1,13 @@
 /** `runbook audit orders`, `fills`, `budget` and `stats`: what came of runs, in figures. */
 import { readEntry } from '../journal/chain.ts';
 import type { JournalReader } from '../journal/store.ts';
+import { counted } from '../report/answers/answer.ts';
 import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../report/budget.ts';
 import { type FillsDocument, fillsOf } from '../report/fills.ts';
 import { ORDER_EVENT_MEANING } from '../report/meanings.ts';
 import { OrderFold, type OrderHistory } from '../report/orders.ts';
 import { type RunFigures, type RunTally, type StatsDocument, StatsFold, TALLIED, TallyFold } from '../report/stats.ts';
-import { offsetText, shown, spanText } from '../report/wording.ts';
+import { isPartOfPosition, offsetText, quoteOf, shown, spanText } from '../report/wording.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { folded, noRunYet, type Review, storedEntries, withJournal, withRuns } from './journal-file.ts';
 import { findRun } from './runs.ts';
@@ -25,10 +26,12 @@ export async function showOrders(
     const orders = (await folded(store, run.run, new OrderFold())).histories();
     terminal.answer({ orders }, () => {
       if (orders.length === 0) return `run ${shown(run.run)} has no orders`;
-      if (!options.history) return ordersTable(orders, terminal);
-      return orders
-        .map((order) => [ordersTable([order], terminal), ...moves(order, run.startedAt, terminal)].join('\n'))
-        .join('\n\n');
+      const money = moneyText(['price', 'average'], orders, terminal);
+      if (!options.history) return [ordersTable(orders, terminal), money].join('\n\n');
+      const lives = orders.map((order) =>
+        [ordersTable([order], terminal), ...moves(order, run.startedAt, terminal)].join('\n'),
+      );
+      return [...lives, money].join('\n\n');
     });
     return EXIT.done;
   });
@@ -45,20 +48,21 @@ const STATE_STYLE: Readonly<Record<string, Style>> = {
 };
 
 function ordersTable(orders: readonly OrderHistory[], terminal: Terminal): string {
-  const rows = orders.map(
-    ({ orderId, clientOrderId, market, side, type, price, size, filled, averagePrice, state }): readonly Cell[] => [
+  const rows = orders.map((order): readonly Cell[] => {
+    const { orderId, clientOrderId, market, side, type, price, size, filled, averagePrice, state } = order;
+    return [
       shown(orderId ?? ''),
       shown(clientOrderId),
       shown(market),
       shown(side),
       shown(type),
-      size,
+      isPartOfPosition(order) ? `${size} × position` : size,
       price ?? '',
       filled,
       averagePrice ?? '',
       { text: shown(state), style: STATE_STYLE[state] ?? 'faint' },
-    ],
-  );
+    ];
+  });
   return textTable(
     ['order', 'client order id', 'market', 'side', 'type', '#size', '#price', '#filled', '#average', 'state'],
     rows,
@@ -115,7 +119,20 @@ function fillsText({ fills, totals, net }: FillsDocument, terminal: Terminal): s
       sums,
       terminal,
     ),
+    moneyText(['price', 'value', 'fee'], fills, terminal),
   ].join('\n\n');
+}
+
+/** The tables name markets, not currencies. */
+function moneyText(
+  columns: readonly string[],
+  rows: readonly { readonly market: string }[],
+  terminal: Terminal,
+): string {
+  const quotes = [...new Set(rows.map(({ market }) => quoteOf(market).trim()))];
+  const named = `${columns.slice(0, -1).join(', ')} and ${columns.at(-1)}`;
+  const unit = quotes.length === 1 && quotes[0] !== '' ? quotes[0] : "each market's quote currency";
+  return terminal.style('faint', `${named} in ${unit}`);
 }
 
 export async function showBudget(name: string, review: Review): Promise<ExitCode> {
@@ -149,12 +166,12 @@ function budgetText(document: BudgetDocument, startedAt: number, terminal: Termi
   const window = spanText(windowMs);
   const top = Math.max(limit ?? 0, peak);
   const lines = [
-    `${terminal.style('strong', `${used} tokens`)} in ${requests} requests; at most ${peak} within ${window}${limit === undefined ? '' : `, of ${limit}`}`,
+    `${terminal.style('strong', `${used} tokens`)} in ${counted(requests, 'request')}; at most ${peak} within ${window}${limit === undefined ? '' : `, of ${limit}`}`,
     ...(leastRemaining === undefined ? [] : [`the venue said at the least that ${leastRemaining} were left`]),
     ...(waits.count === 0
       ? []
       : [
-          `${waits.count} requests waited for tokens, ${spanText(waits.totalMs)} in all, ${spanText(waits.longestMs)} at most`,
+          `${counted(waits.count, 'request')} waited for tokens, ${spanText(waits.totalMs)} in all, ${spanText(waits.longestMs)} at most`,
         ]),
     ...(limited === 0
       ? []
@@ -208,7 +225,7 @@ function chart(
         .padStart(12),
     );
     lines.push(
-      `${after}  ${terminal.style(style, bar.padEnd(BAR_WIDTH))}  ${bucket.peak}${terminal.style('faint', ` (${bucket.requests} requests${left})`)}`,
+      `${after}  ${terminal.style(style, bar.padEnd(BAR_WIDTH))}  ${bucket.peak}${terminal.style('faint', ` (${counted(bucket.requests, 'request')}${left})`)}`,
     );
   }
   return lines;

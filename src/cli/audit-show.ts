@@ -7,6 +7,7 @@ import { isoTime } from '../report/run.ts';
 import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../report/timeline.ts';
 import { type Role, shown } from '../report/wording.ts';
 import { looksLikeDuration, readDuration, readTime } from '../runbook/literals.ts';
+import { showEntry } from './audit-entry.ts';
 import { wholeOption } from './audit-list.ts';
 import { explainStep } from './audit-why.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
@@ -24,6 +25,7 @@ export interface ShowOptions {
   readonly since: string | undefined;
   readonly depth: string | undefined;
   readonly why: string | undefined;
+  readonly entry: string | undefined;
   readonly all: boolean;
 }
 
@@ -33,6 +35,7 @@ export async function showRun(name: string, options: ShowOptions, review: Review
   const depth = options.depth === undefined ? undefined : wholeOption('--depth', options.depth);
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);
+    if (options.entry !== undefined) return showEntry(store, run, options.entry, terminal);
     if (options.why !== undefined) return explainStep(store, run, options.why, terminal);
     const since = options.since === undefined ? undefined : sinceOption(options.since, run.startedAt);
     const order = options.order === undefined ? undefined : await orderNamed(store, run, options.order);

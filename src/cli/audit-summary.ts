@@ -2,12 +2,15 @@
  * `runbook audit summary`: what a reviewer asks of a run first, on one screen: who started it, what it was allowed, what
  * became of each order and why, tokens, the deadman switch, and whether anything is missing.
  */
-import { type Answer, MARKS, type Reason, reviewerAnswers, type Tone } from '../report/answers.ts';
+
+import { SystemClock } from '../base/clock.ts';
+import { type Answer, type Reason, reasonText, saidText, type Tone } from '../report/answers/answer.ts';
+import { reviewerAnswers } from '../report/answers.ts';
 import type { OrderLife } from '../report/page/order-lives.ts';
 import { type RunPageDocument, RunPageFold } from '../report/page/run-page.ts';
 import { isoTime } from '../report/run.ts';
 import { verifyRun } from '../report/verify.ts';
-import { offsetText, shown } from '../report/wording.ts';
+import { amountText, offsetText, quoteOf, shown } from '../report/wording.ts';
 import { OUTCOME_STYLE } from './audit-list.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { readText } from './files.ts';
@@ -30,22 +33,24 @@ export async function summarise(
     const verdict = await verifyRun(store, run, anchors);
     const page = (await folded(store, run, new RunPageFold())).document();
     const kills = await killsMeanwhile(row, await beginningOf(store, run), review);
-    const answers = reviewerAnswers(page, verdict, kills);
+    const answers = reviewerAnswers(page, { verdict, kills, now: new SystemClock().now() });
     const document = {
       run,
       runbook: page.runbook,
       outcome: page.outcome ?? null,
       ...(kills === 'not read' ? {} : { kills: kills.map(({ at, ...kill }) => ({ at: isoTime(at), ...kill })) }),
-      answers: answers.map(({ question, said, because }) => ({ question, said, because: because.map(reasonText) })),
+      answers: answers.map(({ question, tone, said, because }) => ({
+        question,
+        tone,
+        said,
+        because: because.map(reasonText),
+        entries: because.flatMap(({ entry }) => entry ?? []),
+      })),
       orders: page.orders.map(orderDocument),
     };
     terminal.answer(document, () => summaryText(page, answers, terminal));
     return verdict.ok ? EXIT.done : EXIT.failed;
   });
-}
-
-function reasonText(reason: Reason): string {
-  return typeof reason === 'string' ? reason : `${reason.word}${reason.rest}`;
 }
 
 function orderDocument({ clientOrderId, orderId, label, state, moves }: OrderLife) {
@@ -65,7 +70,7 @@ function orderDocument({ clientOrderId, orderId, label, state, moves }: OrderLif
   };
 }
 
-const TONE_STYLE: Readonly<Record<Tone, Style>> = { good: 'good', doubt: 'warning', bad: 'bad', muted: 'strong' };
+const TONE_STYLE: Readonly<Record<Tone, Style>> = { good: 'good', doubt: 'warning', bad: 'bad', soft: 'strong' };
 /** Orders that are told on one screen; `audit orders --history` tells all. */
 const MOST_ORDERS = 12;
 /** Moves of an order, the first and the last ones. */
@@ -82,12 +87,10 @@ function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal
       ? []
       : [terminal.style('faint', `inputs ${shown(inputs.map(({ name, value }) => `${name}=${value}`).join(' '))}`)]),
   ];
-  for (const { question, tone, said, because } of answers) {
-    lines.push(
-      '',
-      `${terminal.style('faint', question)}  ${terminal.style(TONE_STYLE[tone], `${MARKS[tone]}${said}`)}`,
-    );
-    lines.push(...because.map((each) => `    ${reasonText(each)}`));
+  for (const answer of answers) {
+    const { question, tone, because } = answer;
+    lines.push('', `${terminal.style('faint', question)}  ${terminal.style(TONE_STYLE[tone], saidText(answer))}`);
+    lines.push(...because.map((reason) => `    ${reasonText(reason)}${entryText(reason, terminal)}`));
   }
   for (const order of orders.slice(0, MOST_ORDERS)) lines.push('', ...orderLines(order, terminal));
   if (orders.length > MOST_ORDERS)
@@ -98,11 +101,16 @@ function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal
   return lines.join('\n');
 }
 
+/** To be read with `audit show RUN --entry N`. */
+function entryText({ entry }: Reason, terminal: Terminal): string {
+  return entry === undefined ? '' : terminal.style('faint', `  (entry ${entry})`);
+}
+
 function orderLines(order: OrderLife, terminal: Terminal): readonly string[] {
-  const { label, orderId, clientOrderId, market, side, type, size, price, filled, averagePrice, state, moves, alarms } =
+  const { label, orderId, clientOrderId, market, side, type, price, filled, averagePrice, state, moves, alarms } =
     order;
-  const at = price === undefined ? '' : ` at ${price}`;
-  const average = averagePrice === undefined ? '' : `, average ${averagePrice}`;
+  const at = price === undefined ? '' : ` at ${price}${quoteOf(market)}`;
+  const average = averagePrice === undefined ? '' : `, average ${averagePrice}${quoteOf(market)}`;
   const told =
     moves.length <= MOST_MOVES ? moves : [...moves.slice(0, MOST_MOVES / 2), ...moves.slice(-MOST_MOVES / 2)];
   const lines = told.map(({ at: after, from, to, meaning, because, step }) => {
@@ -117,7 +125,7 @@ function orderLines(order: OrderLife, terminal: Terminal): readonly string[] {
       terminal.style('faint', `              … ${moves.length - told.length} moves between`),
     );
   return [
-    `${terminal.style('strong', shown(label))}  ${shown(orderId ?? 'no id')} ${terminal.style('faint', shown(clientOrderId))}  ${type} ${side} ${size} ${shown(market)}${at}: ${shown(state)}, filled ${filled}${average}`,
+    `${terminal.style('strong', shown(label))}  ${shown(orderId ?? 'no venue id')} ${terminal.style('faint', shown(clientOrderId))}  ${type} ${side} ${amountText(order)}${at}: ${shown(state)}, filled ${filled}${average}`,
     ...lines,
     ...alarms.map(({ alarm, meaning }) =>
       terminal.style('bad', `              alarm ${shown(alarm)}${meaning === undefined ? '' : `: ${meaning}`}`),

@@ -42,6 +42,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       since: { doc: 'from a time on, or from so long after the start', value: 'TIME' },
       depth: { doc: 'leave out what is deeper inside blocks than this', value: 'N' },
       why: { doc: 'how a step decided: expressions, what they read, what came out', value: 'STEP' },
+      entry: { doc: 'one entry raw, by its number, as `audit summary` names it', value: 'N' },
       all: { doc: 'also reads and keep-alives that changed nothing' },
       archive: ARCHIVE,
     },

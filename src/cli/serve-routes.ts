@@ -6,12 +6,15 @@ import { printable } from '../base/printable.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { RunMode, RunOutcome } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
+import { reviewerAnswers } from '../report/answers.ts';
 import { compareRuns } from '../report/page/comparison.ts';
 import { confirmationOf } from '../report/page/confirmation.ts';
 import { ENTRY_GROUPS, type EntryGroup, type EntrySelection, entryRow } from '../report/page/entry-index.ts';
 import { pageJson } from '../report/page/page-json.ts';
 import { type RunsFilter, runsDocument } from '../report/page/runs-list.ts';
 import { shell, VIEWS } from '../report/page/shell.ts';
+import { isGoing } from '../report/standing.ts';
+import { prettyLines } from './audit-entry.ts';
 import { Refusal } from './exit.ts';
 import { beginningOf } from './journal-file.ts';
 import { ASSETS } from './serve-assets.ts';
@@ -103,12 +106,8 @@ async function ofRun(what: string, found: FoundRun, query: URLSearchParams, { ru
       return json(await chartOfRun(await beginningOf(found.store, found.row.run)));
     case 'story':
       return json((await runs.story(found)).page(count(query, 'from', 0), count(query, 'limit', 300, 1000)));
-    case 'verdict': {
-      const { ok, entries, anchors, problem: fault } = await runs.verdict(found);
-      return json({ ok, entries, anchors, ...(fault === undefined ? {} : { problem: fault }) });
-    }
-    case 'kills':
-      return json({ kills: await runs.kills(found) });
+    case 'checks':
+      return json(await runs.check(found));
     case 'definition': {
       const { sources, settings, file } = (await beginningOf(found.store, found.row.run)).data;
       return json({
@@ -128,7 +127,8 @@ function sessionOf({ allowActions, version, state, user, now }: ServerWords): ob
 
 async function list(query: URLSearchParams, { runs, words }: Routes): Promise<Answer> {
   const document = runsDocument(await runs.rows(), filterOf(query));
-  return json({ ...document, runs: await runs.withProgress(document.runs), now: words.now() });
+  const now = words.now();
+  return json({ ...document, runs: await runs.withProgress(document.runs, now), now });
 }
 
 const OUTCOMES: readonly (RunOutcome | 'unfinished')[] = ['succeeded', 'stopped', 'failed', 'halted', 'unfinished'];
@@ -150,13 +150,19 @@ function filterOf(query: URLSearchParams): RunsFilter {
   };
 }
 
-/** `after`: what the asker knows already; when nothing was written since, it is told so in a line. */
+/**
+ * `after`: what the asker knows already; when nothing was written since, only the answers are told: a clock changes them, and
+ * what `checks` finds.
+ */
 async function runDocument(found: FoundRun, query: URLSearchParams, { runs, words }: Routes): Promise<Answer> {
   const fold = await runs.fold(found);
+  const document = fold.document();
   const now = words.now();
+  const answers = reviewerAnswers(document, { ...runs.lastChecks(found), now });
+  const standing = { answers, isGoing: isGoing(document, now), now };
   if (query.has('after') && fold.newest === count(query, 'after', 0))
-    return json({ run: found.row.run, seq: fold.newest, unchanged: true, now });
-  return json({ ...fold.document(), confirmation: confirmationOf(found.row.run), now });
+    return json({ run: found.row.run, seq: fold.newest, unchanged: true, ...standing });
+  return json({ ...document, ...standing, confirmation: confirmationOf(found.row.run) });
 }
 
 async function entryPage(found: FoundRun, query: URLSearchParams, { runs }: Routes): Promise<Answer> {
@@ -192,15 +198,6 @@ async function entryAt(found: FoundRun, number: string, { runs }: Routes): Promi
   if (stored === undefined || stored.seq !== seq) return problem(404, `there is no entry ${number} in the run`);
   const { line, hash, at, type, step } = stored;
   return json({ seq, at, type, step, line, hash, pretty: prettyLines(line) });
-}
-
-/** For reading; the line itself is what was hashed. */
-function prettyLines(line: string): readonly string[] {
-  try {
-    return JSON.stringify(JSON.parse(line), null, 2).split('\n');
-  } catch {
-    return [line];
-  }
 }
 
 async function comparison(query: URLSearchParams, { runs, words }: Routes): Promise<Answer> {

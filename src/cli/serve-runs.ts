@@ -6,14 +6,17 @@ import { existsSync } from 'node:fs';
 import { type ArchiveStore, openWhatIsLeft } from '../journal/archive-store.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
-import type { JournalReader, JournalStore, RunRow, StoredEntry } from '../journal/store.ts';
+import { type JournalReader, type JournalStore, type RunRow, type StoredEntry, StoreError } from '../journal/store.ts';
+import type { KillsMeanwhile } from '../report/answers/allowed.ts';
+import type { VerdictSoFar } from '../report/answers/missing.ts';
 import { RunPageFold } from '../report/page/run-page.ts';
 import type { ListedRun } from '../report/page/runs-list.ts';
 import { StoryFold } from '../report/page/story.ts';
-import { type RunVerdict, verifyRun } from '../report/verify.ts';
+import { verifyRun } from '../report/verify.ts';
 import { archiveFiles } from './archives.ts';
+import { Refusal } from './exit.ts';
 import { allEntries, anchorsOf, beginningOf } from './journal-file.ts';
-import { type KillRecord, killsDuring } from './kills.ts';
+import { killsDuring } from './kills.ts';
 import type { StateFolder } from './state.ts';
 import { storePlaces } from './store-list.ts';
 import { isThere, shownPlace, storeAt } from './store-place.ts';
@@ -29,6 +32,15 @@ export interface FoundRun {
   readonly store: JournalReader;
 }
 
+/** What is not in a run's entries, as it was when it was last looked at. */
+export interface Checks {
+  readonly verdict: VerdictSoFar;
+  /** What was done to the kill switch of the run's account while it ran. */
+  readonly kills: KillsMeanwhile;
+}
+
+const UNCHECKED: Checks = { verdict: 'under way', kills: [] };
+
 export class ServedRuns {
   private readonly state: StateFolder;
   private readonly stores = new Map<string, Promise<JournalStore>>();
@@ -36,6 +48,7 @@ export class ServedRuns {
   private readonly archives = new Map<string, ArchiveStore>();
   private readonly folds = new KeptFolds(() => new RunPageFold());
   private readonly stories = new KeptFolds(() => new StoryFold());
+  private readonly checked = new Map<string, Checks>();
 
   constructor(state: StateFolder) {
     this.state = state;
@@ -48,12 +61,12 @@ export class ServedRuns {
   }
 
   /** The same rows; those without an end with how far they have come. */
-  async withProgress(rows: readonly RunRow[]): Promise<readonly ListedRun[]> {
+  async withProgress(rows: readonly RunRow[], now: number): Promise<readonly ListedRun[]> {
     const watched = new Set(rows.filter(({ outcome }) => outcome === undefined).slice(0, MOST_WATCHED));
     const listed: ListedRun[] = [];
     for (const row of rows) {
       const found = watched.has(row) ? await this.find(row.run) : undefined;
-      listed.push(found === undefined ? row : { ...row, progress: (await this.fold(found)).progress() });
+      listed.push(found === undefined ? row : { ...row, progress: (await this.fold(found)).progress(now) });
     }
     return listed;
   }
@@ -90,15 +103,24 @@ export class ServedRuns {
     return found;
   }
 
-  async verdict({ row: { run }, store }: FoundRun): Promise<RunVerdict> {
-    // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
-    const anchors = anchorsOf({ state: this.state }, { run }).flatMap((file) => file.anchors);
-    return verifyRun(store, run, anchors);
+  /** Verifies the run and reads what was done to the kill switch, and keeps both for the answers to come. */
+  async check({ row, store }: FoundRun): Promise<Checks> {
+    const { run } = row;
+    const [verdict, kills] = await Promise.all([
+      orWhyNot(async () => {
+        // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
+        const anchors = anchorsOf({ state: this.state }, { run }).flatMap((file) => file.anchors);
+        return verifyRun(store, run, anchors);
+      }),
+      orWhyNot(async () => killsDuring(row, await beginningOf(store, run), this.state)),
+    ]);
+    const checks = { verdict, kills };
+    this.checked.set(run, checks);
+    return checks;
   }
 
-  /** What was done to the kill switch of the run's account while it ran. */
-  async kills({ row, store }: FoundRun): Promise<readonly KillRecord[]> {
-    return killsDuring(row, await beginningOf(store, row.run), this.state);
+  lastChecks({ row: { run } }: FoundRun): Checks {
+    return this.checked.get(run) ?? UNCHECKED;
   }
 
   async close(): Promise<void> {
@@ -126,6 +148,16 @@ export class ServedRuns {
       opened.push(archive);
     }
     return opened;
+  }
+}
+
+/** That something can not be read is an answer, too. */
+async function orWhyNot<T>(read: () => Promise<T>): Promise<T | { readonly failed: string }> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof StoreError) && !(error instanceof Refusal)) throw error;
+    return { failed: error.message };
   }
 }
 

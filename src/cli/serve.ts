@@ -72,8 +72,7 @@ export async function serveAudit(
     process.once('SIGTERM', () => resolve('SIGTERM'));
   });
   await server.close();
-  // Ending it by hand is how it ends: nothing went wrong.
-  return signal === 'SIGINT' ? EXIT.done : EXIT.terminated;
+  return signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
 }
 
 /** Rejects when the port is taken. */

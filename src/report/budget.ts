@@ -7,7 +7,7 @@
 import { parseDurationMs } from '../base/duration.ts';
 import type { Entry, Json, JsonObject } from '../journal/entry.ts';
 import { readRateHeaders } from '../venue/headers.ts';
-import { isoTime } from './run.ts';
+import { isoTime, requestsBeside } from './run.ts';
 
 /** `audit budget RUN --json`. */
 export interface BudgetDocument {
@@ -89,11 +89,14 @@ export class BudgetFold {
       const { call, kind, failure, code, headers } = entry.data;
       if (failure === 'rate_limited') this.limited += 1;
       if (kind === 'denied' && code === 'DEADLINE') this.refused += 1;
-      const spending = this.waiting.get(call);
-      this.waiting.delete(call);
-      const { remaining } = readRateHeaders(texts(headers), entry.at);
-      if (spending !== undefined && remaining !== undefined) spending.remaining = remaining;
-    }
+      this.answered(call, headers, entry.at);
+    } else if (entry.type === 'call.answered') this.answered(entry.data.call, entry.data.headers, entry.at);
+    else
+      for (const { row } of requestsBeside(entry)) {
+        // Told once it was answered, some seconds later: the window it is counted in is that of its answer.
+        this.spend(entry.at, row.tokens);
+        this.count(`${row.method} ${row.path}`, row.tokens);
+      }
   }
 
   /** Spending over time, for a drawing: one element per request. */
@@ -122,6 +125,13 @@ export class BudgetFold {
       bucketMs,
       buckets: bucketsOf(this.spendings, start, bucketMs),
     };
+  }
+
+  private answered(call: string, headers: JsonObject | undefined, at: number): void {
+    const spending = this.waiting.get(call);
+    this.waiting.delete(call);
+    const { remaining } = readRateHeaders(texts(headers), at);
+    if (spending !== undefined && remaining !== undefined) spending.remaining = remaining;
   }
 
   private spend(at: number, tokens: number): Spending {

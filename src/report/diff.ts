@@ -213,7 +213,7 @@ function markOf(
     }
     case 'order.moved': {
       const { from, to, event, filled, clientOrderId } = entry.data;
-      return { side: 'told', what: 'answer', about: `order ${clientOrderId}`, value: { from, to, event, filled } };
+      return { side: 'told', what: 'answer', about: clientOrderId, value: { from, to, event, filled } };
     }
     case 'feed.read':
       return {

@@ -17,8 +17,10 @@ p{margin:0 0 8px}
 dl.answers{display:grid;grid-template-columns:repeat(auto-fit,minmax(290px,1fr));gap:10px;margin:18px 0 0}
 dl.answers>div{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px 12px;color:inherit;break-inside:avoid}
 dl.answers>div.bad{border-color:var(--bad)}dl.answers>div.doubt{border-color:var(--doubt)}
-dl.answers .good,dl.answers .bad{color:inherit}dl.answers .soft{font-size:13px}
+dl.answers>div.good,dl.answers>div.bad{color:inherit}
 div.good strong{color:var(--good)}div.bad strong{color:var(--bad)}div.doubt strong{color:var(--doubt)}
+a{color:var(--step)}td:target{outline:2px solid var(--step);outline-offset:-2px}
+dl.answers .reason{font-size:13px}
 ol.life{margin:0;padding:0;list-style:none;min-width:260px}
 dt{color:var(--soft);font-size:13px}
 dd{margin:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}

@@ -5,12 +5,14 @@
 import { createHash } from 'node:crypto';
 import type { Entry, EntryOf, Json, JsonObject } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
-import { type KillsMeanwhile, reviewerAnswers } from './answers.ts';
+import type { KillsMeanwhile } from './answers/allowed.ts';
+import { reviewerAnswers } from './answers.ts';
 import { BudgetFold } from './budget.ts';
 import { type FillsDocument, fillsOf } from './fills.ts';
-import { answersHtml } from './html-answers.ts';
+import { anchorOf, answersHtml } from './html-answers.ts';
 import { STYLE } from './html-style.ts';
 import { type Html, html, markupOf, type Piece, preformatted } from './html-text.ts';
+import { MODE_MEANING } from './meanings.ts';
 import { OrderFold } from './orders.ts';
 import type { OrderLife } from './page/order-lives.ts';
 import { type RunPageDocument, RunPageFold } from './page/run-page.ts';
@@ -86,7 +88,7 @@ class PageFold {
     });
     return document(
       `${report.runbook}: ${report.outcome}`,
-      html`${heading(report, started, whole, { verdict, kills })}
+      html`${heading(report, started, { whole, told: this.rows.map(({ seq }) => seq) }, { verdict, kills })}
 <h2>Over time</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="the run over its time">${axis}${AXIS_KEY}</div>
 ${stepsTable(report)}
@@ -131,23 +133,18 @@ const OUTCOME_CLASS = { succeeded: 'good', stopped: 'good', failed: 'bad', halte
 
 function heading(
   report: RunReport,
-  { data, run, def }: EntryOf<'run.started'>,
-  whole: RunPageDocument,
+  { run }: EntryOf<'run.started'>,
+  { whole, told }: { readonly whole: RunPageDocument; readonly told: readonly number[] },
   { verdict, kills }: PageOptions,
 ): Html {
   const why = report.error === undefined ? report.reason : `${report.error.kind}: ${report.error.message}`;
-  const where = {
-    fixtures: 'against recorded answers',
-    simulated: 'against the simulated venue',
-    live: 'with real orders',
-  }[report.mode];
   // The report of a run without an end calls it halted, as `resume` would find it; a reader is told that it has none.
   const ended = whole.outcome === undefined ? 'no end yet' : report.outcome;
   return html`<header>
 <h1>${shown(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${ended}</span></h1>
 ${why === undefined ? undefined : html`<p>${shown(why)}</p>`}
-<p class="soft">Run ${shown(run)}, ${where}; definition ${def}, engine ${shown(data.engine)}.</p>
-${answersHtml(reviewerAnswers(whole, verdict, kills))}
+<p class="soft">Run ${shown(run)}, ${MODE_MEANING[report.mode]}.</p>
+${answersHtml(reviewerAnswers(whole, { verdict, kills }), told)}
 </header>`;
 }
 
@@ -162,7 +159,7 @@ function ordersTable(orders: readonly OrderLife[]): Html | undefined {
         html`${shown(order.orderId ?? order.clientOrderId)}<br><span class="soft">${shown(order.clientOrderId)}</span>`,
       ),
       cell(html`${order.type} ${order.side} ${shown(order.market)}<br>${order.state}`),
-      number(order.size),
+      order.ofPosition ? cell(`${order.size} of the position`) : number(order.size),
       number(order.price ?? ''),
       number(order.filled),
       number(order.averagePrice ?? ''),
@@ -249,8 +246,9 @@ function fillsTable({ fills, totals }: FillsDocument): Html | undefined {
 }
 
 function timelineTable(told: readonly TimelineRow[], leftOut: number): Html {
-  const rows = told.map(({ offsetMs, depth, spans }) => [
-    time(offsetText(offsetMs)),
+  const rows = told.map(({ seq, offsetMs, depth, spans }, index) => [
+    // The first row of an entry: an id is given once.
+    told[index - 1]?.seq === seq ? time(offsetText(offsetMs)) : time(offsetText(offsetMs), anchorOf(seq)),
     html`<td><div class="d${Math.min(depth, 4)}">${spans.map(({ role, text }) => html`<span class="${role}">${text}</span>`)}</div></td>`,
   ]);
   const more = leftOut === 0 ? '' : `; ${leftOut} more lines are in the journal`;
@@ -327,6 +325,8 @@ function cell(content: Piece): Html {
 function number(content: Piece): Html {
   return html`<td class="number">${content}</td>`;
 }
-function time(content: Piece): Html {
-  return html`<td class="time number">${content}</td>`;
+function time(content: Piece, id?: string): Html {
+  return id === undefined
+    ? html`<td class="time number">${content}</td>`
+    : html`<td class="time number" id="${id}">${content}</td>`;
 }

@@ -3,7 +3,7 @@
  * purposes of a call. Only the timeline reads it; a word that is not here is shown as it stands.
  */
 
-import type { DataOf, RunOutcome, StepOutcome } from '../journal/entry.ts';
+import type { DataOf, RunMode, RunOutcome, StepOutcome } from '../journal/entry.ts';
 import type { OrderEventType, OrderState } from '../venue/order-context.ts';
 
 export const VERBS: Readonly<Record<string, string>> = {
@@ -91,11 +91,14 @@ export const ORDER_EVENT_MEANING = {
 } as const satisfies Record<OrderEventType, string>;
 
 export const PURPOSES: Readonly<Record<string, string>> = {
+  'start-up': 'to see what the account has open',
   lookup: 'to find out whether the order exists',
   confirm: 'to see what became of the order',
   'keep-alive': 'so that the deadman switch does not fire',
   undo: 'to undo an earlier step',
   fills: 'to see what traded',
+  refresh: 'to read the order again',
+  sweep: 'to see what could still fill',
   arm: 'to arm the deadman switch',
   disarm: 'to disarm the deadman switch',
   verify: 'to be sure that the deadman switch is as it should be',
@@ -107,6 +110,19 @@ export const STEP_OUTCOMES = {
   skipped: 'skipped, its condition is not true',
   halted: 'halted: an outcome is not known',
 } as const satisfies Record<StepOutcome, string>;
+
+export const MODE_MEANING = {
+  live: 'with real orders',
+  simulated: 'against the simulated venue',
+  fixtures: 'against recorded answers',
+} as const satisfies Record<RunMode, string>;
+
+/** What began a run. */
+export const TRIGGERS: Readonly<Record<string, string>> = {
+  manual: 'by hand',
+  schedule: 'by its schedule',
+  test: 'by a test',
+};
 
 export const RUN_OUTCOMES = {
   succeeded: 'succeeded: everything was done as written',

@@ -3,8 +3,9 @@
  * it says of a run that never ended is what its entries say: halted, for the reason `interrupted`. Its form is a contract with
  * other programs (interface.md, JSON); a field that a person would like to see beside it belongs to the timeline.
  */
-import type { Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome, StepOutcome } from '../journal/entry.ts';
+import type { DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome, StepOutcome } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
+import { type Aftermath, AftermathFold } from './aftermath.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 
 export interface RunReport {
@@ -75,6 +76,7 @@ export class RunFold {
   private readonly requests = new RequestFold();
   private readonly orders = new OrderFold();
   private readonly deadman: RunReport['deadman'][number][] = [];
+  private readonly left = new AftermathFold();
 
   apply(entry: Entry): void {
     if (this.started === undefined && entry.type !== 'run.started') {
@@ -92,6 +94,12 @@ export class RunFold {
     this.steps.apply(entry);
     this.requests.apply(entry);
     this.orders.apply(entry);
+    this.left.apply(entry);
+  }
+
+  /** What it leaves behind at the venue, which is no part of the contract that the report is. */
+  aftermath(): Aftermath {
+    return this.left.aftermath(this.orders.orders());
   }
 
   report(): RunReport {
@@ -192,8 +200,16 @@ interface Request {
   success: boolean;
 }
 
-/** The session completes its request itself; the refresh token never comes as far as here. */
-const SESSION_REQUEST = { method: 'POST', path: '/jwt', params: {} } as const;
+/** Requests that no step and no keeper asked for; what they carried is in no journal. */
+export function requestsBeside(entry: Entry): readonly Request[] {
+  const told = (method: string, path: string, asked: DataOf<'account.recalled'>['requests'][number]): Request => {
+    const { sentAt, tokens, status = null, success } = asked;
+    return { row: { method, path, params: {}, tokens }, at: sentAt, status, success };
+  };
+  if (entry.type === 'account.recalled') return entry.data.requests.map((each) => told('GET', '/orders', each));
+  if (entry.type !== 'session.moved' || entry.data.request === undefined) return [];
+  return [told('POST', '/jwt', entry.data.request)];
+}
 
 class RequestFold {
   private readonly requests: Request[] = [];
@@ -211,6 +227,11 @@ class RequestFold {
       };
       this.requests.push(request);
       this.waiting.set(call, request);
+    } else if (entry.type === 'call.answered') {
+      const request = this.waiting.get(entry.data.call);
+      if (request !== undefined) request.status = entry.data.status;
+      // What may be said of the call later is not said of this request.
+      this.waiting.delete(entry.data.call);
     } else if (entry.type === 'call.settled') {
       const request = this.waiting.get(entry.data.call);
       // Denied calls settle without ever having been sent.
@@ -218,10 +239,11 @@ class RequestFold {
       request.status = entry.data.status ?? null;
       request.success = entry.data.success ?? false;
       this.waiting.delete(entry.data.call);
-    } else if (entry.type === 'session.moved' && entry.data.request !== undefined) {
-      const { sentAt, tokens, status = null, success } = entry.data.request;
-      this.requests.push({ row: { ...SESSION_REQUEST, tokens }, at: sentAt, status, success });
-      // Told once it was answered; what was sent meanwhile stands before it.
+    } else {
+      const beside = requestsBeside(entry);
+      if (beside.length === 0) return;
+      this.requests.push(...beside);
+      // Told once they were answered; what was sent meanwhile stands before them.
       this.requests.sort((first, second) => first.at - second.at);
     }
   }

@@ -4,6 +4,7 @@
  */
 import { printable } from '../base/printable.ts';
 import type { RunReport } from './run.ts';
+import { amountText } from './wording.ts';
 
 export type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
 export type Paint = (role: SummaryRole, text: string) => string;
@@ -96,20 +97,13 @@ function orders(report: RunReport, paint: Paint): string {
   const rows = report.orders.map((order) => [
     printable(order.orderId ?? order.clientOrderId, 60),
     `${order.type} ${order.side}`,
-    // A position order that was not triggered has no size yet, only its part of the position.
-    isPositionOrder(order.type) && order.filled === '0'
-      ? `${order.size} of the position in ${order.market}`
-      : `${order.size} ${order.market}`,
+    amountText(order),
     order.price === undefined ? '' : `at ${order.price}`,
     `filled ${order.filled}`,
     order.averagePrice === undefined ? '' : `average ${order.averagePrice}`,
     order.state,
   ]);
   return section('orders', rows, paint);
-}
-
-function isPositionOrder(type: string): boolean {
-  return type === 'stop_loss' || type === 'take_profit';
 }
 
 function footer(report: RunReport, paint: Paint): string {

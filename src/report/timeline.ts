@@ -3,19 +3,18 @@
  * decision fell as it did, for a reader who never saw the runbook. Rows carry roles, not colours, and every text in them is
  * printable. It is fed entry by entry, so a run can be told while it goes on.
  */
-import type { Away, DataOf, Entry, EntryOf, Json, JsonObject } from '../journal/entry.ts';
-import { CATALOGUE, ENDPOINT_NAMES } from '../venue/catalogue.ts';
-import { ORDER_ALARMS } from '../venue/order-context.ts';
+import type { Away, DataOf, Entry, EntryOf } from '../journal/entry.ts';
+import { MODE_MEANING, meaningOf, RUN_OUTCOMES, STEP_OUTCOMES, TRIGGERS, VERBS } from './meanings.ts';
 import {
-  DEADMAN_EVENTS,
-  meaningOf,
-  ORDER_EVENT_MEANING,
-  ORDER_STATE_MEANING,
-  PURPOSES,
-  RUN_OUTCOMES,
-  STEP_OUTCOMES,
-  VERBS,
-} from './meanings.ts';
+  accountReconciled,
+  accountSwept,
+  deadmanMoved,
+  orderAlarmed,
+  orderConcluded,
+  orderMoved,
+  orderResurfaced,
+} from './timeline-orders.ts';
+import { RequestsTold } from './timeline-requests.ts';
 import {
   bad,
   doubt,
@@ -100,15 +99,12 @@ export class TimelineFold {
   private startedAt: number | undefined;
   private lastAt = 0;
   private lastSeq = 0;
-  private tokens = 0;
   private readonly openSteps = new Map<string, number>();
-  private readonly calls = new Map<string, Call>();
-  private readonly ownOrderIds = new Set<string>();
-  private readonly fills = new Set<string>();
-  private readonly explained = new Set<string>();
+  private readonly requests: RequestsTold;
 
   constructor(options: TimelineOptions = {}) {
     this.explain = options.explain ?? true;
+    this.requests = new RequestsTold(this.explain);
     this.kinds = options.kinds === undefined ? undefined : new Set(options.kinds);
   }
 
@@ -122,15 +118,7 @@ export class TimelineFold {
 
   /** A row for each request that was sent and whose answer is not in the journal: what a crash leaves open. */
   unanswered(): readonly TimelineRow[] {
-    return [...this.calls.values()]
-      .filter((call) => call.sentAt !== undefined)
-      .map((call) =>
-        this.row('answer', 1, [
-          doubt('? '),
-          name(call.title),
-          doubt(' was sent, and the journal ends before an answer: it may have happened'),
-        ]),
-      );
+    return this.requests.unanswered().map((spans) => this.row('answer', 1, spans));
   }
 
   private tell(entry: Entry): readonly TimelineRow[] {
@@ -176,50 +164,36 @@ export class TimelineFold {
           value(shown(entry.data.text)),
         ]);
       case 'call.intended':
-        this.calls.set(entry.data.call, {
-          endpoint: entry.data.endpoint,
-          purpose: entry.data.purpose,
-          title: shown(entry.data.endpoint),
-        });
+        this.requests.intended(entry.data);
         return [];
       case 'call.checked':
         return this.rows('request', this.depth(entry.step), [muted(`within the limits: ${pairs(entry.data.limits)}`)]);
       case 'call.attempted':
-        return this.sent(entry);
+        return this.rows('request', this.depth(entry.step), this.requests.sent(entry));
+      case 'call.answered':
+        return this.rows('request', this.depth(entry.step), [
+          doubt(`attempt ${entry.data.n} was refused for its session (HTTP ${entry.data.status})`),
+          muted(`: ${shown(entry.data.message)}; the session was renewed, and the request is sent again`),
+        ]);
       case 'call.settled':
         return this.answered(entry);
       case 'feed.read':
         return this.feedRead(entry);
       case 'order.concluded':
-        return this.rows('order', this.depth(entry.step), [
-          name(`order ${shown(entry.data.clientOrderId)}`),
-          plain(`: ${meaningOf(ORDER_EVENT_MEANING, entry.data.event) ?? entry.data.event}`),
-          muted(` (${shown(entry.data.because)})`),
-        ]);
+        return this.rows('order', this.depth(entry.step), orderConcluded(entry.data));
       case 'order.moved':
-        return this.orderMoved(entry);
-      case 'order.alarmed': {
-        const meaning = meaningOf(ORDER_ALARMS, entry.data.alarm);
-        return this.rows('order', this.depth(entry.step), [
-          bad(`alarm ${shown(entry.data.alarm)}`),
-          name(` order ${shown(entry.data.clientOrderId)}`),
-          plain(meaning === undefined ? '' : `: ${meaning}`),
-          muted(Object.keys(entry.data.detail).length === 0 ? '' : ` (${pairs(entry.data.detail)})`),
-        ]);
-      }
+        if (entry.data.orderId !== undefined) this.requests.own(entry.data.orderId);
+        return this.rows('order', this.depth(entry.step), orderMoved(entry.data, this.explain));
+      case 'order.alarmed':
+        return this.rows('order', this.depth(entry.step), orderAlarmed(entry.data));
       case 'deadman.moved':
-        return this.deadmanMoved(entry);
-      case 'account.reconciled': {
-        const { open, external, ofOtherRuns } = entry.data;
-        const others = [
-          ...external.map((each) => `external ${shown(jsonText(each['id'] ?? ''))}`),
-          ...ofOtherRuns.map((each) => `of another run ${shown(jsonText(each['id'] ?? ''))}`),
-        ];
-        return this.rows('order', 0, [
-          name(`${open} open orders on the account before this run`),
-          muted(others.length === 0 ? '' : `, left alone: ${others.slice(0, 20).join(', ')}`),
-        ]);
-      }
+        return this.rows('deadman', this.depth(entry.step), deadmanMoved(entry.data));
+      case 'account.reconciled':
+        return this.rows('order', 0, accountReconciled(entry.data));
+      case 'account.swept':
+        return this.rows('order', this.depth(entry.step), accountSwept(entry.data));
+      case 'account.recalled':
+        return entry.data.resurfaced.flatMap((each) => this.rows('order', 0, orderResurfaced(each)));
       case 'approval.asked':
         return this.rows('person', this.depth(entry.step), [
           name('asked '),
@@ -258,15 +232,12 @@ export class TimelineFold {
   }
 
   private runStarted({ data, run }: EntryOf<'run.started'>): readonly TimelineRow[] {
-    const where = {
-      fixtures: 'against recorded answers',
-      simulated: 'against the simulated venue',
-      live: 'with real orders',
-    }[data.mode];
     const rows = this.rows('run', 0, [
       name(shown(data.runbook)),
-      plain(` begins at ${isoText(data.startedAt)}, ${where}, account ${shown(data.account)}`),
-      muted(`, run ${shown(run)}, started by ${shown(data.by ?? data.trigger)}`),
+      plain(` begins at ${isoText(data.startedAt)}, ${MODE_MEANING[data.mode]}, account ${shown(data.account)}`),
+      muted(
+        `, run ${shown(run)}, started ${data.by === undefined ? (meaningOf(TRIGGERS, data.trigger) ?? shown(data.trigger)) : `by ${shown(data.by)}`}`,
+      ),
     ]);
     if (Object.keys(data.inputs).length === 0) return rows;
     return [...rows, ...this.rows('run', 0, [plain('inputs: '), value(pairs(data.inputs))])];
@@ -280,7 +251,7 @@ export class TimelineFold {
       name('run '),
       role(RUN_OUTCOMES[data.outcome]),
       plain(why === undefined ? '' : ` (${shown(why)})`),
-      muted(`, after ${spanText(at - (this.startedAt ?? at))}, ${tokensText(this.tokens)} used`),
+      muted(`, after ${spanText(at - (this.startedAt ?? at))}, ${tokensText(this.requests.tokens)} used`),
     ]);
     const outputs = Object.entries(data.outputs).map(([key, each]) =>
       this.row('run', 1, [name(shown(key)), plain(' = '), value(jsonText(each))]),
@@ -326,75 +297,10 @@ export class TimelineFold {
     ]);
   }
 
-  private sent({ data, step, at }: EntryOf<'call.attempted'>): readonly TimelineRow[] {
-    const known = this.calls.get(data.call);
-    const title = `${data.method} ${data.path}`;
-    this.calls.set(data.call, {
-      endpoint: known?.endpoint ?? title,
-      purpose: known?.purpose,
-      title: shown(title),
-      sentAt: at,
-    });
-    this.tokens += data.tokens;
-    const purpose = known?.purpose === undefined ? undefined : (meaningOf(PURPOSES, known.purpose) ?? known.purpose);
-    const spans = [
-      plain('sends '),
-      name(shown(title)),
-      value(Object.keys(data.params).length === 0 ? '' : ` ${pairs(data.params)}`),
-    ];
-    if (purpose !== undefined) spans.push(plain(`, ${shown(purpose)}`));
-    spans.push(muted(`, ${tokensText(data.tokens)}`));
-    if (data.n > 1) spans.push(doubt(`, attempt ${data.n}`));
-    if (data.waitedMs > 0) spans.push(muted(`, after waiting ${spanText(data.waitedMs)} for tokens`));
-    const about = this.explain ? this.about(title) : undefined;
-    if (about !== undefined) spans.push(muted(`  (${about})`));
-    return this.rows('request', this.depth(step), spans);
-  }
-
-  private answered({ data, step, at }: EntryOf<'call.settled'>): readonly TimelineRow[] {
-    const call = this.calls.get(data.call);
-    this.calls.delete(data.call);
-    const depth = this.depth(step);
-    const took = call?.sentAt === undefined ? '' : `, after ${spanText(at - call.sentAt)}`;
-    const status = data.status === undefined ? '' : ` (HTTP ${data.status})`;
-    const about = plain(`${call?.title ?? shown(data.call)} `);
-    const message = shown(data.message ?? data.code ?? data.failure ?? 'no reason given');
-    const notes = data.notes === undefined || data.notes.length === 0 ? '' : `; ${shown(data.notes.join('; '))}`;
-    switch (data.kind) {
-      case 'confirmed': {
-        const result = data.result === undefined || data.result === null ? '' : `: ${summary(data.result)}`;
-        const rows = this.rows('answer', depth, [about, good('succeeded'), value(result), muted(`${took}${notes}`)]);
-        return [...rows, ...this.newFills(call, data.result, depth)];
-      }
-      case 'rejected':
-        return this.rows('answer', depth, [
-          about,
-          bad('was refused: '),
-          value(message),
-          muted(`${status}${took}${notes}`),
-        ]);
-      case 'denied':
-        return this.rows('answer', depth, [
-          about,
-          bad('was not sent: '),
-          value(message),
-          muted(data.code === undefined ? '' : ` (${shown(data.code)})`),
-        ]);
-      case 'unresolved':
-        return this.rows('answer', depth, [
-          about,
-          doubt(
-            call?.title.startsWith('GET ')
-              ? 'got no answer: '
-              : 'got no answer that can be relied on, it may have happened: ',
-          ),
-          value(message),
-          muted(`${status}${took}`),
-        ]);
-      default:
-        data.kind satisfies never;
-        return [];
-    }
+  private answered(entry: EntryOf<'call.settled'>): readonly TimelineRow[] {
+    const depth = this.depth(entry.step);
+    const { answer, fills } = this.requests.answered(entry);
+    return [...this.rows('answer', depth, answer), ...fills.flatMap((spans) => this.rows('fill', depth, spans))];
   }
 
   private feedRead({ data, step }: EntryOf<'feed.read'>): readonly TimelineRow[] {
@@ -402,67 +308,6 @@ export class TimelineFold {
     if (data.value === undefined) return this.rows('feed', this.depth(step), [feed, doubt(' could not be read')]);
     const when = data.at === undefined ? '' : `, as of ${isoText(data.at)}`;
     return this.rows('feed', this.depth(step), [feed, plain(' is '), value(shown(data.value)), muted(when)]);
-  }
-
-  private orderMoved({ data, step }: EntryOf<'order.moved'>): readonly TimelineRow[] {
-    if (data.orderId !== undefined) this.ownOrderIds.add(data.orderId);
-    const state = this.explain ? meaningOf(ORDER_STATE_MEANING, data.to) : undefined;
-    const event = meaningOf(ORDER_EVENT_MEANING, data.event);
-    return this.rows('order', this.depth(step), [
-      name(`order ${shown(data.clientOrderId)}`),
-      plain(data.orderId === undefined ? '' : ` (${shown(data.orderId)})`),
-      plain(data.from === data.to ? ` stays ${shown(data.to)}` : ` ${shown(data.from)} → ${shown(data.to)}`),
-      plain(state === undefined ? '' : ` (${state})`),
-      muted(`: ${event ?? shown(data.event)}`),
-      muted(/^0(\.0*)?$/.test(data.filled) ? '' : `, filled ${shown(data.filled)}`),
-    ]);
-  }
-
-  private deadmanMoved({ data, step }: EntryOf<'deadman.moved'>): readonly TimelineRow[] {
-    const role = data.event === 'assumed_fired' ? bad : plain;
-    const spans = [name(`deadman switch ${shown(data.market)} `), role(DEADMAN_EVENTS[data.event])];
-    if (data.event === 'armed' && data.timeoutMs !== undefined) {
-      spans.push(
-        plain(
-          `: the venue cancels every open order of the account after ${spanText(data.timeoutMs)} without a request of ours`,
-        ),
-      );
-    }
-    if (data.because !== undefined) spans.push(muted(` (${shown(data.because)})`));
-    return this.rows('deadman', this.depth(step), spans);
-  }
-
-  /** Fills that an answer shows for the first time: those of the run's orders one by one, the others as a count. */
-  private newFills(call: Call | undefined, result: Json | undefined, depth: number): readonly TimelineRow[] {
-    if (call === undefined || !call.endpoint.startsWith('GET /fills') || !Array.isArray(result)) return [];
-    const records = (result as readonly Json[]).filter(
-      (each): each is JsonObject => typeof each === 'object' && each !== null && !Array.isArray(each),
-    );
-    const rows: TimelineRow[] = [];
-    for (const { id, order_id: orderId, size, price, fee, is_maker: isMaker } of oldestFirst(records)) {
-      if (typeof id !== 'string' || this.fills.has(id) || typeof orderId !== 'string' || !this.ownOrderIds.has(orderId))
-        continue;
-      this.fills.add(id);
-      rows.push(
-        this.row('fill', depth, [
-          good('traded '),
-          value(`${jsonText(size ?? null)} at ${jsonText(price ?? null)}`),
-          plain(` of order ${shown(orderId)}`),
-          muted(
-            `, fee ${jsonText(fee ?? null)}${isMaker === true ? ', as maker' : isMaker === false ? ', as taker' : ''}, fill ${shown(id)}`,
-          ),
-        ]),
-      );
-    }
-    return this.shown(rows);
-  }
-
-  /** The catalogue's sentence about an endpoint, the first time it is used. */
-  private about(title: string): string | undefined {
-    const endpoint = ENDPOINT_NAMES.find((each) => each === title);
-    if (endpoint === undefined || this.explained.has(endpoint)) return undefined;
-    this.explained.add(endpoint);
-    return CATALOGUE[endpoint].about;
   }
 
   /** How many steps that are under way surround a path: `ladder` surrounds `ladder/do/o` and `ladder[3]/o`. */
@@ -498,24 +343,10 @@ export class TimelineFold {
   }
 }
 
-/** By their time; the venue lists fills newest first unless asked otherwise. */
 const SESSION_EVENTS = { requested: 'was asked for', renewed: 'was renewed' } as const;
 
 function sessionRequest({ tokens, status }: NonNullable<DataOf<'session.moved'>['request']>): string {
   return `: POST /jwt, ${status === undefined ? 'no answer' : `answered ${status}`}, ${tokens} tokens`;
-}
-
-function oldestFirst(fills: readonly JsonObject[]): readonly JsonObject[] {
-  const time = (fill: JsonObject) => (typeof fill.timestamp === 'number' ? fill.timestamp : 0);
-  return [...fills].reverse().sort((a, b) => time(a) - time(b));
-}
-
-interface Call {
-  readonly endpoint: string;
-  readonly purpose: string | undefined;
-  readonly title: string;
-  /** Absent while nothing was sent. */
-  readonly sentAt?: number;
 }
 
 /** For how long nobody was there; of older journals that is not known. */

@@ -124,6 +124,27 @@ function isRecord(json: Json): json is JsonObject {
   return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
+/** A stop-loss or take-profit that was not triggered has no size yet, only its part of the position. */
+export function isPartOfPosition({ type, filled }: { readonly type: string; readonly filled: string }): boolean {
+  return (type === 'stop_loss' || type === 'take_profit') && filled === '0';
+}
+
+/** `0.25 BTC-USD`, or `1 of the position in BTC-USD`. */
+export function amountText(order: {
+  readonly type: string;
+  readonly size: string;
+  readonly filled: string;
+  readonly market: string;
+}): string {
+  return `${order.size}${isPartOfPosition(order) ? ' of the position in' : ''} ${shown(order.market)}`;
+}
+
+/** ` USD` of `BTC-USD`, to stand behind an amount; nothing where a market names no quote currency. */
+export function quoteOf(market: string): string {
+  const at = market.lastIndexOf('-');
+  return at < 0 ? '' : ` ${shown(market.slice(at + 1))}`;
+}
+
 export function tokensText(tokens: number): string {
   return `${tokens} token${tokens === 1 ? '' : 's'}`;
 }

@@ -10,7 +10,7 @@ import { type Entry, ORIGIN } from '../../src/journal/entry.ts';
 import { openDatabase } from '../../src/journal/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import { inputsFrom, loadedFrom, perform, type Scene } from '../engine/stage.ts';
-import { scene } from '../live/desk.ts';
+import { LIMIT, scene } from '../live/desk.ts';
 import { envelope, JWT, REFRESH } from '../live/mock-venue.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
@@ -80,6 +80,12 @@ steps:
     place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: tick(feeds.mid * 0.9)}
 ${more}`;
 
+const SWEEP = `runbook: evidence
+dsl: 1
+needs: [cancel_all]
+steps: [{cancel_all: {everyone: true}}]
+`;
+
 async function playedLive(): Promise<void> {
   await scene(
     {
@@ -92,9 +98,14 @@ async function playedLive(): Promise<void> {
             ? { body: { ...envelope([]), success: true, error: 'mind the gap' } }
             : undefined,
         );
+        venue.rules.push((heard, count) =>
+          heard.method === 'GET' && heard.path === '/orders' && count === 2
+            ? { status: 401, body: envelope([], 'UNAUTHORIZED') }
+            : undefined,
+        );
       },
     },
-    async ({ path, venue, start, run }) => {
+    async ({ path, venue, start, run, write }) => {
       const env = { VENUE_REFRESH_TOKEN: REFRESH, USER: 'ada' };
       const words = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
       const running = start(words, env);
@@ -107,6 +118,16 @@ async function playedLive(): Promise<void> {
       await running.ended;
       const resumed = await run(['resume', '--json'], env);
       expect(resumed).toMatchObject({ exit: 0 });
+      // An order that nobody could find, and that is there when the next run looks.
+      venue.hiddenMs = 3_600_000;
+      venue.rules.push((heard) =>
+        heard.method === 'POST' && heard.path === '/orders' ? { done: true, cut: true } : undefined,
+      );
+      write('two.yaml', LIMIT);
+      expect((await run(['run', 'two.yaml', '--profile', 'p.yaml', '--json'], env)).exit).toBe(4);
+      venue.hiddenMs = 0;
+      write('three.yaml', 'runbook: one\ndsl: 1\nsteps:\n  - wait: 1s\n');
+      expect((await run(['run', 'three.yaml', '--profile', 'p.yaml', '--json'], env)).exit).toBe(0);
       expect((await run(['kill', '--profile', 'p.yaml', '--by', 'ada', '--reason', 'a drill'], env)).exit).toBe(0);
       expect((await run(['release', '--profile', 'p.yaml', '--by', 'grace'], env)).exit).toBe(0);
       const shipped = (name: string) => fileURLToPath(new URL(`../../runbooks/${name}`, import.meta.url));
@@ -148,6 +169,12 @@ describe('what is recorded', () => {
     );
     await played(PLACE('  - wait: 10s\n'), {
       commands: [{ afterMs: 5000, command: 'cancel', by: 'ada', reason: 'enough' }],
+    });
+    await played(SWEEP, {
+      config: {
+        account: { resting: [{ market: 'BTC-USD', side: 'long', size: '1', price: '60000', agoMs: 60_000 }] },
+        faults: ['DELETE /orders/cancel_all', 'DELETE /orders'].map((on) => ({ on, do: 'cancel_lost' })),
+      } as never,
     });
     await playedLive();
     const agenda = new MemoryAgenda();

@@ -107,7 +107,7 @@ describe('audit kills', () => {
     const { kills, answers } = json('audit', 'summary', 'a-live');
     expect(kills).toEqual(during);
     const [, allowed] = answers;
-    expect(allowed.said).toBe('no write that limits concern; the kill switch was engaged');
+    expect(allowed.said).toBe('It sent nothing that limits concern; the kill switch was engaged');
     expect(allowed.because.slice(0, 3)).toEqual([
       'kill switch engaged by cy, 2026-01-05T08:00:20.000Z: odd\\u001b[31m fills',
       'kill switch engaged by di, 2026-01-05T08:00:30.000Z, for every account: drill',
@@ -115,19 +115,19 @@ describe('audit kills', () => {
     ]);
     expect(json('audit', 'summary', 'b-dry').kills).toEqual([]);
     expect(run('audit', 'export', 'a-live', '--format', 'html').out).toContain(
-      '</span> by di, 2026-01-05T08:00:30.000Z, for every account: drill',
+      'by di, 2026-01-05T08:00:30.000Z, for every account: drill',
     );
     expect(run('audit', 'archive', '--keep').exit).toBe(EXIT.done);
     const archived = json('audit', 'summary', 'a-live', '--archive', join('.runbook', 'archive', '2026-01.jsonl.gz'));
     expect([archived.kills, archived.answers[1].because[0]]).toEqual([
       undefined,
-      'what was done to the kill switch was not looked at',
+      'kill switch not looked at: an archive holds no record of it',
     ]);
     const served = await serve(state);
-    expect((await served.ask('/api/runs/a-live/kills')).json).toMatchObject({
+    expect((await served.ask('/api/runs/a-live/checks')).json).toMatchObject({
       kills: [{ at: timeAt(30), action: 'engage', scope: '*', by: 'di' }, { by: 'flo' }],
     });
-    expect((await served.ask('/api/runs/b-dry/kills')).json).toEqual({ kills: [] });
+    expect((await served.ask('/api/runs/b-dry/checks')).json).toMatchObject({ kills: [] });
     expect(served.mistakes).toEqual([]);
   });
 });

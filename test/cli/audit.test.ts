@@ -254,7 +254,7 @@ describe('the audit of two dry-runs', () => {
     );
     const page = here.run('audit', 'export', small, '--format', 'html').out;
     expect(page).toMatch(/^<!doctype html>/);
-    expect(page).toContain('<span class="good">verified</span>');
+    expect(page).toContain('<span class="good">verified: ');
     expect(JSON.parse(here.run('audit', 'export', small, '--format', 'otlp').out).resourceSpans).toHaveLength(1);
     expect(here.run('audit', 'export', small, '--format', 'cloudevents').out.trimEnd().split('\n')).toHaveLength(
       jsonl.length,
@@ -282,12 +282,12 @@ describe('the audit of two dry-runs', () => {
     const { exit, out } = here.run('audit', 'summary', small);
     expect(exit).toBe(EXIT.done);
     for (const line of [
-      'Who started it?  by hand',
+      'Who started it?  Started by hand',
       'What was it allowed to do?  ',
-      'What became of its orders?  ✓ 1 order: 1 canceled',
+      'What became of its orders?  ✓ 1 order: canceled',
       'How many tokens?  ✓ ',
-      'Was the deadman switch ever at risk?  it was never armed',
-      'Is anything missing?  ✓ nothing',
+      'Was the deadman switch ever at risk?  It was never armed',
+      'Is anything missing?  ✓ Nothing',
       'draft → submitting',
     ])
       expect(out).toContain(line);
@@ -297,6 +297,24 @@ describe('the audit of two dry-runs', () => {
       answers: Array.from({ length: 6 }, () => ({ question: expect.any(String), said: expect.any(String) })),
       orders: [{ state: 'canceled', moves: expect.arrayContaining([expect.objectContaining({ from: 'draft' })]) }],
     });
+  });
+
+  it('leads from an answer to the entry that shows it', () => {
+    const [who] = json('audit', 'summary', small).answers;
+    expect(who.entries).toEqual([1]);
+    const entry = json('audit', 'show', small, '--entry', '1');
+    expect(entry).toMatchObject({
+      run: small,
+      sequence: 1,
+      type: 'run.started',
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(JSON.parse(entry.line)).toMatchObject({ seq: 1, run: small, type: 'run.started' });
+    const { out } = here.run('audit', 'show', small, '--entry', '1');
+    expect(out).toMatch(/^entry 1 {2}run\.started {2}\d{4}-.*Z, \+0\.000\n\{\n/);
+    expect(out).toContain(`\nhash ${entry.hash}\n`);
+    for (const wrong of ['0', '99999', 'x'])
+      expect(here.run('audit', 'show', small, '--entry', wrong).exit).toBe(EXIT.usage);
   });
 
   it('proves a run by executing it again', () => {

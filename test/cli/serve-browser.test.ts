@@ -219,6 +219,18 @@ describe('the page in a browser', () => {
     expect(page.url()).toContain('tab=orders&order=k2entry2');
   });
 
+  inBrowser('leads from a reason to the entry that shows it, by keyboard', async () => {
+    await open(FAILED);
+    await page.focus('.answer:nth-child(5) .entry');
+    const named = String(await text('.answer:nth-child(5) .entry'));
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.inspector:not([hidden]) pre');
+    expect(named).toMatch(/^entry \d+$/);
+    expect(await text('.inspector pre')).toContain(`"seq": ${named.slice('entry '.length)},`);
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.inspector', { state: 'hidden' });
+  });
+
   inBrowser('says what is no longer sure of a run that fell silent', async () => {
     await open(SILENT);
     await until("document.querySelector('.answers').textContent.includes('verified:')");
@@ -327,7 +339,7 @@ describe('the page in a browser', () => {
     await keepMore(served.folder, ASKING, further.entries.slice(1));
     // By the page's own asking, not by ours.
     await page.waitForSelector('.ask', { state: 'detached', timeout: 10_000 });
-    expect(await text('.answers')).toContain('approve of steps/sign by ada');
+    expect(await text('.answers')).toContain('approveof steps/sign by ada entry 4');
   });
 
   inBrowser('kills nothing before the run is named, and Escape is no', async () => {
@@ -507,7 +519,7 @@ describe('on every screen', () => {
       expect(Math.max(...bottoms)).toBeLessThanOrEqual(height);
     }
     await page.click('.answer:nth-child(2) summary');
-    await until("document.querySelector('.answer:nth-child(2) .limit') !== null");
+    await until("document.querySelector('.answer:nth-child(2) .meter')?.getClientRects().length > 0");
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 

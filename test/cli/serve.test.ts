@@ -84,6 +84,8 @@ describe('the server of the review page', () => {
       run: RUN,
       seq: known,
       unchanged: true,
+      answers: json['answers'],
+      isGoing: false,
       now: expect.any(Number),
     });
     expect((await served.ask(`/api/runs/${RUN}?after=${known - 1}`)).json).toHaveProperty('steps');
@@ -112,7 +114,14 @@ describe('the server of the review page', () => {
     expect((await served.ask(`/api/runs/${RUN}/definition`)).json).toMatchObject({
       sources: [{ name: 'sample', lines: ['runbook: sample', ''] }],
     });
-    expect((await served.ask(`/api/runs/${RUN}/verdict`)).json).toMatchObject({ ok: true, anchors: 0 });
+    expect((await served.ask(`/api/runs/${RUN}/checks`)).json).toMatchObject({
+      verdict: { ok: true, anchors: 0 },
+      kills: [],
+    });
+    // What was found out is told with the next asking, although no entry was written.
+    const known = Number((await served.ask(`/api/runs/${RUN}`)).json['seq']);
+    const { answers } = (await served.ask(`/api/runs/${RUN}?after=${known}`)).json;
+    expect((answers as readonly { said: string }[]).at(-1)?.said).toBe('Nothing');
     expect((await served.ask(`/api/compare?left=${RUN}&right=${RUN}`)).json).toMatchObject({ diff: { same: true } });
   });
 
@@ -240,7 +249,7 @@ describe('an archived run', () => {
     expect(await answers()).toEqual(before);
     expect(archive()).toBe(0);
     expect(await answers()).toEqual(before);
-    expect((await ask(`/api/runs/${RUN}/verdict`)).json).toMatchObject({ ok: true, anchors: 1 });
+    expect((await ask(`/api/runs/${RUN}/checks`)).json).toMatchObject({ verdict: { ok: true, anchors: 1 } });
     expect(mistakes).toEqual([]);
   });
 });
@@ -254,9 +263,8 @@ describe('a journal that is not what was written', () => {
     database.exec("UPDATE entries SET line = 'no entry' WHERE seq = 12");
     database.close();
     const { ask, mistakes } = await serve(folder);
-    expect((await ask(`/api/runs/${RUN}/verdict`)).json).toMatchObject({
-      ok: false,
-      problem: { sequence: 1, kind: 'edited' },
+    expect((await ask(`/api/runs/${RUN}/checks`)).json).toMatchObject({
+      verdict: { ok: false, problem: { sequence: 1, kind: 'edited' } },
     });
     const { status, json } = await ask(`/api/runs/${RUN}`);
     expect([status, json['error']]).toEqual([422, expect.stringMatching(/^entry 12 of run .* can not be read/)]);
@@ -321,7 +329,7 @@ describe('an action', () => {
     expect([status, json['ok'], json['lines']]).toEqual([
       409,
       false,
-      [expect.stringContaining('names 0 unfinished runs')],
+      [expect.stringContaining('no run is unfinished')],
     ]);
     expect((await ask('/api/actions', { method: 'POST', body: ' '.repeat(20_000) })).status).toBe(413);
   });

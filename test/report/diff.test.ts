@@ -85,9 +85,9 @@ describe('diffRuns', () => {
     // What follows: the order of the left run, and nothing about its watching.
     expect(differences.slice(2).map(({ what, about, right }) => [what, about, right])).toEqual([
       ['request', 'POST /orders', undefined],
-      ['answer', 'order order 1', undefined],
+      ['answer', 'order 1', undefined],
       ['answer', 'POST /orders', undefined],
-      ['answer', 'order order 1', undefined],
+      ['answer', 'order 1', undefined],
     ]);
   });
 

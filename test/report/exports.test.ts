@@ -79,7 +79,7 @@ describe('csvExport', () => {
     const lines = csvExport(await sampleRun()).split('\r\n');
     expect(lines.slice(0, 2)).toEqual([
       'sequence,at,offsetMs,kind,depth,text',
-      '1,2026-01-05T08:00:00.000Z,0,run,0,"sample begins at 2026-01-05T08:00:00.000Z, against the simulated venue, account main, run r1, started by manual"',
+      '1,2026-01-05T08:00:00.000Z,0,run,0,"sample begins at 2026-01-05T08:00:00.000Z, against the simulated venue, account main, run r1, started by hand"',
     ]);
   });
 

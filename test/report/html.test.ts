@@ -51,9 +51,12 @@ describe('runPage', () => {
     const page = runPage(await sampleRun());
     const tags = tagsOf(page);
     expect(page.startsWith('<!doctype html>\n<html lang="en">')).toBe(true);
-    for (const name of ['script', 'link', 'img', 'iframe', 'object', 'form', 'a', 'base', 'use', 'image'])
+    for (const name of ['script', 'link', 'img', 'iframe', 'object', 'form', 'base', 'use', 'image'])
       expect(tags.map((tag) => tag.name)).not.toContain(name);
-    for (const { attributes } of tags) expect(attributes).not.toMatch(/\b(?:src|href|srcset|action|style|on\w+)\s*=/i);
+    for (const { name, attributes } of tags) {
+      if (name === 'a') expect(attributes.trim()).toMatch(/^href="#entry-\d+"$/);
+      else expect(attributes).not.toMatch(/\b(?:src|href|srcset|action|style|on\w+)\s*=/i);
+    }
     expect(page).not.toMatch(/url\(|@import|https?:/);
     const style = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? '';
     const digest = createHash('sha256').update(style).digest('base64');
@@ -81,33 +84,48 @@ describe('runPage', () => {
     const page = runPage(await sampleRun());
     const answers = [...page.matchAll(/<div class="(\w+)"><dt>([^<]+)<\/dt><dd><strong>([^<]+)<\/strong>/g)];
     expect(answers.map(([, tone, question, said]) => [tone, question, said])).toEqual([
-      ['muted', 'Who started it?', 'by hand'],
-      ['doubt', 'What was it allowed to do?', '! 1 call refused before anything was sent'],
+      ['soft', 'Who started it?', 'Started by hand'],
+      ['doubt', 'What was it allowed to do?', '! 1 call refused here, before anything was sent'],
       ['good', 'What became of its orders?', '✓ 2 orders: 1 denied, 1 closed'],
       ['doubt', 'How many tokens?', '! 61 in 6 requests'],
-      ['bad', 'Was the deadman switch ever at risk?', '✕ it may have fired: 1 min 13 s of silence'],
-      ['doubt', 'Is anything missing?', '! not verified'],
+      ['bad', 'Was the deadman switch ever at risk?', '✕ It may have fired: 1 min 13 s of silence'],
+      ['doubt', 'Is anything missing?', '! Not verified'],
     ]);
     expect(page.indexOf('Is anything missing?')).toBeLessThan(page.indexOf('<h2>'));
     expect(page).toContain('<b>submitting</b>: it was sent<span class="soft">; asked by entry (place); type=limit');
+  });
+
+  it('leads from each reason to where the story tells of its entry, or to the row before', async () => {
+    const page = runPage(await sampleRun());
+    const links = [...page.matchAll(/<a href="#entry-(\d+)">entry (\d+)<\/a>/g)].map(([, to, of]) =>
+      [to, of].map(Number),
+    );
+    expect(links).toHaveLength(4);
+    for (const [to = 0, of = 0] of links) {
+      expect(page.split(` id="entry-${to}"`)).toHaveLength(2);
+      expect(of - to).toBeGreaterThanOrEqual(0);
+    }
+    expect(links).toContainEqual([1, 1]);
   });
 
   it('does not call the end of a journal the end of a run', async () => {
     const entries = await sampleRun();
     const page = runPage(entries.slice(0, entries.findIndex(({ type }) => type === 'deadman.moved') + 1));
     expect(page).toContain('<span class="outcome doubt">no end yet</span>');
-    expect(page).toContain('<strong>! its end');
-    expect(page).toContain('<strong>! not so far; it was armed when the journal ends</strong>');
+    expect(page).toContain('<strong>! Its end');
+    expect(page).toContain('<strong>! Not so far; it was armed when the journal ends</strong>');
   });
 
   it('shows what verifying found', async () => {
     const entries = await sampleRun();
-    const verdict = { run: 'r1', ok: true, entries: 33, anchors: 2 };
-    expect(runPage(entries)).toContain(`${entries.length} entries, not verified`);
-    expect(runPage(entries, { verdict })).toContain('<span class="good">verified</span>: 33 entries, 2 anchors');
+    const verdict = { run: 'r1', ok: true, entries: entries.length, anchors: 2 };
+    expect(runPage(entries)).toContain(`not verified, ${entries.length} entries`);
+    expect(runPage(entries, { verdict })).toContain(
+      `<span class="good">verified: ${entries.length} entries, 2 anchors</span>`,
+    );
     const problem = { sequence: 3, kind: 'edited', detail: 'entry 3: its hash is <b>' } as const;
     expect(runPage(entries, { verdict: { ...verdict, ok: false, problem } })).toContain(
-      '<span class="bad">not as it was written</span>: entry 3: its hash is &lt;b&gt;',
+      '<span class="bad">not as it was written: entry 3: its hash is &lt;b&gt;</span>',
     );
   });
 

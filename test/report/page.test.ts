@@ -258,8 +258,11 @@ describe('questions to people', () => {
       ['mallory', undefined],
       ['grace', undefined],
     ]);
-    const [started] = reviewerAnswers(page, undefined);
-    expect(started?.because.slice(2)).toEqual(['approve of steps/sign by ada', 'cancel by grace']);
+    const [started] = reviewerAnswers(page);
+    expect(started?.because.slice(3, 5)).toEqual([
+      { term: 'approve', text: 'of steps/sign by ada', entry: 5 },
+      { term: 'cancel', text: 'by grace', entry: 7 },
+    ]);
   });
 
   it('say that the process died and the run was taken up again, by whom and after how long', () => {
@@ -276,14 +279,15 @@ describe('questions to people', () => {
       { seq: 4, at: START, hadHalted: false, pid: 4711, away: { ms: 13_384, by: 'machine' } },
       { seq: 6, at: START, hadHalted: true },
     ]);
-    const [started] = reviewerAnswers(page, undefined);
-    expect(started?.because.slice(2)).toEqual([
+    const [started] = reviewerAnswers(page);
+    expect(started?.because.slice(3, 5)).toEqual([
       {
-        mark: 'doubt',
-        word: 'its process died',
-        rest: ', nobody was there for 13.384 s; taken up again by process 4711, 2026-01-05T08:00:00.000Z',
+        term: 'taken up again',
+        text: '2026-01-05T08:00:00.000Z by process 4711: its process had died, nobody was there for 13.384 s',
+        tone: 'doubt',
+        entry: 4,
       },
-      { mark: 'muted', word: 'asked once more after it halted', rest: ', 2026-01-05T08:00:00.000Z' },
+      { term: 'asked once more', text: '2026-01-05T08:00:00.000Z, after it had halted', entry: 6 },
     ]);
   });
 

@@ -33,8 +33,8 @@ describe('timeline', () => {
     const rows = timeline(await sampleRun(), { kinds: ['fill'], explain: false });
     expect(printTimeline(rows, (role, text) => `<${role}>${text}`)).toBe(
       [
-        '<muted>   +1:05.080      <good>traded <value>0.1 at 64200<plain> of order BTC-USD@11<muted>, fee -0.01, as maker, fill BTC-USD-1',
-        '<muted>   +1:05.080      <good>traded <value>0.2 at 64190<plain> of order BTC-USD@11<muted>, fee -0.01, as maker, fill BTC-USD-2',
+        '<muted>   +1:05.080      <good>traded <value>0.1 BTC-USD at 64200 USD<plain> of order BTC-USD@11<muted>, fee -0.01 USD, as maker, fill BTC-USD-1',
+        '<muted>   +1:05.080      <good>traded <value>0.2 BTC-USD at 64190 USD<plain> of order BTC-USD@11<muted>, fee -0.01 USD, as maker, fill BTC-USD-2',
         '',
       ].join('\n'),
     );

@@ -12,8 +12,10 @@ export interface Allowance {
   readonly allowed: string;
   /** The most that was asked for; absent where there is nothing to compare. */
   readonly most?: string;
-  /** `most` of `allowed` in whole percent. */
+  /** `most` of `allowed` in whole percent; of a floor `allowed` of `most`. */
   readonly percent?: number;
+  /** `allowed` is the least, and `most` the least that was found. */
+  readonly isFloor?: true;
   /** Writes that were checked against it. */
   readonly checks: number;
   /** The write that came closest, or the latest. */
@@ -77,7 +79,7 @@ export class AllowanceFold {
     return { checked, denials: this.denials, denied: this.denied, profile: this.profile };
   }
 
-  /** `2/3` is two of three at most; anything else is what it says. */
+  /** `2/3` is two of three at most, or of a floor two where three is the least; anything else is what it says. */
   private check(limit: string, text: string, seq: number): void {
     const known = this.allowances.get(limit);
     const [used, allowed, ...rest] = text.split('/');
@@ -88,13 +90,16 @@ export class AllowanceFold {
       this.allowances.set(limit, { limit, ...told, checks: (known?.checks ?? 0) + 1, seq, share: new Decimal(0) });
       return;
     }
-    const share = b.isZero() ? new Decimal(1) : a.div(b);
+    const isFloor = limit.startsWith('min_');
+    const [part, whole] = isFloor ? [b, a] : [a, b];
+    const share = whole.isZero() ? new Decimal(1) : part.div(whole);
     if (known?.share.gte(share)) {
       known.checks += 1;
       return;
     }
     const percent = percentOf(share);
-    this.allowances.set(limit, { limit, allowed, most: used, percent, checks: (known?.checks ?? 0) + 1, seq, share });
+    const nearest = { limit, allowed, most: used, percent, checks: (known?.checks ?? 0) + 1, seq, share };
+    this.allowances.set(limit, isFloor ? { ...nearest, isFloor } : nearest);
   }
 }
 

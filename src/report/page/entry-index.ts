@@ -10,9 +10,16 @@ import { lanePath } from './step-lanes.ts';
 export const ENTRY_GROUPS = {
   run: ['run.started', 'run.moved', 'run.ended', 'run.resumed'],
   steps: ['step.started', 'step.decided', 'step.ended', 'step.retried', 'variable.set', 'notification.sent'],
-  requests: ['call.intended', 'call.checked', 'call.attempted', 'call.settled'],
+  requests: ['call.intended', 'call.checked', 'call.attempted', 'call.answered', 'call.settled'],
   feeds: ['feed.read'],
-  orders: ['order.concluded', 'order.moved', 'order.alarmed', 'account.reconciled'],
+  orders: [
+    'order.concluded',
+    'order.moved',
+    'order.alarmed',
+    'account.reconciled',
+    'account.swept',
+    'account.recalled',
+  ],
   deadman: ['deadman.moved'],
   people: ['approval.asked', 'operator.acted'],
 } as const satisfies Record<string, readonly EntryType[]>;
@@ -92,6 +99,7 @@ export class EntryIndex {
       }
       case 'call.checked':
       case 'call.attempted':
+      case 'call.answered':
         return this.calls.get(entry.data.call) ?? -1;
       case 'call.settled': {
         const number = this.calls.get(entry.data.call) ?? -1;
@@ -170,6 +178,8 @@ function entryText(entry: Entry): string {
       return shown(pairs(entry.data.limits));
     case 'call.attempted':
       return shown(`${entry.data.method} ${entry.data.path}, ${entry.data.tokens} tokens ${pairs(entry.data.params)}`);
+    case 'call.answered':
+      return shown(`attempt ${entry.data.n} refused (HTTP ${entry.data.status}): ${entry.data.message}`);
     case 'call.settled': {
       const { kind, status, message, code, result } = entry.data;
       const said = message ?? code ?? (result === undefined || result === null ? '' : summary(result));
@@ -189,6 +199,13 @@ function entryText(entry: Entry): string {
       return shown(`${entry.data.clientOrderId} ${entry.data.alarm} ${pairs(entry.data.detail)}`);
     case 'account.reconciled':
       return `${entry.data.open} open orders on the account`;
+    case 'account.swept': {
+      const { left, inDoubt } = entry.data;
+      const doubt = inDoubt.length === 0 ? '' : `, ${inDoubt.length} not known`;
+      return `${left === undefined ? 'not known what is' : `${left.length} orders`} left by cancel_all${doubt}`;
+    }
+    case 'account.recalled':
+      return `${entry.data.resurfaced.length} orders of earlier runs that their journals do not know of`;
     case 'deadman.moved':
       return shown(
         `${entry.data.event} ${entry.data.market}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`,

@@ -8,7 +8,7 @@ import type { BookOrder } from '../../journal/orders.ts';
 import { ORDER_ALARMS, type OrderState } from '../../venue/order-context.ts';
 import { meaningOf, ORDER_EVENT_MEANING, ORDER_STATE_MEANING } from '../meanings.ts';
 import { OrderFold, type OrderRow } from '../orders.ts';
-import { pairs, stepName } from '../wording.ts';
+import { amountText, isPartOfPosition, pairs, quoteOf, stepName } from '../wording.ts';
 import { lanePath } from './step-lanes.ts';
 
 export interface OrderMove {
@@ -46,6 +46,12 @@ export interface OrderLife extends OrderRow {
   readonly step: string;
   readonly createdAt: number;
   readonly seq: number;
+  /** `0.25 BTC-USD`, or which part of the position. */
+  readonly amount: string;
+  /** Its size is a part of the position. */
+  readonly ofPosition: boolean;
+  /** The currency of its prices; empty where its market names none. */
+  readonly currency: string;
   readonly timeInForce?: string;
   readonly trigger?: DecimalString;
   readonly onAmbiguous?: string;
@@ -87,6 +93,11 @@ export class OrderLifeFold {
     if (entry.type === 'order.alarmed') this.alarmed(entry);
   }
 
+  /** The same orders as the engine's own book has them. */
+  book(): readonly BookOrder[] {
+    return this.orders.orders();
+  }
+
   lives(): readonly OrderLife[] {
     const histories = this.orders.rows();
     return this.orders.orders().flatMap((order, index) => {
@@ -110,6 +121,9 @@ export class OrderLifeFold {
       step: lanePath(step),
       createdAt: createdAt - this.startedAt,
       seq,
+      amount: amountText(row),
+      ofPosition: isPartOfPosition(row),
+      currency: quoteOf(intent.market).trim(),
       ...(intent.timeInForce === undefined ? {} : { timeInForce: intent.timeInForce }),
       ...(intent.trigger === undefined ? {} : { trigger: intent.trigger }),
       ...(intent.onAmbiguous === undefined ? {} : { onAmbiguous: intent.onAmbiguous }),

@@ -6,6 +6,8 @@ import type { Entry } from '../../journal/entry.ts';
 
 /** More marks than this are merged where they are reads that succeeded. */
 const MOST_MARKS = 12_000;
+/** Lost answers that are listed one by one. */
+const MOST_LOST = 50;
 
 export const MARK_KINDS = ['read', 'keep_alive', 'write', 'refused', 'lost', 'denied'] as const;
 export type MarkKind = (typeof MARK_KINDS)[number];
@@ -32,7 +34,7 @@ interface Mark {
   readonly seq: number;
 }
 
-/** A request whose answer is not in the journal. */
+/** A request without an answer that can be relied on. */
 export interface OpenRequest {
   readonly seq: number;
   /** Epoch ms. */
@@ -45,6 +47,7 @@ export class RequestMarkFold {
   private readonly marks: Mark[] = [];
   private readonly purposes = new Map<string, string | undefined>();
   private readonly waiting = new Map<string, { readonly mark: Mark; readonly open: OpenRequest }>();
+  private readonly unreliable: OpenRequest[] = [];
   private startedAt = 0;
 
   apply(entry: Entry): void {
@@ -64,14 +67,24 @@ export class RequestMarkFold {
         this.waiting.set(call, { mark, open });
         return;
       }
+      case 'call.answered': {
+        // Refused for its session, and sent again: the next attempt has a mark of its own.
+        const sent = this.waiting.get(entry.data.call);
+        this.waiting.delete(entry.data.call);
+        if (sent !== undefined) sent.mark.kind = 'refused';
+        return;
+      }
       case 'call.settled': {
         const { call, kind } = entry.data;
-        const sent = this.waiting.get(call)?.mark;
+        const sent = this.waiting.get(call);
         this.waiting.delete(call);
         this.purposes.delete(call);
         if (kind === 'denied') {
           this.marks.push({ at: entry.at - this.startedAt, kind: 'denied', tokens: 0, count: 1, seq: entry.seq });
-        } else if (sent !== undefined && kind !== 'confirmed') sent.kind = kind === 'rejected' ? 'refused' : 'lost';
+        } else if (sent !== undefined && kind !== 'confirmed') {
+          sent.mark.kind = kind === 'rejected' ? 'refused' : 'lost';
+          if (kind === 'unresolved' && this.unreliable.length < MOST_LOST) this.unreliable.push(sent.open);
+        }
         return;
       }
       default:
@@ -82,6 +95,11 @@ export class RequestMarkFold {
   /** Sent, and not answered so far. */
   open(): readonly OpenRequest[] {
     return [...this.waiting.values()].map(({ open }) => open);
+  }
+
+  /** The first that were sent and got no answer to rely on, whatever a look-up found out afterwards. */
+  lost(): readonly OpenRequest[] {
+    return this.unreliable;
   }
 
   columns(): RequestMarks {

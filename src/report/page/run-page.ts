@@ -6,9 +6,11 @@
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order-context.ts';
+import { AftermathFold, type Uncovered } from '../aftermath.ts';
 import { type BudgetDocument, BudgetFold } from '../budget.ts';
 import { type FillsDocument, fillsOf } from '../fills.ts';
 import { meaningOf } from '../meanings.ts';
+import { isGoing } from '../standing.ts';
 import { jsonText } from '../wording.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
 import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
@@ -86,10 +88,14 @@ export interface Fact {
 export interface Unaccounted {
   /** Sent, and the journal has no answer. */
   readonly unanswered: readonly OpenRequest[];
+  /** Sent, and the answer can not be relied on; what became of it may have been found out since. */
+  readonly lost: readonly OpenRequest[];
   /** Orders of which it is not known whether they exist, or that need a person. */
   readonly unclearOrders: readonly string[];
   /** Orders left working when the run ended. */
   readonly leftOpen: readonly string[];
+  /** What a live run holds by its own fills while no stop of it works; a run between its entry and its stop has that too. */
+  readonly uncovered: readonly Uncovered[];
   readonly alarms: readonly {
     readonly seq: number;
     readonly at: number;
@@ -116,11 +122,14 @@ export class RunPageFold {
   private readonly requests = new RequestMarkFold();
   private readonly budget = new BudgetFold();
   private readonly orders = new OrderLifeFold();
+  private readonly aftermath = new AftermathFold();
   private readonly deadman = new DeadmanRecordFold();
   private readonly prices = new PriceReadingFold();
   private readonly approvals = new ApprovalFold();
   private readonly alarms: Unaccounted['alarms'][number][] = [];
   private alarmCount = 0;
+  /** The document as of the newest entry: it is asked for every two seconds, and most runs write less often. */
+  private made: RunPageDocument | undefined;
 
   apply(entry: Entry): void {
     if (this.started === undefined && entry.type !== 'run.started') {
@@ -129,6 +138,7 @@ export class RunPageFold {
         `run ${entry.run} does not begin with run.started but with ${entry.type} (entry ${entry.seq})`,
       );
     }
+    this.made = undefined;
     this.seq = entry.seq;
     this.lastAt = Math.max(this.lastAt, entry.at);
     this.own(entry);
@@ -138,6 +148,7 @@ export class RunPageFold {
     this.requests.apply(entry);
     this.budget.apply(entry);
     this.orders.apply(entry);
+    this.aftermath.apply(entry);
     this.deadman.apply(entry);
     this.prices.apply(entry);
     this.approvals.apply(entry);
@@ -147,17 +158,23 @@ export class RunPageFold {
     return this.seq;
   }
 
-  /** How far a run without an end has come. */
-  progress(): RunProgress {
+  /** How far a run without an end has come by now. */
+  progress(now: number): RunProgress {
     return {
       entries: this.seq,
       lastAt: this.lastAt,
+      isGoing: isGoing(this.document(), now),
       active: this.steps.active(),
       waitsForPerson: this.approvals.approvals().some(({ isOpen }) => isOpen),
     };
   }
 
   document(): RunPageDocument {
+    this.made ??= this.make();
+    return this.made;
+  }
+
+  private make(): RunPageDocument {
     const { started, ended } = this;
     if (started === undefined) throw new StoreError('damaged', 'the run has no entries');
     const { runbook, mode, trigger, by, startedAt, engine, seed, plan, until, occurrence, sources, inputs } =
@@ -228,30 +245,47 @@ export class RunPageFold {
         this.variables.set(entry.data.name, entry.data.value);
         return;
       case 'order.alarmed': {
-        this.alarmCount += 1;
         const { clientOrderId, alarm } = entry.data;
-        const meaning = meaningOf(ORDER_ALARMS, alarm);
-        if (this.alarms.length < MOST_ALARMS)
-          this.alarms.push({
-            seq: entry.seq,
-            at: entry.at,
-            clientOrderId,
-            alarm,
-            ...(meaning === undefined ? {} : { meaning }),
-          });
+        this.alarmed(entry, clientOrderId, alarm, meaningOf(ORDER_ALARMS, alarm));
         return;
       }
+      case 'account.swept':
+        for (const order of entry.data.left ?? [])
+          this.alarmed(
+            entry,
+            String(order['client_order_id']),
+            'LeftByCancelAll',
+            `${String(order['id'])} could still fill`,
+          );
+        return;
+      case 'account.recalled':
+        for (const { clientOrderId, orderId, run, recorded, status } of entry.data.resurfaced)
+          this.alarmed(
+            entry,
+            clientOrderId,
+            'Resurfaced',
+            `${orderId} is ${status}, although the journal of run ${run} leaves it ${recorded}`,
+          );
+        return;
       default:
         return;
     }
+  }
+
+  private alarmed({ seq, at }: Entry, clientOrderId: string, alarm: string, meaning: string | undefined): void {
+    this.alarmCount += 1;
+    if (this.alarms.length < MOST_ALARMS)
+      this.alarms.push({ seq, at, clientOrderId, alarm, ...(meaning === undefined ? {} : { meaning }) });
   }
 
   private unaccounted(orders: readonly OrderLife[]): Unaccounted {
     const hasEnded = this.ended !== undefined;
     return {
       unanswered: this.requests.open(),
+      lost: this.requests.lost(),
       unclearOrders: orders.filter(({ state }) => state === 'unknown' || state === 'quarantined').map(idOf),
       leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(idOf) : [],
+      uncovered: this.started?.data.mode === 'live' ? this.aftermath.aftermath(this.orders.book()).uncovered : [],
       alarms: this.alarms,
       alarmCount: this.alarmCount,
     };

@@ -23,6 +23,8 @@ export interface RunProgress {
   readonly entries: number;
   /** Epoch ms of the newest entry. */
   readonly lastAt: number;
+  /** It writes, and renews its switch; of one that does not nobody knows. */
+  readonly isGoing: boolean;
   readonly active: readonly ActiveStep[];
   /** Somebody is asked. */
   readonly waitsForPerson: boolean;

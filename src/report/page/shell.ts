@@ -19,7 +19,7 @@ export const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** In the order in which they count. */
-const STYLES = ['page', 'runs', 'run', 'axis', 'chart', 'entries', 'narrow'];
+const STYLES = ['page', 'runs', 'run', 'answers', 'axis', 'chart', 'entries', 'narrow'];
 
 /** The paths under which the document is served; the script decides what to show. */
 export const VIEWS: readonly string[] = ['/', '/run', '/compare'];

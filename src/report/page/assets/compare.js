@@ -117,7 +117,7 @@ export function compareView(main, { left = '', right = '' }, context) {
         'traded',
         (run) =>
           run.fills.totals.map(({ market, side, size, averagePrice }) =>
-            element('span.block', {}, `${side} ${size} ${market} at ${averagePrice}`),
+            element('span.block', {}, `${side} ${size} ${market} at ${averagePrice} ${currencyOf(run, market)}`),
           ),
         (run) => JSON.stringify(run.fills.totals),
       ],
@@ -154,7 +154,9 @@ export function compareView(main, { left = '', right = '' }, context) {
         element(
           'tbody',
           {},
+          // What neither has is no row.
           rows.map(([name, show, compare = show]) => {
+            if (String(show(a)) === '' && String(show(b)) === '') return undefined;
             const differs = String(compare(a)) !== String(compare(b));
             return element(
               'tr',
@@ -167,6 +169,10 @@ export function compareView(main, { left = '', right = '' }, context) {
         ),
       ),
     );
+  }
+
+  function currencyOf({ orders }, market) {
+    return orders.find((order) => order.market === market)?.currency ?? '';
   }
 
   function ordersText({ orders }) {
@@ -185,7 +191,9 @@ export function compareView(main, { left = '', right = '' }, context) {
         element(
           'ul.changes',
           {},
-          start.map(({ field, left: l, right: r }) => element('li', {}, element('strong', {}, field), change(l, r))),
+          start.map(({ field, left: l, right: r }) =>
+            element('li', {}, element('strong', {}, `${field}: `), change(l, r)),
+          ),
         ),
       ],
       first !== undefined && [

@@ -38,7 +38,7 @@ export function createInspector(run, open) {
         'dl.facts',
         {},
         fact('type', element('code', {}, entry.type)),
-        fact('at', `${timeText(entry.at)} UTC`),
+        fact('at', timeText(entry.at)),
         step !== undefined &&
           fact(
             'step',

@@ -111,7 +111,11 @@ export function ordersTab(_run, { inspect, open }) {
       createdAt,
       timeInForce,
       onAmbiguous,
+      currency,
+      ofPosition,
     } = order;
+    const money = (name, amount) =>
+      element('span.figure', {}, element('small', {}, currency === '' ? name : `${name}, ${currency}`), amount ?? '–');
     const isOpen = unfolded.has(clientOrderId) || (run.orders.length <= 3 && !unfolded.has(`-${clientOrderId}`));
     return element(
       'details.order',
@@ -130,11 +134,11 @@ export function ordersTab(_run, { inspect, open }) {
         {},
         element('span.pill', { data: { tone: stateTone(state) }, title: stateMeaning }, state),
         element('span.order-what', {}, element('span.side', { data: { side } }, side), ` ${type} ${market}`),
-        element('span.figure', {}, element('small', {}, 'size'), size),
-        element('span.figure', {}, element('small', {}, 'price'), price ?? '–'),
-        trigger !== undefined && element('span.figure', {}, element('small', {}, 'trigger'), trigger),
+        element('span.figure', {}, element('small', {}, ofPosition ? 'of the position' : 'size'), size),
+        money('price', price),
+        trigger !== undefined && money('trigger', trigger),
         element('span.figure', {}, element('small', {}, 'filled'), filled),
-        element('span.figure', {}, element('small', {}, 'average'), averagePrice ?? '–'),
+        money('average', averagePrice),
         element('span.order-id', {}, label, element('span.id', {}, orderId ?? clientOrderId)),
       ),
       element(
@@ -189,7 +193,7 @@ export function ordersTab(_run, { inspect, open }) {
               {},
               fills
                 .slice(0, 12)
-                .map((fill) => `${fill.size} at ${fill.price} (${offsetText(fill.at)})`)
+                .map((fill) => `${fill.size} at ${fill.price} ${currency} (${offsetText(fill.at)})`)
                 .join(', '),
             ),
             fills.length > 12 && ` and ${countText(fills.length - 12)} more`,

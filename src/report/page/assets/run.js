@@ -1,6 +1,6 @@
 /** One run: what it is, the answers a reviewer comes for, what waits for a person, and the tabs with everything else. */
 import { actionButtons } from './actions.js';
-import { answers, passing } from './answers.js';
+import { answers } from './answers.js';
 import { get, runPath } from './api.js';
 import { chartTab } from './chart.js';
 import { definitionTab } from './definition.js';
@@ -37,12 +37,11 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
   let selected = TABS.some(({ key }) => key === tab) ? tab : 'overview';
   const pending = rest;
   let run;
-  let verdict;
-  let kills = [];
+  let isVerifying = false;
   let clockSkew = 0;
   let told = '';
   const unfolded = new Set();
-  const narrow = matchMedia('(max-width: 720px)');
+  const narrow = matchMedia('screen and (max-width: 720px)');
 
   context.crumbs(element('span', {}, shortName(id)));
   replace(main, element('p.waiting', {}, 'Reading the journal …'));
@@ -83,36 +82,31 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
       const hadEnded = run?.outcome !== undefined;
       run = answer;
       if (isFirst) replace(main, head, asks, tabList, cards, panel, inspector.node);
-      if (isFirst || (!hadEnded && run.outcome !== undefined)) {
-        verify();
-        readKills();
-      }
+      if (isFirst || (!hadEnded && run.outcome !== undefined)) verify();
       if (!isFirst && !hadEnded && run.outcome !== undefined) announce(`the run has ended: ${run.outcome}`);
       draw(isFirst);
+    } else if (JSON.stringify(answer.answers) !== told) {
+      run = { ...run, answers: answer.answers, isGoing: answer.isGoing };
+      drawHead();
+      drawCards();
     }
     if (run.outcome !== undefined) return 'done';
     return run.mode === 'live' ? 'live' : 'idle';
   }
 
+  /** The server reads the journal through, and asks the kill switch's own record; its next answers say what it found. */
   async function verify() {
-    verdict = { state: 'checking' };
+    if (isVerifying) return;
+    isVerifying = true;
     drawCards();
     try {
-      verdict = { state: 'done', ...(await get(runPath(id, 'verdict'))) };
+      await get(runPath(id, 'checks'));
     } catch (error) {
-      verdict = { state: 'unknown', message: error.message };
+      context.report('wrong', error.message);
     }
+    isVerifying = false;
     drawCards();
-  }
-
-  /** The switch is kept beside the journal: a run does not know who released it. */
-  async function readKills() {
-    try {
-      kills = (await get(runPath(id, 'kills'))).kills;
-    } catch (error) {
-      kills = [{ unknown: error.message }];
-    }
-    drawCards();
+    poll.now();
   }
 
   function draw(isFirst) {
@@ -126,7 +120,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
 
   function drawHead() {
     const { outcome = 'unfinished', runbook, mode, reason, error, account, phase } = run;
-    const { word, tone, mark } = endOf(run, now() - run.lastAt);
+    const { word, tone, mark } = endOf(run, run.isGoing);
     const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
     const isLive = outcome === 'unfinished' && mode === 'live';
     replace(
@@ -158,7 +152,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
         {},
         element('span.id', {}, id),
         ` · ${MODES[mode]} · account ${account}`,
-        outcome === 'unfinished' && ` · ${phase}`,
+        outcome === 'unfinished' && ` · ${phase}${run.isGoing ? '' : ' when it last wrote'}`,
       ),
       outcome === 'unfinished' && nowLine(isLive),
     );
@@ -169,7 +163,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
     return element(
       'p.now',
       {},
-      element('strong', {}, 'Now: '),
+      element('strong', {}, run.isGoing ? 'Now: ' : 'When it last wrote: '),
       innermost === undefined
         ? 'between steps'
         : [
@@ -202,7 +196,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
           element(
             'p.soft',
             {},
-            `asks ${approval.by.join(' or ')}, until ${timeText(approval.until, 0)} UTC; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`,
+            `asks ${approval.by.join(' or ')}, until ${timeText(approval.until, 0)}; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`,
           ),
           context.session.allowActions
             ? actionButtons(run, context, poll.now, approval)
@@ -214,9 +208,9 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
 
   function drawCards() {
     if (run === undefined) return;
-    told = passing(run, now());
-    const tools = { verify, open, now, inspect: inspector.show, unfolded: narrow.matches ? unfolded : undefined };
-    replace(cards, answers(run, { verdict, kills }, tools));
+    told = JSON.stringify(run.answers);
+    const tools = { verify, isVerifying, open, inspect: inspector.show, unfolded, isNarrow: narrow.matches };
+    replace(cards, answers(run, tools));
     tick();
   }
 
@@ -281,10 +275,6 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
 
   function tick() {
     if (document.hidden || run === undefined || run.outcome !== undefined) return;
-    if (told !== passing(run, now())) {
-      drawHead();
-      return void drawCards();
-    }
     for (const place of main.querySelectorAll('[data-since]'))
       place.textContent = agoText(now() - Number(place.dataset.since));
     for (const place of main.querySelectorAll('[data-until]')) {

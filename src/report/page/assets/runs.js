@@ -171,7 +171,7 @@ export function runsView(main, parameters, context) {
 
   function row(run, now) {
     const { outcome = 'unfinished', startedAt, endedAt, mode, trigger, account, progress } = run;
-    const { word, tone, mark } = endOf(run, now - (progress?.lastAt ?? 0));
+    const { word, tone, mark } = endOf(run, progress?.isGoing === true);
     const isLive = outcome === 'unfinished' && mode === 'live';
     return element(
       'article.run',
@@ -201,11 +201,7 @@ export function runsView(main, parameters, context) {
       element('span.mode', { data: { mode }, title: MODES[mode] }, mode),
       element('span.account', {}, account),
       element('span.trigger', {}, trigger),
-      element(
-        'time.when',
-        { datetime: new Date(startedAt).toISOString(), title: 'began, UTC' },
-        timeText(startedAt, 0),
-      ),
+      element('time.when', { datetime: new Date(startedAt).toISOString(), title: 'began' }, timeText(startedAt, 0)),
       element('span.took', {}, endedAt === undefined ? '' : spanText(endedAt - startedAt)),
       progress === undefined ? undefined : progressLine(progress, now, isLive),
     );

@@ -129,3 +129,8 @@ export function silenceColumns({ beats, armed }, from, until, columns, knownUnti
 export function clamp(value, low, high) {
   return Math.min(Math.max(value, low), high);
 }
+
+/** To a tenth of a pixel: what is finer nobody sees. */
+export function tenth(value) {
+  return Math.round(value * 10) / 10;
+}

@@ -1,6 +1,6 @@
 /** The steps of the run in the order of the runbook's first use of them, with how often and how each ended. */
 import { element, replace } from './dom.js';
-import { countText, OUTCOMES, offsetText, spanText } from './words.js';
+import { countText, OUTCOMES, offsetText, plural, spanText } from './words.js';
 
 export function stepsTab(_run, { open, inspect }) {
   const body = element('tbody');
@@ -57,7 +57,12 @@ export function stepsTab(_run, { open, inspect }) {
           offsetText(bars.from[0] ?? 0),
         ),
       ),
-      element('td.number', {}, countText(count), retries > 0 && element('span.soft', {}, ` +${retries} retries`)),
+      element(
+        'td.number',
+        {},
+        countText(count),
+        retries > 0 && element('span.soft', {}, `, ${plural(retries, 'retry', 'retries')}`),
+      ),
       element(
         'td',
         {},
@@ -70,7 +75,11 @@ export function stepsTab(_run, { open, inspect }) {
         ),
       ),
       element('td.number', {}, spanText(totalMs)),
-      element('td', {}, error === undefined ? '' : element('span.problem', {}, `${error.kind}: ${error.message}`)),
+      element(
+        'td.why-cell',
+        {},
+        error === undefined ? '' : element('span.problem', {}, `${error.kind}: ${error.message}`),
+      ),
     );
   }
 }

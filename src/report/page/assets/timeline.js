@@ -3,22 +3,21 @@
  * so at a moment. By wheel, by dragging, by keys.
  */
 import { announce, element, replace, svg } from './dom.js';
+import { createLaneRows } from './lane-rows.js';
 import { lanesOf } from './lanes.js';
+import { createOverview } from './overview.js';
 import { clamp, timeScale, timeTicks } from './scale.js';
-import { countText, OUTCOMES, offsetText, QUIET_MS, spanText, timeText } from './words.js';
+import { countText, offsetText, spanText, timeText } from './words.js';
+
+/** So much longer than it was heard of. */
+const FOLLOWED_MS = 60_000;
 
 /** Up to when a run that goes on is drawn: one that fell silent long ago is not a day long. */
 function knownUntil({ outcome, mode, lastAt, deadman: { firesAt = 0 } }) {
-  return outcome === undefined && mode === 'live' ? Math.max(lastAt + QUIET_MS, firesAt + QUIET_MS / 4) : lastAt;
+  return outcome === undefined && mode === 'live' ? Math.max(lastAt + FOLLOWED_MS, firesAt + FOLLOWED_MS / 4) : lastAt;
 }
 
-/** Lanes of a group that are shown before somebody asks for all. */
-const FIRST_LANES = 16;
 const SHORTEST_MS = 10;
-/** What a lane's label must say without its colour. */
-const MARKED = ['failed', 'halted', 'active'];
-/** Reads and keep-alives behind, writes before them, what went wrong in front. */
-const OVERVIEW_TIERS = [0, 0, 1, 2, 2, 2];
 
 export function timelineTab(_run, tools) {
   const axis = createAxis(tools);
@@ -40,19 +39,18 @@ export function createAxis(
   let follows = true;
   let isWhole = true;
   let groups = [];
-  let rows = [];
-  let structure = '';
   let cursor;
   let laneAt = 0;
   let width = 600;
   let drawing;
-  const folded = new Set();
-  const whole = new Set();
 
-  const overview = svg('svg.overview-plot', { 'aria-hidden': 'true', preserveAspectRatio: 'none' });
+  const overview = createOverview(
+    () => ({ from, until, isWhole, first: -margin(), last: known + margin() }),
+    (first, last) => setRange(first, last),
+  );
+  const lanes = createLaneRows(draw);
   const rangeText = element('span.range');
   const ruler = svg('svg.ruler-plot', { 'aria-hidden': 'true' });
-  const body = element('div.lanes');
   const line = element('div.cursor-line', { hidden: true, 'aria-hidden': 'true' });
   const chosen = element('div.chosen', { hidden: true, 'aria-hidden': 'true' });
   const flagged = element('div.flag', { hidden: true }, flag === undefined ? '' : element('span', {}, flag.word));
@@ -69,7 +67,7 @@ export function createAxis(
       on: { keydown: keys, wheel },
     },
     element('div.ruler', {}, element('div.lane-label'), ruler),
-    body,
+    lanes.node,
     line,
     flag !== undefined && flagged,
     chosen,
@@ -86,7 +84,7 @@ export function createAxis(
       button('+', 'Zoom in (+)', () => zoom(0.5)),
       button('Whole run', 'The whole run (0)', fit),
     ),
-    element('div.overview', {}, element('div.lane-label', {}, 'overview'), overview),
+    element('div.overview', {}, element('div.lane-label', {}, 'overview'), overview.node),
     stage,
     readout,
     legend(),
@@ -94,7 +92,6 @@ export function createAxis(
   const observer = new ResizeObserver(measure);
   observer.observe(ruler);
   pointers();
-  overviewPointers();
 
   return { node, update, leave: () => observer.disconnect(), setRange };
 
@@ -109,88 +106,7 @@ export function createAxis(
     );
     if (follows) [from, until] = [isWhole || until <= 1 ? -margin() : from, known + margin()];
     groups = lanesOf(run, known).filter(({ key }) => only === undefined || only.some((each) => key.startsWith(each)));
-    build();
-    draw();
-  }
-
-  /** Rows are built anew only when lanes came or went. */
-  function build() {
-    const wanted = groups
-      .flatMap((group) => [group, ...(folded.has(group.key) ? [] : visible(group))].map(({ key }) => key))
-      .join('\n');
-    const isSame = wanted === structure;
-    structure = wanted;
-    if (!isSame) {
-      rows = [];
-      replace(body, groups.map(groupRows));
-    } else {
-      const lanes = groups.filter(({ key }) => !folded.has(key)).flatMap(visible);
-      for (const [index, row] of rows.entries()) row.lane = lanes[index];
-    }
-    for (const row of rows) label(row);
-  }
-
-  function visible({ key, lanes }) {
-    return whole.has(key) ? lanes : lanes.slice(0, FIRST_LANES);
-  }
-
-  function groupRows(group) {
-    const { key, title, lanes, total = lanes.length } = group;
-    const isFolded = folded.has(key);
-    const heading = element(
-      'button.group',
-      { type: 'button', 'aria-expanded': String(!isFolded), on: { click: () => toggle(folded, key) } },
-      element('span.fold', { 'aria-hidden': 'true' }, isFolded ? '▸' : '▾'),
-      title,
-      total > 1 && element('span.count', {}, countText(total)),
-    );
-    const shown = isFolded ? [] : visible(group);
-    const more = lanes.length - shown.length;
-    return [
-      heading,
-      shown.map((lane) => {
-        const row = {
-          lane,
-          name: element('div.lane-label'),
-          plot: svg('svg.plot', { height: lane.height, 'aria-hidden': 'true' }),
-        };
-        row.node = element('div.lane', {}, row.name, row.plot);
-        rows.push(row);
-        return row.node;
-      }),
-      !isFolded &&
-        lanes.length > FIRST_LANES &&
-        element(
-          'button.link.more-lanes',
-          { type: 'button', on: { click: () => toggle(whole, key) } },
-          more > 0 ? `show all ${countText(lanes.length)}` : `show the first ${FIRST_LANES}`,
-        ),
-    ];
-  }
-
-  function label({ lane, name, node: place }) {
-    place.dataset.tone = lane.tone ?? '';
-    name.title = lane.about;
-    name.style.setProperty('--indent', String(Math.min(lane.indent, 5)));
-    replace(
-      name,
-      MARKED.includes(lane.tone) &&
-        element(
-          'span.lane-mark',
-          {},
-          element('span', { 'aria-hidden': 'true' }, OUTCOMES[lane.tone].mark),
-          element('span.unseen', {}, OUTCOMES[lane.tone].word),
-        ),
-      element('span.lane-name', {}, lane.label),
-      lane.hint !== '' && element('span.lane-hint', {}, lane.hint),
-      lane.count !== '' && element('span.lane-count', {}, lane.count),
-    );
-  }
-
-  function toggle(set, key) {
-    if (set.has(key)) set.delete(key);
-    else set.add(key);
-    build();
+    lanes.update(groups);
     draw();
   }
 
@@ -208,11 +124,11 @@ export function createAxis(
     drawing = requestAnimationFrame(() => {
       drawing = undefined;
       drawRuler();
-      drawOverview();
+      overview.draw(run, width);
       const scale = timeScale(from, until, width);
       const { ticks } = timeTicks(from, until, Math.max(3, width / 110));
       const grid = ticks.map((at) => `M${Math.round(scale.x(at)) + 0.5} 0V400`).join('');
-      for (const { lane, plot } of rows) {
+      for (const { lane, plot } of lanes.rows) {
         const { paths, texts } = lane.draw(scale, Math.floor(width));
         replace(
           plot,
@@ -239,30 +155,7 @@ export function createAxis(
         ),
       ]),
     );
-    rangeText.textContent = `${timeText(run.startedAt + Math.max(from, 0), isWhole ? 0 : 3)} UTC, ${spanText(Math.min(until, known) - Math.max(from, 0))}${follows && run.outcome === undefined ? ', following' : ''}`;
-  }
-
-  function drawOverview() {
-    const scale = timeScale(-margin(), known + margin(), width);
-    const columns = [new Map(), new Map(), new Map()];
-    for (const [index, at] of run.requests.at.entries()) {
-      const x = Math.round(scale.x(at) / 2) * 2;
-      const tier = OVERVIEW_TIERS[run.requests.kind[index]];
-      columns[tier].set(x, (columns[tier].get(x) ?? 0) + run.requests.count[index]);
-    }
-    const most = Math.max(1, ...columns[0].values());
-    const d = columns.map((tier) =>
-      [...tier].map(([x, many]) => `M${x} 27v${-(3 + Math.sqrt(Math.min(many / most, 1)) * 20)}`).join(''),
-    );
-    const [left, right] = [scale.x(Math.max(from, -margin())), scale.x(until)];
-    overview.setAttribute('viewBox', `0 0 ${Math.max(width, 1)} 28`);
-    replace(
-      overview,
-      d.map((path, tier) => svg('path', { class: `density tier${tier}`, d: path })),
-      svg('rect', { class: 'outside', x: 0, y: 0, width: Math.max(0, left), height: 28 }),
-      svg('rect', { class: 'outside', x: right, y: 0, width: Math.max(0, width - right), height: 28 }),
-      svg('rect', { class: 'window', x: left, y: 0.5, width: Math.max(right - left, 3), height: 27, rx: 3 }),
-    );
+    rangeText.textContent = `${timeText(run.startedAt + Math.max(from, 0), isWhole ? 0 : 3)}, ${spanText(Math.min(until, known) - Math.max(from, 0))}${follows && run.outcome === undefined ? ', following' : ''}`;
   }
 
   function setRange(nextFrom, nextUntil, isTold = true) {
@@ -305,20 +198,20 @@ export function createAxis(
       return;
     }
     line.style.setProperty('left', `${labelWidth() + scale.x(cursor)}px`);
-    for (const [index, row] of rows.entries()) row.node.classList.toggle('current', index === laneAt);
-    const lane = rows[laneAt]?.lane;
+    for (const [index, row] of lanes.rows.entries()) row.node.classList.toggle('current', index === laneAt);
+    const lane = lanes.rows[laneAt]?.lane;
     const facts = [lane?.at(cursor) ?? (lane === undefined ? undefined : `${lane.label}: nothing`), ...summary()];
     replace(
       readout,
       element('strong', {}, offsetText(cursor)),
-      element('span.soft', {}, ` ${timeText(run.startedAt + cursor)} UTC`),
+      element('span.soft', {}, ` ${timeText(run.startedAt + cursor)}`),
       facts.filter((fact) => fact !== undefined).map((fact) => element('span.fact', {}, fact)),
     );
   }
 
   /** What is so at the cursor whatever lane is looked at. */
   function summary() {
-    const current = rows[laneAt]?.lane.key;
+    const current = lanes.rows[laneAt]?.lane.key;
     const told = (key) => {
       const lane = groups.flatMap(({ lanes }) => lanes).find((each) => each.key === key);
       return lane === undefined || key === current ? undefined : lane.at(cursor);
@@ -338,7 +231,7 @@ export function createAxis(
   }
 
   function openNearest() {
-    const seq = rows[laneAt]?.lane.seqNear(cursor ?? from);
+    const seq = lanes.rows[laneAt]?.lane.seqNear(cursor ?? from);
     if (seq !== undefined) inspect(seq);
   }
 
@@ -360,11 +253,11 @@ export function createAxis(
         break;
       case 'ArrowUp':
       case 'ArrowDown':
-        laneAt = clamp(laneAt + (event.key === 'ArrowUp' ? -1 : 1), 0, rows.length - 1);
+        laneAt = clamp(laneAt + (event.key === 'ArrowUp' ? -1 : 1), 0, lanes.rows.length - 1);
         cursor ??= at;
-        rows[laneAt]?.node.scrollIntoView({ block: 'nearest' });
+        lanes.rows[laneAt]?.node.scrollIntoView({ block: 'nearest' });
         moveCursor();
-        announce(rows[laneAt]?.lane.about ?? '');
+        announce(lanes.rows[laneAt]?.lane.about ?? '');
         break;
       case 'Home':
         go(0);
@@ -417,7 +310,7 @@ export function createAxis(
       if (startX !== undefined) return drag(event);
       if (!isPlot(event)) return;
       cursor = timeAt(event);
-      const index = rows.findIndex(({ node: place }) => place.contains(event.target));
+      const index = lanes.rows.findIndex(({ node: place }) => place.contains(event.target));
       if (index >= 0) laneAt = index;
       moveCursor();
     });
@@ -453,30 +346,6 @@ export function createAxis(
       cursor = timeAt(event);
       moveCursor();
     }
-  }
-
-  function overviewPointers() {
-    let grabbed;
-    const at = ({ clientX }) =>
-      clamp((clientX - overview.getBoundingClientRect().left) / Math.max(width, 1), 0, 1) * (known + 2 * margin()) -
-      margin();
-    overview.addEventListener('pointerdown', (event) => {
-      const time = at(event);
-      const isInside = time >= from && time <= until && !isWhole;
-      grabbed = isInside ? { offset: time - from } : { start: time };
-      overview.setPointerCapture(event.pointerId);
-    });
-    overview.addEventListener('pointermove', (event) => {
-      if (grabbed === undefined) return;
-      const time = at(event);
-      if (grabbed.offset !== undefined) setRange(time - grabbed.offset, time - grabbed.offset + (until - from));
-      else if (Math.abs(time - grabbed.start) > known / 200)
-        setRange(Math.min(time, grabbed.start), Math.max(time, grabbed.start));
-    });
-    for (const end of ['pointerup', 'pointercancel'])
-      overview.addEventListener(end, () => {
-        grabbed = undefined;
-      });
   }
 }
 

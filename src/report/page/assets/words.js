@@ -35,15 +35,15 @@ export function offsetText(ms, digits = 3) {
     : `${sign}${hours}:${String(minutes % 60).padStart(2, '0')}:${padded}`;
 }
 
-/** `2026-11-21 03:56:37.308` in UTC: one clock for every reader. */
+/** `2026-11-21 03:56:37.308 UTC`: one clock for every reader. */
 export function timeText(ms, digits = 3) {
   const iso = new Date(ms).toISOString();
-  return `${iso.slice(0, 10)} ${iso.slice(11, digits === 0 ? 19 : 20 + digits)}`;
+  return `${iso.slice(0, 10)} ${iso.slice(11, digits === 0 ? 19 : 20 + digits)} UTC`;
 }
 
 /** How long ago, coarse. */
 export function agoText(ms) {
-  if (ms < 1500) return 'now';
+  if (ms < 1500) return 'just now';
   if (ms < 60_000) return `${Math.round(ms / 1000)} s ago`;
   return `${spanText(ms)} ago`;
 }
@@ -57,13 +57,10 @@ export function plural(count, one, many = `${one}s`) {
   return `${countText(count)} ${count === 1 ? one : many}`;
 }
 
-/** A run that has not ended and has written nothing for so long may be dead: what it last said is no longer sure. */
-export const QUIET_MS = 60_000;
-
-/** What became of a run, or is becoming: one that has written lately goes on, of one that has not nobody knows. */
-export function endOf({ outcome, mode }, silentForMs) {
+/** What became of a run, or is becoming: one that goes on, or one of which nobody knows. */
+export function endOf({ outcome }, isGoing) {
   if (outcome !== undefined) return OUTCOMES[outcome];
-  return mode === 'live' && silentForMs < QUIET_MS ? { ...OUTCOMES.unfinished, word: 'running' } : OUTCOMES.unfinished;
+  return isGoing ? { ...OUTCOMES.unfinished, word: 'running' } : OUTCOMES.unfinished;
 }
 
 /** What a run's end is called, and the tone it has. */
@@ -76,17 +73,6 @@ export const OUTCOMES = {
   skipped: { word: 'skipped', tone: 'soft', mark: '–' },
   active: { word: 'under way', tone: 'live', mark: '●' },
 };
-
-const TRIGGERS = new Map([
-  ['manual', 'by hand'],
-  ['schedule', 'by its schedule'],
-  ['test', 'by a test'],
-]);
-
-/** What began a run; a word nobody here knows is said as it is. */
-export function triggerText(trigger) {
-  return TRIGGERS.get(trigger) ?? trigger;
-}
 
 export const MODES = {
   live: 'with real orders',

@@ -1,0 +1,101 @@
+/** What a run was allowed to do, how near it came, what was refused, and what was done to the kill switch meanwhile. */
+import type { JsonObject } from '../../journal/entry.ts';
+import { EVERY_ACCOUNT, type KillEvent } from '../../journal/shared.ts';
+import type { Allowance } from '../page/allowances.ts';
+import type { RunPageDocument } from '../page/run-page.ts';
+import { isoText, jsonText, quoteOf, shown } from '../wording.ts';
+import { type Answer, counted, type Reason } from './answer.ts';
+
+export type KillsMeanwhile = readonly KillEvent[] | 'not read' | { readonly failed: string };
+
+const MOST_DENIALS = 2;
+
+export function whatWasAllowed(run: RunPageDocument, kills: KillsMeanwhile): Answer {
+  const { denied, checked, denials, profile } = run.allowed;
+  const limited = Object.keys(profile).length > 0;
+  const nearestFirst = [...checked].sort((a, b) => (b.percent ?? -1) - (a.percent ?? -1));
+  const said =
+    denied > 0
+      ? `${counted(denied, 'call')} refused here, before anything was sent`
+      : checked.length === 0
+        ? unlimited(run.orders.length > 0, limited)
+        : `Within ${counted(checked.length, 'limit')}, nothing refused`;
+  const wasKilled = Array.isArray(kills) && kills.some(({ action }) => action === 'engage');
+  const isUnlimited = checked.length === 0 && run.orders.length > 0;
+  const isUnread = !Array.isArray(kills) && kills !== 'not read';
+  return {
+    subject: 'allowed',
+    question: 'What was it allowed to do?',
+    tone: denied > 0 || wasKilled || isUnlimited || isUnread ? 'doubt' : 'good',
+    said: wasKilled ? `${said}; the kill switch was engaged` : said,
+    because: [
+      ...killReasons(run, kills),
+      ...denials.slice(0, MOST_DENIALS).map(
+        ({ seq, code, message }): Reason => ({
+          term: shown(code),
+          text: shown(message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message),
+          tone: 'doubt',
+          entry: seq,
+        }),
+      ),
+      ...nearestFirst.map((allowance) => limitReason(allowance, run)),
+      ...(limited ? [{ term: 'limits of the account', text: profileText(profile) }] : []),
+    ],
+  };
+}
+
+/** Nothing was measured against a limit: because nothing was sent that one concerns, or because there was none. */
+function unlimited(placed: boolean, limited: boolean): string {
+  if (!placed) return 'It sent nothing that limits concern';
+  return limited ? 'No limit that was set concerns what it sent' : 'No limits were set; it sent orders all the same';
+}
+
+function profileText(profile: JsonObject): string {
+  return shown(
+    Object.entries(profile)
+      .map(([limit, bound]) => `${limit} ${Array.isArray(bound) ? bound.map(jsonText).join(' ') : jsonText(bound)}`)
+      .join(', '),
+  );
+}
+
+const MONEY_LIMITS: readonly string[] = [
+  'max_order_notional',
+  'max_run_notional',
+  'max_market_notional',
+  'max_exposure',
+  'min_equity',
+];
+
+function limitReason({ limit, allowed, most, percent, isFloor, seq }: Allowance, run: RunPageDocument): Reason {
+  const money = MONEY_LIMITS.includes(limit) ? currencyOf(run) : '';
+  const bound = `${shown(allowed)}${money}`;
+  const text =
+    most === undefined
+      ? bound
+      : isFloor === true
+        ? `${shown(most)}, at least ${bound}`
+        : `${shown(most)} ${percent === undefined ? 'in' : 'of'} ${bound}`;
+  const tone = (percent ?? 0) > 100 ? 'bad' : (percent ?? 0) > 99 ? 'doubt' : 'good';
+  return { term: shown(limit), text, entry: seq, ...(percent === undefined ? {} : { share: { percent, tone } }) };
+}
+
+/** ` USD`, where all orders were of one quote currency: a limit in money does not name its own. */
+function currencyOf({ orders }: RunPageDocument): string {
+  const [quote, ...others] = new Set(orders.map(({ market }) => quoteOf(market)));
+  return quote === undefined || others.length > 0 ? '' : quote;
+}
+
+function killReasons({ mode }: RunPageDocument, kills: KillsMeanwhile): readonly Reason[] {
+  if (kills === 'not read')
+    return mode === 'live' ? [{ term: 'kill switch', text: 'not looked at: an archive holds no record of it' }] : [];
+  if ('failed' in kills)
+    return [{ term: 'kill switch', text: `its record could not be read: ${shown(kills.failed)}`, tone: 'doubt' }];
+  return kills.map(({ action, scope, by, reason, at }) => {
+    const whom = scope === EVERY_ACCOUNT ? ', for every account' : '';
+    const why = reason === '' ? '' : `: ${shown(reason)}`;
+    const text = `by ${shown(by)}, ${isoText(at)}${whom}${why}`;
+    return action === 'engage'
+      ? { term: 'kill switch engaged', text, tone: 'doubt' }
+      : { term: 'kill switch released', text, tone: 'good' };
+  });
+}

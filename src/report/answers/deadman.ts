@@ -1,0 +1,121 @@
+/**
+ * Whether the deadman switch was ever at risk. The journal tells of silences that ended; one that has not is known by the
+ * clock: of a process that died with the switch armed nothing was ever written, and the venue cancelled all the same.
+ */
+import { RISK_SHARE } from '../page/deadman-record.ts';
+import type { RunPageDocument } from '../page/run-page.ts';
+import { isoText, shown, spanText } from '../wording.ts';
+import { type Answer, counted, type Reason } from './answer.ts';
+
+const MOST_FIRED = 2;
+
+export function deadmanSwitch(run: RunPageDocument, now: number | undefined): Answer {
+  const asked = { subject: 'deadman', question: 'Was the deadman switch ever at risk?' } as const;
+  const { state, market, timeoutMs, longest, renewals, fired, because } = run.deadman;
+  if (state === 'never')
+    return {
+      ...asked,
+      tone: 'soft',
+      said: 'It was never armed',
+      because: [{ term: 'had the process died,', text: 'open orders would have stayed' }],
+    };
+  const countdown = countdownOf(run, now);
+  return {
+    ...asked,
+    ...saidOf(run, countdown, now),
+    because: [
+      ...armedReason(run, countdown),
+      ...fired.slice(0, MOST_FIRED).map(
+        ({ seq, at, because: why }): Reason => ({
+          term: 'fired',
+          text: `${isoText(run.startedAt + at)}: ${why === undefined ? 'it must have' : shown(why)}`,
+          tone: 'bad',
+          entry: seq,
+        }),
+      ),
+      ...(longest === undefined ? [] : [longestReason(longest)]),
+      {
+        term: 'armed',
+        text: `${market === undefined ? '' : `for ${shown(market)}, `}renewed ${counted(renewals, 'time')}${timeoutMs === undefined ? '' : `; it fires after ${spanText(timeoutMs)} of silence`}`,
+      },
+      ...(state === 'armed'
+        ? []
+        : [
+            {
+              term: run.outcome === undefined ? 'at the last entry' : 'at the end',
+              text: `${state === 'assumed_fired' ? 'fired' : state}${because === undefined ? '' : `: ${shown(because)}`}`,
+            },
+          ]),
+    ],
+  };
+}
+
+/** Of a switch that is armed, and goes by the clock on the wall: a dry-run's time stands still. */
+interface Countdown {
+  readonly firesAt: number;
+  readonly timeoutMs: number;
+  readonly isOver: boolean;
+}
+
+function countdownOf({ mode, deadman }: RunPageDocument, now: number | undefined): Countdown | undefined {
+  const { state, firesAt, timeoutMs } = deadman;
+  if (state !== 'armed' || firesAt === undefined || timeoutMs === undefined || mode !== 'live') return undefined;
+  return { firesAt, timeoutMs, isOver: now !== undefined && now >= firesAt };
+}
+
+function saidOf(
+  { outcome, deadman: { state, fired, risks, longest } }: RunPageDocument,
+  countdown: Countdown | undefined,
+  now: number | undefined,
+): Pick<Answer, 'tone' | 'said'> {
+  const hasEnded = outcome !== undefined;
+  if (fired.length > 0)
+    return { tone: 'bad', said: `It must have fired${fired.length === 1 ? '' : ` ${fired.length} times`}` };
+  if (countdown?.isOver === true)
+    return hasEnded
+      ? { tone: 'doubt', said: 'Left armed at the end, and its time is over' }
+      : { tone: 'bad', said: 'It must have fired: the run fell silent' };
+  if (longest !== undefined && longest.ms >= longest.timeoutMs)
+    return { tone: 'bad', said: `It may have fired: ${spanText(longest.ms)} of silence` };
+  if (!hasEnded && countdown !== undefined && now !== undefined && isAtRisk(countdown, now))
+    return { tone: 'doubt', said: 'At risk now: more than half its time-out is over' };
+  if (risks > 0) return { tone: 'doubt', said: `${counted(risks, 'silence')} of more than half its time-out` };
+  if (hasEnded) return { tone: 'good', said: 'Never at risk' };
+  if (state !== 'armed' || (countdown !== undefined && now !== undefined)) return { tone: 'good', said: 'Not so far' };
+  return { tone: 'doubt', said: 'Not so far; it was armed when the journal ends' };
+}
+
+function isAtRisk({ firesAt, timeoutMs }: Countdown, now: number): boolean {
+  return now - (firesAt - timeoutMs) > timeoutMs * RISK_SHARE;
+}
+
+function armedReason({ outcome, deadman }: RunPageDocument, countdown: Countdown | undefined): readonly Reason[] {
+  if (countdown === undefined)
+    return deadman.firesAt === undefined
+      ? []
+      : [{ term: 'left armed:', text: `fires at ${isoText(deadman.firesAt)} by the run's own clock, unless renewed` }];
+  const { firesAt, timeoutMs, isOver } = countdown;
+  if (isOver)
+    return [
+      {
+        term: 'not renewed',
+        text: `after ${isoText(firesAt - timeoutMs)} by this run: unless something else did, the venue has cancelled every open order of the account at ${isoText(firesAt)}`,
+        tone: outcome === undefined ? 'bad' : 'doubt',
+      },
+    ];
+  const text = `the venue cancels every open order of the account at ${isoText(firesAt)}, unless something renews it`;
+  return outcome === undefined
+    ? [{ term: 'fires', text: `at ${isoText(firesAt)} unless renewed`, awaited: { at: firesAt, ofMs: timeoutMs } }]
+    : [{ term: 'left armed:', text }];
+}
+
+function longestReason({ ms, timeoutMs, seq }: NonNullable<RunPageDocument['deadman']['longest']>): Reason {
+  const percent = Math.round((ms / timeoutMs) * 100);
+  const tone = ms >= timeoutMs ? 'bad' : ms > timeoutMs * RISK_SHARE ? 'doubt' : 'good';
+  return {
+    term: 'longest silence',
+    text: `${spanText(ms)} of ${spanText(timeoutMs)}`,
+    entry: seq,
+    share: { percent, tone },
+  };
+}

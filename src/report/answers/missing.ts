@@ -1,0 +1,125 @@
+/** Whether anything is missing: of the journal, of its end, of answers, of what is known of its orders. */
+import { uncoveredText, WITHOUT_STOP } from '../aftermath.ts';
+import type { RunPageDocument } from '../page/run-page.ts';
+import { isGoing, isSilent } from '../standing.ts';
+import type { RunVerdict } from '../verify.ts';
+import { isoText, shown } from '../wording.ts';
+import { type Answer, counted, type Reason, type Tone } from './answer.ts';
+
+/** What is known of the journal so far. */
+export type VerdictSoFar = RunVerdict | 'under way' | { readonly failed: string };
+
+const MOST_LISTED = 3;
+
+export function whatIsMissing(
+  run: RunPageDocument,
+  verdict: VerdictSoFar | undefined,
+  now: number | undefined,
+): Answer {
+  const { unanswered, unclearOrders, leftOpen, lost, alarms, alarmCount } = run.unaccounted;
+  const bare = isGoing(run, now) ? [] : run.unaccounted.uncovered;
+  const { outcome, error, reason, lastAt } = run;
+  // Of a run that goes on, an answer may be on its way.
+  const open = isGoing(run, now) ? [] : unanswered;
+  const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
+  return {
+    subject: 'missing',
+    question: 'Is anything missing?',
+    ...saidOf(run, { open: open.length, bare: bare.length, verdict, now }),
+    because: [
+      journalReason(verdict, run.seq),
+      {
+        term: 'ended',
+        text:
+          outcome ??
+          (isGoing(run, now)
+            ? 'not yet'
+            : `not in the journal, whose last entry is of ${isoText(lastAt)}: the process waits, or is gone`),
+      },
+      ...(outcome === 'halted' && why !== undefined ? [{ term: 'because', text: shown(why) }] : []),
+      ...listed(unclearOrders, 'not known:', (order) => ({ text: shown(order), tone: 'bad' })),
+      ...listed(bare, WITHOUT_STOP, (position) => ({ text: uncoveredText(position), tone: 'bad' })),
+      ...listed(open, 'no answer to', ({ seq, title }) => ({ text: shown(title), tone: 'doubt', entry: seq })),
+      ...listed(lost, 'lost answer to', ({ seq, title }) => ({ text: shown(title), tone: 'doubt', entry: seq })),
+      ...listed(
+        alarms,
+        'alarm',
+        ({ seq, alarm, meaning }) => ({
+          text: `${shown(alarm)}${meaning === undefined ? '' : `: ${meaning}`}`,
+          tone: 'doubt',
+          entry: seq,
+        }),
+        alarmCount,
+      ),
+      ...listed(leftOpen, 'still working', (order) => ({ text: `${shown(order)} at its last look` })),
+    ],
+  };
+}
+
+/** The first few, and how many more there are. */
+function listed<T>(
+  all: readonly T[],
+  term: string,
+  tell: (each: T) => Omit<Reason, 'term'>,
+  count = all.length,
+): readonly Reason[] {
+  const first = all.slice(0, MOST_LISTED).map((each) => ({ term, ...tell(each) }));
+  return count > first.length ? [...first, { term, text: `and ${count - first.length} more` }] : first;
+}
+
+function saidOf(
+  run: RunPageDocument,
+  {
+    open,
+    bare,
+    verdict,
+    now,
+  }: {
+    readonly open: number;
+    readonly bare: number;
+    readonly verdict: VerdictSoFar | undefined;
+    readonly now: number | undefined;
+  },
+): Pick<Answer, 'tone' | 'said'> {
+  const { unclearOrders, alarmCount } = run.unaccounted;
+  const doubtful = unclearOrders.length;
+  if (isVerdict(verdict) && !verdict.ok) return { tone: 'bad', said: 'The journal is not what was written' };
+  if (doubtful > 0) return { tone: 'bad', said: `What became of ${counted(doubtful, 'order')} is not known` };
+  const gone = [
+    ...(isSilent(run, now) ? ['its end'] : []),
+    ...(open > 0 ? [open === 1 ? 'an answer' : `${open} answers`] : []),
+    ...(isVerdict(verdict) && verdict.unanchored === true ? ['its anchors'] : []),
+  ];
+  const notes = [
+    ...(bare > 0 ? [`${bare === 1 ? 'a position is' : `${bare} positions are`} without a stop of the run`] : []),
+    ...(run.outcome === 'halted' ? ['a person has to look at it'] : []),
+    ...(alarmCount > 0 ? [`there ${alarmCount === 1 ? 'was' : 'were'} ${counted(alarmCount, 'alarm')}`] : []),
+  ];
+  if (gone.length > 0) return { tone: 'doubt', said: capital([gone.join(' and '), ...notes].join('; ')) };
+  if (notes.length > 0) return { tone: 'doubt', said: `Nothing, but ${notes.join(', and ')}` };
+  if (verdict === 'under way') return { tone: 'soft', said: 'Checking …' };
+  if (verdict === undefined) return { tone: 'doubt', said: 'Not verified' };
+  if (!isVerdict(verdict)) return { tone: 'doubt', said: 'Not known: it could not be verified' };
+  return { tone: 'good', said: run.outcome === undefined ? 'Nothing so far' : 'Nothing' };
+}
+
+function isVerdict(verdict: VerdictSoFar | undefined): verdict is RunVerdict {
+  return typeof verdict === 'object' && 'ok' in verdict;
+}
+
+function journalReason(verdict: VerdictSoFar | undefined, count: number): Reason {
+  const journal = (tone: Tone, text: string): Reason => ({ term: 'journal', text, tone });
+  if (verdict === undefined) return journal('doubt', `not verified, ${counted(count, 'entry', 'entries')}`);
+  if (verdict === 'under way') return journal('soft', `being verified, ${counted(count, 'entry', 'entries')}`);
+  if (!isVerdict(verdict)) return journal('doubt', `not verified: ${shown(verdict.failed)}`);
+  const { ok, problem, entries, anchors, unanchored } = verdict;
+  if (!ok) return journal('bad', `not as it was written: ${shown(problem?.detail ?? 'unknown')}`);
+  // A run that goes on has written more since.
+  const read = `${entries < count ? `the first ${entries} of ${count}` : entries} ${count === 1 ? 'entry' : 'entries'}`;
+  if (unanchored === true) return journal('doubt', `verified by itself alone: ${read}, no anchor speaks for them`);
+  return journal('good', `verified: ${read}, ${counted(anchors, 'anchor')}`);
+}
+
+function capital(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,79 @@
+/** What became of a run's orders, what they traded, and which of them a reviewer looks at first. */
+import type { OrderLife } from '../page/order-lives.ts';
+import type { RunPageDocument } from '../page/run-page.ts';
+import { isSilent } from '../standing.ts';
+import { quoteOf, shown } from '../wording.ts';
+import { type Answer, counted, type Reason } from './answer.ts';
+
+export function whatBecameOfOrders(run: RunPageDocument, now: number | undefined): Answer {
+  const { orders: lives, fills, unaccounted } = run;
+  const states = new Map<string, number>();
+  for (const { state } of lives) states.set(state, (states.get(state) ?? 0) + 1);
+  const isUnsure = isSilent(run, now) && lives.some(({ isOver }) => !isOver);
+  return {
+    subject: 'orders',
+    question: 'What became of its orders?',
+    tone:
+      unaccounted.unclearOrders.length > 0
+        ? 'bad'
+        : isUnsure || lives.some((life) => weightOf(life) === ODD)
+          ? 'doubt'
+          : lives.length === 0
+            ? 'soft'
+            : 'good',
+    said:
+      lives.length === 0
+        ? 'It placed none'
+        : `${counted(lives.length, 'order')}: ${statesText(states, lives.length)}${isUnsure ? ', when it last looked' : ''}`,
+    because: [
+      ...lives
+        .filter((life) => weightOf(life) >= ODD)
+        .slice(0, MOST_ODD)
+        .map(oddReason),
+      ...fills.totals.map(({ side, size, market, averagePrice, fee, fills: count }) => ({
+        term: side === 'long' ? 'bought' : 'sold',
+        text: `${size} ${shown(market)} at ${averagePrice}${quoteOf(market)}, fee ${fee}${quoteOf(market)}, in ${counted(count, 'fill')}`,
+      })),
+      ...Object.entries(fills.net).map(([market, size]) => ({
+        term: 'position changed by',
+        text: `${size} ${shown(market)}`,
+      })),
+    ],
+    orders: lives
+      .toSorted((a, b) => weightOf(b) - weightOf(a) || b.createdAt - a.createdAt)
+      .slice(0, MOST_FIRST)
+      .map(({ clientOrderId }) => clientOrderId),
+  };
+}
+
+/** `2 open, 1 closed`; of a state that all of them have, no number. */
+function statesText(states: ReadonlyMap<string, number>, count: number): string {
+  if (states.size === 1) return `${count === 1 ? '' : 'all '}${[...states.keys()].join()}`;
+  return [...states].map(([state, each]) => `${each} ${state}`).join(', ');
+}
+
+const UNCLEAR = 3;
+const ODD = 2;
+
+/** Orders that are told one by one. */
+const MOST_ODD = 3;
+const MOST_FIRST = 4;
+
+function oddReason(order: OrderLife): Reason {
+  const { state, orderId, clientOrderId, stateMeaning, moves, alarms, seq } = order;
+  const meaning = stateMeaning === undefined ? '' : `, ${stateMeaning}`;
+  const alarmed = alarms.length === 0 ? '' : `; ${counted(alarms.length, 'alarm')}`;
+  return {
+    term: state,
+    text: `${shown(orderId ?? clientOrderId)}${meaning}${alarmed}`,
+    tone: weightOf(order) === UNCLEAR ? 'bad' : 'doubt',
+    entry: alarms.at(-1)?.seq ?? moves.at(-1)?.seq ?? seq,
+  };
+}
+
+/** How much an order needs a look. */
+function weightOf({ state, isOver, alarms }: OrderLife): number {
+  if (state === 'unknown' || state === 'quarantined') return UNCLEAR;
+  if (state === 'rejected' || state === 'absent' || alarms.length > 0) return ODD;
+  return isOver ? 0 : 1;
+}

@@ -1,0 +1,176 @@
+/** How requests read in the timeline: what was sent, what was answered, which fills an answer showed first, and what was never answered. */
+import type { DataOf, EntryOf, Json, JsonObject } from '../journal/entry.ts';
+import { CATALOGUE, ENDPOINT_NAMES } from '../venue/catalogue.ts';
+import { meaningOf, PURPOSES } from './meanings.ts';
+import {
+  bad,
+  doubt,
+  good,
+  jsonText,
+  muted,
+  name,
+  pairs,
+  plain,
+  quoteOf,
+  type Span,
+  shown,
+  spanText,
+  summary,
+  tokensText,
+  value,
+} from './wording.ts';
+
+interface Call {
+  readonly endpoint: string;
+  readonly purpose: string | undefined;
+  readonly title: string;
+  /** Absent while nothing was sent. */
+  readonly sentAt?: number;
+}
+
+export class RequestsTold {
+  /** Of all that was sent so far. */
+  tokens = 0;
+  private readonly explain: boolean;
+  private readonly calls = new Map<string, Call>();
+  private readonly ownOrderIds = new Set<string>();
+  private readonly fills = new Set<string>();
+  private readonly explained = new Set<string>();
+
+  constructor(explain: boolean) {
+    this.explain = explain;
+  }
+
+  intended({ call, endpoint, purpose }: DataOf<'call.intended'>): void {
+    this.calls.set(call, { endpoint, purpose, title: shown(endpoint) });
+  }
+
+  /** An order of the run's own: only fills of those are told one by one. */
+  own(orderId: string): void {
+    this.ownOrderIds.add(orderId);
+  }
+
+  sent({ data, at }: EntryOf<'call.attempted'>): readonly Span[] {
+    const known = this.calls.get(data.call);
+    const title = `${data.method} ${data.path}`;
+    this.calls.set(data.call, {
+      endpoint: known?.endpoint ?? title,
+      purpose: known?.purpose,
+      title: shown(title),
+      sentAt: at,
+    });
+    this.tokens += data.tokens;
+    const purpose = known?.purpose === undefined ? undefined : (meaningOf(PURPOSES, known.purpose) ?? known.purpose);
+    const spans = [
+      plain('sends '),
+      name(shown(title)),
+      value(Object.keys(data.params).length === 0 ? '' : ` ${pairs(data.params)}`),
+    ];
+    if (purpose !== undefined) spans.push(plain(`, ${shown(purpose)}`));
+    spans.push(muted(`, ${tokensText(data.tokens)}`));
+    if (data.n > 1) spans.push(doubt(`, attempt ${data.n}`));
+    if (data.waitedMs > 0) spans.push(muted(`, after waiting ${spanText(data.waitedMs)} for tokens`));
+    const about = this.explain ? this.about(title) : undefined;
+    if (about !== undefined) spans.push(muted(`  (${about})`));
+    return spans;
+  }
+
+  /** The answer, and behind it the fills that it shows for the first time. */
+  answered({ data, at }: EntryOf<'call.settled'>): {
+    readonly answer: readonly Span[];
+    readonly fills: readonly (readonly Span[])[];
+  } {
+    const call = this.calls.get(data.call);
+    this.calls.delete(data.call);
+    const fills = data.kind === 'confirmed' ? this.newFills(call, data.result) : [];
+    return { answer: answerSpans(data, call, at), fills };
+  }
+
+  /** Each request that was sent and whose answer is not in the journal: what a crash leaves open. */
+  unanswered(): readonly (readonly Span[])[] {
+    return [...this.calls.values()]
+      .filter((call) => call.sentAt !== undefined)
+      .map((call) => [
+        doubt('? '),
+        name(call.title),
+        doubt(' was sent, and the journal ends before an answer: it may have happened'),
+      ]);
+  }
+
+  /** Those of the run's orders one by one. */
+  private newFills(call: Call | undefined, result: Json | undefined): readonly (readonly Span[])[] {
+    if (call === undefined || !call.endpoint.startsWith('GET /fills') || !Array.isArray(result)) return [];
+    const records = (result as readonly Json[]).filter(
+      (each): each is JsonObject => typeof each === 'object' && each !== null && !Array.isArray(each),
+    );
+    const told: (readonly Span[])[] = [];
+    for (const { id, order_id: orderId, market_id: market, size, price, fee, is_maker: isMaker } of oldestFirst(
+      records,
+    )) {
+      if (typeof id !== 'string' || this.fills.has(id) || typeof orderId !== 'string' || !this.ownOrderIds.has(orderId))
+        continue;
+      this.fills.add(id);
+      const [of, quote] = typeof market === 'string' ? [` ${shown(market)}`, quoteOf(market)] : ['', ''];
+      told.push([
+        good('traded '),
+        value(`${jsonText(size ?? null)}${of} at ${jsonText(price ?? null)}${quote}`),
+        plain(` of order ${shown(orderId)}`),
+        muted(
+          `, fee ${jsonText(fee ?? null)}${quote}${isMaker === true ? ', as maker' : isMaker === false ? ', as taker' : ''}, fill ${shown(id)}`,
+        ),
+      ]);
+    }
+    return told;
+  }
+
+  /** The catalogue's sentence about an endpoint, the first time it is used. */
+  private about(title: string): string | undefined {
+    const endpoint = ENDPOINT_NAMES.find((each) => each === title);
+    if (endpoint === undefined || this.explained.has(endpoint)) return undefined;
+    this.explained.add(endpoint);
+    return CATALOGUE[endpoint].about;
+  }
+}
+
+function answerSpans(data: DataOf<'call.settled'>, call: Call | undefined, at: number): readonly Span[] {
+  const took = call?.sentAt === undefined ? '' : `, after ${spanText(at - call.sentAt)}`;
+  const status = data.status === undefined ? '' : ` (HTTP ${data.status})`;
+  const about = plain(`${call?.title ?? shown(data.call)} `);
+  const message = shown(data.message ?? data.code ?? data.failure ?? 'no reason given');
+  const notes = data.notes === undefined || data.notes.length === 0 ? '' : `; ${shown(data.notes.join('; '))}`;
+  switch (data.kind) {
+    case 'confirmed': {
+      const result = data.result === undefined || data.result === null ? '' : `: ${summary(data.result)}`;
+      return [about, good('succeeded'), value(result), muted(`${took}${notes}`)];
+    }
+    case 'rejected':
+      return [about, bad('was refused: '), value(message), muted(`${status}${took}${notes}`)];
+    case 'denied':
+      return [
+        about,
+        bad('was not sent: '),
+        value(message),
+        muted(data.code === undefined ? '' : ` (${shown(data.code)})`),
+      ];
+    case 'unresolved':
+      return [
+        about,
+        doubt(
+          call?.title.startsWith('GET ')
+            ? 'got no answer: '
+            : 'got no answer that can be relied on, it may have happened: ',
+        ),
+        value(message),
+        muted(`${status}${took}`),
+      ];
+    default:
+      data.kind satisfies never;
+      return [];
+  }
+}
+
+/** By their time; the venue lists fills newest first unless asked otherwise. */
+function oldestFirst(fills: readonly JsonObject[]): readonly JsonObject[] {
+  const time = (fill: JsonObject) => (typeof fill.timestamp === 'number' ? fill.timestamp : 0);
+  return [...fills].reverse().sort((a, b) => time(a) - time(b));
+}

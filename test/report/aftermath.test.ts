@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import type { BookOrder } from '../../src/journal/orders.ts';
+import { AftermathFold, type Uncovered } from '../../src/report/aftermath.ts';
+
+interface Given {
+  readonly side?: 'long' | 'short';
+  readonly type?: string;
+  readonly size?: string;
+  readonly filled?: string;
+  readonly state?: string;
+  /** The size that the venue has said of a position stop. */
+  readonly authorised?: string;
+  readonly market?: string;
+}
+
+/** An order as the book has it; only what the fold looks at. */
+function order(id: string, { side = 'long', type = 'limit', size = '1', filled = '0', ...rest }: Given): BookOrder {
+  const { state = 'closed', authorised = type === 'stop_loss' ? undefined : size, market = 'BTC-USD' } = rest;
+  return {
+    intent: { clientOrderId: id, market, side, type, size, onAmbiguous: 'halt' },
+    snapshot: { state, context: { filled, recordFilled: '0', remaining: authorised ?? '0', authorised } },
+  } as unknown as BookOrder;
+}
+
+const left = (...orders: readonly BookOrder[]): readonly Uncovered[] => new AftermathFold().aftermath(orders).uncovered;
+
+describe('a position that no stop of the run covers', () => {
+  it('is what its own fills left, by market', () => {
+    expect(
+      left(
+        order('a', { filled: '0.25' }),
+        order('b', { side: 'short', filled: '0.05', type: 'market' }),
+        order('c', { side: 'short', filled: '2', market: 'ETH-USD', type: 'market' }),
+      ),
+    ).toEqual([
+      { market: 'BTC-USD', side: 'long', held: '0.2', bare: '0.2' },
+      { market: 'ETH-USD', side: 'short', held: '2', bare: '2' },
+    ]);
+    expect(left(order('a', { filled: '0.25' }), order('b', { side: 'short', filled: '0.25' }))).toEqual([]);
+  });
+
+  it('is none where a stop of the other side works for the whole, and the rest where it works for a part', () => {
+    const entry = order('a', { filled: '0.25' });
+    const stop = (more: Given) => order('s', { side: 'short', type: 'stop_loss', state: 'open', ...more });
+    expect(left(entry, stop({ size: '1' }))).toEqual([]);
+    expect(left(entry, stop({ size: '0.4' }))).toMatchObject([{ held: '0.25', bare: '0.15' }]);
+    expect(left(entry, stop({ authorised: '0.25' }))).toEqual([]);
+    expect(left(entry, stop({ authorised: '0.1' }))).toMatchObject([{ bare: '0.15' }]);
+    expect(left(entry, stop({ size: '0.4', authorised: '0.4' }))).toMatchObject([{ bare: '0.15' }]);
+    expect(left(entry, stop({ type: 'stop_market', size: '0.1' }))).toMatchObject([{ bare: '0.15' }]);
+  });
+
+  it.each(['processing', 'unknown', 'canceling', 'canceled', 'rejected', 'submitting'])(
+    'is bare while its stop is %s, under a take-profit alone, and under a stop of its own side',
+    (state) => {
+      const entry = order('a', { filled: '0.25' });
+      const bare = [{ market: 'BTC-USD', side: 'long', held: '0.25', bare: '0.25' }];
+      expect(left(entry, order('s', { side: 'short', type: 'stop_loss', state }))).toEqual(bare);
+      expect(left(entry, order('t', { side: 'short', type: 'take_profit', state: 'open' }))).toEqual(bare);
+      expect(left(entry, order('u', { type: 'stop_market', state: 'open' }))).toEqual(bare);
+    },
+  );
+
+  it('is never made by what only reduces: that closes what was there before', () => {
+    expect(left(order('s', { side: 'short', type: 'stop_loss', filled: '0.25' }))).toEqual([]);
+    expect(
+      left(order('a', { filled: '0.25' }), order('s', { side: 'short', type: 'stop_loss', filled: '0.5' })),
+    ).toEqual([]);
+  });
+});
