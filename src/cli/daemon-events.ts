@@ -1,6 +1,7 @@
 /** What happens in the scheduler, told to whoever watches: the log, the figures, and the target `ops` of the profile. Nobody is waited for. */
 import { printable } from '../base/printable.ts';
-import type { DaemonEvent, RunEnding } from '../engine/daemon.ts';
+import type { DaemonEvent } from '../engine/daemon.ts';
+import type { RunEnding } from '../engine/launches.ts';
 import type { Notifier } from '../engine/ports.ts';
 import type { Entry } from '../journal/entry.ts';
 import type { KillOrder } from '../journal/shared.ts';
@@ -8,11 +9,8 @@ import type { Account } from './account.ts';
 import type { DaemonLog, Fields, Level } from './daemon-log.ts';
 import type { AccountMetrics } from './daemon-metrics.ts';
 import type { TakenUp } from './daemon-runs.ts';
-import { noticesOf } from './notices.ts';
+import { noticesOf, OPERATORS } from './notices.ts';
 import type { FileProblem } from './timetable.ts';
-
-/** Where the scheduler's own alarms go, when the profile names it. */
-const OPERATORS = 'ops';
 
 export class DaemonEvents {
   private readonly log: DaemonLog;
@@ -56,18 +54,23 @@ export class DaemonEvents {
         this.alarm(
           'error',
           'run_lost',
-          `the run of ${event.slot} at ${iso(event.nominalMs)} was started and never began: a process died before, and now it is too late`,
+          `the run of ${event.slot} at ${iso(event.nominalMs)} was started and never began: the process died or was held up before, and now it is too late. Nothing of it was sent; \`runbook run\` makes up for it`,
           { run: event.run, slot: event.slot },
         );
         return;
       case 'jumped':
-        this.alarm('warn', 'clock_jumped', `the wall clock jumped by ${event.ms} ms`, { ms: event.ms });
+        this.alarm(
+          'warn',
+          'clock_jumped',
+          `the wall clock jumped by ${event.ms} ms: what it jumped over is judged by each schedule's misfire. If the machine did not sleep, look at its time service`,
+          { ms: event.ms },
+        );
         return;
       case 'unrecorded':
         this.alarm(
           'error',
           'agenda_unrecorded',
-          `decisions can not be recorded, so nothing is started: ${event.message}`,
+          `nothing is started until the store answers, and what falls due meanwhile is judged then: ${event.message}`,
         );
         return;
       case 'settled':
@@ -101,13 +104,19 @@ export class DaemonEvents {
         { run, step },
       );
     } else if (entry.type === 'order.alarmed') {
-      this.alarm('warn', 'order_alarmed', `${run}: order ${entry.data.clientOrderId}: ${entry.data.alarm}`, {
-        run,
-        step,
-        alarm: entry.data.alarm,
-      });
+      this.alarm(
+        'warn',
+        'order_alarmed',
+        `${run}: order ${entry.data.clientOrderId}: ${entry.data.alarm}. See \`runbook audit show ${run}\``,
+        { run, step, alarm: entry.data.alarm },
+      );
     } else if (entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired') {
-      this.alarm('error', 'deadman_fired', `${run}: the deadman switch is assumed to have fired`, { run });
+      this.alarm(
+        'error',
+        'deadman_fired',
+        `${run}: the deadman switch is assumed to have fired, which cancels the orders of every run of the account. The run asks the venue and ends; see \`runbook audit show ${run}\``,
+        { run },
+      );
     }
   }
 
@@ -134,7 +143,8 @@ export class DaemonEvents {
   }
 
   killSwitch(order: KillOrder | undefined): void {
-    if (order === undefined) this.log.tell('warn', 'kill_released', 'the kill switch was released');
+    if (order === undefined) this.log.tell('warn', 'kill_released', 'the kill switch is not engaged any more');
+    else if (order.unread) this.alarm('error', 'kill_unread', printable(order.reason, 400));
     else
       this.alarm(
         'error',

@@ -4,9 +4,11 @@
  */
 import { printable } from '../base/printable.ts';
 import type { AgendaRun } from '../engine/agenda.ts';
-import type { Daemon, Guest, Launch, LaunchedRun, Launcher, RunEnding } from '../engine/daemon.ts';
+import type { Daemon } from '../engine/daemon.ts';
+import type { Guest } from '../engine/guests.ts';
+import type { Launch, LaunchedRun, Launcher, RunEnding } from '../engine/launches.ts';
 import type { OperatorCommand } from '../engine/ports.ts';
-import type { AgendaStore, HandoverRequest } from '../journal/agenda-store.ts';
+import type { AgendaStore, HandoverAnswer, HandoverRequest } from '../journal/agenda-store.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry, EntryOf } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
@@ -20,7 +22,7 @@ import { type LiveHost, LiveRun } from './live.ts';
 import { inputValues, loadPinned } from './loading.ts';
 import { planFor } from './planning.ts';
 import { killedRefusal, refuseUnready, refuseUntil } from './readiness.ts';
-import { exclusiveOf, type PlannedSlot } from './timetable.ts';
+import { exclusiveOf, knownConcurrency, type PlannedSlot } from './timetable.ts';
 import type { LoadedRunbook } from './wire.ts';
 
 export interface DaemonRunsParts {
@@ -156,13 +158,17 @@ export class DaemonRuns implements Launcher {
     const posted = await agenda.posted(host.account.key);
     for (const request of posted) {
       if (this.known.has(request.run)) continue;
-      this.known.add(request.run);
+      let guest: Guest;
       try {
-        daemon.admit(this.guest(request));
+        refuseStale(request, host.account.clock.now());
+        guest = this.guest(request);
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        await agenda.answer(request.run, { state: 'refused', why: error.message, kind: error.kind });
+        const kind = error instanceof Refusal ? error.kind : 'internal';
+        await agenda.answer(request.run, { state: 'refused', why: this.reasonOf(error), kind });
+        continue;
       }
+      this.known.add(request.run);
+      daemon.admit(guest);
     }
     for (const run of this.known) if (!posted.some((each) => each.run === run)) this.known.delete(run);
   }
@@ -185,7 +191,7 @@ export class DaemonRuns implements Launcher {
       );
     }
     const origin: Origin = { trigger: 'manual', by, plan, ...(until === undefined ? {} : { until }) };
-    const concurrency = concurrencyOf(runbook, inputs);
+    const concurrency = knownConcurrency(runbook, inputs);
     const refuse = async (why: string, kind: string) => {
       await agenda.answer(run, { state: 'refused', why, kind });
     };
@@ -197,14 +203,47 @@ export class DaemonRuns implements Launcher {
       refuse: (why) => refuse(why, 'busy'),
       begin: async () => {
         const killed = await host.account.shared.killSwitch.engaged(host.account.key);
+        // No answer for good: it is looked at again.
+        if (killed?.unread) throw new StoreError('unavailable', killed.reason);
         if (killed !== undefined) {
           await refuse(killedRefusal(killed).message, 'killed');
           return undefined;
         }
-        if (!(await agenda.answer(run, { state: 'taken' }))) return undefined;
-        return this.launched(run, (live) => this.begin(live, { loaded, inputs, origin }));
+        if (!(await agenda.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
+        const launched = this.launched(run, (live) => this.begin(live, { loaded, inputs, origin }));
+        void this.sayWhatBecame(run, launched);
+        return launched;
       },
     };
+  }
+
+  /** Taken, and not begun: by this process, whose answer was lost on its way back. Nobody else holds the account. */
+  private async isOurs(run: string): Promise<boolean> {
+    return (await this.parts.agenda.handover(run))?.state === 'taken' && !(await this.exists(run));
+  }
+
+  /** Whoever handed it over waits for its journal, or for this word. */
+  private async sayWhatBecame(run: string, { begun, done }: LaunchedRun): Promise<void> {
+    const ending = (await begun) === true ? undefined : await done;
+    // Nobody knows; whoever serves the account next finds it taken.
+    if (ending?.kind === 'left') return;
+    const became: HandoverAnswer =
+      ending === undefined
+        ? { state: 'begun' }
+        : { state: 'refused', why: 'why' in ending ? ending.why : 'it did not begin', kind: 'failed' };
+    await this.parts.agenda.answer(run, became, 'taken').catch((error: unknown) => {
+      if (!(error instanceof StoreError)) throw error;
+    });
+  }
+
+  /** Says of runs that a process before this one took whether they began: whoever handed one over still waits for it. */
+  async settleTaken(): Promise<void> {
+    const { agenda, host } = this.parts;
+    const why = 'the scheduler that took it ended before it began';
+    for (const run of await agenda.taken(host.account.key)) {
+      const began = await this.exists(run);
+      await agenda.answer(run, began ? { state: 'begun' } : { state: 'refused', why, kind: 'lost' }, 'taken');
+    }
   }
 
   private planOf({ runbook }: LoadedRunbook, inputs: Readonly<Record<string, Value>>): string {
@@ -270,6 +309,22 @@ export class DaemonRuns implements Launcher {
   private reasonOf(error: unknown): string {
     return error instanceof Refusal ? error.message : this.parts.crashed(error);
   }
+}
+
+/**
+ * How long a request may have lain before anybody saw it, ms. Whoever handed it over takes it back when no scheduler holds
+ * the account, so one that is older outlived them both, and nobody waits for what it would send.
+ */
+const FRESH_MS = 60_000;
+
+function refuseStale({ at }: HandoverRequest, nowMs: number): void {
+  const ageMs = nowMs - at;
+  if (ageMs > FRESH_MS)
+    throw new Refusal(
+      `it was handed over ${Math.round(ageMs / 1000)} s before a scheduler saw it, and may not be wanted any more; run it again if it is`,
+      EXIT.failed,
+      'lost',
+    );
 }
 
 function haltReason(entries: readonly Entry[]): string {

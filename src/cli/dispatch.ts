@@ -51,6 +51,8 @@ export class Dispatch {
   private worker: SeatWorker | undefined;
   private timer: Timer | undefined;
   private closed = false;
+  /** How often a queue was left and another one made. */
+  private joined = 0;
   /** Undefined while the queue can be used; that it can is told at first as well. */
   private problem: string | undefined = 'not tried yet';
 
@@ -91,16 +93,19 @@ export class Dispatch {
 
   /** Sees to it that each account has its job, and that this worker waits for them. */
   private async callRoll(): Promise<void> {
+    const { queue } = this;
     try {
       this.queue ??= await this.ready(queueOf(this.bull, this.name, this.parts.url));
       for (const [id] of this.accounts)
         await this.queue.add('seat', {}, { jobId: id, removeOnComplete: true, removeOnFail: true });
       this.worker ??= await this.ready(
-        workerOf(this.bull, this.name, this.parts, (job, token) => this.process(job, token)),
+        workerOf(this.bull, this.name, this.parts, (job, token) => this.process(job, token, this.joined)),
       );
       this.tell(undefined);
     } catch (error) {
       this.tell(sentenceOf(error));
+      // They would look for what they found at first for ever, and make nothing that was dropped since.
+      if (queue !== undefined && isDropped(error)) this.leave();
     }
     if (!this.closed)
       this.timer = this.parts.metronome.after(
@@ -109,9 +114,21 @@ export class Dispatch {
       );
   }
 
+  /** Gives up the queue as it was found, for another to be made. What is served on the strength of it goes on. */
+  private leave(): void {
+    const { queue, worker } = this;
+    this.joined += 1;
+    this.queue = undefined;
+    this.worker = undefined;
+    for (const closing of [queue?.close(), worker?.close(true)]) void closing?.catch(() => {});
+  }
+
   /** One that could not be readied is of no use any more: it remembers the refusal for good. */
   private async ready<T extends SeatQueue | SeatWorker>(opened: T): Promise<T> {
-    (opened as Pick<SeatWorker, 'on'>).on('error', (error: Error) => this.failed(error));
+    const { joined } = this;
+    (opened as Pick<SeatWorker, 'on'>).on('error', (error: Error) => {
+      if (joined === this.joined) this.failed(error);
+    });
     try {
       await opened.waitUntilReady();
       return opened;
@@ -121,10 +138,12 @@ export class Dispatch {
     }
   }
 
-  private async process(job: Job, token: string | undefined): Promise<never> {
+  private async process(job: Job, token: string | undefined, joined: number): Promise<never> {
     const { DelayedError, WaitingError } = this.bull;
     const account = this.accounts.get(job.id ?? '');
     const pauseMs = account === undefined ? ROLL_CALL_MS : await this.parts.take(account);
+    // Of a queue that was left meanwhile: the one after it has a job of its own for the account.
+    if (joined !== this.joined) throw new WaitingError();
     try {
       if (pauseMs > 0) await job.moveToDelayed(Date.now() + pauseMs, token);
       else await job.moveToWait(token);
@@ -173,6 +192,11 @@ function workerOf(
 
 function connectionOf(url: string, max: number) {
   return { connectionString: url, schema: SCHEMA, migrate: true, max };
+}
+
+/** SQLSTATE: a schema, a table or a function is not there. */
+function isDropped(error: unknown): boolean {
+  return ['3F000', '42P01', '42883'].includes(String((error as { readonly code?: unknown } | undefined)?.code));
 }
 
 /** Names that BullMQ accepts, whatever an account is called. */

@@ -5,8 +5,9 @@
  */
 import type { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import type { AgendaStore } from '../journal/agenda-store.ts';
+import type { AgendaStore, HandoverRequest } from '../journal/agenda-store.ts';
 import { readEntry } from '../journal/chain.ts';
+import { StoreError } from '../journal/store.ts';
 import { RunFold } from '../report/run.ts';
 import type { Value } from '../runbook/values.ts';
 import type { Account } from './account.ts';
@@ -27,6 +28,8 @@ export interface HandedRun {
 }
 
 const LOOK_EVERY_MS = 200;
+/** Refusals that have nothing to do with what was asked for: the same may be taken at another time. */
+const OF_THE_MOMENT: ReadonlySet<string> = new Set(['killed', 'busy', 'lost', 'failed', 'internal']);
 /** How long a run may be without anybody who holds its account before this tells a person: a restart takes seconds. */
 const PATIENCE_MS = 60_000;
 
@@ -36,7 +39,7 @@ export async function handOver(handed: HandedRun, invocation: Invocation): Promi
   const agenda = await account.openAgenda();
   try {
     const by = invocation.environment.variable('USER') ?? 'operator';
-    await agenda.post({
+    await posted(agenda, {
       run,
       account: account.key,
       by,
@@ -50,6 +53,19 @@ export async function handOver(handed: HandedRun, invocation: Invocation): Promi
     return await new Follower(handed, agenda, by, invocation).follow();
   } finally {
     await agenda.close();
+  }
+}
+
+async function posted(agenda: AgendaStore, request: HandoverRequest): Promise<void> {
+  try {
+    await agenda.post(request);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new Refusal(
+      `${printable(error.message)}; whether run ${request.run} was handed to the scheduler is not known: \`runbook audit show ${request.run}\` says whether it began`,
+      EXIT.halted,
+      'journal',
+    );
   }
 }
 
@@ -76,40 +92,38 @@ class Follower {
     const onTerminate = () => this.interrupt(EXIT.terminated);
     process.on('SIGINT', onInterrupt);
     process.on('SIGTERM', onTerminate);
+    // A terminal that was closed: what waits is taken back, what goes on is asked to stop, as if it were executed here.
+    process.on('SIGHUP', onTerminate);
     try {
       return (await this.untilTaken()) ? await this.untilEnded() : this.signalled;
     } finally {
       process.off('SIGINT', onInterrupt);
       process.off('SIGTERM', onTerminate);
+      process.off('SIGHUP', onTerminate);
     }
   }
 
   /** False when nobody took it, and nobody will: it was withdrawn. */
-  private async untilTaken(): Promise<boolean> {
+  private untilTaken(): Promise<boolean> {
     const { run } = this.handed;
-    for (;;) {
-      const answer = await this.agenda.handover(run);
-      if (answer?.state === 'taken') return true;
-      if (answer?.state === 'refused')
-        throw new Refusal(
-          `the scheduler refused the run: ${printable(answer.why, 1000)}; nothing was sent`,
-          answer.kind === 'killed' || answer.kind === 'busy' ? EXIT.failed : EXIT.usage,
-          answer.kind,
-        );
+    return this.looking(async () => {
+      const state = await this.state();
+      if (state !== 'posted') return state !== 'withdrawn';
       const scheduled = isScheduler((await this.holder()) ?? '');
       const given = this.signalled !== undefined || !scheduled;
-      if (given && (await this.agenda.answer(run, { state: 'withdrawn' }))) return false;
-      await pause(this.handed.account.clock, LOOK_EVERY_MS);
-    }
+      return given && (await this.agenda.answer(run, { state: 'withdrawn' })) ? false : undefined;
+    });
   }
 
-  private async untilEnded(): Promise<ExitCode> {
+  private untilEnded(): Promise<ExitCode> {
     const { account, run } = this.handed;
     const { clock } = account;
     let heldAt = clock.monotonic();
-    for (;;) {
+    return this.looking(async () => {
       await this.read();
-      if (this.ended) return verdictOn(this.fold.report(), this.signalled, this.invocation.terminal);
+      // Taken, and not begun: it may be refused yet, by its scheduler or by the one after it.
+      if (this.seen === 0) await this.state();
+      if (this.ended) return verdictOn(this.fold, this.signalled, this.invocation.terminal);
       if (this.signalled !== undefined) await this.askToCancel();
       if ((await this.holder()) !== undefined) heldAt = clock.monotonic();
       else if (clock.monotonic() - heldAt > PATIENCE_MS) {
@@ -119,8 +133,51 @@ class Follower {
           'unfinished',
         );
       }
+      return undefined;
+    });
+  }
+
+  /**
+   * Looks again and again until there is an answer. A store that is away is waited for as the scheduler waits for it: nothing
+   * of the run depends on whoever follows it. Not once this was asked to stop: then it says how to follow it later.
+   */
+  private async looking<T>(look: () => Promise<T | undefined>): Promise<T> {
+    const { account, run } = this.handed;
+    const { clock } = account;
+    let readAt = clock.monotonic();
+    for (;;) {
+      try {
+        const found = await look();
+        if (found !== undefined) return found;
+        readAt = clock.monotonic();
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        if (this.signalled !== undefined || clock.monotonic() - readAt > PATIENCE_MS)
+          throw new Refusal(
+            `${printable(error.message)}, so run ${run} can not be followed. It was handed to the scheduler, which acts on it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
+            EXIT.halted,
+            'unfinished',
+          );
+      }
       await pause(clock, LOOK_EVERY_MS);
     }
+  }
+
+  /** How the request stands. Throws a Refusal where the run will not begin. */
+  private async state(): Promise<'posted' | 'withdrawn' | 'taken' | 'begun'> {
+    const answer = await this.agenda.handover(this.handed.run);
+    if (answer === undefined)
+      throw new Refusal(
+        `the scheduler has no request for run ${this.handed.run} any more: it was handed over too long ago. \`runbook audit list\` says whether it began`,
+        EXIT.failed,
+        'lost',
+      );
+    if (answer.state !== 'refused') return answer.state;
+    throw new Refusal(
+      `the scheduler refused the run: ${printable(answer.why, 1000)}; nothing was sent`,
+      OF_THE_MOMENT.has(answer.kind) ? EXIT.failed : EXIT.usage,
+      answer.kind,
+    );
   }
 
   private async read(): Promise<void> {

@@ -27,6 +27,11 @@ const FAILED_MS = 5_000;
 /** How often an account is tried for that the queue has not given out. */
 const UNTOLD_MS = 30_000;
 
+const CRASHED: StopCause = { by: 'a mistake of the program', exit: EXIT.failed };
+
+/** Long enough to write a report into the state folder. */
+const REPORT_MS = 1_000;
+
 interface Sitting {
   readonly ended: Promise<number>;
   readonly seat: Seat;
@@ -44,7 +49,7 @@ export class SeatGroup {
   private timer: Timer | undefined;
   private queueProblem: string | undefined;
   private crash: (error: unknown) => void = () => {};
-  private readonly crashed: Promise<never>;
+  private readonly crashed: Promise<{ readonly error: unknown }>;
 
   /** `room`: accounts at a time. Throws a Refusal when the accounts do not lie in one store. */
   constructor(seats: Seats, room: number, { environment }: Pick<Invocation, 'environment'>) {
@@ -64,13 +69,12 @@ export class SeatGroup {
     if (urls.some((other) => other.reveal() !== url.reveal()))
       throw new Refusal('the accounts of one worker share one store: their profiles name different databases');
     this.url = url;
-    this.crashed = new Promise((_, reject) => {
-      this.crash = reject;
+    this.crashed = new Promise((resolve) => {
+      this.crash = (error) => resolve({ error });
     });
-    this.crashed.catch(() => {});
   }
 
-  /** Takes part until it is stopped; rejects for a mistake of our own. */
+  /** Takes part until it is stopped; for a mistake of our own it gives every seat up as well, and rejects. */
   async serve(stopAsked: Promise<StopCause>): Promise<StopCause> {
     const { plans, log } = this.seats;
     this.dispatch = await Dispatch.join({
@@ -81,18 +85,28 @@ export class SeatGroup {
       told: (problem) => {
         this.queueProblem = problem;
         if (problem === undefined) log.tell('info', 'queue_joined', 'the queue of accounts can be used');
-        else log.tell('warn', 'queue_failed', `the queue of accounts can not be used: ${printable(problem, 300)}`);
+        else
+          log.tell(
+            'warn',
+            'queue_failed',
+            `the queue of accounts can not be used: ${printable(problem, 300)}. Nobody loses a seat by it; it is tried again, and accounts twice a minute without it`,
+          );
       },
       metronome: this.clock,
     });
     this.tryUntold();
-    const cause = await Promise.race([stopAsked, this.crashed]);
+    const ending = await Promise.race([stopAsked, this.crashed]);
+    const cause = 'error' in ending ? CRASHED : ending;
     this.stopCause = cause;
     this.timer?.cancel();
     for (const { seat } of this.sittings.values()) seat.stop(cause);
     const givenUp = Promise.all([...this.sittings.values()].map(({ ended }) => ended));
     const clean = await this.dispatch.close(givenUp);
-    // What waits for a database that is away would keep the process from ending.
+    // What waits for a database that is away would keep the process from ending; a mistake is told before.
+    if ('error' in ending) {
+      if (!clean) this.clock.after(REPORT_MS, () => process.exit(cause.exit));
+      throw ending.error;
+    }
     if (!clean) process.exit(cause.exit);
     return cause;
   }

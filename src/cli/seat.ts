@@ -11,7 +11,7 @@
 import type { Timer } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import { Daemon, type DaemonEvent } from '../engine/daemon.ts';
-import { type AgendaStore, PRUNED_AT_ONCE, VERDICTS_KEPT_MS } from '../journal/agenda-store.ts';
+import { type AgendaStore, HANDOVERS_KEPT_MS, PRUNED_AT_ONCE, VERDICTS_KEPT_MS } from '../journal/agenda-store.ts';
 import type { Entry } from '../journal/entry.ts';
 import { type LeaseKeeper, takeLease } from '../journal/lease.ts';
 import { StoreError } from '../journal/store.ts';
@@ -25,6 +25,7 @@ import type { AccountMetrics, Gauges } from './daemon-metrics.ts';
 import { DaemonRuns } from './daemon-runs.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { schedulerHolder } from './holders.ts';
+import { Recollection } from './resurrected.ts';
 import { rememberStore } from './store-list.ts';
 import type { PlannedSlot, TimetableFiles } from './timetable.ts';
 import type { Invocation } from './verb.ts';
@@ -95,13 +96,15 @@ export class Seat {
   private events: DaemonEvents | undefined;
   private daemon: Daemon | undefined;
   private lease: LeaseKeeper | undefined;
-  private killed = false;
+  /** Undefined while it can not be read. */
+  private killed: boolean | undefined = false;
   private storeProblem: string | undefined;
   private stopCause: StopCause | undefined;
   private askStop: (cause: StopCause) => void = () => {};
   private readonly stopAsked: Promise<StopCause>;
   private ticker: Timer | undefined;
   private ticks = 0;
+  private moreToPrune = false;
   private signature = '';
   private settling: string | undefined;
 
@@ -159,11 +162,13 @@ export class Seat {
       lease,
       voice: log.voice(),
       gates: new Set<never>(),
+      recollection: new Recollection(account.store, account.profile.account),
       observe: (entry: Entry) => events.entry(entry),
     };
     const crashed = (error: unknown) => reportCrash(error, ['schedule'], invocation.state, invocation.environment);
     const journalFailed = (message: string) => {
-      log.tell('fatal', 'journal_failed', message);
+      const then = 'nothing is sent under it any more, and whoever serves the account next takes its runs up';
+      log.tell('fatal', 'journal_failed', `${printable(message, 500)}: ${then}`);
       this.askStop({ by: 'the scheduler, whose journal can not be written', exit: EXIT.halted });
     };
     const runs = new DaemonRuns({ host, agenda, slots: () => this.slots, crashed, journalFailed });
@@ -181,6 +186,7 @@ export class Seat {
       this.signature = files.signature();
       this.slots = files.inForce(log.voice()).slots;
       events.takenUp(await runs.takeUpAll(daemon));
+      await runs.settleTaken();
       this.daemon = daemon;
       await daemon.begin(this.slots);
       begun(this.slots, lease.epoch);
@@ -192,6 +198,8 @@ export class Seat {
       log.tell('info', 'stopped', 'stopped in order', {});
       return cause;
     } catch (error) {
+      // What was taken up already must not go on without its account.
+      await daemon.stop({ command: 'interrupt', by: 'the scheduler, which can not begin' });
       if (error instanceof StoreError) throw new Refusal(printable(error.message), EXIT.halted, 'journal');
       throw error;
     } finally {
@@ -235,20 +243,22 @@ export class Seat {
       await runs.takeGuests(daemon);
       await runs.hearAnswers(daemon);
       if (this.ticks % FILES_EVERY === 0) await this.lookAtFiles(daemon);
-      if (this.ticks % PRUNE_EVERY === 1) await prune(agenda, account);
+      if (this.moreToPrune || this.ticks % PRUNE_EVERY === 1) this.moreToPrune = await prune(agenda, account);
       this.storeProblem = undefined;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (this.storeProblem === undefined) this.parts.log.tell('error', 'store_failed', printable(error.message));
+      if (this.storeProblem === undefined)
+        this.parts.log.tell('error', 'store_failed', `${printable(error.message)}; it is asked again twice a second`);
       this.storeProblem = error.message;
     }
   }
 
-  private async lookAtKillSwitch({ shared, key }: Account): Promise<boolean> {
+  private async lookAtKillSwitch({ shared, key }: Account): Promise<boolean | undefined> {
     const order = await shared.killSwitch.engaged(key);
-    if ((order !== undefined) !== this.killed) this.events?.killSwitch(order);
-    this.killed = order !== undefined;
-    return this.killed;
+    const killed = order?.unread === true ? undefined : order !== undefined;
+    if (killed !== this.killed) this.events?.killSwitch(order);
+    this.killed = killed;
+    return killed;
   }
 
   /** A change counts when it has stood still for one look: editors write in pieces. */
@@ -293,6 +303,7 @@ export class Seat {
     else if (!this.lease.mayAct()) reasons.push('the lease could not be renewed in time');
     else if (this.daemon?.lastLook() === undefined) reasons.push('taking up unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
+    if (this.killed === undefined) reasons.push('the kill switch can not be read');
     if (this.account?.session.failing === true) reasons.push('the session can not be renewed');
     if (this.storeProblem !== undefined) reasons.push('the store can not be read');
     return reasons;
@@ -316,7 +327,7 @@ export class Seat {
       waiting: () => this.daemon?.waiting() ?? 0,
       ready: () => this.ailments().length === 0 && this.obstacles().length === 0,
       lookAge: () => this.lookAge(),
-      killed: () => this.killed,
+      killed: () => this.killed !== false,
       unresolved: () => this.unresolved().length,
     };
   }
@@ -333,9 +344,14 @@ export class Seat {
   }
 }
 
-async function prune(agenda: AgendaStore, { key, clock }: Account): Promise<void> {
-  const before = clock.now() - VERDICTS_KEPT_MS;
-  while ((await agenda.prune(key, before)) === PRUNED_AT_ONCE);
+/** One portion, for the event loop stands still meanwhile; true when there may be more. */
+async function prune(agenda: AgendaStore, { key, clock }: Account): Promise<boolean> {
+  const now = clock.now();
+  const pruned = [
+    await agenda.prune(key, now - VERDICTS_KEPT_MS),
+    await agenda.pruneHandovers(key, now - HANDOVERS_KEPT_MS),
+  ];
+  return pruned.includes(PRUNED_AT_ONCE);
 }
 
 /** The store that fails while a lease is given back: it runs out by itself. */

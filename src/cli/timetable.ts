@@ -43,6 +43,15 @@ interface UsableFile {
   readonly slots: readonly PlannedSlot[];
 }
 
+/** What one reading of all files gathers. */
+interface Reading {
+  readonly usable: Map<string, UsableFile>;
+  /** By the name of a runbook, the file that may be it. */
+  readonly owners: Map<string, string>;
+  readonly problems: FileProblem[];
+  readonly voice: Pick<Voice, 'diagnostics'>;
+}
+
 export class TimetableFiles {
   private readonly places: readonly Place[];
   private readonly profile: Profile;
@@ -60,10 +69,15 @@ export class TimetableFiles {
     const problems: FileProblem[] = [];
     const usable = new Map<string, UsableFile>();
     this.readAt = this.signature();
-    for (const { path, folder } of this.places) {
-      const files = folder ? this.filesOf(path, problems) : [path];
-      for (const file of files) if (!usable.has(file)) this.readFile(file, !folder, usable, problems, voice);
-    }
+    const files = new Map<string, { readonly named: boolean }>();
+    for (const { path, folder } of this.places)
+      for (const file of folder ? this.filesOf(path, problems) : [path])
+        if (!files.has(file)) files.set(file, { named: !folder });
+    // A name belongs to the file it is in force from: the state it may have to keep must not meet a copy of itself.
+    const owners = new Map(
+      [...this.usable].flatMap(([file, { runbook }]) => (files.has(file) ? [[runbook, file]] : [])),
+    );
+    for (const [file, { named }] of files) this.readFile(file, named, { usable, owners, problems, voice });
     this.usable = usable;
     return { slots: [...usable.values()].flatMap(({ slots }) => slots), problems };
   }
@@ -92,24 +106,18 @@ export class TimetableFiles {
     }
   }
 
-  private readFile(
-    path: string,
-    named: boolean,
-    usable: Map<string, UsableFile>,
-    problems: FileProblem[],
-    voice: Pick<Voice, 'diagnostics'>,
-  ): void {
+  private readFile(path: string, named: boolean, { usable, owners, problems, voice }: Reading): void {
     const kept = this.usable.get(path);
     try {
       const file = this.usableFile(path, voice);
-      const twin = [...usable].find(([, { runbook }]) => runbook === file.runbook);
-      if (twin !== undefined)
-        throw new Refusal(
-          `${printable(path, 300)} is the runbook ${file.runbook}, and so is ${printable(twin[0], 300)}`,
-        );
+      const owner = owners.get(file.runbook) ?? path;
+      if (owner !== path)
+        throw new Refusal(`${printable(path, 300)} is the runbook ${file.runbook}, and so is ${printable(owner, 300)}`);
       if (named && file.slots.length === 0)
         throw new Refusal(`${printable(path, 300)} has no schedule: it would never run`);
       usable.set(path, file);
+      if (kept !== undefined) owners.delete(kept.runbook);
+      owners.set(file.runbook, path);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       problems.push({ path, message: error.message, exit: error.exit, kept: kept !== undefined });
@@ -140,7 +148,7 @@ function plannedSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
     const count = (ids.get(text) ?? 0) + 1;
     ids.set(text, count);
     const inputs = slotInputs(runbook, declaration);
-    const concurrency = concurrencyOf(runbook, inputs);
+    const concurrency = knownConcurrency(runbook, inputs);
     return {
       id: count === 1 ? text : `${text} (${count})`,
       runbook: runbook.name,
@@ -176,6 +184,17 @@ function whenText(when: ScheduleDeclaration['when']): string {
     default:
       return when satisfies never;
   }
+}
+
+/** Throws a Refusal where the key can not be worked out: a run without it would start beside one that has it. */
+export function knownConcurrency(
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+): TimetableSlot['concurrency'] {
+  const concurrency = concurrencyOf(runbook, inputs);
+  if (concurrency === undefined && runbook.concurrency !== undefined)
+    throw new Refusal(`the concurrency key of ${runbook.name} can not be worked out from its inputs`);
+  return concurrency;
 }
 
 /** What only one run of the account may use at a time: the venue has one deadman switch, and each run keeps a keeper of its own. */
@@ -236,12 +255,19 @@ function isRunbook(path: string): boolean {
 
 function stamps(folder: string): readonly string[] {
   try {
-    return yamlFiles(folder).map((path) => {
-      const { mtimeMs, size, ino } = statSync(path);
-      return `${path} ${mtimeMs} ${size} ${ino}`;
-    });
+    return yamlFiles(folder).map((path) => `${path} ${stampOf(path)}`);
   } catch {
     // Gone between two looks: what that means is found out by reading.
     return ['gone'];
+  }
+}
+
+/** One file that is not there, such as an editor's lock that leads nowhere, must not hide the changes of all others. */
+function stampOf(path: string): string {
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch {
+    return 'gone';
   }
 }

@@ -29,7 +29,8 @@ while (Atomics.load(beats, 1) === 0) {
   if (Atomics.wait(beats, 0, seen, stallMs) !== 'timed-out') continue;
   const line = { level: 60, time: Date.now(), pid: process.pid, event: 'loop_stalled', stallMs,
     msg: 'the event loop has stood still for ' + stallMs + ' ms: no lease is renewed and no deadman switch is kept meanwhile' };
-  writeSync(2, JSON.stringify(line) + '\\n');
+  // A reader of the log that has gone is no reason for the runs to be left where they stand.
+  try { writeSync(2, JSON.stringify(line) + '\\n'); } catch {}
   Atomics.wait(beats, 0, seen);
 }`;
 

@@ -12,7 +12,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { ScheduleDeclaration } from '../runbook/checked.ts';
-import { nextOccurrence, occurrences } from '../runbook/schedule.ts';
+import { longestDelayMs, occurrences } from '../runbook/schedule.ts';
 
 /** A slot on the agenda. */
 export interface AgendaSlot {
@@ -102,8 +102,8 @@ function keyOf({ slot, nominalMs }: Decided): string {
 /** The clock is read again at least this often: clocks jump and machines suspend. */
 export const LOOK_EVERY_MS = 30_000;
 /** Later than this is a misfire: whoever looks every 30 s is never later, so somebody did not look. */
-const PUNCTUAL_MS = 30_000;
-/** Verdicts on what was missed are given in portions: a year of minutes must not be one transaction. */
+const PUNCTUAL_MS = LOOK_EVERY_MS;
+/** Verdicts on what was missed are given in portions: a year of minutes must be neither one transaction nor one long turn. */
 const MOST_MISSED = 5000;
 
 export interface AgendaAnswer {
@@ -159,13 +159,25 @@ function batchOf(slot: AgendaSlot, through: number | undefined, nowMs: number): 
   // What is still open is judged together, so only once all before it has been.
   if (late.length === MOST_MISSED) return { slot, missed, due: [], catchUp: false, nextMs: nowMs };
 
+  const openFromMs = Math.max(fromMs, openMs);
+  const punctualMs = Math.min(PUNCTUAL_MS, windowMs);
+  if (!runsAll(declaration)) {
+    const hopelessMs = nowMs - punctualMs - (declaration.jitter?.ms ?? 0);
+    const passed = nominals(declaration, openFromMs, hopelessMs, MOST_MISSED + 1);
+    // Whichever of those to come is run, it is none of these.
+    if (passed.length > MOST_MISSED) {
+      const why = declaration.misfire.then === 'skip' ? ('misfire' as const) : ('superseded' as const);
+      const over = passed.slice(0, MOST_MISSED).map((nominalMs) => ({ nominalMs, why }));
+      return { slot, missed: [...missed, ...over], due: [], catchUp: false, nextMs: nowMs };
+    }
+  }
+
   const soonMs = nowMs + LOOK_EVERY_MS;
-  const open = nominals(declaration, Math.max(fromMs, openMs), soonMs + 1).map((nominalMs) => ({
+  const open = nominals(declaration, openFromMs, soonMs + 1).map((nominalMs) => ({
     nominalMs,
     dueMs: dueMs(slot, nominalMs),
   }));
   const due = open.filter((each) => each.dueMs <= nowMs);
-  const punctualMs = Math.min(PUNCTUAL_MS, windowMs);
   const misfired = due.filter((each) => nowMs - each.dueMs > punctualMs).map(({ nominalMs }) => nominalMs);
   const punctual = due.slice(misfired.length).map(({ nominalMs }) => nominalMs);
   return {
@@ -175,7 +187,12 @@ function batchOf(slot: AgendaSlot, through: number | undefined, nowMs: number): 
   };
 }
 
-/** The misfire policy. A run on time makes up for those missed before it, and one that replaces would only replace them. */
+/** Whether each of several misfires is made up for. One that replaces would only replace the one before. */
+function runsAll({ misfire, overlap }: ScheduleDeclaration): boolean {
+  return misfire.then === 'run_all' && overlap !== 'replace';
+}
+
+/** The misfire policy. A run on time makes up for those missed before it. */
 function judge(
   declaration: ScheduleDeclaration,
   late: Batch['missed'],
@@ -189,8 +206,7 @@ function judge(
       due: punctual,
       catchUp: false,
     };
-  if (then === 'run_all' && declaration.overlap !== 'replace')
-    return { missed: late, due: [...misfired, ...punctual], catchUp: misfired.length > 0 };
+  if (runsAll(declaration)) return { missed: late, due: [...misfired, ...punctual], catchUp: misfired.length > 0 };
   const made = punctual.length > 0 ? [] : misfired.slice(-1);
   const superseded = misfired.slice(0, misfired.length - made.length);
   return {
@@ -207,20 +223,10 @@ function nominals(declaration: ScheduleDeclaration, fromMs: number, toMs: number
   );
 }
 
-/**
- * When an occurrence is to be started: its nominal instant and a delay within `jitter` that the slot and the instant alone
- * decide. Never so much that a look that comes late would find the window over, or that it would overtake the next.
- */
+/** When an occurrence is to be started: its nominal instant and a delay that the slot and the instant alone decide. */
 export function dueMs(slot: AgendaSlot, nominalMs: number): number {
-  const { jitter, misfire } = slot.declaration;
-  if (jitter === undefined || jitter.ms <= 0) return nominalMs;
-  const windowMs = misfire.within.ms;
-  const next = nextOccurrence(slot.declaration, nominalMs);
-  const mostMs = Math.min(
-    jitter.ms,
-    Math.max(windowMs - PUNCTUAL_MS, Math.floor(windowMs / 2)),
-    next === undefined ? jitter.ms : next.nominalMs - nominalMs - 1,
-  );
+  const mostMs = longestDelayMs(slot.declaration, nominalMs);
+  if (mostMs <= 0) return nominalMs;
   const digest = createHash('sha256').update(`${slot.id} ${nominalMs}`).digest();
   return nominalMs + Math.floor((digest.readUIntBE(0, 6) / 2 ** 48) * (mostMs + 1));
 }
@@ -233,7 +239,8 @@ class Look {
   private readonly nowMs: number;
   private readonly killed: boolean;
   private readonly running: readonly AgendaRun[];
-  private waiting: Decided[];
+  /** By slot and instant: after a long absence thousands may wait, and each is taken out by its name. */
+  private readonly waiting = new Map<string, Map<number, Decided>>();
   /** Slots and keys held by runs under way, and by those started in this look. */
   private readonly heldSlots: Set<string>;
   private readonly heldKeys: Set<string>;
@@ -244,7 +251,7 @@ class Look {
     this.nowMs = nowMs;
     this.killed = killed;
     this.running = running;
-    this.waiting = [...state.waiting].sort(byInstant);
+    for (const each of state.waiting) this.remember(each);
     this.heldSlots = new Set(running.flatMap(({ slot }) => slot ?? []));
     this.heldKeys = new Set(running.flatMap(({ key }) => key ?? []));
     this.heldExclusive = new Set(running.flatMap(({ exclusive }) => exclusive ?? []));
@@ -252,7 +259,7 @@ class Look {
 
   /** Those that wait are older than whatever comes due now, and go first. */
   resumeWaiting(): void {
-    for (const each of [...this.waiting]) {
+    for (const each of this.allWaiting().sort(byInstant)) {
       const slot = this.slots.get(each.slot);
       const refusal = this.refusal(slot);
       if (refusal !== undefined) this.skip(each, refusal);
@@ -278,7 +285,7 @@ class Look {
 
   /** In order of their instants over all slots; of equal ones, in the order of the slots. */
   takeDue(batches: readonly Batch[]): void {
-    const busyBefore = new Set([...this.heldSlots, ...this.waiting.map(({ slot }) => slot)]);
+    const busyBefore = new Set([...this.heldSlots, ...this.waiting.keys()]);
     const due = batches.flatMap(({ slot, due, catchUp }) =>
       due.map((nominalMs) => ({ slot, nominalMs, linesUp: catchUp && !busyBefore.has(slot.id) })),
     );
@@ -288,18 +295,12 @@ class Look {
   private take(slot: AgendaSlot, nominalMs: number, linesUp: boolean): void {
     const each = { slot: slot.id, nominalMs };
     const refusal = this.refusal(slot);
-    const ahead = this.waiting.filter((other) => other.slot === slot.id);
     if (refusal !== undefined) this.skip(each, refusal);
-    else if (!this.heldSlots.has(slot.id) && ahead.length === 0) this.takeFree(slot, each);
-    else this.takeOverlapping(slot, each, ahead, linesUp ? 'queue' : slot.declaration.overlap);
+    else if (!this.heldSlots.has(slot.id) && !this.waiting.has(slot.id)) this.takeFree(slot, each);
+    else this.takeOverlapping(slot, each, linesUp ? 'queue' : slot.declaration.overlap);
   }
 
-  private takeOverlapping(
-    slot: AgendaSlot,
-    each: Decided,
-    ahead: readonly Decided[],
-    overlap: ScheduleDeclaration['overlap'],
-  ): void {
+  private takeOverlapping(slot: AgendaSlot, each: Decided, overlap: ScheduleDeclaration['overlap']): void {
     switch (overlap) {
       case 'skip':
         this.skip(each, 'overlap');
@@ -308,7 +309,7 @@ class Look {
         this.wait({ type: 'queue', ...each, behind: 'overlap' });
         break;
       case 'replace':
-        for (const older of ahead) this.skip(older, 'overlap');
+        for (const older of [...(this.waiting.get(slot.id)?.values() ?? [])]) this.skip(older, 'overlap');
         if (this.heldSlots.has(slot.id)) this.askToStop(slot, each);
         else this.takeFree(slot, each);
         break;
@@ -340,19 +341,30 @@ class Look {
 
   private askToStop(slot: AgendaSlot, each: Decided): void {
     const runs = this.running.filter((run) => run.slot === slot.id && !run.stopping).map(({ run }) => run);
-    const known = this.waiting.some((other) => keyOf(other) === keyOf(each));
+    const known = this.waiting.get(each.slot)?.has(each.nominalMs) === true;
     if (runs.length > 0) this.wait({ type: 'replace', slot: each.slot, nominalMs: each.nominalMs, runs });
     else if (!known) this.wait({ type: 'queue', slot: each.slot, nominalMs: each.nominalMs, behind: 'overlap' });
   }
 
   private wait(decision: Extract<Decision, { type: 'queue' | 'replace' }>): void {
     this.decisions.push(decision);
-    this.forget(decision);
-    this.waiting.push({ slot: decision.slot, nominalMs: decision.nominalMs });
+    this.remember({ slot: decision.slot, nominalMs: decision.nominalMs });
   }
 
-  private forget(each: Decided): void {
-    this.waiting = this.waiting.filter((other) => keyOf(other) !== keyOf(each));
+  private remember(each: Decided): void {
+    const others = this.waiting.get(each.slot);
+    if (others === undefined) this.waiting.set(each.slot, new Map([[each.nominalMs, each]]));
+    else others.set(each.nominalMs, each);
+  }
+
+  private forget({ slot, nominalMs }: Decided): void {
+    const others = this.waiting.get(slot);
+    others?.delete(nominalMs);
+    if (others?.size === 0) this.waiting.delete(slot);
+  }
+
+  private allWaiting(): Decided[] {
+    return [...this.waiting.values()].flatMap((ofSlot) => [...ofSlot.values()]);
   }
 
   private refusal(slot: AgendaSlot | undefined): 'kill' | 'disabled' | undefined {
@@ -370,13 +382,13 @@ class Look {
 
   /** When the window of something that waits ends, or its time comes again. */
   nextDeadlineMs(): number {
-    const ends = this.waiting.flatMap((each) => {
-      const slot = this.slots.get(each.slot);
-      return slot === undefined
-        ? []
-        : [each.nominalMs > this.nowMs ? each.nominalMs : each.nominalMs + slot.declaration.misfire.within.ms + 1];
-    });
-    return Math.min(this.nowMs + LOOK_EVERY_MS, ...ends);
+    let earliestMs = this.nowMs + LOOK_EVERY_MS;
+    for (const { slot: id, nominalMs } of this.allWaiting()) {
+      const windowMs = this.slots.get(id)?.declaration.misfire.within.ms;
+      if (windowMs === undefined) continue;
+      earliestMs = Math.min(earliestMs, nominalMs > this.nowMs ? nominalMs : nominalMs + windowMs + 1);
+    }
+    return earliestMs;
   }
 }
 

@@ -9,7 +9,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Metronome, Timer } from '../base/clock.ts';
 import type { AgendaStore, OccurrenceRow } from '../journal/agenda-store.ts';
-import type { RunOutcome } from '../journal/entry.ts';
 import { StoreError } from '../journal/store.ts';
 import {
   type AgendaRun,
@@ -23,6 +22,8 @@ import {
   foldAgenda,
   LOOK_EVERY_MS,
 } from './agenda.ts';
+import { type Guest, Guests } from './guests.ts';
+import type { Launch, LaunchedRun, Launcher, RunEnding } from './launches.ts';
 import type { OperatorCommand } from './ports.ts';
 
 /** A slot of the timetable; since when it is known, the store knows. */
@@ -30,52 +31,11 @@ export interface TimetableSlot extends Omit<AgendaSlot, 'knownSinceMs' | 'enable
   readonly runbook: string;
 }
 
-export interface Launch {
-  readonly run: string;
-  readonly slot: string;
-  readonly nominalMs: number;
-}
-
-/** Starts and finds runs. Nothing of it throws: what goes wrong with a run is how it ended. */
-export interface Launcher {
-  start(launch: Launch): LaunchedRun;
-  /** Whether the journal holds a run of this name. */
-  exists(run: string): Promise<boolean>;
-}
-
-export interface LaunchedRun {
-  /** True once the journal has its beginning; false when it was refused before; undefined when nobody knows which. */
-  readonly begun: Promise<boolean | undefined>;
-  readonly done: Promise<RunEnding>;
-  /** Asks it to stop in order; does nothing once it has ended. */
-  stop(command: OperatorCommand): void;
-}
-
-export type RunEnding =
-  | { readonly kind: 'ended'; readonly outcome: RunOutcome; readonly reason?: string }
-  /** Never begun: nothing was sent. */
-  | { readonly kind: 'refused'; readonly why: string }
-  /** Given up by this process without an end of its own: nobody but a person can say what is to become of it. */
-  | { readonly kind: 'stuck'; readonly why: string }
-  /** Given up by this process, which can not write its journal: whoever acts for the account next takes it up. */
-  | { readonly kind: 'left'; readonly why: string };
-
-/** A run that somebody handed over: it has no slot, but keeps to concurrency keys as all do. */
-export interface Guest {
-  readonly run: string;
-  readonly runbook: string;
-  readonly concurrency?: { readonly key: string; readonly onBusy: 'queue' | 'skip' | 'fail' };
-  readonly exclusive?: readonly string[];
-  /** Undefined when it is not wanted any more. */
-  begin(): Promise<LaunchedRun | undefined>;
-  refuse(why: string): Promise<void>;
-}
-
 export type DaemonEvent =
   | { readonly type: 'decided'; readonly decision: Decision; readonly runbook: string; readonly run?: string }
   | { readonly type: 'begun'; readonly run: string; readonly runbook: string }
   | { readonly type: 'ended'; readonly run: string; readonly runbook: string; readonly ending: RunEnding }
-  /** Its run was promised, and a process died before it began; now it is too late. */
+  /** Its run was promised, and something came between before it began; now it is too late. */
   | { readonly type: 'lost'; readonly run: string; readonly slot: string; readonly nominalMs: number }
   | { readonly type: 'jumped'; readonly ms: number }
   /** The store refused; it is asked again and again, and nothing is started meanwhile. Told once. */
@@ -92,8 +52,8 @@ export interface DaemonParts {
   readonly clock: Clock & Metronome;
   readonly agenda: Pick<AgendaStore, 'engage' | 'marks' | 'record' | 'promised' | 'settle'>;
   readonly launcher: Launcher;
-  /** Whether the kill switch is engaged; never rejects. */
-  readonly killed: () => Promise<boolean>;
+  /** Whether the kill switch is engaged; undefined when nobody can tell at the moment. Never rejects. */
+  readonly killed: () => Promise<boolean | undefined>;
   readonly tell: (event: DaemonEvent) => void;
 }
 
@@ -114,14 +74,16 @@ interface Held {
 
 /** How soon a store that refused is asked again. */
 const RETRY_MS = 1_000;
+const KILL_UNREAD = 'the kill switch can not be read';
 
 export class Daemon {
   private readonly parts: DaemonParts;
+  private timetable: readonly TimetableSlot[] = [];
   private slots: readonly AgendaSlot[] = [];
   private runbooks: ReadonlyMap<string, string> = new Map();
   private state: AgendaState = EMPTY_AGENDA;
   private readonly held = new Map<string, Held>();
-  private guests: Guest[] = [];
+  private readonly guests = new Guests();
   private work: Promise<void> = Promise.resolve();
   private timer: Timer | undefined;
   private reading: ClockReading | undefined;
@@ -129,6 +91,8 @@ export class Daemon {
   private lookAsked = false;
   private lookedAt: number | undefined;
   private problem: string | undefined;
+  /** The store refused, and may have kept what it was given all the same. */
+  private doubtful = false;
 
   constructor(parts: DaemonParts) {
     this.parts = parts;
@@ -145,7 +109,7 @@ export class Daemon {
   }
 
   waiting(): number {
-    return this.state.waiting.length + this.guests.length;
+    return this.state.waiting.length + this.guests.waiting();
   }
 
   unresolved(): readonly UnresolvedRun[] {
@@ -192,7 +156,7 @@ export class Daemon {
 
   /** Begins a run when nothing it needs is held. */
   admit(guest: Guest): void {
-    this.guests.push(guest);
+    this.guests.add(guest);
     this.soon();
   }
 
@@ -212,6 +176,7 @@ export class Daemon {
     const ids = timetable.map(({ id }) => id);
     const since = await agenda.engage(account, epoch, ids, clock.now());
     const marks = await agenda.marks(account, ids);
+    this.timetable = timetable;
     this.state = { through: marks.through, waiting: marks.waiting };
     this.slots = timetable.map((slot) => ({ ...slot, knownSinceMs: since.get(slot.id) ?? clock.now(), enabled: true }));
     const named = timetable.map(({ id, runbook }) => [id, runbook] as const);
@@ -219,24 +184,33 @@ export class Daemon {
     this.runbooks = new Map([...this.runbooks, ...named]);
   }
 
-  /** What a process before this one recorded as started and did not begin. */
+  /** What was recorded as started and not begun, by a process before this one or in a commit that this one lost sight of. */
   private async keepPromises(): Promise<void> {
-    const { agenda, account, launcher, clock, killed, tell } = this.parts;
+    const { agenda, account, launcher, killed } = this.parts;
     for (const { run, slot: id, nominalMs } of await agenda.promised(account)) {
       if (run === undefined) continue;
-      if (this.held.has(run) || (await launcher.exists(run))) {
+      if (await launcher.exists(run)) {
         await agenda.settle(account, run, 'begun');
         continue;
       }
+      if (this.held.has(run)) continue;
       const slot = this.slots.find((each) => each.id === id);
-      const open = slot !== undefined && clock.now() <= nominalMs + slot.declaration.misfire.within.ms;
-      if (open && !(await killed())) {
+      const engaged = await killed();
+      if (engaged === undefined) throw new StoreError('unavailable', KILL_UNREAD);
+      if (slot !== undefined && this.isOpen(slot, nominalMs) && !engaged)
         this.launch(slot, { run, slot: id, nominalMs });
-      } else {
-        await agenda.settle(account, run, 'lost');
-        tell({ type: 'lost', run, slot: id, nominalMs });
-      }
+      else await this.lose({ run, slot: id, nominalMs });
     }
+  }
+
+  private isOpen({ declaration }: AgendaSlot, nominalMs: number): boolean {
+    return this.parts.clock.now() <= nominalMs + declaration.misfire.within.ms;
+  }
+
+  private async lose(launch: Launch): Promise<void> {
+    const { agenda, account, tell } = this.parts;
+    await agenda.settle(account, launch.run, 'lost');
+    tell({ type: 'lost', ...launch });
   }
 
   // Looking. One look at a time; whoever wants one while another goes on gets the next.
@@ -253,8 +227,10 @@ export class Daemon {
       this.timer?.cancel();
       if (this.phase !== 'looking') return;
       this.noticeJump();
-      const pauseMs = (await this.decideAll()) ?? RETRY_MS;
-      await this.admitGuests();
+      const nextMs = await this.unlessRefused(() => this.decideAll());
+      const admitted = await this.unlessRefused(() => this.admitGuests());
+      if (nextMs !== undefined && admitted !== undefined) this.problem = undefined;
+      const pauseMs = admitted === undefined ? RETRY_MS : (nextMs ?? RETRY_MS);
       if (this.phase !== 'looking') return;
       this.timer = this.parts.clock.after(Math.min(Math.max(1, pauseMs), LOOK_EVERY_MS), () => void this.look());
     });
@@ -268,38 +244,52 @@ export class Daemon {
     if (ms !== undefined) tell({ type: 'jumped', ms });
   }
 
-  /** Decides until nothing is left to be decided now; gives the pause until the next look, undefined when the store refused. */
-  private async decideAll(): Promise<number | undefined> {
-    const { clock, killed } = this.parts;
-    for (;;) {
-      const engaged = await killed();
-      if (this.phase !== 'looking') return undefined;
-      const nowMs = clock.now();
-      const moment = { nowMs, running: this.running(), killed: engaged };
-      const { decisions, nextLookMs } = decide(this.slots, this.state, moment);
-      if (decisions.length > 0 && !(await this.carryOut(decisions, nowMs))) return undefined;
-      this.lookedAt = clock.monotonic();
-      if (decisions.length === 0 || nextLookMs > nowMs) return nextLookMs - clock.now();
+  /** Undefined where the store refused: then nothing was done of what it did not keep, and it is asked again soon. */
+  private async unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.refused(error);
+      return undefined;
     }
   }
 
-  /** Records decisions, then acts on them. False when they could not be recorded: then nothing of them was done. */
-  private async carryOut(decisions: readonly Decision[], nowMs: number): Promise<boolean> {
-    const { agenda, account, epoch } = this.parts;
-    try {
-      await agenda.record(
-        account,
-        epoch,
-        decisions.map((decision) => this.row(decision, nowMs)),
-      );
-    } catch (error) {
-      this.refused(error);
-      return false;
+  /** Decides until nothing is left to be decided now; gives the pause until the next look. */
+  private async decideAll(): Promise<number> {
+    const { clock, killed } = this.parts;
+    if (this.doubtful) await this.readAgain();
+    for (;;) {
+      const engaged = await killed();
+      if (this.phase !== 'looking') return RETRY_MS;
+      // A verdict is for ever: what is only not known for a moment must not become one.
+      if (engaged === undefined) throw new StoreError('unavailable', KILL_UNREAD);
+      const nowMs = clock.now();
+      const moment = { nowMs, running: this.running(), killed: engaged };
+      const { decisions, nextLookMs } = decide(this.slots, this.state, moment);
+      if (decisions.length > 0) await this.carryOut(decisions, nowMs);
+      this.lookedAt = clock.monotonic();
+      if (decisions.length === 0 || nextLookMs > nowMs) return nextLookMs - clock.now();
+      // Another portion: beats and renewals that fell due meanwhile go first.
+      await new Promise<void>((resolve) => clock.arrive(resolve));
     }
-    this.problem = undefined;
+  }
+
+  /** Finds out what the store kept of what it refused: recorded once more, it would look like another process's verdict. */
+  private async readAgain(): Promise<void> {
+    await this.engage(this.timetable);
+    await this.keepPromises();
+    this.doubtful = false;
+  }
+
+  /** Records decisions, then acts on them. Where they can not be recorded nothing of them is done. */
+  private async carryOut(decisions: readonly Decision[], nowMs: number): Promise<void> {
+    const { agenda, account, epoch } = this.parts;
+    const rows = decisions.map((decision) => this.row(decision, nowMs));
+    this.doubtful = true;
+    await agenda.record(account, epoch, rows);
+    this.doubtful = false;
     this.state = foldAgenda(decisions, this.state);
     for (const decision of decisions) this.act(decision);
-    return true;
   }
 
   private refused(error: unknown): void {
@@ -347,7 +337,11 @@ export class Daemon {
       for (const each of decision.runs)
         this.replace(each, `replaced by the occurrence of ${new Date(nominalMs).toISOString()}`);
     const slot = this.slots.find((each) => each.id === id);
-    if (run !== undefined && slot !== undefined) this.launch(slot, { run, slot: id, nominalMs });
+    if (run === undefined || slot === undefined) return;
+    const launch = { run, slot: id, nominalMs };
+    // The store may have taken its time, or the machine may have slept, since it was decided.
+    if (this.isOpen(slot, nominalMs)) this.launch(slot, launch);
+    else void this.lose(launch).catch(ignoreStore);
   }
 
   private replace(run: string, reason: string): void {
@@ -369,10 +363,8 @@ export class Daemon {
     void launched.begun
       // What is not known is found out by whoever comes next, in the journal.
       .then((begun) => (begun === undefined ? undefined : agenda.settle(account, launch.run, begun ? 'begun' : 'lost')))
-      .catch((error: unknown) => {
-        // Whoever starts next finds the run in the journal, and settles it then.
-        if (!(error instanceof StoreError)) throw error;
-      });
+      // Whoever starts next finds the run in the journal, and settles it then.
+      .catch(ignoreStore);
   }
 
   private hold(run: AgendaRun, runbook: string, launched: LaunchedRun): void {
@@ -392,27 +384,14 @@ export class Daemon {
     });
   }
 
-  private async admitGuests(): Promise<void> {
-    const waiting: Guest[] = [];
-    for (const guest of this.guests) {
-      if (this.phase !== 'looking') break;
-      const { run, runbook, concurrency, exclusive } = guest;
-      const others = this.running();
-      const keyHeld = concurrency !== undefined && others.some(({ key }) => key === concurrency.key);
-      const inUse = exclusive?.some((each) => others.some((other) => other.exclusive?.includes(each))) === true;
-      if (keyHeld && concurrency.onBusy !== 'queue') {
-        await guest.refuse(
-          `the concurrency key ${JSON.stringify(concurrency.key)} is held by another run (on_busy: ${concurrency.onBusy})`,
-        );
-      } else if (keyHeld || inUse) waiting.push(guest);
-      else {
-        const launched = await guest.begin();
-        const key = concurrency === undefined ? {} : { key: concurrency.key };
-        if (launched !== undefined)
-          this.hold({ run, ...key, ...(exclusive === undefined ? {} : { exclusive }) }, runbook, launched);
-      }
-    }
-    this.guests = waiting;
+  /** True once all that were handed over have been looked at. */
+  private async admitGuests(): Promise<true> {
+    await this.guests.admit({
+      running: () => this.running(),
+      goesOn: () => this.phase === 'looking',
+      hold: (run, runbook, launched) => this.hold(run, runbook, launched),
+    });
+    return true;
   }
 
   /** One thing at a time: what is decided must see everything that was decided before. */
@@ -421,6 +400,11 @@ export class Daemon {
     this.work = done;
     return done;
   }
+}
+
+/** For what whoever comes next finds out by itself. */
+function ignoreStore(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error;
 }
 
 /** Why a run that ended so waits for a person; undefined when it does not. */

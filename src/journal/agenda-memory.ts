@@ -94,16 +94,32 @@ export class MemoryAgenda implements AgendaStore {
     );
   }
 
-  async answer(run: string, answer: HandoverAnswer): Promise<boolean> {
+  async answer(run: string, answer: HandoverAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
     const known = this.requests.get(run);
-    if (known === undefined || known.answer !== undefined) return false;
+    if (known === undefined || (known.answer?.state ?? 'posted') !== standing) return false;
     known.answer = answer;
     return true;
+  }
+
+  async taken(account: string): Promise<readonly string[]> {
+    return [...this.requests.values()].flatMap(({ request, answer }) =>
+      request.account === account && answer?.state === 'taken' ? [request.run] : [],
+    );
   }
 
   async handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined> {
     const known = this.requests.get(run);
     return known && (known.answer ?? { state: 'posted' });
+  }
+
+  async pruneHandovers(account: string, beforeMs: number): Promise<number> {
+    const old = [...this.requests.values()].filter(
+      ({ request, answer }) =>
+        request.account === account && request.at < beforeMs && answer !== undefined && answer.state !== 'taken',
+    );
+    const pruned = old.slice(0, PRUNED_AT_ONCE);
+    for (const { request } of pruned) this.requests.delete(request.run);
+    return pruned.length;
   }
 
   async close(): Promise<void> {}

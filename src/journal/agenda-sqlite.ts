@@ -12,7 +12,19 @@ import {
   outdated,
   PRUNED_AT_ONCE,
 } from './agenda-store.ts';
-import { AGENDA_SQL, NO_LIMIT, occurrenceRow, occurrenceValues } from './rows.ts';
+import {
+  AGENDA_SQL,
+  answerValues,
+  handoverRequest,
+  handoverState,
+  NO_LIMIT,
+  occurrenceRow,
+  occurrenceValues,
+  pruneHandoversSql,
+  slotChanges,
+  TAKEN,
+  waitingRow,
+} from './rows.ts';
 import { type Database, openDatabase } from './sqlite.ts';
 
 const SCHEMA = `
@@ -50,6 +62,8 @@ CREATE TABLE IF NOT EXISTS handover (
 );
 CREATE INDEX IF NOT EXISTS handover_posted ON handover (account, sequence) WHERE answer IS NULL`;
 
+const PRUNE_HANDOVERS = pruneHandoversSql("CAST(json_extract(request, '$.at') AS INTEGER)");
+
 /** Rejects with a StoreError that names the file when it can not be opened. `file`: the journal's. */
 export async function openSqliteAgenda(file: string): Promise<AgendaStore> {
   const database = await openDatabase(file);
@@ -77,17 +91,12 @@ class SqliteAgenda implements AgendaStore {
   ): Promise<ReadonlyMap<string, number>> {
     const { database } = this;
     return this.under(account, epoch, () => {
-      const known = new Map(
-        database
-          .statement(AGENDA_SQL.slots)
-          .all(account)
-          .map((row) => [String(row.slot), Number(row.known_since)]),
-      );
+      const { forgotten, learnt, since } = slotChanges(database.statement(AGENDA_SQL.slots).all(account), slots, at);
       const forget = database.statement(AGENDA_SQL.forgetSlot);
-      for (const slot of known.keys()) if (!slots.includes(slot)) forget.run(account, slot);
+      for (const slot of forgotten) forget.run(account, slot);
       const learn = database.statement(AGENDA_SQL.learnSlot);
-      for (const slot of new Set(slots)) if (!known.has(slot)) learn.run(account, slot, at);
-      return new Map(slots.map((slot) => [slot, known.get(slot) ?? at]));
+      for (const slot of learnt) learn.run(account, slot, at);
+      return since;
     });
   }
 
@@ -98,11 +107,7 @@ class SqliteAgenda implements AgendaStore {
       const found = last.get(account, slot)?.last;
       if (found !== null && found !== undefined) through.set(slot, Number(found));
     }
-    const waiting = this.database
-      .statement(AGENDA_SQL.waiting)
-      .all(account)
-      .map((row) => ({ slot: String(row.slot), nominalMs: Number(row.nominal) }));
-    return { through, waiting };
+    return { through, waiting: this.database.statement(AGENDA_SQL.waiting).all(account).map(waitingRow) };
   }
 
   async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
@@ -141,20 +146,26 @@ class SqliteAgenda implements AgendaStore {
   }
 
   async posted(account: string): Promise<readonly HandoverRequest[]> {
-    return this.database
-      .statement(AGENDA_SQL.posted)
-      .all(account)
-      .map((row) => JSON.parse(String(row.request)) as HandoverRequest);
+    return this.database.statement(AGENDA_SQL.posted).all(account).map(handoverRequest);
   }
 
-  async answer(run: string, answer: HandoverAnswer): Promise<boolean> {
-    return this.database.statement(AGENDA_SQL.answer).run(JSON.stringify(answer), run).changes === 1;
+  async answer(run: string, answer: HandoverAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
+    return this.database.statement(AGENDA_SQL.answer).run(...answerValues(run, answer, standing)).changes === 1;
+  }
+
+  async taken(account: string): Promise<readonly string[]> {
+    return this.database
+      .statement(AGENDA_SQL.taken)
+      .all(account, TAKEN)
+      .map(({ run }) => String(run));
   }
 
   async handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined> {
-    const row = this.database.statement(AGENDA_SQL.handover).get(run);
-    if (row === undefined) return undefined;
-    return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as HandoverAnswer);
+    return handoverState(this.database.statement(AGENDA_SQL.handover).get(run));
+  }
+
+  async pruneHandovers(account: string, beforeMs: number): Promise<number> {
+    return this.database.statement(PRUNE_HANDOVERS).run(account, account, TAKEN, beforeMs, PRUNED_AT_ONCE).changes;
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * What a scheduler has promised and decided, kept beside the journal: since when it knows each slot, one verdict for each
- * occurrence, and the runs that were handed to it. A port with two implementations (`agenda-memory.ts`, `agenda-sqlite.ts`)
- * and one contract suite. It keeps and compares; what is due, and what is done about it, is decided elsewhere.
+ * occurrence, and the runs that were handed to it. A port with three implementations (`agenda-memory.ts`, `agenda-sqlite.ts`,
+ * `postgres-agenda.ts`) and one contract suite. It keeps and compares; what is due, and what is done about it, is decided elsewhere.
  *
  * Every method rejects with a StoreError: `unavailable` when the store can not be read or written, `fenced` when a newer
  * epoch of the account's lease has written, `conflict` when an occurrence has its verdict already.
@@ -37,6 +37,8 @@ export interface AgendaMarks {
 
 /** How long verdicts are kept, ms: more than a year, so that each can be compared with the one of a year ago. */
 export const VERDICTS_KEPT_MS = 400 * 86_400_000;
+/** How long a run that was handed over is kept once it is answered, ms: its texts are in the run's own journal. */
+export const HANDOVERS_KEPT_MS = 86_400_000;
 export const PRUNED_AT_ONCE = 5_000;
 
 export interface AgendaStore {
@@ -68,10 +70,17 @@ export interface AgendaStore {
   post(request: HandoverRequest): Promise<void>;
   /** Those that nobody has answered, in the order they were posted. */
   posted(account: string): Promise<readonly HandoverRequest[]>;
-  /** Takes, refuses or withdraws a request. False when somebody has answered before: then nothing is changed. */
-  answer(run: string, answer: HandoverAnswer): Promise<boolean>;
-  /** Undefined for a run that was never handed over. */
+  /**
+   * Takes, refuses or withdraws a request; of one that is `taken` says that it began, or was refused after all. False when it
+   * does not stand as `standing` any more: then nothing is changed.
+   */
+  answer(run: string, answer: HandoverAnswer, standing?: 'posted' | 'taken'): Promise<boolean>;
+  /** Runs that were taken and of which nobody has said what became of them: a process that died may have left them undone. */
+  taken(account: string): Promise<readonly string[]>;
+  /** Undefined for a run that was never handed over, or so long ago that it has been forgotten. */
   handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined>;
+  /** Forgets requests posted before an instant that have their last answer, at most `PRUNED_AT_ONCE`, and gives how many. */
+  pruneHandovers(account: string, beforeMs: number): Promise<number>;
 
   close(): Promise<void>;
 }
@@ -93,7 +102,9 @@ export interface HandoverRequest {
 }
 
 export type HandoverAnswer =
+  /** Nobody else can take it any more; its run begins. */
   | { readonly state: 'taken' }
+  | { readonly state: 'begun' }
   | { readonly state: 'withdrawn' }
   | { readonly state: 'refused'; readonly why: string; readonly kind: string };
 

@@ -19,7 +19,31 @@ import {
   type Query,
   RESTART_PATIENCE_MS,
 } from './postgres.ts';
-import { AGENDA_SQL, NO_LIMIT, occurrenceRow, occurrenceValues } from './rows.ts';
+import {
+  AGENDA_SQL,
+  answerValues,
+  handoverRequest,
+  handoverState,
+  NO_LIMIT,
+  occurrenceRow,
+  occurrenceValues,
+  pruneHandoversSql,
+  recordSql,
+  type SqlRow,
+  slotChanges,
+  TAKEN,
+  waitingRow,
+} from './rows.ts';
+
+const PRUNE_HANDOVERS = pruneHandoversSql("(request::json ->> 'at')::bigint");
+/** Slot by slot: together the server would read a year of verdicts for the last one of each. */
+const LAST_OF_SLOTS = `SELECT wanted.slot, (SELECT max(nominal) FROM occurrence
+    WHERE occurrence.account = ? AND occurrence.slot = wanted.slot) AS last
+  FROM unnest(?::text[]) AS wanted(slot)`;
+/** Thousands in one statement: one by one they would take as many round trips. */
+const RECORD = `${recordSql(
+  'SELECT ?, * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[])',
+)} RETURNING slot, nominal`;
 
 const MANNERS = { connections: 2, connectMs: 5_000, lockMs: 5_000, answerMs: 10_000 };
 
@@ -41,38 +65,35 @@ class PostgresAgenda implements AgendaStore {
     slots: readonly string[],
     at: number,
   ): Promise<ReadonlyMap<string, number>> {
-    const wanted = [...new Set(slots)];
     const work = async (query: Query) => {
-      const { rows } = await query(AGENDA_SQL.slots, [account]);
-      const known = new Map(rows.map((row) => [String(row.slot), Number(row.known_since)]));
-      for (const slot of known.keys()) if (!slots.includes(slot)) await query(AGENDA_SQL.forgetSlot, [account, slot]);
-      for (const slot of wanted) if (!known.has(slot)) await query(AGENDA_SQL.learnSlot, [account, slot, at]);
-      return new Map(slots.map((slot) => [slot, known.get(slot) ?? at]));
+      const { forgotten, learnt, since } = slotChanges((await query(AGENDA_SQL.slots, [account])).rows, slots, at);
+      for (const slot of forgotten) await query(AGENDA_SQL.forgetSlot, [account, slot]);
+      for (const slot of learnt) await query(AGENDA_SQL.learnSlot, [account, slot, at]);
+      return since;
     };
     // Engaged a second time the slots are as they are wanted, so a commit that was lost sight of is simply repeated.
     return this.under(account, epoch, work, async () => false);
   }
 
   async marks(account: string, slots: readonly string[]): Promise<AgendaMarks> {
-    const { rows: ends } = await this.database.query(
-      'SELECT slot, max(nominal) AS last FROM occurrence WHERE account = ? AND slot = ANY(?::text[]) GROUP BY slot',
-      [account, slots],
-    );
+    const { rows: ends } = await this.database.query(LAST_OF_SLOTS, [account, slots]);
     const { rows: waiting } = await this.database.query(AGENDA_SQL.waiting, [account]);
     return {
-      through: new Map(ends.map((row) => [String(row.slot), Number(row.last)])),
-      waiting: waiting.map((row) => ({ slot: String(row.slot), nominalMs: Number(row.nominal) })),
+      through: new Map(
+        ends.flatMap(({ slot, last }) => (last === null ? [] : [[String(slot), Number(last)] as const])),
+      ),
+      waiting: waiting.map(waitingRow),
     };
   }
 
   async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
-    const work = async (query: Query) => {
-      for (const row of rows) {
-        const { changes } = await query(AGENDA_SQL.record, occurrenceValues(account, row));
-        if (changes !== 1) throw decidedAlready(row);
-      }
-    };
-    await this.under(account, epoch, work, (query) => areThere(query, account, rows));
+    const last = lastOfEach(rows);
+    await this.under(
+      account,
+      epoch,
+      (query) => write(query, account, last),
+      (query) => areThere(query, account, last),
+    );
   }
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
@@ -104,17 +125,23 @@ class PostgresAgenda implements AgendaStore {
 
   async posted(account: string): Promise<readonly HandoverRequest[]> {
     const { rows } = await this.database.query(AGENDA_SQL.posted, [account]);
-    return rows.map((row) => JSON.parse(String(row.request)) as HandoverRequest);
+    return rows.map(handoverRequest);
   }
 
-  async answer(run: string, answer: HandoverAnswer): Promise<boolean> {
-    return (await this.database.query(AGENDA_SQL.answer, [JSON.stringify(answer), run])).changes === 1;
+  async answer(run: string, answer: HandoverAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
+    return (await this.database.query(AGENDA_SQL.answer, answerValues(run, answer, standing))).changes === 1;
+  }
+
+  async taken(account: string): Promise<readonly string[]> {
+    return (await this.database.query(AGENDA_SQL.taken, [account, TAKEN])).rows.map(({ run }) => String(run));
   }
 
   async handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined> {
-    const [row] = (await this.database.query(AGENDA_SQL.handover, [run])).rows;
-    if (row === undefined) return undefined;
-    return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as HandoverAnswer);
+    return handoverState((await this.database.query(AGENDA_SQL.handover, [run])).rows[0]);
+  }
+
+  async pruneHandovers(account: string, beforeMs: number): Promise<number> {
+    return (await this.database.query(PRUNE_HANDOVERS, [account, account, TAKEN, beforeMs, PRUNED_AT_ONCE])).changes;
   }
 
   close(): Promise<void> {
@@ -141,9 +168,41 @@ class PostgresAgenda implements AgendaStore {
   }
 }
 
+/** What is recorded in the end of each occurrence: one that waited may have been decided in the same breath. */
+function lastOfEach(rows: readonly OccurrenceRow[]): readonly OccurrenceRow[] {
+  const last = new Map<string, OccurrenceRow>();
+  for (const row of rows) {
+    const before = last.get(keyOf(row));
+    if (before !== undefined && before.verdict !== 'waiting') throw decidedAlready(row);
+    last.set(keyOf(row), row);
+  }
+  return [...last.values()];
+}
+
+async function write(query: Query, account: string, rows: readonly OccurrenceRow[]): Promise<void> {
+  const columns = [1, 2, 3, 4, 5, 6, 7].map((column) =>
+    rows.map((row) => occurrenceValues(account, row)[column] as string | number | null),
+  );
+  const written = new Set((await query(RECORD, [account, ...columns])).rows.map(keyOfFound));
+  const refused = rows.find((row) => !written.has(keyOf(row)));
+  if (refused !== undefined) throw decidedAlready(refused);
+}
+
 /** Whether the decisions are recorded as this process made them. */
 async function areThere(query: Query, account: string, rows: readonly OccurrenceRow[]): Promise<boolean> {
-  const { rows: found } = await query(AGENDA_SQL.newest, [account, NO_LIMIT]);
+  const { rows: found } = await query(
+    `SELECT occurrence.* FROM unnest(?::text[], ?::bigint[]) AS wanted(slot, nominal)
+      JOIN occurrence ON occurrence.slot = wanted.slot AND occurrence.nominal = wanted.nominal WHERE account = ?`,
+    [rows.map(({ slot }) => slot), rows.map(({ nominalMs }) => nominalMs), account],
+  );
   const recorded = new Set(found.map((row) => JSON.stringify(occurrenceValues(account, occurrenceRow(row)))));
   return rows.every((row) => recorded.has(JSON.stringify(occurrenceValues(account, row))));
+}
+
+function keyOf({ slot, nominalMs }: OccurrenceRow): string {
+  return `${nominalMs} ${slot}`;
+}
+
+function keyOfFound({ slot, nominal }: SqlRow): string {
+  return `${Number(nominal)} ${slot}`;
 }

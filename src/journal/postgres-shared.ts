@@ -126,6 +126,7 @@ function leasesIn(database: PostgresDatabase, { self, isGone }: Pick<Machine, 's
   };
   const lock = (account: string) => `lease ${account}`;
   return {
+    ofThisMachine: false,
     async acquire(account, holder) {
       return database.transaction(lock(account), async (query) => {
         const { server, row, verdict } = await look(query, account);

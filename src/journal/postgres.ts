@@ -20,7 +20,7 @@ export interface PostgresAccess {
 }
 
 /** A value of a parameter; lists are for `unnest`. */
-export type PostgresValue = SqlValue | readonly (string | number)[];
+export type PostgresValue = SqlValue | readonly (string | number | null)[];
 /** Runs one statement, parameters written `?`, and gives its rows; of an UPDATE without RETURNING, none but their number. */
 export type Query = (sql: string, values?: readonly PostgresValue[]) => Promise<Answer>;
 export interface Answer {

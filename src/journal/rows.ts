@@ -2,7 +2,7 @@
  * What the databases have in common: the columns of the stores' tables, the statements that are the same in all of them, and
  * how a row reads. Parameters are written `?`. Schemas, locks and clocks differ, and are each store's own business.
  */
-import type { OccurrenceRow, Verdict } from './agenda-store.ts';
+import type { HandoverAnswer, HandoverRequest, OccurrenceRow, Verdict } from './agenda-store.ts';
 import type { RunMode, RunOutcome } from './entry.ts';
 import type { LeaseRow } from './lease.ts';
 import type { KillEvent, PostedMessage, RunCommand } from './shared.ts';
@@ -133,10 +133,7 @@ export const AGENDA_SQL = {
   learnSlot: 'INSERT INTO agenda_slot (account, slot, known_since) VALUES (?, ?, ?)',
   last: 'SELECT max(nominal) AS last FROM occurrence WHERE account = ? AND slot = ?',
   waiting: "SELECT slot, nominal FROM occurrence WHERE account = ? AND verdict = 'waiting' ORDER BY nominal, slot",
-  /** Changes no row where the occurrence has its verdict already. */
-  record: `INSERT INTO occurrence (account, ${OCCURRENCE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (account, slot, nominal) DO UPDATE SET verdict = excluded.verdict, why = excluded.why, run = excluded.run,
-      decided_at = excluded.decided_at, began = excluded.began WHERE occurrence.verdict = 'waiting'`,
+  record: recordSql('VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
   promised: `SELECT ${OCCURRENCE_COLUMNS} FROM occurrence
     WHERE account = ? AND verdict = 'started' AND began IS NULL ORDER BY nominal, slot`,
   settle: 'UPDATE occurrence SET began = ? WHERE run = ? AND account = ?',
@@ -151,9 +148,62 @@ export const AGENDA_SQL = {
       ORDER BY nominal LIMIT ?)`,
   post: 'INSERT INTO handover (run, account, request) VALUES (?, ?, ?)',
   posted: 'SELECT request FROM handover WHERE account = ? AND answer IS NULL ORDER BY sequence',
-  answer: 'UPDATE handover SET answer = ? WHERE run = ? AND answer IS NULL',
+  answer: 'UPDATE handover SET answer = ? WHERE run = ? AND answer IS NOT DISTINCT FROM ?',
+  taken: 'SELECT run FROM handover WHERE account = ? AND answer = ? ORDER BY sequence',
   handover: 'SELECT answer FROM handover WHERE run = ?',
 } as const;
+
+/** Changes no row where the occurrence has its verdict already. */
+export function recordSql(values: string): string {
+  return `INSERT INTO occurrence (account, ${OCCURRENCE_COLUMNS}) ${values}
+    ON CONFLICT (account, slot, nominal) DO UPDATE SET verdict = excluded.verdict, why = excluded.why, run = excluded.run,
+      decided_at = excluded.decided_at, began = excluded.began WHERE occurrence.verdict = 'waiting'`;
+}
+
+/** `postedAt`: how a request's time is read out of its text. */
+export function pruneHandoversSql(postedAt: string): string {
+  return `DELETE FROM handover WHERE account = ? AND sequence IN (
+    SELECT sequence FROM handover WHERE account = ? AND answer IS NOT NULL AND answer <> ? AND ${postedAt} < ?
+      ORDER BY sequence LIMIT ?)`;
+}
+
+/** How a request stands that was taken and nothing more is known of. */
+export const TAKEN = answerText({ state: 'taken' });
+
+export function answerText(answer: HandoverAnswer): string {
+  return JSON.stringify(answer);
+}
+
+/** The values of `AGENDA_SQL.answer`. */
+export function answerValues(run: string, answer: HandoverAnswer, standing: 'posted' | 'taken'): readonly SqlValue[] {
+  return [answerText(answer), run, standing === 'posted' ? null : TAKEN];
+}
+
+/** A row of `AGENDA_SQL.posted`. */
+export function handoverRequest(row: SqlRow): HandoverRequest {
+  return JSON.parse(String(row.request)) as HandoverRequest;
+}
+
+/** The row of `AGENDA_SQL.handover`, if there is one. */
+export function handoverState(row: SqlRow | undefined): HandoverAnswer | { readonly state: 'posted' } | undefined {
+  if (row === undefined) return undefined;
+  return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as HandoverAnswer);
+}
+
+/** A row of `AGENDA_SQL.waiting`. */
+export function waitingRow(row: SqlRow): { readonly slot: string; readonly nominalMs: number } {
+  return { slot: String(row.slot), nominalMs: Number(row.nominal) };
+}
+
+/** Rows of `AGENDA_SQL.slots` compared with the slots that are to be in force: what is to be forgotten, learnt, and given. */
+export function slotChanges(rows: readonly SqlRow[], slots: readonly string[], at: number) {
+  const known = new Map(rows.map((row) => [String(row.slot), Number(row.known_since)]));
+  return {
+    forgotten: [...known.keys()].filter((slot) => !slots.includes(slot)),
+    learnt: [...new Set(slots)].filter((slot) => !known.has(slot)),
+    since: new Map(slots.map((slot) => [slot, known.get(slot) ?? at])),
+  };
+}
 
 export function occurrenceValues(account: string, row: OccurrenceRow): readonly SqlValue[] {
   const { slot, nominalMs, verdict, why = null, run = null, decidedAt, began = null } = row;

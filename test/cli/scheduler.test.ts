@@ -8,6 +8,7 @@ import { SystemClock } from '../../src/base/clock.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openSqliteAgenda } from '../../src/journal/agenda-sqlite.ts';
+import type { HandoverRequest } from '../../src/journal/agenda-store.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
@@ -81,6 +82,18 @@ afterEach(() => venue.close());
 
 const schedule = (files: readonly string[], ...words: string[]) =>
   new Scheduler(at.start(['schedule', ...files, '--profile', 'profile.yaml', '--port', '0', ...words]));
+
+/** A scheduler that stands still, and a run that is handed to it. */
+async function handedToOneThatStands() {
+  at.write('tick.yaml', TICK);
+  at.write('asked.yaml', ASKED);
+  const scheduler = schedule(['tick.yaml']);
+  await scheduler.sees('run_ended');
+  // Half a second after what falls due on the second: not while it has the store's lock.
+  await until(() => Date.now() % 1000 > 500 && Date.now() % 1000 < 700);
+  scheduler.started.child.kill('SIGSTOP');
+  return { scheduler, run: at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--json']) };
+}
 
 async function json(words: readonly string[]) {
   const { out, exit, err } = await at.run([...words, '--json']);
@@ -195,13 +208,18 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect(recorded.exit).toBe(3);
     expect(recorded.err).toContain('a run with --record can not be handed to it');
 
-    const patient = at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--input', 'patience=1h', '--json']);
-    await scheduler.sees('run_begun', scheduler.events('run_begun').length + 1);
-    await until(() => scheduler.events('run_begun').filter(({ runbook }) => runbook === 'asked').length === 2);
-    patient.child.kill('SIGINT');
-    const interrupted = await patient.ended;
-    expect(interrupted.exit).toBe(130);
-    expect(JSON.parse(interrupted.out)).toMatchObject({ outcome: 'failed', error: { kind: 'cancelled' } });
+    // A terminal that is closed (SIGHUP) leaves no run behind either.
+    for (const [signal, code, begun] of [
+      ['SIGINT', 130, 2],
+      ['SIGHUP', 143, 3],
+    ] as const) {
+      const patient = at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--input', 'patience=1h', '--json']);
+      await until(() => scheduler.events('run_begun').filter(({ runbook }) => runbook === 'asked').length === begun);
+      patient.child.kill(signal);
+      const interrupted = await patient.ended;
+      expect(interrupted.exit).toBe(code);
+      expect(JSON.parse(interrupted.out)).toMatchObject({ outcome: 'failed', error: { kind: 'cancelled' } });
+    }
     await scheduler.stop('SIGTERM');
   });
 
@@ -252,12 +270,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
   });
 
   it('a run handed to one that dies before it takes it is executed by the command itself', async () => {
-    at.write('tick.yaml', TICK);
-    at.write('asked.yaml', ASKED);
-    const scheduler = schedule(['tick.yaml']);
-    await scheduler.sees('run_ended');
-    scheduler.started.child.kill('SIGSTOP');
-    const run = at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--json']);
+    const { scheduler, run } = await handedToOneThatStands();
     let err = '';
     run.child.stderr?.on('data', (text: string) => {
       err += text;
@@ -268,6 +281,55 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     expect(exit).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ outcome: 'succeeded', outputs: { equity: '18234.1' } });
     expect(err).not.toContain(JSON.parse(out).run);
+  });
+
+  it('a run handed to one that dies between taking and beginning it is refused by the next, and its command ends', async () => {
+    const { scheduler, run } = await handedToOneThatStands();
+    const agenda = await openSqliteAgenda(join(at.path, '.runbook', 'runbook.db'));
+    const account = `${venue.url} main`;
+    try {
+      await until(async () => (await agenda.posted(account)).length > 0);
+      const [posted] = (await agenda.posted(account)) as [HandoverRequest];
+      expect(await agenda.answer(posted.run, { state: 'taken' })).toBe(true);
+      await scheduler.stop('SIGKILL');
+      const next = schedule(['tick.yaml']);
+      await next.sees('run_ended');
+      const { exit, out } = await run.ended;
+      expect({ exit, error: JSON.parse(out).error }).toEqual({
+        exit: 1,
+        error: {
+          kind: 'lost',
+          message: 'the scheduler refused the run: the scheduler that took it ended before it began; nothing was sent',
+        },
+      });
+      const { document } = await json(['run', 'asked.yaml', '--profile', 'profile.yaml']);
+      expect(document['outcome']).toBe('succeeded');
+      expect(await agenda.handover(String(document['run']))).toEqual({ state: 'begun' });
+      await next.stop('SIGTERM');
+    } finally {
+      await agenda.close();
+    }
+  });
+
+  it('a run that was handed over before everybody died is not begun by whoever comes long after', async () => {
+    const { scheduler, run } = await handedToOneThatStands();
+    const agenda = await openSqliteAgenda(join(at.path, '.runbook', 'runbook.db'));
+    const account = `${venue.url} main`;
+    try {
+      await until(async () => (await agenda.posted(account)).length > 0);
+      const [posted] = (await agenda.posted(account)) as [HandoverRequest];
+      run.child.kill('SIGKILL');
+      await scheduler.stop('SIGKILL');
+      await agenda.answer(posted.run, { state: 'withdrawn' });
+      await agenda.post({ ...posted, run: `${posted.run}0`, at: posted.at - 300_000 });
+      const next = schedule(['tick.yaml']);
+      await next.sees('run_ended', 2);
+      expect(await agenda.handover(`${posted.run}0`)).toMatchObject({ state: 'refused', kind: 'lost' });
+      expect(next.events('run_begun').map(({ runbook }) => runbook)).not.toContain('asked');
+      await next.stop('SIGTERM');
+    } finally {
+      await agenda.close();
+    }
   });
 
   it('a second one is refused, and one that stands by takes over', async () => {

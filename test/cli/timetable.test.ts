@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -102,6 +102,19 @@ describe('what can not be used', () => {
     expect(said).toContain('duration-not-positive');
   });
 
+  it('is a concurrency key that nobody could hold, and says so before it starts anything', () => {
+    const held = (rest: string) => runbook('held', '{every: 1h}', rest);
+    write('held.yaml', held('let: {twice: 2}\nconcurrency: {key: "n ${twice}", on_busy: skip}\n'));
+    expect(files(folder).read(voice)).toMatchObject({ slots: [], problems: [{ exit: 1 }] });
+    expect(said).toContain('concurrency-key');
+    const first = 'concurrency: {key: "on ${inputs.markets[0]}", on_busy: skip}\n';
+    write('held.yaml', held(`inputs: {markets: {type: list<market>, default: []}}\n${first}`));
+    expect(files(folder).read(voice)).toMatchObject({
+      slots: [],
+      problems: [{ message: 'the concurrency key of held can not be worked out from its inputs' }],
+    });
+  });
+
   it('without a schedule is refused where it was named, not where it lies in a folder', () => {
     const path = write('a.yaml', runbook('a', ''));
     expect(files(path).read(voice).problems).toMatchObject([{ path, exit: 2 }]);
@@ -139,6 +152,42 @@ describe('read again', () => {
     const { slots, problems } = byName.read(voice);
     expect(slots.map(({ id }) => id)).toEqual(['a/every 1h']);
     expect(problems).toMatchObject([{ path, kept: true }]);
+  });
+
+  it('a copy of a file is refused, wherever its name stands in the alphabet: a slot is in force once', () => {
+    write('dca.yaml', runbook('dca', '{every: 1h}'));
+    const timetable = files(folder);
+    expect(ids(timetable)).toEqual(['dca/every 1h']);
+    const copies = ['dca-copy.yaml', 'dca.yml'].map((name) => write(name, runbook('dca', '{every: 1h}')));
+    const { slots, problems } = timetable.read(voice);
+    expect(slots.map(({ id }) => id)).toEqual(['dca/every 1h']);
+    expect(problems.map(({ path, kept }) => [path, kept])).toEqual(copies.map((path) => [path, false]));
+    expect(problems[0]?.message).toContain('dca-copy.yaml is the runbook dca, and so is ');
+  });
+
+  it('two files never come to have one name: who takes the name of another keeps its own', () => {
+    write('a.yaml', runbook('a', '{every: 1h}'));
+    write('b.yaml', runbook('b', '{every: 1h}'));
+    const timetable = files(folder);
+    timetable.read(voice);
+    const renamed = write('a.yaml', runbook('b', '{every: 1h}'));
+    const { slots, problems } = timetable.read(voice);
+    expect(slots.map(({ id }) => id)).toEqual(['a/every 1h', 'b/every 1h']);
+    expect(problems).toMatchObject([{ path: renamed, kept: true }]);
+    write('b.yaml', runbook('c', '{every: 1h}'));
+    timetable.read(voice);
+    expect(ids(timetable)).toEqual(['b/every 1h', 'c/every 1h']);
+  });
+
+  it('a link that leads nowhere hides no change of another file', () => {
+    write('a.yaml', runbook('a', '{every: 1h}'));
+    symlinkSync('nobody@nowhere.1234', join(folder, '.#a.yaml'));
+    const timetable = files(folder);
+    timetable.read(voice);
+    const before = timetable.signature();
+    write('a.yaml', runbook('a', '{every: 2h}'));
+    utimesSync(join(folder, 'a.yaml'), 1, 1);
+    expect(timetable.signature()).not.toBe(before);
   });
 
   it('a folder that is gone keeps what it gave', () => {

@@ -4,6 +4,9 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../src/base/clock.ts';
+import type { Seat, SeatEnd, SeatPlan, Seats, StopCause } from '../../src/cli/seat.ts';
+import { SeatGroup } from '../../src/cli/seat-group.ts';
+import type { Invocation } from '../../src/cli/verb.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import type { AgendaStore } from '../../src/journal/agenda-store.ts';
@@ -12,6 +15,7 @@ import type { EntryType } from '../../src/journal/entry.ts';
 import { openPostgresAgenda } from '../../src/journal/postgres-agenda.ts';
 import { openPostgresStore } from '../../src/journal/postgres-store.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
 import { hasPostgres, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 import { type Background, background, profileFor, until } from './background.ts';
 import { get, readiness, Scheduler } from './schedulers.ts';
@@ -259,6 +263,74 @@ describe.runIf(hasPostgres)('workers that share accounts', () => {
     // The queue has lost its lock meanwhile, and has it again or not: the lease is what counts.
     expect(one.events('overtaken')).toEqual([]);
     expect((await one.stop('SIGTERM')).exit).toBe(143);
+    await accounted('main');
+  }, 90_000);
+
+  it('end for a mistake of the program in one seat, and give the others up in order before', async () => {
+    const told: string[] = [];
+    const never = new Promise<never>(() => {});
+    const served: Readonly<Record<string, () => Promise<SeatEnd>>> = {
+      main: async () => {
+        await until(() => told.includes('other is served'));
+        throw new TypeError('a mistake');
+      },
+      other: () => {
+        told.push('other is served');
+        return new Promise((resolve) => {
+          stop = (cause) => {
+            told.push(`other is stopped: ${cause.by}`);
+            resolve({ kind: 'stopped', ...cause });
+          };
+        });
+      },
+    };
+    let stop: (cause: StopCause) => void = () => {};
+    const seats = {
+      plans: ['main', 'other'].map((name) => ({
+        name,
+        profile: { ...SIMULATED_PROFILE, account: name, store: { postgres: { env: 'DATABASE_URL' } } },
+      })),
+      log: { redactWith: () => {}, tell: () => {} },
+      sit: ({ name }: SeatPlan, during: (seat: Seat) => Promise<SeatEnd>) =>
+        during({ serve: () => served[name]?.(), stop: (cause: StopCause) => stop(cause) } as unknown as Seat),
+    } as unknown as Seats;
+    const environment = { variable: (name: string) => (name === 'DATABASE_URL' ? url : undefined) };
+    const group = new SeatGroup(seats, 2, { environment } as Pick<Invocation, 'environment'>);
+    await expect(group.serve(never)).rejects.toThrow('a mistake');
+    expect(told).toEqual(['other is served', 'other is stopped: a mistake of the program']);
+  }, 60_000);
+
+  it('go on with a run that was handed over while the database was away, and so does whoever waits for it', async () => {
+    at.write('tick.yaml', TICK);
+    at.write('asked.yaml', 'runbook: asked\ndsl: 1\nsteps:\n  - wait: 12s\n  - read_account: {}\n');
+    const one = worker(['tick.yaml'], ['main']);
+    await one.sees('run_ended');
+    const run = at.start(['run', 'asked.yaml', '--profile', 'main.yaml', '--json']);
+    await until(() => one.events('run_begun').some(({ runbook }) => runbook === 'asked'));
+    await server().stop('crash');
+    await one.sees('kill_unread');
+    await server().start();
+    const { exit, out, err } = await run.ended;
+    expect({ exit, outcome: JSON.parse(out).outcome }, err).toEqual({ exit: 0, outcome: 'succeeded' });
+    await one.stop('SIGTERM');
+    // What fell due meanwhile has a verdict all the same, and none because a switch could not be read.
+    expect((await agenda.occurrences(key('main'))).filter(({ why }) => why === 'kill')).toEqual([]);
+  }, 90_000);
+
+  it('make the queue anew when it was dropped, and find each other by it again', async () => {
+    at.write('tick.yaml', TICK);
+    const one = worker(['tick.yaml'], ['main']);
+    await one.sees('run_ended');
+    await server().query('DROP SCHEMA perp_runbook_seats CASCADE', url);
+    await one.sees('queue_failed', 1, 30_000);
+    await one.sees('queue_joined', 2, 30_000);
+    const two = worker(['tick.yaml'], ['main']);
+    await two.sees('queue_joined');
+    await one.stop('SIGTERM');
+    // By the queue: a seat that nobody gives out is tried for after half a minute at the earliest.
+    await two.sees('started', 1, 10_000);
+    expect(one.events('overtaken')).toEqual([]);
+    await two.stop('SIGTERM');
     await accounted('main');
   }, 90_000);
 

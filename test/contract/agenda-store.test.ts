@@ -145,6 +145,24 @@ describe.each(Object.entries(STORES))('agenda store: %s', (_name, open) => {
       expect(await agenda.occurrences(MAIN)).toEqual([started('a', 10, 'r1')]);
     });
 
+    it('are recorded in the order they were decided: what waits may have its verdict in the same breath', async () => {
+      await agenda.record(MAIN, 1, [waiting('a', 10), waiting('a', 20), row('a', 10, { verdict: 'skipped' })]);
+      expect(await agenda.occurrences(MAIN)).toEqual([waiting('a', 20), row('a', 10, { verdict: 'skipped' })]);
+      await expect(agenda.record(MAIN, 1, [row('a', 30), waiting('a', 30)])).rejects.toMatchObject({
+        reason: 'conflict',
+      });
+      expect(await agenda.marks(MAIN, ['a'])).toMatchObject({ through: new Map([['a', 20]]) });
+    });
+
+    it('are recorded by the thousand, and found again one by one', async () => {
+      const rows = Array.from({ length: 5_000 }, (_, n) => (n % 2 === 0 ? row('a', n) : started('b', n, `r${n}`)));
+      await agenda.record(MAIN, 1, rows);
+      expect(await agenda.occurrences(MAIN)).toEqual([...rows].reverse());
+      await expect(agenda.record(MAIN, 1, [row('a', 5_000), row('a', 4_998)])).rejects.toMatchObject({
+        message: expect.stringContaining(new Date(4_998).toISOString()),
+      });
+    });
+
     it('are recorded all or none', async () => {
       await agenda.record(MAIN, 1, [row('a', 10)]);
       await expect(agenda.record(MAIN, 1, [row('b', 10), row('a', 10)])).rejects.toMatchObject({ reason: 'conflict' });
@@ -200,6 +218,46 @@ describe.each(Object.entries(STORES))('agenda store: %s', (_name, open) => {
       expect(await agenda.answer('r1', { state: 'withdrawn' })).toBe(true);
       expect(await agenda.answer('r1', { state: 'taken' })).toBe(false);
       expect(await agenda.handover('r1')).toEqual({ state: 'withdrawn' });
+    });
+
+    it('that were taken are open until it is said what became of them', async () => {
+      for (const run of ['r1', 'r2', 'r3']) await agenda.post(request(run));
+      await agenda.post(request('r4', OTHER));
+      expect(await agenda.answer('r1', { state: 'begun' }, 'taken')).toBe(false);
+      for (const run of ['r1', 'r2', 'r4']) await agenda.answer(run, { state: 'taken' });
+      expect(await agenda.taken(MAIN)).toEqual(['r1', 'r2']);
+      expect(await agenda.answer('r1', { state: 'begun' }, 'taken')).toBe(true);
+      const lost = { state: 'refused', why: 'its scheduler died', kind: 'lost' } as const;
+      expect(await agenda.answer('r2', lost, 'taken')).toBe(true);
+      expect(await agenda.answer('r2', { state: 'begun' }, 'taken')).toBe(false);
+      expect(await agenda.taken(MAIN)).toEqual([]);
+      expect([await agenda.handover('r1'), await agenda.handover('r2')]).toEqual([{ state: 'begun' }, lost]);
+    });
+
+    it('are forgotten once they are old and answered for good', async () => {
+      for (const [run, at] of [
+        ['open', 10],
+        ['taken', 10],
+        ['begun', 10],
+        ['withdrawn', 20],
+        ['new', 30],
+      ] as const)
+        await agenda.post({ ...request(run), at });
+      await agenda.post({ ...request('theirs', OTHER), at: 10 });
+      for (const run of ['taken', 'begun']) await agenda.answer(run, { state: 'taken' });
+      await agenda.answer('begun', { state: 'begun' }, 'taken');
+      for (const run of ['withdrawn', 'new', 'theirs']) await agenda.answer(run, { state: 'withdrawn' });
+      expect(await agenda.pruneHandovers(MAIN, 30)).toBe(2);
+      expect(await agenda.pruneHandovers(MAIN, 30)).toBe(0);
+      const left = ['open', 'taken', 'begun', 'withdrawn', 'new', 'theirs'].map(async (run) => agenda.handover(run));
+      expect((await Promise.all(left)).map((each) => each?.state)).toEqual([
+        'posted',
+        'taken',
+        undefined,
+        undefined,
+        'withdrawn',
+        'withdrawn',
+      ]);
     });
 
     it('are refused with a reason', async () => {

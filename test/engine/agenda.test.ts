@@ -187,6 +187,35 @@ describe('down across', () => {
     expect(all.filter(({ type }) => type === 'start').map(({ nominalMs }) => nominalMs)).toEqual([EIGHT]);
   });
 
+  it('two weeks of minutes whose window is open: in portions too, and one run makes up for all', () => {
+    const slot = slotOf({ every: MINUTE_MS, within: 30 * DAY_MS, knownSinceMs: EIGHT - 20_000 * MINUTE_MS });
+    let state = EMPTY_AGENDA;
+    const portions: number[] = [];
+    const all: Decision[] = [];
+    for (let nextLookMs = EIGHT; nextLookMs <= EIGHT; ) {
+      const answer = decide([slot], state, at(EIGHT));
+      nextLookMs = answer.nextLookMs;
+      portions.push(answer.decisions.length);
+      all.push(...answer.decisions);
+      state = foldAgenda(answer.decisions, state);
+    }
+    expect(Math.max(...portions)).toBeLessThanOrEqual(5_001);
+    expect(all.map(({ nominalMs }) => nominalMs)).toEqual(
+      Array.from({ length: 20_001 }, (_, index) => EIGHT - (20_000 - index) * MINUTE_MS),
+    );
+    expect(told(all.slice(-2))).toEqual(['missed 07:59 superseded', 'start 08:00']);
+  });
+
+  it('two weeks of minutes that are all made up for: each waits, and each is found again by its name', () => {
+    const slot = slotOf({ every: MINUTE_MS, within: 30 * DAY_MS, policy: 'run_all' });
+    const before = through(slot, EIGHT - 20_000 * MINUTE_MS);
+    const { decisions } = decide([slot], before, at(EIGHT));
+    expect(decisions.map(({ type }) => type)).toEqual(['start', ...Array.from({ length: 19_999 }, () => 'queue')]);
+    const killed = decide([slot], foldAgenda(decisions, before), at(EIGHT + 1, { killed: true }));
+    expect(killed.decisions).toHaveLength(19_999);
+    expect(foldAgenda(killed.decisions, foldAgenda(decisions, before)).waiting).toEqual([]);
+  });
+
   it('and one that is due now: it makes up for those before it', () => {
     const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS });
     expect(told(decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT)).decisions)).toEqual([

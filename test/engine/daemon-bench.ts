@@ -1,13 +1,7 @@
 /** A scheduler in virtual time: a clock whose wall can be set, runs that only last, and a record of all that happened. */
 import { type Clock, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
-import {
-  Daemon,
-  type DaemonEvent,
-  type Launch,
-  type Launcher,
-  type RunEnding,
-  type TimetableSlot,
-} from '../../src/engine/daemon.ts';
+import { Daemon, type DaemonEvent, type TimetableSlot } from '../../src/engine/daemon.ts';
+import type { Launch, Launcher, RunEnding } from '../../src/engine/launches.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
 import type { AgendaStore, OccurrenceRow } from '../../src/journal/agenda-store.ts';
@@ -71,7 +65,8 @@ export class Bench {
   readonly daemon: Daemon;
   /** Ends a run by hand. */
   readonly ends = new Map<string, (ending: RunEnding) => void>();
-  killed = false;
+  /** Undefined: it can not be read. */
+  killed: boolean | undefined = false;
   /** Whether the journals of runs have their beginnings; undefined: nobody knows. */
   begins: boolean | undefined = true;
   /** A process that died starts nothing and hears of nothing. */

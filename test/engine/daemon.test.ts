@@ -1,8 +1,9 @@
 /** The scheduler's loop in virtual time: what it starts, what it records, and what it leaves alone when things go wrong. */
 import { describe, expect, it } from 'vitest';
 import { LOOK_EVERY_MS } from '../../src/engine/agenda.ts';
-import type { Guest, TimetableSlot } from '../../src/engine/daemon.ts';
+import type { TimetableSlot } from '../../src/engine/daemon.ts';
 import { scheduledRunName } from '../../src/engine/daemon.ts';
+import type { Guest } from '../../src/engine/guests.ts';
 import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
 import { LEASE_LIFE_MS } from '../../src/journal/shared.ts';
 import { openSharedMemory } from '../../src/journal/shared-memory.ts';
@@ -319,6 +320,21 @@ describe('the kill switch', () => {
   });
 });
 
+describe('a kill switch that can not be read', () => {
+  it('is no verdict: nothing is started meanwhile, and what is due then is judged as late as it is', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()] });
+    await bench.begin();
+    bench.killed = undefined;
+    await bench.clock.pass(HOUR_MS - 20_000);
+    expect(await bench.verdicts()).toEqual([]);
+    expect(bench.events).toEqual([{ type: 'unrecorded', message: 'the kill switch can not be read' }]);
+    bench.killed = false;
+    await bench.clock.pass(1_000);
+    expect(clockTimes(bench)).toEqual(['09:00 +11s']);
+    expect(await bench.verdicts()).toEqual(['started 09:00:00']);
+  });
+});
+
 describe('a store that refuses', () => {
   it('starts nothing until the decision is recorded, and says so once', async () => {
     const agenda = new MemoryAgenda();
@@ -336,6 +352,59 @@ describe('a store that refuses', () => {
     broken = false;
     await bench.clock.pass(1_000);
     expect(clockTimes(bench)).toEqual(['09:00 +6s']);
+  });
+
+  it('a commit it lost sight of is looked up: kept, it is acted on, and not taken for another process’s', async () => {
+    const agenda = new MemoryAgenda();
+    const record = agenda.record.bind(agenda);
+    let answers = false;
+    agenda.record = async (...all) => {
+      await record(...all);
+      if (!answers) throw new StoreError('unavailable', 'whether the last commit was kept is not known');
+    };
+    const bench = new Bench({ startMs: START, slots: [hourly()], agenda });
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS - 30_000);
+    answers = true;
+    await bench.clock.pass(HOUR_MS);
+    expect(clockTimes(bench)).toEqual(['09:00 +1s', '10:00']);
+    expect(await bench.verdicts()).toEqual(['started 09:00:00', 'started 10:00:00']);
+    expect(bench.events.filter(({ type }) => type === 'overtaken')).toEqual([]);
+    expect(await agenda.promised(ACCOUNT)).toEqual([]);
+  });
+
+  it('a record that took longer than the window lasts starts nothing any more, and says so', async () => {
+    const agenda = new MemoryAgenda();
+    const bench = new Bench({ startMs: START, slots: [hourly()], agenda });
+    const record = agenda.record.bind(agenda);
+    agenda.record = async (...all) => {
+      await new Promise<void>((resolve) => void bench.clock.after(2 * MINUTE_MS, resolve));
+      return record(...all);
+    };
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS + 5 * MINUTE_MS);
+    expect(bench.launches).toEqual([]);
+    expect(bench.events.map(({ type }) => type)).toEqual(['decided', 'lost']);
+    expect((await agenda.occurrences(ACCOUNT)).map(({ verdict, began }) => [verdict, began])).toEqual([
+      ['started', 'lost'],
+    ]);
+  });
+
+  it('gives thousands of verdicts in portions, with room between them for whatever else is due', async () => {
+    const agenda = new MemoryAgenda();
+    const slots = [slotOf(everySlot(MINUTE_MS))];
+    await new Bench({ startMs: START, slots, agenda }).begin();
+    const bench = new Bench({ startMs: START + 12_000 * MINUTE_MS, slots, agenda, epoch: 2 });
+    const record = agenda.record.bind(agenda);
+    const order: string[] = [];
+    agenda.record = async (...all) => {
+      order.push('portion');
+      bench.clock.arrive(() => order.push('beat'));
+      return record(...all);
+    };
+    await bench.begin();
+    await bench.clock.pass(1);
+    expect(order).toEqual(['portion', 'beat', 'portion', 'beat', 'portion', 'beat']);
   });
 
   it('a mistake of ours is not taken for one of the store', async () => {
@@ -431,6 +500,26 @@ describe('a run handed over', () => {
     expect(told).toEqual([
       'begin a 0',
       `refuse b: the concurrency key "k" is held by another run (on_busy: ${onBusy})`,
+    ]);
+  });
+
+  it('is begun later when the store refuses to say that it was taken', async () => {
+    const bench = new Bench({ startMs: START, slots: [] });
+    const told: string[] = [];
+    await bench.begin();
+    let tries = 0;
+    const begin = async () => {
+      tries += 1;
+      if (tries < 3) throw new StoreError('unavailable', 'the database can not be reached');
+      told.push(`begun at the try ${tries}`);
+      return bench.run('a', MINUTE_MS);
+    };
+    bench.daemon.admit(guest('a', { begin }, bench, told));
+    bench.daemon.admit(guest('b', {}, bench, told));
+    await bench.clock.pass(10_000);
+    expect(told).toEqual(['begun at the try 3', `begin b ${2 / 60}`]);
+    expect(bench.events.filter(({ type }) => type === 'unrecorded')).toEqual([
+      { type: 'unrecorded', message: 'the database can not be reached' },
     ]);
   });
 

@@ -48,7 +48,8 @@ export async function soak(wanted: SoakWanted): Promise<SoakTold> {
     const until = startedAt + wanted.minutes * 60_000 - CALM_MS;
     const bag: Mishap[] = [];
     await pause(6_000);
-    while (Date.now() < until) {
+    // What nothing explains is the end of it: the rest of the time would only say so again.
+    while (Date.now() < until && stage.surprises.length === 0) {
       // A bag that is emptied before it is filled again: also a short soak meets most of them.
       if (bag.length === 0) bag.push(...MISHAPS);
       const [mishap] = bag.splice(draws.within(0, bag.length - 1), 1) as [Mishap];

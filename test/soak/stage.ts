@@ -29,9 +29,12 @@ ambiguity: {window: 2s}
 store: {postgres: {env: DATABASE_URL}}
 `;
 
-/** Orders that rest and are cancelled, orders that fill, one that is changed, runs that outlive a worker, and a read. */
 const MISFIRE = 'misfire: {within: 10m, then: run_once}';
-/** Each order may be sent again once its absence is proven: a process killed behind an attempt and before its first byte would halt the run else. */
+/**
+ * Orders that rest and are cancelled, orders that fill, one that is changed, runs that outlive a worker, and a read. Each
+ * order may be sent again once its absence is proven (so all are limit orders): a process killed before the first byte
+ * would halt the run else.
+ */
 export const RUNBOOKS = {
   orders: `runbook: orders
 dsl: 1
@@ -40,7 +43,7 @@ steps:
   - id: low
     place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000, on_ambiguous: resend}
   - id: taken
-    place: {type: market, market: BTC-USD, side: long, size: 0.02, price: 70000, on_ambiguous: resend}
+    place: {type: limit, market: BTC-USD, side: long, size: 0.02, price: 70000, on_ambiguous: resend}
   - cancel: low
 outputs: {taken: taken.filled}
 `,

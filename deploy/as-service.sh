@@ -1,0 +1,21 @@
+#!/bin/sh
+# `runbook` as the service has it: its user, its state folder, its secrets. For whoever looks after it, as root:
+#   perp-runbook audit show RUN
+# docs/deployment.md installs it as /usr/local/bin/perp-runbook. Of several workers it speaks for the first:
+#   RUNBOOK_STATE=/var/lib/perp-runbook/state-2 perp-runbook audit list
+set -eu
+user=perp-runbook
+folder=/var/lib/perp-runbook
+state=${RUNBOOK_STATE:-$folder/state}
+if [ ! -d "$state" ] && [ -d "$folder/state-1" ]; then state=$folder/state-1; fi
+[ -d "$folder" ] || install -d -m 0700 -o "$user" -g "$user" "$folder"
+
+set -a
+if [ -r /etc/perp-runbook/environment ]; then . /etc/perp-runbook/environment; fi
+HOME=$folder
+XDG_STATE_HOME=$folder
+RUNBOOK_STATE=$state
+set +a
+
+cd "$folder"
+exec runuser -u "$user" -- /usr/bin/runbook "$@"
