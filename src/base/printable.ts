@@ -25,11 +25,6 @@ export function printable(text: string, max = 512): string {
 /** Nearly every text is of these alone, and to see that costs a fraction of looking for all that is unprintable. */
 const ORDINARY = /^[ -~]*$/;
 
-/** Whether a text is printable ASCII alone. False tells nothing: what else it holds may be printable too. */
-export function isOrdinary(text: string): boolean {
-  return ORDINARY.test(text);
-}
-
 /** Every unprintable character as its JSON escape; nothing is cut. Inside a JSON string literal the meaning stays the same. */
 export function escapeUnprintable(text: string): string {
   if (ORDINARY.test(text)) return text;

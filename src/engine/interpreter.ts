@@ -162,20 +162,20 @@ export class Interpreter implements Walker {
     let progress: { end(): void } | undefined;
     let timer: { cancel(): void } | undefined;
     try {
-      const first = new StepScope(frame, now);
-      const timeout = step.timeout === undefined ? undefined : this.evaluate(step.timeout, first, path);
+      const scope = new StepScope(frame, now);
+      const timeout = step.timeout === undefined ? undefined : this.evaluate(step.timeout, scope, path);
       if (timeout !== undefined) {
         timer = clock.at(startedAt + timeout.ms, () =>
           own.cancel('timeout', `${step.verb} took longer than ${timeout.ms} ms`),
         );
       }
-      progress = keeper.began(path, timeout === undefined ? undefined : startedAt + timeout.ms);
-      await this.run.feeds.ensure(step.feeds, frame.roots.runbook.feeds, first, path);
+      progress = keeper.began(pathOfAttempt(path, attempt), timeout === undefined ? undefined : startedAt + timeout.ms);
+      await this.run.feeds.ensure(step.feeds, frame.roots.runbook.feeds, scope, path);
       const at: StepRun = {
         step,
         path: pathOfAttempt(path, attempt),
         attempt,
-        scope: new StepScope(frame, now),
+        scope,
         frame,
         cancel: own,
         memory,
@@ -185,7 +185,7 @@ export class Interpreter implements Walker {
       if (stepRow(step.verb).retry === 'read') own.check();
       if (step.id !== undefined) frame.set(step.id, value);
       this.undoLater(step, path, frame);
-      await keeper.stepSucceeded(step.id);
+      await keeper.stepSucceeded(step.id, frame);
       actor.decide('OK');
       this.end(step, path, 'succeeded', attempt, undefined, step.id === undefined ? undefined : value);
       return undefined;
@@ -269,6 +269,7 @@ export class Interpreter implements Walker {
     const delay = backOffMs(step, attempt, failure, chance(this.run.setup.seed, `${path}~${attempt}`));
     const retryAt = this.run.clock.now() + delay;
     this.run.log.append('step.retried', { verb: step.verb, attempt, error: failure.fact, retryAt }, path);
+    this.run.keeper.waitsUntil(path, retryAt);
     await sleepUntil(this.run.clock, retryAt, cancel);
   }
 

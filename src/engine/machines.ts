@@ -3,14 +3,7 @@
  * an event goes in, the next state comes out, and the interpreter does what the state asks for. (The third, an order's,
  * is in venue/order.ts.) They are fed standalone, one actor each, and never persisted: a resumed run feeds them again.
  */
-import {
-  type AnyStateMachine,
-  type EventFromLogic,
-  initialTransition,
-  type SnapshotFrom,
-  setup,
-  transition,
-} from 'xstate';
+import { type AnyMachineSnapshot, type AnyStateMachine, type EventFromLogic, type StateValue, setup } from 'xstate';
 
 /**
  * A run's life. A failure undoes completed steps in reverse before `on_error`; a halt goes the same way with what only
@@ -117,8 +110,10 @@ export const stepMachine = setup({
 export type StepEvent = EventFromLogic<typeof stepMachine>['type'];
 
 /**
- * An actor of one of these machines. They have no context, so what XState says of a state and an event holds for every
- * actor: each pair is asked once and remembered, and a step of a long run costs no more than a look-up.
+ * An actor of one of these machines. They are flat and have no context and no actions, so all that XState can say of a
+ * state and an event is where the transition leads, for every actor the same: each pair is asked once and remembered, and a
+ * step of a long run costs no more than a look-up. XState's own `transition` would make an actor, with a first state of its
+ * own, for every question.
  */
 export interface Decider<E extends string> {
   readonly state: string;
@@ -137,28 +132,30 @@ export const startStepActor: () => StepActor = actorsOf<StepEvent>(stepMachine);
 /** A state that has been met, and what was found to follow from it. */
 interface KnownState<E extends string> {
   readonly name: string;
-  readonly snapshot: SnapshotFrom<AnyStateMachine>;
+  readonly snapshot: AnyMachineSnapshot;
   readonly next: Map<E, KnownState<E>>;
 }
 
 function actorsOf<E extends string>(machine: AnyStateMachine): () => Decider<E> {
   const states = new Map<string, KnownState<E>>();
-  const known = (snapshot: SnapshotFrom<AnyStateMachine>): KnownState<E> => {
+  /** `value`: a state's name, or `{}` for the one the machine begins in. */
+  const known = (value: StateValue): KnownState<E> => {
+    const snapshot: AnyMachineSnapshot = machine.resolveState({ value, context: undefined });
     const name = String(snapshot.value);
     const state = states.get(name) ?? { name, snapshot, next: new Map() };
     states.set(name, state);
     return state;
   };
-  const after = (state: KnownState<E>, type: E): KnownState<E> => {
-    const { name, snapshot, next } = state;
-    if (!snapshot.can({ type })) throw new Error(`engine: state ${name} does not take ${type}`);
-    const found = known(transition(machine, snapshot, { type })[0]);
+  const after = ({ name, snapshot, next }: KnownState<E>, type: E): KnownState<E> => {
+    const [target] = machine.getTransitionData(snapshot, { type })[0]?.target ?? [];
+    if (target === undefined) throw new Error(`engine: state ${name} does not take ${type}`);
+    const found = known(target.key);
     next.set(type, found);
     return found;
   };
   let initial: KnownState<E> | undefined;
   return () => {
-    initial ??= known(initialTransition(machine)[0]);
+    initial ??= known({});
     let state = initial;
     return {
       get state() {

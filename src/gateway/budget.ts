@@ -1,18 +1,18 @@
 /**
- * The token budget as the client awaits it: who waits, until when, and the one place where a shared ledger is read and
- * written. Every decision about tokens is the ledger's (venue/budget.ts), every one about turns the queue's
- * (budget-queue.ts). It sends nothing and retries nothing.
+ * The token budget as the client awaits it: who waits, until when, and what the end of each request tells the ledger. Every
+ * decision about tokens is the ledger's (venue/budget.ts), every one about turns the queue's (budget-queue.ts), and how
+ * processes share a ledger is in shared-ledger.ts. It sends nothing and retries nothing.
  */
 import type { Clock, Metronome, Timer } from '../base/clock.ts';
-import type { LedgerRows } from '../journal/shared.ts';
-import { StoreError } from '../journal/store.ts';
 import type { Beat } from '../venue/beat-reserve.ts';
 import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../venue/budget.ts';
 import type { CostedEndpoint } from '../venue/costs.ts';
 import { type ResetUnit, readReset } from '../venue/headers.ts';
 import { isOrderAction, OrderRate } from '../venue/order-rate.ts';
-import type { CallClass } from '../venue/port.ts';
-import { BudgetQueue } from './budget-queue.ts';
+import type { CallClass, Wanted } from '../venue/port.ts';
+import { BudgetQueue, type Waiting } from './budget-queue.ts';
+import { BudgetTally } from './budget-tally.ts';
+import { type BudgetShare, SharedLedger, type Told } from './shared-ledger.ts';
 
 export interface Budget {
   /** Resolves when the tokens are held, or tells at once that the deadline can not be met or the queue is full. */
@@ -31,12 +31,15 @@ export interface BudgetRequest {
   readonly deadlineAt?: number;
   /** It renews a deadman switch: tokens are kept for the beats that follow. */
   readonly beat?: Beat;
+  /** Whether it is waited for at all; refused as WITHDRAWN when it is not any more. */
+  readonly wanted?: Wanted;
 }
 
 export type BudgetAnswer =
   | { readonly kind: 'granted'; readonly ticket: Ticket; readonly waitedMs: number }
   /** `earliestAt`: epoch ms before which the tokens can not be had, by what is known now. */
   | { readonly kind: 'refused'; readonly code: 'DEADLINE' | 'QUEUE_FULL'; readonly earliestAt: number }
+  | { readonly kind: 'refused'; readonly code: 'WITHDRAWN' }
   /** The limit can not carry the beats of the switch. */
   | { readonly kind: 'refused'; readonly code: 'BEATS'; readonly because: string };
 
@@ -53,15 +56,6 @@ export interface Ticket {
   aborted(): void;
   /** No byte left: the tokens are free again. */
   notSent(): void;
-}
-
-/** A ledger that several processes continue in turn. */
-export interface BudgetShare {
-  readonly rows: LedgerRows;
-  /** `ledgerKey` of the address (journal/shared.ts). */
-  readonly key: string;
-  /** Tells this process's requests from others'; unique among all that share. */
-  readonly owner: string;
 }
 
 export interface BudgetOptions {
@@ -91,10 +85,16 @@ const SHARE_RETRY_MS = 250;
 /** The longest sleep while others may free tokens that this process would not hear of. */
 const SHARE_LOOK_MS = 1_000;
 
-interface Entry extends BudgetRequest {
-  readonly since: number;
+interface Entry extends Waiting {
+  readonly request: BudgetRequest;
   readonly resolve: (answer: BudgetAnswer) => void;
   deadline: Timer | undefined;
+}
+
+/** A beat that asks for its switch to be armed, and may wait. */
+interface Arming {
+  readonly entry: Entry;
+  readonly beat: Beat;
 }
 
 /** What one look at the ledger decided. */
@@ -102,35 +102,29 @@ interface Pass {
   readonly granted: readonly { readonly entry: Entry; readonly id: string }[];
   readonly late: readonly { readonly entry: Entry; readonly earliest: number }[];
   readonly overcommitted: readonly { readonly entry: Entry; readonly because: string }[];
-  /** Tokens are kept from now on for a switch that waits to be armed. */
-  readonly claimed: boolean;
+  /** The ledger came to be another: tokens were granted, or are kept from now on for a switch that waits to be armed. */
+  readonly changes: boolean;
   /** On the ledger's clock; undefined when nobody waits. */
   readonly wakeAt: number | undefined;
 }
 
-type Told = (ledger: Ledger, now: number) => void;
-
 export class LocalBudget implements Budget {
-  private readonly settings: BudgetSettings;
   private readonly clock: Clock & Metronome;
-  private readonly costs: Readonly<Record<string, number>>;
   private readonly options: BudgetOptions;
   private readonly queue: BudgetQueue<Entry>;
-  private readonly tally: Tally;
+  private readonly tally: BudgetTally;
   private readonly rate: OrderRate;
-  private ledger: Ledger;
+  /** Ours alone; unused where one is shared. */
+  private readonly own: Ledger;
+  private readonly shared: SharedLedger | undefined;
   private issued = 0;
   private uncounted = 0;
   private wake: Timer | undefined;
-  /** What the shared ledger has not heard yet, in order. */
-  private told: Told[] = [];
+  /** When it is due, on our monotonic clock. */
+  private wakeAt: number | undefined;
   /** Came with a deadline that has not been compared with the earliest possible time yet. */
   private fresh: Entry[] = [];
-  /** Beats that ask for a switch to be armed, and may wait. */
-  private readonly arming = new Set<Entry & { readonly beat: Beat }>();
-  private revision: number | undefined;
-  /** The ledger's clock minus ours. */
-  private offsetMs = 0;
+  private arming: Arming[] = [];
   /** The looks at the shared ledger that are under way: whatever carries it may take its time. */
   private sharing: Promise<void> | undefined;
   private closed = false;
@@ -143,24 +137,28 @@ export class LocalBudget implements Budget {
     costs: Readonly<Record<string, number>>,
     options: BudgetOptions,
   ) {
-    this.settings = settings;
     this.clock = clock;
-    this.costs = costs;
     this.options = options;
     this.queue = new BudgetQueue(options.queueLimit ?? QUEUE_LIMIT, settings.windowMs / 4);
-    this.tally = new Tally(settings.windowMs);
+    this.tally = new BudgetTally(settings.windowMs);
     this.rate = new OrderRate(options.orderRate ?? Number.POSITIVE_INFINITY);
-    this.ledger = this.restored(undefined, 0);
+    const restored = (text: string | undefined, now: number) =>
+      Ledger.restore(text, now, settings, options.random, costs);
+    this.own = restored(undefined, 0);
+    if (options.share !== undefined)
+      this.shared = new SharedLedger(options.share, () => this.clock.monotonic(), restored);
   }
 
   acquire(request: BudgetRequest): Promise<BudgetAnswer> {
     return new Promise((resolve) => {
-      const entry: Entry = { ...request, since: this.clock.monotonic(), resolve, deadline: undefined };
+      const { weight, class: cls, beat, deadlineAt, wanted } = request;
+      const since = this.clock.monotonic();
+      const entry: Entry = { request, weight, class: cls, since, resolve, deadline: undefined };
       if (!this.makeRoomFor(entry)) return;
       this.queue.add(entry);
-      const { beat } = entry;
-      if (beat !== undefined && !isUrgent(entry.class)) this.arming.add(entry as Entry & { readonly beat: Beat });
-      if (entry.deadlineAt !== undefined) this.fresh.push(entry);
+      wanted?.onWithdrawn(() => this.withdraw(entry));
+      if (beat !== undefined && !isUrgent(cls)) this.arming.push({ entry, beat });
+      if (deadlineAt !== undefined) this.fresh.push(entry);
       void this.pump();
     });
   }
@@ -196,9 +194,17 @@ export class LocalBudget implements Budget {
     await this.sharing;
   }
 
+  private get ledger(): Ledger {
+    return this.shared?.ledger ?? this.own;
+  }
+
   /** Now, on the ledger's clock. */
   private now(): number {
     return this.clock.monotonic() + this.offsetMs;
+  }
+
+  private get offsetMs(): number {
+    return this.shared?.offsetMs ?? 0;
   }
 
   /** False when the request itself was refused. */
@@ -212,14 +218,15 @@ export class LocalBudget implements Budget {
   private earliest(ledger: Ledger, entry: Entry, now: number): number {
     const own = this.queue.has(entry) ? entry.weight : 0;
     const ahead = this.queue.tokensAhead(entry.class) - own;
-    const tokensAt = ledger.earliest(entry.weight, entry.class, ahead, now, entry.beat);
-    return isOrderAction(entry.endpoint) ? Math.max(tokensAt, this.rate.freeAt(isUrgent(entry.class), now)) : tokensAt;
+    const { endpoint, beat } = entry.request;
+    const tokensAt = ledger.earliest(entry.weight, entry.class, ahead, now, beat);
+    return isOrderAction(endpoint) ? Math.max(tokensAt, this.rate.freeAt(isUrgent(entry.class), now)) : tokensAt;
   }
 
   // One look at the ledger: grant what may go, tell what comes too late, and say when to look again.
 
   private pump(): void | Promise<void> {
-    if (this.options.share !== undefined) return this.pumpShared(this.options.share);
+    if (this.shared !== undefined) return this.pumpShared(this.shared);
     if (this.queue.isEmpty && this.fresh.length === 0) this.wakeIn(undefined);
     else this.act(this.look(this.ledger, this.now()));
   }
@@ -230,44 +237,48 @@ export class LocalBudget implements Budget {
     const lightest = { urgent: Number.POSITIVE_INFINITY, ordinary: Number.POSITIVE_INFINITY };
     const lane = (entry: Entry) => (isUrgent(entry.class) ? 'urgent' : 'ordinary');
     // Order actions wait for their rate; what is none goes past them.
-    const paced = new Set<'urgent' | 'ordinary'>();
+    const paced = { urgent: false, ordinary: false };
     const bound = (entry: Entry) =>
-      isOrderAction(entry.endpoint) && paced.has(lane(entry)) ? 0 : lightest[lane(entry)];
+      paced[lane(entry)] && isOrderAction(entry.request.endpoint) ? 0 : lightest[lane(entry)];
     const clockNow = now - this.offsetMs;
     let wakeAt: number | undefined;
     let claimed = false;
     for (;;) {
       const entry = this.queue.next(clockNow, bound);
       if (entry === undefined) break;
-      const freeAt = isOrderAction(entry.endpoint) ? this.rate.freeAt(isUrgent(entry.class), now) : now;
+      const { endpoint, beat } = entry.request;
+      const ordering = isOrderAction(endpoint);
+      const freeAt = ordering ? this.rate.freeAt(isUrgent(entry.class), now) : now;
       if (freeAt > now) {
         wakeAt = Math.min(wakeAt ?? freeAt, freeAt);
-        paced.add(lane(entry));
+        paced[lane(entry)] = true;
         continue;
       }
-      const admission = ledger.admit(entry.weight, entry.class, now, entry.beat);
+      const admission = ledger.admit(entry.weight, entry.class, now, beat);
       if (admission.ok) {
-        const id = `${this.options.share?.owner ?? 'own'}:${++this.issued}`;
-        ledger.hold(id, entry.endpoint, entry.weight, entry.class, now, entry.beat);
-        if (isOrderAction(entry.endpoint)) this.rate.began(id, now);
+        const id = this.nextId();
+        ledger.hold(id, endpoint, entry.weight, entry.class, now, beat);
+        if (ordering) this.rate.began(id, now);
         this.queue.remove(entry);
         granted.push({ entry, id });
         continue;
       }
-      if (entry.beat !== undefined) claimed = ledger.claim(entry.beat, entry.weight, now) || claimed;
+      if (beat !== undefined) claimed = ledger.claim(beat, entry.weight, now) || claimed;
       wakeAt = Math.min(wakeAt ?? admission.at, admission.at);
       // A refusal holds back its weight and heavier ones only; for want of tokens everybody behind waits too.
       if (admission.because !== 'refused') break;
       lightest[lane(entry)] = Math.min(lightest[lane(entry)], entry.weight);
     }
-    return { granted, late: this.late(ledger, now), overcommitted, claimed, wakeAt };
+    const changes = granted.length > 0 || claimed;
+    return { granted, late: this.late(ledger, now), overcommitted, changes, wakeAt };
   }
 
   /** First beats that wait for what can never be had; they are taken out, and put back where this look comes to nothing. */
   private overcommitted(ledger: Ledger, now: number): { entry: Entry; because: string }[] {
-    return [...this.arming].flatMap((entry) => {
-      if (!this.queue.has(entry)) this.arming.delete(entry);
-      const because = this.queue.has(entry) ? ledger.overcommitted(entry.beat, entry.weight, now) : undefined;
+    if (this.arming.length === 0) return [];
+    this.arming = this.arming.filter(({ entry }) => this.queue.has(entry));
+    return this.arming.flatMap(({ entry, beat }) => {
+      const because = ledger.overcommitted(beat, entry.weight, now);
       if (because === undefined) return [];
       this.queue.remove(entry);
       return [{ entry, because }];
@@ -280,7 +291,9 @@ export class LocalBudget implements Budget {
     return this.fresh
       .filter((entry) => this.queue.has(entry))
       .map((entry) => ({ entry, earliest: this.earliest(ledger, entry, now) }))
-      .filter(({ entry, earliest }) => this.epoch(earliest, now) > (entry.deadlineAt ?? Number.POSITIVE_INFINITY));
+      .filter(
+        ({ entry, earliest }) => this.epoch(earliest, now) > (entry.request.deadlineAt ?? Number.POSITIVE_INFINITY),
+      );
   }
 
   private act({ granted, late, overcommitted, wakeAt }: Pass): void {
@@ -290,8 +303,7 @@ export class LocalBudget implements Budget {
       entry.resolve({ kind: 'refused', code: 'BEATS', because });
     }
     for (const { entry, earliest } of late) this.refuse(entry, 'DEADLINE', earliest);
-    for (const entry of this.fresh) if (this.queue.has(entry)) this.watch(entry);
-    this.fresh = [];
+    for (const entry of this.fresh.splice(0)) if (this.queue.has(entry)) this.watch(entry);
     this.wakeIn(wakeAt === undefined ? undefined : wakeAt - this.now());
   }
 
@@ -309,8 +321,18 @@ export class LocalBudget implements Budget {
 
   /** Refuses the entry if it still waits when its deadline comes. */
   private watch(entry: Entry): void {
-    if (entry.deadlineAt === undefined || entry.deadline !== undefined) return;
-    entry.deadline = this.clock.after(entry.deadlineAt - this.clock.now(), () => void this.expire(entry));
+    const { deadlineAt } = entry.request;
+    if (deadlineAt === undefined || entry.deadline !== undefined) return;
+    entry.deadline = this.clock.after(deadlineAt - this.clock.now(), () => void this.expire(entry));
+  }
+
+  /** One that a look at the shared ledger has in hand is granted all the same; who asked gives it back. */
+  private withdraw(entry: Entry): void {
+    if (!this.queue.has(entry)) return;
+    entry.deadline?.cancel();
+    this.queue.remove(entry);
+    entry.resolve({ kind: 'refused', code: 'WITHDRAWN' });
+    void this.pump();
   }
 
   private async expire(entry: Entry): Promise<void> {
@@ -319,12 +341,20 @@ export class LocalBudget implements Budget {
   }
 
   private wakeIn(delayMs: number | undefined): void {
+    const longest = this.shared === undefined ? Number.POSITIVE_INFINITY : SHARE_LOOK_MS;
+    const wholeMs =
+      delayMs === undefined || this.closed ? undefined : Math.max(1, Math.ceil(Math.min(delayMs, longest)));
+    const wakeAt = wholeMs === undefined ? undefined : this.clock.monotonic() + wholeMs;
+    // What goes past those who wait leaves their time as it was, mostly.
+    if (wakeAt === this.wakeAt) return;
     this.wake?.cancel();
-    this.wake = undefined;
-    if (delayMs === undefined || this.closed) return;
-    const longest = this.options.share === undefined ? Number.POSITIVE_INFINITY : SHARE_LOOK_MS;
-    const wholeMs = Math.max(1, Math.ceil(Math.min(delayMs, longest)));
-    this.wake = this.clock.after(wholeMs, () => void this.pump());
+    this.wakeAt = wakeAt;
+    this.wake = wholeMs === undefined ? undefined : this.clock.after(wholeMs, () => this.woken());
+  }
+
+  private woken(): void {
+    this.wakeAt = undefined;
+    void this.pump();
   }
 
   private epoch(instant: number, now: number): number {
@@ -366,25 +396,27 @@ export class LocalBudget implements Budget {
   }
 
   private tell(told: Told): void {
-    if (this.options.share === undefined) told(this.ledger, this.now());
-    else this.told.push(told);
+    if (this.shared === undefined) told(this.own, this.now());
+    else this.shared.tell(told);
     void this.pump();
   }
 
   // The shared ledger.
 
-  private async pumpShared(share: BudgetShare): Promise<void> {
+  private async pumpShared(shared: SharedLedger): Promise<void> {
     this.again = true;
     if (this.sharing !== undefined) return;
-    this.sharing = this.lookWhileAsked(share);
+    this.sharing = this.lookWhileAsked(shared);
     await this.sharing;
   }
 
-  private async lookWhileAsked(share: BudgetShare): Promise<void> {
+  private async lookWhileAsked(shared: SharedLedger): Promise<void> {
     try {
       while (this.again) {
         this.again = false;
-        await this.lookShared(share);
+        const looked = await shared.look((ledger, now) => this.look(ledger, now));
+        if (looked.stored) this.act(looked.decided);
+        else this.goUncounted(shared, looked.decided);
       }
     } finally {
       // In the turn in which nobody asked any more: whoever asks a moment later must begin anew, not wait for this one.
@@ -392,48 +424,24 @@ export class LocalBudget implements Budget {
     }
   }
 
-  /** One change of the shared row: tells it what happened here and grants from it; nothing is granted before it is stored. */
-  private async lookShared({ rows, key }: BudgetShare): Promise<void> {
-    let pass: Pass | undefined;
-    const { told } = this;
-    this.told = [];
-    try {
-      await rows.change(key, (row, nowMs) => {
-        if (row === undefined || row.revision !== this.revision) this.ledger = this.restored(row?.text, nowMs);
-        this.offsetMs = nowMs - this.clock.monotonic();
-        for (const each of told) each(this.ledger, nowMs);
-        pass = this.look(this.ledger, nowMs);
-        const changed = told.length > 0 || pass.granted.length > 0 || pass.claimed;
-        this.revision = (row?.revision ?? 0) + (changed ? 1 : 0);
-        return { text: changed ? this.ledger.save() : undefined, result: undefined };
-      });
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      this.revision = undefined;
-      this.told = [...told, ...this.told];
-      this.goUncounted(pass);
-      return;
-    }
-    if (pass !== undefined) this.act(pass);
-  }
-
   /**
    * The shared ledger can not be had. Ordinary requests wait for it; urgent ones go now and are counted when it is back: a
    * refused cancel costs a token, a cancel that was never sent costs a position.
    */
-  private goUncounted(pass: Pass | undefined): void {
+  private goUncounted(shared: SharedLedger, pass: Pass | undefined): void {
     for (const { entry } of [...(pass?.overcommitted ?? [])].reverse()) this.queue.putBack(entry);
     for (const { entry, id } of [...(pass?.granted ?? [])].reverse()) {
       this.rate.notSent(id);
       this.queue.putBack(entry);
       entry.deadline?.cancel();
       entry.deadline = undefined;
-      this.watch(entry);
+      if (entry.request.wanted?.withdrawn === undefined) this.watch(entry);
+      else this.withdraw(entry);
     }
     for (const entry of [...this.queue.inClass('protect'), ...this.queue.inClass('resolve')]) {
-      const id = `${this.options.share?.owner ?? 'own'}:${++this.issued}`;
-      const { endpoint, weight } = entry;
-      this.told.push((ledger, now) => ledger.hold(id, endpoint, weight, entry.class, now, entry.beat));
+      const id = this.nextId();
+      const { endpoint, weight, class: cls, beat } = entry.request;
+      shared.tell((ledger, now) => ledger.hold(id, endpoint, weight, cls, now, beat));
       if (isOrderAction(endpoint)) this.rate.began(id, this.now());
       this.queue.remove(entry);
       this.uncounted += 1;
@@ -443,40 +451,9 @@ export class LocalBudget implements Budget {
     this.wakeIn(SHARE_RETRY_MS);
   }
 
-  private restored(text: string | undefined, now: number): Ledger {
-    return Ledger.restore(text, now, this.settings, this.options.random, this.costs);
-  }
-}
-
-/** What this process itself has sent: in all, and the most within any one window. */
-class Tally {
-  tokens = 0;
-  peak = 0;
-  private readonly windowMs: number;
-  private recent: { readonly at: number; readonly weight: number }[] = [];
-  private from = 0;
-  private inWindow = 0;
-
-  constructor(windowMs: number) {
-    this.windowMs = windowMs;
-  }
-
-  add(weight: number, at: number): void {
-    for (
-      let first = this.recent[this.from];
-      first !== undefined && first.at <= at - this.windowMs;
-      first = this.recent[this.from]
-    ) {
-      this.inWindow -= first.weight;
-      this.from += 1;
-    }
-    if (this.from > 1024) {
-      this.recent = this.recent.slice(this.from);
-      this.from = 0;
-    }
-    this.recent.push({ at, weight });
-    this.tokens += weight;
-    this.inWindow += weight;
-    this.peak = Math.max(this.peak, this.inWindow);
+  /** Of a request; unique among all who share the ledger. */
+  private nextId(): string {
+    this.issued += 1;
+    return `${this.options.share?.owner ?? 'own'}:${this.issued}`;
   }
 }

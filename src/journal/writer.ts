@@ -154,13 +154,26 @@ export class JournalWriter {
   private commitSoon(after?: Promise<void>): Promise<void> {
     if (this.buffer.length === 0) return this.running;
     if (this.due === undefined) {
-      const due = (after ?? endOfTurn(this.running)).then(() => this.commit());
+      const due = after === undefined ? this.atEndOfTurn() : after.then(() => this.commit());
       this.due = due;
       this.running = due;
       // Whoever flushes sees the rejection; a batch nobody waits for must not end the process.
       due.catch(() => {});
     }
     return this.due;
+  }
+
+  /**
+   * Commits when the commit before has settled and everything that can go on without waiting has: after the microtasks,
+   * before any timer or socket. So all that one turn appends shares a commit, and a virtual clock sees the commit within the
+   * turn. Written with as few promises as there can be: each is paid for by every write that must be durable.
+   */
+  private atEndOfTurn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const commit = () => void this.commit().then(resolve, reject);
+      const settled = () => process.nextTick(commit);
+      this.running.then(settled, settled);
+    });
   }
 
   private async commit(): Promise<void> {
@@ -182,15 +195,6 @@ export class JournalWriter {
     this.stored = { seq: last.seq, hash: last.hash };
     for (const listener of this.durableListeners) listener(this.stored);
   }
-}
-
-/**
- * Resolves when `before` has settled and everything that can go on without waiting has: after the microtasks, before any
- * timer or socket. So all that one turn appends shares a commit, and a virtual clock sees the commit within the turn.
- */
-async function endOfTurn(before: Promise<void>): Promise<void> {
-  await before.catch(() => {});
-  await new Promise<void>((resolve) => process.nextTick(resolve));
 }
 
 /** The run's row after `entry`; the same object where the entry does not touch it. */

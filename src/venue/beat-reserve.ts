@@ -1,19 +1,28 @@
 /**
  * Tokens kept for the beats of the deadman switches that are armed, of every run of the address: a beat that waits for tokens
- * cancels every order of its account. What is kept is what the beats of one window cost, less those that are counted in it
- * already. A switch is forgotten when it is given back, or when nothing has renewed it for longer than a window: its process
+ * cancels every order of its account. What is kept is what the beats of one window cost, and the readings that tell whether
+ * the switch still stands, less those that are counted in it already. A switch is forgotten when it is given back, or when nothing has renewed it for longer than a window: its process
  * has died then, or its orders renew it, and the next beat keeps its tokens again.
  */
+import { deadmanReadEveryMs } from './deadman.ts';
 import { Holdings, type SavedHoldings } from './holdings.ts';
 
-/** A request that renews a switch, and is followed by others. */
-export interface Beat {
-  /** Whose switch it is: the account, for that has one. */
-  readonly of: string;
-  /** How often one is sent at most, ms; 0 where none follows. */
+/** How often a switch is heard of. */
+export interface Rhythm {
+  /** How often a beat is sent at most, ms; 0 where none follows. */
   readonly everyMs: number;
   /** When the switch fires without one, ms. */
   readonly timeoutMs: number;
+  /** What it costs to read the switch back, which is done every few time-outs. */
+  readonly readWeight: number;
+}
+
+/** A request that renews a switch, and is followed by others. */
+export interface Beat extends Rhythm {
+  /** Whose switch it is: the account, for that has one. */
+  readonly of: string;
+  /** It reads a switch back that stands, and renews nothing. */
+  readonly reads?: true;
 }
 
 export interface SavedBeats {
@@ -48,13 +57,13 @@ export class BeatReserve {
 
   /** What must be free behind the first beat of a switch. */
   leftBehind(beat: Beat, weight: number): number {
-    const kept = this.others(beat.of) + beatTokens(this.windowMs, beat.everyMs, weight);
+    const kept = this.others(beat.of) + beatTokens(this.windowMs, beat, weight);
     return Math.max(0, kept - this.held.used - weight);
   }
 
   /** True where nothing was kept for the switch. */
   claim(beat: Beat, weight: number, now: number): boolean {
-    if (this.armed.has(beat.of)) return false;
+    if (beat.reads || this.armed.has(beat.of)) return false;
     this.renew(beat, weight, now);
     return true;
   }
@@ -66,7 +75,7 @@ export class BeatReserve {
 
   began(beat: Beat, weight: number, urgent: boolean, now: number): void {
     this.held.add(weight, urgent);
-    this.renew(beat, weight, now);
+    if (!beat.reads) this.renew(beat, weight, now);
   }
 
   add(weight: number, urgent: boolean): void {
@@ -100,8 +109,8 @@ export class BeatReserve {
     this.held.restore(held);
   }
 
-  private renew({ of, everyMs, timeoutMs }: Beat, weight: number, now: number): void {
-    this.keepFor(of, beatTokens(this.windowMs, everyMs, weight), now + this.windowMs + timeoutMs);
+  private renew(beat: Beat, weight: number, now: number): void {
+    this.keepFor(beat.of, beatTokens(this.windowMs, beat, weight), now + this.windowMs + beat.timeoutMs);
   }
 
   private keepFor(of: string, tokens: number, until: number): void {
@@ -110,16 +119,16 @@ export class BeatReserve {
   }
 }
 
-/** What the beats of a switch cost in a window: one more than fit, for the first is held from before it is sent. */
-export function beatTokens(windowMs: number, everyMs: number, weight: number): number {
-  return weight * (everyMs > 0 ? Math.ceil(windowMs / everyMs) + 1 : 1);
+/** What the beats of a switch cost in a window, and its readings: one more of each than fit, for the first is held from before it is sent. */
+export function beatTokens(windowMs: number, { everyMs, timeoutMs, readWeight }: Rhythm, weight: number): number {
+  const sent = (pauseMs: number) => (pauseMs > 0 ? Math.ceil(windowMs / pauseMs) + 1 : 1);
+  return weight * sent(everyMs) + readWeight * sent(deadmanReadEveryMs(timeoutMs));
 }
 
-export interface BeatNeed {
+export interface BeatNeed extends Rhythm {
   readonly limit: number;
   readonly reserve: number;
   readonly windowMs: number;
-  readonly everyMs: number;
   /** Of one beat. */
   readonly weight: number;
   /** Kept for other switches of the address. */
@@ -127,9 +136,16 @@ export interface BeatNeed {
 }
 
 /** The sentence why a limit can not carry a switch; undefined where it can. */
-export function overcommitted({ limit, reserve, windowMs, everyMs, weight, others = 0 }: BeatNeed): string | undefined {
-  const own = beatTokens(windowMs, everyMs, weight);
+export function overcommitted({
+  limit,
+  reserve,
+  windowMs,
+  weight,
+  others = 0,
+  ...rhythm
+}: BeatNeed): string | undefined {
+  const own = beatTokens(windowMs, rhythm, weight);
   if (own + others + reserve + HEAVIEST <= limit) return undefined;
   const beside = others === 0 ? '' : `, and other switches of the address ${others}`;
-  return `beats every ${everyMs} ms need ${own} tokens per ${windowMs / 1000} s${beside}; of the limit of ${limit} there are ${Math.max(0, limit - reserve - HEAVIEST)} for beats. A longer timeout or keep_alive needs fewer`;
+  return `beats every ${rhythm.everyMs} ms, with a reading every ${deadmanReadEveryMs(rhythm.timeoutMs)} ms, need ${own} tokens per ${windowMs / 1000} s${beside}; of the limit of ${limit} there are ${Math.max(0, limit - reserve - HEAVIEST)} for beats. A longer timeout or keep_alive needs fewer`;
 }

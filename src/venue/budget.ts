@@ -9,47 +9,16 @@
  * clocks is needed. Freed a window after *sending*, a slow request and a fast one a minute later overlap at the venue.
  */
 import { type Beat, BeatReserve, overcommitted, type SavedBeats } from './beat-reserve.ts';
+import type { BudgetSettings } from './budget-settings.ts';
 import { CostBook, type CostedEndpoint, type CostReport, isDocumented, type SavedCosts } from './costs.ts';
-import { readRateHeaders } from './headers.ts';
+import { type Flight, Flights, type SavedFlights } from './flights.ts';
+import { readTokenCounts } from './headers.ts';
 import { Holdings, type SavedHoldings } from './holdings.ts';
 import type { CallClass } from './port.ts';
 import { Readings, type SavedReadings, sentSince } from './readings.ts';
 import { Refusals, type RetryHint, type SavedRefusals } from './refusals.ts';
 
-export interface BudgetSettings {
-  /** Tokens per window (Limits, Rate limit); X-RateLimit-Limit goes before it. */
-  readonly tokens: number;
-  readonly windowMs: number;
-  /** Ordinary requests may burst this many tokens, */
-  readonly burst: number;
-  /** and regain this many a second. */
-  readonly refillPerSecond: number;
-  /** Tokens that ordinary requests leave to urgent ones. */
-  readonly reserve: number;
-  /** Held on top of the window, for what lies between the venue's counting and our clock's grain. */
-  readonly marginMs: number;
-  /** How long after we gave up a request may still reach the venue: 10 s, or the life of a signature. */
-  readonly inTransitMs: number;
-  /** No request is under way for longer than this; the tokens of a process that died are freed that much later. */
-  readonly longestRequestMs: number;
-}
-
-/** The profile's `rate_limit`, with everything scaled to its tokens and window (interface.md, settled points). */
-export function budgetSettings(given: Partial<BudgetSettings> = {}): BudgetSettings {
-  const tokens = given.tokens ?? 1200;
-  const windowMs = given.windowMs ?? 60_000;
-  return {
-    tokens,
-    windowMs,
-    burst: tokens / 10,
-    refillPerSecond: (tokens / windowMs) * 1000,
-    reserve: Math.round(tokens / 20),
-    marginMs: 50,
-    inTransitMs: 10_000,
-    longestRequestMs: 60_000,
-    ...given,
-  };
-}
+export { type BudgetSettings, budgetSettings } from './budget-settings.ts';
 
 /** Why a request may not be sent yet: own tokens, pacing, the venue's word, or a refusal of its weight. */
 export type Hindrance = 'window' | 'pace' | 'venue' | 'refused';
@@ -85,24 +54,6 @@ const QUIET_MS = 2_000;
 const LENT_SHARE = 0.5;
 const LENT_MS = 1_000;
 
-/** A request from the moment its tokens are held until it settles. */
-interface Flight {
-  readonly endpoint: CostedEndpoint;
-  readonly weight: number;
-  readonly urgent: boolean;
-  /** It is a beat of a deadman switch, and its tokens are of those kept for beats. */
-  readonly beat?: true;
-  readonly at: number;
-  readonly order: number;
-  /** Tokens sent in all, this request's among them; and expired in all, at that moment. */
-  readonly sentMark: number;
-  readonly expiredMark: number;
-  /** Tokens under way when this was sent: the venue may count them before or after it. */
-  readonly overlap: number;
-  /** Sent when nothing else was under way and nothing had been sent since the venue's last word. */
-  readonly alone: boolean;
-}
-
 export class Ledger {
   private readonly settings: BudgetSettings;
   private readonly costs: CostBook;
@@ -110,13 +61,10 @@ export class Ledger {
   private readonly beats: BeatReserve;
   private readonly readings: Readings;
   private readonly refusals: Refusals;
-  private readonly flights = new Map<string, Flight>();
+  private readonly flights = new Flights();
   private now = Number.NEGATIVE_INFINITY;
   /** Whether a documented request has shown that the venue gives nothing back between two readings. */
   private steady = false;
-  private underWay = 0;
-  private sent = 0;
-  private order = 0;
   private level: number;
 
   /** `random` gives 0 to 1, for the jitter of back-offs. `configuredCosts`: the profile's figures. */
@@ -163,18 +111,18 @@ export class Ledger {
     const urgent = isUrgent(cls);
     if (this.isProbe(weight, urgent, this.withheld(weight, cls, beat))) this.refusals.probing(id, urgent);
     const { word } = this.readings;
-    const alone = this.flights.size === 0 && word !== undefined && sentSince(word, this.sent) === 0;
-    const overlap = this.underWay;
-    this.sent += weight;
-    this.underWay += weight;
-    this.order += 1;
+    this.flights.begin(id, {
+      endpoint,
+      weight,
+      urgent,
+      beat: beat === undefined ? undefined : true,
+      at: this.now,
+      expiredMark: this.holdings.expired,
+      undisturbed: word !== undefined && sentSince(word, this.flights.sent) === 0,
+    });
     this.holdings.add(weight, urgent);
     if (beat !== undefined) this.beats.began(beat, weight, urgent, this.now);
     if (!urgent) this.level -= weight;
-    const { sent: sentMark, order } = this;
-    const expiredMark = this.holdings.expired;
-    const marks = { at: this.now, order, sentMark, expiredMark, overlap, alone };
-    this.flights.set(id, { endpoint, weight, urgent, ...(beat === undefined ? {} : { beat: true }), ...marks });
   }
 
   /** Why the tokens for the beats of a switch that is to be armed can never be had; undefined where they can. */
@@ -182,14 +130,7 @@ export class Ledger {
     this.advance(at);
     const { limit } = this.readings;
     const { reserve, windowMs } = this.settings;
-    return overcommitted({
-      limit,
-      reserve,
-      windowMs,
-      weight,
-      everyMs: beat.everyMs,
-      others: this.beats.others(beat.of),
-    });
+    return overcommitted({ limit, reserve, windowMs, weight, ...beat, others: this.beats.others(beat.of) });
   }
 
   /** Keeps tokens for the beats of a switch that waits to be armed: else it would wait for ever beside others. True where they were not kept yet. */
@@ -232,7 +173,7 @@ export class Ledger {
   notSent(id: string, at: number): void {
     const flight = this.land(id, at, undefined);
     if (flight === undefined) return;
-    this.sent -= flight.weight;
+    this.flights.sent -= flight.weight;
     if (!flight.urgent) this.level += flight.weight;
   }
 
@@ -344,13 +285,13 @@ export class Ledger {
     this.buryDead();
   }
 
-  /** Frees the flights of processes that died: nobody will tell how they ended. They are in the order of their start. */
+  /** Frees the flights of processes that died: nobody will tell how they ended. */
   private buryDead(): void {
     const { longestRequestMs, inTransitMs, windowMs, marginMs } = this.settings;
-    for (const [id, flight] of this.flights) {
-      if (flight.at + longestRequestMs + inTransitMs + windowMs + marginMs > this.now) return;
-      this.flights.delete(id);
-      this.underWay -= flight.weight;
+    const before = this.now - (longestRequestMs + inTransitMs + windowMs + marginMs);
+    for (;;) {
+      const flight = this.flights.endOldest(before);
+      if (flight === undefined) return;
       this.holdings.expire(flight.weight, flight.urgent);
       if (flight.beat) this.beats.ended(flight.weight, flight.urgent);
     }
@@ -359,10 +300,8 @@ export class Ledger {
   /** Takes a flight out of the air: its tokens are not held any more until the caller keeps them to an instant. */
   private land(id: string, at: number, granted: boolean | undefined): Flight | undefined {
     this.advance(at);
-    const flight = this.flights.get(id);
+    const flight = this.flights.end(id);
     if (flight === undefined) return undefined;
-    this.flights.delete(id);
-    this.underWay -= flight.weight;
     this.holdings.remove(flight.weight, flight.urgent);
     if (flight.beat) this.beats.ended(flight.weight, flight.urgent);
     this.refusals.probed(id, flight.urgent, granted, this.now);
@@ -377,7 +316,7 @@ export class Ledger {
   // The venue's word.
 
   private remaining(): number {
-    return this.readings.remaining(this.now, this.sent, this.holdings.expired, this.perMs());
+    return this.readings.remaining(this.now, this.flights.sent, this.holdings.expired, this.perMs());
   }
 
   /** Whether a request would be sent against the venue's last word or after a refusal of its weight. */
@@ -399,8 +338,8 @@ export class Ledger {
 
   /** Reads the headers of a flight's answer; gives what the flight cost, which shows where it ran alone. */
   private listen(flight: Flight, headers: Readonly<Record<string, string>>, granted: boolean): number {
-    // The time is needed for X-RateLimit-Reset alone, which comes with the hint of a refusal.
-    const { limit, remaining } = readRateHeaders(headers, 0);
+    // X-RateLimit-Reset comes with the hint of a refusal.
+    const { limit, remaining } = readTokenCounts(headers);
     if (limit !== undefined) this.readings.hearLimit(limit);
     if (remaining === undefined) return flight.weight;
     const cost = this.learn(flight, remaining);
@@ -419,7 +358,7 @@ export class Ledger {
    */
   private learn(flight: Flight, remaining: number): number {
     const { word } = this.readings;
-    if (word === undefined || !flight.alone || this.sent !== flight.sentMark) return flight.weight;
+    if (word === undefined || !flight.alone || this.flights.sent !== flight.sentMark) return flight.weight;
     const quiet =
       this.holdings.expired === word.expiredMark && (this.holdings.nextAt() ?? Infinity) > this.now + QUIET_MS;
     const spent = word.remaining - remaining;
@@ -438,18 +377,16 @@ export class Ledger {
 
   /** The whole ledger as text, for whoever continues it. */
   save(): string {
-    const { now, steady, sent, order, level } = this;
+    const { now, steady, level } = this;
     const saved: SavedLedger = {
       v: 1,
       now,
       steady,
-      sent,
-      order,
       level,
       readings: this.readings.save(),
       expired: this.holdings.expired,
       held: this.holdings.save(),
-      flights: [...this.flights],
+      ...this.flights.save(),
       beats: this.beats.save(),
       refusals: this.refusals.save(),
       costs: this.costs.save(),
@@ -479,15 +416,12 @@ export class Ledger {
   private continue(saved: SavedLedger): void {
     this.now = saved.now;
     this.steady = saved.steady;
-    this.sent = saved.sent;
-    this.order = saved.order;
     this.level = saved.level;
     this.readings.restore(saved.readings);
     this.holdings.expired = saved.expired;
     this.holdings.restore(saved.held);
-    for (const [id, flight] of saved.flights) {
-      this.flights.set(id, flight);
-      this.underWay += flight.weight;
+    this.flights.restore(saved);
+    for (const [, flight] of saved.flights) {
       this.holdings.add(flight.weight, flight.urgent);
       if (flight.beat) this.beats.add(flight.weight, flight.urgent);
     }
@@ -497,17 +431,14 @@ export class Ledger {
   }
 }
 
-interface SavedLedger {
+interface SavedLedger extends SavedFlights {
   readonly v: 1;
   readonly now: number;
   readonly steady: boolean;
-  readonly sent: number;
-  readonly order: number;
   readonly level: number;
   readonly readings: SavedReadings;
   readonly expired: number;
   readonly held: SavedHoldings;
-  readonly flights: readonly (readonly [string, Flight])[];
   /** Of older versions there are none. */
   readonly beats?: SavedBeats;
   readonly refusals: SavedRefusals;

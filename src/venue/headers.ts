@@ -26,15 +26,22 @@ const FARTHEST_MS = 120_000;
 
 /** `now` is epoch ms. A field that is absent, garbage or out of range is left out. */
 export function readRateHeaders(headers: Headers, now: number, resetUnit: ResetUnit = 'auto'): RateHeaders {
-  const limit = count(headers['x-ratelimit-limit']);
-  const remaining = count(headers['x-ratelimit-remaining']);
   const resetAt = readReset(headers['x-ratelimit-reset'], now, resetUnit);
   const retryAfterMs = readRetryAfter(headers, now);
   return {
-    ...(limit === undefined || limit === 0 ? {} : { limit }),
-    ...(remaining === undefined ? {} : { remaining }),
+    ...readTokenCounts(headers),
     ...(resetAt === undefined ? {} : { resetAt }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+/** Of the same, what counts tokens and tells no time. */
+export function readTokenCounts(headers: Headers): Pick<RateHeaders, 'limit' | 'remaining'> {
+  const limit = count(headers['x-ratelimit-limit']);
+  const remaining = count(headers['x-ratelimit-remaining']);
+  return {
+    ...(limit === undefined || limit === 0 ? {} : { limit }),
+    ...(remaining === undefined ? {} : { remaining }),
   };
 }
 

@@ -2,7 +2,7 @@
  * Names that must come out the same whenever they are made: client order ids are a pure function of the intent
  * (reliability.md, I6), so that a process that died can find its orders again, and no two intents share one.
  */
-import { createHash } from 'node:crypto';
+import { sha256 } from '../base/digest.ts';
 
 /** Marks every order of this program, so that a scan of the venue's list finds them although the journal were lost. */
 export const CLIENT_ORDER_PREFIX = 'rb';
@@ -17,13 +17,11 @@ export function clientOrderId(intent: {
   attempt: number;
   tag?: string;
 }): string {
-  const digest = createHash('sha256')
-    .update([intent.account, intent.run, intent.path, String(intent.attempt)].join('\0'))
-    .digest();
+  const digest = sha256([intent.account, intent.run, intent.path, String(intent.attempt)].join('\0'));
   let text = '';
   let bits = 0;
   let held = 0;
-  for (const byte of digest.subarray(0, 13)) {
+  for (const byte of Buffer.from(digest.slice(0, 26), 'hex')) {
     held = (held << 8) | byte;
     bits += 8;
     while (bits >= 5) {
@@ -38,6 +36,6 @@ export function clientOrderId(intent: {
 
 /** A number in [0, 1) from a seed and a name: jitter that a replay draws again whatever else was drawn. */
 export function chance(seed: number, name: string): number {
-  const digest = createHash('sha256').update(`${seed}\0${name}`).digest();
-  return digest.readUInt32BE(0) / 2 ** 32;
+  const digest = sha256(`${seed}\0${name}`);
+  return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32;
 }

@@ -114,10 +114,11 @@ export function adoptTerms(order: Writable<OrderContext>, record: OrderRecord, s
   order.price = record.price;
   order.size = record.initial_size;
   // Whether an amended size is the whole or the rest is not shown (surprise 5): what may fill in all is the larger reading.
-  const most = largerDecimal(
-    record.initial_size,
-    decimalText(decimal(record.size).plus(decimal(record.total_filled_size))),
-  );
+  // Of an order that has filled nothing, which most records are of, the two are one text.
+  const untouched = record.total_filled_size === '0' && record.size === record.initial_size;
+  const most = untouched
+    ? record.initial_size
+    : largerDecimal(record.initial_size, decimalText(decimal(record.size).plus(decimal(record.total_filled_size))));
   if (!isPositionStop(order.intent)) order.authorised = largerDecimal(order.authorised ?? most, most);
   // A record that repeats the fraction says nothing about a size in base currency.
   else if (!sameDecimal(order.intent.size, record.initial_size))

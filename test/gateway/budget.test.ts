@@ -379,7 +379,7 @@ describe('a shared ledger', () => {
 });
 
 describe('beats of a deadman switch', () => {
-  const beat = { of: 'main', everyMs: 5_000, timeoutMs: 20_000 };
+  const beat = { of: 'main', everyMs: 5_000, timeoutMs: 20_000, readWeight: 10 };
   const BEAT = { endpoint: 'POST /cancel_all_after', beat } as const;
 
   /** A switch that is armed in the middle of reads, and beaten beside look-ups without end; gives the longest wait of a beat. */
@@ -423,7 +423,7 @@ describe('beats of a deadman switch', () => {
     const { longestMs, beats, kept } = await guarded(true);
     expect(longestMs).toBe(0);
     expect(beats).toBeGreaterThan(80);
-    expect(kept).toBe(130);
+    expect(kept).toBe(150);
     // Without tokens of their own they wait for what look-ups have taken.
     expect((await guarded(false)).longestMs).toBeGreaterThan(2_000);
   });
@@ -438,21 +438,21 @@ describe('beats of a deadman switch', () => {
     };
     expect(beats()).toBe(0);
     await armed('first');
-    expect(beats()).toBe(130);
+    expect(beats()).toBe(150);
     budget.standDown('other');
-    expect(beats()).toBe(130);
+    expect(beats()).toBe(150);
     budget.standDown('main');
     expect(beats()).toBe(0);
     await armed('second');
     await clock.advanceTo(clock.now() + 79_999);
-    expect(beats()).toBe(130);
+    expect(beats()).toBe(150);
     await clock.advanceTo(clock.now() + 1);
     expect(beats()).toBe(0);
   });
 
   it('that the limit can not carry are refused before anything waits for them, and say what they need', async () => {
     const { clock, ask, answers, log } = setUp();
-    const quick = (of: string) => ({ ...BEAT, beat: { of, everyMs: 1_250, timeoutMs: 5_000 } });
+    const quick = (of: string) => ({ ...BEAT, beat: { of, everyMs: 1_250, timeoutMs: 5_000, readWeight: 10 } });
     ask('first', 'enter', 10, quick('main'));
     ask('second', 'enter', 10, quick('second'));
     ask('third', 'enter', 10, quick('third'));
@@ -471,7 +471,7 @@ describe('beats of a deadman switch', () => {
       kind: 'refused',
       code: 'BEATS',
       because:
-        'beats every 1250 ms need 490 tokens per 60 s, and other switches of the address 980; of the limit of 1200 there are 1120 for beats. A longer timeout or keep_alive needs fewer',
+        'beats every 1250 ms, with a reading every 20000 ms, need 530 tokens per 60 s, and other switches of the address 1060; of the limit of 1200 there are 1120 for beats. A longer timeout or keep_alive needs fewer',
     });
   });
 });

@@ -1,0 +1,36 @@
+/** The figures that the token budget goes by, and what they are where a profile names only some of them (budget.md). */
+
+export interface BudgetSettings {
+  /** Tokens per window (Limits, Rate limit); X-RateLimit-Limit goes before it. */
+  readonly tokens: number;
+  readonly windowMs: number;
+  /** Ordinary requests may burst this many tokens, */
+  readonly burst: number;
+  /** and regain this many a second. */
+  readonly refillPerSecond: number;
+  /** Tokens that ordinary requests leave to urgent ones. */
+  readonly reserve: number;
+  /** Held on top of the window, for what lies between the venue's counting and our clock's grain. */
+  readonly marginMs: number;
+  /** How long after we gave up a request may still reach the venue: 10 s, or the life of a signature. */
+  readonly inTransitMs: number;
+  /** No request is under way for longer than this; the tokens of a process that died are freed that much later. */
+  readonly longestRequestMs: number;
+}
+
+/** The profile's `rate_limit`, with everything scaled to its tokens and window (interface.md, settled points). */
+export function budgetSettings(given: Partial<BudgetSettings> = {}): BudgetSettings {
+  const tokens = given.tokens ?? 1200;
+  const windowMs = given.windowMs ?? 60_000;
+  return {
+    tokens,
+    windowMs,
+    burst: tokens / 10,
+    refillPerSecond: (tokens / windowMs) * 1000,
+    reserve: Math.round(tokens / 20),
+    marginMs: 50,
+    inTransitMs: 10_000,
+    longestRequestMs: 60_000,
+    ...given,
+  };
+}
