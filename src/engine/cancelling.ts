@@ -4,11 +4,13 @@
  */
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
+import { type EndpointName, endpoint, type Params } from '../venue/catalogue.ts';
 import { isTerminal, TIMINGS } from '../venue/order.ts';
-import type { CallOutcome } from '../venue/port.ts';
+import { type CallOutcome, NOT_RECORDED, SWEEP } from '../venue/port.ts';
+import type { OrderRecord } from '../venue/records.ts';
 import { conclude, type Desk, type DeskParts } from './desk-parts.ts';
 import { failureOfOutcome } from './failure.ts';
-import { Cancellation, StepFailure } from './interruption.ts';
+import { Cancellation, Halt, StepFailure } from './interruption.ts';
 import {
   CONFIRM_WITHIN_MS,
   isBeingCancelled,
@@ -17,8 +19,10 @@ import {
   isStrange,
   nameOf,
   quarantined,
+  shownOrder,
 } from './order-standing.ts';
 import type { OrderHandle } from './orders.ts';
+import { STEP_SWEEP, type SweepAnswer, sweep } from './sweep.ts';
 import { REPEAT_DELAYS_MS, sleepUntil } from './waiting.ts';
 import type { OrderWatch } from './watch.ts';
 
@@ -72,17 +76,66 @@ export class Cancelling {
     if (isTerminal(order.snapshot.state)) await this.watch.readFills(order, at.step, at.cancel);
   }
 
-  /** Cancels every order of the account, ours or not; resolves when the venue has taken the request. */
-  async all(at: Desk): Promise<void> {
-    const outcome = await this.run.venue.call({
-      id: this.run.callId(at.step),
-      step: at.step,
-      endpoint: 'DELETE /orders/cancel_all',
-      params: {},
-      class: 'protect',
+  /**
+   * Cancels every order of the account, ours or not, and gives those that could still fill when it had insisted long enough;
+   * what is left is written down. Throws StepFailure where the venue does not take the request, or never shows what is left.
+   */
+  async all(at: Desk): Promise<readonly OrderRecord[]> {
+    const { venue, clock, log, callId } = this.run;
+    let isTaken = false;
+    const ask = async <E extends EndpointName>(name: E, params: Params<E>): Promise<SweepAnswer<E>> => {
+      const isReading = endpoint(name).method === 'GET';
+      const outcome = await venue.call({
+        id: callId(at.step),
+        step: at.step,
+        endpoint: name,
+        params,
+        // Readings leave the tokens of cancels and beats alone, and are given up where none can be had in time.
+        class: isReading ? 'resolve' : 'protect',
+        ...(isReading ? { deadlineAt: clock.now() + STEP_SWEEP.patienceMs } : {}),
+        ...(isTaken ? { purpose: SWEEP } : {}),
+      });
+      if (outcome.kind === 'confirmed') {
+        isTaken = true;
+        return { kind: 'confirmed', result: outcome.result };
+      }
+      if (outcome.kind === 'denied' && outcome.code === NOT_RECORDED) throw new NotRecorded();
+      const failure = failureOfOutcome(outcome, at.step);
+      if (!isTaken || failure instanceof Halt) throw failure;
+      return { kind: 'no answer', why: outcome.message };
+    };
+    const swept = await sweep(
+      {
+        ask,
+        now: () => clock.now(),
+        monotonic: () => clock.now(),
+        pause: (ms) => sleepUntil(clock, clock.now() + ms, at.cancel),
+      },
+      STEP_SWEEP,
+    ).catch((error: unknown) => {
+      if (error instanceof NotRecorded) return undefined;
+      throw error;
     });
-    if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
-    if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
+    if (swept === undefined) return [];
+    const { left, cancels, readings, because } = swept;
+    const inDoubt = log.book.orders().filter(({ snapshot }) => ['submitting', 'unknown'].includes(snapshot.state));
+    log.append(
+      'account.swept',
+      {
+        cancels,
+        readings,
+        ...(left === undefined ? {} : { left: left.map(shownOrder) }),
+        inDoubt: inDoubt.map(({ intent }) => intent.clientOrderId),
+        ...(because === undefined ? {} : { because }),
+      },
+      at.step,
+    );
+    if (left !== undefined) return left;
+    throw new StepFailure(
+      'transport',
+      `the venue took cancel_all, and did not show what is left: ${because ?? 'no answer'}`,
+      at.step,
+    );
   }
 
   /** Cancels an order that is not of this run; there is no book of it, so its own record is asked. */
@@ -166,6 +219,9 @@ export class Cancelling {
     }
   }
 }
+
+/** A recording without readings of what was left is one of a venue that did as it was asked. */
+class NotRecorded extends Error {}
 
 /** What the last cancel was answered with, where that was no acknowledgement. */
 function saying(outcome: CallOutcome<'DELETE /orders'> | undefined): string {

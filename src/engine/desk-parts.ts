@@ -1,9 +1,10 @@
 /** What those who handle a run's orders are given: the run's own parts, and where in the run an order is given. */
 import type { DataOf } from '../journal/entry.ts';
 import type { BookOrder } from '../journal/orders.ts';
+import type { EndpointName } from '../venue/catalogue.ts';
 import type { LimitRules } from '../venue/limits.ts';
-import type { OrderTerms } from '../venue/port.ts';
-import type { Cancellation } from './interruption.ts';
+import type { CallOutcome, OrderTerms, Wanted } from '../venue/port.ts';
+import { Abandoned, type Cancellation } from './interruption.ts';
 import type { RunJournal, RunPorts, RunSetup } from './ports.ts';
 import type { WallTime } from './wall-time.ts';
 
@@ -33,6 +34,24 @@ export function limitsOf(at: Desk): { limits?: LimitRules; reference?: { price: 
     ...(at.limits === undefined ? {} : { limits: at.limits }),
     ...(at.reference === undefined ? {} : { reference: at.reference }),
   };
+}
+
+/** Makes a call that is given up when its scope is left before it has gone. Throws Abandoned where that was so. */
+export async function whileWanted<E extends EndpointName>(
+  cancel: Cancellation,
+  make: (wanted: Wanted) => Promise<CallOutcome<E>>,
+): Promise<CallOutcome<E>> {
+  const wanted = cancel.withdrawal();
+  try {
+    const outcome = await make(wanted);
+    if (outcome.kind !== 'denied' || outcome.code !== 'STEP_OVER') return outcome;
+    // Who hears of an interruption that nobody else was told of has been told.
+    cancel.check();
+    if (wanted.reason === undefined) throw new Error('engine: a call was withdrawn by nobody');
+    throw new Abandoned(wanted.reason);
+  } finally {
+    wanted.end();
+  }
 }
 
 export type Conclusion = DataOf<'order.concluded'>['event'];

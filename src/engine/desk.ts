@@ -7,10 +7,20 @@ import { type Decimal, decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
 import { clientOrderId } from '../venue/identity.ts';
-import { isTerminal, TIMINGS } from '../venue/order.ts';
+import { exposureOf, isPositionStop, isTerminal, orderCan, TIMINGS } from '../venue/order.ts';
 import type { OrderTerms } from '../venue/port.ts';
+import type { OrderRecord } from '../venue/records.ts';
 import { Cancelling } from './cancelling.ts';
-import { type Conclusion, conclude, type Desk, type DeskParts, limitsOf, ownErrand, type Terms } from './desk-parts.ts';
+import {
+  type Conclusion,
+  conclude,
+  type Desk,
+  type DeskParts,
+  limitsOf,
+  ownErrand,
+  type Terms,
+  whileWanted,
+} from './desk-parts.ts';
 import { failureOfOutcome } from './failure.ts';
 import { intentOf, paramsOf, sameTerms } from './intent.ts';
 import { Cancellation, Halt, StepFailure } from './interruption.ts';
@@ -50,6 +60,8 @@ export class OrderDesk {
   private readonly handles = new Map<string, OrderHandle>();
   /** Orders that somebody asked to be taken away: none of them is left behind without a word. */
   private readonly unwanted = new Set<BookOrder>();
+  /** Orders that a step is amending at this moment. */
+  private readonly amends = new Set<BookOrder>();
   /** While a cancel_all is under way nothing new is decided: what it takes is to be known first. */
   private barrier: Promise<unknown> = Promise.resolve();
 
@@ -76,6 +88,8 @@ export class OrderDesk {
     await this.barrier;
     at.cancel.check();
     await this.run.keeper.beforeOrder(at.step);
+    // Arming the switch takes its time, and so does looking for an order that was refused for want of tokens.
+    at.cancel.check();
     const placed = this.placedBefore(at, leg);
     const before = placed.order;
     if (before !== undefined && before.snapshot.state !== 'draft' && !isTerminal(before.snapshot.state)) {
@@ -99,6 +113,7 @@ export class OrderDesk {
     const intent = intentOf(terms, id);
     if (placed.limited && before !== undefined && (await this.resolution.lookUpOnce(before, at.step)))
       return this.adopted(before, at.step);
+    at.cancel.check();
     return this.post(at, placed, intent);
   }
 
@@ -126,8 +141,8 @@ export class OrderDesk {
   /** Amends an order and waits until its terms are known. Throws StepFailure `not_found` when it is over, `rejected` when the old terms stayed. */
   async amend(handle: OrderHandle, price: Decimal, size: Decimal | undefined, at: Desk): Promise<void> {
     await this.barrier;
+    at.cancel.check();
     const order = this.ownOrder(handle, at.step);
-    const { venueId } = order.snapshot.context;
     if (isTerminal(order.snapshot.state)) {
       handle.touch();
       throw new StepFailure(
@@ -136,33 +151,58 @@ export class OrderDesk {
         at.step,
       );
     }
-    if (venueId === undefined || order.snapshot.state !== 'open')
-      await this.watch.until(order, (each) => each.snapshot.state === 'open' || isEnded(each), at.cancel);
-    if (size !== undefined && decimal(order.snapshot.context.filled).gt(0)) {
-      throw new StepFailure(
-        'denied',
-        `AMEND_SIZE_OF_PART_FILLED: order ${nameOf(order)} has filled ${order.snapshot.context.filled}; what a new size means then is not shown`,
-        at.step,
-      );
-    }
+    // Of several branches that amend one order each waits for the one before: two at once leave nobody knowing its terms.
+    const isReady = (each: BookOrder) => each.snapshot.state === 'open' && !this.amends.has(each);
+    while (!isReady(order) && !isEnded(order))
+      await this.watch.until(order, (each) => isReady(each) || isEnded(each), at.cancel);
+    this.refuseAmend(order, size, at.step);
     if (hasTerms(order, price, size)) {
       handle.touch();
       return;
     }
-    const outcome = await this.run.venue.call({
-      id: this.run.callId(at.step),
-      step: at.step,
-      endpoint: 'PUT /orders',
-      params: {
-        order_id: order.snapshot.context.venueId ?? '',
-        market_id: order.intent.market,
-        price: price.toFixed(),
-        size: size?.toFixed(),
-      },
-      class: 'enter',
-      clientOrderId: order.intent.clientOrderId,
-      ...limitsOf(at),
-    });
+    this.amends.add(order);
+    try {
+      await this.amendAlone(handle, order, price, size, at);
+    } finally {
+      this.amends.delete(order);
+      this.watch.check();
+    }
+  }
+
+  /** What the order's life does not allow (`orderCan.amend`), said before anything is sent. */
+  private refuseAmend(order: BookOrder, size: Decimal | undefined, step: string): void {
+    const { snapshot } = order;
+    if (snapshot.state !== 'open' || orderCan.amend(snapshot, { size: size?.toFixed() })) return;
+    const because = isPositionStop(order.intent)
+      ? `AMEND_SIZE_OF_POSITION_STOP: order ${nameOf(order)} is for a part of the position; whether a new size is a part or an amount is not shown: cancel it and place another`
+      : `AMEND_SIZE_OF_PART_FILLED: order ${nameOf(order)} has filled ${exposureOf(snapshot).filled}; what a new size means then is not shown`;
+    throw new StepFailure('denied', because, step);
+  }
+
+  private async amendAlone(
+    handle: OrderHandle,
+    order: BookOrder,
+    price: Decimal,
+    size: Decimal | undefined,
+    at: Desk,
+  ): Promise<void> {
+    const outcome = await whileWanted(at.cancel, (wanted) =>
+      this.run.venue.call({
+        id: this.run.callId(at.step),
+        step: at.step,
+        endpoint: 'PUT /orders',
+        params: {
+          order_id: order.snapshot.context.venueId ?? '',
+          market_id: order.intent.market,
+          price: price.toFixed(),
+          size: size?.toFixed(),
+        },
+        class: 'enter',
+        clientOrderId: order.intent.clientOrderId,
+        wanted,
+        ...limitsOf(at),
+      }),
+    );
     if (outcome.kind === 'rejected' || outcome.kind === 'denied') {
       await this.watch.read(order, at.step, 'confirm', 'reconcile');
       if (isTerminal(order.snapshot.state)) await this.watch.readFills(order, at.step, at.cancel);
@@ -214,11 +254,13 @@ export class OrderDesk {
     await this.cancelling.readExternal(handle, at);
   }
 
-  /** Cancels every order of the account, ours or not; resolves when the venue has taken the request. */
-  cancelAll(at: Desk): Promise<void> {
+  /** Cancels every order of the account, ours or not, and gives those that are left all the same. */
+  cancelAll(at: Desk): Promise<readonly OrderRecord[]> {
     for (const order of this.working()) this.unwanted.add(order);
     const work = this.cancelling.all(at);
     this.barrier = work.catch(() => {});
+    // What another run would place meanwhile would be taken away with the rest, and keep this from ending.
+    this.run.venue.keepOrdersBack(this.barrier);
     return work;
   }
 
@@ -311,16 +353,19 @@ export class OrderDesk {
     for (let sends = 1; ; sends += 1) {
       // Finding out what became of the first may have taken longer than the deadman switch lasts.
       if (sends > 1) await this.beforeResend(at);
-      const outcome = await this.run.venue.call({
-        id: this.run.callId(at.step),
-        step: at.step,
-        endpoint: 'POST /orders',
-        params: paramsOf(intent),
-        class: 'enter',
-        intent,
-        clientOrderId: intent.clientOrderId,
-        ...limitsOf(at),
-      });
+      const outcome = await whileWanted(at.cancel, (wanted) =>
+        this.run.venue.call({
+          id: this.run.callId(at.step),
+          step: at.step,
+          endpoint: 'POST /orders',
+          params: paramsOf(intent),
+          class: 'enter',
+          intent,
+          clientOrderId: intent.clientOrderId,
+          wanted,
+          ...limitsOf(at),
+        }),
+      );
       const order = this.run.log.book.get(intent.clientOrderId);
       if (order === undefined) throw new Error(`engine: intent ${intent.clientOrderId} did not reach the book`);
       placed.order = order;
@@ -332,7 +377,12 @@ export class OrderDesk {
           throw failureOfOutcome(outcome, at.step);
         case 'rejected': {
           if (outcome.failure === 'duplicate') break;
-          if (outcome.failure === 'unauthorized' && sends === 1 && !(await this.resolution.lookUpOnce(order, at.step)))
+          // A refused session is definite by the venue's document. One that took the order all the same has had the time to show it.
+          if (
+            outcome.failure === 'unauthorized' &&
+            sends === 1 &&
+            !(await this.resolution.lookUpRefused(order, at.step))
+          )
             continue;
           if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft')
             return this.adopted(order, at.step);

@@ -1,5 +1,5 @@
 /** From a call's outcome to the error a runbook can catch. */
-import type { CallOutcome } from '../venue/port.ts';
+import { type CallOutcome, STALE_INTENT } from '../venue/port.ts';
 import { Halt, StepFailure } from './interruption.ts';
 
 export function failureOfOutcome(
@@ -13,6 +13,8 @@ export function failureOfOutcome(
       if (outcome.code === 'JOURNAL') return new Halt('denied', outcome.message, step);
       return new StepFailure('denied', outcome.message, step);
     case 'unresolved':
+      // Made again by a retry it would be what it was not to be: a person says what is wanted by now.
+      if (outcome.code === STALE_INTENT) return new Halt('unknown_outcome', outcome.message, step);
       return new StepFailure('transport', outcome.message, step);
     case 'rejected':
       return new StepFailure(KINDS[outcome.failure], outcome.message, step, outcome.retryAfterMs);

@@ -61,9 +61,25 @@ export class FeedCache {
     return fields;
   }
 
-  /** The last reading of a feed, for a price band's reference. */
-  lastAt(name: string, market: string | undefined): number | undefined {
-    return this.readings.get(key(name, market))?.at;
+  /**
+   * When the oldest of the named feeds was true, epoch ms: what a price made of them is as old as. Of a map counts the value of
+   * the market asked about, and of one that does not have it the oldest. Undefined without any.
+   */
+  oldestAt(
+    names: readonly string[],
+    declared: readonly FeedDeclaration[],
+    scope: Scope,
+    market: string,
+  ): number | undefined {
+    const times = declared
+      .filter((feed) => names.includes(feed.name))
+      .flatMap((feed) => {
+        const one = this.readings.get(key(feed.name, market));
+        if (feed.type.kind === 'map' && one !== undefined) return [one.at];
+        return this.marketsOf(feed, scope).map((each) => this.readings.get(key(feed.name, each))?.at);
+      })
+      .filter((at) => at !== undefined);
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   private marketsOf(feed: FeedDeclaration, scope: Scope): readonly (string | undefined)[] {

@@ -4,6 +4,7 @@
  */
 import type { ErrorFact } from '../journal/entry.ts';
 import type { ErrorKind } from '../runbook/checked.ts';
+import type { Wanted } from '../venue/port.ts';
 
 /** A step failed for a reason that the runbook can catch. */
 export class StepFailure extends Error {
@@ -64,13 +65,14 @@ export interface AbandonReason {
 }
 
 /**
- * A tree of scopes that can be left: leaving one leaves all below it. Waits listen; calls to the venue do not, for a
- * request that is under way must be answered for, whatever else happens.
+ * A tree of scopes that can be left: leaving one leaves all below it. Waits listen. A request that is under way must be
+ * answered for, whatever else happens; one that has not left yet is withdrawn.
  */
 export class Cancellation {
   private readonly parent: Cancellation | undefined;
   private readonly children = new Set<Cancellation>();
   private listeners = new Set<(reason: AbandonReason) => void>();
+  private readonly withdrawals = new Set<Withdrawal>();
   private reasonGiven: AbandonReason | undefined;
   /** An interruption that nobody was waiting for: the next to begin something is told. */
   private untold: AbandonReason | undefined;
@@ -116,6 +118,14 @@ export class Cancellation {
     return () => listeners.delete(listener);
   }
 
+  /** For a request that has not left yet: to be ended when it has its outcome. */
+  withdrawal(): Withdrawal {
+    const withdrawal = new Withdrawal(() => this.withdrawals.delete(withdrawal));
+    if (this.reasonGiven !== undefined) withdrawal.withdraw(this.reasonGiven);
+    else this.withdrawals.add(withdrawal);
+    return withdrawal;
+  }
+
   /** Lets go of the parent: to be called when the scope's work is over. */
   close(): void {
     this.parent?.children.delete(this);
@@ -146,6 +156,46 @@ export class Cancellation {
     const waiting = [...this.listeners];
     this.listeners = new Set();
     for (const listener of waiting) listener(reason);
+    for (const withdrawal of [...this.withdrawals]) withdrawal.withdraw(reason);
     return waiting.length > 0;
+  }
+}
+
+/**
+ * Whether a request that may still be waiting to leave is wanted. It hears of an interruption as well, and does not count
+ * as who was told of it: one that has left goes on, and then nobody would act on what it heard.
+ */
+export class Withdrawal implements Wanted {
+  private readonly ended: () => void;
+  private readonly listeners = new Set<() => void>();
+  private reasonHeard: AbandonReason | undefined;
+
+  constructor(ended: () => void) {
+    this.ended = ended;
+  }
+
+  /** The first that was heard. */
+  get reason(): AbandonReason | undefined {
+    return this.reasonHeard;
+  }
+
+  get withdrawn(): string | undefined {
+    return this.reasonHeard?.message;
+  }
+
+  onWithdrawn(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  withdraw(reason: AbandonReason): void {
+    if (this.reasonHeard !== undefined) return;
+    this.reasonHeard = reason;
+    for (const listener of [...this.listeners]) listener();
+    this.listeners.clear();
+  }
+
+  end(): void {
+    this.ended();
   }
 }

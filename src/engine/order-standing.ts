@@ -3,9 +3,11 @@
  * alone; none of them asks the venue.
  */
 import { Decimal, decimal } from '../base/decimal.ts';
+import type { JsonObject } from '../journal/entry.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
-import { isTerminal } from '../venue/order.ts';
+import { isTerminal, observationOf } from '../venue/order.ts';
+import type { OrderRecord } from '../venue/records.ts';
 import { Halt } from './interruption.ts';
 
 /** An order that is not what it was asked to be for this long is a case for a cancel, or a person (reliability.md, fault 29). */
@@ -24,6 +26,14 @@ export function isQuarantined(order: BookOrder): boolean {
 export function isBeingCancelled({ snapshot }: BookOrder): boolean {
   const { cancel } = snapshot.context;
   return snapshot.state === 'canceling' && cancel?.ackedAt !== undefined;
+}
+/** Canceled by the word of an answer alone: no record has shown the end yet, nor how much was filled before it. */
+export function isEndUnseen({ snapshot }: BookOrder): boolean {
+  const { lastRecord } = snapshot.context;
+  return (
+    snapshot.state === 'canceled' &&
+    !(lastRecord !== undefined && ['P_CANCELED', 'P_CLOSED', 'P_REJECTED'].includes(observationOf(lastRecord)))
+  );
 }
 export function isEnded(order: BookOrder): boolean {
   return isTerminal(order.snapshot.state) || isQuarantined(order);
@@ -70,6 +80,12 @@ export function hasTerms(order: BookOrder, price: Decimal, size: Decimal | undef
 export function isStrange(order: BookOrder, now: number, ms: number): boolean {
   const { strange } = order.snapshot.context;
   return strange !== undefined && now - strange.since >= ms;
+}
+
+/** An order that is not of this run, as the journal keeps it: what a person needs to find it at the venue. */
+export function shownOrder(record: OrderRecord): JsonObject {
+  const { id, client_order_id, market_id, side, size, price, status } = record;
+  return { id, client_order_id, market_id, side, size, price, status };
 }
 
 /** A person's case: what became of the order, and where to look. */

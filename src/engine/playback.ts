@@ -18,7 +18,7 @@ import type {
   VenueCall,
   VenuePort,
 } from '../venue/port.ts';
-import type { OperatorCommand, RunJournal } from './ports.ts';
+import type { Notifier, OperatorCommand, RunJournal } from './ports.ts';
 
 /** The first thing that today's engine does differently. */
 export class Divergence extends Error {
@@ -77,9 +77,15 @@ export class Playback {
   private readonly requests = new Map<string, (outcome: RequestOutcome) => void>();
   /** What the run wants behind the end of the record, in the order it wanted it: done when somebody takes over. */
   private readonly beyond: ((takeover: Takeover) => void)[] = [];
+  /** What keeps new orders of the account back, where the record ends before it is over. */
+  private readonly keepingBack = new Set<Promise<unknown>>();
   private cursor = 0;
   private problem: Divergence | undefined;
   private takeover: Takeover | undefined;
+  /** Whether the engine's last entry stands in the record. */
+  private wasRecorded = true;
+  /** When what the record leaves undone was decided, epoch ms on the clock that takes over. */
+  private decidedAt = 0;
   private onCommand: (command: OperatorCommand) => void = () => {};
   private onClockPut: (wallAheadMs: number) => void = () => {};
   private onResumed: (away: Away | undefined) => void = () => {};
@@ -107,6 +113,16 @@ export class Playback {
   /** The engine tells where commands go before it starts. */
   commandsTo(receive: (command: OperatorCommand) => void): void {
     this.onCommand = receive;
+  }
+
+  /** Says what the record says already to nobody: the process before this one has. What it had not come to is said at the takeover. */
+  notifier(inner: Notifier): Notifier {
+    return {
+      send: (to, text) => {
+        if (this.takeover !== undefined) inner.send(to, text);
+        else if (!this.wasRecorded) this.beyond.push(() => inner.send(to, text));
+      },
+    };
   }
 
   /** Where the engine hears that the clock on the wall was put. */
@@ -143,8 +159,11 @@ export class Playback {
    */
   takeOver(takeover: Takeover): void {
     this.takeover = takeover;
-    for (const act of this.beyond.splice(0)) act(takeover);
+    for (const work of this.keepingBack) takeover.venue.keepOrdersBack(work);
     const { process, away } = takeover;
+    // What only the wall can tell the length of may have been any time.
+    this.decidedAt = away?.by === 'wall' ? Number.NEGATIVE_INFINITY : this.time.now();
+    for (const act of this.beyond.splice(0)) act(takeover);
     takeover.log.append('run.resumed', {
       openCalls: this.openCalls,
       ...(process === undefined ? {} : { process }),
@@ -155,7 +174,7 @@ export class Playback {
     this.onResumed(away);
     for (const [id, { call, settle, attempts }] of [...this.open]) {
       this.open.delete(id);
-      void takeover.continueCall(call, attempts).then(settle);
+      void takeover.continueCall(this.asOld(call), attempts).then(settle);
     }
     for (const [id, settle] of [...this.requests]) {
       this.requests.delete(id);
@@ -168,6 +187,10 @@ export class Playback {
     return [...this.open.keys()];
   }
 
+  private asOld<E extends EndpointName>(call: VenueCall<E>): VenueCall<E> {
+    return { ...call, decidedAt: this.decidedAt };
+  }
+
   private appended<T extends EntryType>(type: T, data: DataOf<T>, step: string, actor?: string): void {
     if (this.takeover !== undefined) {
       this.takeover.log.append(type, data, step, actor);
@@ -175,6 +198,7 @@ export class Playback {
     }
     const recorded = this.nextTold();
     if (this.problem !== undefined) return;
+    this.wasRecorded = recorded !== undefined;
     if (recorded === undefined) {
       if (!this.wantsMore(step, type)) return;
       this.beyond.push(({ keep }) => keep(type, data, step, actor));
@@ -270,7 +294,7 @@ export class Playback {
         if (this.takeover !== undefined) return this.takeover.venue.call(call);
         return new Promise((resolve) => {
           const asked = this.intended(call.id, call.endpoint, call.params, call.step);
-          if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.call(call).then(resolve));
+          if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.call(this.asOld(call)).then(resolve));
           if (asked !== 'recorded') return;
           this.open.set(call.id, {
             call: call as unknown as VenueCall,
@@ -278,6 +302,12 @@ export class Playback {
             attempts: 0,
           });
         });
+      },
+      keepOrdersBack: (until) => {
+        if (this.takeover !== undefined) return this.takeover.venue.keepOrdersBack(until);
+        const over = () => void this.keepingBack.delete(until);
+        this.keepingBack.add(until);
+        void until.then(over, over);
       },
       feed: (name, key, step) => {
         if (this.takeover !== undefined) return this.takeover.venue.feed(name, key, step);
@@ -315,15 +345,16 @@ export class Playback {
   ): 'recorded' | 'beyond' | 'nowhere' {
     const recorded = this.nextTold();
     if (this.problem !== undefined) return 'nowhere';
-    const found = `${endpoint ?? 'request'} ${canonicalJson(params)}`;
-    if (recorded === undefined) return this.wantsMore(step, found) ? 'beyond' : 'nowhere';
+    // Spelled only where it is told: of a run that goes as it went, nobody asks.
+    const found = () => `${endpoint ?? 'request'} ${canonicalJson(params)}`;
+    if (recorded === undefined) return this.wantsMore(step, found()) ? 'beyond' : 'nowhere';
     const same =
       recorded.type === 'call.intended' &&
       recorded.data.call === id &&
       (endpoint === undefined || recorded.data.endpoint === endpoint) &&
       (endpoint === 'POST /jwt' || isSameJson(recorded.data.params, params));
     if (!same) {
-      this.problem = new Divergence(recorded.seq, step, brief(recorded), found);
+      this.problem = new Divergence(recorded.seq, step, brief(recorded), found());
       return 'nowhere';
     }
     this.take(recorded);
@@ -334,7 +365,7 @@ export class Playback {
 /** Gateway entries that answer nobody. */
 function isSilent(entry: Entry): boolean {
   if (entry.type === 'call.intended' || entry.type === 'call.settled') return isFeedRequest(entry.data.call);
-  return entry.type === 'call.attempted' || entry.type === 'call.checked' || entry.type === 'run.resumed';
+  return ['call.attempted', 'call.answered', 'call.checked', 'run.resumed'].includes(entry.type);
 }
 
 /** A feed reading's name in the journal. */
@@ -371,7 +402,12 @@ export function outcomeOf(entry: EntryOf<'call.settled'>): CallOutcome {
     case 'denied':
       return { kind: 'denied', code: data.code ?? '', message: data.message ?? '', ...times };
     case 'unresolved':
-      return { kind: 'unresolved', message: data.message ?? '', ...times };
+      return {
+        kind: 'unresolved',
+        message: data.message ?? '',
+        ...(data.code === undefined ? {} : { code: data.code }),
+        ...times,
+      };
     default:
       return data.kind satisfies never;
   }

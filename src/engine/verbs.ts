@@ -2,19 +2,31 @@
  * What each venue verb does: one function per row of the step table. A function gets its endpoints through `call`, typed
  * by its row, so that a verb which calls anything its row does not name does not compile; orders go through the desk.
  */
-import { Decimal, decimal, decimalText, wholeNumber } from '../base/decimal.ts';
-import type { AwaitTarget, ProtectLeg, StepOf, Verb } from '../runbook/checked.ts';
+import { Decimal, decimalText, wholeNumber } from '../base/decimal.ts';
+import type { StepOf, Verb } from '../runbook/checked.ts';
 import { ACCOUNT, DEADMAN, FILL, TIER } from '../runbook/language-records.ts';
 import { STEPS } from '../runbook/steps.ts';
-import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../runbook/values.ts';
+import type { Duration, Expr, Time, Value, ValueType } from '../runbook/values.ts';
 import { type EndpointName, endpoint, type Params, type Result } from '../venue/catalogue.ts';
-import type { CallClass, CallOutcome } from '../venue/port.ts';
+import type { CallClass, CallOutcome, VenueCall } from '../venue/port.ts';
 import type { FillRecord, OrderRecord, Side } from '../venue/records.ts';
-import type { Desk, Terms } from './desk-parts.ts';
+import { type Terms, whileWanted } from './desk-parts.ts';
 import { failureOfOutcome } from './failure.ts';
 import { hydrate } from './hydrate.ts';
-import { Cancellation, StepFailure } from './interruption.ts';
-import { handleOf, OrderHandle } from './orders.ts';
+import { StepFailure } from './interruption.ts';
+import {
+  clearEarlier,
+  deskOf,
+  ensureBand,
+  given,
+  handleById,
+  legTerms,
+  listed,
+  orderIdOf,
+  orderOf,
+  undoLater,
+} from './order-steps.ts';
+import { handleOf } from './orders.ts';
 import { sleepUntil } from './waiting.ts';
 import type { StepRun, Walker } from './walker.ts';
 
@@ -116,8 +128,9 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
   },
 
   async cancel_all(walker, at) {
-    await walker.run.desk.cancelAll(deskOf(walker, at, undefined));
-    return undefined;
+    const left = await walker.run.desk.cancelAll(deskOf(walker, at, undefined));
+    const { book } = walker.run.log;
+    return { left: left.map((record) => listed(record, book.get(record.client_order_id))) };
   },
 
   async set_leverage(walker, at) {
@@ -288,37 +301,6 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
   },
 };
 
-/** `wait_for: {order, is, within}`. */
-export async function waitForOrder(
-  walker: Walker,
-  at: StepRun<StepOf<'wait_for'>>,
-  args: {
-    readonly order: Expr<RecordValue>;
-    readonly is: Exclude<AwaitTarget, 'accepted'>;
-    readonly within: Expr<Duration>;
-  },
-): Promise<Value> {
-  const { clock, desk, keeper } = walker.run;
-  const handle = orderOf(walker, at, args.order);
-  const until = clock.now() + walker.evaluate(args.within, at.scope, at.path).ms;
-  keeper.waitsUntil(at.path, until);
-  const own = new Cancellation(at.cancel);
-  const timer = clock.at(until, () =>
-    own.cancel('timeout', `order ${handle.id} did not become ${args.is} within the time given`),
-  );
-  try {
-    await desk.reach(handle, args.is, { ...deskOf(walker, at, handle.market_id), cancel: own });
-    return undefined;
-  } catch (error) {
-    handle.touch();
-    if (own.timedOut) throw new StepFailure('timeout', own.reason?.message ?? '', at.path);
-    throw error;
-  } finally {
-    timer.cancel();
-    own.close();
-  }
-}
-
 /** Calls one of the endpoints that the verb's row names. */
 function call<V extends VenueVerb, E extends EndpointsOf<V> & EndpointName>(
   walker: Walker,
@@ -329,14 +311,17 @@ function call<V extends VenueVerb, E extends EndpointsOf<V> & EndpointName>(
 ): Promise<CallOutcome<E>> {
   const { venue, callId } = walker.run;
   const { limits } = at.frame.roots;
-  return venue.call({
+  const { method, protective } = endpoint(name);
+  const wants: VenueCall<E> = {
     id: callId(at.path),
     step: at.path,
     endpoint: name,
     params,
     class: klass,
-    ...(limits === undefined || endpoint(name).method === 'GET' ? {} : { limits }),
-  });
+    ...(limits === undefined || method === 'GET' ? {} : { limits }),
+  };
+  if (method === 'GET' || protective) return venue.call(wants);
+  return whileWanted(at.cancel, (wanted) => venue.call({ ...wants, wanted }));
 }
 
 /** Repeats a call whose effect is the same however often it arrives, while no answer comes. */
@@ -409,114 +394,6 @@ async function pages<E extends 'GET /orders' | 'GET /fills'>(
   return (args.sort === 'asc' ? all : all.reverse()) as unknown as Result<E>;
 }
 
-function legTerms(
-  walker: Walker,
-  at: StepRun,
-  leg: ProtectLeg,
-  position: { market: string; side: Side; type: 'stop_loss' | 'take_profit' },
-): Terms {
-  return {
-    ...position,
-    size: decimalText(walker.evaluate(leg.fraction, at.scope, at.path)),
-    trigger: decimalText(walker.evaluate(leg.trigger, at.scope, at.path)),
-    price: decimalText(walker.evaluate(leg.price, at.scope, at.path)),
-    onAmbiguous: 'halt',
-  };
-}
-
-/**
- * Before a place is tried again: an order of an earlier attempt that still rests is taken away first. One that has filled
- * makes another attempt a second position, so the step fails instead.
- */
-async function clearEarlier(walker: Walker, at: StepRun<StepOf<'place'>>, leg: string): Promise<void> {
-  const placed = at.memory.get(`order:${leg}`) as { order?: Parameters<typeof walker.run.desk.handle>[0] } | undefined;
-  const order = placed?.order;
-  if (order === undefined || order.snapshot.state === 'draft') return;
-  const handle = walker.run.desk.handle(order);
-  await walker.run.desk.cancel(handle, 'terminal', deskOf(walker, at, order.intent.market));
-  if (decimal(order.snapshot.context.filled).gt(0)) {
-    throw new StepFailure(
-      'rejected',
-      `order ${handle.id} of an earlier attempt has filled ${order.snapshot.context.filled}; another would be a second position`,
-      at.path,
-    );
-  }
-}
-
-/** What taking a placed order back means: its unfilled rest is cancelled, unless the runbook says otherwise. */
-function undoLater(
-  walker: Walker,
-  at: StepRun<StepOf<'place'>> | StepRun<StepOf<'protect'>>,
-  handles: readonly OrderHandle[],
-): void {
-  const { undo } = at.step;
-  if (undo === 'keep' || Array.isArray(undo) || at.step.verb === 'protect') return;
-  walker.run.undos.push({
-    path: `${at.path}/undo`,
-    async run(cancel) {
-      for (const handle of handles) {
-        await walker.run.desk.cancel(handle, 'terminal', {
-          step: `${at.path}/undo`,
-          cancel,
-          memory: new Map(),
-          limits: undefined,
-          reference: undefined,
-        });
-      }
-    },
-  });
-}
-
-async function ensureBand(walker: Walker, at: StepRun): Promise<void> {
-  await walker.run.feeds.ensure(at.frame.roots.bandFeeds, at.frame.roots.runbook.feeds, at.scope, at.path);
-}
-
-function deskOf(walker: Walker, at: StepRun, market: string | undefined): Desk {
-  const { roots } = at.frame;
-  const reference = market === undefined ? undefined : roots.reference(at.scope);
-  const path = at.attempt === 1 ? at.path : at.path.slice(0, at.path.lastIndexOf('~'));
-  return {
-    step: path,
-    cancel: at.cancel,
-    memory: at.memory,
-    limits: roots.limits,
-    reference: reference === undefined ? undefined : { price: decimalText(reference), at: walker.run.clock.now() },
-  };
-}
-
-function orderOf(walker: Walker, at: StepRun, expr: Expr<RecordValue>): OrderHandle {
-  const handle = handleOf(walker.evaluate(expr, at.scope, at.path));
-  if (handle === undefined) throw new StepFailure('not_found', `${expr.text} is no order that this run knows`, at.path);
-  return handle;
-}
-
-function handleById(walker: Walker, id: string): OrderHandle {
-  const own = walker.run.log.book
-    .orders()
-    .find((order) => order.snapshot.context.venueId === id || order.intent.clientOrderId === id);
-  if (own !== undefined) return walker.run.desk.handle(own);
-  return OrderHandle.ofRecord({
-    id,
-    client_order_id: '',
-    market_id: id.split('@')[0] ?? '',
-    order_type: '',
-    side: 'long',
-    price: '0',
-    size: '0',
-    initial_size: '0',
-    total_filled_size: '0',
-    status: 'open',
-    reason: '',
-    profile_id: 0,
-    timestamp: walker.run.clock.now() * 1000,
-    time_in_force: '',
-  });
-}
-
-function listed(record: OrderRecord, own: Parameters<typeof OrderHandle.ofOwn>[0] | undefined): RecordValue {
-  return OrderHandle.ofRecord(record, own).value;
-}
-
 function hydrateFill(fill: FillRecord): Value {
   return hydrate(FILL, fill);
 }
@@ -525,21 +402,6 @@ function text(walker: Walker, at: StepRun, expr: Expr<string>): string {
   return walker.evaluate(expr, at.scope, at.path);
 }
 
-/** The id of an order, or an id that was written as such. */
-function orderIdOf(walker: Walker, at: StepRun, expr: Expr): string {
-  const value = walker.evaluate(expr, at.scope, at.path);
-  return handleOf(value)?.id ?? String(value);
-}
-
 function optionalText(walker: Walker, at: StepRun, expr: Expr<string> | undefined): string | undefined {
   return expr === undefined ? undefined : walker.evaluate(expr, at.scope, at.path);
-}
-
-function given(
-  name: 'price' | 'trigger',
-  expr: Expr<Decimal> | undefined,
-  walker: Walker,
-  at: StepRun,
-): { price?: string; trigger?: string } {
-  return expr === undefined ? {} : { [name]: decimalText(walker.evaluate(expr, at.scope, at.path)) };
 }

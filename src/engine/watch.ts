@@ -1,6 +1,6 @@
 /**
  * Learns how orders stand, cheaply: one reading serves every order that is waited for in a market, and polling begins at
- * once and settles at one reading every two seconds. This is the one place that would change if a push channel told us.
+ * once and settles at one reading every two seconds, never two of a market at a time. This is the one place that would change if a push channel told us.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { decimal } from '../base/decimal.ts';
@@ -8,6 +8,7 @@ import type { BookOrder } from '../journal/orders.ts';
 import type { CallClass, CallOutcome, VenuePort } from '../venue/port.ts';
 import { failureOfOutcome } from './failure.ts';
 import { Abandoned, Cancellation } from './interruption.ts';
+import { isEndUnseen } from './order-standing.ts';
 import { REPEAT_DELAYS_MS, sleepUntil } from './waiting.ts';
 import type { WallTime } from './wall-time.ts';
 
@@ -38,7 +39,8 @@ export class OrderWatch {
   private readonly wall: WallTime;
   private readonly callId: (path: string) => string;
   private readonly waiters = new Set<Waiter>();
-  private readonly polls = new Set<Promise<void>>();
+  /** By market: under way, or waiting for tokens. */
+  private readonly polls = new Map<string, Promise<void>>();
   private timer: Timer | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
 
@@ -142,6 +144,12 @@ export class OrderWatch {
   /** Reads the fills of an order when its record says that there are some we have not seen. */
   async readFills(order: BookOrder, step: string, cancel: Cancellation): Promise<void> {
     const { clock, venue, callId } = this;
+    // A cancel that was answered as done ends the order, and says nothing of what was filled before.
+    for (const delay of REPEAT_DELAYS_MS) {
+      if (!isEndUnseen(order)) break;
+      await this.read(order, step, 'confirm', 'reconcile');
+      if (isEndUnseen(order)) await sleepUntil(clock, clock.now() + delay, cancel);
+    }
     for (const delay of [...REPEAT_DELAYS_MS, undefined]) {
       const { venueId, filled, recordFilled } = order.snapshot.context;
       if (venueId === undefined || decimal(recordFilled).lte(decimal(filled))) return;
@@ -176,21 +184,26 @@ export class OrderWatch {
 
   /** Resolves when every reading that was begun has its answer: nothing may come in behind the end of a run. */
   async quiet(): Promise<void> {
-    await Promise.all(this.polls);
+    await Promise.all(this.polls.values());
   }
 
   private arm(): void {
     let next = Number.POSITIVE_INFINITY;
-    for (const waiter of this.waiters) next = Math.min(next, waiter.nextAt);
+    for (const waiter of this.waiters) if (!this.isBeingRead(waiter)) next = Math.min(next, waiter.nextAt);
     if (next === this.timerAt) return;
     this.timer?.cancel();
     this.timerAt = next;
     this.timer = next === Number.POSITIVE_INFINITY ? undefined : this.clock.at(next, () => this.poll());
   }
 
+  /** A second reading behind one that still waits for its tokens, or its answer, would tell nothing and cost as much. */
+  private isBeingRead({ order }: Waiter): boolean {
+    return this.polls.has(order.intent.market);
+  }
+
   private poll(): void {
     const now = this.clock.now();
-    const due = [...this.waiters].filter((waiter) => waiter.nextAt <= now);
+    const due = [...this.waiters].filter((waiter) => waiter.nextAt <= now && !this.isBeingRead(waiter));
     const markets = new Set(due.map((waiter) => waiter.order.intent.market));
     // Whoever waits in a market that is read anyway is served by the same page.
     for (const waiter of this.waiters) {
@@ -198,25 +211,28 @@ export class OrderWatch {
       waiter.nextAt = now + (waiter.polled ? POLL_MS : POLL_MS - FIRST_POLL_MS);
       waiter.polled = true;
     }
+    for (const market of markets) this.polls.set(market, this.pollMarket(market));
     this.timerAt = Number.POSITIVE_INFINITY;
     this.arm();
-    for (const market of markets) {
-      const poll = this.pollMarket(market).finally(() => this.polls.delete(poll));
-      this.polls.add(poll);
-    }
   }
 
   private async pollMarket(market: string): Promise<void> {
-    const orders = [
-      ...new Set([...this.waiters].map((each) => each.order).filter((order) => order.intent.market === market)),
-    ];
+    const served = [...this.waiters].filter(({ order }) => order.intent.market === market);
+    const orders = [...new Set(served.map(({ order }) => order))];
     const [only] = orders;
-    if (only !== undefined && orders.length === 1) {
-      await this.read(only, 'watch', 'confirm', 'reconcile');
-    } else {
-      const since = Math.min(...orders.map((order) => order.createdAt));
-      await this.readMarket(market, since, 'watch', 'confirm', 'reconcile');
+    try {
+      if (only !== undefined && orders.length === 1) {
+        await this.read(only, 'watch', 'confirm', 'reconcile');
+      } else {
+        const since = Math.min(...orders.map((order) => order.createdAt));
+        await this.readMarket(market, since, 'watch', 'confirm', 'reconcile');
+      }
+    } finally {
+      this.polls.delete(market);
     }
+    // One that took its time is not followed by the next at once.
+    for (const waiter of served) waiter.nextAt = Math.max(waiter.nextAt, this.clock.now() + FIRST_POLL_MS);
     this.check();
+    this.arm();
   }
 }

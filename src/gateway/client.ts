@@ -1,30 +1,33 @@
 /**
  * The only road to the venue. One call path, top to bottom: validate, limits, budget, journal the attempt, send, classify,
- * journal the outcome, learn from the headers. It retries nothing that could be a second order; it decides which of the
- * four outcomes a call had, and nothing else does.
+ * journal the outcome, learn from the headers. It retries nothing that could be a second order. Which of the four outcomes a
+ * call had is decided in call-outcome.ts, what it leaves in the journal made in call-entries.ts.
  */
 import type { Clock } from '../base/clock.ts';
-import { decimal, parseDecimal } from '../base/decimal.ts';
-import type { DataOf, EntryType, Json, JsonObject } from '../journal/entry.ts';
+import { durationWord } from '../base/duration.ts';
+import type { DataOf, EntryType, Json } from '../journal/entry.ts';
 import type { OrderBook } from '../journal/orders.ts';
-import { type AnswerVerdict, readAnswer } from '../venue/answers.ts';
+import { readAnswer } from '../venue/answers.ts';
 import type { Beat } from '../venue/beat-reserve.ts';
-import { type EndpointName, endpoint, type Result } from '../venue/catalogue.ts';
+import { type EndpointName, endpoint } from '../venue/catalogue.ts';
 import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits.ts';
-import type {
-  CallOutcome,
-  FeedValue,
-  MarketRules,
-  OrderTerms,
-  RequestOutcome,
-  VenueCall,
-  VenuePort,
+import {
+  type CallOutcome,
+  type FeedValue,
+  type MarketRules,
+  NOT_RECORDED,
+  type RequestOutcome,
+  STALE_INTENT,
+  SWEEP,
+  type VenueCall,
+  type VenuePort,
 } from '../venue/port.ts';
 import type { Profile } from '../venue/profile.ts';
-import type { PlacementAck } from '../venue/records.ts';
 import { requestProblems } from '../venue/request.ts';
-import { digestOf, wireRequest } from '../venue/wire.ts';
+import { wireRequest } from '../venue/wire.ts';
 import type { Budget, Ticket } from './budget.ts';
+import { attemptOf, journalParams, rateHeaders, settledData } from './call-entries.ts';
+import { outcomeOf } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
 import { type CrashPoint, type CrashPoints, pointOf } from './crash-points.ts';
 import type { LimitGate } from './limit-gate.ts';
@@ -32,6 +35,9 @@ import type { Transport, WireAnswer, WireReply, WireRequest } from './transport.
 
 /** The longest a whole exchange may take, ms; what comes later is an answer that never came. */
 const EXCHANGE_TIMEOUT_MS = 10_000;
+
+/** How old the decision for an order may be when it leaves, ms: an order waits no longer for its tokens either. */
+const STALE_AFTER_MS = 60_000;
 
 /** Where the road writes; `flush` resolves when what was written is durable. */
 export interface GatewayLog {
@@ -66,10 +72,10 @@ export interface ClientParts {
   readonly epoch: number;
   readonly session?: Session;
   /** Asked before each attempt: whether this process still acts for the account. Resolves when that is certain. */
-  readonly lease?: { holds(): Promise<boolean> };
+  readonly lease?: { holds(harmless: boolean): Promise<boolean> };
   /** Why nothing may be sent at this moment although everything else would allow it: a kill switch is engaged. */
   readonly forbidden?: (protective: boolean) => string | undefined;
-  /** Asked before each write, where a person wants to be (`run --step`); false denies it. */
+  /** Asked before each write that adds risk, where a person wants to be (`run --step`); false denies it. */
   readonly confirm?: (call: VenueCall) => Promise<boolean>;
   /** What the runs of an account have in common within a process; a client of its own where left out. */
   readonly barrier?: CancelAllBarrier;
@@ -115,6 +121,7 @@ export class VenueClient implements VenuePort {
         ...(call.intent === undefined ? {} : { intent: call.intent }),
         ...(call.clientOrderId === undefined ? {} : { clientOrderId: call.clientOrderId }),
         ...(call.purpose === undefined ? {} : { purpose: call.purpose }),
+        ...(call.reference === undefined ? {} : { reference: call.reference.price }),
       },
       call.step,
     );
@@ -128,6 +135,16 @@ export class VenueClient implements VenuePort {
    */
   continueCall<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
     const repeatable = endpoint(call.endpoint).repeatable;
+    const stale = attempts > 0 && call.endpoint === 'DELETE /orders/cancel_all' ? this.staleness(call) : undefined;
+    if (stale !== undefined) {
+      const message = `${STALE_INTENT}: ${stale}. Whether the venue did it is not known; look at what is open there, and cancel by hand what is to go`;
+      return this.settled(call, {
+        kind: 'unresolved',
+        code: STALE_INTENT,
+        message,
+        settledAt: this.parts.clock.now(),
+      });
+    }
     if (attempts === 0 || repeatable === 'safe' || repeatable === 'effect')
       return this.barred(call, this.proceed(call, attempts));
     return this.settled(call, {
@@ -135,6 +152,10 @@ export class VenueClient implements VenuePort {
       message: 'the process ended before the answer',
       settledAt: this.parts.clock.now(),
     });
+  }
+
+  keepOrdersBack(until: Promise<unknown>): void {
+    void this.barrier.during(until).catch(() => {});
   }
 
   async feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
@@ -229,10 +250,19 @@ export class VenueClient implements VenuePort {
       this.parts.profile,
     );
     if (problems.length > 0) return this.deny(call, 'INVALID_REQUEST', `INVALID_REQUEST: ${problems.join('; ')}`);
+    const stale = this.staleness(call);
+    if (stale !== undefined) return this.deny(call, STALE_INTENT, `${STALE_INTENT}: ${stale}`);
+    if (
+      call.purpose === SWEEP &&
+      this.parts.transport.knows?.(wireRequest(call.endpoint, call.params, this.parts.profile)) === false
+    )
+      return this.deny(call, NOT_RECORDED, `${NOT_RECORDED}: the recording has no such exchange`);
     const denial = this.limited(call);
     if (denial !== undefined) return this.deny(call, denial.code, denial.message);
-    const { budget, session, forbidden, confirm, profile } = this.parts;
-    if (row.method !== 'GET' && confirm !== undefined && !(await confirm(call as unknown as VenueCall))) {
+    const { budget, session, confirm, profile } = this.parts;
+    // What only protects is never kept waiting for a person: a beat would let the switch fire, a cancel an order fill.
+    const isAsked = row.method !== 'GET' && !row.protective;
+    if (isAsked && confirm !== undefined && !(await confirm(call as unknown as VenueCall))) {
       return this.deny(call, 'NOT_CONFIRMED', 'NOT_CONFIRMED: the person at the terminal said no');
     }
     for (let n = attempts + 1; ; n += 1) {
@@ -246,26 +276,32 @@ export class VenueClient implements VenuePort {
         weight,
         class: call.class,
         ...(call.deadlineAt === undefined ? {} : { deadlineAt: call.deadlineAt }),
-        ...beatOf(call, profile.account),
+        ...(call.wanted === undefined ? {} : { wanted: call.wanted }),
+        ...beatOf(call, profile.account, budget),
       });
       if (granted.kind === 'refused' && granted.code === 'BEATS')
         return this.deny(call, granted.code, `${granted.code}: ${granted.because}`);
+      if (granted.kind === 'refused' && granted.code === 'WITHDRAWN')
+        return this.deny(call, 'STEP_OVER', this.forbids(call) ?? 'STEP_OVER');
       if (granted.kind === 'refused') {
         const when = new Date(granted.earliestAt).toISOString();
         return this.deny(call, granted.code, `${granted.code}: ${weight} tokens could not be had before ${when}`);
       }
       await this.mayLeave(call, granted.ticket);
       // Asked again, with nothing awaited before the attempt is written: an order of another branch may have come between.
-      const barred = forbidden?.(row.protective || row.method === 'GET') ?? this.denial(call);
+      const barred = this.forbids(call) ?? this.denial(call);
       if (barred !== undefined) {
         granted.ticket.notSent();
-        return this.deny(call, barred.split(':')[0] ?? 'FORBIDDEN', barred);
+        return this.deny(call, codeOf(barred), barred);
       }
       const request = wireRequest(call.endpoint, call.params, profile);
       const sent = await this.exchange(call, n, request, granted.ticket, weight, granted.waitedMs);
       if (call.endpoint === 'DELETE /cancel_all_after' && sent.outcome.kind === 'confirmed')
         budget.standDown(profile.account);
-      if (sent.unauthorized && row.repeatable !== 'never' && n === attempts + 1 && (await session?.renew())) continue;
+      if (sent.unauthorized && row.repeatable !== 'never' && n === attempts + 1 && (await session?.renew())) {
+        if (sent.reply?.kind === 'answer') this.answered(call, n, sent.outcome, sent.reply);
+        continue;
+      }
       // A refused session is definite: the order is not there. The caller looks it up and sends it again with the same id.
       if (sent.unauthorized) await session?.renew();
       return this.settled(call, sent.outcome, sent.reply);
@@ -303,6 +339,13 @@ export class VenueClient implements VenuePort {
       }
       // A commit can take as long as somebody else needs to take over, or to begin a cancel_all.
       await this.mayLeave(call, ticket);
+      // Or as long as the deadman switch lasts. The limits need not be asked: since the attempt they have counted this very order.
+      const message = this.forbids(call);
+      if (message !== undefined) {
+        ticket.notSent();
+        const denied = { kind: 'denied', code: codeOf(message), message, settledAt: clock.now() } as const;
+        return { outcome: denied, unauthorized: false };
+      }
     }
     this.reached('CP4', call);
     const sentAt = clock.now();
@@ -324,56 +367,7 @@ export class VenueClient implements VenuePort {
       verdict.kind === 'refused' && verdict.retryAfterMs !== undefined ? { retryAfterMs: verdict.retryAfterMs } : {};
     ticket.answered(reply.headers, { limited, ...hint });
     const unauthorized = verdict.kind === 'refused' && verdict.unauthorized;
-    return { outcome: this.outcomeOf(call, verdict, times), unauthorized, reply };
-  }
-
-  private outcomeOf<E extends EndpointName>(
-    call: VenueCall<E>,
-    verdict: AnswerVerdict<E>,
-    times: { sentAt: number; settledAt: number },
-  ): CallOutcome<E> {
-    switch (verdict.kind) {
-      case 'confirmed': {
-        const odd =
-          call.endpoint === 'POST /orders' && call.intent !== undefined
-            ? echoProblem(call.intent, verdict.result as Result<'POST /orders'>)
-            : undefined;
-        if (odd !== undefined)
-          return { kind: 'unresolved', message: `the answer speaks of another order: ${odd}`, ...times };
-        return {
-          kind: 'confirmed',
-          result: verdict.result,
-          ...(verdict.notes.length === 0 ? {} : { notes: verdict.notes }),
-          ...times,
-        };
-      }
-      case 'refused': {
-        const failure = verdict.limited
-          ? 'rate_limited'
-          : verdict.unauthorized
-            ? 'unauthorized'
-            : verdict.duplicate
-              ? 'duplicate'
-              : verdict.notFound
-                ? 'not_found'
-                : 'rejected';
-        const hint = verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs };
-        // Whoever answers with 5xx may not know what was done: it is no word of the venue on what was asked.
-        if (verdict.serverError) return { kind: 'unresolved', message: verdict.text, ...times };
-        return {
-          kind: 'rejected',
-          failure,
-          message: verdict.text,
-          definite: verdict.definite || verdict.limited || verdict.unauthorized,
-          ...hint,
-          ...times,
-        };
-      }
-      case 'unreadable':
-        return { kind: 'unresolved', message: verdict.why, ...times };
-      default:
-        return verdict satisfies never;
-    }
+    return { outcome: outcomeOf(call, verdict, times), unauthorized, reply };
   }
 
   private limited(call: VenueCall): { code: string; message: string } | undefined {
@@ -391,20 +385,30 @@ export class VenueClient implements VenuePort {
    * Never resolves where another process acts for the account by now: it has this run as well, and nothing that this one would
    * still do or write down counts.
    */
-  private async stillHeld(ticket: Ticket): Promise<void> {
+  private async stillHeld(call: VenueCall, ticket: Ticket): Promise<void> {
     const { lease } = this.parts;
-    if (lease === undefined || (await lease.holds())) return;
+    const harmless = endpoint(call.endpoint).method === 'GET' || goesUnrecorded(call);
+    if (lease === undefined || (await lease.holds(harmless))) return;
     ticket.notSent();
     await new Promise(() => {});
   }
 
   /** Resolves when this process acts for the account and no cancel_all is under way that a new order would run into. */
   private async mayLeave(call: VenueCall, ticket: Ticket): Promise<void> {
-    const isNew = call.endpoint === 'POST /orders' || call.endpoint === 'PUT /orders';
+    const isNew = isOrder(call);
     do {
-      if (isNew) await this.barrier.opens();
-      await this.stillHeld(ticket);
-    } while (isNew && this.barrier.isClosed);
+      if (isNew) await Promise.race([this.barrier.opens(), withdrawal(call)]);
+      await this.stillHeld(call, ticket);
+    } while (isNew && this.barrier.isClosed && call.wanted?.withdrawn === undefined);
+  }
+
+  /** Why it may not leave at this moment, whatever it is: nobody wants it any more, a kill switch is engaged, the deadman switch may have fired. */
+  private forbids(call: VenueCall): string | undefined {
+    const withdrawn = call.wanted?.withdrawn;
+    if (withdrawn !== undefined) return `STEP_OVER: it had not left when its step was over: ${withdrawn}`;
+    const { method, protective } = endpoint(call.endpoint);
+    const { forbidden, gate, clock } = this.parts;
+    return forbidden?.(protective || method === 'GET') ?? gate.lapsed(call, clock.now());
   }
 
   private denial(call: VenueCall): string | undefined {
@@ -427,8 +431,35 @@ export class VenueClient implements VenuePort {
     return this.settled(call, { kind: 'denied', code, message, settledAt: this.parts.clock.now() });
   }
 
+  /** Of an attempt that another one follows: the settled call speaks of its last alone. */
+  private answered<E extends EndpointName>(
+    call: VenueCall<E>,
+    n: number,
+    outcome: CallOutcome<E>,
+    reply: WireAnswer,
+  ): void {
+    const message = outcome.kind === 'confirmed' ? '' : outcome.message;
+    const data = { call: call.id, n, status: reply.status, message, headers: rateHeaders(reply) };
+    this.parts.log.append('call.answered', data, call.step);
+  }
+
   private rejection(failure: 'unauthorized', message: string): Extract<CallOutcome, { kind: 'rejected' }> {
     return { kind: 'rejected', failure, message, definite: true, settledAt: this.parts.clock.now() };
+  }
+
+  /**
+   * Why what a process decided on before it died is not to leave any more: the market has gone on meanwhile, and a cancel of
+   * everything would take what somebody else has placed since.
+   */
+  private staleness(call: { readonly endpoint: EndpointName; readonly decidedAt?: number }): string | undefined {
+    const { clock, profile } = this.parts;
+    const { decidedAt } = call;
+    const isSweeping = call.endpoint === 'DELETE /orders/cancel_all';
+    if (decidedAt === undefined || !(isOrder(call) || isSweeping)) return undefined;
+    const age = clock.now() - decidedAt;
+    if (age <= (isSweeping ? profile.ambiguityWindowMs : STALE_AFTER_MS)) return undefined;
+    const when = Number.isFinite(age) ? `${durationWord(age)} ago` : 'nobody can tell how long ago';
+    return `it was decided ${when}, by a process that died before it was ${isSweeping ? 'answered' : 'sent'}`;
   }
 
   private async settled<E extends EndpointName>(
@@ -468,95 +499,32 @@ function goesUnrecorded(call: { readonly endpoint: EndpointName; readonly purpos
   return endpoint(call.endpoint).protective;
 }
 
-/** A call's parameters as the journal keeps them: secrets replaced by a word. */
-function journalParams(name: EndpointName, params: object): JsonObject {
-  const row = endpoint(name);
-  return Object.fromEntries(
-    Object.entries(params)
-      .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => [key, row.parameters[key]?.secret === true ? '[redacted]' : (value as Json)]),
-  );
+function isOrder(call: { readonly endpoint: EndpointName }): boolean {
+  return call.endpoint === 'POST /orders' || call.endpoint === 'PUT /orders';
 }
 
-function attemptOf(
-  call: string,
-  n: number,
-  request: WireRequest,
-  tokens: number,
-  epoch: number,
-  waitedMs: number,
-): DataOf<'call.attempted'> {
-  const secret = request.endpoint in SECRET_OF ? SECRET_OF[request.endpoint] : undefined;
-  const params = Object.fromEntries(
-    Object.entries(request.params).map(([key, value]) => [key, key === secret ? '[redacted]' : value.text]),
-  );
-  // A digest of a short secret could be guessed; the one request that carries a secret gets none.
-  const digest = secret === undefined ? digestOf(request) : '';
-  return {
-    call,
-    n,
-    method: request.method,
-    path: request.path,
-    params,
-    digest,
-    tokens,
-    epoch,
-    waitedMs: Math.round(waitedMs),
-  };
-}
-const SECRET_OF: Readonly<Record<string, string>> = { 'POST /jwt': 'refresh_token' };
-
-function settledData(call: VenueCall, outcome: CallOutcome, reply: WireReply | undefined): DataOf<'call.settled'> {
-  const answer = reply?.kind === 'answer' ? reply : undefined;
-  const secret = call.endpoint === 'POST /jwt';
-  return {
-    call: call.id,
-    kind: outcome.kind,
-    ...(answer === undefined ? {} : { status: answer.status, headers: rateHeaders(answer) }),
-    ...(answer === undefined ? {} : { success: outcome.kind === 'confirmed' }),
-    ...(outcome.kind === 'confirmed'
-      ? { result: secret ? null : (outcome.result as unknown as Json) }
-      : { message: outcome.message }),
-    ...(outcome.kind === 'confirmed' && outcome.notes !== undefined ? { notes: outcome.notes } : {}),
-    ...(outcome.kind === 'rejected' ? { failure: outcome.failure, definite: outcome.definite } : {}),
-    ...(outcome.kind === 'rejected' && outcome.retryAfterMs !== undefined
-      ? { retryAfterMs: outcome.retryAfterMs }
-      : {}),
-    ...(outcome.kind === 'denied' ? { code: outcome.code } : {}),
-    ...(outcome.sentAt === undefined ? {} : { sentAt: outcome.sentAt }),
-  };
+/** Resolves when the call is withdrawn; never, where that can not be. */
+function withdrawal(call: Pick<VenueCall, 'wanted'>): Promise<void> {
+  const { wanted } = call;
+  if (wanted?.withdrawn !== undefined) return Promise.resolve();
+  return new Promise((resolve) => void wanted?.onWithdrawn(resolve));
 }
 
-/** Headers worth keeping: those the token budget learned from, and the venue's clock. */
-function rateHeaders(answer: WireAnswer): JsonObject {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(answer.headers))
-    if (name.startsWith('x-ratelimit-') || name === 'retry-after' || name === 'date') kept[name] = value;
-  return kept;
+/** Messages of denials begin with their code. */
+function codeOf(message: string): string {
+  return message.split(':')[0] ?? 'FORBIDDEN';
 }
 
 /** What the budget keeps tokens by: an account has one switch. */
-function beatOf<E extends EndpointName>(call: VenueCall<E>, of: string): { readonly beat?: Beat } {
-  const { timeout } = call.params as { readonly timeout?: number };
-  if (call.repeatsMs === undefined || timeout === undefined) return {};
-  return { beat: { of, everyMs: call.repeatsMs, timeoutMs: timeout } };
+function beatOf<E extends EndpointName>(call: VenueCall<E>, of: string, budget: Budget): { readonly beat?: Beat } {
+  const { timeout: timeoutMs = 0 } = call.params as { readonly timeout?: number };
+  if (call.repeatsMs === undefined) return {};
+  const reads = call.endpoint === 'GET /cancel_all_after' ? { reads: true as const } : {};
+  const readWeight = budget.weightOf('GET /cancel_all_after');
+  return { beat: { of, everyMs: call.repeatsMs, timeoutMs, readWeight, ...reads } };
 }
 
 function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {
   if (failure.sent) ticket.aborted();
   else ticket.notSent();
-}
-
-/** What an acknowledgement says differently from what was sent; undefined when it is our order. */
-function echoProblem(intent: OrderTerms, acks: readonly PlacementAck[]): string | undefined {
-  const [ack] = acks;
-  if (ack === undefined) return 'no record';
-  if (ack.client_order_id !== '' && ack.client_order_id !== intent.clientOrderId)
-    return `client_order_id ${ack.client_order_id}`;
-  if (ack.market_id !== intent.market) return `market_id ${ack.market_id}`;
-  if (ack.side !== intent.side) return `side ${ack.side}`;
-  const size = parseDecimal(ack.size);
-  const fraction = intent.type === 'stop_loss' || intent.type === 'take_profit';
-  if (!fraction && size !== undefined && !size.isZero() && !size.eq(decimal(intent.size))) return `size ${ack.size}`;
-  return undefined;
 }

@@ -78,6 +78,10 @@ export class FixtureTransport implements Transport {
     return this.after(tookMs, this.translated(reply));
   }
 
+  knows(request: WireRequest): boolean {
+    return this.match(recordedRequest(request)) !== undefined;
+  }
+
   /** Recorded exchanges no request has asked for, with their place in the fixture, from 1. */
   unused(): readonly { readonly position: number; readonly exchange: RecordedExchange }[] {
     return this.slots.filter((slot) => !slot.used);

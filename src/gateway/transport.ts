@@ -26,5 +26,7 @@ export type WireReply = WireAnswer | WireFailure;
 export interface Transport {
   /** Never rejects. The promise settles inside a turn of the clock. `timeoutMs` bounds the whole exchange. */
   send(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply>;
+  /** Of a recording: whether it has an answer to a request. */
+  knows?(request: WireRequest): boolean;
   close?(): Promise<void>;
 }

@@ -36,6 +36,7 @@ export function leasesOfBoth(ofUser: Leases, beside: Leases): Leases {
   const userEpochs = new Map<string, number>();
   const mark = (account: string, epoch: number) => `${epoch} ${account}`;
   return {
+    ofThisMachine: ofUser.ofThisMachine && beside.ofThisMachine,
     async acquire(account, holder) {
       const first = await ofUser.acquire(account, holder);
       if (first.kind === 'taken') {

@@ -43,6 +43,19 @@ export interface Away {
   readonly by: 'machine' | 'wall';
 }
 
+/** An order that an earlier run gave up on, and that the venue shows: what that run's journal says of it, and what the venue does. */
+export interface ResurfacedOrder {
+  readonly clientOrderId: string;
+  readonly orderId: string;
+  readonly market: string;
+  /** The run whose order it was, and the state in which its journal leaves it. */
+  readonly run: string;
+  readonly recorded: string;
+  /** Of the venue's record; `filled` where the record was read, and not only the list of what is open. */
+  readonly status: string;
+  readonly filled?: string;
+}
+
 export type EntryBody =
   /** First entry of a run. Holds all that is needed to execute it again. */
   | {
@@ -151,6 +164,8 @@ export type EntryBody =
         readonly intent?: OrderTerms;
         readonly clientOrderId?: string;
         readonly purpose?: string;
+        /** Where a price band says that the market stands, which the order is measured by. */
+        readonly reference?: string;
       };
     }
   /** What the limits looked at before a write was let through. */
@@ -170,6 +185,18 @@ export type EntryBody =
         readonly epoch: number;
         /** ms waited for tokens before this attempt. */
         readonly waitedMs: number;
+      };
+    }
+  /** An attempt was refused for its session, which was renewed: what it was answered with. The call goes on with another attempt. */
+  | {
+      readonly type: 'call.answered';
+      readonly data: {
+        readonly call: string;
+        /** Of the attempt. */
+        readonly n: number;
+        readonly status: number;
+        readonly message: string;
+        readonly headers: JsonObject;
       };
     }
   | {
@@ -237,6 +264,40 @@ export type EntryBody =
         readonly open: number;
         readonly external: readonly JsonObject[];
         readonly ofOtherRuns: readonly JsonObject[];
+      };
+    }
+  /** What a `cancel_all` step came to: how often it asked and read, and the orders of the account that could still fill. */
+  | {
+      readonly type: 'account.swept';
+      readonly data: {
+        readonly cancels: number;
+        readonly readings: number;
+        /** Absent where the venue never showed all of what is left. */
+        readonly left?: readonly JsonObject[];
+        /** Orders of this run, by client order id, of which nobody knows yet whether they are there. */
+        readonly inDoubt: readonly string[];
+        /** Of the last request that was refused or not answered: why. */
+        readonly because?: string;
+      };
+    }
+  /**
+   * Orders of earlier live runs of the account that the venue shows otherwise than their journals, which nobody watches any
+   * more: what whoever begins a run learned from journals and venue. Written where something was asked or found.
+   */
+  | {
+      readonly type: 'account.recalled';
+      readonly data: {
+        /** Orders of those runs whose fate their journals do not know, or do not know any more. */
+        readonly inDoubt: number;
+        readonly resurfaced: readonly ResurfacedOrder[];
+        /** What was asked for it, each GET /orders; `status` is absent where no answer came. */
+        readonly requests: readonly {
+          /** Epoch ms. */
+          readonly sentAt: number;
+          readonly tokens: number;
+          readonly status?: number;
+          readonly success: boolean;
+        }[];
       };
     }
   | {
@@ -307,12 +368,15 @@ export const ORIGIN = {
   'call.intended': 'gateway',
   'call.checked': 'gateway',
   'call.attempted': 'gateway',
+  'call.answered': 'gateway',
   'call.settled': 'gateway',
   'feed.read': 'gateway',
   'order.concluded': 'engine',
   'order.moved': 'engine',
   'order.alarmed': 'engine',
   'account.reconciled': 'engine',
+  'account.swept': 'engine',
+  'account.recalled': 'world',
   'deadman.moved': 'engine',
   'approval.asked': 'engine',
   'operator.acted': 'world',

@@ -67,6 +67,8 @@ export class LeaseKeeper {
   readonly epoch: number;
   private readonly request: LeaseRequest;
   private renewedAt: number;
+  /** Since when the store has not taken a renewal, on the monotonic clock. */
+  private failingSince: number | undefined;
   private state: 'kept' | 'lost' | 'released' = 'kept';
   private timer: Timer | undefined;
   /** The store may take its time: whoever asks meanwhile waits for the same answer. */
@@ -89,15 +91,27 @@ export class LeaseKeeper {
 
   /**
    * Whether this process still acts for the account; resolves when that is certain. A process that slept must not take its
-   * own lateness for a loss: it renews first. Where the store can not tell, it waits until it can.
+   * own lateness for a loss: it renews first. Where the store can not tell, it waits until it can; `harmless` (a cancel, a
+   * reading) goes all the same where nobody else can have taken the account: an order must not live on because a disk is full.
    */
-  async holds(): Promise<boolean> {
+  async holds(harmless = false): Promise<boolean> {
     while (this.state === 'kept' && !this.mayAct()) {
       this.timer?.cancel();
       await this.renew();
-      if (this.state === 'kept' && !this.mayAct()) await this.retryTime();
+      if (this.state !== 'kept' || this.mayAct()) break;
+      if (harmless && this.nobodyElseCan) return true;
+      await this.retryTime();
     }
     return this.state === 'kept';
+  }
+
+  /**
+   * Whether the store, which takes nothing, failed while the lease still lived and is the only one in which another could take
+   * it. A store that machines share may be there for another machine while this one does not reach it.
+   */
+  private get nobodyElseCan(): boolean {
+    const { failingSince, renewedAt } = this;
+    return this.request.leases.ofThisMachine && failingSince !== undefined && failingSince - renewedAt < LEASE_LIFE_MS;
   }
 
   private retryTime(): Promise<void> {
@@ -143,6 +157,7 @@ export class LeaseKeeper {
       kept = await leases.renew(account, this.epoch);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
+      this.failingSince ??= clock.monotonic();
     }
     if (this.state !== 'kept') return;
     if (kept === false) {
@@ -150,7 +165,10 @@ export class LeaseKeeper {
       onLost?.();
       return;
     }
-    if (kept) this.renewedAt = askedAt;
+    if (kept) {
+      this.renewedAt = askedAt;
+      this.failingSince = undefined;
+    }
     this.renewIn(kept ? LEASE_RENEWAL_MS : RENEWAL_RETRY_MS);
   }
 }

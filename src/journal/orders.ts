@@ -16,7 +16,7 @@ import {
 } from '../venue/order.ts';
 import type { OrderTerms } from '../venue/port.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
-import type { DataOf, Entry, EntryOf } from './entry.ts';
+import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
 
 export interface BookOrder {
   readonly intent: OrderTerms;
@@ -47,7 +47,9 @@ export interface BookChange {
 
 /** A call that was settled, with what was asked. */
 export interface SettledCall {
+  readonly call: string;
   readonly endpoint: string;
+  readonly params: JsonObject;
   readonly kind: DataOf<'call.settled'>['kind'];
   readonly sentAt: number | undefined;
   readonly at: number;
@@ -177,9 +179,11 @@ export class OrderBook {
     this.intended.delete(data.call);
     const sentAt = data.sentAt ?? at;
     switch (call.endpoint as EndpointName) {
-      case 'POST /orders':
-        send(this.ordered(call), placementEvent(data, at));
+      case 'POST /orders': {
+        const ordered = this.ordered(call);
+        send(ordered, placementEvent(data, at, ordered?.order.snapshot.state === 'submitting'));
         break;
+      }
       case 'PUT /orders':
         send(this.ordered(call), amendEvent(data, at));
         break;
@@ -208,7 +212,14 @@ export class OrderBook {
         break;
     }
     for (const listener of this.settledListeners)
-      listener({ endpoint: call.endpoint, kind: data.kind, sentAt: data.sentAt, at });
+      listener({
+        call: data.call,
+        endpoint: call.endpoint,
+        params: call.params,
+        kind: data.kind,
+        sentAt: data.sentAt,
+        at,
+      });
   }
 
   private read(
@@ -251,7 +262,7 @@ export class OrderBook {
 }
 
 /** What the outcome of a POST means for its order. What certainly never left, or was refused for want of tokens, may be sent again. */
-function placementEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
+function placementEvent(data: DataOf<'call.settled'>, at: number, attempted: boolean): OrderEvent {
   const message = data.message ?? '';
   switch (data.kind) {
     case 'confirmed': {
@@ -259,8 +270,8 @@ function placementEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
       return { type: 'ACK', at, orderId: ack?.id ?? '' };
     }
     case 'denied':
-      // Denied behind its attempt: the journal could not be written, so nothing left, and the attempt is void.
-      return data.code === 'JOURNAL' ? { type: 'RATE_LIMITED', at } : { type: 'DENY', at, message };
+      // Denied behind its attempt: the journal could not be written, or took so long that the order was not wanted any more. Nothing left, and the attempt is void.
+      return attempted ? { type: 'RATE_LIMITED', at } : { type: 'DENY', at, message };
     case 'unresolved':
       return { type: 'SUBMIT_UNKNOWN', at, message };
     case 'rejected':

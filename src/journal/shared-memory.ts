@@ -32,6 +32,7 @@ export function openSharedMemory(nowMs: () => number): Shared {
       },
     },
     leases: {
+      ofThisMachine: true,
       async acquire(account, holder) {
         const row = leases.get(account);
         const verdict = leaseVerdict(row, machine);

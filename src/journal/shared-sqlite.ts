@@ -157,6 +157,7 @@ function leasesIn(database: Database, machine: Machine): Leases {
   const renew =
     'UPDATE lease SET process = ?, clock = ?, until_ms = ? WHERE account = ? AND epoch = ? AND held_by IS NOT NULL';
   return {
+    ofThisMachine: true,
     async acquire(account, holder) {
       return database.transaction(() => {
         const row = database.statement(SHARED_SQL.lease).get(account);

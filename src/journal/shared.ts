@@ -6,6 +6,8 @@
  * Every method rejects with a StoreError when the store can not be read or written; only `engaged` never does.
  */
 
+import { canonicalAccountKey, canonicalBaseUrl } from '../venue/base-url.ts';
+
 /** A ledger as its last writer left it (venue/budget.ts, `Ledger.save`). */
 export interface LedgerRow {
   /** Grows by one with every change, so that whoever wrote it last need not read the text again. */
@@ -42,6 +44,8 @@ export type LeaseAnswer =
  * start of the same machine); where that is not certain, it runs out.
  */
 export interface Leases {
+  /** False for a store that other machines reach too: one that this machine can not reach may be there for them. */
+  readonly ofThisMachine: boolean;
   /** `holder` says who, for the message that others get: a run's id, a verb. Also the own process is refused while it holds it. */
   acquire(account: string, holder: string): Promise<LeaseAnswer>;
   /** False when the lease of that epoch is no longer held: then nothing may be sent any more. */
@@ -62,6 +66,8 @@ export interface KillOrder {
   readonly reason: string;
   /** Epoch ms. */
   readonly at: number;
+  /** Nobody gave it: the switch can not be read, and counts as engaged for whoever would send. */
+  readonly unread?: true;
 }
 
 /** Lasts until a named person lifts it; needs no lease (interface.md, settled points). */
@@ -119,8 +125,7 @@ export interface Shared {
 
 /** The key of an address's ledger: base URL and the profile's `shared_as` (interface.md, settled points). */
 export function ledgerKey(baseUrl: string, sharedAs: string): string {
-  const url = new URL(baseUrl);
-  return `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')} ${sharedAs}`;
+  return `${canonicalBaseUrl(baseUrl)} ${sharedAs}`;
 }
 
 /** What was done to the kill switch, in order. */
@@ -132,15 +137,19 @@ export interface KillEvent extends KillOrder {
 export function killInForce(events: readonly KillEvent[], account: string): KillOrder | undefined {
   let inForce: KillOrder | undefined;
   for (const { action, scope, by, reason, at } of events) {
-    if (scope === account || scope === EVERY_ACCOUNT)
-      inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
+    if (concerns(scope, account)) inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
   }
   return inForce;
 }
 
 /** What was done for the account, or for every one. */
 export function killsOf(events: readonly KillEvent[], account: string | undefined): readonly KillEvent[] {
-  return events.filter(({ scope }) => account === undefined || scope === account || scope === EVERY_ACCOUNT);
+  return events.filter(({ scope }) => account === undefined || concerns(scope, account));
+}
+
+/** A kill outlives the version that wrote it down: one under another spelling of the account is one of it. */
+function concerns(scope: string, account: string): boolean {
+  return scope === EVERY_ACCOUNT || scope === account || canonicalAccountKey(scope) === canonicalAccountKey(account);
 }
 
 /** Whether a release of `scope` would lift anything. */
@@ -157,6 +166,7 @@ export function unreadableKill(account: string, error: unknown): KillOrder {
     by: 'perp-runbook',
     reason: `the kill switch can not be read, so it counts as engaged: ${why}`,
     at: 0,
+    unread: true,
   };
 }
 

@@ -193,6 +193,8 @@ export interface OrderContext {
   readonly lastRecord?: OrderRecord | undefined;
   /** The status that nobody knows under which the venue shows it, and since when; gone as soon as it shows another. */
   readonly strange?: { readonly status: string; readonly since: number } | undefined;
+  /** An attempt was made, and refused for want of tokens or of a session. */
+  readonly refused?: boolean | undefined;
   /** Why it was refused, denied or rejected: the venue's text or ours. */
   readonly reason?: string | undefined;
   /** Stale and redundant events dropped. */

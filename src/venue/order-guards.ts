@@ -16,9 +16,10 @@ import {
 import type { OrderRecord } from './records.ts';
 
 export const GUARDS = {
-  /** Five reads found nothing, the last of them after the horizon, and nothing ever spoke for the order being there. */
-  absenceProven: ({ absence, confirmedAt, strange, fills }) =>
+  /** Five reads found nothing, the last of them after the horizon, and nothing ever spoke for the order being there: no record, no acknowledgement. */
+  absenceProven: ({ absence, confirmedAt, venueId, strange, fills }) =>
     confirmedAt === undefined &&
+    venueId === undefined &&
     strange === undefined &&
     fills.size === 0 &&
     !absence.duplicateSeen &&
@@ -58,6 +59,9 @@ export const GUARDS = {
   /** The same for `closed`, with its longer lag. */
   sentBeforeClose: ({ terminalAt }, event) =>
     isObservation(event) && terminalAt !== undefined && event.sentAt < terminalAt + TIMINGS.closedLagMs,
+
+  /** A draft again after an attempt, which the venue said it had not taken. */
+  refusedBefore: ({ refused }) => refused === true,
 
   /** No record of it was ever read. */
   neverConfirmed: ({ confirmedAt }) => confirmedAt === undefined,

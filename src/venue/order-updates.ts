@@ -116,6 +116,7 @@ function take(draft: Draft, event: OrderEvent): void {
       return;
     case 'RATE_LIMITED':
       order.reason = undefined;
+      if (to === 'draft') order.refused = true;
       return;
     case 'DUPLICATE':
       settleSubmission(order, event.at);

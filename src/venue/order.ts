@@ -43,7 +43,7 @@ export type {
   OrderStep,
   OrderWant,
 } from './order-context.ts';
-export { newOrder, ORDER_ALARMS, ORDER_STATES, TIMINGS } from './order-context.ts';
+export { isPositionStop, newOrder, ORDER_ALARMS, ORDER_STATES, TIMINGS } from './order-context.ts';
 
 /**
  * What a cell says: a state to go to · `.` stay, update the context · `~` stale or redundant: drop, count · `!`
@@ -90,6 +90,12 @@ const phantReje = split('phantomConfirmed', rejected, _);
 const cancelCon = split('cancelConfirmed', canceled, _);
 const closedLag = split('sentBeforeClose', Z, C);
 const endedOpen = split('sentBeforeEnd', Z, open);
+const afterProc = split('refusedBefore', processing, C);
+const afterOpen = split('refusedBefore', open, C);
+const afterCncl = split('refusedBefore', canceling, C);
+const afterClsd = split('refusedBefore', closed, C);
+const afterCncd = split('refusedBefore', canceled, C);
+const afterRejd = split('refusedBefore', rejected, C);
 const notFound = split('sentBeforeConfirmed', Z, C);
 const notFoundC: Split = {
   arms: [
@@ -134,25 +140,26 @@ const ROWS = {
   CANCELALL_ACK:     [_,          _,          _,          canceling,  canceling,  canceling,  _,          Z,          Z,          Z,          Z,          Z,          _],
   CANCELALL_UNKNOWN: [_,          _,          _,          canceling,  canceling,  canceling,  _,          Z,          Z,          Z,          Z,          Z,          _],
   DEADMAN:           [_,          _,          _,          canceling,  canceling,  canceling,  _,          Z,          Z,          Z,          Z,          Z,          _],
-  // Records. A draft or denied order was never sent: whatever is read of it is somebody else's, or our mistake.
-  P_PROCESSING:      [C,          processing, processing, _,          Z,          Z,          _,          Z,          Z,          Z,          processing, C,          _],
+  // Records. A draft that was never sent and a denied order: whatever is read of them is somebody else's, or our mistake. A
+  // draft that was sent and refused is at the venue all the same when a record shows it.
+  P_PROCESSING:      [afterProc,  processing, processing, _,          Z,          Z,          _,          Z,          Z,          Z,          processing, C,          _],
   // `amending`: only the requested terms, or the old ones late and twice, settle it. `canceling`: a lost cancel only if the read was sent late.
   // `canceled`, `rejected`: a read from before the end is stale, a later one re-opens. `closed` is never re-opened: fills closed it.
-  P_OPEN:            [C,          open,       open,       open,       _,          amendOpen,  cancelLst,  closedLag,  endedOpen,  endedOpen,  open,       C,          open],
+  P_OPEN:            [afterOpen,  open,       open,       open,       _,          amendOpen,  cancelLst,  closedLag,  endedOpen,  endedOpen,  open,       C,          open],
   // Nobody can amend what has not been seen: before `open` it contradicts. `rejected` keeps its end: only P_OPEN re-opens it.
   P_AMENDING:        [C,          C,          C,          C,          amending,   _,          _,          Z,          endedOpen,  Z,          C,          C,          _],
-  P_CANCELING:       [C,          canceling,  canceling,  canceling,  canceling,  canceling,  _,          Z,          Z,          Z,          canceling,  C,          _],
+  P_CANCELING:       [afterCncl,  canceling,  canceling,  canceling,  canceling,  canceling,  _,          Z,          Z,          Z,          canceling,  C,          _],
   // Terminal records are admissible at once. `closed` outranks `canceled` and `rejected`: a fill that won shows last.
-  P_CLOSED:          [C,          closed,     closed,     closed,     closed,     closed,     closed,     _,          closed,     closed,     closed,     C,          closed],
+  P_CLOSED:          [afterClsd,  closed,     closed,     closed,     closed,     closed,     closed,     _,          closed,     closed,     closed,     C,          closed],
   // Around an amend the venue may show `canceled` for an instant (surprise 4): there it must be seen twice.
-  P_CANCELED:        [C,          canceled,   canceled,   canceled,   canceled,   phantCanc,  cancelCon,  C,          _,          C,          canceled,   C,          canceled],
-  P_REJECTED:        [C,          rejected,   rejected,   rejected,   rejected,   phantReje,  rejected,   C,          C,          _,          rejected,   C,          rejected],
+  P_CANCELED:        [afterCncd,  canceled,   canceled,   canceled,   canceled,   phantCanc,  cancelCon,  C,          _,          C,          canceled,   C,          canceled],
+  P_REJECTED:        [afterRejd,  rejected,   rejected,   rejected,   rejected,   phantReje,  rejected,   C,          C,          _,          rejected,   C,          rejected],
   // An unknown status never crashes and never ends anything; reported once, and not counted towards quarantine (reliability.md, row 56).
   P_STRANGE:         [C,          C,          C,          C,          C,          C,          C,          C,          C,          C,          C,          C,          C],
   // Not found is not "not placed" (surprise 2): counted while nothing was ever seen, contradicting once something was.
   P_NOT_FOUND:       [_,          _,          _,          _,          notFound,   notFound,   notFoundC,  Z,          Z,          Z,          _,          _,          _],
   // A fill is booked in every state, the contradicting ones too: exposure must not wait for an explanation.
-  FILL:              [C,          _,          _,          open,       _,          _,          _,          _,          _,          C,          open,       C,          _],
+  FILL:              [afterOpen,  _,          _,          open,       _,          _,          _,          _,          _,          C,          open,       C,          _],
   // Time. What is not resolved when the reads are used up is a person's case; only a never-seen order can be proven absent.
   T_CONFIRM:         [Z,          unknown,    _,          _,          _,          _,          _,          Z,          Z,          Z,          Z,          Z,          _],
   T_EXHAUSTED:       [Z,          unknown,    orQuarant,  quarantin,  quarantin,  quarantin,  orQuarant,  Z,          Z,          Z,          Z,          Z,          _],
@@ -198,12 +205,12 @@ export const orderCan = {
     return order.state === 'draft' || (order.state === 'absent' && order.context.intent.onAmbiguous === 'resend');
   },
   /**
-   * PUT. A new size only while nothing is filled: whether the venue reads it as the whole or as the rest is not shown
-   * (reliability.md, row 32).
+   * PUT. A new size only while nothing is filled, and never for a part of the position: whether the venue reads it as the
+   * whole, as the rest or as a fraction is not shown (reliability.md, row 32).
    */
   amend(order: OrderSnapshot, change: { readonly size?: string | undefined } = {}): boolean {
-    if (order.state !== 'open' || isPositionStop(order.context.intent)) return false;
-    return change.size === undefined || exposureOf(order).filled === '0';
+    if (order.state !== 'open') return false;
+    return change.size === undefined || (!isPositionStop(order.context.intent) && exposureOf(order).filled === '0');
   },
   /** DELETE: whatever may be at the venue and has a name there. An order in `submitting` is cancelled when its POST is settled. */
   cancel({ state }: OrderSnapshot): boolean {

@@ -28,6 +28,12 @@ export interface OrderTerms {
   readonly allow?: 'reduce';
 }
 
+/** Code of what a process decided that died before it was done, and that is too old by now to be done. */
+export const STALE_INTENT = 'STALE_INTENT';
+/** The purpose of what is asked only to make sure: not asked of a recording that has no answer to it, but denied with this code. */
+export const SWEEP = 'sweep';
+export const NOT_RECORDED = 'NOT_RECORDED';
+
 export interface VenueCall<E extends EndpointName = EndpointName> {
   /** Unique in the run and the same when the run is executed again: `<path>#<n>`. */
   readonly id: string;
@@ -38,19 +44,30 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
   readonly class: CallClass;
   /** The longest that its answer is waited for, ms, where that is less than the transport's own patience. */
   readonly answerMs?: number;
-  /** Of a beat of the deadman switch: another one follows as often as this, ms, and must find its tokens. */
+  /** Of a beat of the deadman switch, or a reading between beats: another one follows as often as this, ms, and must find its tokens. */
   readonly repeatsMs?: number;
   /** Refused at once as `denied` with code DEADLINE when the budget can not grant it before this time (epoch ms). */
   readonly deadlineAt?: number;
   /** For POST /orders: the intent; for PUT and DELETE /orders: which of our orders it is for. */
   readonly intent?: OrderTerms;
   readonly clientOrderId?: string;
+  /** Of a write that adds risk: whether it is still wanted, asked until its first byte leaves. Withdrawn, it is denied as STEP_OVER. */
+  readonly wanted?: Wanted;
+  /** Epoch ms of the decision, where the process that made it died before anything left: what is too old by now is denied as STALE_INTENT. */
+  readonly decidedAt?: number;
   /** Limits of the runbook the step belongs to; the profile's are tighter or looser, and the tighter wins. */
   readonly limits?: LimitRules;
   /** For writes under a price band: the reference it is measured against, and when that was true (epoch ms). */
   readonly reference?: { readonly price: DecimalString; readonly at: number };
   /** Why the call is made, in a word or two, for the reviewer: `lookup`, `confirm`, `keep-alive`, `undo`. */
   readonly purpose?: string;
+}
+
+export interface Wanted {
+  /** Why it is not any more; undefined while it is. */
+  readonly withdrawn: string | undefined;
+  /** Tells once when it is withdrawn; what is given ends the listening. */
+  onWithdrawn(listener: () => void): () => void;
 }
 
 /** The error kinds a runbook can catch that come from a call. */
@@ -93,7 +110,8 @@ export type CallOutcome<E extends EndpointName = EndpointName> =
       readonly retryAfterMs?: number;
     })
   | (Settled & { readonly kind: 'denied'; readonly code: string; readonly message: string })
-  | (Settled & { readonly kind: 'unresolved'; readonly message: string });
+  /** `code`: STALE_INTENT where it could be made again, but too long after it was decided to be what was meant. */
+  | (Settled & { readonly kind: 'unresolved'; readonly message: string; readonly code?: string });
 
 /** A value from outside the fourteen endpoints: a feed of the profile. */
 export interface FeedValue {
@@ -107,6 +125,8 @@ export interface FeedValue {
 
 export interface VenuePort {
   call<E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>>;
+  /** Sends no new order for the account, whichever run of this process wants one, until the promise is settled. */
+  keepOrdersBack(until: Promise<unknown>): void;
   /** Reads a feed. Throws nothing: a feed that can not be read gives undefined, which the engine reports as stale. */
   feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined>;
   /** A read-only endpoint that the profile declares (`request` of the runbook). The result is JSON with decimals as strings. */

@@ -86,6 +86,7 @@ async function postgresql(on: Bench, self = 'process 1', access?: PostgresAccess
     ...shared,
     ledgers: { change: timed(ledgers.change) as typeof ledgers.change },
     leases: {
+      ofThisMachine: leases.ofThisMachine,
       acquire: timed(leases.acquire),
       renew: timed(leases.renew),
       release: timed(leases.release),
@@ -224,6 +225,17 @@ describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
       expect(await killSwitch.engaged('other')).toBeUndefined();
       expect(await killSwitch.release('*', 'bo', 5)).toBe(false);
     });
+  });
+
+  it('a kill under another spelling of the account, by an older version, holds and is lifted as its own', async () => {
+    const { killSwitch } = await openBackend(bench());
+    const old = { scope: 'https://Venue.example:443/api/ main', by: 'ana', reason: 'drill', at: 1 };
+    await killSwitch.engage(old);
+    expect(await killSwitch.engaged('https://venue.example/api main')).toEqual(old);
+    expect(await killSwitch.engaged('https://venue.example/api other')).toBeUndefined();
+    expect(await killSwitch.engaged('https://venue.example/other main')).toBeUndefined();
+    expect(await killSwitch.release('https://venue.example/api main', 'bo', 2)).toBe(true);
+    expect(await killSwitch.engaged('https://venue.example/api main')).toBeUndefined();
   });
 
   describe('the history of the kill switch', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inputsFrom, loadedFrom, perform } from './stage.ts';
+import { inputsFrom, loadedFrom, perform, type Scene, START } from './stage.ts';
 
 /** 1005 fills, a second apart: more than the 1000 rows that one page holds (venue-api.md, GET /fills). */
 const positions = Array.from({ length: 1005 }, (_, index) => ({
@@ -9,7 +9,7 @@ const positions = Array.from({ length: 1005 }, (_, index) => ({
   agoMs: (1005 - index) * 1000,
 }));
 
-async function outputsOf(list: string) {
+async function outputsOf(list: string, between?: Scene['between']) {
   const text = `runbook: pages
 dsl: 1
 steps:
@@ -18,7 +18,12 @@ steps:
 outputs: {count: f.fills.size(), first: "f.fills[0].price", net: net_size(f.fills)}
 `;
   const loaded = loadedFrom({ file: 'pages.yaml', text });
-  const { report } = await perform({ loaded, inputs: inputsFrom(loaded, {}), config: { account: { positions } } });
+  const { report } = await perform({
+    loaded,
+    inputs: inputsFrom(loaded, {}),
+    config: { account: { positions } },
+    ...(between === undefined ? {} : { between }),
+  });
   return {
     outputs: report.outputs,
     pages: report.requests.map(({ params }) => [params['p_page'] ?? '', params['p_order'] ?? '']),
@@ -34,6 +39,17 @@ describe('lists longer than a page', () => {
         ['1', 'ASC'],
       ],
     });
+  });
+
+  it('lose none and double none at a page’s edge where all have one time: pages go by number, rows are told apart by id', async () => {
+    const { outputs, pages } = await outputsOf('all_pages: true', (venue) => ({
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        if (reply.kind === 'failure') return reply;
+        return { ...reply, body: reply.body.replace(/"timestamp":\d+/g, `"timestamp":${START - 1000}000`) };
+      },
+    }));
+    expect([outputs, pages.length]).toMatchObject([{ count: '1005', net: '1.005' }, 2]);
   });
 
   it('are given oldest first when asked', async () => {

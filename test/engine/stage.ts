@@ -9,7 +9,7 @@ import { act, type LoadedRunbook, replayRun } from '../../src/cli/wire.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { startRun } from '../../src/engine/run.ts';
 import { LocalBudget } from '../../src/gateway/budget.ts';
-import { VenueClient } from '../../src/gateway/client.ts';
+import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
 import { LimitGate } from '../../src/gateway/limit-gate.ts';
 import { type Books, Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
@@ -25,6 +25,7 @@ import { readInputs } from '../../src/runbook/inputs.ts';
 import { type Value, valueJson } from '../../src/runbook/values.ts';
 import { budgetSettings } from '../../src/venue/budget.ts';
 import { chance } from '../../src/venue/identity.ts';
+import type { LimitRules } from '../../src/venue/limits.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
 import { profileSettings } from '../../src/venue/settings-in-force.ts';
 
@@ -40,7 +41,19 @@ export interface Scene {
   /** What a person does, milliseconds after the start. */
   readonly commands?: readonly (OperatorCommand & { readonly afterMs: number })[];
   /** What stands between the run and the venue, and may change what is said. */
-  readonly between?: (venue: Transport) => Transport;
+  readonly between?: (venue: Transport, time: VirtualClock) => Transport;
+  /** The person whom `run --step` asks. */
+  readonly confirm?: ClientParts['confirm'];
+  /** How long the source of feeds takes to answer, ms. */
+  readonly feedAfterMs?: number;
+  /** How old what the source of feeds gives is, ms. */
+  readonly feedAgeMs?: number;
+  /** Limits of the profile. */
+  readonly limits?: LimitRules;
+  /** How long the nth commit that somebody waits for takes, ms; the first is 1. */
+  readonly commitMs?: (n: number) => number;
+  /** Why nothing may leave that does not protect: a kill switch that is engaged. */
+  readonly forbidden?: (time: VirtualClock) => string | undefined;
   /** When the clock on the wall is put, ms after the start, and by how much. */
   readonly clockPut?: { readonly afterMs: number; readonly byMs: number };
 }
@@ -104,6 +117,14 @@ export async function perform(scene: Scene): Promise<Performance> {
   const book = new OrderBook({ absenceHorizonMs });
   const gate = new LimitGate(book, simulator.markets);
   const log = new RunLog(writer, book, [(entry) => gate.apply(entry)]);
+  const { commitMs, forbidden } = scene;
+  let commits = 0;
+  const flush = async () => {
+    commits += 1;
+    const takes = commitMs?.(commits) ?? 0;
+    if (takes > 0) await new Promise<void>((done) => void time.after(takes, done));
+    await log.flush();
+  };
   const { rateLimit } = SIMULATED_PROFILE;
   log.append('run.started', {
     runbook: loaded.runbook.name,
@@ -123,8 +144,8 @@ export async function perform(scene: Scene): Promise<Performance> {
     account: ACCOUNT,
   });
   const venue = new VenueClient({
-    profile: SIMULATED_PROFILE,
-    transport: scene.between?.(simulator.transport()) ?? simulator.transport(),
+    profile: { ...SIMULATED_PROFILE, limits: scene.limits ?? SIMULATED_PROFILE.limits },
+    transport: scene.between?.(simulator.transport(), time) ?? simulator.transport(),
     budget: new LocalBudget(
       budgetSettings({ tokens: rateLimit.tokens, windowMs: rateLimit.windowMs }),
       time,
@@ -133,17 +154,24 @@ export async function perform(scene: Scene): Promise<Performance> {
         random: () => chance(seed, `budget ${clock.now()}`),
       },
     ),
-    log,
+    log: { book, append: (type, data, step) => log.append(type, data, step), flush },
+    ...(forbidden === undefined
+      ? {}
+      : { forbidden: (protective: boolean) => (protective ? undefined : forbidden(time)) }),
     clock,
     gate,
     feeds: {
       read: async (name, key) => {
+        if (scene.feedAfterMs !== undefined)
+          await new Promise<void>((done) => void time.after(scene.feedAfterMs ?? 0, done));
         const read = simulator.feed(name, key);
-        return read === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), ...read };
+        if (read === undefined) return undefined;
+        return { name, ...(key === undefined ? {} : { key }), ...read, at: read.at - (scene.feedAgeMs ?? 0) };
       },
     },
     markets: simulator.markets,
     epoch: 1,
+    ...(scene.confirm === undefined ? {} : { confirm: scene.confirm }),
   });
   const running = startRun(
     {

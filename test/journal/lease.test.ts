@@ -5,12 +5,13 @@ import { LEASE_LIFE_MS, type Leases } from '../../src/journal/shared.ts';
 import { openSharedMemory } from '../../src/journal/shared-memory.ts';
 import { StoreError } from '../../src/journal/store.ts';
 
-async function kept() {
+async function kept(ofThisMachine = true) {
   const clock = new VirtualClock(1_000_000);
   const shared = openSharedMemory(() => clock.monotonic());
   const state = { fails: false, renewals: 0 };
   const leases: Leases = {
     ...shared.leases,
+    ofThisMachine,
     async renew(account, epoch) {
       state.renewals += 1;
       if (state.fails) throw new StoreError('unavailable', 'the store is away');
@@ -57,6 +58,30 @@ describe('whether a process still acts for its account', () => {
     state.fails = false;
     await clock.advanceTo(clock.now() + 2_000);
     expect(told).toBe(true);
+  });
+
+  it('does not keep a cancel back that nobody else can be in the way of: a disk that is full is full for all', async () => {
+    const { clock, keeper, state } = await kept();
+    state.fails = true;
+    await clock.advanceTo(clock.now() + 60_000);
+    expect(await keeper.holds(true)).toBe(true);
+  });
+
+  it.each([
+    ['on a store that machines share', false, 8_000],
+    ['for a process that slept for longer than the lease lived', true, 0],
+  ])('keeps it back %s', async (_, ofThisMachine, awakeMs) => {
+    const { clock, keeper, state } = await kept(ofThisMachine);
+    state.fails = awakeMs > 0;
+    await clock.advanceTo(clock.now() + awakeMs);
+    state.fails = true;
+    if (awakeMs === 0) clock.skipTo(clock.now() + 2 * LEASE_LIFE_MS);
+    let told: boolean | undefined;
+    void keeper.holds(true).then((holds) => {
+      told = holds;
+    });
+    await clock.advanceTo(clock.now() + 5_000);
+    expect(told).toBeUndefined();
   });
 
   it('is over once the lease was given back', async () => {

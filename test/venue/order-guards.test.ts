@@ -57,6 +57,14 @@ describe('absence', () => {
     const reads = [1_500, 3_000, 9_000, 60_000, horizon + 1].map(notFound);
     expect(end([eventOf('DUPLICATE', 1_100), ...reads, exhausted], doubt())[0]).toBe('quarantined');
   });
+  it('is never concluded of what the venue acknowledged', () => {
+    const reads = [1_500, 3_000, 9_000, 60_000, horizon + 1].map(notFound);
+    const acknowledged = life(
+      [eventOf('SUBMIT', 0), eventOf('ACK', 1_000), eventOf('CANCEL', 1_001)],
+      newOrder(terms(), T0),
+    );
+    expect(end([...reads, exhausted], acknowledged.snapshot)[0]).toBe('quarantined');
+  });
   it('counts from the last attempt, and takes the horizon of the profile', () => {
     const order = life(
       [eventOf('SUBMIT', 0), eventOf('SUBMIT_UNKNOWN', 1_000)],
@@ -365,6 +373,30 @@ describe('terms nobody here changed', () => {
       newOrder(terms({ type: 'market' }), T0),
     );
     expect(market.alarms).toEqual([]);
+  });
+});
+
+describe('a draft that was sent and refused', () => {
+  const fresh = newOrder(terms(), T0);
+  const refused = life([eventOf('SUBMIT', 0), eventOf('RATE_LIMITED', 1_000)], fresh).snapshot;
+  const shown = [
+    ['P_PROCESSING', 'processing'],
+    ['P_OPEN', 'open'],
+    ['P_CANCELING', 'canceling'],
+    ['P_CLOSED', 'closed'],
+    ['P_CANCELED', 'canceled'],
+    ['P_REJECTED', 'rejected'],
+  ] as const;
+  for (const [type, state] of shown) {
+    cell('draft', type, `${state} where an attempt was refused, contradicting where none was made`, () => {
+      expect(end([read(type, 2_000)], refused).slice(0, 2)).toEqual([state, 'moved']);
+      expect(end([read(type, 2_000)], fresh).slice(0, 2)).toEqual(['draft', 'contradiction']);
+    });
+  }
+  cell('draft', 'FILL', 'working where an attempt was refused, contradicting where none was made', () => {
+    const filled: OrderEvent = { type: 'FILL', at: T0 + 2_000, fill: fill('1', '2') };
+    expect(end([filled], refused).slice(0, 2)).toEqual(['open', 'moved']);
+    expect(end([filled], fresh).slice(0, 2)).toEqual(['draft', 'contradiction']);
   });
 });
 

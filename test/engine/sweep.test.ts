@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { type SweptVenue, sweep } from '../../src/cli/sweep.ts';
+import { KILL_SWEEP, STEP_SWEEP, type SweepAnswer, type SweptVenue, sweep } from '../../src/engine/sweep.ts';
+import type { EndpointName, Params } from '../../src/venue/catalogue.ts';
 import { ORDER_STATUSES, type OrderRecord } from '../../src/venue/records.ts';
+import { inputsFrom, loadedFrom, perform, replay, type Scene } from './stage.ts';
 
 interface Told {
   /** Status that an order keeps, whatever is cancelled, until this many cancels by its own id. */
@@ -16,13 +18,14 @@ function venueOf(statuses: readonly string[], { stubborn = 0, mute = false }: To
   const asked: string[] = [];
   const answer = (result: unknown) => ({ kind: 'confirmed', result, notes: [] }) as never;
   const venue: SweptVenue = {
-    clock,
-    progress: () => {},
-    async ask(name, params) {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    pause: (ms) => new Promise<void>((resolve) => void clock.after(ms, resolve)),
+    async ask<E extends EndpointName>(name: E, params: Params<E>): Promise<SweepAnswer<E>> {
       await new Promise<void>((resolve) => void clock.after(20, resolve));
       const { status, order_id } = params as { status?: string; order_id?: string };
       asked.push([name, status ?? order_id].filter((each) => each !== undefined).join(' '));
-      if (mute) return { kind: 'unanswered', why: 'down' };
+      if (mute) return { kind: 'no answer', why: 'down' };
       if (name === 'DELETE /orders/cancel_all') {
         for (const order of orders) if (order.status === 'open' && stubborn === 0) order.status = 'canceled';
         return answer([]);
@@ -43,21 +46,30 @@ function venueOf(statuses: readonly string[], { stubborn = 0, mute = false }: To
 }
 
 describe('taking away everything', () => {
-  it('ends when the venue has shown nothing that could fill for three seconds, under any status', async () => {
+  it('ends when the venue has shown nothing that could fill for ten seconds, under any status', async () => {
     const { venue, clock, asked } = venueOf(['open', 'closed', 'rejected']);
     const started = clock.now();
-    expect(await clock.runUntil(sweep(venue))).toEqual({ left: 0 });
-    expect(clock.now() - started).toBeGreaterThanOrEqual(3_000);
+    expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: [] });
+    expect(clock.now() - started).toBeGreaterThanOrEqual(10_000);
     for (const status of ['open', 'processing', 'amending', 'canceling', 'cancelingall'])
       expect(asked).toContain(`GET /orders ${status}`);
     expect(asked).toContain('GET /orders');
+  });
+
+  it('takes an order that was on its way when it began, and comes five or nine seconds later', async () => {
+    for (const lateMs of [5_000, 9_000]) {
+      const { venue, clock, orders } = venueOf(['open']);
+      clock.after(lateMs, () => orders.push({ id: 'BTC-USD@9', market_id: 'BTC-USD', status: 'open', asked: 0 }));
+      expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: [] });
+      expect(orders.map(({ status }) => status)).toEqual(['canceled', 'canceled']);
+    }
   });
 
   it.each(['placed', 'processing', 'amending', 'canceling', 'in_limbo'])(
     'does not end while an order is %s; what outlives cancel_all is cancelled by its id',
     async (status) => {
       const { venue, clock, orders, asked } = venueOf([status], { stubborn: 3 });
-      expect(await clock.runUntil(sweep(venue))).toEqual({ left: 0 });
+      expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: [] });
       expect(orders.map((order) => order.status)).toEqual(['canceled']);
       expect(asked.filter((each) => each === 'DELETE /orders/cancel_all').length).toBeGreaterThanOrEqual(3);
     },
@@ -66,12 +78,44 @@ describe('taking away everything', () => {
   it('goes on for as long as there are ever fewer, and tells what is left when nothing changes any more', async () => {
     const { venue, clock } = venueOf(['placed', 'placed'], { stubborn: Number.POSITIVE_INFINITY });
     const started = clock.now();
-    expect(await clock.runUntil(sweep(venue))).toEqual({ left: 2 });
+    expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({
+      left: [{ status: 'placed' }, { status: 'placed' }],
+    });
     expect(clock.now() - started).toBeGreaterThanOrEqual(120_000);
   });
 
   it('knows nothing where the venue never answers', async () => {
     const { venue, clock } = venueOf(['open'], { mute: true });
-    expect(await clock.runUntil(sweep(venue))).toEqual({ left: undefined });
+    expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: undefined, because: 'down' });
+  });
+
+  it('reads no more often for a step than the step may cost, and says how often it did', async () => {
+    const { venue, clock, asked } = venueOf(['open'], { stubborn: Number.POSITIVE_INFINITY });
+    const swept = await clock.runUntil(sweep(venue, STEP_SWEEP));
+    expect(swept).toMatchObject({ left: [{ status: 'open' }], readings: 8, cancels: 8 });
+    expect(asked.filter((each) => each === 'GET /orders open')).toHaveLength(8);
+  });
+});
+
+describe('a recording of one cancel_all, and of nothing that shows what was left', () => {
+  it('is not asked for more: the step is done with its one request, and so is its replay', async () => {
+    const loaded = loadedFrom({
+      file: 'all.yaml',
+      text: 'runbook: all\ndsl: 1\nneeds: [cancel_all]\nsteps:\n  - id: swept\n    cancel_all: {everyone: true}\noutputs: {left: swept.left.size()}\n',
+    });
+    const scene: Scene = {
+      loaded,
+      inputs: inputsFrom(loaded, {}),
+      config: {},
+      between: (venue) => ({ send: (request, options) => venue.send(request, options), knows: () => false }),
+    };
+    const performance = await perform(scene);
+    const { outcome, requests, outputs } = performance.report;
+    expect([outcome, requests.map(({ method, path }) => `${method} ${path}`), outputs]).toEqual([
+      'succeeded',
+      ['DELETE /orders/cancel_all'],
+      { left: '0' },
+    ]);
+    await replay(performance, scene);
   });
 });

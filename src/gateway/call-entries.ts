@@ -1,0 +1,80 @@
+/**
+ * What a call leaves in the journal: as it was meant, as it was sent, as it came out. Secrets are replaced by a word here, and
+ * nothing of an answer is kept but what is listed.
+ */
+import type { DataOf, Json, JsonObject } from '../journal/entry.ts';
+import { type EndpointName, endpoint } from '../venue/catalogue.ts';
+import type { CallOutcome, VenueCall } from '../venue/port.ts';
+import { digestOf } from '../venue/wire.ts';
+import type { WireAnswer, WireReply, WireRequest } from './transport.ts';
+
+/** A call's parameters as the journal keeps them: secrets replaced by a word. */
+export function journalParams(name: EndpointName, params: object): JsonObject {
+  const row = endpoint(name);
+  return Object.fromEntries(
+    Object.entries(params)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, row.parameters[key]?.secret === true ? '[redacted]' : (value as Json)]),
+  );
+}
+
+export function attemptOf(
+  call: string,
+  n: number,
+  request: WireRequest,
+  tokens: number,
+  epoch: number,
+  waitedMs: number,
+): DataOf<'call.attempted'> {
+  const secret = request.endpoint in SECRET_OF ? SECRET_OF[request.endpoint] : undefined;
+  const params = Object.fromEntries(
+    Object.entries(request.params).map(([key, value]) => [key, key === secret ? '[redacted]' : value.text]),
+  );
+  // A digest of a short secret could be guessed; the one request that carries a secret gets none.
+  const digest = secret === undefined ? digestOf(request) : '';
+  return {
+    call,
+    n,
+    method: request.method,
+    path: request.path,
+    params,
+    digest,
+    tokens,
+    epoch,
+    waitedMs: Math.round(waitedMs),
+  };
+}
+const SECRET_OF: Readonly<Record<string, string>> = { 'POST /jwt': 'refresh_token' };
+
+export function settledData(
+  call: VenueCall,
+  outcome: CallOutcome,
+  reply: WireReply | undefined,
+): DataOf<'call.settled'> {
+  const answer = reply?.kind === 'answer' ? reply : undefined;
+  const secret = call.endpoint === 'POST /jwt';
+  return {
+    call: call.id,
+    kind: outcome.kind,
+    ...(answer === undefined ? {} : { status: answer.status, headers: rateHeaders(answer) }),
+    ...(answer === undefined ? {} : { success: outcome.kind === 'confirmed' }),
+    ...(outcome.kind === 'confirmed'
+      ? { result: secret ? null : (outcome.result as unknown as Json) }
+      : { message: outcome.message }),
+    ...(outcome.kind === 'confirmed' && outcome.notes !== undefined ? { notes: outcome.notes } : {}),
+    ...(outcome.kind === 'rejected' ? { failure: outcome.failure, definite: outcome.definite } : {}),
+    ...(outcome.kind === 'rejected' && outcome.retryAfterMs !== undefined
+      ? { retryAfterMs: outcome.retryAfterMs }
+      : {}),
+    ...('code' in outcome ? { code: outcome.code } : {}),
+    ...(outcome.sentAt === undefined ? {} : { sentAt: outcome.sentAt }),
+  };
+}
+
+/** Headers worth keeping: those the token budget learned from, and the venue's clock. */
+export function rateHeaders(answer: WireAnswer): JsonObject {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(answer.headers))
+    if (name.startsWith('x-ratelimit-') || name === 'retry-after' || name === 'date') kept[name] = value;
+  return kept;
+}

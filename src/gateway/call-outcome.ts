@@ -1,0 +1,69 @@
+/** Which of the four outcomes an answer means for the call that it is to. Nothing else decides (reliability.md, "Protocol to implement"). */
+import { decimal, parseDecimal } from '../base/decimal.ts';
+import type { AnswerVerdict } from '../venue/answers.ts';
+import type { EndpointName, Result } from '../venue/catalogue.ts';
+import type { CallOutcome, OrderTerms, VenueCall } from '../venue/port.ts';
+import type { PlacementAck } from '../venue/records.ts';
+
+export function outcomeOf<E extends EndpointName>(
+  call: VenueCall<E>,
+  verdict: AnswerVerdict<E>,
+  times: { sentAt: number; settledAt: number },
+): CallOutcome<E> {
+  switch (verdict.kind) {
+    case 'confirmed': {
+      const odd =
+        call.endpoint === 'POST /orders' && call.intent !== undefined
+          ? echoProblem(call.intent, verdict.result as Result<'POST /orders'>)
+          : undefined;
+      if (odd !== undefined)
+        return { kind: 'unresolved', message: `the answer speaks of another order: ${odd}`, ...times };
+      return {
+        kind: 'confirmed',
+        result: verdict.result,
+        ...(verdict.notes.length === 0 ? {} : { notes: verdict.notes }),
+        ...times,
+      };
+    }
+    case 'refused': {
+      const failure = verdict.limited
+        ? 'rate_limited'
+        : verdict.unauthorized
+          ? 'unauthorized'
+          : verdict.duplicate
+            ? 'duplicate'
+            : verdict.notFound
+              ? 'not_found'
+              : 'rejected';
+      const hint = verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs };
+      // Whoever answers with 5xx may not know what was done: it is no word of the venue on what was asked.
+      if (verdict.serverError) return { kind: 'unresolved', message: verdict.text, ...times };
+      return {
+        kind: 'rejected',
+        failure,
+        message: verdict.text,
+        definite: verdict.definite || verdict.limited || verdict.unauthorized,
+        ...hint,
+        ...times,
+      };
+    }
+    case 'unreadable':
+      return { kind: 'unresolved', message: verdict.why, ...times };
+    default:
+      return verdict satisfies never;
+  }
+}
+
+/** What an acknowledgement says differently from what was sent; undefined when it is our order. */
+function echoProblem(intent: OrderTerms, acks: readonly PlacementAck[]): string | undefined {
+  const [ack] = acks;
+  if (ack === undefined) return 'no record';
+  if (ack.client_order_id !== '' && ack.client_order_id !== intent.clientOrderId)
+    return `client_order_id ${ack.client_order_id}`;
+  if (ack.market_id !== intent.market) return `market_id ${ack.market_id}`;
+  if (ack.side !== intent.side) return `side ${ack.side}`;
+  const size = parseDecimal(ack.size);
+  const fraction = intent.type === 'stop_loss' || intent.type === 'take_profit';
+  if (!fraction && size !== undefined && !size.isZero() && !size.eq(decimal(intent.size))) return `size ${ack.size}`;
+  return undefined;
+}

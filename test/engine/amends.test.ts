@@ -1,0 +1,98 @@
+/** Amends of one order: one at a time, and none whose meaning the venue's document does not show. */
+import { describe, expect, it } from 'vitest';
+import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
+
+async function performed(steps: string, config: SimulatorConfig = {}): Promise<Performance> {
+  const loaded = loadedFrom({ file: 'orders.yaml', text: `runbook: orders\ndsl: 1\nsteps:\n${steps}` });
+  const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  return performance;
+}
+
+/** The PUTs in the order in which they left and were answered. */
+function puts({ entries }: Performance): readonly string[] {
+  const asked = new Set(
+    entries.flatMap((entry) =>
+      entry.type === 'call.intended' && entry.data.endpoint === 'PUT /orders' ? [entry.data.call] : [],
+    ),
+  );
+  return entries.flatMap((entry) => {
+    if (entry.type === 'call.attempted' && asked.has(entry.data.call)) return [`${entry.step} leaves`];
+    if (entry.type === 'call.settled' && asked.has(entry.data.call)) return [`${entry.step} ${entry.data.kind}`];
+    return [];
+  });
+}
+
+/** Why each step failed. */
+function failures({ entries }: Performance): readonly string[] {
+  return entries.flatMap((entry) =>
+    entry.type === 'step.ended' && entry.data.error !== undefined ? [entry.data.error.message.split(':')[0] ?? ''] : [],
+  );
+}
+
+const AT_64000: SimulatorConfig = {
+  markets: {
+    'BTC-USD': {
+      tick: '1',
+      lot: '0.0001',
+      start: '64000',
+      path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] },
+      depth: '0.01',
+      levels: 3,
+    },
+  },
+};
+
+describe('an amend', () => {
+  it('waits for that of another branch, and both are told the truth', async () => {
+    const performance = await performed(`  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+  - parallel:
+      join: all
+      on_fail: let_others_finish
+      branches:
+        a: [{amend: {order: o, price: 50010}}]
+        b: [{amend: {order: o, price: 50020}}]
+`);
+    expect(puts(performance).map((each) => each.replace(/^.*branches\//, ''))).toEqual([
+      expect.stringMatching(/^a.* leaves$/),
+      expect.stringMatching(/^a.* confirmed$/),
+      expect.stringMatching(/^b.* leaves$/),
+      expect.stringMatching(/^b.* confirmed$/),
+    ]);
+    expect(performance.books.orders.map(({ price }) => price)).toEqual(['50020']);
+    expect(performance.report.outcome).toBe('succeeded');
+  });
+
+  it('of the size is refused once a record shows a fill, also where the fill itself was not read', async () => {
+    const performance = await performed(
+      `  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 1, price: 64004}
+    await: accepted
+  - wait: 400ms
+  - list_orders: {market: BTC-USD, since: run.started_at}
+  - amend: {order: o, price: 63990, size: 1}
+    catch: [{on: [denied], then: continue}]
+`,
+      AT_64000,
+    );
+    expect(puts(performance)).toEqual([]);
+    expect(failures(performance)).toEqual(['AMEND_SIZE_OF_PART_FILLED']);
+  });
+
+  it('of the size of a stop for a part of the position is refused', async () => {
+    const performance = await performed(
+      `  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
+  - id: guard
+    protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
+  - amend: {order: guard.stop_loss, price: 59500, size: 50}
+    catch: [{on: [denied], then: continue}]
+`,
+      AT_64000,
+    );
+    expect(puts(performance)).toEqual([]);
+    expect(failures(performance)).toEqual(['AMEND_SIZE_OF_POSITION_STOP']);
+  });
+});

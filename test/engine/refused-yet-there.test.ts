@@ -1,0 +1,49 @@
+/** An order whose POST was refused although the venue took it: it is found and kept, and never sent a second time. */
+import { expect, it } from 'vitest';
+import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
+
+const AT_ONCE: SimulatorConfig = { visibilityLagMs: { min: 0, max: 0 }, processingMs: { min: 1, max: 1 } };
+const AFTER_A_SECOND: SimulatorConfig = { visibilityLagMs: { min: 900, max: 900 } };
+
+/** The first POST of an order is carried out, and its answer says that it was not. */
+async function refused(status: number, error: string, config: SimulatorConfig, more = ''): Promise<Performance> {
+  const text = `runbook: orders
+dsl: 1
+steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+${more}`;
+  const loaded = loadedFrom({ file: 'orders.yaml', text });
+  let posts = 0;
+  const scene: Scene = {
+    loaded,
+    inputs: inputsFrom(loaded, {}),
+    config,
+    between: (venue) => ({
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        if (request.endpoint !== 'POST /orders' || reply.kind !== 'answer') return reply;
+        posts += 1;
+        if (posts > 1) return reply;
+        return { ...reply, status, body: JSON.stringify({ success: false, error, result: [] }) };
+      },
+    }),
+  };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  return performance;
+}
+
+it.each([
+  ['for its session, and shown at once', 401, 'JWT_EXPIRED', AT_ONCE, ''],
+  ['for its session, and shown a second later', 401, 'JWT_EXPIRED', AFTER_A_SECOND, ''],
+  ['for want of tokens, and tried again', 429, 'RATE', AT_ONCE, '    retry: {on: [rate_limited], max: 3}\n'],
+])('refused %s', async (_, status, error, config, more) => {
+  const { report, books } = await refused(status, error, config, more);
+  expect(books.orders.map(({ client_order_id: id, status: shown }) => [id, shown])).toEqual([
+    [report.orders[0]?.clientOrderId, 'open'],
+  ]);
+  expect(report.orders.map(({ state }) => state)).toEqual(['open']);
+  expect(report.outcome).toBe('succeeded');
+});

@@ -1,0 +1,147 @@
+/** A run that is taken up long after its process died: what it had decided to do was decided for another day. */
+import { expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { RunClock } from '../../src/base/run-clock.ts';
+import { Playback } from '../../src/engine/playback.ts';
+import { startRun } from '../../src/engine/run.ts';
+import { LocalBudget } from '../../src/gateway/budget.ts';
+import { VenueClient } from '../../src/gateway/client.ts';
+import { LimitGate } from '../../src/gateway/limit-gate.ts';
+import { Simulator } from '../../src/gateway/simulator/simulator.ts';
+import type { Away, Entry } from '../../src/journal/entry.ts';
+import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { OrderBook } from '../../src/journal/orders.ts';
+import { RunLog } from '../../src/journal/run-log.ts';
+import { JournalWriter } from '../../src/journal/writer.ts';
+import { budgetSettings } from '../../src/venue/budget.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { inputsFrom, loadedFrom, perform } from './stage.ts';
+
+const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000' } };
+const HOUR = 3_600_000;
+
+/** Performed until its process dies behind an entry, and taken up `away` later, when a stranger's order rests. */
+async function takenUp(text: string, diesBehind: (entry: Entry) => boolean, away: Away) {
+  const awayMs = away.ms;
+  const loaded = loadedFrom({ file: 'runbook.yaml', text });
+  const inputs = inputsFrom(loaded, {});
+  const whole = (await perform({ loaded, inputs, config: { markets: MARKETS } })).entries;
+  const entries = whole.slice(0, whole.findIndex(diesBehind) + 1);
+  const [first, last] = [entries[0], entries.at(-1)];
+  if (first === undefined || last === undefined) throw new Error('it never came so far');
+
+  const time = new VirtualClock(last.at + awayMs);
+  const clock = new RunClock(time, last.at + awayMs);
+  const resting = [{ market: 'BTC-USD', side: 'long', size: '1', price: '40000', agoMs: 60_000 }] as const;
+  const simulator = new Simulator({ markets: MARKETS, account: { resting } }, time, 1);
+  const gate = new LimitGate(new OrderBook(), simulator.markets);
+  const playback = new Playback(entries, {
+    markets: simulator.markets,
+    resume: true,
+    observe: (entry) => gate.apply(entry),
+  });
+  gate.useBook(playback.log.book);
+  const { run, account, def } = first;
+  const writer = new JournalWriter(new MemoryStore(), {
+    run,
+    account,
+    def,
+    boot: 'virtual',
+    epoch: 2,
+    actor: 'engine',
+    clock,
+    durable: false,
+    head: { seq: last.seq, hash: last.hash },
+  });
+  const log = new RunLog(writer, playback.log.book, [(entry) => gate.apply(entry)]);
+  const { tokens, windowMs, costs } = SIMULATED_PROFILE.rateLimit;
+  const client = new VenueClient({
+    profile: SIMULATED_PROFILE,
+    transport: simulator.transport(),
+    budget: new LocalBudget(budgetSettings({ tokens, windowMs }), time, costs, { random: () => 0.5 }),
+    log,
+    clock,
+    gate,
+    feeds: { read: async () => undefined },
+    markets: simulator.markets,
+    epoch: 2,
+  });
+  const running = startRun(
+    {
+      run,
+      account,
+      mode: 'simulated',
+      runbook: loaded.runbook,
+      inputs,
+      seed: 1,
+      startedAt: first.at,
+      absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
+      plan: '',
+    },
+    { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
+  );
+  playback.resumedTo((away) => running.takenUp(away));
+  await playback.play(running.done);
+  time.arrive(() =>
+    playback.takeOver({
+      keep: log.keep,
+      log,
+      venue: client,
+      clock,
+      away,
+      continueCall: (call, attempts) => client.continueCall(call, attempts),
+    }),
+  );
+  const result = await time.runUntil(running.settled());
+  return { result, statuses: simulator.books().orders.map(({ status }) => status) };
+}
+
+const cancelledAll = (awayMs: number) =>
+  takenUp(
+    'runbook: sweep\ndsl: 1\nneeds: [cancel_all]\nsteps:\n  - cancel_all: {everyone: true}\n',
+    (entry) => entry.type === 'call.attempted' && entry.data.method === 'DELETE',
+    { ms: awayMs, by: 'machine' },
+  );
+
+it('a cancel of everything is sent again soon after the process died', async () => {
+  const { result, statuses } = await cancelledAll(20_000);
+  expect([result.outcome, statuses]).toEqual(['succeeded', ['canceled']]);
+});
+
+it('and not hours later, when it would take what somebody else has placed since: a person is asked', async () => {
+  const { result, statuses } = await cancelledAll(10 * HOUR);
+  expect([result.outcome, result.error?.kind, statuses]).toEqual(['halted', 'unknown_outcome', ['open']]);
+  expect(result.reason).toContain('10h ago, by a process that died before it was answered');
+});
+
+const placed = (diesBehind: (entry: Entry) => boolean, away: Away) =>
+  takenUp(
+    `runbook: buys
+dsl: 1
+feeds: {mid: {type: price, max_age: 5s}}
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: tick(feeds.mid)}
+`,
+    diesBehind,
+    away,
+  );
+const intended = (entry: Entry) => entry.type === 'call.intended' && entry.data.endpoint === 'POST /orders';
+const decided = (entry: Entry) => entry.type === 'feed.read';
+
+it.each([
+  ['that was intended', intended],
+  ['that was decided', decided],
+])('an order %s leaves where the process comes back at once', async (_, diesBehind) => {
+  const { result, statuses } = await placed(diesBehind, { ms: 5_000, by: 'machine' });
+  expect([result.outcome, statuses.length]).toEqual(['succeeded', 2]);
+});
+
+it.each<[string, (entry: Entry) => boolean, Away]>([
+  ['that was intended, hours later', intended, { ms: 10 * HOUR, by: 'machine' }],
+  ['that was decided, hours later', decided, { ms: 10 * HOUR, by: 'machine' }],
+  ['that was intended, where only the wall tells how long ago', intended, { ms: 5_000, by: 'wall' }],
+])('and not one %s: its price is of another day', async (_, diesBehind, away) => {
+  const { result, statuses } = await placed(diesBehind, away);
+  expect([result.outcome, result.error?.kind, statuses]).toEqual(['failed', 'denied', ['open']]);
+  expect(result.error?.message).toContain('STALE_INTENT');
+});

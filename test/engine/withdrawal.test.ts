@@ -1,0 +1,144 @@
+/**
+ * An order leaves while it is wanted, and not behind: not when its step, its branch or its run was over before its tokens
+ * or its commit were there, and not when a process that died had decided it.
+ */
+import { describe, expect, it } from 'vitest';
+import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
+
+/** A minute in which another program has left no tokens for an order. */
+const NO_TOKENS = { tokens: { limit: 1200, windowMs: 60_000, foreign: [{ afterMs: 0, tokens: 1180 }] } };
+const ARMED = 'deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}';
+/** The switch is armed at the third try, 0.9 s late. */
+const SLOW_ARMING = {
+  faults: [{ on: 'POST /cancel_all_after', do: 'status', status: 503, body: 'x', when: { call: '1-2' } }],
+} as const;
+const RESTING = 'place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}';
+const TAKING = 'place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 70000}';
+const ADA_CANCELS = { command: 'cancel', by: 'ada' } as const;
+
+/** Performed, and executed again from its journal: what was decided must follow from what is written. */
+async function performed(text: string, more: Partial<Scene>): Promise<Performance> {
+  const loaded = loadedFrom({ file: 'orders.yaml', text: `runbook: orders\ndsl: 1\n${text}\n` });
+  const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: {}, ...more };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  return performance;
+}
+
+/** What became of each order that was asked for: when, ms after the start, and why it did not leave. */
+function fates({ entries }: Performance) {
+  const asked = entries.flatMap((entry) =>
+    entry.type === 'call.intended' && entry.data.endpoint === 'POST /orders' ? [entry.data.call] : [],
+  );
+  return entries.flatMap((entry) =>
+    entry.type === 'call.settled' && asked.includes(entry.data.call)
+      ? [{ after: entry.at - START, is: entry.data.code ?? entry.data.kind, because: entry.data.message }]
+      : [],
+  );
+}
+
+/** The kind of the error that the run ended with. */
+function errorOf({ entries }: Performance): string | undefined {
+  const last = entries.at(-1);
+  return last?.type === 'run.ended' ? last.data.error?.kind : undefined;
+}
+
+describe('an order that waits for its tokens', () => {
+  it('does not leave when a person has ended the run meanwhile, and keeps nobody waiting', async () => {
+    const performance = await performed(`steps:\n  - read_account: {}\n  - ${TAKING}`, {
+      config: NO_TOKENS,
+      commands: [{ ...ADA_CANCELS, afterMs: 3_000 }],
+    });
+    expect(errorOf(performance)).toBe('cancelled');
+    expect(performance.books.orders).toEqual([]);
+    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_OVER']);
+    expect((performance.entries.at(-1)?.at ?? 0) - START).toBeLessThan(4_000);
+  });
+
+  it('does not leave when its step has run out of time', async () => {
+    const performance = await performed(
+      `steps:\n  - read_account: {}\n  - ${TAKING}\n    timeout: 5s\n    on_timeout: [{stop: {outcome: late, because: too late}}]`,
+      { config: NO_TOKENS },
+    );
+    expect(performance.report.outcome).toBe('stopped');
+    expect(performance.books.orders).toEqual([]);
+    expect(fates(performance)).toEqual([
+      { after: expect.closeTo(5_000, -2), is: 'STEP_OVER', because: expect.stringContaining('it had not left') },
+    ]);
+  });
+
+  it('does not leave when another branch has won', async () => {
+    const performance = await performed(
+      `steps:
+  - read_account: {}
+  - parallel:
+      join: any
+      on_fail: cancel_others
+      branches:
+        a: [{wait: 5s}]
+        b: [{${RESTING}}]`,
+      { config: NO_TOKENS },
+    );
+    expect(performance.report.outcome).toBe('succeeded');
+    expect(performance.books.orders).toEqual([]);
+    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_OVER']);
+  });
+
+  it('leaves as soon as they are there where nobody minds', async () => {
+    const performance = await performed(`steps:\n  - read_account: {}\n  - ${RESTING}`, { config: NO_TOKENS });
+    expect(performance.report.outcome).toBe('succeeded');
+    expect(performance.books.orders).toHaveLength(1);
+    expect(fates(performance).map(({ is }) => is)).toEqual(['confirmed']);
+  });
+});
+
+describe('an order that waits for the deadman switch', () => {
+  it('does not leave when a person has ended the run meanwhile', async () => {
+    const performance = await performed(`${ARMED}\nsteps:\n  - ${RESTING}`, {
+      config: SLOW_ARMING,
+      commands: [{ ...ADA_CANCELS, afterMs: 200 }],
+    });
+    expect(errorOf(performance)).toBe('cancelled');
+    expect(performance.books.orders).toEqual([]);
+  });
+
+  it('does not leave when its step has run out of time', async () => {
+    const { books } = await performed(
+      `${ARMED}\nsteps:\n  - ${RESTING}\n    timeout: 200ms\n    undo: keep\n    catch: [{on: [timeout], then: continue}]`,
+      { config: SLOW_ARMING },
+    );
+    expect(books.orders).toEqual([]);
+  });
+});
+
+describe('an order whose commit takes long', () => {
+  const STALLED = { commitMs: (n: number) => (n === 2 ? 60_000 : 0) };
+
+  it('does not leave when the deadman switch is taken for fired meanwhile', async () => {
+    const performance = await performed(`${ARMED}\nsteps:\n  - ${RESTING}\n    await: accepted`, STALLED);
+    expect(performance.books.orders).toEqual([]);
+    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_OVER']);
+    expect(performance.report.outcome).not.toBe('succeeded');
+  });
+
+  it('does not leave when a kill switch is engaged meanwhile', async () => {
+    const performance = await performed(`steps:\n  - ${RESTING}`, {
+      commitMs: (n) => (n === 1 ? 5_000 : 0),
+      forbidden: (time) => (time.now() >= START + 4_000 ? 'KILL_SWITCH_ENGAGED: by ada' : undefined),
+    });
+    expect(performance.books.orders).toEqual([]);
+    expect(fates(performance)).toEqual([
+      { after: expect.closeTo(5_000, -2), is: 'KILL_SWITCH_ENGAGED', because: 'KILL_SWITCH_ENGAGED: by ada' },
+    ]);
+    expect(performance.report.orders.map(({ state }) => state)).toEqual(['denied']);
+  });
+
+  it('does not leave when a person has ended the run meanwhile', async () => {
+    const performance = await performed(`steps:\n  - ${RESTING}`, {
+      commitMs: (n) => (n === 1 ? 5_000 : 0),
+      commands: [{ ...ADA_CANCELS, afterMs: 2_000 }],
+    });
+    expect(performance.books.orders).toEqual([]);
+    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_OVER']);
+  });
+});
