@@ -17,12 +17,13 @@ import type { AgendaStore } from '../journal/agenda-store.ts';
 import type { DataOf } from '../journal/entry.ts';
 import { ledgerKey, type Shared } from '../journal/shared.ts';
 import type { JournalStore } from '../journal/store.ts';
+import { accountKeyOf } from '../venue/base-url.ts';
 import { budgetSettings } from '../venue/budget.ts';
 import type { Profile } from '../venue/profile.ts';
 import type { Environment } from './environment.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { rememberStore } from './store-list.ts';
-import { folderOf, placeOf, refusing, type StorePlace, storeAt } from './store-place.ts';
+import { folderOf, forgottenStore, placeOf, refusing, type StorePlace, storeAt } from './store-place.ts';
 import type { Voice } from './terminal.ts';
 import type { Invocation } from './verb.ts';
 
@@ -53,13 +54,17 @@ export interface Account {
 }
 
 export function accountKey(profile: Pick<Profile, 'baseUrl' | 'account'>): string {
-  return `${profile.baseUrl} ${profile.account}`;
+  return accountKeyOf(profile.baseUrl, profile.account);
 }
 
-/** Opens an account. Refuses with exit 2 what is wrong with the configuration, before anything is sent. */
+/**
+ * Opens an account. Refuses with exit 2 what is wrong with the configuration, before anything is sent. `kept`: `nothing`
+ * opens no file, for a kill that must go through where no disk can be written.
+ */
 export async function openAccount(
   profile: Profile,
   invocation: Pick<Invocation, 'state' | 'environment'> & { readonly terminal: Pick<Voice, 'complain'> },
+  kept: 'as the profile says' | 'nothing' = 'as the profile says',
 ): Promise<Account> {
   const { environment, state, terminal } = invocation;
   const variables = variablesFor(profile, environment);
@@ -71,15 +76,18 @@ export async function openAccount(
   const clock = new SystemClock();
   const live = openLive({ profile, clock, variables });
   if ('problem' in live) throw new Refusal(live.problem, EXIT.usage, 'configuration');
-  const place = placeOf(profile, state);
+  const forgets = kept === 'nothing';
+  const place: StorePlace = forgets
+    ? { kind: 'sqlite', file: join(state.path, 'runbook.db') }
+    : placeOf(profile, state);
   const folder = folderOf(place, state);
-  const doors = storeAt(place, environment);
+  const doors = forgets ? forgottenStore(() => clock.monotonic()) : storeAt(place, environment);
   const store = await refusing(() => doors.journal());
   const shared = await doors.shared().catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
-  rememberStore(state, place);
+  if (!forgets) rememberStore(state, place);
   const { tokens, windowMs, costs, sharedAs, orderRate, resetUnit } = profile.rateLimit;
   const declared = Object.fromEntries(
     Object.values(profile.requests).map((request) => [`GET ${request.path}`, request.tokens]),
@@ -114,7 +122,7 @@ export async function openAccount(
     requested: (request) => tellSession({ event: 'requested', request }),
     renewed: (expiresAt) => tellSession({ event: 'renewed', expiresAt }),
     alarm: (message) => {
-      terminal.complain(printable(message));
+      terminal.complain(`${printable(message)}${renewalAdvice(profile, secrets)}`);
       tellSession({ event: 'failing', because: message });
     },
     ...(tokenStore === undefined ? {} : { store: tokenStore }),
@@ -145,6 +153,13 @@ export async function openAccount(
       await store.close();
     },
   };
+}
+
+/** Where nothing can renew a session only a person can, and the same credentials again would be refused again. */
+function renewalAdvice({ auth }: Profile, { refreshToken }: ProfileSecrets): string {
+  if (auth.mode !== 'jwt' || auth.jwt === undefined || refreshToken !== undefined) return '';
+  const where = 'env' in auth.jwt ? `the variable ${auth.jwt.env}` : `the file ${printable(auth.jwt.file, 200)}`;
+  return `; get a new JWT into ${where} and start again, or \`runbook resume\` the run: with the old one nothing can be asked or cancelled`;
 }
 
 /** A venue that sends our own token back must not get it into the journal. */

@@ -21,7 +21,7 @@ export async function callRunbook(walker: Walker, at: StepRun<StepOf<'call'>>): 
   const { limits } = at.frame.roots;
   const roots = await startRoots(walker.run, callee, inputs, { path: at.path, limits });
   const frame = new Frame(roots, { staticPath: '', path: `${at.path}/` });
-  const lease = await walker.run.keeper.enter(callee, new StepScope(frame, walker.run.wall.now()), at.path);
+  const lease = await walker.run.keeper.enter(frame, walker.run.wall.now(), at.path);
   try {
     await walker.block(callee.steps, frame, at.cancel);
   } catch (error) {

@@ -7,9 +7,9 @@ import type { CheckedStep, StepOf, Verb } from '../runbook/checked.ts';
 import { type RecordValue, type Value, valueJson } from '../runbook/values.ts';
 import { callRunbook } from './call.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
+import { waitForOrder } from './order-steps.ts';
 import { type Frame, StepScope } from './scope.ts';
 import type { VenueVerb } from './verbs.ts';
-import { waitForOrder } from './verbs.ts';
 import { sleepUntil } from './waiting.ts';
 import type { StepRun, Walker } from './walker.ts';
 
@@ -53,8 +53,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       return undefined;
     }
     const until = clock.now() + walker.evaluate(args.for, at.scope, at.path).ms;
-    keeper.waitsUntil(at.path, until);
-    await sleepUntil(clock, until, at.cancel);
+    await waits(walker, at, until);
     return undefined;
   },
 
@@ -64,7 +63,6 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const { clock } = walker.run;
     const deadline = clock.now() + walker.evaluate(args.within, at.scope, at.path).ms;
     const every = walker.evaluate(args.every, at.scope, at.path).ms;
-    walker.run.keeper.waitsUntil(at.path, deadline);
     for (let round = 0; ; round += 1) {
       const frame = at.frame.inner({ staticPath: at.step.path, path: `${at.path}[${round}]` });
       const startedAt = clock.now();
@@ -76,10 +74,10 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
         return undefined;
       const next = startedAt + every;
       if (next > deadline) {
-        if (clock.now() < deadline) await sleepUntil(clock, deadline, at.cancel);
+        if (clock.now() < deadline) await waits(walker, at, deadline);
         throw new StepFailure('timeout', `not true within the time given: ${args.until.text}`, at.path);
       }
-      await sleepUntil(clock, next, at.cancel);
+      await waits(walker, at, next);
     }
   },
 
@@ -111,7 +109,6 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     const period = every === undefined ? undefined : walker.evaluate(every, at.scope, at.path).ms;
     const endsAt = duration === undefined ? undefined : startedAt + walker.evaluate(duration, at.scope, at.path).ms;
     const most = max === undefined ? undefined : wholeNumber(walker.evaluate(max, at.scope, at.path));
-    if (endsAt !== undefined) walker.run.keeper.waitsUntil(at.path, endsAt);
     for (let round = 0; most === undefined || round < most; round += 1) {
       const pause = walker.pace.next(at.cancel);
       if (pause !== undefined) await pause;
@@ -124,10 +121,10 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
       if (period === undefined) continue;
       const next = roundAt + period;
       if (endsAt !== undefined && next >= endsAt) {
-        if (most === undefined || round + 1 < most) await sleepUntil(clock, endsAt, at.cancel);
+        if (most === undefined || round + 1 < most) await waits(walker, at, endsAt);
         break;
       }
-      if (most === undefined || round + 1 < most) await sleepUntil(clock, next, at.cancel);
+      if (most === undefined || round + 1 < most) await waits(walker, at, next);
     }
     return undefined;
   },
@@ -222,6 +219,15 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
     throw new StepFailure('assertion', because, at.path);
   },
 };
+
+/**
+ * Waits on purpose. The keeper hears of the wait alone, and not of all the time that a loop has: a step inside it that hangs
+ * must not be taken for a loop that waits.
+ */
+function waits(walker: Walker, at: StepRun, until: number): Promise<void> {
+  walker.run.keeper.waitsUntil(at.path, until);
+  return sleepUntil(walker.run.clock, until, at.cancel);
+}
 
 function iteration(at: StepRun, index: number): Frame {
   return at.frame.inner({ staticPath: at.step.path, path: `${at.path}[${index}]` });

@@ -1,10 +1,10 @@
 /**
  * Keeps the venue's deadman switch by the model of venue/deadman.ts: armed before the first order, renewed only while the
- * run makes progress and only when no answered request of ours has done it already, disarmed as declared and read back. A
- * beat from a free-running timer would keep orders alive for a program that hangs: that is the mistake to avoid here.
+ * run makes progress, read back now and then, disarmed as declared. A beat from a free-running timer would keep orders alive
+ * for a program that hangs, and a beat that counts as progress is one: those are the mistakes to avoid here.
  */
 import type { Clock, Timer } from '../base/clock.ts';
-import type { CheckedRunbook } from '../runbook/checked.ts';
+import type { SettledCall } from '../journal/orders.ts';
 import { endpoint, isEndpointName } from '../venue/catalogue.ts';
 import {
   type DeadmanEvent,
@@ -12,6 +12,7 @@ import {
   type DeadmanState,
   deadmanAllowsOrders,
   deadmanAnswerMs,
+  deadmanReadEveryMs,
   defaultKeepAliveMs,
   needsDelete,
   newDeadman,
@@ -25,11 +26,10 @@ import type { DeadmanRecord } from '../venue/records.ts';
 import { failureOfOutcome } from './failure.ts';
 import { Cancellation, Halt, StepFailure } from './interruption.ts';
 import type { RunJournal } from './ports.ts';
-import type { StepScope } from './scope.ts';
+import { Progress } from './progress.ts';
+import { type Frame, type RunbookRoots, StepScope } from './scope.ts';
 import { sleepUntil } from './waiting.ts';
 
-/** A step without a time of its own counts as making progress for this many timeouts after the run last did something. */
-const ALLOWANCE = 2;
 /** Tries to arm, and tries to disarm with each verified by a GET. */
 const TRIES = 6;
 const FIRST_RETRY_MS = 250;
@@ -48,21 +48,26 @@ interface KeeperParts {
 }
 
 interface Lease extends DeadmanLease {
-  readonly releaseAfter: string | undefined;
+  /** The step of its own runbook behind which it ends: one of the same name in a runbook that is called is another. */
+  readonly releaseAfter: { readonly id: string; readonly roots: RunbookRoots } | undefined;
   readonly onExit: 'disarm' | 'leave_armed';
 }
+
+/** What the keeper's own calls are named after: those of steps are named after their paths. */
+const OWN = 'deadman';
 
 export class DeadmanKeeper {
   private readonly parts: KeeperParts;
   private state: DeadmanState = newDeadman();
   private readonly leases = new Map<string, Lease>();
   private onExit: 'disarm' | 'leave_armed' = 'disarm';
-  private lastProgressAt: number;
-  /** Until when waits that were asked for go on, by the step that waits. */
-  private readonly waits = new Map<string, number>();
+  private readonly progress: Progress;
   private timer: Timer | undefined;
   private timerAt = 0;
   private beats: Promise<unknown> = Promise.resolve();
+  /** When the switch is to be read back; undefined before it was armed, and while that is done. */
+  private readDueAt: number | undefined;
+  private reading: Promise<unknown> = Promise.resolve();
   private abandoned = false;
   /** Until when a beat that was given up may still arrive. */
   private strayUntil = 0;
@@ -71,27 +76,24 @@ export class DeadmanKeeper {
 
   constructor(parts: KeeperParts) {
     this.parts = parts;
-    this.lastProgressAt = parts.clock.now();
+    this.progress = new Progress(parts.clock);
     // Whoever sends a qualifying request has renewed the switch: the keeper listens on the road itself.
-    parts.log.book.onSettled(({ endpoint: name, kind, sentAt, at }) => {
-      this.lastProgressAt = at;
-      const other = isEndpointName(name) && endpoint(name).qualifies && name !== 'POST /cancel_all_after';
-      if (other && kind === 'confirmed' && sentAt !== undefined) this.take({ type: 'QUALIFYING_ANSWERED', at, sentAt });
-      else this.schedule();
-    });
+    parts.log.book.onSettled((call) => this.heard(call));
   }
 
   /** A runbook with a `deadman` block begins; gives its end. While several are in force the shortest timeout wins. */
-  async enter(runbook: CheckedRunbook, scope: StepScope, id: string): Promise<{ leave(): Promise<void> }> {
-    const { deadman } = runbook;
+  async enter(frame: Frame, now: number, id: string): Promise<{ leave(): Promise<void> }> {
+    const { deadman } = frame.roots.runbook;
     if (deadman === undefined) return { leave: async () => {} };
+    const scope = new StepScope(frame, now);
+    const { releaseAfter } = deadman;
     const timeoutMs = deadman.timeout.evaluate(scope).ms;
     const lease: Lease = {
       id,
       market: deadman.market.evaluate(scope),
       timeoutMs,
       keepAliveMs: deadman.keepAlive?.evaluate(scope).ms ?? defaultKeepAliveMs(timeoutMs),
-      releaseAfter: deadman.releaseAfter,
+      releaseAfter: releaseAfter === undefined ? undefined : { id: releaseAfter, roots: frame.roots },
       onExit: deadman.onExit,
     };
     this.onExit = deadman.onExit;
@@ -121,13 +123,12 @@ export class DeadmanKeeper {
 
   /** A step begins an attempt: something is going on. */
   began(path: string, until: number | undefined): { end(): void } {
-    this.lastProgressAt = this.parts.clock.now();
-    if (until !== undefined) this.waits.set(path, until);
+    this.progress.made();
+    if (until !== undefined) this.progress.goesOnUntil(path, until);
     this.schedule();
     return {
       end: () => {
-        this.waits.delete(path);
-        this.lastProgressAt = this.parts.clock.now();
+        this.progress.ended(path);
         this.schedule();
       },
     };
@@ -135,8 +136,13 @@ export class DeadmanKeeper {
 
   /** A step waits on purpose until then (epoch ms): an hour's wait is not an hour's hang. */
   waitsUntil(path: string, until: number): void {
-    this.waits.set(path, until);
+    this.progress.goesOnUntil(path, until);
     this.schedule();
+  }
+
+  /** Another process goes on with the run: what the one before it began is under way again. */
+  takenUp(): void {
+    this.progress.made();
   }
 
   /** Another process goes on with the run, and nobody can tell for how long none was there. */
@@ -144,11 +150,11 @@ export class DeadmanKeeper {
     this.take({ type: 'UNSEEN', at: this.parts.clock.now() });
   }
 
-  /** A step has succeeded: with `release_after` its orders must from now on not be cancelled with the rest. */
-  async stepSucceeded(id: string | undefined): Promise<void> {
+  /** A step of `frame` has succeeded: with `release_after` its orders must from now on not be cancelled with the rest. */
+  async stepSucceeded(id: string | undefined, { roots }: Frame): Promise<void> {
     if (id === undefined) return;
-    for (const lease of this.leases.values())
-      if (lease.releaseAfter === id) await this.leave(lease.id, `released after ${id}`);
+    for (const { id: lease, releaseAfter } of [...this.leases.values()])
+      if (releaseAfter?.id === id && releaseAfter.roots === roots) await this.leave(lease, `released after ${id}`);
   }
 
   /** A step has read the switch: one that is off although it was armed here has fired, or somebody took it away. */
@@ -158,16 +164,28 @@ export class DeadmanKeeper {
 
   /** The run has ended in order: the switch is left as `on_exit` says, and read back. */
   async exit(): Promise<void> {
-    this.stopBeating();
-    await this.beats;
+    await this.stopped();
     if (this.onExit === 'disarm') await this.disarm('the run has ended');
   }
 
   /** The run has halted: the switch stays armed and is not renewed, so that it takes the orders if nobody else does. */
   async abandon(): Promise<void> {
-    this.stopBeating();
-    // A beat that is under way is answered for.
-    await this.beats;
+    await this.stopped();
+  }
+
+  /** What the road says of a call: what renewed the switch, what a step did to it, and what shows that the run goes on. */
+  private heard({ call, endpoint: name, params, kind, sentAt, at }: SettledCall): void {
+    // The keeper's own calls prove that the keeper is there, and a call that failed that nothing came of it.
+    const own = call.startsWith(`${OWN}#`);
+    if (!own && kind === 'confirmed') this.progress.made();
+    const market = String(params['market_id']);
+    const mayStand = kind === 'confirmed' || kind === 'unresolved';
+    if (!own && mayStand && name === 'POST /cancel_all_after')
+      this.take({ type: 'STEP_ARMED', at, market, timeoutMs: Number(params['timeout']) });
+    else if (!own && mayStand && name === 'DELETE /cancel_all_after') this.take({ type: 'STEP_DISARMED', at, market });
+    else if (!own && kind === 'confirmed' && sentAt !== undefined && isEndpointName(name) && endpoint(name).qualifies)
+      this.take({ type: 'QUALIFYING_ANSWERED', at, sentAt });
+    else this.schedule();
   }
 
   private async leave(id: string, because: string): Promise<void> {
@@ -196,6 +214,7 @@ export class DeadmanKeeper {
       const outcome = await this.post(step, 'arm');
       if (deadmanAllowsOrders(this.state, clock.now())) {
         this.wrote('armed');
+        this.readDueAt = clock.now() + deadmanReadEveryMs(this.state.timeoutMs);
         this.schedule();
         return;
       }
@@ -213,7 +232,7 @@ export class DeadmanKeeper {
     const askedAt = clock.now();
     this.take({ type: 'ARM_SENT', at: askedAt, market, timeoutMs });
     const outcome = await venue.call({
-      id: callId('deadman'),
+      id: callId(OWN),
       step: step === '' ? 'deadman' : step,
       endpoint: 'POST /cancel_all_after',
       params: { market_id: market, timeout: timeoutMs },
@@ -235,8 +254,7 @@ export class DeadmanKeeper {
   /** Drains beats, sends DELETE, and believes it only when a GET that was sent later finds nothing. */
   private async disarm(because: string): Promise<void> {
     const { venue, clock, callId } = this.parts;
-    this.stopBeating();
-    await this.beats;
+    await this.stopped();
     const { market } = this.state;
     if (market === undefined || this.isOff()) return;
     this.take({ type: 'DISARM_BEGUN', at: clock.now() });
@@ -253,7 +271,7 @@ export class DeadmanKeeper {
         this.take({ type: 'DELETE_SENT', at: clock.now() });
         const deleted = await venue.call({
           ...common,
-          id: callId('deadman'),
+          id: callId(OWN),
           endpoint: 'DELETE /cancel_all_after',
           purpose: 'disarm',
         });
@@ -266,7 +284,7 @@ export class DeadmanKeeper {
       const askedAt = clock.now();
       const read = await venue.call({
         ...common,
-        id: callId('deadman'),
+        id: callId(OWN),
         endpoint: 'GET /cancel_all_after',
         purpose: 'verify',
       });
@@ -310,6 +328,13 @@ export class DeadmanKeeper {
     return this.state.status === 'off';
   }
 
+  /** No beat is sent any more, and what is under way is answered for. */
+  private async stopped(): Promise<void> {
+    this.stopBeating();
+    await this.beats;
+    await this.reading;
+  }
+
   private stopBeating(): void {
     this.abandoned = true;
     this.timer?.cancel();
@@ -321,7 +346,9 @@ export class DeadmanKeeper {
     if (this.abandoned) return;
     const due = renewDueAt(this.state);
     const until = standsUntil(this.state);
-    const next = due !== undefined && this.mayRenewAt(due) ? due : until === undefined ? undefined : until + 1;
+    const beatAt = due !== undefined && this.mayRenewAt(due) ? due : until === undefined ? undefined : until + 1;
+    const readAt = this.readAt();
+    const next = readAt === undefined || (beatAt !== undefined && beatAt < readAt) ? beatAt : readAt;
     // Requests put the beat off all the time: a timer that wakes too early looks again, and is cheaper than a new one each time.
     if (next === undefined || (this.timer !== undefined && this.timerAt <= next)) return;
     this.timer?.cancel();
@@ -329,11 +356,21 @@ export class DeadmanKeeper {
     this.timer = this.parts.clock.at(next, () => this.woke());
   }
 
-  /** The switch may be kept from firing while some step is within its own time. */
+  /**
+   * When the switch is to be read back, as its orders are: between two beats, so that one which hangs is given up before the next
+   * is due. Undefined where no such time is known: the next answer leads to one.
+   */
+  private readAt(): number | undefined {
+    const { readDueAt, state } = this;
+    if (readDueAt === undefined || state.status !== 'armed' || state.inFlight > 0) return undefined;
+    const at = Math.max(readDueAt, this.parts.clock.now());
+    const due = renewDueAt(state);
+    const fits = due === undefined || at + readAnswerMs(state) <= due;
+    return fits && this.mayRenewAt(at) ? at : undefined;
+  }
+
   private mayRenewAt(due: number): boolean {
-    let until = this.lastProgressAt + ALLOWANCE * this.state.timeoutMs;
-    for (const each of this.waits.values()) until = Math.max(until, each);
-    return due <= until;
+    return due <= this.progress.countsUntil(this.state.timeoutMs);
   }
 
   private woke(): void {
@@ -343,11 +380,35 @@ export class DeadmanKeeper {
     const at = this.timerAt;
     this.take({ type: 'TIME', at: this.parts.clock.now() });
     const due = renewDueAt(this.state);
-    if (this.abandoned || due === undefined || due > at || !this.mayRenewAt(due)) {
-      this.schedule();
-      return;
-    }
-    this.beats = this.beat();
+    if (!this.abandoned && due !== undefined && due <= at && this.mayRenewAt(due)) this.beats = this.beat();
+    else if (!this.abandoned && (this.readAt() ?? at + 1) <= at) this.reading = this.readBack();
+    else this.schedule();
+  }
+
+  /** Finds out whether the switch stands: somebody else may have taken it away, or it has fired although all was answered. */
+  private async readBack(): Promise<void> {
+    const { venue, clock, callId } = this.parts;
+    const { market, timeoutMs } = this.state;
+    if (market === undefined) return;
+    this.readDueAt = undefined;
+    const askedAt = clock.now();
+    const answerMs = readAnswerMs(this.state);
+    const read = await venue.call({
+      id: callId(OWN),
+      step: OWN,
+      endpoint: 'GET /cancel_all_after',
+      params: { market_id: market },
+      class: 'protect',
+      purpose: 'verify',
+      answerMs,
+      // It may wait for tokens as long as for its answer: a beat must not stand in line behind it.
+      deadlineAt: askedAt + answerMs,
+      repeatsMs: deadmanReadEveryMs(timeoutMs),
+    });
+    const at = clock.now();
+    this.readDueAt = at + (read.kind === 'confirmed' ? deadmanReadEveryMs(timeoutMs) : timeoutMs);
+    if (read.kind === 'confirmed') this.take({ type: 'READ', at, sentAt: read.sentAt ?? askedAt, record: read.result });
+    else this.schedule();
   }
 
   private async beat(): Promise<void> {
@@ -364,6 +425,11 @@ export class DeadmanKeeper {
       'deadman',
     );
   }
+}
+
+/** How long a reading between two beats may take, ms: half of the pause between them. */
+function readAnswerMs({ keepAliveMs, timeoutMs }: DeadmanState): number {
+  return keepAliveMs === 0 ? deadmanAnswerMs(timeoutMs) : Math.max(1, Math.floor(keepAliveMs / 2));
 }
 
 /** Whether asking again can only be answered the same: refused here, or by the venue in words that are known to be definite. */

@@ -53,6 +53,7 @@ export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
     command: (command) => execution.command(command),
     clockPut: (wallAheadMs) => execution.clockPut(wallAheadMs),
     takenUp: (away) => {
+      execution.goesOn();
       if (away?.by === 'wall') execution.leftUnseen();
       if (execution.hasHalted) last = execution.settleHalted();
     },
@@ -111,6 +112,10 @@ class Execution {
 
   clockPut(wallAheadMs: number): void {
     this.context.wall.put(wallAheadMs);
+  }
+
+  goesOn(): void {
+    this.context.keeper.takenUp();
   }
 
   leftUnseen(): void {
@@ -194,8 +199,10 @@ class Execution {
       this.frame = new Frame(roots, { staticPath: '', path: '' });
       this.move('STARTED');
       if (setup.mode === 'live') await reconcile(this.context, this.whole);
-      await keeper.enter(setup.runbook, new StepScope(this.frame, this.context.wall.now()), '');
+      await keeper.enter(this.frame, this.context.wall.now(), '');
       await this.interpreter.block(setup.runbook.steps, this.frame, this.whole);
+      // What nobody was waiting for when it came: the switch fired in the last step, or a person cancelled.
+      this.whole.check();
     });
   }
 

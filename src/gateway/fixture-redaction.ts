@@ -24,7 +24,7 @@ export function redactedExchange(exchange: RecordedExchange, redact: (text: stri
 
 function redactedParams(params: RecordedRequest['params'], hide: (text: string) => string): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [name, SECRET_FIELD.test(name) ? HIDDEN : hide(value)]),
+    Object.entries(params).map(([name, value]) => [name, namesSecret(name) ? HIDDEN : hide(value)]),
   );
 }
 
@@ -41,9 +41,13 @@ function redactedReply(reply: RecordedReply, session: boolean, hide: (text: stri
 /** The headers an outcome can depend on; none of the others is ever recorded. */
 const KEPT_HEADER = /^(?:content-type|retry-after|x-ratelimit-(?:limit|remaining|reset|retry-after))$/;
 
-const SECRET_FIELD = /^(?:refresh_token|jwt|token|access_token|api_key|secret|signature|password)$/;
-const SECRET_MEMBER =
-  /("(?:refresh_token|jwt|token|access_token|api_key|secret|signature|password)"\s*:\s*)"(?:[^"\\]|\\.)*"/g;
+/** Names that say it: of fields, parameters and headers, however their words are put together. */
+export function namesSecret(name: string): boolean {
+  return SECRET_NAME.test(name.replace(/[-_.\s]/g, ''));
+}
+const SECRET_NAME =
+  /secret|passw(?:or)?d|passphrase|mnemonic|seedphrase|credential|signature|authorization|cookie|jwt|(?:api|private|access|auth|signing)key|(?:^|access|refresh|auth|api|id|bearer|session|csrf|xsrf)token$|^session(?:id)?$|^sid$/i;
+const MEMBER = /"((?:[^"\\]|\\.)*)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g;
 const WALLET_MEMBER = /("(?:wallet|wallet_address|address)"\s*:\s*)"(?:[^"\\]|\\.)+"/g;
 
 /** The answer of POST /jwt: a bare string as a result, or in a list, is the token itself, whatever it looks like. */
@@ -60,7 +64,9 @@ const CREDENTIALS_IN_URL = /(\w+:\/\/)[^\s/@:]+:[^\s/@]+@/g;
 /** A text with everything in it replaced that has the form of a secret. A JSON text stays one. */
 export function redactedText(text: string): string {
   return text
-    .replace(SECRET_MEMBER, `$1"${HIDDEN}"`)
+    .replace(MEMBER, (whole, name: string, colon: string) =>
+      namesSecret(name) ? `"${name}"${colon}"${HIDDEN}"` : whole,
+    )
     .replace(WALLET_MEMBER, `$1"${HIDDEN_WALLET}"`)
     .replace(JWT, HIDDEN_JWT)
     .replace(BEARER, `$1 ${HIDDEN}`)

@@ -14,8 +14,10 @@ import {
   type RecordedRequest,
   readFixture,
 } from './fixture.ts';
-import { redactedExchange } from './fixture-redaction.ts';
+import { namesSecret, redactedExchange } from './fixture-redaction.ts';
 import { fileHeader } from './fixture-text.ts';
+import { Redactor } from './redactor.ts';
+import { Secret } from './secret.ts';
 
 export interface HarReading {
   /** Undefined when the text is no HAR or holds nothing of the venue. */
@@ -51,9 +53,11 @@ export function harToFixture(text: string): HarReading {
       'a HAR does not tell the steps of the markets: write tick, lot and min_size under markets before a runbook uses tick() or lot()',
     );
   }
-  const exchanges = own.map((each, index) =>
-    recorded(each, base, each.atMs - (own[index - 1]?.atMs ?? header.fixture.startMs), notes),
-  );
+  const redactor = new Redactor(entries.flatMap(credentialsOf).map((value) => new Secret('har', value)));
+  const exchanges = own.map((each, index) => {
+    const exchange = recorded(each, base, each.atMs - (own[index - 1]?.atMs ?? header.fixture.startMs), notes);
+    return redactedExchange(exchange, (text) => redactor.redact(text));
+  });
   return { fixture: { ...header.fixture, exchanges }, notes };
 }
 
@@ -116,7 +120,7 @@ function belongs({ base, method, url }: Meeting, common: string): boolean {
 
 function recorded(met: Meeting, base: string, afterMs: number, notes: string[]): RecordedExchange {
   const took = Number(numberLiteral(member(met.entry, 'time')) ?? 0);
-  const exchange: RecordedExchange = {
+  return {
     afterMs,
     tookMs: Number.isFinite(took) ? Math.max(0, Math.round(took)) : 0,
     request: {
@@ -126,7 +130,38 @@ function recorded(met: Meeting, base: string, afterMs: number, notes: string[]):
     },
     reply: replyOf(met, notes),
   };
-  return redactedExchange(exchange, (text) => text);
+}
+
+/**
+ * What an entry's headers and cookies identify somebody by. None of them is kept, and a body may say one of them again. Of all
+ * entries: a key that another site was shown is a key all the same.
+ */
+function credentialsOf(entry: unknown): readonly string[] {
+  const sides = [member(entry, 'request'), member(entry, 'response')];
+  const listed = (name: string) => sides.flatMap((side) => listOf(member(side, name)));
+  const headers = listed('headers').filter((header) => namesSecret(textOf(header, 'name')));
+  const cookies = listed('cookies').map((cookie) => textOf(cookie, 'value'));
+  // `Bearer …`, `name=value; name=value`: every word that could be one, for nobody tells which is.
+  const words = headers.flatMap((header) =>
+    textOf(header, 'value')
+      .split(/[\s;,]+/)
+      .map(valueAlone),
+  );
+  return [...new Set([...words, ...cookies])].filter((word) => word.length >= 8 && /[a-z]/i.test(word));
+}
+
+/** Of `name=value` the value; the signs that fill up a text in base 64 name nothing. */
+function valueAlone(word: string): string {
+  return /^[\w.-]+=(?!=*$)(.+)$/.exec(word)?.[1] ?? word;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function textOf(value: unknown, key: string): string {
+  const text = member(value, key);
+  return typeof text === 'string' ? text : '';
 }
 
 function bodyParams({ entry, number }: Meeting, notes: string[]): Record<string, string> {
@@ -164,10 +199,11 @@ function replyOf({ entry, number }: Meeting, notes: string[]): RecordedReply {
 }
 
 function headersOf(response: unknown): Record<string, string> {
-  const headers = member(response, 'headers');
-  const list = Array.isArray(headers) ? headers : [];
   return Object.fromEntries(
-    list.map((each) => [String(member(each, 'name')).toLowerCase(), String(member(each, 'value'))]),
+    listOf(member(response, 'headers')).map((each) => [
+      String(member(each, 'name')).toLowerCase(),
+      String(member(each, 'value')),
+    ]),
   );
 }
 

@@ -39,6 +39,12 @@ export interface DeadmanState {
   readonly retryAt?: number | undefined;
   /** When a lease changed what is wanted. */
   readonly changedAt?: number | undefined;
+  /** When the latest POST of ours that the venue took was sent: what other requests renew may not be there any more. */
+  readonly beatSentAt?: number | undefined;
+  /** When a step of the run armed or took away the switch by itself: only a POST that is sent behind that settles how it stands. */
+  readonly meddledAt?: number | undefined;
+  /** It was taken away, or may have been. */
+  readonly takenAway?: boolean | undefined;
 }
 
 export type DeadmanEvent =
@@ -59,6 +65,10 @@ export type DeadmanEvent =
   | { readonly type: 'QUALIFYING_ANSWERED'; readonly at: number; readonly sentAt: number }
   /** GET /cancel_all_after was answered; null when it is not active. */
   | { readonly type: 'READ'; readonly at: number; readonly sentAt: number; readonly record: DeadmanRecord | null }
+  /** A step of the run has armed a switch by itself, or may have. */
+  | { readonly type: 'STEP_ARMED'; readonly at: number; readonly market: string; readonly timeoutMs: number }
+  /** A step of the run has taken a switch away by itself, or may have. */
+  | { readonly type: 'STEP_DISARMED'; readonly at: number; readonly market: string }
   /** No beat leaves from now on. DELETE may leave when `canDelete`. */
   | { readonly type: 'DISARM_BEGUN'; readonly at: number }
   | { readonly type: 'DELETE_SENT'; readonly at: number }
@@ -92,6 +102,12 @@ export function deadmanAnswerMs(timeoutMs: number): number {
   return Math.max(1, Math.floor(timeoutMs / 4));
 }
 
+/** How often the switch is read back while it stands, ms: an answered request proves that the venue hears us, not that it is armed. */
+export function deadmanReadEveryMs(timeoutMs: number): number {
+  return READ_EVERY * timeoutMs;
+}
+const READ_EVERY = 4;
+
 /** No lease, nothing sent. A process that starts after another passes `unknown`: what was left behind is not known. */
 export function newDeadman(status: 'off' | 'unknown' = 'off'): DeadmanState {
   return { status, leases: [], timeoutMs: 0, keepAliveMs: 0, inFlight: 0 };
@@ -116,15 +132,21 @@ export function wantedDeadman({ leases }: DeadmanState): DeadmanLease | undefine
 
 /**
  * When the next beat is due (epoch ms); undefined while the switch is not to be renewed or one is in flight. The caller
- * beats only if the run makes progress.
+ * beats only if the run makes progress. Requests that qualify put it off, but for no longer than a time-out: a switch that
+ * somebody has taken away is renewed by none of them, and armed again by a beat.
  */
 export function renewDueAt(state: DeadmanState): number | undefined {
   if (state.status !== 'armed' || state.inFlight > 0 || state.lastQualifyingSentAt === undefined) return undefined;
   const wanted = wantedDeadman(state);
   if (wanted === undefined) return undefined;
+  if (state.meddledAt !== undefined) return state.retryAt ?? state.meddledAt;
   if (wanted.timeoutMs < state.timeoutMs) return state.retryAt ?? state.changedAt ?? state.lastQualifyingSentAt;
   if (wanted.keepAliveMs === 0) return undefined;
-  return state.retryAt ?? state.lastQualifyingSentAt + state.keepAliveMs;
+  return state.retryAt ?? Math.min(state.lastQualifyingSentAt + state.keepAliveMs, beatOverdueAt(state));
+}
+
+function beatOverdueAt({ beatSentAt, timeoutMs }: DeadmanState): number {
+  return beatSentAt === undefined ? Number.POSITIVE_INFINITY : beatSentAt + timeoutMs;
 }
 
 /** The last instant at which the switch is certainly standing (epoch ms); undefined where nothing is armed. */
@@ -141,7 +163,7 @@ export function deadmanAllowsOrders(state: DeadmanState, now: number): boolean {
   if (state.status === 'assumed_fired') return false;
   if (state.leases.length === 0) return true;
   const until = standsUntil(state);
-  return state.status === 'armed' && until !== undefined && now <= until;
+  return state.status === 'armed' && state.takenAway !== true && until !== undefined && now <= until;
 }
 
 /** Whether DELETE may leave: a POST that is still under way could arrive behind it and arm the switch again (row 40). */
@@ -198,6 +220,14 @@ function take(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
       return only(renewed(state, event.sentAt));
     case 'READ':
       return read(state, event);
+    case 'STEP_ARMED':
+      return only(armedByStep(state, event));
+    case 'STEP_DISARMED':
+      return only(
+        state.market === event.market && (state.status === 'armed' || state.status === 'arming')
+          ? { ...state, meddledAt: event.at, takenAway: true, retryAt: undefined }
+          : state,
+      );
     case 'DISARM_BEGUN':
       return only(disarmBegun(state));
     case 'DELETE_SENT':
@@ -275,7 +305,9 @@ function armAnswered(state: DeadmanState, event: DeadmanEvent & { type: 'ARM_ANS
     });
     return { state: { ...state, inFlight, status: state.status === 'arming' ? 'unknown' : state.status }, alarms };
   }
-  const timeoutMs = Math.min(event.timeoutMs, said);
+  // Sent before a step of the run armed or took away the switch, it tells nothing of what stands since.
+  const outdated = state.meddledAt !== undefined && event.sentAt < state.meddledAt;
+  const timeoutMs = Math.min(event.timeoutMs, said, outdated ? state.timeoutMs : Number.POSITIVE_INFINITY);
   // Assumed fired stays so until every order was read, and a disarming goes on: an answer that comes late changes neither.
   const settled = state.status === 'arming' || state.status === 'armed';
   const next: DeadmanState = renewed(
@@ -285,8 +317,10 @@ function armAnswered(state: DeadmanState, event: DeadmanEvent & { type: 'ARM_ANS
       timeoutMs: inFlight === 0 ? timeoutMs : Math.min(timeoutMs, state.timeoutMs),
       askedMs: inFlight === 0 ? undefined : state.askedMs,
       armedAt: event.at,
+      beatSentAt: Math.max(event.sentAt, state.beatSentAt ?? event.sentAt),
       inFlight,
       retryAt: undefined,
+      ...(outdated ? {} : { meddledAt: undefined, takenAway: undefined }),
       ...(settled && state.status === 'arming' ? { lastQualifyingSentAt: event.sentAt } : {}),
     },
     event.sentAt,
@@ -309,11 +343,21 @@ function armFailed(state: DeadmanState, { at, certain }: DeadmanEvent & { type: 
 function renewed(state: DeadmanState, sentAt: number): DeadmanState {
   if (state.status !== 'armed' && state.status !== 'disarming') return state;
   const last = state.lastQualifyingSentAt;
-  if (last !== undefined && last >= sentAt) return state;
-  return { ...state, lastQualifyingSentAt: sentAt, retryAt: undefined };
+  // What is not there any more is renewed by nothing.
+  if (state.takenAway === true || (last !== undefined && last >= sentAt)) return state;
+  // A beat that is tried again for its own sake keeps its pause.
+  const retryAt = beatOverdueAt(state) <= sentAt ? state.retryAt : undefined;
+  return { ...state, lastQualifyingSentAt: sentAt, retryAt };
 }
 
-function read(state: DeadmanState, { sentAt, record }: DeadmanEvent & { type: 'READ' }): DeadmanStep {
+/** The venue has one time-out for it, the latest; the lease's is asked for again at once. */
+function armedByStep(state: DeadmanState, event: DeadmanEvent & { type: 'STEP_ARMED' }): DeadmanState {
+  if (state.status !== 'armed' || state.market !== event.market) return state;
+  const timeoutMs = Math.min(event.timeoutMs, state.timeoutMs);
+  return { ...state, timeoutMs, meddledAt: event.at, retryAt: undefined };
+}
+
+function read(state: DeadmanState, { at, sentAt, record }: DeadmanEvent & { type: 'READ' }): DeadmanStep {
   const active = record !== null && record.status === 'active';
   switch (state.status) {
     case 'off':
@@ -329,10 +373,10 @@ function read(state: DeadmanState, { sentAt, record }: DeadmanEvent & { type: 'R
         ],
       };
     case 'armed':
-      // A read that was sent before the venue said "armed" may be older than that.
-      if (state.armedAt === undefined || sentAt <= state.armedAt) return only(state);
+      // A read that was sent before the venue said "armed" may be older than that; one behind a step's own doing tells of that.
+      if (state.armedAt === undefined || sentAt <= state.armedAt || state.meddledAt !== undefined) return only(state);
       if (!active) return fired(state, 'the venue says that the switch is not active, and nobody here disarmed it');
-      return mismatch(state, record);
+      return mismatch(state, record, at);
     case 'disarming':
       return readDisarming(state, sentAt, record, active);
     case 'arming':
@@ -368,11 +412,12 @@ function readDisarming(
   };
 }
 
-function mismatch(state: DeadmanState, record: DeadmanRecord): DeadmanStep {
+/** The shorter counts until a beat, which goes at once, has asked for ours again. */
+function mismatch(state: DeadmanState, record: DeadmanRecord, at: number): DeadmanStep {
   if (record.timeout === state.timeoutMs || state.inFlight > 0) return only(state);
   const because = `armed with ${state.timeoutMs} ms, the venue says ${record.timeout} ms: another program has changed it`;
   return {
-    state: { ...state, timeoutMs: Math.min(state.timeoutMs, record.timeout) },
+    state: { ...state, timeoutMs: Math.min(state.timeoutMs, record.timeout), retryAt: at },
     alarms: [{ alarm: 'timeout_mismatch', because }],
   };
 }

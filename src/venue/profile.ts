@@ -6,6 +6,7 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Diagnostic, SourceText, Span } from '../base/diagnostic.ts';
 import { ASSUMPTIONS, type Placement } from './assumptions.ts';
+import { canonicalBaseUrl } from './base-url.ts';
 import { ENDPOINT_NAMES, type EndpointName, endpoint } from './catalogue.ts';
 import type { ResetUnit } from './headers.ts';
 import type { LimitRules } from './limit-rules.ts';
@@ -71,7 +72,7 @@ export type NotifyTarget = { readonly webhook: SecretReference } | { readonly lo
 
 export interface Profile {
   readonly name: string;
-  /** Without a slash at its end. */
+  /** In its one spelling (base-url.ts). */
   readonly baseUrl: string;
   readonly account: string;
   readonly auth: AuthSettings;
@@ -189,7 +190,7 @@ function completed(settings: ReadProfile, folder: string): Profile {
   const defaults = ASSUMPTIONS;
   return {
     name: settings.profile,
-    baseUrl: settings.base_url.replace(/\/+$/, ''),
+    baseUrl: canonicalBaseUrl(settings.base_url),
     account: settings.account ?? 'main',
     auth: completedAuth(settings.auth, folder),
     encoding: {

@@ -110,6 +110,39 @@ describe('a HAR as fixture', () => {
     expect(JSON.stringify(fixture)).not.toContain('opaque');
   });
 
+  it('hides what its own headers and cookies identify somebody by, wherever a body says it again', () => {
+    const key = 'k3y-of-4-real-account+and/more==';
+    const session = 'sess10n-c00kie-value';
+    const asked = entry(
+      0,
+      'GET',
+      'https://v.test/orders?market_id=BTC-USD',
+      undefined,
+      ok(`{"you":"${key}","again":"${encodeURIComponent(key)}","seen":["${session}"],"size":"0.10"}`),
+    );
+    Object.assign(asked.request, {
+      headers: [
+        { name: 'X-Api-Key', value: key },
+        { name: 'Cookie', value: `sid=${session}; theme=dark` },
+      ],
+    });
+    const { fixture } = harToFixture(har(asked));
+    const [exchange] = fixture?.exchanges ?? [];
+    expect(exchange?.reply).toMatchObject({
+      body: '{"you":"[redacted]","again":"[redacted]","seen":["[redacted]"],"size":"0.10"}',
+    });
+  });
+
+  it('hides what a field is named after, in what is asked and in what is answered', () => {
+    const body =
+      '{"market_id":"BTC-USD","api_secret":"opaque-1","apiKey":"opaque-2","passphrase":77712345,"size":"0.1"}';
+    const { fixture } = harToFixture(har(entry(0, 'POST', 'https://v.test/orders', body, ok(body))));
+    const [exchange] = fixture?.exchanges ?? [];
+    const hidden = { api_secret: '[redacted]', apiKey: '[redacted]', passphrase: '[redacted]' };
+    expect(exchange?.request.params).toEqual({ market_id: 'BTC-USD', ...hidden, size: '0.1' });
+    expect(exchange?.reply).toMatchObject({ body: JSON.stringify({ market_id: 'BTC-USD', ...hidden, size: '0.1' }) });
+  });
+
   it.each([
     ['text', 'no json', /^it can not be read: not JSON/],
     ['other JSON', '{"log":{}}', /^it is not HAR/],

@@ -459,6 +459,15 @@ describe('readProfile, what is refused', () => {
   });
 
   it.each([
+    ['https://Venue.Example:443/api//', 'https://venue.example/api'],
+    ['https://venue.example./api', 'https://venue.example/api'],
+    ['http://LOCALHOST:80', 'http://localhost'],
+    ['http://127.1:8080/', 'http://127.0.0.1:8080'],
+  ])('the URL %s has one spelling, so that an account has one name', (base_url, spelled) => {
+    expect(profileOf({ ...MINIMAL, base_url }).baseUrl).toBe(spelled);
+  });
+
+  it.each([
     [
       'neither JWT nor refresh token',
       {},

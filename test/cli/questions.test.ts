@@ -1,0 +1,94 @@
+/** What is asked at the terminal, and which line answers it. */
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import { Questions } from '../../src/cli/questions.ts';
+
+/** A person who types, and what they see. */
+function seated() {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  let seen = '';
+  output.setEncoding('utf8').on('data', (text: string) => (seen += text));
+  let interrupts = 0;
+  const interrupt = () => {
+    interrupts += 1;
+  };
+  const questions = new Questions({ input, output, interrupt });
+  const settle = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+  return {
+    questions,
+    async types(text: string) {
+      input.write(text);
+      await settle();
+    },
+    settle,
+    shown: () => [...seen.matchAll(/(\w+) \[y\/N\]/g)].map(([, word]) => word),
+    interrupts: () => interrupts,
+  };
+}
+
+/** Answers as they come. */
+function told(answers: Readonly<Record<string, Promise<boolean>>>): Record<string, boolean> {
+  const given: Record<string, boolean> = {};
+  for (const [name, answer] of Object.entries(answers)) void answer.then((word) => (given[name] = word));
+  return given;
+}
+
+it('one yes answers one question, and the next is not shown before', async () => {
+  const { questions, types, settle, shown } = seated();
+  const given = told({ first: questions.ask('first'), second: questions.ask('second') });
+  await settle();
+  expect(shown()).toEqual(['first']);
+  await types('y\n');
+  expect([given, shown()]).toEqual([{ first: true }, ['first', 'second']]);
+  await types('no\n');
+  expect(given).toEqual({ first: true, second: false });
+});
+
+it('what was typed before a question was shown does not answer it', async () => {
+  const { questions, types, settle } = seated();
+  const given = told({ first: questions.ask('first') });
+  await settle();
+  await types('y\ny\n');
+  await types('y\n');
+  const later = told({ second: questions.ask('second') });
+  await settle();
+  expect([given, later]).toEqual([{ first: true }, {}]);
+  await types('\n');
+  expect(later).toEqual({ second: false });
+});
+
+it('Ctrl-C is a no to all that is asked, and interrupts once', async () => {
+  const { questions, types, settle, interrupts } = seated();
+  const given = told({ first: questions.ask('first'), second: questions.ask('second') });
+  await settle();
+  await types('\u0003');
+  expect([given, interrupts()]).toEqual([{ first: false, second: false }, 1]);
+  expect(await questions.ask('third')).toBe(false);
+});
+
+it('a terminal that is closed is a no', async () => {
+  const { questions, settle } = seated();
+  const given = told({ first: questions.ask('first') });
+  await settle();
+  questions.close();
+  await settle();
+  expect(given).toEqual({ first: false });
+});
+
+it('a question whose call is withdrawn is over, and what was typed under it is no answer to the next', async () => {
+  const { questions, types, settle } = seated();
+  let withdraw = () => {};
+  const onWithdrawn = (listener: () => void) => {
+    withdraw = listener;
+    return () => {};
+  };
+  const wanted = { withdrawn: undefined, onWithdrawn };
+  const given = told({ first: questions.ask('first', wanted), second: questions.ask('second') });
+  await types('y');
+  withdraw();
+  await settle();
+  expect(given).toEqual({ first: false });
+  await types('\n');
+  expect(given).toEqual({ first: false, second: false });
+});
