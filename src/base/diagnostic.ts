@@ -49,7 +49,9 @@ export function positionAt(text: string, offset: number): { line: number; column
     line += 1;
     lineStart = index + 1;
   }
-  return { line, column: at - lineStart + 1 };
+  // A byte order mark opens the file and is no column of it.
+  const mark = line === 1 && at > 0 && text.startsWith('\ufeff') ? 1 : 0;
+  return { line, column: at - lineStart + 1 - mark };
 }
 
 export function place(diagnostic: Diagnostic): PlacedDiagnostic {

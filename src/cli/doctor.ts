@@ -72,13 +72,18 @@ async function findingsOf(account: Account): Promise<readonly Finding[]> {
         ),
     ),
   ];
-  for (const each of reads) findings.push(await each());
+  // Whoever does not answer the first is not asked six times more: each would be waited for as long again.
+  if (record.kind === 'unanswered')
+    findings.push({ check: 'other reads', ok: false, found: 'not tried: the first got no answer' });
+  else for (const each of reads) findings.push(await each());
   const killed = await shared.killSwitch.engaged(key);
   findings.push({
     check: 'kill switch',
     ok: killed === undefined,
     found:
-      killed === undefined ? 'not engaged' : `engaged by ${printable(killed.by, 60)}: ${printable(killed.reason, 200)}`,
+      killed === undefined
+        ? 'not engaged'
+        : `engaged by ${printable(killed.by, 60)}: ${printable(killed.reason, 200)}. \`runbook release --profile FILE --by NAME\` lifts it`,
   });
   findings.push({
     check: 'markets',
@@ -112,13 +117,39 @@ function reading<E extends EndpointName>(
       };
     }
     case 'refused':
-      return { check: name, ok: false, found: `refused with status ${asked.status}: ${printable(asked.text, 200)}` };
+      return {
+        check: name,
+        ok: false,
+        found: `refused with status ${asked.status}: ${printable(asked.text, 200)}${advice(asked.status === 401 || asked.status === 403 ? 'session' : asked.status === 404 ? 'path' : '')}`,
+      };
     case 'unreadable':
     case 'unanswered':
-      return { check: name, ok: false, found: printable(asked.why, 300) };
+      return { check: name, ok: false, found: `${printable(asked.why, 300)}${advice(asked.why)}` };
     default:
       return asked satisfies never;
   }
+}
+
+/** What to look at, by the words a failure has in it; the network's own codes say nothing to most people. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/ECONNREFUSED/, 'nothing listens at that address: look at base_url, and whether the venue is up'],
+  [/ENOTFOUND|EAI_AGAIN/, 'the name in base_url can not be resolved: look at its spelling and at the network'],
+  [
+    /EPROTO|ERR_SSL|WRONG_VERSION|wrong version/i,
+    'no TLS is spoken there: look at http or https and the port in base_url',
+  ],
+  [/CERT|self.signed/i, 'the certificate is not accepted: look at the host in base_url'],
+  [/timeout|ETIMEDOUT|aborted/i, 'no answer in time: look at base_url, the network, and whether the venue is up'],
+  [
+    /^session$|refresh token|session|\b401\b/i,
+    'the credentials are not accepted: put a fresh JWT or key into the variable that `auth` names',
+  ],
+  [/^path$/, 'there is no such path: look at base_url'],
+];
+
+function advice(why: string): string {
+  const found = ADVICE.find(([words]) => words.test(why));
+  return found === undefined ? '' : `. ${found[1]}`;
 }
 
 function clockFinding(headers: Readonly<Record<string, string>>, now: number): Finding {

@@ -89,9 +89,14 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: 'too many symbolic links',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
+  EDQUOT: 'the disk quota is used up',
+  EIO: 'the disk reported an error',
+  EEXIST: 'something else stands there',
 };
 
-function codeOf(error: unknown): string | undefined {
+/** The system's own name of the error; undefined where it has none. */
+export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
@@ -102,7 +107,7 @@ function readBytes(path: string, named: string, maxBytes: number): Uint8Array {
     // Not blocking: a pipe without a writer would hold the command for ever before it can be seen to be one.
     handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const status = fstatSync(handle);
-    if (status.isDirectory()) throw new Refusal(`${named} is a directory; name the files in it`);
+    if (status.isDirectory()) throw new Refusal(`${named} is a directory; name a file`);
     if (!status.isFile()) throw new Refusal(`${named} is not a regular file`);
     if (status.size > maxBytes) throw new Refusal(`${named} has ${status.size} bytes; at most ${maxBytes} are read`);
     return readUpTo(handle, status.size, maxBytes, named);

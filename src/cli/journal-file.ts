@@ -24,6 +24,7 @@ import type { StateFolder } from './state.ts';
 import { storePlaces } from './store-list.ts';
 import { folderOf, isThere, type StorePlace, storeAt } from './store-place.ts';
 import type { Terminal } from './terminal.ts';
+import { asRefusal } from './trouble.ts';
 import type { Invocation } from './verb.ts';
 
 const JOURNAL_FILE = 'runbook.db';
@@ -147,12 +148,6 @@ export function damagedArchives(reviewed: Reviewed): readonly { readonly file: s
   return archivesOf(reviewed).flatMap(({ file, damage }) =>
     damage === undefined ? [] : [{ file, problem: printable(damage, 400) }],
   );
-}
-
-export function asRefusal(error: StoreError): Refusal {
-  if (error.reason !== 'damaged') return new Refusal(error.message, EXIT.usage, 'journal');
-  const hint = error.message.startsWith('entry ') ? '; `runbook audit verify` says more' : '';
-  return new Refusal(`${error.message}${hint}`, EXIT.failed, 'damaged');
 }
 
 /** Several journals to read as one. A run is in one of them, or for a moment in a journal and in its archive. */

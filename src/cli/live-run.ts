@@ -2,7 +2,7 @@
  * `runbook run` and `runbook resume`: runs that act. Refused before anything is sent where something is missing; once begun,
  * brought to an end in order whatever happens, or left so that `resume` can go on.
  */
-import { createInterface } from 'node:readline/promises';
+import { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import type { Fixture } from '../gateway/fixture.ts';
 import type { EntryOf } from '../journal/entry.ts';
@@ -22,8 +22,11 @@ import { type LiveHost, LiveRun } from './live.ts';
 import { inputValues, loadRunbook } from './loading.ts';
 import { noteUnchecked, planFor, printPlan } from './planning.ts';
 import { readProfileFile } from './profile-file.ts';
+import { Questions } from './questions.ts';
 import { killedRefusal, refuseUnready, refuseUntil } from './readiness.ts';
 import { newRunName } from './rehearsal.ts';
+import { Recollection } from './resurrected.ts';
+import { SettlingTold, standingText } from './telling.ts';
 import type { Terminal } from './terminal.ts';
 import { unfinishedRuns } from './unfinished.ts';
 import type { Invocation } from './verb.ts';
@@ -52,7 +55,11 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   if (options.record !== undefined) refuseUnwritable(options.record);
   noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, now: Date.now() });
-  if (options.plan !== undefined && (options.plan.length < 4 || !plan.hash.startsWith(options.plan.toLowerCase()))) {
+  if (options.plan !== undefined && options.plan.length < 4)
+    throw new Refusal(
+      `--plan takes the hash of an approved plan, four characters of it at least; found ${options.plan === '' ? 'nothing' : printable(options.plan, 80)}; nothing was sent`,
+    );
+  if (options.plan !== undefined && !plan.hash.startsWith(options.plan.toLowerCase())) {
     throw new Refusal(
       `the plan is ${plan.hash.slice(0, 12)}, not ${printable(options.plan, 80)}: it has changed since it was approved, or the inputs differ; nothing was sent`,
     );
@@ -82,14 +89,16 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
         return await holding(lease, async () => {
           const killed = await account.shared.killSwitch.engaged(account.key);
           if (killed !== undefined) throw killedRefusal(killed);
+          const questions = new Questions();
           const live = new LiveRun(hostOf(account, lease, invocation), run, {
             record: options.record !== undefined,
             confirm: options.step
-              ? (call) => agreed(`${call.endpoint} ${printable(JSON.stringify(call.params), 400)}?`)
+              ? ({ endpoint, params, wanted }) =>
+                  questions.ask(`${endpoint} ${printable(JSON.stringify(params), 400)}?`, wanted)
               : undefined,
           });
           await live.begin(loaded, inputs, origin);
-          const exit = await brought(live, invocation);
+          const exit = await brought(live, invocation).finally(() => questions.close());
           const recording = live.recording();
           if (options.record === undefined || recording === undefined) return exit;
           return recorded(options.record, recording, exit, terminal);
@@ -111,7 +120,11 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
 export async function resumeRuns(names: readonly string[], invocation: Invocation): Promise<ExitCode> {
   const found = await unfinishedRuns(names, invocation.state, 'halted too');
   if (found.length === 0) {
-    invocation.terminal.answer({ runs: [] }, () => 'there is nothing to resume');
+    invocation.terminal.answer(
+      { runs: [] },
+      () =>
+        `there is nothing to resume in the state folder ${printable(invocation.state.path, 300)}; \`--state DIR\` names another`,
+    );
     return EXIT.done;
   }
   const { terminal } = invocation;
@@ -167,7 +180,8 @@ function recorded(path: string, recording: Fixture, exit: ExitCode, terminal: Te
 }
 
 function hostOf(account: Account, lease: LeaseKeeper, { terminal }: Invocation): LiveHost {
-  return { account, lease, voice: terminal, gates: new Set() };
+  const recollection = new Recollection(account.store, account.profile.account);
+  return { account, lease, voice: terminal, gates: new Set(), recollection };
 }
 
 /** Signals that end a run in order. A terminal that is closed says SIGHUP, and must not leave orders behind. */
@@ -176,10 +190,13 @@ const SETTLING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Brings a run that is under way to its end; signals ask it to settle. Prints its report, gives the exit code. */
 async function brought(live: LiveRun, { terminal }: Invocation, answer = printReport): Promise<ExitCode> {
   let signalled: ExitCode | undefined;
+  let settling: SettlingTold | undefined;
   const interrupt = (signal: (typeof SETTLING)[number]) => {
-    if (signalled !== undefined) return;
+    // A second one changes nothing; whoever sends it wants to know what is awaited.
+    if (signalled !== undefined) return settling?.tell();
+    settling = new SettlingTold(new SystemClock(), terminal, live);
     signalled = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
-    terminal.note(`${signal}: settling; orders in flight are answered for before this ends`);
+    terminal.note(`${signal}: settling; orders in flight are answered for before this ends; ${standingText(live)}`);
     live.act({ command: 'interrupt', by: signal }, 'process');
   };
   const handlers = SETTLING.map((signal) => [signal, () => interrupt(signal)] as const);
@@ -187,9 +204,10 @@ async function brought(live: LiveRun, { terminal }: Invocation, answer = printRe
   try {
     await live.ended();
   } finally {
+    settling?.stop();
     for (const [signal, handler] of handlers) process.off(signal, handler);
   }
-  return verdictOn(live.report(), signalled, terminal, answer);
+  return verdictOn(live, signalled, terminal, answer);
 }
 
 /** Asks for the account. When it is lost later the process ends at once: whoever has it acts for it by then. */
@@ -231,10 +249,6 @@ async function agreed(question: string): Promise<boolean> {
     throw new Refusal(
       'this would act against a venue: confirm with --yes, or with --plan HASH of an approved plan; nothing was sent',
     );
-  const dialogue = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await dialogue.question(`${question} [y/N] `)).trim());
-  } finally {
-    dialogue.close();
-  }
+  const questions = new Questions();
+  return questions.ask(question).finally(() => questions.close());
 }

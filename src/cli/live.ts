@@ -16,27 +16,30 @@ import { FixtureRecorder } from '../gateway/fixture-recorder.ts';
 import { LimitGate } from '../gateway/limit-gate.ts';
 import { Anchorer } from '../journal/anchors.ts';
 import { type ChainHead, headOf, readEntry } from '../journal/chain.ts';
-import type { DataOf, Entry } from '../journal/entry.ts';
+import type { DataOf, Entry, EntryOf } from '../journal/entry.ts';
 import type { LeaseKeeper } from '../journal/lease.ts';
 import { machineStart } from '../journal/machine.ts';
 import { OrderBook } from '../journal/orders.ts';
 import { RunLog } from '../journal/run-log.ts';
-import type { KillOrder } from '../journal/shared.ts';
+import type { KillOrder, PostedMessage } from '../journal/shared.ts';
 import { type RunRow, StoreError } from '../journal/store.ts';
 import { JournalWriter } from '../journal/writer.ts';
+import type { Aftermath } from '../report/aftermath.ts';
 import { RunFold, type RunReport } from '../report/run.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import type { VenueCall } from '../venue/port.ts';
 import type { Profile } from '../venue/profile.ts';
 import type { Account } from './account.ts';
-import { anchoring, anchorsOverdue } from './anchoring.ts';
+import { anchoring, anchorsOverdue, contradictionOf } from './anchoring.ts';
 import { type Origin, startedData, thisProcess } from './beginning.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { inputsJson, inputValues, loadPinned } from './loading.ts';
 import { noticesOf } from './notices.ts';
+import { tellResurfaced } from './recall.ts';
 import { resumedTime } from './resumed-clock.ts';
-import { resurrectedOrders } from './resurrected.ts';
+import type { Recollection } from './resurrected.ts';
+import { RunTelling } from './telling.ts';
 import type { Voice } from './terminal.ts';
 import { act, type LoadedRunbook } from './wire.ts';
 
@@ -47,6 +50,8 @@ export interface LiveHost {
   readonly voice: Voice;
   /** The gates of the runs under way: what each has working counts against the limits of all. */
   readonly gates: Set<LimitGate>;
+  /** What they know of the account's earlier runs. */
+  readonly recollection: Recollection;
   /** Told of every entry as it is written. */
   readonly observe?: (entry: Entry) => void;
 }
@@ -80,7 +85,12 @@ export class LiveRun {
   private readonly options: LiveOptions;
   private readonly fold = new RunFold();
   private barred: KillOrder | undefined;
+  private contradiction: string | undefined;
   private killTold = false;
+  /** Messages up to this one were handed to the run. */
+  private readUpTo = 0;
+  /** What people had answered before this process took the run up. */
+  private answered: readonly EntryOf<'operator.acted'>[] = [];
   /** Nothing may be written behind the end of a run. */
   private over = false;
   /** The look into the journals of earlier runs; the store stays open for it. */
@@ -100,6 +110,9 @@ export class LiveRun {
   async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
     const { account } = this.host;
     this.barred = await account.shared.killSwitch.engaged(account.key);
+    const contradiction = await contradictionOf(account);
+    if (contradiction !== undefined)
+      throw new Refusal(`${contradiction}; nothing was sent`, EXIT.failed, 'contradicted');
     // In a turn of the clock, as everything the engine does: its first moment is the one a replay begins with.
     await new Promise<void>((resolve) =>
       account.clock.arrive(() => {
@@ -114,6 +127,9 @@ export class LiveRun {
     const { account } = this.host;
     const { run } = this;
     this.barred = await account.shared.killSwitch.engaged(account.key);
+    // What rests can still be taken away.
+    this.contradiction = await contradictionOf(account);
+    if (this.contradiction !== undefined) this.host.voice.complain(this.contradiction);
     const stored = await account.store.read(run);
     const entries = stored.map(readEntry);
     const [first, ...rest] = entries;
@@ -121,6 +137,7 @@ export class LiveRun {
       throw new Refusal(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
     const loaded = loadPinned(first.data.sources, this.host.voice);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
+    this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
     const { clock, away, aheadMs } = resumedTime([first, ...rest], account.clock);
     const parts = this.parts(loaded.runbook, clock, { head: headOf(stored.at(-1)), row: await account.store.run(run) });
     const playback = new Playback(entries, {
@@ -139,7 +156,7 @@ export class LiveRun {
       venue: playback.venue,
       clock: playback.clock,
       log: playback.log,
-      notifier: noticesOf(account, this.host.voice),
+      notifier: playback.notifier(noticesOf(account, this.host.voice)),
     });
     playback.commandsTo((command) => running.command(command));
     playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
@@ -181,14 +198,26 @@ export class LiveRun {
 
   /** Writes what a person or a signal wants of the run, then hands it over. `actor`: who the entry is by, where that is no person. */
   act(command: OperatorCommand, actor?: string): void {
+    void this.acted(command, actor);
+  }
+
+  /** False where the run has ended before. */
+  private acted(command: OperatorCommand, actor?: string): Promise<boolean> {
     const { running, parts } = this.underWay();
-    this.host.account.clock.arrive(() => {
-      if (!this.over) act(running, parts.log, command, actor);
-    });
+    return new Promise((resolve) =>
+      this.host.account.clock.arrive(() => {
+        if (!this.over) act(running, parts.log, command, actor);
+        resolve(!this.over);
+      }),
+    );
   }
 
   report(): RunReport {
     return this.fold.report();
+  }
+
+  aftermath(): Aftermath {
+    return this.fold.aftermath();
   }
 
   recording(): Fixture | undefined {
@@ -198,8 +227,9 @@ export class LiveRun {
   /** Lets commands and the kill switch reach the run until it has ended, then closes its journal. */
   async ended(): Promise<RunResult> {
     const { running, parts } = this.underWay();
-    const { gates, account } = this.host;
+    const { gates, account, recollection } = this.host;
     gates.add(parts.gate);
+    const unwatched = recollection.watches(this.run);
     let timer: Timer | undefined;
     const watching = account.clock.onWallMoved(() => account.clock.arrive(() => this.compareClocks()));
     const listening = account.onSession((moved) =>
@@ -231,6 +261,7 @@ export class LiveRun {
       listening();
       parts.anchorer.close();
       gates.delete(parts.gate);
+      unwatched();
     }
   }
 
@@ -259,18 +290,30 @@ export class LiveRun {
     // Of a run that has halted meanwhile the answer is somebody else's to write (answering.ts).
     if (this.over) return;
     try {
-      for (const { command, by, step, reason, sequence } of await shared.mailbox.pending(this.run)) {
-        this.act({
-          command,
-          by,
-          ...(step === undefined ? {} : { step }),
-          ...(reason === undefined ? {} : { reason }),
-        });
-        await shared.mailbox.acknowledge(this.run, sequence);
-      }
+      const pending = await shared.mailbox.pending(this.run);
+      for (const message of pending) if (message.sequence > this.readUpTo && !(await this.read(message))) return;
+      const last = pending.at(-1);
+      if (last === undefined) return;
+      // Marked as read only when it is durable in the journal: one that is read twice after a crash does nothing new.
+      await this.underWay().parts.writer.flush();
+      await shared.mailbox.acknowledge(this.run, last.sequence);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
     }
+  }
+
+  /** Hands a message to the run; false where the run has ended meanwhile, and nothing was written of it. */
+  private async read(message: PostedMessage): Promise<boolean> {
+    const { command, by, step, reason, sequence } = message;
+    const answers = command === 'approve' || command === 'reject';
+    // The process before this one may have died between writing an answer down and marking it as read: what is asked next is another question.
+    const given = answers && this.answered.some((entry) => isThat(entry, message));
+    if (!given) {
+      const about = { ...(step === undefined ? {} : { step }), ...(reason === undefined ? {} : { reason }) };
+      if (!(await this.acted({ command, by, ...about }))) return false;
+    }
+    this.readUpTo = sequence;
+    return true;
   }
 
   private start(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): void {
@@ -330,40 +373,20 @@ export class LiveRun {
       killed: this.barred !== undefined,
       working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
     }));
-    let entries = 0;
-    const progress = (entry: Entry) => {
-      entries += 1;
-      if (entry.type === 'step.started' || entry.type === 'order.moved')
-        voice.progress(`${run}: ${entries} entries, ${entry.step}`);
-    };
+    const telling = new RunTelling(run, voice, fold);
     const observers = [
       (entry: Entry) => gate.apply(entry),
       (entry: Entry) => fold.apply(entry),
-      progress,
+      (entry: Entry) => telling.apply(entry),
       (entry: Entry) => {
-        if (entry.type === 'account.reconciled') this.earlier = this.tellResurrected(entry.data.ofOtherRuns);
+        if (entry.type === 'account.reconciled')
+          this.earlier = tellResurfaced(this.host, this.run, entry.data.ofOtherRuns, (recalled) => {
+            if (!this.over) this.underWay().parts.log.append('account.recalled', recalled, '', 'recall');
+          });
       },
       ...(observe === undefined ? [] : [observe]),
     ];
     return { clock, writer, anchorer, gate, observers, log: new RunLog(writer, book, observers) };
-  }
-
-  /** An order that an earlier run of ours holds for ended, and that is open: told at once, because nobody watches it. */
-  private async tellResurrected(ofOtherRuns: DataOf<'account.reconciled'>['ofOtherRuns']): Promise<void> {
-    if (ofOtherRuns.length === 0) return;
-    const { account, voice } = this.host;
-    const ids = ofOtherRuns.map(({ client_order_id: id }) => String(id));
-    const breathe = () => new Promise<void>((resolve) => void account.clock.after(0, resolve));
-    try {
-      const found = await resurrectedOrders(account.store, this.profile.account, ids, breathe);
-      for (const { clientOrderId, run, state } of found)
-        voice.complain(
-          `Resurrected: order ${printable(clientOrderId, 60)} is open at the venue, although the journal of run ${printable(run, 100)} says that it is ${state}: nobody watches it. \`runbook audit show ${printable(run, 100)}\` tells its story; cancel it at the venue, or engage \`runbook kill\``,
-        );
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      voice.complain(`the journals of earlier runs could not be read: ${printable(error.message)}`);
-    }
   }
 
   private client({ log, gate, writer, anchorer, clock }: Parts): VenueClient {
@@ -388,6 +411,7 @@ export class LiveRun {
       forbidden: (protective) => {
         if (account.session.failing && !protective)
           return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
+        if (this.contradiction !== undefined && !protective) return this.contradiction;
         const overdue = protective ? undefined : anchorsOverdue(anchorer, account);
         if (overdue !== undefined) return overdue;
         return this.barred !== undefined && !protective ? `KILL_SWITCH_ENGAGED: by ${this.barred.by}` : undefined;
@@ -433,6 +457,11 @@ export class LiveRun {
       redact: (text) => redactor.redact(text),
     });
   }
+}
+
+function isThat({ data, at }: EntryOf<'operator.acted'>, message: PostedMessage): boolean {
+  const { command, by, step } = message;
+  return data.command === command && data.by === by && data.step === step && at >= message.at;
 }
 
 function recordingFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {

@@ -88,10 +88,15 @@ export function inputValues(
   const recorded = recordedInputs(runbook, given.recorded);
   const texts: Record<string, string> = Object.create(null);
   if (given.file !== undefined) Object.assign(texts, inputsFile(given.file));
+  const named = new Set<string>();
   for (const pair of given.pairs) {
     const at = pair.indexOf('=');
     if (at < 1) throw new Refusal(`--input takes name=value, found ${printable(pair, 100)}`);
-    texts[pair.slice(0, at)] = pair.slice(at + 1);
+    const name = pair.slice(0, at);
+    // With real money the last of two is no safe guess.
+    if (named.has(name)) throw new Refusal(`--input ${printable(name, 100)} is given twice; give each input once`);
+    named.add(name);
+    texts[name] = pair.slice(at + 1);
   }
   const defaulted = runbook.inputs.map((input) =>
     Object.hasOwn(recorded, input.name) ? { ...input, default: recorded[input.name] } : input,

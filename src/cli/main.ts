@@ -16,12 +16,20 @@ const args = process.argv.slice(2);
 /** What was typed after `--` is no option of ours, but nothing of this program takes such a tail. */
 const wantsJson = args.includes('--json');
 
-for (const stream of [process.stdout, process.stderr]) {
-  // A reader that has seen enough (`runbook … | head`) is no mistake, and no reason to leave a run where it stands.
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+/**
+ * What can not be said is no reason to leave a run where it stands: a log on a full disk least of all. Of standard output it
+ * is told, and makes a failure of a success, but for a reader that has seen enough (`runbook … | head`).
+ */
+process.stderr.on('error', () => {});
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE' || error.code === 'EIO' || error.code === 'ERR_STREAM_DESTROYED') return;
+  process.on('exit', () => {
+    process.exitCode ||= EXIT.failed;
   });
-}
+  process.stderr.write(
+    `error: standard output can not be written: ${error.code === 'ENOSPC' ? 'the disk is full' : (error.code ?? error.message)}\n`,
+  );
+});
 
 async function main(): Promise<ExitCode> {
   let exit: ExitCode = EXIT.done;
@@ -36,10 +44,18 @@ async function main(): Promise<ExitCode> {
   const root = program(VERBS, ENGINE_VERSION, output, async (call) => {
     exit = await run(call);
   });
+  const [help, about] = args.filter((word) => !word.startsWith('-'));
+  if (help === 'help' && about !== undefined && !root.commands.some((verb) => verb.name() === about)) {
+    const message = `unknown verb '${about}'; \`runbook help\` lists them`;
+    output.err(`error: ${message}\n`);
+    return wrongUsage(message);
+  }
   try {
     await root.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!isHandled(error)) throw error;
+    if (error.code === 'commander.help' && error.exitCode !== 0)
+      return wrongUsage('no verb was given; `runbook help` lists them');
     if (error.exitCode !== 0) return wrongUsage(error.message);
     if (wantsJson) printJson(error.code === 'commander.version' ? { version: printed.trim() } : { help: printed });
   }
@@ -53,11 +69,11 @@ function wrongUsage(message: string): ExitCode {
 
 async function run({ row, args: given, options, globals }: Call): Promise<ExitCode> {
   const terminal = new Terminal({ out: process.stdout, err: process.stderr, environment, ...globals });
-  const state = stateFolder(globals.state, environment, process.cwd());
   try {
+    const state = stateFolder(globals.state, environment, process.cwd());
     return await row.run(given, options, { terminal, environment, state });
   } catch (error) {
-    const { message, kind, exit, beside } = error instanceof Refusal ? error : await crashed(error, globals.state);
+    const { message, kind, exit, beside } = error instanceof Refusal ? error : await foreseen(error, globals.state);
     terminal.complain(message);
     if (globals.json) printJson({ error: { kind, message }, ...beside });
     return exit;
@@ -66,10 +82,15 @@ async function run({ row, args: given, options, globals }: Call): Promise<ExitCo
   }
 }
 
-async function crashed(
-  error: unknown,
-  state: string | undefined,
-): Promise<Pick<Refusal, 'message' | 'kind' | 'exit' | 'beside'>> {
+type Told = Pick<Refusal, 'message' | 'kind' | 'exit' | 'beside'>;
+
+/** What the system refused is the user's trouble; everything else that was not foreseen is our mistake. */
+async function foreseen(error: unknown, state: string | undefined): Promise<Told> {
+  const { troubleOf } = await import('./trouble.ts');
+  return troubleOf(error) ?? crashed(error, state);
+}
+
+async function crashed(error: unknown, state: string | undefined): Promise<Told> {
   const { reportCrash } = await import('./crash.ts');
   const message = reportCrash(error, args, stateFolder(state, environment, process.cwd()), environment);
   return { message, kind: 'internal', exit: EXIT.failed, beside: {} };

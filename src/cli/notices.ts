@@ -5,6 +5,9 @@ import { postNotice } from '../gateway/webhook.ts';
 import type { Account } from './account.ts';
 import type { Voice } from './terminal.ts';
 
+/** Where the program's own alarms go, when the profile names it. */
+export const OPERATORS = 'ops';
+
 export function noticesOf({ profile, secrets }: Pick<Account, 'profile' | 'secrets'>, voice: Voice): Notifier {
   return {
     send(to, text) {

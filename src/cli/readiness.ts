@@ -43,7 +43,8 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
     const { tokens: limit, windowMs } = profile.rateLimit;
     const { reserve } = budgetSettings({ tokens: limit, windowMs });
     const weight = costOf(profile, 'POST /cancel_all_after');
-    const why = overcommitted({ limit, reserve, windowMs, everyMs, weight });
+    const readWeight = costOf(profile, 'GET /cancel_all_after');
+    const why = overcommitted({ limit, reserve, windowMs, everyMs, timeoutMs, weight, readWeight });
     if (why !== undefined)
       throw new Refusal(`the token limit can not carry the deadman switch: ${why}; nothing was sent`);
   }

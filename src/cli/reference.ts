@@ -4,7 +4,9 @@
  */
 import { errorReference } from '../runbook/codes.ts';
 import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../runbook/functions.ts';
-import type { Field, FieldsShape, Shape } from '../runbook/shape.ts';
+import { FILE, MODIFIERS } from '../runbook/grammar.ts';
+import { RECORDS, type RecordRow } from '../runbook/language-records.ts';
+import type { Field, Fields, FieldsShape, Shape } from '../runbook/shape.ts';
 import { STEPS, type StepRow } from '../runbook/steps.ts';
 import { typeName } from '../runbook/typing.ts';
 import { ASSUMPTIONS, type Assumption } from '../venue/assumptions.ts';
@@ -21,7 +23,9 @@ export function referencePages(): Readonly<Record<string, string>> {
     'command-line': commandLinePage(VERBS),
     endpoints: endpointsPage(CATALOGUE),
     errors: `${errorReference().trimEnd()}\n\n${profileMistakes()}`,
+    file: filePage(FILE.fields),
     functions: functionsPage(FUNCTIONS),
+    records: recordsPage(RECORDS),
     steps: stepsPage(STEPS),
   };
 }
@@ -177,7 +181,57 @@ function stepsPage(steps: Readonly<Record<string, StepRow>>): string {
       .filter((part) => part !== '')
       .join('\n\n');
   });
-  return page('Steps', 'Generated from the step table: every verb of the language.', ...sections);
+  return page(
+    'Steps',
+    'Generated from the step table: every verb of the language, and the [modifiers](#modifiers) that stand beside it.',
+    ...sections,
+    '## Modifiers',
+    fieldTable({ kind: 'fields', fields: MODIFIERS }),
+    ...innerTables(MODIFIERS),
+  );
+}
+
+function filePage(fields: Fields): string {
+  return page(
+    'The file',
+    'Generated from the grammar: the keys of a runbook. What stands in `steps` is in [steps.md](steps.md).',
+    fieldTable({ kind: 'fields', fields }),
+    ...innerTables(fields),
+  );
+}
+
+/** The tables of what is a map inside of a field, each under the field's name. */
+function innerTables(fields: Fields): readonly string[] {
+  return Object.entries(fields).flatMap(([name, { shape }]) => {
+    const inner = fieldsWithin(shape);
+    return inner === undefined ? [] : [`### ${name}`, fieldTable(inner), ...innerTables(inner.fields)];
+  });
+}
+
+function fieldsWithin(shape: Shape): FieldsShape | undefined {
+  switch (shape.kind) {
+    case 'fields':
+      return shape;
+    case 'list':
+    case 'names':
+      return fieldsWithin(shape.of);
+    case 'choice':
+      return [shape.list, ...(shape.maps ?? []).map((each) => each.shape)]
+        .map((each) => each && fieldsWithin(each))
+        .find((each) => each !== undefined);
+    default:
+      return undefined;
+  }
+}
+
+function recordsPage(records: readonly RecordRow[]): string {
+  const sections = records.map(({ type, about, fields }) => {
+    const rows = Object.entries(type.fields).map(([name, of]) => [code(name), typeName(of), fields?.[name] ?? '']);
+    return `## ${type.name}\n\n${sentence(about)}\n\n${table(['field', 'type', 'meaning'], rows)}`;
+  });
+  const about =
+    'Generated from the table of records: what an expression can read of what a step yields, and of `run` and `error`. A field of an optional type is absent at times: `.orValue(x)`, or ask `.hasValue()`.';
+  return page('Records', about, ...sections);
 }
 
 /** What stands after a verb: a table of its fields, one for each variant, or one line. */
@@ -220,6 +274,7 @@ function shapeWord(shape: Shape): string {
     case 'text':
       return shape.accepts ?? 'text';
     case 'integer':
+      if (shape.min === shape.max) return code(String(shape.min));
       return ['integer', bound('from', shape.min), bound('to', shape.max)].filter(Boolean).join(' ');
     case 'number':
       return `number ${bound('from', shape.min)}`;

@@ -7,7 +7,7 @@ import { RunFold } from '../report/run.ts';
 import { printSummary } from '../report/summary.ts';
 import { readTime } from '../runbook/literals.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import { readFixtureFile, writeFixtureFile } from './fixture-file.ts';
+import { readFixtureFile, refuseUnwritable, writeFixtureFile } from './fixture-file.ts';
 import { inputValues, loadRunbook, sha256 } from './loading.ts';
 import { readSimulatorFile } from './simulator-file.ts';
 import type { Invocation } from './verb.ts';
@@ -35,6 +35,7 @@ export async function dryRunFile(
       '--record and --simulator belong to a dry-run against the simulated venue, not to one with --fixtures',
     );
   }
+  if (options.record !== undefined) refuseUnwritable(options.record);
   for (const note of fixture?.notes ?? []) terminal.note(note);
   const inputs = inputValues(loaded.runbook, {
     pairs: options.input,

@@ -124,7 +124,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
     },
     example: 'kill --profile main.yaml',
     async run(_args, options, invocation) {
-      return (await import('./operations.ts')).kill(options, invocation);
+      return (await import('./killing.ts')).killFromTerminal(options, invocation);
     },
   }),
   verb({
@@ -137,7 +137,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
     },
     example: 'release --profile main.yaml --by ada',
     async run(_args, options, invocation) {
-      return (await import('./operations.ts')).release(options, invocation);
+      return (await import('./killing.ts')).release(options, invocation);
     },
   }),
   verb({

@@ -41,8 +41,7 @@ export async function serveSimulator(
   });
   await server.close();
   // What the venue still has to do with its orders is on timers, which would keep it from ending.
-  // Ending it by hand is how it ends: nothing went wrong.
-  process.exit(signal === 'SIGINT' ? EXIT.done : EXIT.terminated);
+  process.exit(signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated);
 }
 
 function portOption(text: string): number {

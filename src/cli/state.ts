@@ -27,6 +27,7 @@ export function stateFolder(
   environment: Environment,
   workingDirectory: string,
 ): StateFolder {
+  if (given?.trim() === '') throw new Refusal('--state takes a folder, found nothing', EXIT.usage, 'usage');
   const path = resolve(workingDirectory, given ?? environment.variable('RUNBOOK_STATE') ?? DEFAULT_FOLDER);
   const fromHere = relative(workingDirectory, path);
   const shown = fromHere !== '' && !fromHere.startsWith('..') && !isAbsolute(fromHere) ? fromHere : path;

@@ -8,13 +8,16 @@ import { dirname, join } from 'node:path';
 import { printable } from '../base/printable.ts';
 import { type Secret, storeUrl } from '../gateway/secret.ts';
 import { guardedShared, historyOfBoth } from '../journal/account-guard.ts';
+import { MemoryAgenda } from '../journal/agenda-memory.ts';
 import { openSqliteAgenda } from '../journal/agenda-sqlite.ts';
 import type { AgendaStore } from '../journal/agenda-store.ts';
+import { MemoryStore } from '../journal/memory-store.ts';
 import type { PostgresAccess } from '../journal/postgres.ts';
 import { openPostgresAgenda } from '../journal/postgres-agenda.ts';
 import { openSharedPostgres } from '../journal/postgres-shared.ts';
 import { openPostgresStore } from '../journal/postgres-store.ts';
 import type { KillEvent, Shared } from '../journal/shared.ts';
+import { openSharedMemory } from '../journal/shared-memory.ts';
 import { openAccountGuard, openSharedSqlite } from '../journal/shared-sqlite.ts';
 import { openSqliteStore } from '../journal/sqlite-store.ts';
 import { type JournalStore, StoreError } from '../journal/store.ts';
@@ -22,6 +25,7 @@ import type { Profile, SecretReference } from '../venue/profile.ts';
 import type { Environment } from './environment.ts';
 import { EXIT, Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';
+import { troubleOf } from './trouble.ts';
 
 export type StorePlace =
   | { readonly kind: 'sqlite'; readonly file: string }
@@ -94,6 +98,16 @@ async function killsIn(file: string): Promise<readonly KillEvent[]> {
   return killSwitch.history().finally(close);
 }
 
+/** The doors of a store that keeps nothing: for what must be done where no disk can be written. */
+export function forgottenStore(nowMs: () => number): StoreDoors {
+  return {
+    journal: async () => new MemoryStore(),
+    shared: async () => openSharedMemory(nowMs),
+    agenda: async () => new MemoryAgenda(),
+    kills: async () => [],
+  };
+}
+
 /** Whether there is anything to open: a file that nobody has made yet is not made by looking at it. */
 export function isThere(place: StorePlace): boolean {
   return place.kind === 'postgres' || existsSync(place.file);
@@ -142,6 +156,6 @@ export async function refusing<T>(open: () => Promise<T>): Promise<T> {
     return await open();
   } catch (error) {
     if (error instanceof StoreError) throw new Refusal(printable(error.message), EXIT.usage, 'configuration');
-    throw error;
+    throw troubleOf(error) ?? error;
   }
 }

@@ -1,4 +1,5 @@
 /** Live runs that are not done with, in every known store: what `resume`, `cancel`, `approve` and `kill` speak of. */
+import { printable } from '../base/printable.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { EntryOf } from '../journal/entry.ts';
 import { Refusal } from './exit.ts';
@@ -44,8 +45,12 @@ export async function unfinishedRuns(
     const [only] = fitting;
     if (only === undefined || fitting.length > 1) {
       const known = found.map(({ run }) => run).slice(0, 5);
+      const many = found.length > known.length ? ' and others' : '';
+      const what = which === 'halted too' ? 'no run waits to be resumed' : 'no run is unfinished';
       throw new Refusal(
-        `${name} names ${fitting.length} unfinished runs; unfinished ${known.length === 0 ? 'are none' : `are ${known.join(', ')}`}`,
+        known.length === 0
+          ? `${name === 'last' ? '' : `${printable(name, 100)}: `}${what} in the state folder ${printable(state.shown, 300)}; \`--state DIR\` names another`
+          : `${printable(name, 100)} ${fitting.length === 0 ? 'names none of them' : `could be ${fitting.length} runs`}; unfinished: ${known.join(', ')}${many}`,
       );
     }
     return only;

@@ -70,8 +70,8 @@ export function profileFor(url: string): string {
 }
 
 /** Resolves when something holds; rejects when it does not within the time. */
-export async function until(holds: () => boolean, withinMs = 15_000): Promise<void> {
-  for (const end = Date.now() + withinMs; !holds(); ) {
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<void> {
+  for (const end = Date.now() + withinMs; !(await holds()); ) {
     if (Date.now() > end) throw new Error(`did not come true within ${withinMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

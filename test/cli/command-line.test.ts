@@ -218,7 +218,7 @@ describe('validate', () => {
 
   it.each([
     ['missing.yaml', () => {}, 'there is no such file or directory'],
-    ['folder', () => mkdirSync(join(here.path, 'folder'), { recursive: true }), 'is a directory; name the files in it'],
+    ['folder', () => mkdirSync(join(here.path, 'folder'), { recursive: true }), 'is a directory; name a file'],
     ['good.yaml/x', () => {}, 'a part of the path is not a directory'],
     ['/dev/zero', () => {}, 'is not a regular file'],
   ])('refuses to read %s with exit 2 and a sentence', (file, prepare, message) => {

@@ -87,7 +87,7 @@ describe('plan --profile', () => {
     const { out, exit } = home.run('plan', 'rest.yaml', '--profile', name);
     expect(exit).toBe(0);
     expect(out).toContain('notional 16000/100');
-    expect(out).toContain('would be denied: NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=16000, max=100\n');
+    expect(out).toMatch(/would be denied: NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=16000, max=100[;\n]/);
     expect(out).toMatch(/\n2 requests would be denied\n\nplan hash [0-9a-f]{64}\n$/);
   });
 

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { resurrectedOrders } from '../../src/cli/resurrected.ts';
+import { type AskedOrders, Recollection } from '../../src/cli/resurrected.ts';
+import type { Transport } from '../../src/gateway/transport.ts';
+import type { Entry } from '../../src/journal/entry.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
+import type { RunRow } from '../../src/journal/store.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
+import { readAnswer } from '../../src/venue/answers.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { wireRequest } from '../../src/venue/wire.ts';
+import { inputsFrom, loadedFrom, type Performance, perform, START } from '../engine/stage.ts';
 
-const START = Date.UTC(2026, 0, 5, 8);
+const HOUR = 3_600_000;
 
 /** A journal that says what became of these orders, by client order id. */
 async function kept(
@@ -42,27 +49,217 @@ async function kept(
   await writer.close();
 }
 
+interface Looked {
+  readonly account?: string;
+  readonly open?: readonly string[];
+  readonly now?: number;
+  readonly orders?: (startTime: number, page: number) => Promise<AskedOrders>;
+  readonly recollection?: Recollection;
+}
+
+/** What the next run learns; asks nothing where `orders` is not given. */
+async function recalled(store: MemoryStore, { account = 'main', open = [], now = START, ...given }: Looked = {}) {
+  let pauses = 0;
+  const found = await (given.recollection ?? new Recollection(store, account)).recall({
+    run: 'next',
+    now,
+    ofOtherRuns: open.map((id) => ({ id: `BTC-USD@${id}`, client_order_id: id, market_id: 'BTC-USD' })),
+    orders: given.orders ?? (async () => ({ request: undefined, records: undefined })),
+    breathe: async () => {
+      pauses += 1;
+    },
+  });
+  return { found, pauses };
+}
+
 describe('orders that are open although a journal calls them ended', () => {
   it('are those whose last word is an end, with the run that said so', async () => {
     const store = new MemoryStore();
     await kept(store, 'first', { ended: ['open', 'rejected'], again: ['canceled', 'open'] });
     await kept(store, 'second', { left: ['open'], other: ['closed'] });
     await kept(store, 'rehearsed', { lost: ['closed'] }, 'simulated');
-    const look = (account: string, ids: readonly string[]) =>
-      resurrectedOrders(store, account, ids, () => Promise.resolve());
-    expect(await look('main', ['ended', 'again', 'left', 'lost'])).toEqual([
-      { clientOrderId: 'ended', run: 'first', state: 'rejected' },
+    const open = ['ended', 'again', 'left', 'lost'];
+    expect((await recalled(store, { open })).found?.resurfaced).toEqual([
+      {
+        clientOrderId: 'ended',
+        orderId: 'BTC-USD@ended',
+        market: 'BTC-USD',
+        run: 'first',
+        recorded: 'rejected',
+        status: 'open',
+      },
     ]);
-    expect(await look('someone else', ['ended'])).toEqual([]);
+    expect((await recalled(store, { open, account: 'someone else' })).found).toBeUndefined();
   });
 
   it('are looked for a page at a time, giving way before each', async () => {
     const store = new MemoryStore();
     await kept(store, 'long', { ended: [...Array.from({ length: 4_500 }, () => 'open'), 'closed'] });
-    let pauses = 0;
-    await resurrectedOrders(store, 'main', ['ended'], async () => {
-      pauses += 1;
+    const asked = await recalled(store, { open: ['ended'], now: START + 25 * HOUR });
+    expect([asked.found?.resurfaced.length, asked.pauses]).toEqual([1, 4]);
+  });
+
+  it('are told to people once, and again when the venue says something new of them', () => {
+    const recollection = new Recollection(new MemoryStore(), 'main');
+    const order = { clientOrderId: 'a', orderId: 'BTC-USD@1', market: 'BTC-USD', run: 'first', recorded: 'absent' };
+    const told = [
+      { ...order, status: 'open', filled: '0' },
+      { ...order, status: 'open', filled: '0' },
+      { ...order, status: 'closed', filled: '0.1' },
+    ].map((each) => recollection.isNews(each));
+    expect(told).toEqual([true, false, true]);
+  });
+});
+
+const LOST = `runbook: lost
+dsl: 1
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: PRICE}
+`;
+
+/** A run whose POST reaches the venue four minutes late, long after it was given up. */
+async function ghostly(price: string): Promise<{ performance: Performance; venue: Transport }> {
+  const loaded = loadedFrom({ file: 'lost.yaml', text: LOST.replace('PRICE', price) });
+  let venue: Transport | undefined;
+  const performance = await perform({
+    loaded,
+    inputs: inputsFrom(loaded, {}),
+    config: {
+      processingMs: { min: 50, max: 50 },
+      markets: { 'BTC-USD': { path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } } },
+      faults: [{ on: 'POST /orders', do: 'delay', way: 'request', ms: 240_000 }],
+    } as never,
+    run: 'lost',
+    between: (transport) => {
+      venue = transport;
+      return transport;
+    },
+  });
+  if (venue === undefined) throw new Error('nobody asked for a transport');
+  return { performance, venue };
+}
+
+/** The store with the run as a live one of the account. */
+async function storeWith({ entries, report }: Performance): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  const row: RunRow = {
+    run: 'lost',
+    runbook: 'lost',
+    mode: 'live',
+    account: 'main',
+    trigger: 'manual',
+    startedAt: START,
+    endedAt: Date.parse(report.endedAt),
+    outcome: report.outcome,
+  };
+  const stored = entries.map((entry: Entry) => {
+    const { hash, ...line } = entry;
+    const { run, seq, at, type, step } = entry;
+    return { run, seq, at, type, step, line: JSON.stringify(line), hash };
+  });
+  await store.append(stored, { durable: false, row, epoch: 1 });
+  return store;
+}
+
+describe('an order that reaches the venue after its run has ended', () => {
+  it.each([
+    ['rests', '60000', 'open', '0'],
+    ['has filled by then', '64100', 'closed', '0.1'],
+  ])('is told by the next run, where it %s', async (_how, price, status, filled) => {
+    const { performance, venue } = await ghostly(price);
+    expect(performance.report).toMatchObject({ outcome: 'halted', orders: [{ state: 'absent' }] });
+    const books = await performance.later(300_000);
+    expect(books.orders.map((order) => order.status)).toEqual([status]);
+    const store = await storeWith(performance);
+    const asked: object[] = [];
+    const orders = async (start_time: number, p_page: number): Promise<AskedOrders> => {
+      const params = { start_time, p_limit: 1000, p_page, p_order: 'ASC' } as const;
+      asked.push(params);
+      const reply = venue.send(wireRequest('GET /orders', params, SIMULATED_PROFILE), { timeoutMs: 10_000 });
+      await performance.later(5_000);
+      const answer = await reply;
+      if (answer.kind === 'failure') throw new Error(answer.message);
+      const verdict = readAnswer('GET /orders', answer, SIMULATED_PROFILE);
+      const success = verdict.kind === 'confirmed';
+      return {
+        request: { sentAt: START, tokens: 10, status: answer.status, success },
+        records: success ? verdict.result : undefined,
+      };
+    };
+    const { found } = await recalled(store, { now: START + HOUR, orders });
+    const [order] = performance.report.orders;
+    expect(found).toEqual({
+      inDoubt: 1,
+      resurfaced: [
+        {
+          clientOrderId: order?.clientOrderId,
+          orderId: books.orders[0]?.id,
+          market: 'BTC-USD',
+          run: 'lost',
+          recorded: 'absent',
+          status,
+          filled,
+        },
+      ],
+      requests: [{ sentAt: START, tokens: 10, status: 200, success: true }],
     });
-    expect(pauses).toBe(4);
+    expect(asked).toEqual([{ start_time: (START - HOUR) * 1000, p_limit: 1000, p_page: 0, p_order: 'ASC' }]);
+    // After a day, and of runs that are watched, nothing is asked any more.
+    asked.length = 0;
+    expect((await recalled(store, { now: START + 25 * HOUR, orders })).found).toBeUndefined();
+    const recollection = new Recollection(store, 'main');
+    const unwatched = recollection.watches('lost');
+    expect((await recalled(store, { now: START + HOUR, orders, recollection })).found).toBeUndefined();
+    unwatched();
+    expect((await recalled(store, { now: START + HOUR, orders, recollection })).found?.inDoubt).toBe(1);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('what became of orders in doubt', () => {
+  const records = (rows: readonly (readonly [id: string, status: string])[], of = 1) =>
+    rows.map(([client_order_id, status], index) => ({
+      id: `BTC-USD@${of * 1000 + index}`,
+      client_order_id,
+      market_id: 'BTC-USD',
+      status,
+      total_filled_size: '0',
+    })) as never;
+
+  it('is asked in three full pages at most; what a run left to nobody is told only where it is over', async () => {
+    const store = new MemoryStore();
+    await kept(store, 'halted', {
+      quarantined: ['quarantined'],
+      resting: ['open'],
+      over: ['open'],
+      denied: ['denied'],
+    });
+    let pages = 0;
+    const { found } = await recalled(store, {
+      now: START + HOUR,
+      orders: async (_since, page) => {
+        pages += 1;
+        const full = Array.from({ length: 997 }, () => ['foreign', 'open'] as const);
+        const ours = [
+          ['quarantined', 'canceled'],
+          ['resting', 'open'],
+          ['over', 'closed'],
+        ] as const;
+        return {
+          request: { sentAt: START, tokens: 10, status: 200, success: true },
+          records: records([...ours, ...full], page),
+        };
+      },
+    });
+    expect(pages).toBe(3);
+    expect([
+      ...new Set(found?.resurfaced.map(({ clientOrderId, recorded }) => `${clientOrderId} ${recorded}`)),
+    ]).toEqual(['quarantined quarantined', 'over open']);
+  });
+
+  it('stays in doubt where no tokens can be had: nothing is told but that', async () => {
+    const store = new MemoryStore();
+    await kept(store, 'halted', { lost: ['unknown'] });
+    expect((await recalled(store, { now: START + HOUR })).found).toEqual({ inDoubt: 1, resurfaced: [], requests: [] });
   });
 });

@@ -58,10 +58,17 @@ describe('runbook schedule preview', () => {
 
   it('says by how much jitter may put a start off', () => {
     const there = folder();
-    there.write('shifted.yaml', NIGHTLY.replace('{cron: "30 2', '{jitter: 5m, cron: "30 2'));
     const words = ['schedule', 'preview', 'shifted.yaml', ...from];
+    const shifted = (slot: string) =>
+      there.write('shifted.yaml', NIGHTLY.replace('{cron: "30 2', `{${slot}, cron: "30 2`));
+    shifted('jitter: 5m, misfire: {within: 20m, then: run_once}');
     expect(there.run(...words).out).toContain('\n    starts up to 5m later (jitter)\n');
     expect(JSON.parse(there.run(...words, '--json').out).occurrences[0].note).toBe('starts up to 5m later (jitter)');
+    // The window of a minute leaves half of it for whoever looks late.
+    shifted('jitter: 5m');
+    expect(JSON.parse(there.run(...words, '--json').out).occurrences[0].note).toBe(
+      'starts up to 30s later (jitter of 5m, as far as misfire.within and the next occurrence leave room)',
+    );
   });
 
   it.each(['month.svg', 'month.html'])('draws the month into %s', (name) => {

@@ -72,9 +72,17 @@ describe.concurrent('credentials', { timeout: 60_000 }, () => {
           };
         },
       },
-      async ({ venue, live }) => {
+      async ({ venue, live, run }) => {
         const env = { VENUE_JWT: JWT, VENUE_REFRESH_TOKEN: 'refresh-token-of-the-environment' };
-        expect([(await live([], env)).exit, (await live([], env)).exit]).toEqual([0, 0]);
+        const first = await live([], env);
+        expect([first.exit, (await live([], env)).exit]).toEqual([0, 0]);
+        // Both attempts of the first reading were answered: 401, and then as usual.
+        expect(first.report.requests.slice(0, 3)).toMatchObject([
+          { method: 'GET', path: '/orders', status: 401, success: false },
+          { method: 'POST', path: '/jwt', status: 200 },
+          { method: 'GET', path: '/orders', status: 200, success: true },
+        ]);
+        expect((await run(['replay', 'last'])).exit).toBe(0);
         expect(venue.of('POST', '/jwt').map(({ body }) => body)).toEqual([
           '{"is_client":true,"refresh_token":"refresh-token-of-the-environment"}',
           '{"is_client":true,"refresh_token":"refresh-token-issued-1"}',

@@ -1,10 +1,9 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readAnchors } from '../../src/journal/anchors.ts';
 import { scene } from './desk.ts';
 import { JWT } from './mock-venue.ts';
+import { webhook } from './webhook.ts';
 
 /** Three orders are more than ten order events, so that anchors are written before the end. */
 const PATIENT = `runbook: one
@@ -25,30 +24,10 @@ steps:
 const PROFILE = (patience: string) =>
   `anchors: {copies: {away: {webhook: {env: ANCHORS_WEBHOOK}}}, patience: ${patience}}`;
 
-/** Where anchors are posted to; `status` is what it answers. */
-async function desk<T>(status: number, play: (url: string, posted: readonly unknown[]) => Promise<T>): Promise<T> {
-  const posted: unknown[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => {
-      posted.push(JSON.parse(body));
-      response.writeHead(status).end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    return await play(`http://127.0.0.1:${(server.address() as AddressInfo).port}/canary-address`, posted);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
-}
-
 it(
   'a copy of the anchors that is down for longer than the patience: no order goes, cancels and the switch do',
   () =>
-    desk(503, (url, posted) =>
+    webhook(503, (url, posted) =>
       scene({ runbook: PATIENT, profile: PROFILE('1s') }, async ({ venue, live, path }) => {
         const { exit, report, err, out } = await live([], { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url });
         expect([exit, report.outcome, report.error]).toMatchObject([
@@ -74,7 +53,7 @@ it(
 it(
   'a copy of the anchors that answers has each of them, and holds nothing up',
   () =>
-    desk(204, (url, posted) =>
+    webhook(204, (url, posted) =>
       scene({ runbook: PATIENT, profile: PROFILE('1s') }, async ({ venue, live, path }) => {
         const { exit, err } = await live([], { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url });
         expect([exit, venue.placed.length, err.includes('anchors can not')]).toEqual([0, 4, false]);

@@ -19,11 +19,17 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
+/** File descriptors. */
+export interface Redirected {
+  readonly out?: number;
+  readonly err?: number;
+}
+
 export interface Desk {
   readonly path: string;
   write(name: string, text: string, mode?: number): string;
-  /** Starts `runbook` with these words. */
-  start(words: readonly string[], env?: Readonly<Record<string, string>>): Started;
+  /** Starts `runbook` with these words. `to`: open files in the place of what is read here. */
+  start(words: readonly string[], env?: Readonly<Record<string, string>>, to?: Redirected): Started;
   run(words: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>;
   /** Every file below the folder, as bytes of Latin 1. */
   files(): ReadonlyMap<string, string>;
@@ -33,17 +39,17 @@ function openDesk(): Desk & { close(): void } {
   const path = mkdtempSync(join(tmpdir(), 'runbook-live-'));
   mkdirSync(join(path, 'home'));
   const children: ChildProcess[] = [];
-  const start: Desk['start'] = (words, env = { VENUE_JWT: JWT }) => {
+  const start: Desk['start'] = (words, env = { VENUE_JWT: JWT }, to = {}) => {
     const child = spawn(process.execPath, [BIN, ...words], {
       cwd: path,
       env: { PATH: process.env['PATH'] ?? '', HOME: join(path, 'home'), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', to.out ?? 'pipe', to.err ?? 'pipe'],
     });
     children.push(child);
     let out = '';
     let err = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text));
     const ended = new Promise<Ended>((resolve) => child.on('close', (exit) => resolve({ exit, out, err })));
     return { child, ended };
   };
@@ -125,6 +131,18 @@ steps:
     place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}
 outputs: {id: "\${o.id}", filled: o.filled}
 `;
+
+/** The same, for a minute. */
+export const RESTING = `runbook: one
+dsl: 1
+steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}
+  - wait: 60s
+`;
+
+/** The order is placed and was seen to rest. */
+export const rests = (venue: MockVenue) => until(() => venue.of('GET', '/orders').length >= 2);
 
 /** Standard output as the one JSON document it must be. */
 export function document(out: string): unknown {

@@ -171,9 +171,11 @@ describe.concurrent('a run that halted', { timeout: 60_000 }, () => {
         const halted = await live();
         expect([halted.exit, halted.report.outcome, venue.placed.length]).toEqual([4, 'halted', 1]);
         expect(venue.orders.map(({ status }) => status)).toEqual(['open']);
+        expect(halted.err).toContain('what to do now, step by step: docs/live.md, Exit 4');
         venue.hiddenMs = 0;
         const resumed = await run(['resume', '--json']);
         const report = document(resumed.out) as Report;
+        if (report.outcome === 'failed') expect(resumed.err).toContain('what was in doubt then is settled now');
         expect([resumed.exit, report.orders]).toMatchObject([
           report.outcome === 'succeeded' ? 0 : 1,
           [{ orderId: venue.orders[0]?.id, state: 'canceled', filled: '0' }],

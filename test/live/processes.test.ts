@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { document, type Ended, LIMIT, type Report, type Scene, scene, until } from './desk.ts';
-import { envelope, JWT, type MockVenue, REFRESH } from './mock-venue.ts';
+import { openDatabase } from '../../src/journal/sqlite.ts';
+import { document, type Ended, LIMIT, type Report, rests, type Scene, scene, until } from './desk.ts';
+import { envelope, JWT, REFRESH } from './mock-venue.ts';
 
 const RUN = ['run', 'one.yaml', '--profile', 'p.yaml', '--json'];
 const resting = (wait: string, more = '') => `runbook: one
@@ -16,14 +18,12 @@ ${more}steps:
 `;
 const GUARDED = resting('60s', 'deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}\n');
 
-/** The order is placed and was seen to rest. */
-const rests = (venue: MockVenue) => until(() => venue.of('GET', '/orders').length >= 2);
 const report = ({ out }: Ended) => document(out) as Report;
 
 /** Resumes once the lease of the process that died has run out, which is at most 15 s. */
-async function resumed({ run }: Scene): Promise<Ended> {
+async function resumed({ run }: Scene, words: readonly string[] = []): Promise<Ended> {
   for (const end = Date.now() + 15_000; ; await pause(300)) {
-    const ended = await run(['resume', '--json']);
+    const ended = await run(['resume', '--json', ...words]);
     if (ended.exit !== 3 || Date.now() > end) return ended;
   }
 }
@@ -74,6 +74,27 @@ describe.concurrent('a reader that goes away', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
+  it('is not followed by one that tells again what was told: a notice of a run goes out once', () =>
+    scene(
+      {
+        runbook: resting('2s')
+          .replace('  - wait', '  - notify: {to: desk, text: "position opened"}\n  - wait')
+          .concat('  - notify: {to: desk, text: "position closed"}\n'),
+        profile: 'notify: {desk: {log: true}}',
+      },
+      async (stage) => {
+        const { venue, start } = stage;
+        const running = start(RUN);
+        await rests(venue);
+        await pause(300);
+        running.child.kill('SIGKILL');
+        expect((await running.ended).err).toContain('position opened');
+        const ended = await resumed(stage);
+        expect([ended.exit, ended.err.includes('position opened')]).toEqual([0, false]);
+        expect(ended.err).toContain('position closed');
+      },
+    ));
+
   it('at rest: the run goes on by the text it was begun with, ends, and its journal is what was written', () =>
     scene({ runbook: resting('2s') }, async (stage) => {
       const { venue, start, run, write } = stage;
@@ -120,6 +141,31 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
           1,
           ['canceled'],
         ]);
+      },
+    ));
+
+  it('with a cancel that it had not written down yet: whoever resumes the run reads it again, and places nothing more', () =>
+    scene(
+      {
+        runbook: `${resting('3s')}  - place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19700}\n`,
+      },
+      async (stage) => {
+        const { venue, start, run, path } = stage;
+        const running = start([...RUN, '--state', join(path, 'state')]);
+        await rests(venue);
+        await pause(300);
+        // Somebody else writes to the journal's file for a while.
+        const other = await openDatabase(join(path, 'state', 'runbook.db'));
+        other.exec('BEGIN IMMEDIATE');
+        expect((await run(['cancel', 'last', '--by', 'ada', '--state', join(path, 'state')])).exit).toBe(0);
+        await pause(1_000);
+        running.child.kill('SIGKILL');
+        await running.ended;
+        other.exec('ROLLBACK');
+        other.close();
+        const ended = await resumed(stage, ['--state', join(path, 'state')]);
+        expect([ended.exit, report(ended).reason]).toEqual([1, 'cancelled by ada']);
+        expect([venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([1, ['canceled']]);
       },
     ));
 
@@ -172,6 +218,22 @@ describe.concurrent('several processes', { timeout: 60_000 }, () => {
       expect(document((await run(['audit', 'summary', 'last', '--json'])).out)).toMatchObject({ kills: [engaged] });
       write('one.yaml', LIMIT);
       expect([(await run(RUN)).exit, venue.placed.length]).toEqual([0, 2]);
+    }));
+
+  it('under another spelling of its base URL an account is the same: held, and killed with all that it runs', () =>
+    scene({ runbook: GUARDED }, async ({ venue, start, run, write, path }) => {
+      const odd = venue.url.replace('127.0.0.1', '127.1');
+      expect(odd).not.toBe(venue.url);
+      const text = readFileSync(join(path, 'p.yaml'), 'utf8');
+      write('odd.yaml', text.replace(venue.url, `${odd}/`));
+      const first = start(RUN);
+      await rests(venue);
+      const second = await run(['run', 'one.yaml', '--profile', 'odd.yaml', '--json']);
+      expect([second.exit, document(second.out)]).toMatchObject([3, { error: { kind: 'held' } }]);
+      expect((await run(['kill', '--profile', 'odd.yaml', '--json'])).exit).toBe(0);
+      const ended = await first.ended;
+      expect([ended.exit, venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([1, 1, ['canceled']]);
+      expect(document((await run(RUN)).out)).toMatchObject({ error: { kind: 'killed' } });
     }));
 
   it('from another folder is refused as well, and a kill from there ends the first', () =>

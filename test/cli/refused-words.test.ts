@@ -1,0 +1,67 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { folder } from './command.ts';
+
+const SIDED = `runbook: sided
+dsl: 1
+inputs: {side: {type: side}}
+steps:
+  - place: {type: limit, market: BTC-USD, side: "\${inputs.side}", size: 0.0001, price: 19800}
+    allow: reduce
+`;
+const PROFILE = `profile: p
+base_url: http://127.0.0.1:1
+account: main
+auth: {mode: jwt, jwt: {env: VENUE_JWT}}
+markets: {BTC-USD: {tick: "1", lot: "0.0001", min_size: "0.0001"}}
+`;
+
+describe('words that could mean two things, or nothing', () => {
+  const here = folder();
+  here.write('sided.yaml', SIDED);
+  here.write('p.yaml', PROFILE);
+  const run = ['run', 'sided.yaml', '--profile', 'p.yaml'];
+
+  it.each([
+    [
+      'an input given twice',
+      ['plan', 'sided.yaml', '--input', 'side=long', '--input', 'side=short'],
+      '--input side is given twice',
+    ], // prettier-ignore
+    ['an empty plan', [...run, '--input', 'side=long', '--plan', ''], '--plan takes the hash of an approved plan'],
+    ['an empty state folder', ['audit', 'list', '--state', ''], '--state takes a folder, found nothing'],
+    ['help for a verb there is not', ['help', 'bogus'], "unknown verb 'bogus'"],
+    ['a run of another folder', ['cancel', 'last', '--by', 'ada'], 'in the state folder .runbook'],
+  ])('%s: exit 2, and what is accepted', (_what, words, sentence) => {
+    const { exit, out, err } = here.run(...words);
+    expect([exit, out, err]).toEqual([2, '', expect.stringContaining(sentence)]);
+  });
+
+  it('no verb at all, for programs', () => {
+    const { exit, out } = here.run('--json');
+    expect([exit, JSON.parse(out)]).toEqual([
+      2,
+      { error: { kind: 'usage', message: 'no verb was given; `runbook help` lists them' } },
+    ]);
+  });
+
+  it("a folder of the user that is none is the user's trouble", () => {
+    mkdirSync(join(here.path, 'user'));
+    here.write('user/.local', 'a file');
+    const { exit, err } = here.runWith(
+      { env: { HOME: join(here.path, 'user'), VENUE_JWT: 'a.test.token' } },
+      ...run,
+      '--input',
+      'side=long',
+    );
+    expect([exit, err]).toEqual([2, expect.not.stringContaining('mistake of the program')]);
+    expect(err).toContain('/user/.local');
+  });
+
+  it('doctor says what to look at, and does not wait for each read in turn', () => {
+    const { exit, out } = here.runWith({ env: { VENUE_JWT: 'a.test.token' } }, 'doctor', '--profile', 'p.yaml');
+    expect([exit, out]).toEqual([1, expect.stringContaining('nothing listens at that address: look at base_url')]);
+    expect(out).toContain('not tried: the first got no answer');
+  });
+});

@@ -1,0 +1,97 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import type { Anchor } from '../../src/journal/anchors.ts';
+import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { contradictedAnchor, newestAnchors } from '../../src/journal/newest-anchors.ts';
+import type { StoredEntry } from '../../src/journal/store.ts';
+import { JournalWriter } from '../../src/journal/writer.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'runbook-anchors-'));
+const file = join(folder, 'anchors.jsonl');
+afterEach(() => rmSync(file, { force: true }));
+
+const anchor = (run: string, seq: number, head = 'a'.repeat(64)): Anchor => ({
+  v: 1,
+  run,
+  seq,
+  head,
+  count: seq,
+  time: '2026-01-05T08:00:00.000Z',
+});
+const lines = (anchors: readonly Anchor[]) => anchors.map((each) => `${JSON.stringify(each)}\n`).join('');
+
+describe('the newest anchors', () => {
+  it('are the furthest of each run, those of the runs anchored last first', () => {
+    writeFileSync(
+      file,
+      lines([anchor('a', 4), anchor('b', 2), anchor('a', 9), anchor('b', 12), anchor('b', 11), anchor('c', 1)]),
+    );
+    appendFileSync(file, '{"v":1,"run":"c","se');
+    expect(newestAnchors(file).map(({ run, seq }) => `${run} ${seq}`)).toEqual(['c 1', 'b 12', 'a 9']);
+  });
+
+  it('are those of twenty runs, from the end of a file of any length', () => {
+    writeFileSync(file, lines(Array.from({ length: 20_000 }, (_, index) => anchor(`run-${index >> 1}`, index + 1))));
+    const newest = newestAnchors(file);
+    expect([newest.length, newest[0], newest.at(-1)]).toEqual([
+      20,
+      anchor('run-9999', 20_000),
+      anchor('run-9980', 19_962),
+    ]);
+  });
+
+  it('are none where there is no file', () => {
+    expect(newestAnchors(join(folder, 'nothing.jsonl'))).toEqual([]);
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe('a journal', () => {
+  /** A run of three entries, less or other ones where `kept` says so; and the anchor of its third. */
+  async function journal(kept: (entries: StoredEntry[]) => StoredEntry[]) {
+    const row = {
+      run: 'a',
+      runbook: 'a',
+      mode: 'live',
+      account: 'main',
+      trigger: 'manual',
+      startedAt: 0,
+    } as const;
+    const written = new MemoryStore();
+    const clock = new VirtualClock(0);
+    const writer = new JournalWriter(written, {
+      run: 'a',
+      account: 'main',
+      def: '0',
+      boot: 'virtual',
+      epoch: 1,
+      actor: 'engine',
+      clock,
+      durable: false,
+      row,
+    });
+    for (let entries = 0; entries < 3; entries += 1) writer.append('variable.set', { name: 'n', value: entries });
+    await writer.close();
+    const entries = [...(await written.read('a'))];
+    const { seq, hash } = writer.storedHead;
+    const store = new MemoryStore();
+    await store.append(kept(entries), { durable: false, row });
+    return contradictedAnchor(store, [anchor('archived', 7), anchor('a', seq, hash)]);
+  }
+
+  it('agrees with an anchor of an entry that it has; of a run that is elsewhere nothing is said', async () => {
+    expect(await journal((entries) => entries)).toBeUndefined();
+  });
+
+  it('is contradicted by an anchor of an entry that was cut off, or that was written afresh', async () => {
+    expect(await journal((entries) => entries.slice(0, 2))).toMatchObject({
+      kind: 'cut',
+      anchor: { run: 'a', seq: 3 },
+    });
+    const rewritten = (entries: StoredEntry[]) => entries.map((each) => ({ ...each, hash: 'b'.repeat(64) }));
+    expect(await journal(rewritten)).toMatchObject({ kind: 'changed', anchor: { run: 'a', seq: 3 } });
+  });
+});

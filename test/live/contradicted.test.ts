@@ -1,0 +1,70 @@
+import { appendFileSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { readAnchors } from '../../src/journal/anchors.ts';
+import { document, type Ended, type Report, type Scene, scene, until } from './desk.ts';
+
+const WAITING = `runbook: one
+dsl: 1
+steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}
+  - wait: 3s
+  - id: late
+    place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19700}
+`;
+
+/** As if the journal had been cut or rewritten since: the last anchor names a hash that it does not have. */
+function contradict(path: string): string {
+  const file = join(path, '.runbook', 'anchors.jsonl');
+  const last = readAnchors(file).anchors.at(-1);
+  appendFileSync(file, `${JSON.stringify({ ...last, head: 'c'.repeat(64) })}\n`);
+  return file;
+}
+
+async function resumed({ run }: Scene): Promise<Ended> {
+  for (const end = Date.now() + 15_000; ; await pause(300)) {
+    const ended = await run(['resume', '--json']);
+    if (ended.exit !== 3 || Date.now() > end) return ended;
+  }
+}
+
+describe.concurrent('a journal that an anchor contradicts', { timeout: 60_000 }, () => {
+  it('is not traded on: a new run is refused with exit 1, nothing is sent, until the anchors are put elsewhere', () =>
+    scene({}, async ({ venue, live, path }) => {
+      expect((await live()).exit).toBe(0);
+      const file = contradict(path);
+      const heard = venue.heard.length;
+      const { exit, out, err } = await live();
+      expect([exit, document(out)]).toMatchObject([1, { error: { kind: 'contradicted' } }]);
+      expect(err).toMatch(/JOURNAL_CONTRADICTED: the journal of run \S+ has another entry \d+, against its anchor/);
+      expect(venue.heard.slice(heard).map(({ method, path: asked }) => `${method} ${asked}`)).toEqual([]);
+      renameSync(file, `${file}.evidence`);
+      expect((await live()).exit).toBe(0);
+      expect(readFileSync(file, 'utf8')).not.toContain('c'.repeat(64));
+    }));
+
+  it('lets a run that is taken up cancel what rests, and place nothing', () =>
+    scene({ runbook: WAITING }, async (stage) => {
+      const { venue, start, path } = stage;
+      // An anchor is there before the process dies: one of the run before.
+      const first = await stage.live(['--until', 'o']);
+      expect(first.exit).toBe(0);
+      const running = start(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);
+      await until(() => venue.placed.length === 2);
+      await pause(500);
+      running.child.kill('SIGKILL');
+      await running.ended;
+      contradict(path);
+      const ended = await resumed(stage);
+      const report = document(ended.out) as Report;
+      expect(venue.placed).toHaveLength(2);
+      expect([ended.exit, report.outcome, report.error]).toMatchObject([
+        1,
+        'failed',
+        { kind: 'denied', step: 'steps/late', message: expect.stringContaining('JOURNAL_CONTRADICTED') },
+      ]);
+      expect(venue.orders[1]?.status).toBe('canceled');
+    }));
+});
