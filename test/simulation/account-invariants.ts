@@ -1,5 +1,6 @@
 /** Invariants about the account and its processes: tokens, the deadman switch, kills, leases, limits, and the journals as such. */
 import { verifyChain } from '../../src/journal/chain.ts';
+import type { Entry } from '../../src/journal/entry.ts';
 import { readRetryAfter } from '../../src/venue/headers.ts';
 import type { Facts } from './facts.ts';
 import type { Invariant } from './invariants.ts';
@@ -139,10 +140,27 @@ export const ACCOUNT_INVARIANTS = {
   },
   I13: {
     name: 'kill',
-    asks: 'a quarter of a second after a kill no POST or PUT of orders leaves any process',
-    against: ['wire'],
-    *breaches({ happened }) {
-      const { killedAt, sent } = happened;
+    asks: 'a quarter of a second after a kill no POST or PUT of orders leaves any process; behind a cancel by a person none leaves that the run had wanted before',
+    against: ['wire', 'journal'],
+    *breaches({ happened, attempts }) {
+      const { killedAt, sent, entries } = happened;
+      const cancelledAt = new Map<string, number>();
+      const when = (entry: Entry) => happened.venueTime(entry, entry.at);
+      for (const entry of entries)
+        if (entry.type === 'operator.acted' && entry.data.command === 'cancel' && !cancelledAt.has(entry.run))
+          cancelledAt.set(entry.run, when(entry));
+      for (const { entry, intended } of attempts) {
+        const at = cancelledAt.get(entry.run);
+        if (intended.data.endpoint !== 'POST /orders' || at === undefined || when(intended) >= at) continue;
+        for (const request of sent)
+          if (
+            request.endpoint === 'POST /orders' &&
+            request.at > at &&
+            request.at >= when(entry) &&
+            request.params['client_order_id'] === intended.data.clientOrderId
+          )
+            yield `order ${intended.data.clientOrderId} left ${request.at - at} ms after the run was cancelled`;
+      }
       if (killedAt === undefined) return;
       for (const request of sent) {
         if (

@@ -46,12 +46,14 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'ghost POST arrives after the window',
-    handled: 'detected, alerted, exposure counted',
+    handled:
+      'adopted by the run while it goes on; after that each run of the account that begins within 24 h asks, writes it down and tells `ops`',
     covers: [
       golden('a-ghost-that-arrives-behind-its-time-out-is-adopted'),
       venue('order-guards', 'is taken back by whatever shows the order'),
+      ['test/cli/resurrected.test.ts', 'is told by the next run, where it %s'],
+      live('resurfaced', 'an order that comes after its run has halted is told by the next run'),
     ],
-    open: 'a ghost is noticed by whatever reads the order next; no scan goes on for 24 h after the run has ended',
   },
   {
     fault: 'connection refused, no such name',
@@ -248,7 +250,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'a new size is denied once anything is filled',
     covers: [
       golden('amend-of-the-size-of-a-part-filled-order-is-denied'),
-      venue('order', 'refuse a new size for a part-filled order, and any amend of a position stop'),
+      venue('order', 'refuse a new size for a part-filled order and for a position stop'),
     ],
   },
   {
@@ -280,9 +282,16 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'cancel_all while a POST is in flight',
-    handled: 'nothing new is sent meanwhile, by no run of the account',
-    covers: [golden('cancel-all-keeps-new-orders-back-while-it-is-under-way'), kept(6791), SEEDS],
-    open: 'the step itself does not sweep until the list stays empty; `runbook kill` does',
+    handled:
+      'nothing new is sent meanwhile, by no run of the account; read back and cancelled again until the list has stayed empty; what is left all the same is told',
+    covers: [
+      golden('cancel-all-keeps-new-orders-back-while-it-is-under-way'),
+      golden('cancel-all-takes-an-order-that-was-on-its-way'),
+      golden('cancel-all-tells-what-it-could-not-take'),
+      ['test/engine/sweep.test.ts', 'ends when the venue has shown nothing that could fill for'],
+      kept(6791),
+      SEEDS,
+    ],
   },
   {
     fault: 'the switch fires while the engine lives',
@@ -488,11 +497,9 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'equal microseconds at the edge of a page',
-    handled: 'told apart by id',
-    covers: [
-      ['test/engine/paging.test.ts', 'are read to their end with all_pages, oldest first, and given newest first'],
-    ],
-    open: 'pages are asked for by number, not by time: an edge of equal times is no special case',
+    handled:
+      'can not arise: the next page is asked for by its number, never by the time of the last row; rows are told apart by id',
+    covers: [['test/engine/paging.test.ts', 'lose none and double none at a page’s edge where all have one time']],
   },
   {
     fault: 'p_limit ignored or of unknown default',
@@ -597,23 +604,27 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   },
   {
     fault: 'a sink of anchors is down',
-    handled: 'the others go on, told once',
+    handled:
+      'the others go on, told once; when it has lasted `anchors.patience` (10 min), nothing new is sent, and cancels still go',
     covers: [
       [
         'test/journal/anchors.test.ts',
         'goes on with the other sinks when one fails, and tells once that it failed and once that it works again',
       ],
+      live('anchors', 'a copy of the anchors that is down for longer than the patience: no order goes'),
     ],
-    open: 'trading is not frozen after some minutes without anchors',
   },
   {
     fault: 'the journal is tampered with',
-    handled: '`audit verify` fails, naming the entry',
+    handled:
+      '`audit verify` fails, naming the entry; a journal that one of its newest anchors contradicts is not traded on',
     covers: [
       ['test/journal/chain.test.ts', 'finds a change of any single byte of any line'],
       ['test/cli/audit.test.ts', 'audit verify'],
+      ['test/journal/newest-anchors.test.ts', 'is contradicted by an anchor of an entry that was cut off'],
+      live('contradicted', 'is not traded on: a new run is refused with exit 1, nothing is sent'),
+      live('contradicted', 'lets a run that is taken up cancel what rests, and place nothing'),
     ],
-    open: 'a run is not refused because the journal of another one does not verify',
   },
   {
     fault: 'a request that no recorded exchange answers',

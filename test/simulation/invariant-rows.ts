@@ -33,7 +33,7 @@ export const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   },
   I15: {
     rest: 'sizes, notional, collars, positions, throttles',
-    covers: [['test/venue/limits.test.ts']],
+    covers: [['test/venue/limits.test.ts'], ['test/gateway/limit-gate.test.ts'], ['test/engine/limits.test.ts']],
   },
   I16: {
     rest: 'one verdict for each nominal instant',

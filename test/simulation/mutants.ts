@@ -412,7 +412,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'believes the clock on the wall about how long nobody was there',
     caughtBy: ['I11'],
-    from: 1900,
+    from: 19_000,
     protocol: {
       awaySince: (last, { at }) => ({ ms: Math.max(0, at - (last.at(-1)?.at ?? at)), by: 'machine' }),
     },
@@ -434,6 +434,16 @@ export const MUTANTS: readonly Mutant[] = [
     from: 6700,
     protocol: { client: (parts) => ({ ...parts, barrier: new CancelAllBarrier() }) },
   },
+  {
+    name: 'takes a cancel_all for the end of all orders, and does not read back what it left',
+    caughtBy: ['I7'],
+    from: 1800,
+    protocol: {
+      transport: intercepting(({ endpoint, params }) =>
+        endpoint === 'GET /orders' && 'p_limit' in params && !('market_id' in params) ? success('[]') : undefined,
+      ),
+    },
+  },
   // Limits, kill switch, lease.
   {
     name: 'asks no limits',
@@ -454,6 +464,13 @@ export const MUTANTS: readonly Mutant[] = [
         gate.workingOrders = () => working().filter(({ orderId }) => orderId !== undefined);
         return gate;
       },
+    },
+  },
+  {
+    name: 'sends what waited for its tokens or its commit, whoever has ended the run meanwhile',
+    caughtBy: ['I13'],
+    protocol: {
+      venue: (port) => ({ ...portOf(port), call: ({ wanted: _, ...call }) => port.call(call) }),
     },
   },
   { name: 'does not hear the kill switch', caughtBy: ['I13'], from: 220, protocol: { deaf: true } },
@@ -552,6 +569,7 @@ function portOf(port: Parameters<NonNullable<Protocol['venue']>>[0]) {
     market: port.market.bind(port),
     feed: port.feed.bind(port),
     request: port.request.bind(port),
+    keepOrdersBack: port.keepOrdersBack.bind(port),
   };
 }
 

@@ -3,8 +3,38 @@ import { decimal } from '../../src/base/decimal.ts';
 import { CLIENT_ORDER_PREFIX } from '../../src/venue/identity.ts';
 import { exposureOf, isTerminal } from '../../src/venue/order.ts';
 import { isPositionStop, TIMINGS } from '../../src/venue/order-context.ts';
-import type { Settled } from './facts.ts';
+import { isTerminalStatus } from '../../src/venue/records.ts';
+import type { Facts, Settled } from './facts.ts';
 import type { Invariant } from './invariants.ts';
+
+/** The oldest that what GET /orders shows may be, and a commit more. */
+const READ_LAG_MS = 1700;
+
+/** Orders that worked at the venue while a `cancel_all` step said that none is left. */
+function* outlivedSweeps(facts: Facts): Iterable<string> {
+  const { happened, attempts } = facts;
+  for (const swept of happened.entries) {
+    if (swept.type !== 'account.swept' || swept.data.left?.length !== 0) continue;
+    const saidAt = facts.at(swept);
+    const readings = attempts.filter(
+      ({ entry, intended: { data } }) =>
+        entry.run === swept.run &&
+        entry.step === swept.step &&
+        entry.seq < swept.seq &&
+        data.endpoint === 'GET /orders' &&
+        data.params['status'] === 'open',
+    );
+    const last = readings.at(-1);
+    if (last === undefined) continue;
+    const readAt = facts.at(last.entry);
+    for (const { id, visibleAt, history } of happened.books.orders) {
+      const now = history.filter(({ at }) => at <= saidAt).at(-1);
+      if (visibleAt === undefined || visibleAt > readAt - READ_LAG_MS || now === undefined) continue;
+      if (!isTerminalStatus(now.status))
+        yield `cancel_all said at ${saidAt} that none is left, and ${id} was ${now.status}`;
+    }
+  }
+}
 
 /** After so many readings, over eight seconds, the fills of an order are all there. */
 const FILL_READINGS = 6;
@@ -205,9 +235,11 @@ export const ORDER_INVARIANTS = {
   },
   I7: {
     name: 'one mutation in flight',
-    asks: 'no two amends of one order and no two writes about the switch at once; no POST or PUT of orders by any run of a process while its cancel_all is out',
-    against: ['wire'],
-    *breaches({ happened }) {
+    asks: 'no two amends of one order and no two writes about the switch at once; no POST or PUT of orders by any run of a process while its cancel_all is out; where a cancel_all step said that none is left, each order that the venue showed by then was over',
+    against: ['wire', 'books'],
+    *breaches(facts) {
+      const { happened } = facts;
+      yield* outlivedSweeps(facts);
       const open = (each: (typeof happened.sent)[number], at: number) =>
         each.at <= at && (each.repliedAt === undefined || each.repliedAt > at);
       for (const [index, request] of happened.sent.entries()) {

@@ -31,5 +31,7 @@ export const KEPT_SEEDS = [
   },
   { seed: 6791, was: 'a run sent an order while another run of the process cancelled all' },
   { seed: 10007, was: 'a beat waited for the tokens that the readings of other runs had taken' },
+  { seed: 2638, was: 'one lost answer was taken for a hang under a short switch, which was renewed too late' },
+  { seed: 7219, was: 'a run that was taken up counted as hanging since its process had died' },
   { seed: 23700, was: 'what failed in `finally` kept the orders from being settled' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
