@@ -177,8 +177,12 @@ export class Facts {
     const troubles = sent.filter(
       (each) => each.at <= until && (each.repliedAt ?? Number.POSITIVE_INFINITY) >= from - 2000 && isTroubled(each),
     );
+    // A run to which nothing is answered for as long as this makes no progress, and is not to beat.
+    const unheard = sent.filter(
+      (each) => each.at <= until && (each.repliedAt ?? 0) >= from - UNHEARD_MS && hangs(each),
+    );
     // One request that hangs, a beat too, is no excuse; a session that is not renewed is one.
-    const troubled = troubles.length > 1 || troubles.some((each) => !hangs(each));
+    const troubled = troubles.length > 1 || unheard.length > 1 || troubles.some((each) => !hangs(each));
     // Whoever takes the switch for fired lets it fire; and with others on the address there may be no tokens for a beat.
     const given = entries.some(
       (entry) => entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired' && this.at(entry) <= until,
@@ -201,6 +205,9 @@ export class Facts {
 function callOf(entry: EntryOf<'call.intended' | 'call.attempted' | 'call.settled'>): string {
   return `${entry.run} ${entry.data.call}`;
 }
+
+/** The shortest time without progress after which a run does not beat any more, ms. */
+const UNHEARD_MS = 20_000;
 
 function hangs({ endpoint, at, repliedAt, reply }: Sent): boolean {
   return endpoint !== 'POST /jwt' && reply?.kind === 'failure' && reply.sent && (repliedAt ?? 0) - at > 1000;

@@ -466,13 +466,6 @@ export const MUTANTS: readonly Mutant[] = [
       },
     },
   },
-  {
-    name: 'sends what waited for its tokens or its commit, whoever has ended the run meanwhile',
-    caughtBy: ['I13'],
-    protocol: {
-      venue: (port) => ({ ...portOf(port), call: ({ wanted: _, ...call }) => port.call(call) }),
-    },
-  },
   { name: 'does not hear the kill switch', caughtBy: ['I13'], from: 220, protocol: { deaf: true } },
   {
     name: 'does not ask whether the account is still its own',
