@@ -296,12 +296,16 @@ export class OrderDesk {
   }
 
   /**
-   * Before a run ends: what was asked to be cancelled is seen to be cancelled, and what ended is final. Throws Halt where an
-   * order that was to go may still work: an end in order would hide it.
+   * Before a run ends: what was asked to be cancelled is seen to be cancelled, and what ended is final. Of one that failed
+   * (`failed`) every order is seen as well: the step that would have waited for it may be what was given up. Throws Halt where
+   * an order that was to go may still work, or nobody can tell: an end in order would hide it.
    */
-  async settle(step: string, cancel: Cancellation): Promise<void> {
+  async settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
     for (const order of this.working())
       if (order.snapshot.state === 'amending') await this.settleAmend(order, step, cancel);
+    if (failed)
+      for (const order of this.working())
+        if (!isConfirmed(order)) await this.settleUnconfirmed(order, ownErrand(step, cancel));
     const leftOver = this.working().filter(
       (order) => !isQuarantined(order) && (order.snapshot.state === 'canceling' || this.unwanted.has(order)),
     );
@@ -347,6 +351,19 @@ export class OrderDesk {
     );
     if (!told) this.conclude(order, 'T_EXHAUSTED', `the terms were not known within ${CONFIRM_WITHIN_MS} ms`, step);
     if (isQuarantined(order)) throw quarantined(order, step);
+  }
+
+  /** What nobody waits for any more is waited for, or taken back. */
+  private async settleUnconfirmed(order: BookOrder, at: Desk): Promise<void> {
+    try {
+      await this.confirm(order, this.run.clock.now() + CONFIRM_WITHIN_MS, at);
+      await this.watch.readFills(order, at.step, at.cancel);
+    } catch (error) {
+      // Taken back, with the fills it had: it is known.
+      if (!(error instanceof StepFailure)) throw error;
+    } finally {
+      this.handle(order).touch();
+    }
   }
 
   private async post(at: Desk, placed: Placed, intent: OrderTerms): Promise<OrderHandle> {

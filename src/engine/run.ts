@@ -228,7 +228,7 @@ class Execution {
       case 'finalizingHalted':
         await this.both(
           async () => frame !== undefined && this.interpreter.block(runbook.finally, frame, cleanup),
-          () => desk.settle('settle', cleanup),
+          () => desk.settle('settle', cleanup, state === 'finalizingFailed'),
         );
         return;
       default:

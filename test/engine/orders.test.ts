@@ -9,6 +9,23 @@ async function performed(steps: string, more: Partial<Scene> = {}): Promise<Perf
   return performance;
 }
 
+describe('a run that fails', () => {
+  it('ends when it has seen the stop that the venue had not shown while its step waited', async () => {
+    const { report, books } = await performed(
+      `steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
+    await: filled
+  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
+    timeout: 5s
+`,
+      { config: { faults: [{ on: 'POST /orders', when: { type: 'stop_loss' }, do: 'invisible', ms: 30_000 }] } },
+    );
+    expect(report.outcome).toBe('failed');
+    expect(books.orders.map(({ status }) => status)).toEqual(['closed', 'open']);
+    expect(report.orders.map(({ state }) => state)).toEqual(['closed', 'open']);
+  });
+});
+
 describe('what the journal says of an order that has ended', () => {
   it('has its filled size where it says that it closed, although its fills are read behind that', async () => {
     const { entries } = await performed(`steps:
