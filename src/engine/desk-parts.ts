@@ -5,6 +5,7 @@ import type { EndpointName } from '../venue/catalogue.ts';
 import type { LimitRules } from '../venue/limits.ts';
 import type { CallOutcome, OrderTerms, Wanted } from '../venue/port.ts';
 import { Abandoned, type Cancellation } from './interruption.ts';
+import { CONFIRM_WITHIN_MS, isEnded, isStrange } from './order-standing.ts';
 import type { RunJournal, RunPorts, RunSetup } from './ports.ts';
 import type { WallTime } from './wall-time.ts';
 
@@ -64,4 +65,14 @@ export function conclude(log: RunJournal, order: BookOrder, event: Conclusion, b
 /** A desk order of the run itself, where no step gives one: before it ends, or when it is taken up again. */
 export function ownErrand(step: string, cancel: Cancellation): Desk {
   return { step, cancel, memory: new Map(), limits: undefined, reference: undefined };
+}
+
+/** Shown for so long under a status that nobody knows that waiting on would only hide it from people. */
+export function isStranded(run: DeskParts, order: BookOrder): boolean {
+  return isStrange(order, run.clock.now(), CONFIRM_WITHIN_MS);
+}
+
+export function strand(run: DeskParts, order: BookOrder, step: string): void {
+  if (isStranded(run, order) && !isEnded(order))
+    conclude(run.log, order, 'T_EXHAUSTED', `shown under an unknown status for ${CONFIRM_WITHIN_MS} ms`, step);
 }

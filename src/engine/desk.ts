@@ -3,21 +3,24 @@
  * never sends a second POST for an intent whose first may have arrived (orders.md, "Unknown outcomes"), never takes an
  * acknowledgement for an outcome, and waits for every answer it has asked for.
  */
-import { type Decimal, decimal } from '../base/decimal.ts';
+import type { Decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
 import { clientOrderId } from '../venue/identity.ts';
-import { exposureOf, isPositionStop, isTerminal, orderCan, TIMINGS } from '../venue/order.ts';
+import { isTerminal, TIMINGS } from '../venue/order.ts';
 import type { OrderTerms } from '../venue/port.ts';
 import type { OrderRecord } from '../venue/records.ts';
+import { Amending } from './amending.ts';
 import { Cancelling } from './cancelling.ts';
 import {
   type Conclusion,
   conclude,
   type Desk,
   type DeskParts,
+  isStranded,
   limitsOf,
   ownErrand,
+  strand,
   type Terms,
   whileWanted,
 } from './desk-parts.ts';
@@ -26,12 +29,10 @@ import { intentOf, paramsOf, sameTerms } from './intent.ts';
 import { Cancellation, Halt, StepFailure } from './interruption.ts';
 import {
   CONFIRM_WITHIN_MS,
-  hasTerms,
   isBeingCancelled,
   isConfirmed,
   isEnded,
   isQuarantined,
-  isStrange,
   leftBehind,
   nameOf,
   quarantined,
@@ -41,8 +42,6 @@ import { OrderHandle } from './orders.ts';
 import { Resolution } from './resolution.ts';
 import { OrderWatch } from './watch.ts';
 
-/** How long the terms of an amended order may stay untold before a person has to look, ms. */
-const AMEND_WITHIN_MS = 240_000;
 /** Second POSTs of a `resend` intent, each only after proven absence. */
 const RESENDS = 2;
 
@@ -56,12 +55,11 @@ export class OrderDesk {
   readonly watch: OrderWatch;
   private readonly run: DeskParts;
   private readonly resolution: Resolution;
+  private readonly amending: Amending;
   private readonly cancelling: Cancelling;
   private readonly handles = new Map<string, OrderHandle>();
   /** Orders that somebody asked to be taken away: none of them is left behind without a word. */
   private readonly unwanted = new Set<BookOrder>();
-  /** Orders that a step is amending at this moment. */
-  private readonly amends = new Set<BookOrder>();
   /** While a cancel_all is under way nothing new is decided: what it takes is to be known first. */
   private barrier: Promise<unknown> = Promise.resolve();
 
@@ -69,6 +67,7 @@ export class OrderDesk {
     this.run = run;
     this.watch = new OrderWatch(run);
     this.resolution = new Resolution(run, this.watch);
+    this.amending = new Amending(run, this.watch);
     this.cancelling = new Cancelling(run, this.watch);
   }
 
@@ -123,8 +122,12 @@ export class OrderDesk {
     if (target === 'accepted') return handle.touch();
     const confirmBy = this.run.clock.now() + CONFIRM_WITHIN_MS;
     if (!isConfirmed(order)) await this.confirm(order, confirmBy, at);
-    await this.watch.until(order, (each) => reached(each, target) || isEnded(each) || this.isStranded(each), at.cancel);
-    if (!reached(order, target)) this.strand(order, at.step);
+    await this.watch.until(
+      order,
+      (each) => reached(each, target) || isEnded(each) || isStranded(this.run, each),
+      at.cancel,
+    );
+    if (!reached(order, target)) strand(this.run, order, at.step);
     await this.watch.readFills(order, at.step, at.cancel);
     handle.touch();
     this.refuseEnded(order, target, at.step);
@@ -143,98 +146,10 @@ export class OrderDesk {
     await this.barrier;
     at.cancel.check();
     const order = this.ownOrder(handle, at.step);
-    if (isTerminal(order.snapshot.state)) {
-      handle.touch();
-      throw new StepFailure(
-        'not_found',
-        `order ${nameOf(order)} is ${order.snapshot.state}: nothing to amend`,
-        at.step,
-      );
-    }
-    // Of several branches that amend one order each waits for the one before: two at once leave nobody knowing its terms.
-    const isReady = (each: BookOrder) => each.snapshot.state === 'open' && !this.amends.has(each);
-    while (!isReady(order) && !isEnded(order))
-      await this.watch.until(order, (each) => isReady(each) || isEnded(each), at.cancel);
-    this.refuseAmend(order, size, at.step);
-    if (hasTerms(order, price, size)) {
-      handle.touch();
-      return;
-    }
-    this.amends.add(order);
     try {
-      await this.amendAlone(handle, order, price, size, at);
+      await this.amending.own(order, price, size, at);
     } finally {
-      this.amends.delete(order);
-      this.watch.check();
-    }
-  }
-
-  /** What the order's life does not allow (`orderCan.amend`), said before anything is sent. */
-  private refuseAmend(order: BookOrder, size: Decimal | undefined, step: string): void {
-    const { snapshot } = order;
-    if (snapshot.state !== 'open' || orderCan.amend(snapshot, { size: size?.toFixed() })) return;
-    const because = isPositionStop(order.intent)
-      ? `AMEND_SIZE_OF_POSITION_STOP: order ${nameOf(order)} is for a part of the position; whether a new size is a part or an amount is not shown: cancel it and place another`
-      : `AMEND_SIZE_OF_PART_FILLED: order ${nameOf(order)} has filled ${exposureOf(snapshot).filled}; what a new size means then is not shown`;
-    throw new StepFailure('denied', because, step);
-  }
-
-  private async amendAlone(
-    handle: OrderHandle,
-    order: BookOrder,
-    price: Decimal,
-    size: Decimal | undefined,
-    at: Desk,
-  ): Promise<void> {
-    const outcome = await whileWanted(at.cancel, (wanted) =>
-      this.run.venue.call({
-        id: this.run.callId(at.step),
-        step: at.step,
-        endpoint: 'PUT /orders',
-        params: {
-          order_id: order.snapshot.context.venueId ?? '',
-          market_id: order.intent.market,
-          price: price.toFixed(),
-          size: size?.toFixed(),
-        },
-        class: 'enter',
-        clientOrderId: order.intent.clientOrderId,
-        wanted,
-        ...limitsOf(at),
-      }),
-    );
-    if (outcome.kind === 'rejected' || outcome.kind === 'denied') {
-      await this.watch.read(order, at.step, 'confirm', 'reconcile');
-      if (isTerminal(order.snapshot.state)) await this.watch.readFills(order, at.step, at.cancel);
       handle.touch();
-      if (isTerminal(order.snapshot.state))
-        throw new StepFailure(
-          'not_found',
-          `order ${nameOf(order)} was ${order.snapshot.state} before the amend came`,
-          at.step,
-        );
-      throw failureOfOutcome(outcome, at.step);
-    }
-    const told = await this.watch.within(
-      AMEND_WITHIN_MS,
-      order,
-      (each) => each.snapshot.state !== 'amending' || this.isStranded(each),
-      at.cancel,
-    );
-    if (!told) this.conclude(order, 'T_EXHAUSTED', `its terms could not be told for ${AMEND_WITHIN_MS} ms`, at.step);
-    this.strand(order, at.step);
-    await this.watch.readFills(order, at.step, at.cancel);
-    handle.touch();
-    if (isTerminal(order.snapshot.state)) {
-      throw new StepFailure(
-        'not_found',
-        `order ${nameOf(order)} was ${order.snapshot.state} before the amend took`,
-        at.step,
-      );
-    }
-    if (isQuarantined(order)) throw quarantined(order, at.step);
-    if (!decimal(order.snapshot.context.lastRecord?.price ?? '0').eq(price)) {
-      throw new StepFailure('rejected', `order ${nameOf(order)} kept its old terms`, at.step);
     }
   }
 
@@ -302,7 +217,7 @@ export class OrderDesk {
    */
   async settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
     for (const order of this.working())
-      if (order.snapshot.state === 'amending') await this.settleAmend(order, step, cancel);
+      if (order.snapshot.state === 'amending') await this.amending.settle(order, step, cancel);
     if (failed)
       for (const order of this.working())
         if (!isConfirmed(order)) await this.settleUnconfirmed(order, ownErrand(step, cancel));
@@ -339,18 +254,6 @@ export class OrderDesk {
     }
     if (left.length > 0) throw leftBehind(left, why, at.step);
     if (halt !== undefined) throw halt;
-  }
-
-  /** A run that was told to end while it waited for an amend: which terms are in force is found out all the same. */
-  private async settleAmend(order: BookOrder, step: string, cancel: Cancellation): Promise<void> {
-    const told = await this.watch.within(
-      CONFIRM_WITHIN_MS,
-      order,
-      (each) => each.snapshot.state !== 'amending',
-      cancel,
-    );
-    if (!told) this.conclude(order, 'T_EXHAUSTED', `the terms were not known within ${CONFIRM_WITHIN_MS} ms`, step);
-    if (isQuarantined(order)) throw quarantined(order, step);
   }
 
   /** What nobody waits for any more is waited for, or taken back. */
@@ -453,23 +356,13 @@ export class OrderDesk {
         at.step,
       );
     }
-    this.strand(order, at.step);
+    strand(this.run, order, at.step);
     if (isQuarantined(order)) throw quarantined(order, at.step);
     throw new Halt(
       'unknown_outcome',
       `order ${nameOf(order)} stays ${order.snapshot.state} and can not be cancelled`,
       at.step,
     );
-  }
-
-  /** Shown for so long under a status that nobody knows that waiting on would only hide it from people. */
-  private isStranded(order: BookOrder): boolean {
-    return isStrange(order, this.run.clock.now(), CONFIRM_WITHIN_MS);
-  }
-
-  private strand(order: BookOrder, step: string): void {
-    if (this.isStranded(order) && !isEnded(order))
-      this.conclude(order, 'T_EXHAUSTED', `shown under an unknown status for ${CONFIRM_WITHIN_MS} ms`, step);
   }
 
   private refuseEnded(order: BookOrder, target: AwaitTarget, step: string): void {
