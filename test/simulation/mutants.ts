@@ -396,10 +396,12 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    // Neither of the two that hold it back: its step is told that the switch fired, and the gate that it may have.
     name: 'sends an order that has waited for longer than the switch lasts',
     caughtBy: ['I11'],
     from: 3000,
     protocol: {
+      venue: (port) => ({ ...portOf(port), call: ({ wanted: _, ...call }) => port.call(call) }),
       gate: (gate) => {
         const apply = gate.apply.bind(gate);
         gate.apply = (entry) => {
