@@ -414,7 +414,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'believes the clock on the wall about how long nobody was there',
     caughtBy: ['I11'],
-    from: 19_000,
+    from: 24_000,
     protocol: {
       awaySince: (last, { at }) => ({ ms: Math.max(0, at - (last.at(-1)?.at ?? at)), by: 'machine' }),
     },
