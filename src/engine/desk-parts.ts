@@ -3,7 +3,7 @@ import type { DataOf } from '../journal/entry.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { EndpointName } from '../venue/catalogue.ts';
 import type { LimitRules } from '../venue/limits.ts';
-import type { CallOutcome, OrderTerms, Wanted } from '../venue/port.ts';
+import { type CallOutcome, type OrderTerms, STEP_OVER, type Wanted } from '../venue/port.ts';
 import { Abandoned, type Cancellation } from './interruption.ts';
 import { CONFIRM_WITHIN_MS, isEnded, isStrange } from './order-standing.ts';
 import type { RunJournal, RunPorts, RunSetup } from './ports.ts';
@@ -45,7 +45,7 @@ export async function whileWanted<E extends EndpointName>(
   const wanted = cancel.withdrawal();
   try {
     const outcome = await make(wanted);
-    if (outcome.kind !== 'denied' || outcome.code !== 'STEP_OVER') return outcome;
+    if (outcome.kind !== 'denied' || outcome.code !== STEP_OVER) return outcome;
     // Who hears of an interruption that nobody else was told of has been told.
     cancel.check();
     if (wanted.reason === undefined) throw new Error('engine: a call was withdrawn by nobody');

@@ -6,7 +6,7 @@ import { Decimal, decimal } from '../base/decimal.ts';
 import type { JsonObject } from '../journal/entry.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
-import { isTerminal, observationOf } from '../venue/order.ts';
+import { isTerminal } from '../venue/order.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import { Halt } from './interruption.ts';
 
@@ -26,14 +26,6 @@ export function isQuarantined(order: BookOrder): boolean {
 export function isBeingCancelled({ snapshot }: BookOrder): boolean {
   const { cancel } = snapshot.context;
   return snapshot.state === 'canceling' && cancel?.ackedAt !== undefined;
-}
-/** Canceled by the word of an answer alone: no record has shown the end yet, nor how much was filled before it. */
-export function isEndUnseen({ snapshot }: BookOrder): boolean {
-  const { lastRecord } = snapshot.context;
-  return (
-    snapshot.state === 'canceled' &&
-    !(lastRecord !== undefined && ['P_CANCELED', 'P_CLOSED', 'P_REJECTED'].includes(observationOf(lastRecord)))
-  );
 }
 export function isEnded(order: BookOrder): boolean {
   return isTerminal(order.snapshot.state) || isQuarantined(order);

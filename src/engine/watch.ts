@@ -5,10 +5,10 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import { decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
+import { isEndUnseen } from '../venue/order.ts';
 import type { CallClass, CallOutcome, VenuePort } from '../venue/port.ts';
 import { failureOfOutcome } from './failure.ts';
 import { Abandoned, Cancellation } from './interruption.ts';
-import { isEndUnseen } from './order-standing.ts';
 import { REPEAT_DELAYS_MS, sleepUntil } from './waiting.ts';
 import type { WallTime } from './wall-time.ts';
 
@@ -146,9 +146,9 @@ export class OrderWatch {
     const { clock, venue, callId } = this;
     // A cancel that was answered as done ends the order, and says nothing of what was filled before.
     for (const delay of REPEAT_DELAYS_MS) {
-      if (!isEndUnseen(order)) break;
+      if (!isEndUnseen(order.snapshot)) break;
       await this.read(order, step, 'confirm', 'reconcile');
-      if (isEndUnseen(order)) await sleepUntil(clock, clock.now() + delay, cancel);
+      if (isEndUnseen(order.snapshot)) await sleepUntil(clock, clock.now() + delay, cancel);
     }
     for (const delay of [...REPEAT_DELAYS_MS, undefined]) {
       const { venueId, filled, recordFilled } = order.snapshot.context;

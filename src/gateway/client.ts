@@ -18,6 +18,7 @@ import {
   NOT_RECORDED,
   type RequestOutcome,
   STALE_INTENT,
+  STEP_OVER,
   SWEEP,
   type VenueCall,
   type VenuePort,
@@ -282,7 +283,7 @@ export class VenueClient implements VenuePort {
       if (granted.kind === 'refused' && granted.code === 'BEATS')
         return this.deny(call, granted.code, `${granted.code}: ${granted.because}`);
       if (granted.kind === 'refused' && granted.code === 'WITHDRAWN')
-        return this.deny(call, 'STEP_OVER', this.forbids(call) ?? 'STEP_OVER');
+        return this.deny(call, STEP_OVER, this.forbids(call) ?? STEP_OVER);
       if (granted.kind === 'refused') {
         const when = new Date(granted.earliestAt).toISOString();
         return this.deny(call, granted.code, `${granted.code}: ${weight} tokens could not be had before ${when}`);
@@ -405,7 +406,7 @@ export class VenueClient implements VenuePort {
   /** Why it may not leave at this moment, whatever it is: nobody wants it any more, a kill switch is engaged, the deadman switch may have fired. */
   private forbids(call: VenueCall): string | undefined {
     const withdrawn = call.wanted?.withdrawn;
-    if (withdrawn !== undefined) return `STEP_OVER: it had not left when its step was over: ${withdrawn}`;
+    if (withdrawn !== undefined) return `${STEP_OVER}: it had not left when its step was over: ${withdrawn}`;
     const { method, protective } = endpoint(call.endpoint);
     const { forbidden, gate, clock } = this.parts;
     return forbidden?.(protective || method === 'GET') ?? gate.lapsed(call, clock.now());

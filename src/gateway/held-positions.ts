@@ -8,8 +8,8 @@ import type { DataOf } from '../journal/entry.ts';
 import type { BookOrder, OrderBook } from '../journal/orders.ts';
 import { shortfall } from '../venue/fills.ts';
 import { type PositionFact, PROVING_LIST } from '../venue/limits.ts';
-import { exposureOf } from '../venue/order.ts';
-import { type FillRecord, isTerminalStatus } from '../venue/records.ts';
+import { exposureOf, isEndUnseen } from '../venue/order.ts';
+import type { FillRecord } from '../venue/records.ts';
 
 /** Net size, long positive: the furthest it may be to either side. */
 interface Range {
@@ -105,18 +105,13 @@ function withOrder(
 ): { range: Range; unread: string[] } {
   const { filled } = exposureOf(snapshot);
   const done = filled === '0' ? range : shifted(range, signed(intent.side, filled));
-  if (!endedUnread(snapshot)) return { range: done, unread };
+  if (!isEndUnseen(snapshot)) return { range: done, unread };
   const { context } = snapshot;
   unread.push(context.venueId ?? intent.clientOrderId);
   // A position stop takes what there is and no more: it brings the position nearer to nothing.
   if (context.authorised === undefined) return { range: span(done, FLAT), unread };
   const rest = signed(intent.side, shortfall(context.authorised, filled));
   return { range: span(done, shifted(done, rest)), unread };
-}
-
-/** Taken away by word of the venue alone: no record says how much had filled by then. */
-function endedUnread({ state, context }: BookOrder['snapshot']): boolean {
-  return state === 'canceled' && (context.lastRecord === undefined || !isTerminalStatus(context.lastRecord.status));
 }
 
 function factOf(

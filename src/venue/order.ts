@@ -26,7 +26,7 @@ import {
 import { GUARDS, type GuardName, isForeign } from './order-guards.ts';
 import { afterEvent } from './order-updates.ts';
 import type { OrderTerms } from './port.ts';
-import type { OrderRecord } from './records.ts';
+import { isTerminalStatus, type OrderRecord } from './records.ts';
 
 export type {
   CancelCause,
@@ -191,6 +191,12 @@ const WORKING: ReadonlySet<OrderState> = new Set([
 
 export function isTerminal(state: OrderState): boolean {
   return TERMINAL.has(state);
+}
+
+/** Canceled by the word of an answer alone: no record has shown the end yet, nor how much was filled before it. */
+export function isEndUnseen({ state, context }: OrderSnapshot): boolean {
+  const { lastRecord } = context;
+  return state === 'canceled' && (lastRecord === undefined || !isTerminalStatus(lastRecord.status));
 }
 
 /** Whether it counts as live in every limit: `submitting`, `unknown` and `quarantined` orders too, for nobody knows better. */

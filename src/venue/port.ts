@@ -30,6 +30,8 @@ export interface OrderTerms {
 
 /** Code of what a process decided that died before it was done, and that is too old by now to be done. */
 export const STALE_INTENT = 'STALE_INTENT';
+/** Code of a call that was withdrawn before it left. */
+export const STEP_OVER = 'STEP_OVER';
 /** The purpose of what is asked only to make sure: not asked of a recording that has no answer to it, but denied with this code. */
 export const SWEEP = 'sweep';
 export const NOT_RECORDED = 'NOT_RECORDED';

@@ -288,19 +288,23 @@ describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
   });
 });
 
+async function seeEachOther(one: Shared, two: Shared): Promise<void> {
+  await one.ledgers.change('a', () => ({ text: 'one', result: 0 }));
+  expect(await two.ledgers.change('a', (row) => ({ text: undefined, result: row?.text }))).toBe('one');
+  await one.leases.acquire('main', 'run 1');
+  expect(await two.leases.acquire('main', 'run 2')).toMatchObject({ kind: 'taken', heldBy: 'run 1' });
+  await two.killSwitch.engage({ scope: '*', by: 'ana', reason: 'drill', at: 1 });
+  expect(await one.killSwitch.engaged('main')).toMatchObject({ reason: 'drill' });
+  await two.mailbox.post({ run: 'r', command: 'kill', by: 'ana', at: 1 });
+  expect(await one.mailbox.pending('r')).toHaveLength(1);
+}
+
 describe('two processes on one file', () => {
   it('see what the other wrote: ledger, lease, kill and commands', async () => {
     const on = bench();
     const at = folder();
     const [one, two] = [await sqlite(on, at, 'process 1'), await sqlite(on, at, 'process 2')];
-    await one.ledgers.change('a', () => ({ text: 'one', result: 0 }));
-    expect(await two.ledgers.change('a', (row) => ({ text: undefined, result: row?.text }))).toBe('one');
-    await one.leases.acquire('main', 'run 1');
-    expect(await two.leases.acquire('main', 'run 2')).toMatchObject({ kind: 'taken', heldBy: 'run 1' });
-    await two.killSwitch.engage({ scope: '*', by: 'ana', reason: 'drill', at: 1 });
-    expect(await one.killSwitch.engaged('main')).toMatchObject({ reason: 'drill' });
-    await two.mailbox.post({ run: 'r', command: 'kill', by: 'ana', at: 1 });
-    expect(await one.mailbox.pending('r')).toHaveLength(1);
+    await seeEachOther(one, two);
   });
 
   it('free a lease at once when its process has certainly gone', async () => {
@@ -357,14 +361,7 @@ describe.skipIf(!hasPostgres)('two machines on one PostgreSQL database', () => {
 
   it('see what the other wrote: ledger, lease, kill and commands', async () => {
     const { one, two } = await twoMachines();
-    await one.ledgers.change('a', () => ({ text: 'one', result: 0 }));
-    expect(await two.ledgers.change('a', (row) => ({ text: undefined, result: row?.text }))).toBe('one');
-    await one.leases.acquire('main', 'run 1');
-    expect(await two.leases.acquire('main', 'run 2')).toMatchObject({ kind: 'taken', heldBy: 'run 1' });
-    await two.killSwitch.engage({ scope: '*', by: 'ana', reason: 'drill', at: 1 });
-    expect(await one.killSwitch.engaged('main')).toMatchObject({ reason: 'drill' });
-    await two.mailbox.post({ run: 'r', command: 'kill', by: 'ana', at: 1 });
-    expect(await one.mailbox.pending('r')).toHaveLength(1);
+    await seeEachOther(one, two);
   });
 
   it('free a lease at once when its process has certainly gone, seen from its own machine', async () => {
