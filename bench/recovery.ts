@@ -6,7 +6,7 @@ import { Playback } from '../src/engine/playback.ts';
 import { startRun } from '../src/engine/run.ts';
 import { readEntry } from '../src/journal/chain.ts';
 import { openSqliteStore } from '../src/journal/sqlite-store.ts';
-import { SIMULATED_PROFILE } from '../src/venue/profile.ts';
+import { SIMULATED_PROFILE } from '../src/venue/profile/profile.ts';
 import { loaded } from './trials/product.ts';
 
 const [file = ''] = process.argv.slice(2);

@@ -1,8 +1,9 @@
 /** One request to an account outside any run: for `kill`, which needs no lease, and for `doctor`. Budgeted like all others. */
-import { type AnswerVerdict, readAnswer } from '../venue/answers.ts';
+
 import type { EndpointName, Params } from '../venue/catalogue.ts';
 import type { CallClass } from '../venue/port.ts';
-import { wireRequest } from '../venue/wire.ts';
+import { type AnswerVerdict, readAnswer } from '../venue/wire/answer.ts';
+import { wireRequest } from '../venue/wire/request.ts';
 import type { Account } from './account.ts';
 
 const EXCHANGE_TIMEOUT_MS = 10_000;

@@ -1,8 +1,8 @@
 /** What a live run's first entry says: everything it would take to execute the run again, and the profile read back from it. */
 import type { DataOf, EntryOf, JsonObject, ProcessFact } from '../journal/entry.ts';
 import type { Value } from '../runbook/values.ts';
-import type { Profile } from '../venue/profile.ts';
-import { profileSettings, restoredProfile, type SettingsJson } from '../venue/settings-in-force.ts';
+import { profileSettings, restoredProfile, type SettingsJson } from '../venue/profile/in-force.ts';
+import type { Profile } from '../venue/profile/profile.ts';
 import { LOCK_SHA256 } from './dependencies.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { inputsJson, sha256 } from './loading.ts';

@@ -5,7 +5,7 @@
  */
 import { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import type { Profile } from '../venue/profile.ts';
+import type { Profile } from '../venue/profile/profile.ts';
 import { accountKey } from './account.ts';
 import { type EndpointServer, type Health, serveEndpoints } from './daemon-endpoints.ts';
 import { DaemonLog } from './daemon-log.ts';

@@ -1,7 +1,7 @@
 /** `runbook doctor`: a profile against its venue, with reads alone: what works, what does not, and what was found. */
 import { printable } from '../base/printable.ts';
 import type { EndpointName, Params } from '../venue/catalogue.ts';
-import { readRateHeaders } from '../venue/headers.ts';
+import { readRateHeaders } from '../venue/tokens/headers.ts';
 import { type Account, openAccount } from './account.ts';
 import { type Asked, ask } from './asking.ts';
 import { EXIT, type ExitCode } from './exit.ts';

@@ -29,7 +29,7 @@ import { RunFold, type RunReport } from '../report/run.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import type { VenueCall } from '../venue/port.ts';
-import type { Profile } from '../venue/profile.ts';
+import type { Profile } from '../venue/profile/profile.ts';
 import type { Account } from './account.ts';
 import { anchoring, anchorsOverdue, contradictionOf } from './anchoring.ts';
 import { type Origin, startedData, thisProcess } from './beginning.ts';

@@ -2,8 +2,8 @@
 import { type Diagnostic, place, type SourceText } from '../base/diagnostic.ts';
 import { printable } from '../base/printable.ts';
 import { type Node, nodeAt, readDocument } from '../runbook/document.ts';
-import { type Profile, readProfile } from '../venue/profile.ts';
-import { looksSecret } from '../venue/secrecy.ts';
+import { type Profile, readProfile } from '../venue/profile/profile.ts';
+import { looksSecret } from '../venue/profile/secret-like.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { readSource } from './files.ts';
 import type { Terminal } from './terminal.ts';

@@ -3,10 +3,10 @@ import { printable } from '../base/printable.ts';
 import type { KillOrder } from '../journal/shared.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { everyStep } from '../runbook/risk.ts';
-import { overcommitted } from '../venue/beat-reserve.ts';
-import { budgetSettings } from '../venue/budget.ts';
 import { defaultKeepAliveMs } from '../venue/deadman.ts';
-import { costOf, type Profile } from '../venue/profile.ts';
+import { costOf, type Profile } from '../venue/profile/profile.ts';
+import { overcommitted } from '../venue/tokens/heartbeat-reserve.ts';
+import { budgetSettings } from '../venue/tokens/ledger.ts';
 import { EXIT, Refusal } from './exit.ts';
 
 /** The shortest deadman timeout a live run may have, ms: below it a slow answer is taken for silence (interface.md, settled points). */

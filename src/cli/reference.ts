@@ -11,7 +11,7 @@ import { STEPS, type StepRow } from '../runbook/steps.ts';
 import { typeName } from '../runbook/typing.ts';
 import { ASSUMPTIONS, type Assumption } from '../venue/assumptions.ts';
 import { CATALOGUE, type Endpoint, type Parameter } from '../venue/catalogue.ts';
-import { PROFILE_CODES } from '../venue/profile-reading.ts';
+import { PROFILE_CODES } from '../venue/profile/reading.ts';
 import { GLOBAL_OPTIONS } from './global-options.ts';
 import type { Options, VerbRow } from './verb.ts';
 import { VERBS } from './verbs.ts';

@@ -6,7 +6,7 @@
 import { readEntry } from '../journal/chain.ts';
 import type { DataOf, JsonObject, ResurfacedOrder } from '../journal/entry.ts';
 import type { JournalReader, RunRow } from '../journal/store.ts';
-import { isTerminal, type OrderState } from '../venue/order.ts';
+import { isTerminal, type OrderState } from '../venue/order/life.ts';
 import { isTerminalStatus, type OrderRecord } from '../venue/records.ts';
 
 /** What was asked of the venue: one page of the account's orders. */

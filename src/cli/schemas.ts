@@ -5,7 +5,7 @@
 import { FIXTURE_SCHEMA_NAME, fixtureSchema } from '../gateway/fixture-schema.ts';
 import { SIMULATOR_SCHEMA } from '../gateway/simulator/schema.ts';
 import { runbookSchema } from '../runbook/schema.ts';
-import { PROFILE_SCHEMA_NAME, profileSchema } from '../venue/profile-schema.ts';
+import { PROFILE_SCHEMA_NAME, profileSchema } from '../venue/profile/schema.ts';
 import { TEST_FILE_SCHEMA_NAME, testFileSchema } from './testing/test-file-schema.ts';
 
 export interface BundledSchema {

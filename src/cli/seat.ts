@@ -15,7 +15,7 @@ import { type AgendaStore, HANDOVERS_KEPT_MS, PRUNED_AT_ONCE, VERDICTS_KEPT_MS }
 import type { Entry } from '../journal/entry.ts';
 import { type LeaseKeeper, takeLease } from '../journal/lease.ts';
 import { StoreError } from '../journal/store.ts';
-import type { Profile } from '../venue/profile.ts';
+import type { Profile } from '../venue/profile/profile.ts';
 import { type Account, openAccount } from './account.ts';
 import { reportCrash } from './crash.ts';
 import type { AccountHealth } from './daemon-endpoints.ts';

@@ -21,7 +21,7 @@ import { openSharedMemory } from '../journal/shared-memory.ts';
 import { openAccountGuard, openSharedSqlite } from '../journal/shared-sqlite.ts';
 import { openSqliteStore } from '../journal/sqlite-store.ts';
 import { type JournalStore, StoreError } from '../journal/store.ts';
-import type { Profile, SecretReference } from '../venue/profile.ts';
+import type { Profile, SecretReference } from '../venue/profile/profile.ts';
 import type { Environment } from './environment.ts';
 import { EXIT, Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';

@@ -10,7 +10,7 @@ import type { CheckedRunbook, ScheduleDeclaration } from '../runbook/checked.ts'
 import { everyStep } from '../runbook/risk.ts';
 import { concurrencyOf, slotInputs } from '../runbook/schedule-collisions.ts';
 import { durationText, timeText, type Value } from '../runbook/values.ts';
-import type { Profile } from '../venue/profile.ts';
+import type { Profile } from '../venue/profile/profile.ts';
 import { type ExitCode, Refusal } from './exit.ts';
 import { readText, reasonOf } from './files.ts';
 import { loadRunbook } from './loading.ts';

@@ -24,11 +24,11 @@ import type { JournalStore } from '../journal/store.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { type Value, valueJson } from '../runbook/values.ts';
-import { budgetSettings } from '../venue/budget.ts';
-import { chance } from '../venue/identity.ts';
+import { chance } from '../venue/order/identity.ts';
 import type { MarketRules } from '../venue/port.ts';
-import { SIMULATED_PROFILE } from '../venue/profile.ts';
-import { profileSettings } from '../venue/settings-in-force.ts';
+import { profileSettings } from '../venue/profile/in-force.ts';
+import { SIMULATED_PROFILE } from '../venue/profile/profile.ts';
+import { budgetSettings } from '../venue/tokens/ledger.ts';
 import { ENGINE_VERSION } from './version.ts';
 
 /** A runbook and all that it calls, as texts to be pinned. */

@@ -4,7 +4,7 @@
  */
 import { type Decimal, decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
-import { exposureOf, isPositionStop, isTerminal, orderCan } from '../venue/order.ts';
+import { exposureOf, isPositionStop, isTerminal, orderCan } from '../venue/order/life.ts';
 import { conclude, type Desk, type DeskParts, isStranded, limitsOf, strand, whileWanted } from './desk-parts.ts';
 import { failureOfOutcome } from './failure.ts';
 import { type Cancellation, StepFailure } from './interruption.ts';

@@ -5,7 +5,7 @@
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
 import { type EndpointName, endpoint, type Params } from '../venue/catalogue.ts';
-import { isTerminal, TIMINGS } from '../venue/order.ts';
+import { isTerminal, TIMINGS } from '../venue/order/life.ts';
 import { type CallOutcome, NOT_RECORDED, SWEEP } from '../venue/port.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import { conclude, type Desk, type DeskParts } from './desk-parts.ts';

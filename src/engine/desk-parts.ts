@@ -2,7 +2,7 @@
 import type { DataOf } from '../journal/entry.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { EndpointName } from '../venue/catalogue.ts';
-import type { LimitRules } from '../venue/limits.ts';
+import type { LimitRules } from '../venue/limits/check.ts';
 import { type CallOutcome, type OrderTerms, STEP_OVER, type Wanted } from '../venue/port.ts';
 import { Abandoned, type Cancellation } from './interruption.ts';
 import { CONFIRM_WITHIN_MS, isEnded, isStrange } from './order-standing.ts';

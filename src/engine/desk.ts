@@ -6,8 +6,8 @@
 import type { Decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
-import { clientOrderId } from '../venue/identity.ts';
-import { isTerminal, TIMINGS } from '../venue/order.ts';
+import { clientOrderId } from '../venue/order/identity.ts';
+import { isTerminal, TIMINGS } from '../venue/order/life.ts';
 import type { OrderTerms } from '../venue/port.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import { Amending } from './amending.ts';

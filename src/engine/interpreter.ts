@@ -8,7 +8,7 @@ import type { ErrorFact } from '../journal/entry.ts';
 import type { CatchClause, CheckedStep, ErrorKind } from '../runbook/checked.ts';
 import { stepRow } from '../runbook/steps.ts';
 import { EvaluationFailure, type Expr, type Value, valueJson } from '../runbook/values.ts';
-import { chance } from '../venue/identity.ts';
+import { chance } from '../venue/order/identity.ts';
 import type { RunContext } from './context.ts';
 import { runControl } from './control.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';

@@ -6,7 +6,7 @@ import { Decimal, decimal } from '../base/decimal.ts';
 import type { JsonObject } from '../journal/entry.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { AwaitTarget } from '../runbook/checked.ts';
-import { isTerminal } from '../venue/order.ts';
+import { isTerminal } from '../venue/order/life.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import { Halt } from './interruption.ts';
 

@@ -6,8 +6,8 @@ import { Decimal, decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
 import type { OrderFields } from '../runbook/checked.ts';
 import { type RecordValue, Time, type Value } from '../runbook/values.ts';
-import { averagePrice } from '../venue/fills.ts';
-import { isTerminal } from '../venue/order.ts';
+import { averagePrice } from '../venue/order/fills.ts';
+import { isTerminal } from '../venue/order/life.ts';
 import { isTerminalStatus, type OrderRecord } from '../venue/records.ts';
 
 /** An order of this run, or one that a list showed; its fields read like a record's. */

@@ -7,7 +7,7 @@ import type { VenueVerb } from '../runbook/arguments.ts';
 import type { CheckedStep, PlaceStep, StepOf } from '../runbook/checked.ts';
 import { ACCOUNT, FILL } from '../runbook/language-records.ts';
 import type { Expr, RecordValue, Value } from '../runbook/values.ts';
-import { notionalOf } from '../venue/limits.ts';
+import { notionalOf } from '../venue/limits/check.ts';
 import type { Side } from '../venue/records.ts';
 import { hydrate } from './hydrate.ts';
 import type { PlannedSwitches } from './plan-deadman.ts';

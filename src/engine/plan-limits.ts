@@ -5,7 +5,7 @@
  */
 import { Decimal, decimal, decimalText } from '../base/decimal.ts';
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
-import { checkLimits, type LimitRules, notionalOf, type WriteTerms } from '../venue/limits.ts';
+import { checkLimits, type LimitRules, notionalOf, type WriteTerms } from '../venue/limits/check.ts';
 import type { MarketRules } from '../venue/port.ts';
 import type { Side } from '../venue/records.ts';
 import { KNOWN_AFTER_RUN } from './plan-scope.ts';

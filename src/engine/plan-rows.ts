@@ -3,7 +3,7 @@
  * would say. Holds the conditions and loops that the walk is in; knows no verb.
  */
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
-import type { LimitRules } from '../venue/limits.ts';
+import type { LimitRules } from '../venue/limits/check.ts';
 import { PlanLimits, type PlannedDenial, type PlannedWrite } from './plan-limits.ts';
 import type { PlanContext } from './plan-scope.ts';
 

@@ -15,7 +15,7 @@ import {
   valueJson,
 } from '../runbook/values.ts';
 import type { EndpointName } from '../venue/catalogue.ts';
-import type { LimitRules } from '../venue/limits.ts';
+import type { LimitRules } from '../venue/limits/check.ts';
 import type { MarketRules } from '../venue/port.ts';
 
 export const KNOWN_AFTER_RUN = '(known after run)';

@@ -8,7 +8,7 @@ import { Decimal, decimalText } from '../base/decimal.ts';
 import { canonicalJson } from '../base/json.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../runbook/checked.ts';
 import { type Value, valueJson } from '../runbook/values.ts';
-import { type LimitRules, tighter } from '../venue/limits.ts';
+import { type LimitRules, tighter } from '../venue/limits/check.ts';
 import { type Planned, PlannedCalls, UNKNOWN, type VenueStep } from './plan-calls.ts';
 import { type PlannedSwitch, PlannedSwitches } from './plan-deadman.ts';
 import { type Bounds, type PlanRow, PlanRows } from './plan-rows.ts';

@@ -3,7 +3,7 @@
  * external and left alone; orders that carry our prefix and that this run does not know belong to another run, or to a
  * journal that was lost.
  */
-import { CLIENT_ORDER_PREFIX } from '../venue/identity.ts';
+import { CLIENT_ORDER_PREFIX } from '../venue/order/identity.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import type { RunContext } from './context.ts';
 import { failureOfOutcome } from './failure.ts';

@@ -3,7 +3,7 @@
  * tell (orders.md, "Unknown outcomes"). It only ever reads; whether an order is sent again is the desk's decision.
  */
 import type { BookOrder } from '../journal/orders.ts';
-import { TIMINGS } from '../venue/order.ts';
+import { TIMINGS } from '../venue/order/life.ts';
 import { conclude, type DeskParts } from './desk-parts.ts';
 import { Cancellation, Halt } from './interruption.ts';
 import { CONFIRM_WITHIN_MS, isFound, isQuarantined, isStrange, nameOf, quarantined } from './order-standing.ts';

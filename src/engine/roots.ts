@@ -5,7 +5,7 @@
 import { type Decimal, decimalText, wholeNumber } from '../base/decimal.ts';
 import type { CheckedRunbook, LimitsDeclaration } from '../runbook/checked.ts';
 import { EvaluationFailure, type Expr, Time, type Value } from '../runbook/values.ts';
-import { type LimitRules, tighter } from '../venue/limits.ts';
+import { type LimitRules, tighter } from '../venue/limits/check.ts';
 import type { Side } from '../venue/records.ts';
 import type { RunContext } from './context.ts';
 import { StepFailure } from './interruption.ts';

@@ -4,7 +4,7 @@
  */
 import type { Away, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
 import { type Value, valueJson } from '../runbook/values.ts';
-import { largerDecimal } from '../venue/fills.ts';
+import { largerDecimal } from '../venue/order/fills.ts';
 import type { Approvals, RunContext, UndoEntry } from './context.ts';
 import { OrderDesk } from './desk.ts';
 import { FeedCache } from './feeds.ts';

@@ -6,7 +6,7 @@ import type { Decimal, DecimalString } from '../base/decimal.ts';
 import type { ErrorFact } from '../journal/entry.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { type Expr, type RecordValue, type Scope, Time, type Value } from '../runbook/values.ts';
-import type { LimitRules } from '../venue/limits.ts';
+import type { LimitRules } from '../venue/limits/check.ts';
 
 export type MarketLookup = (
   market: string,

@@ -5,7 +5,7 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import { decimal } from '../base/decimal.ts';
 import type { BookOrder } from '../journal/orders.ts';
-import { isEndUnseen } from '../venue/order.ts';
+import { isEndUnseen } from '../venue/order/life.ts';
 import type { CallClass, CallOutcome, VenuePort } from '../venue/port.ts';
 import { failureOfOutcome } from './failure.ts';
 import { Abandoned, Cancellation } from './interruption.ts';

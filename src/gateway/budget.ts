@@ -4,12 +4,12 @@
  * processes share a ledger is in shared-ledger.ts. It sends nothing and retries nothing.
  */
 import type { Clock, Metronome, Timer } from '../base/clock.ts';
-import type { Beat } from '../venue/beat-reserve.ts';
-import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../venue/budget.ts';
-import type { CostedEndpoint } from '../venue/costs.ts';
-import { type ResetUnit, readReset } from '../venue/headers.ts';
-import { isOrderAction, OrderRate } from '../venue/order-rate.ts';
 import type { CallClass, Wanted } from '../venue/port.ts';
+import type { CostedEndpoint } from '../venue/tokens/costs.ts';
+import { type ResetUnit, readReset } from '../venue/tokens/headers.ts';
+import type { Beat } from '../venue/tokens/heartbeat-reserve.ts';
+import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../venue/tokens/ledger.ts';
+import { isOrderAction, OrderRate } from '../venue/tokens/order-rate.ts';
 import { BudgetQueue, type Waiting } from './budget-queue.ts';
 import { BudgetTally } from './budget-tally.ts';
 import { type BudgetShare, SharedLedger, type Told } from './shared-ledger.ts';

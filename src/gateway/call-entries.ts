@@ -5,7 +5,7 @@
 import type { DataOf, Json, JsonObject } from '../journal/entry.ts';
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
 import type { CallOutcome, VenueCall } from '../venue/port.ts';
-import { digestOf } from '../venue/wire.ts';
+import { digestOf } from '../venue/wire/request.ts';
 import type { WireAnswer, WireReply, WireRequest } from './transport.ts';
 
 /** A call's parameters as the journal keeps them: secrets replaced by a word. */

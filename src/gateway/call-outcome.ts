@@ -1,9 +1,9 @@
 /** Which of the four outcomes an answer means for the call that it is to. Nothing else decides (reliability.md, "Protocol to implement"). */
 import { decimal, parseDecimal } from '../base/decimal.ts';
-import type { AnswerVerdict } from '../venue/answers.ts';
 import type { EndpointName, Result } from '../venue/catalogue.ts';
 import type { CallOutcome, OrderTerms, VenueCall } from '../venue/port.ts';
 import type { PlacementAck } from '../venue/records.ts';
+import type { AnswerVerdict } from '../venue/wire/answer.ts';
 
 export function outcomeOf<E extends EndpointName>(
   call: VenueCall<E>,

@@ -7,10 +7,8 @@ import type { Clock } from '../base/clock.ts';
 import { durationWord } from '../base/duration.ts';
 import type { DataOf, EntryType, Json } from '../journal/entry.ts';
 import type { OrderBook } from '../journal/orders.ts';
-import { readAnswer } from '../venue/answers.ts';
-import type { Beat } from '../venue/beat-reserve.ts';
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
-import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits.ts';
+import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits/check.ts';
 import {
   type CallOutcome,
   type FeedValue,
@@ -23,9 +21,11 @@ import {
   type VenueCall,
   type VenuePort,
 } from '../venue/port.ts';
-import type { Profile } from '../venue/profile.ts';
-import { requestProblems } from '../venue/request.ts';
-import { wireRequest } from '../venue/wire.ts';
+import type { Profile } from '../venue/profile/profile.ts';
+import type { Beat } from '../venue/tokens/heartbeat-reserve.ts';
+import { readAnswer } from '../venue/wire/answer.ts';
+import { requestProblems } from '../venue/wire/bounds.ts';
+import { wireRequest } from '../venue/wire/request.ts';
 import type { Budget, Ticket } from './budget.ts';
 import { attemptOf, journalParams, rateHeaders, settledData } from './call-entries.ts';
 import { outcomeOf } from './call-outcome.ts';

@@ -6,8 +6,8 @@ import { isLosslessNumber } from 'lossless-json';
 import { type DecimalString, parseDecimal } from '../base/decimal.ts';
 import { feedRequestId } from '../journal/entry.ts';
 import type { FeedValue } from '../venue/port.ts';
-import type { DeclaredRequest, Profile, ResultShape } from '../venue/profile.ts';
-import { readJson, type WireValue } from '../venue/wire.ts';
+import type { DeclaredRequest, Profile, ResultShape } from '../venue/profile/profile.ts';
+import { readJson, type WireValue } from '../venue/wire/request.ts';
 import type { FeedSource, RequestReader, VenueClient } from './client.ts';
 import type { WireAnswer } from './transport.ts';
 

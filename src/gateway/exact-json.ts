@@ -3,7 +3,7 @@
  * else must repeat an answer exactly; it never turns a fraction into a JavaScript number.
  */
 import { isLosslessNumber, LosslessNumber, stringify } from 'lossless-json';
-import { type JsonLimits, type JsonReading, readJson } from '../venue/wire.ts';
+import { type JsonLimits, type JsonReading, readJson } from '../venue/wire/request.ts';
 
 /** A recording holds many answers: more than one answer may, in size and in depth. */
 const RECORDING_LIMITS: JsonLimits = { maxLength: 256 * 1024 * 1024, maxDepth: 80, maxValues: 20_000_000 };

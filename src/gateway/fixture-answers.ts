@@ -4,8 +4,8 @@
  * with it live.
  */
 import { printable } from '../base/printable.ts';
-import { type AnswerSettings, readAnswer } from '../venue/answers.ts';
 import { ENDPOINT_NAMES } from '../venue/catalogue.ts';
+import { type AnswerSettings, readAnswer } from '../venue/wire/answer.ts';
 import type { Fixture } from './fixture.ts';
 
 /** One printable sentence for each answer that does not fit, in the order of the recording. */

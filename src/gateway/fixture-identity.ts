@@ -2,7 +2,7 @@
  * What differs between a recorded run and the one that is answered from it, though both do the same: ids of our own orders
  * and the time. Translates both ways; decides nothing about what matches otherwise.
  */
-import { CLIENT_ORDER_PREFIX } from '../venue/identity.ts';
+import { CLIENT_ORDER_PREFIX } from '../venue/order/identity.ts';
 import { exactJsonText, parseExactJson } from './exact-json.ts';
 import { isRecord } from './fixture.ts';
 

@@ -6,9 +6,9 @@
 import { Decimal, decimal, decimalText } from '../base/decimal.ts';
 import type { DataOf } from '../journal/entry.ts';
 import type { BookOrder, OrderBook } from '../journal/orders.ts';
-import { shortfall } from '../venue/fills.ts';
-import { type PositionFact, PROVING_LIST } from '../venue/limits.ts';
-import { exposureOf, isEndUnseen } from '../venue/order.ts';
+import { type PositionFact, PROVING_LIST } from '../venue/limits/check.ts';
+import { shortfall } from '../venue/order/fills.ts';
+import { exposureOf, isEndUnseen } from '../venue/order/life.ts';
 import type { FillRecord } from '../venue/records.ts';
 
 /** Net size, long positive: the furthest it may be to either side. */

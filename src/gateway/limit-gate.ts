@@ -12,9 +12,9 @@ import {
   type LimitRules,
   type LimitVerdict,
   type WorkingOrder,
-} from '../venue/limits.ts';
-import { exposureOf, isTerminal } from '../venue/order.ts';
-import { isPositionStop } from '../venue/order-context.ts';
+} from '../venue/limits/check.ts';
+import { isPositionStop } from '../venue/order/context.ts';
+import { exposureOf, isTerminal } from '../venue/order/life.ts';
 import type { MarketRules, VenueCall } from '../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../venue/records.ts';
 import { HeldPositions } from './held-positions.ts';

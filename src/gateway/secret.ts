@@ -4,8 +4,8 @@
  */
 import { inspect } from 'node:util';
 import { isSigningKey } from '../journal/anchors.ts';
-import type { Profile, SecretReference } from '../venue/profile.ts';
-import { secretBytes } from '../venue/signing.ts';
+import type { Profile, SecretReference } from '../venue/profile/profile.ts';
+import { secretBytes } from '../venue/wire/signing.ts';
 import { readSecretFile } from './secret-file.ts';
 
 /** A secret text. Only `reveal` gives it; printed, serialised or inspected it is its name in brackets. */

@@ -5,9 +5,9 @@
 import { Decimal, type DecimalString, decimal, decimalText } from '../base/decimal.ts';
 import type { DataOf } from '../journal/entry.ts';
 import type { BookOrder } from '../journal/orders.ts';
-import { measuredPrice, type WriteTerms } from '../venue/limits.ts';
-import { exposureOf } from '../venue/order.ts';
-import { isPositionStop } from '../venue/order-context.ts';
+import { measuredPrice, type WriteTerms } from '../venue/limits/check.ts';
+import { isPositionStop } from '../venue/order/context.ts';
+import { exposureOf } from '../venue/order/life.ts';
 
 /** States of an order that the venue has certainly refused, or never had. */
 const CAME_TO_NOTHING: ReadonlySet<string> = new Set(['draft', 'denied', 'absent', 'rejected']);

@@ -4,12 +4,12 @@
  * is filled in here, and a rotated one is kept before it is used. It decides nothing about orders and repeats no request.
  */
 import type { Clock } from '../base/clock.ts';
-import { readAnswer } from '../venue/answers.ts';
-import { jwtTimes } from '../venue/jwt.ts';
 import type { CallClass } from '../venue/port.ts';
-import type { AuthSettings, Profile } from '../venue/profile.ts';
-import { secretBytes, signature } from '../venue/signing.ts';
-import { wireRequest } from '../venue/wire.ts';
+import type { AuthSettings, Profile } from '../venue/profile/profile.ts';
+import { readAnswer } from '../venue/wire/answer.ts';
+import { jwtTimes } from '../venue/wire/jwt.ts';
+import { wireRequest } from '../venue/wire/request.ts';
+import { secretBytes, signature } from '../venue/wire/signing.ts';
 import type { Budget } from './budget.ts';
 import type { Session } from './client.ts';
 import type { LiveSendOptions } from './live.ts';

@@ -4,7 +4,7 @@
  */
 import type { LedgerRows } from '../journal/shared.ts';
 import { StoreError } from '../journal/store.ts';
-import type { Ledger } from '../venue/budget.ts';
+import type { Ledger } from '../venue/tokens/ledger.ts';
 
 export interface BudgetShare {
   readonly rows: LedgerRows;

@@ -2,9 +2,9 @@
  * The transport port: how one prepared request reaches something that answers. Live (got), recorded exchanges and the
  * simulator each implement it; none of them retries, waits for budget, or decides what an answer means.
  */
-import type { WireRequest } from '../venue/wire.ts';
+import type { WireRequest } from '../venue/wire/request.ts';
 
-export type { WireRequest, WireValue } from '../venue/wire.ts';
+export type { WireRequest, WireValue } from '../venue/wire/request.ts';
 
 /** An answer with a status: the body as it came, at most 8 MiB. Header names in lower case. */
 export interface WireAnswer {

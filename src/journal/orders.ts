@@ -13,7 +13,7 @@ import {
   type OrderStep,
   type OrderWant,
   observed,
-} from '../venue/order.ts';
+} from '../venue/order/life.ts';
 import type { OrderTerms } from '../venue/port.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
 import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';

@@ -6,7 +6,7 @@
 
 import { parseDurationMs } from '../base/duration.ts';
 import type { Entry, Json, JsonObject } from '../journal/entry.ts';
-import { readRateHeaders } from '../venue/headers.ts';
+import { readRateHeaders } from '../venue/tokens/headers.ts';
 import { isoTime, requestsBeside } from './run.ts';
 
 /** `audit budget RUN --json`. */

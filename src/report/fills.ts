@@ -5,7 +5,7 @@
 import { Decimal, type DecimalString, decimal, decimalText } from '../base/decimal.ts';
 import type { Entry } from '../journal/entry.ts';
 import type { BookOrder } from '../journal/orders.ts';
-import { averagePrice, netSizeOfFills, sumOfFills } from '../venue/fills.ts';
+import { averagePrice, netSizeOfFills, sumOfFills } from '../venue/order/fills.ts';
 import type { FillRecord, Side } from '../venue/records.ts';
 import { foldOrders } from './orders.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import type { DataOf, RunMode, RunOutcome, StepOutcome } from '../journal/entry.ts';
-import type { OrderEventType, OrderState } from '../venue/order-context.ts';
+import type { OrderEventType, OrderState } from '../venue/order/context.ts';
 
 export const VERBS: Readonly<Record<string, string>> = {
   place: 'places an order',

@@ -5,7 +5,7 @@
 import type { DecimalString } from '../base/decimal.ts';
 import type { Entry, JsonObject } from '../journal/entry.ts';
 import { type BookChange, type BookOrder, OrderBook, type OrderBookOptions } from '../journal/orders.ts';
-import { averagePrice, largerDecimal } from '../venue/fills.ts';
+import { averagePrice, largerDecimal } from '../venue/order/fills.ts';
 import type { OrderType, Side } from '../venue/records.ts';
 
 export interface OrderRow {

@@ -3,7 +3,7 @@
  * account's, so fills of orders that are not the run's are counted and left alone. It compares; what is right it can not say.
  */
 import type { Entry } from '../journal/entry.ts';
-import { sameDecimal } from '../venue/fills.ts';
+import { sameDecimal } from '../venue/order/fills.ts';
 import type { FillRecord } from '../venue/records.ts';
 import { type FillRow, fillRow, fillsOf } from './fills.ts';
 import { foldOrders } from './orders.ts';

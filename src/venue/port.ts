@@ -4,7 +4,7 @@
  */
 import type { DecimalString } from '../base/decimal.ts';
 import type { EndpointName, Params, Result } from './catalogue.ts';
-import type { LimitRules } from './limits.ts';
+import type { LimitRules } from './limits/check.ts';
 import type { OrderType, Side, TimeInForce } from './records.ts';
 
 /** Budget classes, strict, first in first out inside one (budget.md, Admission): 0 is the most urgent. */

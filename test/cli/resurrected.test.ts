@@ -6,9 +6,9 @@ import type { Entry } from '../../src/journal/entry.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
 import type { RunRow } from '../../src/journal/store.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
-import { readAnswer } from '../../src/venue/answers.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
-import { wireRequest } from '../../src/venue/wire.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { readAnswer } from '../../src/venue/wire/answer.ts';
+import { wireRequest } from '../../src/venue/wire/request.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, START } from '../engine/stage.ts';
 
 const HOUR = 3_600_000;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../src/base/diagnostic.ts';
 import { Refusal } from '../../src/cli/exit.ts';
 import { readScheduled, TimetableFiles } from '../../src/cli/timetable.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 
 let folder: string;
 const said: string[] = [];

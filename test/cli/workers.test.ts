@@ -15,7 +15,7 @@ import type { EntryType } from '../../src/journal/entry.ts';
 import { openPostgresAgenda } from '../../src/journal/postgres-agenda.ts';
 import { openPostgresStore } from '../../src/journal/postgres-store.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { hasPostgres, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 import { type Background, background, profileFor, until } from './background.ts';
 import { get, readiness, Scheduler } from './schedulers.ts';

@@ -7,7 +7,7 @@ import { SystemClock } from '../../src/base/clock.ts';
 import { LocalBudget } from '../../src/gateway/budget.ts';
 import { openSharedPostgres } from '../../src/journal/postgres-shared.ts';
 import { openSharedSqlite } from '../../src/journal/shared-sqlite.ts';
-import { budgetSettings } from '../../src/venue/budget.ts';
+import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 
 const [place = '', owner = '', settings = '{}'] = process.argv.slice(2);
 const shared = place.startsWith('postgres:')

@@ -1,8 +1,8 @@
 /** The deadman switch of a run: kept alive by what the run does and by nothing else, and missed when somebody takes it away. */
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
-import { wireRequest } from '../../src/venue/wire.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { wireRequest } from '../../src/venue/wire/request.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 async function performed(text: string, more: Partial<Scene> = {}, called?: string): Promise<Performance> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
 import { planRun } from '../../src/engine/plan.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
-import type { LimitRules } from '../../src/venue/limits.ts';
+import type { LimitRules } from '../../src/venue/limits/check.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 const STILL: SimulatorConfig = {

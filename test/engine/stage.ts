@@ -23,11 +23,11 @@ import { type RunReport, runReport } from '../../src/report/run.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { readInputs } from '../../src/runbook/inputs.ts';
 import { type Value, valueJson } from '../../src/runbook/values.ts';
-import { budgetSettings } from '../../src/venue/budget.ts';
-import { chance } from '../../src/venue/identity.ts';
-import type { LimitRules } from '../../src/venue/limits.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
-import { profileSettings } from '../../src/venue/settings-in-force.ts';
+import type { LimitRules } from '../../src/venue/limits/check.ts';
+import { chance } from '../../src/venue/order/identity.ts';
+import { profileSettings } from '../../src/venue/profile/in-force.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 
 export const START = Date.UTC(2026, 0, 5, 8);
 const ACCOUNT = 'stage';

@@ -13,8 +13,8 @@ import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { OrderBook } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
-import { budgetSettings } from '../../src/venue/budget.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 import { inputsFrom, loadedFrom, perform } from './stage.ts';
 
 const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000' } };

@@ -10,8 +10,8 @@ import {
 import type { LedgerRows } from '../../src/journal/shared.ts';
 import { openSharedMemory } from '../../src/journal/shared-memory.ts';
 import { StoreError } from '../../src/journal/store.ts';
-import { budgetSettings } from '../../src/venue/budget.ts';
 import type { CallClass } from '../../src/venue/port.ts';
+import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 import { COUNTING_RULES, type CountingVenue } from '../venue/counting-venues.ts';
 import { latencyFrom, randomFrom } from '../venue/saturation.ts';
 

@@ -10,9 +10,9 @@ import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { OrderBook } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
-import { budgetSettings } from '../../src/venue/budget.ts';
 import type { VenueCall } from '../../src/venue/port.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
 

@@ -7,7 +7,7 @@ import { LimitGate } from '../../src/gateway/limit-gate.ts';
 import type { DataOf, Entry, EntryType, Json } from '../../src/journal/entry.ts';
 import { OrderBook } from '../../src/journal/orders.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
-import type { LimitRules } from '../../src/venue/limits.ts';
+import type { LimitRules } from '../../src/venue/limits/check.ts';
 import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 import { fill, record, T0, terms } from '../venue/order-samples.ts';

@@ -7,8 +7,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, VirtualClock } from '../../src/base/clock.ts';
 import { LARGEST_BODY, type LiveParts, type LiveTransport, openLive } from '../../src/gateway/live.ts';
 import type { WireReply } from '../../src/gateway/transport.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
-import { wireRequest } from '../../src/venue/wire.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { wireRequest } from '../../src/venue/wire/request.ts';
 import { UNTRUSTED } from './untrusted.ts';
 
 const PLACE = wireRequest(

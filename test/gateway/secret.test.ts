@@ -19,7 +19,7 @@ import { Redactor } from '../../src/gateway/redactor.ts';
 import { loadSecrets, Secret, secretVariables } from '../../src/gateway/secret.ts';
 import { readSecretFile, replaceSecretFile } from '../../src/gateway/secret-file.ts';
 import { tokenStoreFor } from '../../src/gateway/token-store.ts';
-import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'runbook-secret-'));
 afterAll(() => rmSync(folder, { recursive: true }));

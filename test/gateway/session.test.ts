@@ -6,10 +6,10 @@ import { Secret } from '../../src/gateway/secret.ts';
 import { type SessionParts, VenueSession } from '../../src/gateway/session.ts';
 import type { TokenStore } from '../../src/gateway/token-store.ts';
 import type { WireReply, WireRequest } from '../../src/gateway/transport.ts';
-import { jwtTimes } from '../../src/venue/jwt.ts';
-import { type AuthSettings, SIMULATED_PROFILE } from '../../src/venue/profile.ts';
-import { secretBytes, signature } from '../../src/venue/signing.ts';
-import { wireRequest } from '../../src/venue/wire.ts';
+import { type AuthSettings, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { jwtTimes } from '../../src/venue/wire/jwt.ts';
+import { wireRequest } from '../../src/venue/wire/request.ts';
+import { secretBytes, signature } from '../../src/venue/wire/signing.ts';
 
 const START = Date.parse('2026-01-05T08:00:00.000Z');
 const HOUR = 3_600_000;

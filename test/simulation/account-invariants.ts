@@ -1,7 +1,7 @@
 /** Invariants about the account and its processes: tokens, the deadman switch, kills, leases, limits, and the journals as such. */
 import { verifyChain } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { readRetryAfter } from '../../src/venue/headers.ts';
+import { readRetryAfter } from '../../src/venue/tokens/headers.ts';
 import type { Facts } from './facts.ts';
 import type { Invariant } from './invariants.ts';
 import { REFRESH_TOKEN } from './scenario.ts';

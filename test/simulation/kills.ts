@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Books } from '../../src/gateway/simulator/simulator.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
-import { CLIENT_ORDER_PREFIX } from '../../src/venue/identity.ts';
+import { CLIENT_ORDER_PREFIX } from '../../src/venue/order/identity.ts';
 import { Draws } from './draws.ts';
 
 export interface KillsWanted {

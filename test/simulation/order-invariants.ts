@@ -1,8 +1,8 @@
 /** Invariants about orders: what the journals say of each intent, what left the processes, and the orders the venue has. */
 import { decimal } from '../../src/base/decimal.ts';
-import { CLIENT_ORDER_PREFIX } from '../../src/venue/identity.ts';
-import { exposureOf, isTerminal } from '../../src/venue/order.ts';
-import { isPositionStop, TIMINGS } from '../../src/venue/order-context.ts';
+import { isPositionStop, TIMINGS } from '../../src/venue/order/context.ts';
+import { CLIENT_ORDER_PREFIX } from '../../src/venue/order/identity.ts';
+import { exposureOf, isTerminal } from '../../src/venue/order/life.ts';
 import { isTerminalStatus } from '../../src/venue/records.ts';
 import type { Facts, Settled } from './facts.ts';
 import type { Invariant } from './invariants.ts';

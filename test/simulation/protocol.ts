@@ -12,7 +12,7 @@ import type { Transport } from '../../src/gateway/transport.ts';
 import type { LeaseKeeper } from '../../src/journal/lease.ts';
 import type { JournalStore, StoredEntry } from '../../src/journal/store.ts';
 import type { VenuePort } from '../../src/venue/port.ts';
-import type { Profile } from '../../src/venue/profile.ts';
+import type { Profile } from '../../src/venue/profile/profile.ts';
 
 /** What a replaced part may know of the process it is for. */
 export interface Around {

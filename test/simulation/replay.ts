@@ -2,7 +2,7 @@
 import { Divergence, Playback } from '../../src/engine/playback.ts';
 import { startRun } from '../../src/engine/run.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import type { Profile } from '../../src/venue/profile.ts';
+import type { Profile } from '../../src/venue/profile/profile.ts';
 import type { RunTold } from './world.ts';
 
 /** The first thing that differs; undefined where nothing does. */

@@ -5,7 +5,7 @@
 import type { Clock } from '../../src/base/clock.ts';
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { Transport, WireReply, WireRequest } from '../../src/gateway/transport.ts';
-import { digestOf } from '../../src/venue/wire.ts';
+import { digestOf } from '../../src/venue/wire/request.ts';
 import { awake, type Disk, type Process } from './process.ts';
 
 /** A request that left a process. */

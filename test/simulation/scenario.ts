@@ -6,7 +6,7 @@
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { FaultKind, FaultRule } from '../../src/gateway/simulator/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
-import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { type Crowd, crowdOf } from './crowd.ts';
 import { Draws } from './draws.ts';
 import { BTC, DUST, MARKETS, priceOf, type Shape, shapeOf } from './shapes.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerVerdict, readAnswer } from '../../src/venue/answers.ts';
 import { ENDPOINT_NAMES, type EndpointName } from '../../src/venue/catalogue.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { type AnswerVerdict, readAnswer } from '../../src/venue/wire/answer.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 

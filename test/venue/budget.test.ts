@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { budgetSettings, Ledger } from '../../src/venue/budget.ts';
 import type { CallClass } from '../../src/venue/port.ts';
+import { budgetSettings, Ledger } from '../../src/venue/tokens/ledger.ts';
 import { COUNTING_RULES, type CountingRule } from './counting-venues.ts';
 import { saturate } from './saturation.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readRateHeaders, readReset, readRetryAfter } from '../../src/venue/headers.ts';
+import { readRateHeaders, readReset, readRetryAfter } from '../../src/venue/tokens/headers.ts';
 
 const NOW = Date.parse('2026-01-05T08:00:00.000Z');
 

@@ -14,7 +14,7 @@ import {
   observed,
   orderCan,
   stepOrder,
-} from '../../src/venue/order.ts';
+} from '../../src/venue/order/life.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 

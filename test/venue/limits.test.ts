@@ -14,7 +14,7 @@ import {
   tighter,
   type WorkingOrder,
   type WriteTerms,
-} from '../../src/venue/limits.ts';
+} from '../../src/venue/limits/check.ts';
 
 const NOW = 1_750_000_000_000;
 

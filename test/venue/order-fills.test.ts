@@ -8,7 +8,7 @@ import {
   sameDecimal,
   shortfall,
   sumOfFills,
-} from '../../src/venue/fills.ts';
+} from '../../src/venue/order/fills.ts';
 import type { FillRecord } from '../../src/venue/records.ts';
 import { fill } from './order-samples.ts';
 

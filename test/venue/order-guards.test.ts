@@ -10,7 +10,7 @@ import {
   stepOrder,
   TIMINGS,
   TRANSITIONS,
-} from '../../src/venue/order.ts';
+} from '../../src/venue/order/life.ts';
 import type { OrderRecord } from '../../src/venue/records.ts';
 import { eventOf, fill, life, orderIn, type record, T0, terms } from './order-samples.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createActor } from 'xstate';
+import { GUARDS } from '../../src/venue/order/guards.ts';
 import {
   exposureOf,
   isTerminal,
@@ -16,8 +17,7 @@ import {
   outcomeOf,
   stepOrder,
   TRANSITIONS,
-} from '../../src/venue/order.ts';
-import { GUARDS } from '../../src/venue/order-guards.ts';
+} from '../../src/venue/order/life.ts';
 import { eventOf, eventsTo, fill, life, orderIn, record, T0, terms } from './order-samples.ts';
 
 /** orders.md, The transition table: one line per event, cells in the document's column order. */

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { schemaIssues } from '../../src/base/schema.ts';
 import { ASSUMPTIONS } from '../../src/venue/assumptions.ts';
 import { ENDPOINT_NAMES } from '../../src/venue/catalogue.ts';
-import { LIMIT_CONTROLS } from '../../src/venue/limit-rules.ts';
-import { costOf, grants, type Profile, readProfile, SIMULATED_PROFILE } from '../../src/venue/profile.ts';
-import { readPath } from '../../src/venue/profile-conflicts.ts';
-import { limitRules } from '../../src/venue/profile-limits.ts';
-import { PROFILE_SCHEMA_NAME, profileSchema } from '../../src/venue/profile-schema.ts';
-import { looksSecret } from '../../src/venue/secrecy.ts';
-import { profileSettings, restoredProfile } from '../../src/venue/settings-in-force.ts';
+import { LIMIT_CONTROLS } from '../../src/venue/limits/rules.ts';
+import { readPath } from '../../src/venue/profile/conflicts.ts';
+import { profileSettings, restoredProfile } from '../../src/venue/profile/in-force.ts';
+import { limitRules } from '../../src/venue/profile/limits.ts';
+import { costOf, grants, type Profile, readProfile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { PROFILE_SCHEMA_NAME, profileSchema } from '../../src/venue/profile/schema.ts';
+import { looksSecret } from '../../src/venue/profile/secret-like.ts';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
-import { requestProblems } from '../../src/venue/request.ts';
+import { requestProblems } from '../../src/venue/wire/bounds.ts';
 
 const LIMIT = { market_id: 'BTC-USD', side: 'long', size: '0.1', type: 'limit', price: '64000' };
 const STOP_LOSS = {

@@ -2,7 +2,7 @@
  * Drives a ledger against a counting venue at full load in virtual time: ordinary requests of mixed weights always wait,
  * cancels come at random. An event list of its own, so that an hour takes a moment.
  */
-import { type BudgetSettings, budgetSettings, Ledger } from '../../src/venue/budget.ts';
+import { type BudgetSettings, budgetSettings, Ledger } from '../../src/venue/tokens/ledger.ts';
 import type { CountingRule } from './counting-venues.ts';
 
 export interface Load {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
-import { secretBytes, signature, signedMessage } from '../../src/venue/signing.ts';
-import { wireRequest } from '../../src/venue/wire.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { wireRequest } from '../../src/venue/wire/request.ts';
+import { secretBytes, signature, signedMessage } from '../../src/venue/wire/signing.ts';
 
 // The vectors of venue-notes.md: secret 0xdeadbeef, expiry 1700000300.
 const SECRET = secretBytes('0xdeadbeef') as Uint8Array;

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { isLosslessNumber, parse } from 'lossless-json';
 import { describe, expect, it } from 'vitest';
 import { ENDPOINT_NAMES } from '../../src/venue/catalogue.ts';
-import { SIMULATED_PROFILE } from '../../src/venue/profile.ts';
-import { digestOf, encodeBody, encodeQuery, readJson, wireRequest } from '../../src/venue/wire.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { digestOf, encodeBody, encodeQuery, readJson, wireRequest } from '../../src/venue/wire/request.ts';
 
 const LIMIT = {
   market_id: 'BTC-USD',

@@ -5,8 +5,8 @@
  */
 import { verifyChain } from '../../journal/chain.ts';
 import { OrderBook } from '../../journal/orders.ts';
-import { isTerminal } from '../../venue/order.ts';
-import { SIMULATED_PROFILE } from '../../venue/profile.ts';
+import { isTerminal } from '../../venue/order/life.ts';
+import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { type CaseResult, type CaseRun, runCase } from './case-run.ts';
 import { requestName } from './request-names.ts';
 import type { Mishap, Sent } from './scripted-venue.ts';

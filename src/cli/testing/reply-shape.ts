@@ -7,11 +7,11 @@ import { didYouMean } from '../../base/spelling.ts';
 import { exactJsonText, exactNumber } from '../../gateway/exact-json.ts';
 import { finding } from '../../runbook/codes.ts';
 import type { MapNode, Node } from '../../runbook/document.ts';
-import { readAnswer } from '../../venue/answers.ts';
 import { type EndpointName, endpoint, type RecordName, type RecordOf } from '../../venue/catalogue.ts';
 import { marketOf } from '../../venue/forms.ts';
-import { SIMULATED_PROFILE } from '../../venue/profile.ts';
+import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import type { DeadmanRecord } from '../../venue/records.ts';
+import { readAnswer } from '../../venue/wire/answer.ts';
 import type { Reply } from './test-case.ts';
 
 export type ShapeName = RecordName | 'deadman';

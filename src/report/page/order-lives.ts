@@ -5,7 +5,7 @@
 import type { DecimalString } from '../../base/decimal.ts';
 import type { DataOf, Entry, Json } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
-import { ORDER_ALARMS, type OrderState } from '../../venue/order-context.ts';
+import { ORDER_ALARMS, type OrderState } from '../../venue/order/context.ts';
 import { meaningOf, ORDER_EVENT_MEANING, ORDER_STATE_MEANING } from '../meanings.ts';
 import { OrderFold, type OrderRow } from '../orders.ts';
 import { amountText, isPartOfPosition, pairs, quoteOf, stepName } from '../wording.ts';

@@ -5,7 +5,7 @@
  */
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
-import { ORDER_ALARMS } from '../../venue/order-context.ts';
+import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { AftermathFold, type Uncovered } from '../aftermath.ts';
 import { type BudgetDocument, BudgetFold } from '../budget.ts';
 import { type FillsDocument, fillsOf } from '../fills.ts';

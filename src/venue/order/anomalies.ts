@@ -1,0 +1,107 @@
+/**
+ * Events that the table turns away: dropped and counted, refused as a caller's mistake, or kept as a contradiction with
+ * both facts. None vanishes, none is thrown at a runbook, and three contradictions in a minute are a person's case.
+ */
+
+import { begin, type Change, changeOf, type Draft, enter, NOTHING, raise, want } from './change.ts';
+import {
+  type OrderAlarm,
+  type OrderAlarmName,
+  type OrderContext,
+  type OrderEvent,
+  type OrderSnapshot,
+  type OrderState,
+  TIMINGS,
+} from './context.ts';
+import { book, takeFilled } from './filled.ts';
+import { largerDecimal } from './fills.ts';
+import { isForeign, isObservation } from './guards.ts';
+
+/** Takes an event that the table turns away: dropped and counted, or kept as a contradiction with both facts. */
+export function afterAnomaly(
+  { state, context }: OrderSnapshot,
+  event: OrderEvent,
+  outcome: '~' | '!' | 'X',
+  quarantine: boolean,
+): Change {
+  if (outcome === '~') return { ...NOTHING, context: { ...context, stale: context.stale + 1 } };
+  if (outcome === 'X') {
+    return { ...NOTHING, context: { ...context, illegal: { ...context.illegal, total: context.illegal.total + 1 } } };
+  }
+  const draft = begin(context, state, quarantine ? 'quarantined' : state);
+  contradict(draft, event);
+  if (quarantine) enter(draft, event);
+  return draft.redundant
+    ? { ...NOTHING, context: { ...context, stale: context.stale + 1 }, redundant: true }
+    : changeOf(draft);
+}
+
+/** Three contradictions on one order within 60 s make it a case for a person (orders.md, illegal events). */
+export function isQuarantineDue(
+  state: OrderState,
+  context: OrderContext,
+  event: OrderEvent,
+  outcome: '~' | '!' | 'X',
+): boolean {
+  if (outcome !== '!' || state === 'quarantined' || !counts(context, event)) return false;
+  return recentIllegal(context, event.at).length + 1 >= TIMINGS.illegalEvents;
+}
+
+/** Keeps both facts of a contradiction, once per cell, and asks for a read that may explain it. */
+function contradict(draft: Draft, event: OrderEvent): void {
+  const { order, from } = draft;
+  const foreign = isForeign(order, event);
+  if (event.type === 'FILL' && !foreign) book(draft, event.fill);
+  if (isObservation(event) && !foreign) takeFilled(draft, event.record, true);
+  if (event.type === 'P_STRANGE' && !foreign) {
+    order.venueId ??= event.record.id;
+    order.strange = { status: event.record.status, since: order.strange?.since ?? event.at };
+  }
+  if (draft.redundant) return;
+  const status = isObservation(event) ? event.record.status : '';
+  const cell = `${from} × ${event.type}${event.type === 'P_STRANGE' ? ` ${status}` : ''}${foreign ? ' foreign' : ''}`;
+  const { cells, total } = order.illegal;
+  const recent = counts(order, event) ? [...recentIllegal(order, event.at), event.at] : recentIllegal(order, event.at);
+  const known = cells.includes(cell);
+  order.illegal = { cells: known ? cells : [...cells, cell], recent, total: total + 1 };
+  want(draft, 'resync');
+  if (order.venueId !== undefined) want(draft, 'read_fills');
+  if (!known) raise(draft, alarmOf(event, foreign), contradictionDetail(order, from, event));
+}
+
+function alarmOf(event: OrderEvent, foreign: boolean): OrderAlarmName {
+  if (foreign) return 'DuplicateOrder';
+  return event.type === 'P_STRANGE' ? 'StrangeStatus' : 'Contradiction';
+}
+
+function contradictionDetail(order: OrderContext, from: OrderState, event: OrderEvent): OrderAlarm['detail'] {
+  const shown: Record<string, string> = {};
+  if (isObservation(event)) {
+    shown['shownId'] = event.record.id;
+    shown['shownStatus'] = event.record.status;
+    shown['shownFilled'] = event.record.total_filled_size;
+  } else if (event.type === 'FILL') {
+    shown['fill'] = event.fill.id;
+    shown['fillOrder'] = event.fill.order_id;
+  }
+  return {
+    state: from,
+    event: event.type,
+    knownId: order.venueId ?? '',
+    knownStatus: order.lastRecord?.status ?? '',
+    knownFilled: largerDecimal(order.filled, order.recordFilled),
+    ...shown,
+  };
+}
+
+/**
+ * Whether a contradiction counts towards quarantine. An unknown status is tolerated (reliability.md, row 56), and fills of
+ * a rejected order are booked and alarmed while it keeps its status: neither is made better by stopping the market.
+ */
+function counts(context: OrderContext, event: OrderEvent): boolean {
+  return isForeign(context, event) || (event.type !== 'P_STRANGE' && event.type !== 'FILL');
+}
+
+function recentIllegal({ illegal }: OrderContext, at: number): readonly number[] {
+  return illegal.recent.filter((each) => at - each <= TIMINGS.illegalWindowMs);
+}

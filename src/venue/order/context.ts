@@ -1,0 +1,284 @@
+/**
+ * What is remembered of one order beside its state, and the events that change it: pure data, decimals as strings,
+ * instants in epoch ms. Nothing is decided here; the table is in order.ts, its guards in order-guards.ts.
+ */
+import type { DecimalString } from '../../base/decimal.ts';
+import type { OrderTerms } from '../port.ts';
+import type { FillRecord, OrderRecord } from '../records.ts';
+
+/** The thirteen local states, in the column order of the table (orders.md, States). */
+export const ORDER_STATES = [
+  'draft',
+  'submitting',
+  'unknown',
+  'processing',
+  'open',
+  'amending',
+  'canceling',
+  'closed',
+  'canceled',
+  'rejected',
+  'absent',
+  'denied',
+  'quarantined',
+] as const;
+export type OrderState = (typeof ORDER_STATES)[number];
+
+/** Every figure a guard or a caller's timer is measured with. The lags are guesses about a venue that shows none (orders.md). */
+export const TIMINGS = {
+  /** A read may show the terms from before an amend for this long after the amend was resolved: too short would call an applied amend lost. */
+  amendLagMs: 3_000,
+  /** How many such late reads with the old terms make an amend lost: one alone may come from a replica that hangs. */
+  amendLostReads: 2,
+  /** A `canceled` seen around an amend must still be there this much later: the venue may show it for an instant (surprise 4). */
+  phantomMs: 2_000,
+  /** How long after an amend a `canceled` is suspected to be that instant. */
+  phantomWindowMs: 20_000,
+  /** A read may lag this far behind one that was answered before it. */
+  readLagMs: 2_500,
+  /** `open` read this long after a cancel was answered means that the cancel failed; earlier it may only not have arrived yet. */
+  cancelLagMs: 3_500,
+  /** Like the read lag, but longer: `closed` is reached by fills, and reopening a filled order would be the worse mistake. */
+  closedLagMs: 5_000,
+  /** Cancels sent for one order before a person is asked. */
+  cancelTries: 3,
+  /** A state in flight that is older than this wants a read (T_CONFIRM); longer than any request's own time-out would hide a dead one. */
+  confirmMs: 15_000,
+  /** Late-fill grace after a terminal status (T_SETTLE): twice the longest lag above. */
+  settleMs: 10_000,
+  /** Reads that found nothing before an order may be called absent. */
+  absenceReads: 5,
+  /** Default of `ambiguity.window`: how long after the last attempt a request may still arrive at the venue. */
+  absenceHorizonMs: 90_000,
+  /** Contradictions on one order within the window that make it a case for a person. */
+  illegalEvents: 3,
+  illegalWindowMs: 60_000,
+} as const;
+
+/** Who wants an order gone. `external`: the venue showed it cancelling, and nobody here asked. */
+export type CancelCause = 'run' | 'operator' | 'cancel_all' | 'deadman' | 'kill' | 'external';
+
+interface Timed {
+  /** Epoch ms when it was known. */
+  readonly at: number;
+}
+interface Observed extends Timed {
+  /** Epoch ms when the read was sent: what the admissibility rule compares. For a push: when it arrived. */
+  readonly sentAt: number;
+  readonly record: OrderRecord;
+}
+interface Refusal extends Timed {
+  /** The venue's text, whole. */
+  readonly message?: string;
+}
+
+export type ObservationType =
+  | 'P_PROCESSING'
+  | 'P_OPEN'
+  | 'P_AMENDING'
+  | 'P_CANCELING'
+  | 'P_CLOSED'
+  | 'P_CANCELED'
+  | 'P_REJECTED'
+  | 'P_STRANGE';
+
+export type Observation = Observed & { readonly type: ObservationType };
+
+/** The rows of the table. Commands come first, then answers to them, then what was read, then time. */
+export type OrderEvent =
+  | (Timed & { readonly type: 'SUBMIT' })
+  | (Refusal & { readonly type: 'DENY' })
+  | (Timed & { readonly type: 'AMEND'; readonly price: DecimalString; readonly size?: DecimalString | undefined })
+  | (Timed & { readonly type: 'CANCEL'; readonly cause?: CancelCause | undefined })
+  | (Timed & { readonly type: 'ACK'; readonly orderId: string })
+  | (Refusal & { readonly type: 'REFUSED' | 'DUPLICATE' | 'SUBMIT_UNKNOWN' | 'AMEND_REFUSED' | 'CANCEL_REFUSED' })
+  | (Timed & {
+      readonly type: 'AMEND_ACK';
+      readonly price?: DecimalString | undefined;
+      readonly size?: DecimalString | undefined;
+    })
+  | (Timed & {
+      readonly type:
+        | 'RATE_LIMITED'
+        | 'AMEND_UNKNOWN'
+        | 'CANCEL_ACK'
+        | 'CANCEL_FINAL'
+        | 'CANCEL_UNKNOWN'
+        | 'CANCELALL_ACK'
+        | 'CANCELALL_UNKNOWN'
+        | 'DEADMAN'
+        | 'T_CONFIRM'
+        | 'T_EXHAUSTED'
+        | 'T_SETTLE';
+    })
+  | Observation
+  | (Timed & { readonly type: 'P_NOT_FOUND'; readonly sentAt: number })
+  | (Timed & { readonly type: 'FILL'; readonly fill: FillRecord });
+export type OrderEventType = OrderEvent['type'];
+
+/** Price and ordered size; price is undefined while nobody has said one (a market order without). */
+export interface Terms {
+  readonly price?: DecimalString | undefined;
+  readonly size?: DecimalString | undefined;
+}
+
+export interface Amend {
+  readonly old: Terms;
+  /** Undefined for an amend that nobody here asked for. */
+  readonly req?: Terms | undefined;
+  readonly sentAt: number;
+  /** When the PUT was answered or given up; until then no read says anything about it. */
+  readonly resolvedAt?: number | undefined;
+  /** Late reads that still showed the old terms, and when the last of them was sent. */
+  readonly oldReads: number;
+  readonly oldReadSentAt?: number | undefined;
+  readonly outcome?: 'applied' | 'lost' | 'refused' | undefined;
+}
+
+export interface Cancel {
+  readonly cause: CancelCause;
+  readonly sentAt: number;
+  /** When the cancel in force was answered or given up. */
+  readonly ackedAt?: number | undefined;
+  /** DELETEs asked for, all in all. */
+  readonly tries: number;
+}
+
+export interface Absence {
+  readonly horizonMs: number;
+  /** Reads that found nothing, sent after the submission was resolved. */
+  readonly count: number;
+  readonly firstAt?: number | undefined;
+  readonly lastSentAt?: number | undefined;
+  /** When the POST was answered or given up. */
+  readonly abortAt?: number | undefined;
+  /** `abortAt` plus the horizon: absence needs a read sent later than this. */
+  readonly provenAfter?: number | undefined;
+  /** The venue called the client order id a duplicate: it exists there, whatever reads say. */
+  readonly duplicateSeen: boolean;
+}
+
+/** Everything beside the state. `fills` is a map for its lookup; all else is plain JSON. */
+export interface OrderContext {
+  readonly intent: OrderTerms & { readonly attempt: number };
+  /** When the present state was entered. */
+  readonly since: number;
+  readonly venueId?: string | undefined;
+  /** Price in force, as far as known. */
+  readonly price?: DecimalString | undefined;
+  /** Ordered size in force, base currency; for stop_loss and take_profit the fraction until a record has given a size. */
+  readonly size: DecimalString;
+  /** When the terms in force were last changed or settled; reads sent soon after may still show older ones. */
+  readonly termsSince?: number | undefined;
+  /** The largest size that was ever ordered, base currency; undefined where only a fraction is known. */
+  readonly authorised?: DecimalString | undefined;
+  readonly fills: ReadonlyMap<string, FillRecord>;
+  /** Σ fills. */
+  readonly filled: DecimalString;
+  /** The largest filled size a record has said. */
+  readonly recordFilled: DecimalString;
+  /** What is not filled yet of the size in force; `0` for stop_loss and take_profit until a record has given a size. */
+  readonly remaining: DecimalString;
+  readonly overfilled: boolean;
+  readonly amend?: Amend | undefined;
+  readonly cancel?: Cancel | undefined;
+  /** When a record of it was first read. */
+  readonly confirmedAt?: number | undefined;
+  /** When the terminal status was known. */
+  readonly terminalAt?: number | undefined;
+  readonly absence: Absence;
+  readonly phantom?: { readonly status: string; readonly firstReadSentAt: number } | undefined;
+  /** The late-fill grace is over. */
+  readonly settled: boolean;
+  readonly lastRecord?: OrderRecord | undefined;
+  /** The status that nobody knows under which the venue shows it, and since when; gone as soon as it shows another. */
+  readonly strange?: { readonly status: string; readonly since: number } | undefined;
+  /** An attempt was made, and refused for want of tokens or of a session. */
+  readonly refused?: boolean | undefined;
+  /** Why it was refused, denied or rejected: the venue's text or ours. */
+  readonly reason?: string | undefined;
+  /** Stale and redundant events dropped. */
+  readonly stale: number;
+  readonly illegal: {
+    /** `state × event` cells that were alarmed already. */
+    readonly cells: readonly string[];
+    /** Times of those that count towards quarantine. */
+    readonly recent: readonly number[];
+    readonly total: number;
+  };
+}
+
+export interface OrderSnapshot {
+  readonly state: OrderState;
+  readonly context: OrderContext;
+}
+
+export const ORDER_ALARMS = {
+  LateFill: 'a fill arrived that no record had announced before the order ended, or after it was settled',
+  Overfill: 'more was filled than was ever ordered; the market is to be halted',
+  RejectedWithFill: 'a rejected order has fills; they count',
+  Resurrected: 'an order that had ended is working again',
+  Reappeared: 'an order that was proven absent is at the venue',
+  ExternalChange: 'terms changed, and no amend of ours did it',
+  ExternalAction: 'the venue liquidated',
+  AmendLost: 'an amend was taken and the old terms stayed',
+  CancelLost: 'a cancel was taken and the order is still working',
+  FillCorrected: 'a known fill came again with other figures; the larger size counts',
+  FillsIncomplete: 'the late-fill grace is over and the fills do not add up to what the record says',
+  DuplicateOrder: 'another order at the venue carries this client order id',
+  StrangeStatus: 'the venue showed a status that is not known; taken as not terminal',
+  Contradiction: 'what was read does not fit what was known; both are in the detail',
+  Quarantined: 'not resolvable by machine: no new exposure in this market until a person or a definite read settles it',
+} as const satisfies Record<string, string>;
+export type OrderAlarmName = keyof typeof ORDER_ALARMS;
+
+export interface OrderAlarm {
+  readonly alarm: OrderAlarmName;
+  /** JSON-safe: the facts that contradict each other. */
+  readonly detail: { readonly [key: string]: string | number | boolean };
+}
+
+/** What the order would like done next; the caller decides. `cancel_again` is never asked for more than three tries. */
+export type OrderWant = 'resync' | 'read_fills' | 'cancel_again' | 'halt_market';
+
+export interface OrderStep {
+  readonly snapshot: OrderSnapshot;
+  readonly moved: boolean;
+  readonly disposition: 'moved' | 'updated' | 'stale' | 'contradiction' | 'caller_error';
+  readonly alarms: readonly OrderAlarm[];
+  readonly wants: readonly OrderWant[];
+}
+
+export interface OrderOptions {
+  /** Profile, `ambiguity.window`, ms; 90 s where the profile says nothing. */
+  readonly absenceHorizonMs?: number;
+}
+
+/** Whether its size is a fraction of the position: it can only reduce, and its figures must not be added to base sizes. */
+export function isPositionStop(terms: { readonly type: string }): boolean {
+  return terms.type === 'stop_loss' || terms.type === 'take_profit';
+}
+
+/** An order that is validated and journaled, and not sent. `at` is epoch ms. */
+export function newOrder(intent: OrderTerms, at: number, options: OrderOptions = {}): OrderSnapshot {
+  const fraction = isPositionStop(intent);
+  return {
+    state: 'draft',
+    context: {
+      intent: { ...intent, attempt: 1 },
+      since: at,
+      price: intent.price,
+      size: intent.size,
+      authorised: fraction ? undefined : intent.size,
+      fills: new Map(),
+      filled: '0',
+      recordFilled: '0',
+      remaining: fraction ? '0' : intent.size,
+      overfilled: false,
+      absence: { horizonMs: options.absenceHorizonMs ?? TIMINGS.absenceHorizonMs, count: 0, duplicateSeen: false },
+      settled: false,
+      stale: 0,
+      illegal: { cells: [], recent: [], total: 0 },
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * What is filled of an order, and what is left: by its fills, each once, and by the largest size a record has said. A fill
+ * is booked in whatever state it finds the order, for exposure must not wait for an explanation.
+ */
+
+import type { FillRecord, OrderRecord } from '../records.ts';
+import { type Draft, ENDED, raise, type Writable, want } from './change.ts';
+import { isPositionStop, type OrderContext } from './context.ts';
+import { bookFill, exceeds, largerDecimal, sameDecimal, shortfall } from './fills.ts';
+
+/** A filled size only grows, so the largest that any record says is true, however late it was read. */
+export function takeFilled(draft: Draft, record: OrderRecord, outdated = false): void {
+  const { order } = draft;
+  const before = order.recordFilled;
+  order.recordFilled = largerDecimal(before, record.total_filled_size);
+  if (!outdated && !exceeds(before, record.total_filled_size)) order.lastRecord = record;
+  updateRemaining(order);
+  watchOverfill(draft);
+  if (exceeds(order.recordFilled, order.filled)) want(draft, 'read_fills');
+}
+
+/** Books a fill in any state. Late is one that no record announced before the end, or that comes after the grace. */
+export function book(draft: Draft, fill: FillRecord): void {
+  const { order, from } = draft;
+  const booking = bookFill(order.fills, order.filled, fill);
+  if (booking.kind === 'repeated') {
+    draft.redundant = true;
+    return;
+  }
+  if (booking.kind === 'corrected') {
+    const known = order.fills.get(fill.id);
+    raise(draft, 'FillCorrected', { fill: fill.id, knownSize: known?.size ?? '', size: fill.size });
+  }
+  order.fills = booking.fills;
+  order.filled = booking.filled;
+  order.venueId ??= fill.order_id;
+  if (ENDED.has(from) && (order.settled || exceeds(order.filled, order.recordFilled))) {
+    raise(draft, 'LateFill', {
+      state: from,
+      fill: fill.id,
+      size: fill.size,
+      filled: order.filled,
+      recordFilled: order.recordFilled,
+    });
+  }
+  if (from === 'rejected') raise(draft, 'RejectedWithFill', { fill: fill.id, filled: order.filled });
+  if (fill.liquidation) raise(draft, 'ExternalAction', { fill: fill.id, size: fill.size, liquidation: true });
+  if (from === 'processing' || from === 'absent') want(draft, 'resync');
+  updateRemaining(order);
+  watchOverfill(draft);
+}
+
+export function settle(draft: Draft): void {
+  const { order } = draft;
+  order.settled = true;
+  if (!exceeds(order.recordFilled, order.filled)) return;
+  raise(draft, 'FillsIncomplete', { filled: order.filled, recordFilled: order.recordFilled });
+  want(draft, 'read_fills');
+}
+
+function updateRemaining(order: Writable<OrderContext>): void {
+  const { lastRecord, filled, recordFilled } = order;
+  const done = largerDecimal(filled, recordFilled);
+  const fraction = isPositionStop(order.intent) && order.authorised === undefined;
+  if (
+    lastRecord !== undefined &&
+    SHOWS_REST.has(lastRecord.status) &&
+    sameDecimal(lastRecord.initial_size, order.size)
+  ) {
+    // The record's own rest, less what was filled since: after an amend it need not be size less filled (surprise 5).
+    order.remaining = fraction ? '0' : shortfall(lastRecord.size, shortfall(done, lastRecord.total_filled_size));
+  } else {
+    order.remaining = fraction ? '0' : shortfall(order.size, done);
+  }
+}
+
+/** Statuses whose record says how much is still working. */
+const SHOWS_REST: ReadonlySet<string> = new Set([
+  'open',
+  'placed',
+  'processing',
+  'amending',
+  'canceling',
+  'cancelingall',
+]);
+
+function watchOverfill(draft: Draft): void {
+  const { order } = draft;
+  const done = largerDecimal(order.filled, order.recordFilled);
+  if (order.authorised === undefined || order.overfilled || !exceeds(done, order.authorised)) return;
+  order.overfilled = true;
+  raise(draft, 'Overfill', { ordered: order.authorised, filled: order.filled, recordFilled: order.recordFilled });
+  want(draft, 'halt_market');
+}

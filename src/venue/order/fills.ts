@@ -1,0 +1,80 @@
+/**
+ * The arithmetic of fills: exposure is their sum, each counted once by its id. It knows no status: any order may have
+ * fills, also one that was cancelled or rejected (venue-notes.md, surprise 3).
+ */
+import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
+import type { FillRecord } from '../records.ts';
+
+/** Whether two decimals are the same number; `0.10` is `0.1`. */
+export function sameDecimal(a: DecimalString, b: DecimalString): boolean {
+  return a === b || decimal(a).eq(decimal(b));
+}
+
+export function isZeroDecimal(text: DecimalString): boolean {
+  return text === '0' || decimal(text).isZero();
+}
+
+export function largerDecimal(a: DecimalString, b: DecimalString): DecimalString {
+  return exceeds(b, a) ? b : a;
+}
+
+/** Whether a > b. */
+export function exceeds(a: DecimalString, b: DecimalString): boolean {
+  return a !== b && decimal(a).gt(decimal(b));
+}
+
+/** a − b, but never below zero. */
+export function shortfall(a: DecimalString, b: DecimalString): DecimalString {
+  if (b === '0') return a;
+  const difference = decimal(a).minus(decimal(b));
+  return difference.isNegative() ? '0' : decimalText(difference);
+}
+
+/** Σ size, base currency, unsigned. */
+export function sumOfFills(fills: Iterable<FillRecord>): DecimalString {
+  let sum = new Decimal(0);
+  for (const fill of fills) sum = sum.plus(decimal(fill.size));
+  return decimalText(sum);
+}
+
+/** Σ size × price / Σ size, quote currency, to 18 places: what an author may write, for a quotient can go on for ever. Undefined without fills. */
+export function averagePrice(fills: Iterable<FillRecord>): DecimalString | undefined {
+  let size = new Decimal(0);
+  let value = new Decimal(0);
+  for (const fill of fills) {
+    size = size.plus(decimal(fill.size));
+    value = value.plus(decimal(fill.size).times(decimal(fill.price)));
+  }
+  return size.isZero() ? undefined : decimalText(value.div(size).toDecimalPlaces(18));
+}
+
+/** Σ size, long positive, base currency: what the fills did to the position. */
+export function netSizeOfFills(fills: Iterable<FillRecord>): DecimalString {
+  let net = new Decimal(0);
+  for (const fill of fills) net = fill.side === 'long' ? net.plus(decimal(fill.size)) : net.minus(decimal(fill.size));
+  return decimalText(net);
+}
+
+/** What a fill did to a book of fills: a repeated one changes nothing, a corrected one counts with its larger size. */
+export interface Booking {
+  readonly fills: ReadonlyMap<string, FillRecord>;
+  readonly filled: DecimalString;
+  readonly kind: 'added' | 'repeated' | 'corrected';
+}
+
+/** Adds a fill to a book whose sum is `filled`. Exposure must not be understated, so of two sizes the larger stays. */
+export function bookFill(fills: ReadonlyMap<string, FillRecord>, filled: DecimalString, fill: FillRecord): Booking {
+  const known = fills.get(fill.id);
+  if (known === undefined) {
+    return {
+      fills: new Map(fills).set(fill.id, fill),
+      filled: decimalText(decimal(filled).plus(decimal(fill.size))),
+      kind: 'added',
+    };
+  }
+  if (sameDecimal(known.size, fill.size) && sameDecimal(known.price, fill.price))
+    return { fills, filled, kind: 'repeated' };
+  if (exceeds(known.size, fill.size)) return { fills, filled, kind: 'corrected' };
+  const corrected = new Map(fills).set(fill.id, fill);
+  return { fills: corrected, filled: sumOfFills(corrected.values()), kind: 'corrected' };
+}

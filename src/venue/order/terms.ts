@@ -1,0 +1,153 @@
+/**
+ * Terms of an order: what was asked for, what is in force, and what records say about an amend of ours or of somebody
+ * else. Acknowledgements only say when the question was put; a record answers it.
+ */
+import { decimal, decimalText } from '../../base/decimal.ts';
+import type { OrderRecord } from '../records.ts';
+import { type Draft, raise, type Writable } from './change.ts';
+import {
+  type Amend,
+  isPositionStop,
+  type Observation,
+  type OrderAlarm,
+  type OrderContext,
+  type OrderEvent,
+  type OrderState,
+  TIMINGS,
+} from './context.ts';
+import { largerDecimal, sameDecimal } from './fills.ts';
+import { isLateOldRead, showsOtherTerms, showsRequested } from './guards.ts';
+
+export function reviseDraft(
+  order: Writable<OrderContext>,
+  { price, size }: { price: string; size?: string | undefined },
+): void {
+  order.intent = { ...order.intent, price, size: size ?? order.intent.size };
+  order.price = price;
+  if (size === undefined) return;
+  order.size = size;
+  if (isPositionStop(order.intent)) return;
+  order.authorised = size;
+  order.remaining = size;
+}
+
+export function beginAmend(order: Writable<OrderContext>, event: OrderEvent & { type: 'AMEND' }): void {
+  order.amend = { old: { price: order.price, size: order.size }, req: termsOf(event), sentAt: event.at, oldReads: 0 };
+  // Whoever amends does not want it gone: an earlier cancel that was lost is not asked for again.
+  order.cancel = undefined;
+  if (event.size !== undefined && order.authorised !== undefined)
+    order.authorised = largerDecimal(order.authorised, event.size);
+}
+
+/** The PUT was answered or given up; `req` is what the answer says was asked for, for an amend that is not remembered. */
+export function resolveAmend(order: Writable<OrderContext>, at: number, req: Amend['req']): void {
+  const known: Amend = order.amend ?? { old: { price: order.price, size: order.size }, req, sentAt: at, oldReads: 0 };
+  order.amend = { ...known, resolvedAt: at, oldReads: 0, oldReadSentAt: undefined, outcome: undefined };
+}
+
+/** What a working record says about the terms: an amend's result, somebody else's change, or older terms by a late read. */
+export function takeTerms(draft: Draft, event: Observation, first: boolean): 'taken' | 'outdated' {
+  const { order, from, to } = draft;
+  const { record } = event;
+  const { amend } = order;
+  if (from === 'amending' && to === 'amending') {
+    if (amend !== undefined && isLateOldRead(amend, event)) {
+      order.amend = { ...amend, oldReads: amend.oldReads + 1, oldReadSentAt: event.sentAt };
+    }
+    return 'taken';
+  }
+  if (to !== 'open') return 'taken';
+  if (from === 'canceling') {
+    raise(draft, 'CancelLost', { tries: order.cancel?.tries ?? 0, cause: order.cancel?.cause ?? 'run' });
+  }
+  if (amend !== undefined && amend.outcome === undefined) {
+    const outcome = amendOutcome(amend, event, from);
+    if (outcome === undefined) return 'outdated';
+    order.amend = { ...amend, outcome, resolvedAt: amend.resolvedAt ?? event.at };
+    if (outcome === 'lost') raise(draft, 'AmendLost', termsDetail(amend, record));
+    if (amend.req === undefined) noteExternalChange(draft, record);
+    adoptTerms(order, record, event.at);
+    return 'taken';
+  }
+  if (!showsOtherTerms(order, record)) {
+    // A position stop's size follows the position, and the first record may say more than the intent did.
+    if (first || isPositionStop(order.intent)) adoptTerms(order, record, undefined);
+    return 'taken';
+  }
+  // Soon after the terms changed a read may still show those before.
+  if (order.termsSince !== undefined && event.sentAt <= order.termsSince + TIMINGS.amendLagMs) return 'outdated';
+  noteExternalChange(draft, record);
+  adoptTerms(order, record, first ? undefined : event.at);
+  return 'taken';
+}
+
+/** What a working record says of an amend that is not settled; undefined while it may only be too early. */
+function amendOutcome(amend: Amend, { record, sentAt }: Observation, from: OrderState): Amend['outcome'] {
+  if (amend.req === undefined || showsRequested(amend, record)) return 'applied';
+  const late = amend.resolvedAt !== undefined && sentAt > amend.resolvedAt + TIMINGS.amendLagMs;
+  return late || from === 'amending' ? 'lost' : undefined;
+}
+
+function termsDetail(amend: Amend, record: OrderRecord): OrderAlarm['detail'] {
+  return {
+    ...(amend.req?.price === undefined ? {} : { requestedPrice: amend.req.price }),
+    ...(amend.req?.size === undefined ? {} : { requestedSize: amend.req.size }),
+    price: record.price,
+    size: record.initial_size,
+  };
+}
+
+function noteExternalChange(draft: Draft, record: OrderRecord): void {
+  const { order } = draft;
+  if (!showsOtherTerms(order, record)) return;
+  raise(draft, 'ExternalChange', {
+    oldPrice: order.price ?? '',
+    oldSize: order.size,
+    price: record.price,
+    size: record.initial_size,
+  });
+}
+
+/** `since`: when the terms changed, so that older reads are known; undefined for the first record. */
+export function adoptTerms(order: Writable<OrderContext>, record: OrderRecord, since: number | undefined): void {
+  order.termsSince = since ?? order.termsSince;
+  order.price = record.price;
+  order.size = record.initial_size;
+  // Whether an amended size is the whole or the rest is not shown (surprise 5): what may fill in all is the larger reading.
+  // Of an order that has filled nothing, which most records are of, the two are one text.
+  const untouched = record.total_filled_size === '0' && record.size === record.initial_size;
+  const most = untouched
+    ? record.initial_size
+    : largerDecimal(record.initial_size, decimalText(decimal(record.size).plus(decimal(record.total_filled_size))));
+  if (!isPositionStop(order.intent)) order.authorised = largerDecimal(order.authorised ?? most, most);
+  // A record that repeats the fraction says nothing about a size in base currency.
+  else if (!sameDecimal(order.intent.size, record.initial_size))
+    order.authorised = largerDecimal(order.authorised ?? most, most);
+}
+
+/** The order has ended: which terms an amend left it with its last record says, and no later one will. */
+export function settleTerms(order: Writable<OrderContext>, record: OrderRecord): void {
+  const { amend } = order;
+  if (amend === undefined) return;
+  if (amend.outcome === undefined)
+    order.amend = { ...amend, outcome: showsRequested(amend, record) ? 'applied' : 'lost' };
+  adoptTerms(order, record, undefined);
+}
+
+/** The venue shows an amend in progress. One of ours that was thought settled is open again; another's has no requested terms. */
+export function noteAmending(order: Writable<OrderContext>, event: Observation): void {
+  const { amend } = order;
+  if (amend !== undefined && amend.outcome === undefined) return;
+  const old = { price: order.price, size: order.size };
+  const lately = amend?.resolvedAt !== undefined && event.sentAt - amend.resolvedAt <= TIMINGS.phantomWindowMs;
+  order.amend = lately
+    ? { ...amend, outcome: undefined, oldReads: 0, oldReadSentAt: undefined }
+    : { old, sentAt: event.sentAt, resolvedAt: event.at, oldReads: 0 };
+}
+
+export function termsOf({ price, size }: { price?: string | undefined; size?: string | undefined }): {
+  price?: string;
+  size?: string;
+} {
+  return { ...(price === undefined ? {} : { price }), ...(size === undefined ? {} : { size }) };
+}

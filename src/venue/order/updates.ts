@@ -1,0 +1,271 @@
+/**
+ * What an event that the table lets through leaves behind in an order's context, and what it asks for. Where the order
+ * goes is not decided here: the table in order.ts has said so already, and hands in the states before and after.
+ */
+
+import type { OrderRecord } from '../records.ts';
+import {
+  begin,
+  type Change,
+  changeOf,
+  type Draft,
+  ENDED,
+  enter,
+  NOTHING,
+  raise,
+  type Writable,
+  want,
+} from './change.ts';
+import {
+  type CancelCause,
+  isPositionStop,
+  type Observation,
+  type OrderContext,
+  type OrderEvent,
+  type OrderState,
+} from './context.ts';
+import { book, settle, takeFilled } from './filled.ts';
+import { isZeroDecimal } from './fills.ts';
+import {
+  adoptTerms,
+  beginAmend,
+  noteAmending,
+  resolveAmend,
+  reviseDraft,
+  settleTerms,
+  takeTerms,
+  termsOf,
+} from './terms.ts';
+
+/** Takes an event that the table lets through. */
+export function afterEvent(context: OrderContext, from: OrderState, to: OrderState, event: OrderEvent): Change {
+  if (from === to && repeatsRecord(context, from, event)) return { ...NOTHING, context };
+  const draft = begin(context, from, to);
+  take(draft, event);
+  if (from !== to) enter(draft, event);
+  return draft.redundant
+    ? { ...NOTHING, context: { ...context, stale: context.stale + 1 }, redundant: true }
+    : changeOf(draft);
+}
+
+/**
+ * Whether an open order was read again exactly as it stands, with nothing in doubt: what almost every record of a page says.
+ * All that the record would be compared with was settled when it came first; anything beyond that is taken the long way.
+ */
+function repeatsRecord(order: OrderContext, state: OrderState, event: OrderEvent): boolean {
+  if (state !== 'open' || event.type !== 'P_OPEN') return false;
+  const { record } = event;
+  return (
+    order.lastRecord !== undefined &&
+    isSameRecord(order.lastRecord, record) &&
+    order.confirmedAt !== undefined &&
+    order.strange === undefined &&
+    order.phantom === undefined &&
+    (order.amend === undefined || order.amend.outcome !== undefined) &&
+    (record.reason === '' || record.reason === order.reason) &&
+    !isPositionStop(order.intent) &&
+    order.price === record.price &&
+    order.size === record.initial_size &&
+    order.recordFilled === record.total_filled_size &&
+    order.filled === order.recordFilled
+  );
+}
+
+/** Every field, so that one that is added some day is not overlooked here. */
+const RECORD_FIELDS = Object.keys({
+  total_filled_size: true,
+  timestamp: true,
+  status: true,
+  price: true,
+  size: true,
+  initial_size: true,
+  reason: true,
+  id: true,
+  client_order_id: true,
+  market_id: true,
+  order_type: true,
+  side: true,
+  profile_id: true,
+  time_in_force: true,
+} satisfies Record<keyof OrderRecord, true>) as readonly (keyof OrderRecord)[];
+
+function isSameRecord(a: OrderRecord, b: OrderRecord): boolean {
+  for (const field of RECORD_FIELDS) if (a[field] !== b[field]) return false;
+  return true;
+}
+
+function take(draft: Draft, event: OrderEvent): void {
+  const { order, from, to } = draft;
+  switch (event.type) {
+    case 'SUBMIT':
+      if (from === 'absent') forgetAttempt(order);
+      return;
+    case 'DENY':
+    case 'REFUSED':
+      order.reason = event.message ?? order.reason;
+      return;
+    case 'AMEND':
+      if (from === 'draft') reviseDraft(order, event);
+      else beginAmend(order, event);
+      return;
+    case 'CANCEL':
+      askCancel(draft, event.cause ?? 'run', event.at);
+      return;
+    case 'ACK':
+      if (event.orderId !== '') order.venueId ??= event.orderId;
+      settleSubmission(order, event.at);
+      return;
+    case 'RATE_LIMITED':
+      order.reason = undefined;
+      if (to === 'draft') order.refused = true;
+      return;
+    case 'DUPLICATE':
+      settleSubmission(order, event.at);
+      order.absence = { ...order.absence, duplicateSeen: true };
+      want(draft, 'resync');
+      return;
+    case 'SUBMIT_UNKNOWN':
+      settleSubmission(order, event.at);
+      want(draft, 'resync');
+      return;
+    case 'AMEND_ACK':
+    case 'AMEND_UNKNOWN':
+      resolveAmend(order, event.at, event.type === 'AMEND_ACK' ? termsOf(event) : undefined);
+      want(draft, 'resync');
+      return;
+    case 'AMEND_REFUSED':
+      if (order.amend !== undefined) order.amend = { ...order.amend, resolvedAt: event.at, outcome: 'refused' };
+      order.phantom = undefined;
+      return;
+    case 'CANCEL_ACK':
+    case 'CANCEL_UNKNOWN':
+      resolveCancel(order, order.cancel?.cause ?? 'run', event.at);
+      want(draft, 'resync');
+      return;
+    case 'CANCEL_FINAL':
+      resolveCancel(order, order.cancel?.cause ?? 'run', event.at);
+      // The end is the venue's word, how much was filled before it is not known yet.
+      want(draft, 'resync');
+      return;
+    case 'CANCEL_REFUSED':
+      order.reason = event.message ?? order.reason;
+      if (to === 'open') order.cancel = undefined;
+      want(draft, 'resync');
+      return;
+    case 'CANCELALL_ACK':
+    case 'CANCELALL_UNKNOWN':
+    case 'DEADMAN':
+      sweep(draft, event.type === 'DEADMAN' ? 'deadman' : 'cancel_all', event.at);
+      return;
+    case 'P_NOT_FOUND':
+      countAbsence(order, event.sentAt);
+      return;
+    case 'FILL':
+      book(draft, event.fill);
+      return;
+    case 'T_CONFIRM':
+      if (from === 'submitting') settleSubmission(order, event.at);
+      want(draft, 'resync');
+      return;
+    case 'T_EXHAUSTED':
+      if (from === 'submitting') settleSubmission(order, event.at);
+      if (to === 'unknown') want(draft, 'resync');
+      return;
+    case 'T_SETTLE':
+      settle(draft);
+      return;
+    case 'P_PROCESSING':
+    case 'P_OPEN':
+    case 'P_AMENDING':
+    case 'P_CANCELING':
+    case 'P_CLOSED':
+    case 'P_CANCELED':
+    case 'P_REJECTED':
+    case 'P_STRANGE':
+      observe(draft, event);
+      return;
+    default:
+      event satisfies never;
+  }
+}
+
+function forgetAttempt(order: Writable<OrderContext>): void {
+  order.intent = { ...order.intent, attempt: order.intent.attempt + 1 };
+  order.absence = { horizonMs: order.absence.horizonMs, count: 0, duplicateSeen: false };
+  order.venueId = undefined;
+  order.cancel = undefined;
+}
+
+/** The POST was answered or given up: reads sent from now on say something about absence, earlier ones do not. */
+function settleSubmission(order: Writable<OrderContext>, at: number): void {
+  const { horizonMs, duplicateSeen } = order.absence;
+  order.absence = { horizonMs, duplicateSeen, count: 0, abortAt: at, provenAfter: at + horizonMs };
+}
+
+function countAbsence(order: Writable<OrderContext>, sentAt: number): void {
+  const { absence } = order;
+  if (absence.abortAt === undefined || sentAt < absence.abortAt) return;
+  order.absence = {
+    ...absence,
+    count: absence.count + 1,
+    firstAt: absence.firstAt ?? sentAt,
+    lastSentAt: Math.max(sentAt, absence.lastSentAt ?? sentAt),
+  };
+}
+
+function askCancel({ order, from }: Draft, cause: CancelCause, at: number): void {
+  if (ENDED.has(from) || from === 'draft') return;
+  // No DELETE leaves while the POST is in flight: the wish is kept, its tries begin when there is something to cancel.
+  const tries = (order.cancel?.tries ?? 0) + (from === 'submitting' ? 0 : 1);
+  order.cancel = { cause: order.cancel?.cause ?? cause, sentAt: at, tries };
+}
+
+function resolveCancel(order: Writable<OrderContext>, cause: CancelCause, at: number): void {
+  const known = order.cancel ?? { cause, sentAt: at, tries: 0 };
+  order.cancel = { ...known, ackedAt: at };
+}
+
+/** An account-wide cancel. An order whose POST is in flight may land behind it, so nothing is concluded for that one. */
+function sweep(draft: Draft, cause: CancelCause, at: number): void {
+  const { order, from, to } = draft;
+  if (to === 'canceling') {
+    order.cancel = { ...(order.cancel ?? { sentAt: at, tries: 0 }), cause, ackedAt: at };
+    want(draft, 'resync');
+  } else if (from === 'unknown' || from === 'quarantined') {
+    want(draft, 'resync');
+  }
+}
+
+/** A record was read and let through. */
+function observe(draft: Draft, event: Observation): void {
+  const { order, to } = draft;
+  const { record } = event;
+  const first = order.confirmedAt === undefined;
+  order.venueId ??= record.id;
+  order.confirmedAt ??= event.at;
+  order.strange = undefined;
+  if (record.reason !== '') order.reason = record.reason;
+  watchPhantom(draft, event);
+  const outdated = event.type === 'P_OPEN' && takeTerms(draft, event, first) === 'outdated';
+  if (first && event.type !== 'P_OPEN') adoptTerms(order, record, undefined);
+  else if (ENDED.has(to)) settleTerms(order, record);
+  if (event.type === 'P_AMENDING') noteAmending(order, event);
+  if (event.type === 'P_CANCELING' && (order.cancel === undefined || order.cancel.ackedAt === undefined)) {
+    resolveCancel(order, 'external', event.at);
+  }
+  takeFilled(draft, record, outdated);
+  if (to === 'rejected' && !isZeroDecimal(order.recordFilled) && isZeroDecimal(order.filled)) {
+    raise(draft, 'RejectedWithFill', { recordFilled: order.recordFilled });
+  }
+}
+
+/** Keeps the suspicion that an end seen around an amend is only the amend's instant; any other status clears it. */
+function watchPhantom({ order, from, to }: Draft, event: Observation): void {
+  const ending = event.type === 'P_CANCELED' || event.type === 'P_REJECTED';
+  if (!ending || from !== to) {
+    if (!ending) order.phantom = undefined;
+    return;
+  }
+  if (from !== 'amending' && from !== 'canceling') return;
+  if (order.phantom?.status !== event.type) order.phantom = { status: event.type, firstReadSentAt: event.sentAt };
+}

@@ -1,0 +1,227 @@
+/**
+ * What is wrong with a profile's settings when they are seen together: URLs that leak, credentials in two places, feeds
+ * that read what no request gives. It looks at settings whose forms are right already, and fills nothing in.
+ */
+import { ENDPOINT_NAMES, endpoint, isEndpointName } from '../catalogue.ts';
+import { isLoopbackHost } from './loopback.ts';
+import type { DataPath, ProfileFinding } from './reading.ts';
+import type { ReadProfile, ResultShape, ResultWord, SecretReference } from './settings.ts';
+
+/** What only shows when settings are seen together. */
+export function conflicts(settings: ReadProfile): ProfileFinding[] {
+  const url = readBaseUrl(settings.base_url);
+  const loopback = 'url' in url && isLoopbackHost(url.url.hostname);
+  const rules: (ProfileFinding | false | undefined)[] = [
+    'problem' in url && { code: 'profile-url', path: ['base_url'], message: url.problem },
+    ...authConflicts(settings.auth, loopback),
+    ...Object.keys(settings.rate_limit?.costs ?? {}).map((name) => costIneffective(name)),
+    ...storeConflicts(settings),
+    ...Object.entries(settings.notify ?? {}).map(([name, target]) => notifyConflict(name, target)),
+    ...Object.entries(settings.anchors?.copies ?? {}).map(([name, copy]) => anchorCopyConflict(name, copy)),
+    ...Object.entries(settings.requests ?? {}).map(([name, { path }]) => requestConflict(name, path)),
+    ...Object.entries(settings.feeds ?? {}).flatMap(([name, feed]) => [
+      ...feedConflicts(name, feed, settings.requests ?? {}),
+    ]),
+    ...(settings.limits?.markets ?? []).map((market, index) =>
+      unknownMarket(market, ['limits', 'markets', index], settings.markets),
+    ),
+    ...(settings.allowed_addresses ?? []).map((text, index) => addressProblem(text, index)),
+  ];
+  return rules.filter((rule): rule is ProfileFinding => rule !== undefined && rule !== false);
+}
+
+/** https, or http to a loopback address; nothing that could carry a secret or be lost when a path is put behind it. */
+export function readBaseUrl(text: string): { readonly url: URL } | { readonly problem: string } {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return { problem: 'base_url is not a URL' };
+  }
+  if (url.username !== '' || url.password !== '')
+    return { problem: 'base_url holds a user name or a password; secrets are referred to under auth' };
+  if (text.includes('?') || text.includes('#'))
+    return { problem: 'base_url has a query or a fragment; it must end with its path' };
+  if (/(?:^|\/)\.\.?(?:\/|$)|%2e|\\/i.test(text.replace(/^https?:\/\//, '')))
+    return { problem: 'base_url has a path that goes up or is written oddly' };
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname))) return { url };
+  return {
+    problem: `base_url must be https; plain http is for loopback addresses alone, found the host ${url.hostname}`,
+  };
+}
+
+function* authConflicts(auth: ReadProfile['auth'], loopback: boolean): Generator<ProfileFinding | false> {
+  const mode = auth.mode ?? 'jwt';
+  const given = (names: readonly (keyof ReadProfile['auth'])[]) => names.filter((name) => auth[name] !== undefined);
+  const conflict = (name: string, message: string): ProfileFinding => ({
+    code: 'profile-conflict',
+    path: ['auth', name],
+    message,
+  });
+  for (const name of mode === 'jwt' ? [] : given(JWT_ONLY))
+    yield conflict(name, `auth.${name} is for mode jwt; the mode is ${mode}`);
+  for (const name of mode === 'api_key' ? [] : given(KEY_ONLY))
+    yield conflict(name, `auth.${name} is for mode api_key; the mode is ${mode}`);
+  if (mode === 'none' && !loopback) yield conflict('mode', 'auth.mode none is for a loopback address alone');
+  if (mode === 'jwt' && given(['jwt', 'refresh_token']).length === 0) {
+    yield {
+      code: 'profile-missing',
+      path: ['auth'],
+      message: 'auth names neither a jwt nor a refresh_token; in mode jwt one of them is needed',
+    };
+  }
+  if (auth.cookie !== undefined)
+    for (const name of given(['header', 'prefix']))
+      yield conflict(name, `auth.${name} and auth.cookie exclude each other: the JWT travels in one place`);
+  if (mode === 'api_key') {
+    for (const name of ['api_key', 'secret'] as const) {
+      if (auth[name] === undefined)
+        yield { code: 'profile-missing', path: ['auth'], message: `auth.${name} is missing; mode api_key needs it` };
+    }
+  }
+}
+const JWT_ONLY = [
+  'jwt',
+  'refresh_token',
+  'is_client',
+  'header',
+  'prefix',
+  'cookie',
+  'jwt_life',
+  'send_jwt_on_refresh',
+] as const;
+const KEY_ONLY = ['api_key', 'secret', 'chain', 'signature_life', 'signing_headers'] as const;
+
+function costIneffective(name: string): ProfileFinding | undefined {
+  const documented = isEndpointName(name) ? endpoint(name).tokens : undefined;
+  if (documented === undefined) return undefined;
+  const message = `rate_limit.costs: ${name} costs ${documented} by the venue document, which goes before the profile`;
+  return { code: 'profile-ineffective', path: ['rate_limit', 'costs', name], message };
+}
+
+function* storeConflicts({ store }: ReadProfile): Generator<ProfileFinding> {
+  if (store === undefined) return;
+  if ((store.sqlite === undefined) === (store.postgres === undefined)) {
+    yield { code: 'profile-conflict', path: ['store'], message: 'store names one of sqlite and postgres' };
+  }
+}
+
+function notifyConflict(
+  name: string,
+  target: { readonly webhook?: SecretReference; readonly log?: boolean },
+): ProfileFinding | false {
+  const path = ['notify', name];
+  if ((target.webhook === undefined) === (target.log === undefined))
+    return { code: 'profile-conflict', path, message: `notify.${name} names one of webhook and log` };
+  return (
+    target.log === false && {
+      code: 'profile-form',
+      path: [...path, 'log'],
+      message: `notify.${name}.log can only be true`,
+    }
+  );
+}
+
+function anchorCopyConflict(
+  name: string,
+  copy: { readonly file?: string; readonly webhook?: SecretReference },
+): ProfileFinding | false {
+  return (
+    (copy.file === undefined) === (copy.webhook === undefined) && {
+      code: 'profile-conflict',
+      path: ['anchors', 'copies', name],
+      message: `anchors.copies.${name} names one of file and webhook`,
+    }
+  );
+}
+
+/** The private endpoints have steps of their own, with checks; a declared request must not go around them. */
+function requestConflict(name: string, path: string): ProfileFinding | undefined {
+  const known = ENDPOINT_NAMES.find((each) => each === `GET ${path}`);
+  if (known === undefined) return undefined;
+  return {
+    code: 'profile-conflict',
+    path: ['requests', name, 'path'],
+    message: `requests.${name}: ${known} is an endpoint of the venue document and needs no declaration`,
+  };
+}
+
+function* feedConflicts(
+  name: string,
+  feed: NonNullable<ReadProfile['feeds']>[string],
+  requests: NonNullable<ReadProfile['requests']>,
+): Generator<ProfileFinding> {
+  const request = Object.hasOwn(requests, feed.request) ? requests[feed.request] : undefined;
+  const path = ['feeds', name];
+  if (request === undefined) {
+    yield {
+      code: 'profile-conflict',
+      path: [...path, 'request'],
+      message: `feeds.${name}: there is no request named ${feed.request} under requests`,
+    };
+    return;
+  }
+  const query = request.query ?? {};
+  for (const [key, text] of Object.entries(feed.with ?? {})) {
+    if (!Object.hasOwn(query, key))
+      yield {
+        code: 'profile-conflict',
+        path: [...path, 'with', key],
+        message: `feeds.${name}: the request ${feed.request} has no parameter ${key}`,
+      };
+    if (text.replaceAll('${market}', '').includes('${')) {
+      yield {
+        code: 'profile-form',
+        path: [...path, 'with', key],
+        message: `feeds.${name}.with.${key}: only \${market} can be filled in`,
+      };
+    }
+  }
+  if (!leadsToNumber(request.result, readPath(feed.read).slice(1))) {
+    yield {
+      code: 'profile-conflict',
+      path: [...path, 'read'],
+      message: `feeds.${name}: ${feed.read} is not a number of the result that requests.${feed.request} declares`,
+    };
+  }
+}
+
+/** `result[0].fair_price` in parts: `['result', 0, 'fair_price']`. */
+export function readPath(text: string): readonly (string | number)[] {
+  return [...text.matchAll(/\[(\d+)\]|([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, index, name]) =>
+    index === undefined ? (name as string) : Number(index),
+  );
+}
+
+function leadsToNumber(shape: ResultShape, path: readonly (string | number)[]): boolean {
+  const [part, ...rest] = path;
+  if (shape.kind === 'value') return part === undefined && NUMBERS.has(shape.type);
+  if (part === undefined) return false;
+  if (shape.kind === 'record') {
+    const field = typeof part === 'string' && Object.hasOwn(shape.fields, part) ? shape.fields[part] : undefined;
+    return field !== undefined && leadsToNumber(field, rest);
+  }
+  return (shape.kind === 'list') === (typeof part === 'number') && leadsToNumber(shape.of, rest);
+}
+const NUMBERS: ReadonlySet<ResultWord> = new Set(['price', 'size', 'money', 'number', 'integer']);
+
+function unknownMarket(market: string, path: DataPath, markets: ReadProfile['markets']): ProfileFinding | undefined {
+  if (markets === undefined || Object.hasOwn(markets, market)) return undefined;
+  return {
+    code: 'profile-ineffective',
+    path,
+    message: `${market} is allowed by limits.markets but its tick and lot are not under markets`,
+  };
+}
+
+function addressProblem(text: string, index: number): ProfileFinding | undefined {
+  const [address = '', bits] = text.split('/');
+  const v6 = address.includes(':');
+  const form = v6 ? /^(?=.*:)[0-9A-Fa-f:.]+$/ : /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
+  if (form.test(address) && (bits === undefined || Number(bits) <= (v6 ? 128 : 32))) return undefined;
+  return {
+    code: 'profile-form',
+    path: ['allowed_addresses', index],
+    message: `allowed_addresses[${index}] is not an IP address or network such as 10.1.0.0/16`,
+  };
+}

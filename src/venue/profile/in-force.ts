@@ -1,0 +1,107 @@
+/**
+ * A profile as it would stand in a file with every default written out: what goes into a run's first entry, and what a
+ * resumed run reads its profile from. References to secrets are in it, secrets and values of the environment never.
+ */
+
+import { durationWord } from '../../base/duration.ts';
+import { limitSettings } from './limits.ts';
+import { type AuthSettings, type Profile, type ResultShape, readProfile } from './profile.ts';
+
+export type SettingsJson = { readonly [key: string]: SettingsValue };
+type SettingsValue = null | boolean | number | string | readonly SettingsValue[] | SettingsJson;
+
+export function profileSettings(profile: Profile): SettingsJson {
+  const { rateLimit, positionOrders, store, anchors } = profile;
+  const settings = {
+    profile: profile.name,
+    base_url: profile.baseUrl,
+    account: profile.account,
+    auth: authSettings(profile.auth),
+    encoding: Object.fromEntries(Object.entries(profile.encoding).filter(([name]) => !name.startsWith('GET '))),
+    rate_limit: {
+      tokens: rateLimit.tokens,
+      window: durationWord(rateLimit.windowMs),
+      shared_as: rateLimit.sharedAs,
+      costs: rateLimit.costs,
+      ...(rateLimit.orderRate === undefined ? {} : { order_rate: rateLimit.orderRate }),
+      statuses: rateLimit.statuses,
+      reset_unit: rateLimit.resetUnit,
+    },
+    position_orders: { size_field: positionOrders.sizeField, ...positionOrders.types },
+    market_order_price: profile.marketOrderPrice,
+    max_leverage: profile.maxLeverage,
+    definite_rejects: profile.definiteRejects,
+    markets: profile.markets,
+    requests: Object.fromEntries(
+      Object.entries(profile.requests).map(([name, request]) => [
+        name,
+        { ...request, result: shapeSetting(request.result) },
+      ]),
+    ),
+    feeds: profile.feeds,
+    capabilities: profile.capabilities,
+    limits: limitSettings(profile.limits),
+    ambiguity: { window: durationWord(profile.ambiguityWindowMs) },
+    allowed_addresses: profile.allowedAddresses,
+    ...(store === undefined ? {} : { store }),
+    anchors: {
+      ...(anchors.key === undefined ? {} : { key: anchors.key }),
+      copies: anchors.copies,
+      patience: durationWord(anchors.patienceMs),
+    },
+    notify: profile.notify,
+  };
+  return JSON.parse(JSON.stringify(settings)) as SettingsJson;
+}
+
+/** The profile that `settings` are of; undefined for what no profile gave. */
+export function restoredProfile(settings: SettingsJson): Profile | undefined {
+  const { capabilities, ...rest } = settings;
+  const read = readProfile(rest, { file: '', text: '' }, () => ({ start: 0, end: 0 }));
+  if (read.profile === undefined || !Array.isArray(capabilities)) return undefined;
+  return { ...read.profile, capabilities: capabilities.map(String) };
+}
+
+function authSettings(auth: AuthSettings): unknown {
+  switch (auth.mode) {
+    case 'none':
+      return { mode: 'none' };
+    case 'api_key':
+      return {
+        mode: 'api_key',
+        api_key: auth.apiKey,
+        secret: auth.secret,
+        chain: auth.chain,
+        signature_life: durationWord(auth.signatureLifeMs),
+        signing_headers: auth.headers,
+      };
+    case 'jwt':
+      return {
+        mode: 'jwt',
+        jwt: auth.jwt,
+        refresh_token: auth.refreshToken,
+        is_client: auth.isClient,
+        ...(auth.carrier.in === 'cookie'
+          ? { cookie: auth.carrier.cookie }
+          : { header: auth.carrier.header, prefix: auth.carrier.prefix }),
+        jwt_life: durationWord(auth.jwtLifeMs),
+        send_jwt_on_refresh: auth.sendJwtOnRefresh,
+      };
+    default:
+      return auth satisfies never;
+  }
+}
+
+function shapeSetting(shape: ResultShape): unknown {
+  switch (shape.kind) {
+    case 'value':
+      return `${shape.type}${shape.optional ? '?' : ''}`;
+    case 'list':
+    case 'map':
+      return { type: shape.kind, of: shapeSetting(shape.of) };
+    case 'record':
+      return Object.fromEntries(Object.entries(shape.fields).map(([key, field]) => [key, shapeSetting(field)]));
+    default:
+      return shape satisfies never;
+  }
+}

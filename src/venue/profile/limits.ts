@@ -1,0 +1,44 @@
+/** The limits of a profile as the checks take them, and back again. Bounds were checked when they were read. */
+import { decimal, decimalText } from '../../base/decimal.ts';
+import { durationWord } from '../../base/duration.ts';
+import type { LimitRules } from '../limits/rules.ts';
+import { LIMIT_CONTROL_OF, type LIMIT_SETTINGS, type ReadGroup } from './settings.ts';
+
+type ReadLimits = ReadGroup<typeof LIMIT_SETTINGS>;
+
+export function limitRules(limits: ReadLimits): LimitRules {
+  const { price_band: band, step_fills: fills, refusals } = limits;
+  const rules: Record<string, unknown> = {};
+  for (const [name, control] of Object.entries(LIMIT_CONTROL_OF)) {
+    const value = limits[name as keyof typeof LIMIT_CONTROL_OF];
+    if (value !== undefined) rules[control] = value;
+  }
+  return {
+    ...(rules as LimitRules),
+    ...(band === undefined ? {} : { priceBandWithin: band.within }),
+    ...(band?.max_age === undefined ? {} : { maxReferenceAgeMs: band.max_age }),
+    ...(fills === undefined ? {} : { stepFills: { max: fills.max, windowMs: fills.window } }),
+    ...(refusals === undefined ? {} : { refusals: { max: refusals.max, windowMs: refusals.window } }),
+  };
+}
+
+/** The same as they would stand in a file. */
+export function limitSettings(rules: LimitRules): Record<string, unknown> {
+  const limits: Record<string, unknown> = {};
+  for (const [name, control] of Object.entries(LIMIT_CONTROL_OF)) {
+    const value = rules[control];
+    if (value !== undefined)
+      limits[name] = typeof value === 'number' && control.endsWith('Ms') ? durationWord(value) : value;
+  }
+  if (rules.priceBandWithin !== undefined) {
+    limits['price_band'] = {
+      within: decimalText(decimal(rules.priceBandWithin)),
+      ...(rules.maxReferenceAgeMs === undefined ? {} : { max_age: durationWord(rules.maxReferenceAgeMs) }),
+    };
+  }
+  if (rules.stepFills !== undefined)
+    limits['step_fills'] = { max: rules.stepFills.max, window: durationWord(rules.stepFills.windowMs) };
+  if (rules.refusals !== undefined)
+    limits['refusals'] = { max: rules.refusals.max, window: durationWord(rules.refusals.windowMs) };
+  return limits;
+}

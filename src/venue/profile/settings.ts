@@ -1,0 +1,430 @@
+/**
+ * The table of a profile's settings (interface.md, Profile): what may stand in the file, of which form, within which
+ * bounds. The file's reader, its JSON Schema and the types of what was read come from here. Defaults are not here but in
+ * `assumptions.ts` and in the profile itself, because some depend on other settings.
+ */
+import type { DecimalString } from '../../base/decimal.ts';
+import { ENDPOINT_NAMES } from '../catalogue.ts';
+import { type LimitRules, TRADING_MODES } from '../limits/rules.ts';
+import { ORDER_TYPES, SIDES } from '../records.ts';
+import { RESET_UNITS } from '../tokens/headers.ts';
+
+/** Where a secret is to be found. The secret itself is never in a profile. */
+export type SecretReference = { readonly env: string } | { readonly file: string };
+
+/** Types a declared request's query and result may have: the words of the runbook language. */
+export const RESULT_WORDS = [
+  'price',
+  'size',
+  'money',
+  'number',
+  'integer',
+  'text',
+  'market',
+  'side',
+  'boolean',
+  'time',
+] as const;
+export type ResultWord = (typeof RESULT_WORDS)[number];
+
+/** What the result of a declared request looks like. A record's unlisted fields can not be read. */
+export type ResultShape =
+  | { readonly kind: 'value'; readonly type: ResultWord; readonly optional: boolean }
+  | { readonly kind: 'list' | 'map'; readonly of: ResultShape }
+  | { readonly kind: 'record'; readonly fields: Readonly<Record<string, ResultShape>> };
+
+/** A setting's form. Durations are written `20s`, `1h30m` and kept as ms. */
+export type SettingForm =
+  | { readonly form: 'text'; readonly pattern?: string; readonly accepts: string; readonly path?: true }
+  | { readonly form: 'word'; readonly of: readonly string[] }
+  | { readonly form: 'whole'; readonly min: number; readonly max: number }
+  | { readonly form: 'decimal'; readonly positive?: true }
+  | { readonly form: 'duration'; readonly minMs: number; readonly maxMs: number }
+  | { readonly form: 'flag' }
+  | { readonly form: 'secret' }
+  | { readonly form: 'shape' }
+  | { readonly form: 'list'; readonly of: SettingForm }
+  /** `key`: what a key must look like; `keys`: the only ones there are. */
+  | {
+      readonly form: 'map';
+      readonly of: SettingForm;
+      readonly key?: string;
+      readonly keys?: readonly string[];
+      readonly names: string;
+    }
+  | { readonly form: 'group'; readonly fields: Readonly<Record<string, Setting>> };
+
+export type Setting = SettingForm & { readonly about: string; readonly required?: true };
+
+/** What the reader gives for a form. */
+export type ReadSetting<S> = S extends { form: 'text' }
+  ? string
+  : S extends { form: 'word'; of: readonly (infer W)[] }
+    ? W
+    : S extends { form: 'whole' | 'duration' }
+      ? number
+      : S extends { form: 'decimal' }
+        ? DecimalString
+        : S extends { form: 'flag' }
+          ? boolean
+          : S extends { form: 'secret' }
+            ? SecretReference
+            : S extends { form: 'shape' }
+              ? ResultShape
+              : S extends { form: 'list'; of: infer O }
+                ? readonly ReadSetting<O>[]
+                : S extends { form: 'map'; of: infer O }
+                  ? Readonly<Record<string, ReadSetting<O>>>
+                  : S extends { form: 'group'; fields: infer F }
+                    ? ReadGroup<F>
+                    : never;
+export type ReadGroup<F> = {
+  readonly [K in keyof F as F[K] extends { required: true } ? K : never]: ReadSetting<F[K]>;
+} & {
+  readonly [K in keyof F as F[K] extends { required: true } ? never : K]?: ReadSetting<F[K]>;
+};
+
+export const MARKET_PATTERN = '^[A-Za-z0-9._]{1,32}-[A-Za-z0-9._]{1,32}$';
+export const NAME_PATTERN = '^[A-Za-z][A-Za-z0-9_-]{0,63}$';
+const HEADER_PATTERN = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$";
+
+const header = (about: string) => ({ form: 'text', pattern: HEADER_PATTERN, accepts: 'a header name', about }) as const;
+const name = (about: string) =>
+  ({ form: 'text', pattern: NAME_PATTERN, accepts: 'a letter, then letters, digits, _ or -', about }) as const;
+const market = { form: 'text', pattern: MARKET_PATTERN, accepts: 'a market id, <BASE>-<QUOTE>' } as const;
+const DAY_MS = 86_400_000;
+const duration = (about: string, minMs: number, maxMs: number) => ({ form: 'duration', minMs, maxMs, about }) as const;
+const decimal = (about: string) => ({ form: 'decimal', about }) as const;
+const whole = (about: string, min: number, max: number) => ({ form: 'whole', min, max, about }) as const;
+const throttle = (about: string) =>
+  ({
+    form: 'group',
+    about,
+    fields: {
+      max: { ...whole('how many', 1, 1_000_000), required: true },
+      window: { ...duration('in which time', 1, 30 * DAY_MS), required: true },
+    },
+  }) as const;
+
+/** The limits, spelled as in the file; each is a control of `limit-rules.ts`. */
+export const LIMIT_SETTINGS = {
+  markets: { form: 'list', of: market, about: 'the only markets orders may be placed in' },
+  sides: { form: 'list', of: { form: 'word', of: SIDES }, about: 'the only sides of orders that may raise exposure' },
+  order_types: { form: 'list', of: { form: 'word', of: ORDER_TYPES }, about: 'the only order types' },
+  max_order_size: decimal('largest size of one order, base currency'),
+  max_order_notional: decimal('largest notional of one order, quote currency'),
+  max_run_notional: decimal('largest notional of all orders of a run'),
+  max_market_notional: decimal('largest notional of position and orders in one market'),
+  max_exposure: decimal('the same over all markets'),
+  max_position: decimal('largest position in one market, base currency'),
+  max_open_orders: whole('most working orders of a run; the venue allows an account 1000', 0, 1000),
+  max_leverage: decimal('largest leverage a runbook may set'),
+  max_writes: whole('most requests of a run that change something', 0, 1_000_000),
+  max_orders_per_minute: whole('most orders a minute of a run', 0, 100_000),
+  price_band: {
+    form: 'group',
+    about: 'largest distance of a price from the reference',
+    fields: {
+      within: { ...decimal('as a ratio: 0.03 is 3 %'), required: true },
+      max_age: duration('how old the reference may be', 1, DAY_MS),
+    },
+  },
+  step_fills: throttle('fills of one and the same step'),
+  refusals: throttle('refusals and contradictions'),
+  self_match: { form: 'word', of: ['deny', 'allow'], about: 'an order that would trade with an own resting one' },
+  min_equity: decimal('least equity of the account, quote currency'),
+  min_health: decimal('least health of the account'),
+  max_account_age: duration('how old the account record behind the two floors may be', 1, 30 * DAY_MS),
+  max_read_age: duration('how long ago the venue may last have been read', 1, 30 * DAY_MS),
+  mode: { form: 'word', of: TRADING_MODES, about: 'active; reducing: only what lowers exposure; halted: only cancels' },
+  market_modes: {
+    form: 'map',
+    of: { form: 'word', of: TRADING_MODES },
+    key: MARKET_PATTERN,
+    names: 'a market id, <BASE>-<QUOTE>',
+    about: 'the same per market',
+  },
+} as const satisfies Record<string, Setting>;
+
+export const PROFILE_SETTINGS = {
+  profile: { ...name('name of the profile'), required: true },
+  base_url: {
+    form: 'text',
+    pattern: '^https?://[^\\s]+$',
+    accepts: 'an https URL; http only to a loopback address',
+    required: true,
+    about: 'where the venue is; https only, loopback excepted',
+  },
+  account: name('the name the lease and the journal use; main by default'),
+  auth: {
+    form: 'group',
+    required: true,
+    about: 'how requests are authenticated; secrets as references only',
+    fields: {
+      mode: {
+        form: 'word',
+        of: ['jwt', 'api_key', 'none'],
+        about: 'jwt by default; none for a loopback address alone',
+      },
+      jwt: { form: 'secret', about: 'the JWT; may be absent when a refresh token is there' },
+      refresh_token: { form: 'secret', about: 'obtains a new JWT when the current one has expired' },
+      is_client: { form: 'flag', about: 'sent with POST /jwt; true by default' },
+      header: header('header that carries the JWT; Authorization by default'),
+      prefix: {
+        form: 'text',
+        pattern: '^[\\x21-\\x7e]*[ ]?$',
+        accepts: 'printable characters',
+        about: 'what stands before the JWT; "Bearer " in Authorization, else nothing',
+      },
+      cookie: {
+        form: 'text',
+        pattern: HEADER_PATTERN,
+        accepts: 'a cookie name',
+        about: 'cookie that carries the JWT, instead of a header',
+      },
+      jwt_life: duration('life of a JWT without exp claim; 48h by default', 60_000, 365 * DAY_MS),
+      send_jwt_on_refresh: { form: 'flag', about: 'whether POST /jwt carries the JWT it replaces; true by default' },
+      api_key: { form: 'secret', about: 'the API key, in mode api_key' },
+      secret: { form: 'secret', about: "the API key's secret, hex" },
+      chain: {
+        form: 'text',
+        pattern: '^[A-Za-z0-9._-]{1,64}$',
+        accepts: 'letters, digits, . _ or -',
+        about: 'value of the chain header; without it the header is not sent',
+      },
+      signature_life: duration('life of a signature; 20s by default', 1000, 600_000),
+      signing_headers: {
+        form: 'group',
+        about: 'headers of a signed request',
+        fields: {
+          key: header('the API key; RBT-API-KEY by default'),
+          expiry: header('the expiry, UNIX seconds; RBT-TS by default'),
+          signature: header('the signature; RBT-SIGNATURE by default'),
+          chain: header('the chain; EID by default'),
+        },
+      },
+    },
+  },
+  encoding: {
+    form: 'map',
+    of: { form: 'word', of: ['body', 'query'] },
+    keys: ENDPOINT_NAMES.filter((endpoint) => !endpoint.startsWith('GET ')),
+    names: 'an endpoint with another method than GET',
+    about: 'where the parameters of an endpoint travel; body by default',
+  },
+  rate_limit: {
+    form: 'group',
+    about: 'the token budget of the address',
+    fields: {
+      tokens: whole('tokens per window; 1200 by default', 1, 10_000_000),
+      window: duration('the window; 60s by default', 1000, 3_600_000),
+      shared_as: name('who shares the budget on this machine; default by default'),
+      costs: {
+        form: 'map',
+        of: { form: 'whole', min: 0, max: 100_000 },
+        keys: ENDPOINT_NAMES,
+        names: 'an endpoint',
+        about: 'tokens of endpoints the venue document gives no figure for; 10 by default',
+      },
+      order_rate: whole('order actions a second for the account; no such limit by default', 1, 100_000),
+      statuses: {
+        form: 'list',
+        of: { form: 'whole', min: 200, max: 599 },
+        about: 'HTTP statuses that mean an exhausted limit; 429 by default',
+      },
+      reset_unit: {
+        form: 'word',
+        of: RESET_UNITS,
+        about: 'unit of X-RateLimit-Reset; auto by default: by its magnitude',
+      },
+    },
+  },
+  position_orders: {
+    form: 'group',
+    about: 'how position stop-loss and take-profit orders are spelled',
+    fields: {
+      size_field: { form: 'word', of: ['size', 'size_percent'], about: 'field of the fraction; size by default' },
+      stop_loss: { form: 'word', of: ['stop_loss', 'stop_loss_limit'], about: 'type of a stop-loss' },
+      take_profit: { form: 'word', of: ['take_profit', 'take_profit_limit'], about: 'type of a take-profit' },
+    },
+  },
+  market_order_price: {
+    form: 'word',
+    of: ['optional', 'required'],
+    about: 'whether a market order needs a price; optional by default',
+  },
+  max_leverage: whole('the largest leverage the venue lets this account set; 20 by default', 1, 50),
+  definite_rejects: {
+    form: 'list',
+    of: { form: 'text', pattern: '^[^\\u0000-\\u001f]{3,200}$', accepts: 'at least three characters' },
+    about: 'error texts, or parts of them, that prove that nothing was placed',
+  },
+  markets: {
+    form: 'map',
+    key: MARKET_PATTERN,
+    names: 'a market id, <BASE>-<QUOTE>',
+    about: 'the steps of each market',
+    of: {
+      form: 'group',
+      fields: {
+        tick: { ...decimal('smallest step of a price'), positive: true, required: true },
+        lot: { ...decimal('smallest step of a size'), positive: true, required: true },
+        min_size: decimal('smallest size of an order'),
+      },
+    },
+  },
+  requests: {
+    form: 'map',
+    key: NAME_PATTERN,
+    names: 'a letter, then letters, digits, _ or -',
+    about: 'read-only endpoints the venue has and the venue document does not describe',
+    of: {
+      form: 'group',
+      fields: {
+        method: { form: 'word', of: ['GET'], required: true, about: 'reads alone can be declared' },
+        path: {
+          form: 'text',
+          pattern: '^(?:/(?!\\.\\.?(?:/|$))[A-Za-z0-9._~-]+)+$',
+          accepts: 'a path such as /markets',
+          required: true,
+          about: 'path below the base URL',
+        },
+        query: {
+          form: 'map',
+          of: { form: 'word', of: RESULT_WORDS },
+          key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+          names: 'a parameter name',
+          about: 'its parameters and their types',
+        },
+        tokens: { ...whole('what it costs', 0, 100_000), required: true },
+        result: {
+          form: 'shape',
+          required: true,
+          about:
+            'type of its result: a word, {type: list, of: …}, {type: map, of: …} or {field: type, …}; a ? behind a word where it may be absent',
+        },
+      },
+    },
+  },
+  feeds: {
+    form: 'map',
+    key: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
+    names: 'a letter, then letters, digits or _',
+    about: "where runbooks' feeds come from",
+    of: {
+      form: 'group',
+      fields: {
+        request: { ...name('a declared request'), required: true },
+        with: {
+          form: 'map',
+          of: { form: 'text', accepts: 'a text; ${market} stands for the market' },
+          key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+          names: 'a parameter name',
+          about: 'its parameters',
+        },
+        read: {
+          form: 'text',
+          pattern: '^result(?:\\[\\d{1,4}\\]|\\.[A-Za-z_][A-Za-z0-9_]*)*$',
+          accepts: 'a place in the result, such as result[0].fair_price',
+          required: true,
+          about: 'which value of the result it is',
+        },
+      },
+    },
+  },
+  capabilities: {
+    form: 'list',
+    of: { form: 'text', pattern: NAME_PATTERN, accepts: 'a capability such as cancel_all' },
+    about: 'what runbooks on this account may need',
+  },
+  limits: { form: 'group', fields: LIMIT_SETTINGS, about: 'limits of the account; a runbook can only tighten them' },
+  ambiguity: {
+    form: 'group',
+    about: 'orders whose fate is not known',
+    fields: { window: duration('no verdict "absent" and no second attempt before; 90s by default', 1000, DAY_MS) },
+  },
+  allowed_addresses: {
+    form: 'list',
+    of: {
+      form: 'text',
+      pattern: '^[0-9A-Fa-f:.]{2,45}(?:/\\d{1,3})?$',
+      accepts: 'an IP address or a network such as 10.1.0.0/16',
+    },
+    about: 'private addresses the base URL may resolve to; none by default',
+  },
+  store: {
+    form: 'group',
+    about: 'where runs are journaled',
+    fields: {
+      sqlite: { form: 'text', pattern: '^[^\\u0000]+$', accepts: 'a file', path: true, about: 'an SQLite file' },
+      postgres: { form: 'secret', about: 'the URL of a PostgreSQL database' },
+    },
+  },
+  anchors: {
+    form: 'group',
+    about: 'how far the journal had come, written down beside it and elsewhere',
+    fields: {
+      key: { form: 'secret', about: 'Ed25519 private key in PEM form: anchors are signed with it' },
+      copies: {
+        form: 'map',
+        key: NAME_PATTERN,
+        names: 'a letter, then letters, digits, _ or -',
+        about: 'where else anchors are written, by name',
+        of: {
+          form: 'group',
+          fields: {
+            file: {
+              form: 'text',
+              pattern: '^[^\\u0000]+$',
+              accepts: 'a file',
+              path: true,
+              about: 'a file, appended to',
+            },
+            webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
+          },
+        },
+      },
+      patience: duration('how long one may fail before nothing new is sent; 10m by default', 1000, DAY_MS),
+    },
+  },
+  notify: {
+    form: 'map',
+    key: NAME_PATTERN,
+    names: 'a letter, then letters, digits, _ or -',
+    about: 'where notifications go, by name',
+    of: {
+      form: 'group',
+      fields: {
+        webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
+        log: { form: 'flag', about: "this program's own log" },
+      },
+    },
+  },
+} as const satisfies Record<string, Setting>;
+
+/** A profile as it was read: the file's spelling, no defaults. */
+export type ReadProfile = ReadGroup<typeof PROFILE_SETTINGS>;
+
+/** The controls that the file spells in another way than `limit-rules.ts`; each has a setting. */
+export const LIMIT_CONTROL_OF = {
+  markets: 'markets',
+  sides: 'sides',
+  order_types: 'orderTypes',
+  max_order_size: 'maxOrderSize',
+  max_order_notional: 'maxOrderNotional',
+  max_run_notional: 'maxRunNotional',
+  max_market_notional: 'maxMarketNotional',
+  max_exposure: 'maxExposure',
+  max_position: 'maxPosition',
+  max_open_orders: 'maxOpenOrders',
+  max_leverage: 'maxLeverage',
+  max_writes: 'maxWrites',
+  max_orders_per_minute: 'maxOrdersPerMinute',
+  self_match: 'selfMatch',
+  min_equity: 'minEquity',
+  min_health: 'minHealth',
+  max_account_age: 'maxAccountAgeMs',
+  max_read_age: 'maxReadAgeMs',
+  mode: 'mode',
+  market_modes: 'marketModes',
+} as const satisfies Partial<Record<keyof typeof LIMIT_SETTINGS, keyof LimitRules>>;

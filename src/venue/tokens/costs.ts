@@ -1,0 +1,109 @@
+/**
+ * What a request costs where the document does not say (venue-api.md, Rate limit: "not shown"): the profile's figure at
+ * first, then what the change of X-RateLimit-Remaining around requests that ran alone has shown. A cost too low overruns the
+ * limit, one too high only wastes some of it: so a single reading raises, and three equal ones are needed to lower.
+ */
+import { ASSUMPTIONS } from '../assumptions.ts';
+import { CATALOGUE, type Endpoint, type EndpointName } from '../catalogue.ts';
+
+/** Equal readings in a row before a cost is lowered. */
+const READINGS_TO_LOWER = 3;
+
+/** An endpoint of the catalogue or a read that the profile declares. */
+export type CostedEndpoint = EndpointName | `GET ${string}`;
+
+export interface CostReport {
+  readonly endpoint: string;
+  readonly documented?: number;
+  readonly configured?: number;
+  readonly learned?: number;
+}
+
+interface Learned {
+  cost: number | undefined;
+  candidate: number;
+  readings: number;
+}
+
+export type SavedCosts = readonly (readonly [
+  endpoint: string,
+  cost: number | null,
+  candidate: number,
+  readings: number,
+])[];
+
+export class CostBook {
+  private readonly configured: Readonly<Record<string, number>>;
+  private readonly learned = new Map<string, Learned>();
+
+  /** `configured`: the profile's `rate_limit.costs` and the tokens of its declared requests. */
+  constructor(configured: Readonly<Record<string, number>> = {}) {
+    this.configured = configured;
+  }
+
+  /** Document, else learned, else profile. */
+  costFor(endpoint: CostedEndpoint): number {
+    return (
+      documentedCost(endpoint) ??
+      this.learned.get(endpoint)?.cost ??
+      this.configured[endpoint] ??
+      ASSUMPTIONS.unknownCost.default
+    );
+  }
+
+  /** One reading: `spent` tokens went while the request ran alone. Documented endpoints are not learned. */
+  observe(endpoint: CostedEndpoint, spent: number): 'learned' | 'noted' | 'ignored' {
+    if (documentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent) || spent < 0) return 'ignored';
+    const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: spent, readings: 0 };
+    this.learned.set(endpoint, known);
+    known.readings = known.candidate === spent ? known.readings + 1 : 1;
+    known.candidate = spent;
+    const raises = spent > this.costFor(endpoint);
+    if (!raises && known.readings < READINGS_TO_LOWER) return 'noted';
+    known.cost = spent;
+    return 'learned';
+  }
+
+  report(): readonly CostReport[] {
+    const endpoints = new Set([...Object.keys(CATALOGUE), ...Object.keys(this.configured), ...this.learned.keys()]);
+    return [...endpoints].sort().map((endpoint) => {
+      const documented = documentedCost(endpoint);
+      const learned = this.learned.get(endpoint)?.cost;
+      const configured =
+        this.configured[endpoint] ?? (documented === undefined ? ASSUMPTIONS.unknownCost.default : undefined);
+      return {
+        endpoint,
+        ...(documented === undefined ? {} : { documented }),
+        ...(configured === undefined ? {} : { configured }),
+        ...(learned === undefined ? {} : { learned }),
+      };
+    });
+  }
+
+  save(): SavedCosts {
+    return [...this.learned].map(([endpoint, { cost, candidate, readings }]) => [
+      endpoint,
+      cost ?? null,
+      candidate,
+      readings,
+    ]);
+  }
+
+  restore(saved: SavedCosts): void {
+    this.learned.clear();
+    for (const [endpoint, cost, candidate, readings] of saved) {
+      this.learned.set(endpoint, { cost: cost ?? undefined, candidate, readings });
+    }
+  }
+}
+
+/** Whether the document gives the endpoint's cost, so that nothing is to be learned. */
+export function isDocumented(endpoint: CostedEndpoint): boolean {
+  return documentedCost(endpoint) !== undefined;
+}
+
+function documentedCost(endpoint: string): number | undefined {
+  if (!Object.hasOwn(CATALOGUE, endpoint)) return undefined;
+  const row: Endpoint = CATALOGUE[endpoint as EndpointName];
+  return row.tokens;
+}

@@ -1,0 +1,220 @@
+/**
+ * What an answer says: confirmed with records, refused, or unreadable. Tolerant of every shape that venue-notes.md knows,
+ * strict where a guess could lose or invent an order. The envelope's `success` decides, never the status alone; two
+ * statuses speak for themselves without one: 429, and 401, which the venue's door gives before anything is done. Whether the
+ * records are those of *our* order is the caller's question.
+ */
+import { isLosslessNumber } from 'lossless-json';
+import { printable } from '../../base/printable.ts';
+import { type AnswerShape, type EndpointName, endpoint, type Result } from '../catalogue.ts';
+import type { Profile } from '../profile/profile.ts';
+import { type Headers, readRetryAfter } from '../tokens/headers.ts';
+import { type ErrorMeaning, errorMeaning } from './errors.ts';
+import { Notes, readRecord, Unreadable } from './records.ts';
+import { readJson } from './request.ts';
+
+/** Header names in lower case; the body as it came. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+export type AnswerVerdict<E extends EndpointName = EndpointName> =
+  | {
+      readonly kind: 'confirmed';
+      readonly result: Result<E>;
+      /** What was odd about it and did no harm, printable. */
+      readonly notes: readonly string[];
+    }
+  | ({
+      readonly kind: 'refused';
+      /** The venue's own text, whole; hostile when printed. */
+      readonly text: string;
+      /** Status 5xx: whoever answered may not know what was done. Never definite. */
+      readonly serverError: boolean;
+      readonly retryAfterMs?: number;
+    } & ErrorMeaning)
+  /** No usable answer: what was asked for may have happened. */
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+/** What of a profile decides how an answer is read. */
+export type AnswerSettings = Pick<Profile, 'definiteRejects' | 'rateLimit' | 'positionOrders'>;
+
+export function readAnswer<E extends EndpointName>(
+  name: E,
+  answer: Answer,
+  settings: AnswerSettings,
+): AnswerVerdict<E> {
+  const envelope = readEnvelope(answer);
+  if (envelope.kind !== 'envelope' || !envelope.success)
+    return refusalOf(answer, envelope, settings) ?? { kind: 'unreadable', why: envelope.why };
+  if (answer.status >= 300)
+    return { kind: 'unreadable', why: `status ${answer.status}, although the answer says success` };
+  const notes = new Notes();
+  if (envelope.error !== '') notes.add(`success with the error text ${printable(envelope.error, 120)}`);
+  try {
+    const result = readResult(endpoint(name).answer, name, envelope.result, settings, notes);
+    return { kind: 'confirmed', result: result as Result<E>, notes: notes.list };
+  } catch (problem) {
+    if (problem instanceof Unreadable) return { kind: 'unreadable', why: problem.message };
+    throw problem;
+  }
+}
+
+type Envelope =
+  | {
+      readonly kind: 'envelope';
+      readonly success: boolean;
+      readonly error: string;
+      readonly result: unknown;
+      readonly why: string;
+    }
+  | { readonly kind: 'none'; readonly why: string };
+
+function readEnvelope({ status, headers, body }: Answer): Envelope {
+  const none = (why: string): Envelope => ({ kind: 'none', why });
+  if (status >= 300 && status < 400) return none(`status ${status}: a redirection, which is never followed`);
+  if (status < 200 || status > 599) return none(`status ${status}`);
+  if (body.trim() === '') return none(`status ${status} with an empty body`);
+  const type = headers['content-type'];
+  if (type !== undefined && !/^\s*(?:application|text)\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
+    return none(`status ${status} with content type ${printable(type, 60)}`);
+  const read = readJson(body);
+  if (read.problem !== undefined) return none(`status ${status}, body: ${read.problem}`);
+  const record = asRecord(read.value);
+  if (record === undefined || typeof record['success'] !== 'boolean')
+    return none(`status ${status} without the envelope of the venue`);
+  const { success, error, result } = record;
+  const text = typeof error === 'string' ? error : error === undefined || error === null ? '' : JSON.stringify(error);
+  return { kind: 'envelope', success, error: text, result, why: 'refused' };
+}
+
+/** A refusal with an envelope, or one whose status alone suffices. */
+function refusalOf(
+  { status, headers }: Answer,
+  envelope: Envelope,
+  settings: AnswerSettings,
+): Extract<AnswerVerdict, { kind: 'refused' }> | undefined {
+  const enveloped = envelope.kind === 'envelope';
+  const limitedStatus = settings.rateLimit.statuses.includes(status) && (enveloped || status === 429);
+  if (!enveloped && !limitedStatus && status !== 401) return undefined;
+  const meaning = errorMeaning(enveloped ? envelope.error : '', status, settings.definiteRejects);
+  const serverError = status >= 500;
+  const limited = !serverError && (limitedStatus || (enveloped && (meaning.limited || isExhausted(headers))));
+  const retryAfterMs = readRetryAfter(headers);
+  return {
+    kind: 'refused',
+    text: enveloped ? envelope.error : `status ${status}`,
+    serverError,
+    limited,
+    unauthorized: !serverError && !limited && (status === 401 || meaning.unauthorized),
+    notFound: meaning.notFound,
+    duplicate: meaning.duplicate,
+    definite: meaning.definite && !serverError,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+/** The document sends X-RateLimit-Retry-After when the limit is exhausted; a refusal with tokens left has another cause. */
+function isExhausted(headers: Headers): boolean {
+  const remaining = headers['x-ratelimit-remaining'];
+  return readRetryAfter(headers) !== undefined && (remaining === undefined || /^\s*0+\s*$/.test(remaining));
+}
+
+function readResult(
+  shape: AnswerShape,
+  name: EndpointName,
+  result: unknown,
+  settings: AnswerSettings,
+  notes: Notes,
+): unknown {
+  switch (shape.shape) {
+    case 'list':
+      return shape.one
+        ? [readRecord(shape.of, theOne(result, notes), settings, notes)]
+        : rows(result, notes).map((row) => readRecord(shape.of, row, settings, notes));
+    case 'jwt':
+      return readJwt(result, notes);
+    case 'deadman':
+      return readDeadman(name, result, settings, notes);
+    case 'empty':
+    case 'nothing':
+      return readNothing(result, notes);
+    default:
+      return shape satisfies never;
+  }
+}
+
+/** One record, as a list of one; some endpoints have been seen to give it bare. */
+function theOne(result: unknown, notes: Notes): unknown {
+  if (Array.isArray(result)) {
+    if (result.length === 1) return result[0] as unknown;
+    throw new Unreadable(
+      result.length === 0 ? 'success without a record' : `${result.length} records where one was asked for`,
+    );
+  }
+  if (asRecord(result) === undefined) throw new Unreadable(`the result is ${kindOf(result)}, not a list of one record`);
+  notes.add('the record is not in a list');
+  return result;
+}
+
+function rows(result: unknown, notes: Notes): readonly unknown[] {
+  if (Array.isArray(result)) return result as readonly unknown[];
+  if (result !== null) throw new Unreadable(`the result is ${kindOf(result)}, not a list`);
+  notes.add('null in the place of an empty list');
+  return [];
+}
+
+/** `["<jwt>"]`, `[{jwt, refresh_token}]`, or either without the list (assumption `jwtResult`). Nothing here quotes a token. */
+function readJwt(result: unknown, notes: Notes): { jwt: string; refresh_token?: string } {
+  const [given, ...more] = Array.isArray(result) ? (result as unknown[]) : [result];
+  if (more.length > 0) throw new Unreadable(`${more.length + 1} results where one JWT was asked for`);
+  if (!Array.isArray(result)) notes.add('the JWT is not in a list');
+  if (typeof given === 'string') return { jwt: token(given, 'the JWT') };
+  const record = asRecord(given);
+  if (record === undefined) throw new Unreadable('success without a JWT');
+  const { jwt, refresh_token: rotated } = record;
+  if (rotated === undefined || rotated === null || rotated === '') return { jwt: token(jwt, 'the JWT') };
+  return { jwt: token(jwt, 'the JWT'), refresh_token: token(rotated, 'the refresh token') };
+}
+
+/** It goes into a header: printable characters, no blanks, of a sane length. */
+function token(value: unknown, what: string): string {
+  if (typeof value === 'string' && /^[\x21-\x7e]{1,8192}$/.test(value)) return value;
+  throw new Unreadable(`${what} is not a text that can be sent in a header`);
+}
+
+/** An object, an array of one, or one of the ways to say that the switch is not active (assumption `deadmanResult`). */
+function readDeadman(name: EndpointName, result: unknown, settings: AnswerSettings, notes: Notes): unknown {
+  const given = Array.isArray(result) ? (result as unknown[]) : [result];
+  if (given.length > 1) throw new Unreadable(`${given.length} records where one was asked for`);
+  const [record] = given;
+  const empty =
+    record === undefined || record === null || (asRecord(record) !== undefined && Object.keys(record).length === 0);
+  if (!empty) return readRecord('deadman', record, settings, notes);
+  // Success without a record does not prove that the switch was armed, and believing it would leave orders unguarded.
+  if (name === 'POST /cancel_all_after') throw new Unreadable('success without a record of the switch');
+  return null;
+}
+
+/** An empty list, `[true]`, null: nothing more is promised. A `false` in it is not success. */
+function readNothing(result: unknown, notes: Notes): null {
+  const items = Array.isArray(result) ? (result as unknown[]) : [result];
+  if (items.includes(false)) throw new Unreadable('success with the result false');
+  if (items.some((item) => item !== true && item !== null && item !== undefined))
+    notes.add('a result where none is documented; ignored');
+  return null;
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+  return isRecord ? (value as Readonly<Record<string, unknown>>) : undefined;
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value === null) return 'null';
+  if (isLosslessNumber(value)) return 'a number';
+  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

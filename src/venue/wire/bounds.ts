@@ -1,0 +1,191 @@
+/**
+ * Every bound and cross-rule of venue-api.md on the parameters of a call, as sentences about what is wrong. It looks at one
+ * request alone: ticks, limits and budgets are checked elsewhere, and nothing is corrected.
+ */
+import { decimal, parseDecimal } from '../../base/decimal.ts';
+import { printable } from '../../base/printable.ts';
+import { didYouMean } from '../../base/spelling.ts';
+import { type EndpointName, endpoint, type Parameter } from '../catalogue.ts';
+import { isClientOrderId, isMarketId, isOrderId, marketOf } from '../forms.ts';
+import type { Profile } from '../profile/profile.ts';
+
+/** What of a profile moves a bound; without it the document's own hold. */
+export type RequestSettings = Pick<Profile, 'maxLeverage' | 'marketOrderPrice'>;
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** Longest decimal that is sent: what an author writes has at most 36 digits, what is computed from it a few more. */
+const LONGEST_DECIMAL = 80;
+
+/** What is wrong with a call's parameters, empty when nothing is. Decimals are plain literals, never JavaScript numbers. */
+export function requestProblems(name: EndpointName, params: Given, settings?: RequestSettings): readonly string[] {
+  const rows = endpoint(name).parameters;
+  const given = Object.entries(params).filter(([, value]) => value !== undefined);
+  const unknown = given
+    .filter(([key]) => !Object.hasOwn(rows, key))
+    .map(([key]) => unknownParameter(name, key, Object.keys(rows)));
+  const missing = Object.entries(rows)
+    .filter(([key, row]) => row.required && params[key] === undefined)
+    .map(([key]) => `${key} is required for ${name}`);
+  const ill = given.flatMap(([key, value]) => {
+    const row = Object.hasOwn(rows, key) ? rows[key] : undefined;
+    const wanted = row === undefined || fits(key, value, row, settings) ? undefined : accepted(key, row, settings);
+    return wanted === undefined ? [] : [`${key} must be ${wanted}, found ${shown(value, row)}`];
+  });
+  const problems = [...unknown, ...missing, ...ill];
+  // Rules about several parameters at once only make sense for parameters that are right by themselves.
+  return problems.length > 0 ? problems : crossProblems(name, params, settings);
+}
+
+function unknownParameter(name: EndpointName, key: string, known: readonly string[]): string {
+  const meant = didYouMean(key, known);
+  return `${name} has no parameter ${printable(key, 60)}${meant === undefined ? '' : `; is ${meant} meant?`}`;
+}
+
+function fits(key: string, value: unknown, row: Parameter, settings: RequestSettings | undefined): boolean {
+  switch (row.type) {
+    case 'decimal': {
+      const number = typeof value === 'string' ? parseDecimal(value, LONGEST_DECIMAL) : undefined;
+      if (number === undefined) return false;
+      if (row.exclusiveMin !== undefined && !number.greaterThan(decimal(row.exclusiveMin))) return false;
+      if (row.min !== undefined && number.lessThan(decimal(row.min))) return false;
+      return row.max === undefined || !number.greaterThan(decimal(row.max));
+    }
+    case 'integer':
+      return (
+        Number.isSafeInteger(value) &&
+        (value as number) >= (row.min ?? Number.MIN_SAFE_INTEGER) &&
+        (value as number) <= most(key, row, settings)
+      );
+    case 'timestamp':
+      return Number.isSafeInteger(value) && (value as number) >= 0;
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'enum':
+      return typeof value === 'string' && row.values.includes(value);
+    case 'market':
+      return typeof value === 'string' && isMarketId(value);
+    case 'order_id':
+      return typeof value === 'string' && isOrderId(value);
+    case 'client_order_id':
+      return typeof value === 'string' && isClientOrderId(value);
+    case 'text':
+      return typeof value === 'string';
+    default:
+      return row satisfies never;
+  }
+}
+
+/** Some accounts may set more than the documented leverage (assumption `maxLeverage`). */
+function most(
+  key: string,
+  row: Extract<Parameter, { type: 'integer' }>,
+  settings: RequestSettings | undefined,
+): number {
+  if (key === 'leverage' && settings !== undefined) return settings.maxLeverage;
+  return row.max ?? Number.MAX_SAFE_INTEGER;
+}
+
+function accepted(key: string, row: Parameter, settings: RequestSettings | undefined): string {
+  switch (row.type) {
+    case 'decimal':
+      if (row.exclusiveMin !== undefined) return `a plain decimal above ${row.exclusiveMin}`;
+      return `a plain decimal${row.min === undefined ? '' : ` of at least ${row.min}`}${row.max === undefined ? '' : ` of at most ${row.max}`}`;
+    case 'integer': {
+      const max = most(key, row, settings);
+      return max === Number.MAX_SAFE_INTEGER
+        ? `an integer of at least ${row.min ?? 0}`
+        : `an integer from ${row.min ?? 0} to ${max}`;
+    }
+    case 'timestamp':
+      return 'a whole number of microseconds since the epoch';
+    case 'boolean':
+      return 'true or false';
+    case 'enum':
+      return `one of ${row.values.join(', ')}`;
+    case 'market':
+      return 'a market id, <BASE>-<QUOTE>';
+    case 'order_id':
+      return 'an order id, <market_id>@<number>';
+    case 'client_order_id':
+      return '1 to 50 characters of [A-Za-z0-9_-]';
+    case 'text':
+      return 'a text';
+    default:
+      return row satisfies never;
+  }
+}
+
+function shown(value: unknown, row: Parameter | undefined): string {
+  if (row?.secret === true) return 'something else (not shown)';
+  if (typeof value === 'string') return printable(value === '' ? 'an empty text' : value, 80);
+  if (typeof value === 'number' || typeof value === 'boolean')
+    return row?.type === 'decimal' ? `the ${typeof value} ${value}` : String(value);
+  return value === null ? 'nothing' : `a ${Array.isArray(value) ? 'list' : typeof value}`;
+}
+
+function crossProblems(name: EndpointName, params: Given, settings: RequestSettings | undefined): readonly string[] {
+  const problems = [orderOfAnotherMarket(params), timesReversed(params)];
+  switch (name) {
+    case 'GET /orders':
+      if (params['client_order_id'] !== undefined && params['market_id'] === undefined) {
+        problems.push('client_order_id needs market_id beside it (venue-api.md, Versioning: since 13 December 2024)');
+      }
+      break;
+    case 'POST /orders':
+      problems.push(...placementProblems(params, settings));
+      break;
+    case 'DELETE /orders':
+      if (params['order_id'] === undefined && params['client_order_id'] === undefined)
+        problems.push('order_id or client_order_id is required for DELETE /orders');
+      break;
+    default:
+  }
+  return problems.filter((problem) => problem !== undefined);
+}
+
+function orderOfAnotherMarket({ order_id: order, market_id: market }: Given): string | undefined {
+  if (typeof order !== 'string' || market === undefined || marketOf(order) === market) return undefined;
+  return `order_id ${printable(order, 80)} is of another market than market_id ${printable(String(market), 80)}`;
+}
+
+function timesReversed({ start_time: start, end_time: end }: Given): string | undefined {
+  if (typeof start !== 'number' || typeof end !== 'number' || start <= end) return undefined;
+  return `start_time ${start} is after end_time ${end}`;
+}
+
+type OrderRule = {
+  readonly price: 'required' | 'optional';
+  readonly trigger: 'required' | 'none';
+  readonly fraction?: true;
+};
+
+/** The three parameter tables of POST /orders (venue-api.md, Orders). */
+const ORDER_RULES: Readonly<Record<string, OrderRule>> = {
+  limit: { price: 'required', trigger: 'none' },
+  market: { price: 'optional', trigger: 'none' },
+  stop_limit: { price: 'required', trigger: 'required' },
+  stop_market: { price: 'optional', trigger: 'required' },
+  stop_loss: { price: 'required', trigger: 'required', fraction: true },
+  take_profit: { price: 'required', trigger: 'required', fraction: true },
+};
+
+function placementProblems(params: Given, settings: RequestSettings | undefined): string[] {
+  const type = String(params['type']);
+  const rule = ORDER_RULES[type];
+  if (rule === undefined) return [];
+  const priced = type === 'market' && settings?.marketOrderPrice === 'required' ? 'required' : rule.price;
+  const problems: string[] = [];
+  if (priced === 'required' && params['price'] === undefined)
+    problems.push(`price is required for an order of type ${type}`);
+  if (rule.trigger === 'required' && params['trigger_price'] === undefined)
+    problems.push(`trigger_price is required for an order of type ${type}`);
+  if (rule.trigger === 'none' && params['trigger_price'] !== undefined)
+    problems.push(`an order of type ${type} has no trigger_price`);
+  if (rule.fraction === true && decimal(String(params['size'])).greaterThan(1)) {
+    problems.push(
+      `size of a ${type} is a fraction of the position and must be at most 1, found ${String(params['size'])}`,
+    );
+  }
+  return problems;
+}

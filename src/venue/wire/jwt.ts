@@ -1,0 +1,34 @@
+/**
+ * The two times a JWT tells of itself. It is opaque otherwise: nothing is verified, and no other claim is looked at
+ * (reliability.md, JWT).
+ */
+import { isLosslessNumber } from 'lossless-json';
+import { readJson } from './request.ts';
+
+export interface JwtTimes {
+  /** Epoch ms; absent where the claim is missing or makes no sense. */
+  readonly issuedAt?: number;
+  readonly expiresAt?: number;
+}
+
+const CLAIM_LIMITS = { maxLength: 16_384, maxDepth: 8, maxValues: 500 } as const;
+
+/** Reads `iat` and `exp`. Never throws: what is no JWT has no times. */
+export function jwtTimes(token: string): JwtTimes {
+  const [, payload] = token.split('.');
+  const { value } = readJson(Buffer.from(payload ?? '', 'base64url').toString('utf8'), CLAIM_LIMITS) as {
+    value?: unknown;
+  };
+  if (value === null || typeof value !== 'object') return {};
+  const { iat, exp } = value as Readonly<Record<string, unknown>>;
+  const issuedAt = instant(iat);
+  const expiresAt = instant(exp);
+  return { ...(issuedAt === undefined ? {} : { issuedAt }), ...(expiresAt === undefined ? {} : { expiresAt }) };
+}
+
+/** A NumericDate is seconds; what can only be milliseconds is read as such. */
+function instant(claim: unknown): number | undefined {
+  const seconds = isLosslessNumber(claim) ? Number(claim.value) : Number.NaN;
+  if (!(seconds >= 1e9 && seconds < 1e14)) return undefined;
+  return Math.floor(seconds < 1e11 ? seconds * 1000 : seconds);
+}

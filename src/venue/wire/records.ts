@@ -1,0 +1,302 @@
+/**
+ * Reads the records of answers into what records.ts promises, by one table of fields. A field that the venue may leave out
+ * has the documented empty value; whatever an order, a fill or a balance can not do without is never filled in: a zero where
+ * nothing stood would be believed. Unknown fields and words are noted and do no harm.
+ */
+import { isLosslessNumber } from 'lossless-json';
+import { Decimal, type DecimalString, decimalText, isDecimalText } from '../../base/decimal.ts';
+import { printable } from '../../base/printable.ts';
+import type { RecordName, RecordOf } from '../catalogue.ts';
+import { isFillId, isMarketId, isOrderId, marketOf } from '../forms.ts';
+import type { Profile } from '../profile/profile.ts';
+import { type DeadmanRecord, ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE, type TierStep } from '../records.ts';
+
+/** The answer can not be used. Its message is printable and names the field. */
+export class Unreadable extends Error {}
+
+/** What was odd and did no harm, each thing once and not too many. */
+export class Notes {
+  private readonly noted = new Set<string>();
+  add(note: string): void {
+    if (this.noted.size < 20) this.noted.add(note);
+  }
+  get list(): readonly string[] {
+    return [...this.noted];
+  }
+}
+
+interface Records extends RecordOf {
+  readonly deadman: DeadmanRecord;
+}
+
+/** How a field is read; `missing` is what stands for an absent, null or empty one. Without it the field is needed. */
+type FieldRule =
+  | { readonly as: 'text'; readonly missing?: string; readonly known?: readonly string[] }
+  | { readonly as: 'decimal'; readonly missing?: DecimalString }
+  | { readonly as: 'integer'; readonly missing?: number }
+  | { readonly as: 'boolean'; readonly missing?: boolean }
+  | { readonly as: 'order_id' | 'fill_id' | 'side' | 'decimals' | 'tier' }
+  | { readonly as: 'trade_id'; readonly missing: string }
+  /** Read off the record's own id where it is absent. */
+  | { readonly as: 'market' }
+  | { readonly as: 'optional market' };
+
+const decimal = { as: 'decimal' } as const;
+/** Counts and ids that nothing is decided by. */
+const incidental = { as: 'integer', missing: 0 } as const;
+const status = (missing?: string) =>
+  ({ as: 'text', known: ORDER_STATUSES, ...(missing === undefined ? {} : { missing }) }) as const;
+const timeInForce = { as: 'text', missing: '', known: TIMES_IN_FORCE } as const;
+
+const FIELDS: { readonly [N in keyof Records]: { readonly [F in keyof Records[N]]-?: FieldRule } } = {
+  account: {
+    id: incidental,
+    status: { as: 'text', missing: '' },
+    profile_type: { as: 'text', missing: '' },
+    wallet: { as: 'text', missing: '' },
+    balance: decimal,
+    withdrawable_balance: decimal,
+    account_equity: decimal,
+    account_leverage: decimal,
+    account_margin: decimal,
+    health: decimal,
+    cum_trading_volume: decimal,
+    cum_unrealized_pnl: decimal,
+    total_notional: decimal,
+    total_order_margin: decimal,
+    total_position_margin: decimal,
+    last_liq_check: incidental,
+    last_update: incidental,
+    leverage: { as: 'decimals' },
+  },
+  order: {
+    id: { as: 'order_id' },
+    client_order_id: { as: 'text', missing: '' },
+    market_id: { as: 'market' },
+    order_type: { as: 'text', missing: '', known: ORDER_TYPES },
+    side: { as: 'side' },
+    price: { as: 'decimal', missing: '0' },
+    size: decimal,
+    initial_size: decimal,
+    total_filled_size: decimal,
+    status: status(),
+    reason: { as: 'text', missing: '' },
+    profile_id: incidental,
+    timestamp: { as: 'integer' },
+    time_in_force: timeInForce,
+  },
+  placement: {
+    id: { as: 'order_id' },
+    is_liquidation: { as: 'boolean', missing: false },
+    market_id: { as: 'market' },
+    price: { as: 'decimal', missing: '0' },
+    profile_id: incidental,
+    side: { as: 'side' },
+    size: decimal,
+    status: status('processing'),
+    client_order_id: { as: 'text', missing: '' },
+    type: { as: 'text', missing: '', known: ORDER_TYPES },
+    time_in_force: timeInForce,
+  },
+  cancel: {
+    id: { as: 'order_id' },
+    market_id: { as: 'market' },
+    profile_id: incidental,
+    status: status('canceling'),
+  },
+  amend: {
+    id: { as: 'order_id' },
+    market_id: { as: 'market' },
+    price: decimal,
+    profile_id: incidental,
+    size: decimal,
+    status: status('amending'),
+  },
+  fill: {
+    id: { as: 'fill_id' },
+    trade_id: { as: 'trade_id', missing: '' },
+    order_id: { as: 'order_id' },
+    market_id: { as: 'market' },
+    profile_id: incidental,
+    side: { as: 'side' },
+    price: decimal,
+    size: decimal,
+    fee: decimal,
+    is_maker: { as: 'boolean', missing: false },
+    liquidation: { as: 'boolean', missing: false },
+    timestamp: { as: 'integer' },
+  },
+  tier: { tier_status: { as: 'tier' } },
+  deadman: {
+    market_id: { as: 'optional market' },
+    profile_id: incidental,
+    timeout: { as: 'integer' },
+    last_updated: incidental,
+    status: { as: 'text' },
+  },
+};
+
+interface Row {
+  readonly field: string;
+  /** As a message calls it. */
+  readonly what: string;
+  readonly rule: FieldRule;
+}
+
+const ROWS: ReadonlyMap<string, readonly Row[]> = new Map(
+  Object.entries(FIELDS).map(([name, fields]) => [
+    name,
+    Object.entries(fields).map(([field, rule]) => ({ field, what: `${name}.${field}`, rule })),
+  ]),
+);
+
+/** Reads one record. Throws `Unreadable` where it lacks what can not be done without. */
+export function readRecord(
+  name: RecordName | 'deadman',
+  value: unknown,
+  settings: Pick<Profile, 'positionOrders'>,
+  notes: Notes,
+): Records[RecordName | 'deadman'] {
+  const record = withDocumentedTypes(recordOf(value, name), settings);
+  const read: Record<string, unknown> = {};
+  for (const { field, what, rule } of ROWS.get(name) as readonly Row[]) {
+    const each = readField(what, record[field], rule, record, notes);
+    if (each !== undefined) read[field] = each;
+  }
+  for (const field of Object.keys(record))
+    if (!Object.hasOwn(FIELDS[name], field)) notes.add(`unknown field ${printable(field, 40)} of ${name}`);
+  if (typeof read['id'] === 'string' && read['market_id'] !== undefined && marketOf(read['id']) !== read['market_id']) {
+    throw new Unreadable(`${name}.id is of another market than ${name}.market_id`);
+  }
+  return read as unknown as Records[RecordName | 'deadman'];
+}
+
+function readField(
+  what: string,
+  value: unknown,
+  rule: FieldRule,
+  record: Readonly<Record<string, unknown>>,
+  notes: Notes,
+): unknown {
+  if (value === undefined || value === null || value === '') {
+    if ('missing' in rule && rule.missing !== undefined) return rule.missing;
+    if (rule.as === 'optional market') return undefined;
+    if (rule.as === 'decimals' && value === null) return {};
+    if (rule.as === 'market') return marketOf(String(record['id'])) ?? unreadable(what, 'missing');
+    return unreadable(what, 'missing');
+  }
+  switch (rule.as) {
+    case 'text':
+      return readText(what, value, rule.known, notes);
+    case 'decimal':
+      return readDecimal(what, value);
+    case 'integer':
+      return readInteger(what, value);
+    case 'boolean':
+      return typeof value === 'boolean' ? value : unreadable(what, 'not true or false');
+    case 'side':
+      return readSide(what, value, notes);
+    case 'order_id':
+      return withForm(what, value, isOrderId, 'not an order id, <market_id>@<number>');
+    case 'fill_id':
+    case 'trade_id':
+      return withForm(what, value, isFillId, 'not a fill id, <market_id>-<number>');
+    case 'market':
+    case 'optional market':
+      return withForm(what, value, isMarketId, 'not a market id, <BASE>-<QUOTE>');
+    case 'decimals':
+      return readDecimals(what, value);
+    case 'tier':
+      return readTier(what, value, notes);
+    default:
+      return rule satisfies never;
+  }
+}
+
+function readText(what: string, value: unknown, known: readonly string[] | undefined, notes: Notes): string {
+  if (typeof value !== 'string') return unreadable(what, 'not a text');
+  if (known !== undefined && !known.includes(value)) notes.add(`unknown ${what} ${printable(value, 60)}`);
+  return value;
+}
+
+function withForm(what: string, value: unknown, hasForm: (text: string) => boolean, otherwise: string): string {
+  return typeof value === 'string' && hasForm(value) ? value : unreadable(what, otherwise);
+}
+
+/** A side that is neither can not be booked on either, and leaving the record out would hide an order. */
+function readSide(what: string, value: unknown, notes: Notes): string {
+  const side = SIDES.find((each) => each === value || (typeof value === 'string' && each === value.toLowerCase()));
+  if (side === undefined) return unreadable(what, `neither ${SIDES.join(' nor ')}`);
+  if (side !== value) notes.add(`${what} spelled ${printable(String(value), 20)}`);
+  return side;
+}
+
+/** The longest exponent that is written out. */
+const LONGEST_EXPONENT = 400;
+const ZERO = /^-?0(?:\.0+)?$/;
+
+/** A decimal as text or as a JSON number, whole: a plain literal is kept as it came, an exponent is written out exactly. */
+function readDecimal(what: string, value: unknown): DecimalString {
+  const text = isLosslessNumber(value) ? value.value : value;
+  if (typeof text !== 'string' || text.length > 500) return unreadable(what, 'not a decimal');
+  if (isDecimalText(text)) return ZERO.test(text) ? '0' : text;
+  const [, exponent] = /^-?\d{1,400}(?:\.\d{1,400})?[eE]([+-]?\d{1,4})$/.exec(text) ?? [];
+  if (exponent === undefined || Math.abs(Number(exponent)) > LONGEST_EXPONENT) return unreadable(what, 'not a decimal');
+  return decimalText(new Decimal(text));
+}
+
+function readInteger(what: string, value: unknown): number {
+  const text = readDecimal(what, value);
+  const number = Number(text);
+  if (!/^-?\d+(?:\.0+)?$/.test(text) || !Number.isSafeInteger(number)) return unreadable(what, 'not a whole number');
+  return number;
+}
+
+function readDecimals(what: string, value: unknown): Readonly<Record<string, DecimalString>> {
+  const record = recordOf(value, what);
+  // `fromEntries` defines keys rather than assigning them: a market named `__proto__` is a key like any other.
+  return Object.fromEntries(
+    Object.entries(record).map(([market, each]) => [market, readDecimal(`${what}.${printable(market, 40)}`, each)]),
+  );
+}
+
+function readTier(what: string, value: unknown, notes: Notes): unknown {
+  const { current, next, needed_volume: needed } = recordOf(value, what);
+  const step = (name: string, each: unknown): TierStep => {
+    const { tier, title, min_volume: least } = recordOf(each, `${what}.${name}`);
+    const field = (suffix: string) => `${what}.${name}.${suffix}`;
+    return {
+      tier: readInteger(field('tier'), tier),
+      title: readText(field('title'), title ?? '', undefined, notes),
+      min_volume: readDecimal(field('min_volume'), least),
+    };
+  };
+  const reached = step('current', current);
+  if (next !== undefined && next !== null)
+    return { current: reached, next: step('next', next), needed_volume: readDecimal(`${what}.needed_volume`, needed) };
+  notes.add('no next tier: the highest is reached');
+  return { current: reached, next: reached, needed_volume: '0' };
+}
+
+/** Types under the document's names, where the deployment has others for them (assumption `positionOrders`). */
+function withDocumentedTypes(
+  record: Readonly<Record<string, unknown>>,
+  { positionOrders }: Pick<Profile, 'positionOrders'>,
+): Readonly<Record<string, unknown>> {
+  let named = record;
+  for (const field of ['type', 'order_type']) {
+    if (named[field] === undefined) continue;
+    const documented = Object.entries(positionOrders.types).find(([, spelled]) => spelled === named[field])?.[0];
+    if (documented !== undefined) named = { ...named, [field]: documented };
+  }
+  return named;
+}
+
+function recordOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+  return isRecord ? (value as Readonly<Record<string, unknown>>) : unreadable(what, 'not an object');
+}
+
+function unreadable(what: string, why: string): never {
+  throw new Unreadable(`${what} is ${why}`);
+}

@@ -1,0 +1,233 @@
+/**
+ * A request as it leaves: parameters in the order of the catalogue, each the very literal that goes on the wire, and the
+ * exact bytes of body and query. A decimal is a JSON number written digit for digit, never through a JavaScript number and
+ * never with an exponent. It checks no bounds (`request.ts`), signs nothing and sends nothing.
+ */
+import { hash } from 'node:crypto';
+import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
+import { parseDecimal } from '../../base/decimal.ts';
+import { type EndpointName, endpoint, type Parameter } from '../catalogue.ts';
+import type { Profile } from '../profile/profile.ts';
+
+/** A request as it leaves: parameters in wire order; a decimal is its exact literal, marked as a number. */
+export interface WireRequest {
+  /** A catalogue name, or `GET /path` for a request that the profile declares. */
+  readonly endpoint: EndpointName | `GET ${string}`;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Path below the base URL, without query. */
+  readonly path: string;
+  /** `number`: the text is a JSON number literal; `text`: a JSON string; `boolean`. */
+  readonly params: Readonly<Record<string, WireValue>>;
+  /** Where the parameters travel. */
+  readonly placement: 'query' | 'body';
+}
+export interface WireValue {
+  readonly as: 'text' | 'number' | 'boolean';
+  readonly text: string;
+}
+
+/** What of a profile decides a request's form. */
+export type WireSettings = Pick<Profile, 'encoding' | 'positionOrders'>;
+
+/** The request of a call whose parameters `requestProblems` found nothing wrong with; anything else throws: it is our mistake. */
+export function wireRequest(name: EndpointName, params: object, settings: WireSettings): WireRequest {
+  const row = endpoint(name);
+  const given = params as Readonly<Record<string, unknown>>;
+  const wire: Record<string, WireValue> = {};
+  for (const [key, parameter] of Object.entries(row.parameters)) {
+    const value = given[key];
+    if (value !== undefined) wire[key] = wireValue(key, parameter, value);
+  }
+  const spelled = name === 'POST /orders' ? positionSpelling(wire, settings) : wire;
+  return { endpoint: name, method: row.method, path: row.path, params: spelled, placement: settings.encoding[name] };
+}
+
+function wireValue(key: string, parameter: Parameter, value: unknown): WireValue {
+  switch (parameter.type) {
+    case 'decimal':
+      if (typeof value !== 'string' || parseDecimal(value) === undefined) break;
+      return { as: 'number', text: value };
+    case 'integer':
+    case 'timestamp':
+      if (!Number.isSafeInteger(value)) break;
+      return { as: 'number', text: String(value) };
+    case 'boolean':
+      if (typeof value !== 'boolean') break;
+      return { as: 'boolean', text: String(value) };
+    case 'market':
+    case 'order_id':
+    case 'client_order_id':
+    case 'text':
+    case 'enum':
+      if (typeof value !== 'string') break;
+      return { as: 'text', text: value };
+    default:
+      return parameter satisfies never;
+  }
+  throw new TypeError(`${key} can not go on the wire as ${parameter.type}: found ${typeof value}`);
+}
+
+/** Position orders as this deployment spells them (assumption `positionOrders`). */
+function positionSpelling(
+  wire: Readonly<Record<string, WireValue>>,
+  { positionOrders }: WireSettings,
+): Record<string, WireValue> {
+  const type = wire['type']?.text;
+  if (type !== 'stop_loss' && type !== 'take_profit') return { ...wire };
+  return Object.fromEntries(
+    Object.entries(wire).map(([key, value]) => {
+      if (key === 'size') return [positionOrders.sizeField, value];
+      return [key, key === 'type' ? { ...value, text: positionOrders.types[type] } : value];
+    }),
+  );
+}
+
+/**
+ * The body's exact text. Where the parameters travel in the query, everything but a GET still has an empty JSON object for
+ * a body; a GET has none.
+ */
+export function encodeBody(request: WireRequest): string {
+  if (request.placement === 'query') return request.method === 'GET' ? '' : '{}';
+  const members = Object.entries(request.params).map(([key, value]) => `${JSON.stringify(key)}:${jsonLiteral(value)}`);
+  const text = `{${members.join(',')}}`;
+  prove(text, request.params);
+  return text;
+}
+
+/** The query's exact text without the question mark; empty where the parameters travel in the body. */
+export function encodeQuery(request: WireRequest): string {
+  if (request.placement === 'body') return '';
+  return Object.entries(request.params)
+    .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value.text)}`)
+    .join('&');
+}
+
+/** sha256, in hex, of the exact bytes that carry the parameters. All attempts of one intent must have the same. */
+export function digestOf(request: WireRequest): string {
+  const bytes = request.placement === 'body' ? encodeBody(request) : encodeQuery(request);
+  return hash('sha256', bytes, 'hex');
+}
+
+/** A value as its JSON literal. */
+export function jsonLiteral(value: WireValue): string {
+  return value.as === 'text' ? JSON.stringify(value.text) : value.text;
+}
+
+/** Reads the body back and compares: a wrong digit in a price costs more than a request that is not sent. */
+function prove(text: string, params: Readonly<Record<string, WireValue>>): void {
+  const read = parse(text) as Readonly<Record<string, unknown>>;
+  const keys = Object.keys(params);
+  const same =
+    Object.keys(read).length === keys.length && keys.every((key) => isSame(read[key], params[key] as WireValue));
+  if (!same) throw new Error('the encoded body does not read back as the request');
+}
+
+function isSame(read: unknown, { as, text }: WireValue): boolean {
+  if (as === 'text') return read === text;
+  if (as === 'boolean') return typeof read === 'boolean' && String(read) === text;
+  return isLosslessNumber(read) && read.value === text && parseDecimal(text) !== undefined;
+}
+
+/** What a text from outside may cost to read. */
+export interface JsonLimits {
+  /** UTF-16 units. */
+  readonly maxLength: number;
+  readonly maxDepth: number;
+  /** Values in all, members and items. */
+  readonly maxValues: number;
+}
+
+/** A page has at most 1000 rows of some twenty fields; three times that is generous. */
+export const ANSWER_LIMITS: JsonLimits = { maxLength: 8 * 1024 * 1024, maxDepth: 16, maxValues: 100_000 };
+
+export type JsonReading = { readonly value: unknown; readonly problem?: undefined } | { readonly problem: string };
+
+/**
+ * Reads one JSON document: every number is a `LosslessNumber`, the exact text that came. Sizes and depth are looked at
+ * before anything is parsed; an object that names a key twice is refused, because two readers would see two values. An own
+ * key `__proto__` is a key like any other. Never throws.
+ */
+export function readJson(text: string, limits: JsonLimits = ANSWER_LIMITS): JsonReading {
+  if (text.length > limits.maxLength)
+    return { problem: `${text.length} characters, at most ${limits.maxLength} are read` };
+  const measured = measure(text);
+  if (measured.depth > limits.maxDepth) return { problem: `nested more than ${limits.maxDepth} levels deep` };
+  if (measured.members + measured.items > limits.maxValues) return { problem: `more than ${limits.maxValues} values` };
+  const document: unknown[] = [];
+  try {
+    document.push(measured.whole ? JSON.parse(text) : parse(text));
+  } catch (error) {
+    return { problem: error instanceof SyntaxError ? 'not JSON' : 'not readable' };
+  }
+  // A repeated key passes the parsers, where both values are equal or always: then fewer members come out than went in.
+  return settleMembers(document) === measured.members
+    ? { value: document[0] }
+    : { problem: 'an object names a key twice' };
+}
+
+/** Up to here every whole number of so many digits is held exactly; of one more, those that begin below 9 are. */
+const EXACT_DIGITS = 15;
+
+/**
+ * Of a text that may or may not be JSON: depth, the number of members and items, and whether its numbers are whole and
+ * short, so that the runtime's own parser, several times as fast, loses nothing of them. One pass, no recursion.
+ */
+function measure(text: string): { depth: number; members: number; items: number; whole: boolean } {
+  let depth = 0;
+  let deepest = 0;
+  let members = 0;
+  let items = 0;
+  let digits = 0;
+  let whole = true;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    digits = unit >= 0x30 && unit <= 0x39 ? digits + 1 : 0;
+    if (digits > EXACT_DIGITS && (digits > EXACT_DIGITS + 1 || text[at - EXACT_DIGITS] === '9')) whole = false;
+    switch (unit) {
+      case 0x22: // "
+        for (at += 1; at < text.length && text.charCodeAt(at) !== 0x22; at += 1)
+          if (text.charCodeAt(at) === 0x5c) at += 1;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        depth += 1;
+        deepest = Math.max(deepest, depth);
+        break;
+      case 0x5d:
+      case 0x7d:
+        depth -= 1;
+        break;
+      case 0x3a: // :
+        members += 1;
+        break;
+      case 0x2c: // ,
+        items += 1;
+        break;
+      case 0x2b: // +
+      case 0x2d: // -
+      case 0x2e: // .
+      case 0x45: // E
+        whole = false;
+        break;
+      case 0x65: // e, which also ends the words true and false
+        if (text.charCodeAt(at - 1) >= 0x30 && text.charCodeAt(at - 1) <= 0x39) whole = false;
+        break;
+      default:
+    }
+  }
+  return { depth: deepest, members, items, whole };
+}
+
+/** Counts the members of all objects, and puts the exact number in the place of each one of JavaScript's. */
+function settleMembers(value: unknown): number {
+  if (value === null || typeof value !== 'object' || isLosslessNumber(value)) return 0;
+  const holder = value as Record<string, unknown>;
+  const keys = Object.keys(holder);
+  let members = Array.isArray(value) ? 0 : keys.length;
+  for (const key of keys) {
+    const each = holder[key];
+    if (typeof each === 'number') holder[key] = new LosslessNumber(String(each));
+    else members += settleMembers(each);
+  }
+  return members;
+}
