@@ -5,7 +5,7 @@
  */
 import { SystemClock } from '../src/base/clock.ts';
 import { LocalBudget } from '../src/gateway/budget.ts';
-import { openSharedSqlite } from '../src/journal/shared-sqlite.ts';
+import { openSharedSqlite } from '../src/journal/shared/sqlite.ts';
 import { budgetSettings } from '../src/venue/tokens/ledger.ts';
 
 const [ledgerFile = '', tokens = '0', windowMs = '0', forMs = '0', start = '0', pauseMs = '0'] = process.argv.slice(2);

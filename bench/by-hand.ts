@@ -3,7 +3,7 @@
  * database, how many, the pause between two (ms). Prints the median in ms. With `send` it sends one DELETE and ends.
  */
 import { got } from 'got';
-import { openDatabase } from '../src/journal/sqlite.ts';
+import { openDatabase } from '../src/journal/sql/sqlite.ts';
 import { median } from './measure.ts';
 import { ACCOUNT_RECORD } from './trials/account-record.ts';
 

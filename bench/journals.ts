@@ -2,9 +2,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readEntry } from '../src/journal/chain.ts';
-import { MemoryStore } from '../src/journal/memory-store.ts';
-import { openSqliteStore } from '../src/journal/sqlite-store.ts';
 import type { RunRow, StoredEntry } from '../src/journal/store.ts';
+import { MemoryStore } from '../src/journal/stores/memory.ts';
+import { openSqliteStore } from '../src/journal/stores/sqlite.ts';
 import { nextRow } from '../src/journal/writer.ts';
 import { writeManyRuns } from '../test/journal/many-runs.ts';
 import { lineOf, restingOrdersOf } from './runbooks.ts';

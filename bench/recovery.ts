@@ -5,7 +5,7 @@
 import { Playback } from '../src/engine/playback.ts';
 import { startRun } from '../src/engine/run.ts';
 import { readEntry } from '../src/journal/chain.ts';
-import { openSqliteStore } from '../src/journal/sqlite-store.ts';
+import { openSqliteStore } from '../src/journal/stores/sqlite.ts';
 import { SIMULATED_PROFILE } from '../src/venue/profile/profile.ts';
 import { loaded } from './trials/product.ts';
 

@@ -33,8 +33,12 @@ const DOORS: readonly Door[] = [
   { what: 'got', uses: importOf('got'), through: ['src/gateway/live.ts', 'src/gateway/webhook.ts'] },
   { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
   { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document.ts'] },
-  { what: 'the SQL driver', uses: importOf('@photostructure/sqlite|node:sqlite'), through: ['src/journal/sqlite.ts'] },
-  { what: 'the PostgreSQL driver', uses: importOf('pg'), through: ['src/journal/postgres.ts'] },
+  {
+    what: 'the SQL driver',
+    uses: importOf('@photostructure/sqlite|node:sqlite'),
+    through: ['src/journal/sql/sqlite.ts'],
+  },
+  { what: 'the PostgreSQL driver', uses: importOf('pg'), through: ['src/journal/sql/postgres.ts'] },
   { what: 'the queue of the workers', uses: importOf('bullmq'), through: ['src/cli/dispatch.ts'] },
   { what: 'commander', uses: importOf('commander'), through: ['src/cli/program.ts'] },
   {
@@ -46,13 +50,13 @@ const DOORS: readonly Door[] = [
     what: 'the real time',
     uses: /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bDateTime\.(?:now|local|utc)\(\s*\)|\bhrtime\b/,
     // The command line decides when a run begins; the machine's own clock is what processes compare leases by.
-    through: ['src/base/clock.ts', 'src/cli/', 'src/journal/machine.ts'],
+    through: ['src/base/clock.ts', 'src/cli/', 'src/journal/shared/machine.ts'],
   },
   {
     what: 'real timers',
     uses: /\bset(?:Timeout|Interval|Immediate)\b|node:timers/,
     // A database waits for another process's lock or for its server, which is no time of a run; a page pushes to browsers.
-    through: ['src/base/clock.ts', 'src/journal/sqlite.ts', 'src/journal/postgres.ts'],
+    through: ['src/base/clock.ts', 'src/journal/sql/sqlite.ts', 'src/journal/sql/postgres.ts'],
   },
   {
     what: 'real randomness',

@@ -6,7 +6,7 @@ import { planFor } from '../src/cli/planning.ts';
 import { type DryRun, dryRun, replayRun } from '../src/cli/wire.ts';
 import { writeFixture } from '../src/gateway/fixture-text.ts';
 import type { Entry } from '../src/journal/entry.ts';
-import { MemoryStore } from '../src/journal/memory-store.ts';
+import { MemoryStore } from '../src/journal/stores/memory.ts';
 import { type RunReport, runReport } from '../src/report/run.ts';
 import { checkRunbook } from '../src/runbook/check.ts';
 import { testing } from './cli/testing-bench.ts';

@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { readEntry } from '../../src/journal/chain.ts';
-import { openDatabase } from '../../src/journal/sqlite.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { TimelineFold } from '../../src/report/timeline.ts';
 import { journalOf, type LargeJournal } from '../journals.ts';
 import { inTurns, median, processMs, ratio } from '../measure.ts';

@@ -1,8 +1,8 @@
 /** Row 9: what an entry costs beside the insert of its bytes, in the store that a live run uses. */
 import { join } from 'node:path';
 import { SystemClock } from '../../src/base/clock.ts';
-import { openDatabase } from '../../src/journal/sqlite.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
 import { ratio } from '../measure.ts';
 import { ACCOUNT_RECORD } from '../trials/account-record.ts';

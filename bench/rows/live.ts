@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readEntry } from '../../src/journal/chain.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { median, ratio } from '../measure.ts';
 import { writesOf } from '../runbooks.ts';
 import { workFolder } from '../work-folder.ts';

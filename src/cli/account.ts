@@ -13,9 +13,9 @@ import { loadSecrets, type ProfileSecrets, secretVariables } from '../gateway/se
 import { VenueSession } from '../gateway/session.ts';
 import { tokenStoreFor } from '../gateway/token-store.ts';
 import type { Transport } from '../gateway/transport.ts';
-import type { AgendaStore } from '../journal/agenda-store.ts';
 import type { DataOf } from '../journal/entry.ts';
-import { ledgerKey, type Shared } from '../journal/shared.ts';
+import type { AgendaStore } from '../journal/schedule/store.ts';
+import { ledgerKey, type Shared } from '../journal/shared/shared.ts';
 import type { JournalStore } from '../journal/store.ts';
 import { accountKeyOf } from '../venue/profile/base-url.ts';
 import type { Profile } from '../venue/profile/profile.ts';

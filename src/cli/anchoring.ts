@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { printable } from '../base/printable.ts';
 import { anchorWebhook } from '../gateway/webhook.ts';
-import { type Anchorer, type AnchorerOptions, AnchorFile, type AnchorSink } from '../journal/anchors.ts';
-import { contradictedAnchor, newestAnchors } from '../journal/newest-anchors.ts';
+import { type Anchorer, type AnchorerOptions, AnchorFile, type AnchorSink } from '../journal/anchors/anchors.ts';
+import { contradictedAnchor, newestAnchors } from '../journal/anchors/newest.ts';
 import { StoreError } from '../journal/store.ts';
 import { spanText } from '../report/wording.ts';
 import type { Account } from './account.ts';

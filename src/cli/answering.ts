@@ -3,11 +3,11 @@
  * and anchored as everything else. The command waits in the mailbox until somebody who holds the account writes it there:
  * `cancel` itself where the account is free, else the scheduler that has it.
  */
-import { Anchorer } from '../journal/anchors.ts';
+import { Anchorer } from '../journal/anchors/anchors.ts';
 import { headOf, readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
-import { machineStart } from '../journal/machine.ts';
-import type { PostedMessage } from '../journal/shared.ts';
+import { machineStart } from '../journal/shared/machine.ts';
+import type { PostedMessage } from '../journal/shared/shared.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import type { Account } from './account.ts';
 import { anchoring } from './anchoring.ts';

@@ -1,8 +1,8 @@
 /** Where archives are: in the state folder's own folder for them, and wherever else `audit archive --to` put one. */
 import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { ARCHIVE_ENDING } from '../journal/archive.ts';
-import { openDatabase } from '../journal/sqlite.ts';
+import { ARCHIVE_ENDING } from '../journal/archive/archive.ts';
+import { openDatabase } from '../journal/sql/sqlite.ts';
 import { EXIT, Refusal } from './exit.ts';
 import type { StateFolder } from './state.ts';
 

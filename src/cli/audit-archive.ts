@@ -7,9 +7,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { printable } from '../base/printable.ts';
-import { type Anchor, anchorsByRun } from '../journal/anchors.ts';
-import { ArchiveWriter, removeRemains } from '../journal/archive.ts';
-import { type ArchiveStore, openArchive, openWhatIsLeft } from '../journal/archive-store.ts';
+import { type Anchor, anchorsByRun } from '../journal/anchors/anchors.ts';
+import { ArchiveWriter, removeRemains } from '../journal/archive/archive.ts';
+import { type ArchiveStore, openArchive, openWhatIsLeft } from '../journal/archive/store.ts';
 import { type JournalStore, type RunRow, StoreError } from '../journal/store.ts';
 import { verifyRun } from '../report/verify.ts';
 import { shown } from '../report/wording.ts';

@@ -1,5 +1,5 @@
 /** `runbook audit kills`: who engaged the kill switch and who released it, when and why. */
-import { EVERY_ACCOUNT } from '../journal/shared.ts';
+import { EVERY_ACCOUNT } from '../journal/shared/shared.ts';
 import { isoTime } from '../report/run.ts';
 import { shown } from '../report/wording.ts';
 import { accountKey } from './account.ts';

@@ -4,7 +4,7 @@ import type { DaemonEvent } from '../engine/daemon.ts';
 import type { RunEnding } from '../engine/launches.ts';
 import type { Notifier } from '../engine/ports.ts';
 import type { Entry } from '../journal/entry.ts';
-import type { KillOrder } from '../journal/shared.ts';
+import type { KillOrder } from '../journal/shared/shared.ts';
 import type { Account } from './account.ts';
 import type { DaemonLog, Fields, Level } from './daemon-log.ts';
 import type { AccountMetrics } from './daemon-metrics.ts';

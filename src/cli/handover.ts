@@ -5,8 +5,8 @@
  */
 import type { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import type { AgendaStore, HandoverRequest } from '../journal/agenda-store.ts';
 import { readEntry } from '../journal/chain.ts';
+import type { AgendaStore, HandoverRequest } from '../journal/schedule/store.ts';
 import { StoreError } from '../journal/store.ts';
 import { RunFold } from '../report/run.ts';
 import type { Value } from '../runbook/values.ts';

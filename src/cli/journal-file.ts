@@ -6,8 +6,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { printable } from '../base/printable.ts';
-import { type Anchor, type ReadAnchors, readAnchors, sortedAnchors } from '../journal/anchors.ts';
-import { type ArchiveStore, openArchive, openWhatIsLeft } from '../journal/archive-store.ts';
+import { type Anchor, type ReadAnchors, readAnchors, sortedAnchors } from '../journal/anchors/anchors.ts';
+import { type ArchiveStore, openArchive, openWhatIsLeft } from '../journal/archive/store.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry, EntryOf } from '../journal/entry.ts';
 import {

@@ -5,7 +5,7 @@
  */
 import { type Clock, type Metronome, SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import { EVERY_ACCOUNT, type KillOrder } from '../journal/shared.ts';
+import { EVERY_ACCOUNT, type KillOrder } from '../journal/shared/shared.ts';
 import type { Profile } from '../venue/profile/profile.ts';
 import { type Account, accountKey, openAccount } from './account.ts';
 import { ask } from './asking.ts';

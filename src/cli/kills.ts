@@ -3,7 +3,7 @@
  * knows of. The switch is kept beside the journals and not in them, because a kill needs no run.
  */
 import type { EntryOf, JsonObject } from '../journal/entry.ts';
-import { EVERY_ACCOUNT, type KillEvent, killsOf } from '../journal/shared.ts';
+import { EVERY_ACCOUNT, type KillEvent, killsOf } from '../journal/shared/shared.ts';
 import type { RunRow } from '../journal/store.ts';
 import { accountKey } from './account.ts';
 import { journalPlaces, type Reviewed } from './journal-file.ts';

@@ -4,8 +4,8 @@
  */
 import { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import { takeLease } from '../journal/lease.ts';
-import type { RunCommand, Shared } from '../journal/shared.ts';
+import { takeLease } from '../journal/shared/lease.ts';
+import type { RunCommand, Shared } from '../journal/shared/shared.ts';
 import { StoreError } from '../journal/store.ts';
 import { accountKey, openAccount } from './account.ts';
 import { recordAnswers } from './answering.ts';

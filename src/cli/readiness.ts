@@ -1,6 +1,6 @@
 /** What a live run needs and a profile or runbook does not give: refused in a sentence, before anything is sent. */
 import { printable } from '../base/printable.ts';
-import type { KillOrder } from '../journal/shared.ts';
+import type { KillOrder } from '../journal/shared/shared.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { everyStep } from '../runbook/risk.ts';
 import { defaultKeepAliveMs } from '../venue/deadman.ts';

@@ -2,7 +2,7 @@
 import type { SystemClock } from '../base/clock.ts';
 import { awaySince, RunClock } from '../base/run-clock.ts';
 import type { Away, Entry } from '../journal/entry.ts';
-import { machineStart } from '../journal/machine.ts';
+import { machineStart } from '../journal/shared/machine.ts';
 
 export interface ResumedTime {
   readonly clock: RunClock;

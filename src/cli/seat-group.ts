@@ -10,7 +10,7 @@ import { SystemClock, type Timer } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import { Redactor } from '../gateway/redactor.ts';
 import { loadSecrets, type Secret, secretVariables } from '../gateway/secret.ts';
-import { LEASE_LIFE_MS } from '../journal/shared.ts';
+import { LEASE_LIFE_MS } from '../journal/shared/shared.ts';
 import { StoreError } from '../journal/store.ts';
 import { accountKey } from './account.ts';
 import { Dispatch } from './dispatch.ts';

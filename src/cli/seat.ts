@@ -11,9 +11,9 @@
 import type { Timer } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import { Daemon, type DaemonEvent } from '../engine/daemon.ts';
-import { type AgendaStore, HANDOVERS_KEPT_MS, PRUNED_AT_ONCE, VERDICTS_KEPT_MS } from '../journal/agenda-store.ts';
 import type { Entry } from '../journal/entry.ts';
-import { type LeaseKeeper, takeLease } from '../journal/lease.ts';
+import { type AgendaStore, HANDOVERS_KEPT_MS, PRUNED_AT_ONCE, VERDICTS_KEPT_MS } from '../journal/schedule/store.ts';
+import { type LeaseKeeper, takeLease } from '../journal/shared/lease.ts';
 import { StoreError } from '../journal/store.ts';
 import type { Profile } from '../venue/profile/profile.ts';
 import { type Account, openAccount } from './account.ts';

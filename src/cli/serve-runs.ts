@@ -3,7 +3,7 @@
  * for its folds, kept up to date with what was written since. It only reads; a journal or archive that appears later is found.
  */
 import { existsSync } from 'node:fs';
-import { type ArchiveStore, openWhatIsLeft } from '../journal/archive-store.ts';
+import { type ArchiveStore, openWhatIsLeft } from '../journal/archive/store.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry } from '../journal/entry.ts';
 import { type JournalReader, type JournalStore, type RunRow, type StoredEntry, StoreError } from '../journal/store.ts';

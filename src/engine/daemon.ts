@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock, Metronome, Timer } from '../base/clock.ts';
-import type { AgendaStore, OccurrenceRow } from '../journal/agenda-store.ts';
+import type { AgendaStore, OccurrenceRow } from '../journal/schedule/store.ts';
 import { StoreError } from '../journal/store.ts';
 import {
   type AgendaRun,

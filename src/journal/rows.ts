@@ -2,10 +2,11 @@
  * What the databases have in common: the columns of the stores' tables, the statements that are the same in all of them, and
  * how a row reads. Parameters are written `?`. Schemas, locks and clocks differ, and are each store's own business.
  */
-import type { HandoverAnswer, HandoverRequest, OccurrenceRow, Verdict } from './agenda-store.ts';
+
 import type { RunMode, RunOutcome } from './entry.ts';
-import type { LeaseRow } from './lease.ts';
-import type { KillEvent, PostedMessage, RunCommand } from './shared.ts';
+import type { HandoverAnswer, HandoverRequest, OccurrenceRow, Verdict } from './schedule/store.ts';
+import type { LeaseRow } from './shared/lease.ts';
+import type { KillEvent, PostedMessage, RunCommand } from './shared/shared.ts';
 import type { RunFilter, RunRow, StoredEntry } from './store.ts';
 
 export type SqlValue = null | number | bigint | string | Uint8Array;

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { EXIT } from '../../src/cli/exit.ts';
-import { Anchorer, AnchorFile } from '../../src/journal/anchors.ts';
-import { readContents } from '../../src/journal/archive.ts';
+import { Anchorer, AnchorFile } from '../../src/journal/anchors/anchors.ts';
+import { readContents } from '../../src/journal/archive/archive.ts';
 import type { RunOutcome } from '../../src/journal/entry.ts';
-import { openDatabase } from '../../src/journal/sqlite.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
 import { BIN, folder } from './command.ts';
 

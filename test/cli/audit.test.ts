@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { EXIT } from '../../src/cli/exit.ts';
-import { Anchorer, AnchorFile } from '../../src/journal/anchors.ts';
-import { openDatabase } from '../../src/journal/sqlite.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { Anchorer, AnchorFile } from '../../src/journal/anchors/anchors.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { appendMany, newWriter, START, startedData } from '../journal/sample.ts';
 import { folder } from './command.ts';
 

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { DaemonRuns, type DaemonRunsParts } from '../../src/cli/daemon-runs.ts';
 import type { Daemon } from '../../src/engine/daemon.ts';
-import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
-import type { HandoverRequest } from '../../src/journal/agenda-store.ts';
+import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
+import type { HandoverRequest } from '../../src/journal/schedule/store.ts';
 import { StoreError } from '../../src/journal/store.ts';
 
 const NOW = Date.parse('2026-01-05T08:00:00Z');

@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../src/base/clock.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
-import { openSqliteAgenda } from '../../src/journal/agenda-sqlite.ts';
-import type { HandoverRequest } from '../../src/journal/agenda-store.ts';
 import { readEntry } from '../../src/journal/chain.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openSqliteAgenda } from '../../src/journal/schedule/sqlite.ts';
+import type { HandoverRequest } from '../../src/journal/schedule/store.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { type Background, background, profileFor, until } from './background.ts';
 import { get, readiness, Scheduler } from './schedulers.ts';
 

@@ -7,7 +7,7 @@ import { Refusal } from '../../src/cli/exit.ts';
 import { readAction } from '../../src/cli/serve-actions.ts';
 import { chartOfRun } from '../../src/cli/serve-chart.ts';
 import { storeAt } from '../../src/cli/store-place.ts';
-import { openDatabase } from '../../src/journal/sqlite.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from '../report/sample-run.ts';
 import { folder as commandFolder } from './command.ts';

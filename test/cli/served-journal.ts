@@ -10,8 +10,8 @@ import { TOKEN_HEADER } from '../../src/cli/serve-checks.ts';
 import { stateFolder } from '../../src/cli/state.ts';
 import { EMPTY_HEAD, headOf, sealEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 
 export interface Reply {
   readonly status: number;

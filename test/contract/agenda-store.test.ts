@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
-import { openSqliteAgenda } from '../../src/journal/agenda-sqlite.ts';
-import type { AgendaStore, HandoverRequest, OccurrenceRow } from '../../src/journal/agenda-store.ts';
-import { openPostgresAgenda } from '../../src/journal/postgres-agenda.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
+import { openPostgresAgenda } from '../../src/journal/schedule/postgres.ts';
+import { openSqliteAgenda } from '../../src/journal/schedule/sqlite.ts';
+import type { AgendaStore, HandoverRequest, OccurrenceRow } from '../../src/journal/schedule/store.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { hasPostgres, postgresOfFile } from '../postgres.ts';
 import { accessTo } from './postgres-access.ts';
 

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import { SystemClock } from '../../src/base/clock.ts';
 import { LocalBudget } from '../../src/gateway/budget.ts';
-import { openSharedPostgres } from '../../src/journal/postgres-shared.ts';
-import { openSharedSqlite } from '../../src/journal/shared-sqlite.ts';
+import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
+import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 
 const [place = '', owner = '', settings = '{}'] = process.argv.slice(2);

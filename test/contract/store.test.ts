@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import type { JournalStore, RunRow, StoredEntry } from '../../src/journal/store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { hasPostgres, postgresOfFile } from '../postgres.ts';
 import { accessTo } from './postgres-access.ts';
 

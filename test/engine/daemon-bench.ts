@@ -3,8 +3,8 @@ import { type Clock, type Metronome, type Timer, VirtualClock } from '../../src/
 import { Daemon, type DaemonEvent, type TimetableSlot } from '../../src/engine/daemon.ts';
 import type { Launch, Launcher, RunEnding } from '../../src/engine/launches.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
-import { MemoryAgenda } from '../../src/journal/agenda-memory.ts';
-import type { AgendaStore, OccurrenceRow } from '../../src/journal/agenda-store.ts';
+import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
+import type { AgendaStore, OccurrenceRow } from '../../src/journal/schedule/store.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 
 export const ACCOUNT = 'http://127.0.0.1:8080 main';

@@ -6,9 +6,9 @@ import { replayRun } from '../../src/cli/wire.ts';
 import type { RunPorts } from '../../src/engine/ports.ts';
 import { type RunResult, startRun } from '../../src/engine/run.ts';
 import { readEntry } from '../../src/journal/chain.ts';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { OrderBook } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
 import { inputsFrom, loadedFrom, perform, replay, type Scene, START } from './stage.ts';
 

@@ -15,9 +15,9 @@ import { type Books, Simulator, type SimulatorConfig } from '../../src/gateway/s
 import type { Transport } from '../../src/gateway/transport.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry, JsonObject } from '../../src/journal/entry.ts';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { OrderBook } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
 import { type RunReport, runReport } from '../../src/report/run.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';

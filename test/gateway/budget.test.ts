@@ -7,8 +7,8 @@ import {
   LocalBudget,
   type Ticket,
 } from '../../src/gateway/budget.ts';
-import type { LedgerRows } from '../../src/journal/shared.ts';
-import { openSharedMemory } from '../../src/journal/shared-memory.ts';
+import { openSharedMemory } from '../../src/journal/shared/memory.ts';
+import type { LedgerRows } from '../../src/journal/shared/shared.ts';
 import { StoreError } from '../../src/journal/store.ts';
 import type { CallClass } from '../../src/venue/port.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';

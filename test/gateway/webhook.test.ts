@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { Secret } from '../../src/gateway/secret.ts';
 import { anchorWebhook } from '../../src/gateway/webhook.ts';
-import type { Anchor } from '../../src/journal/anchors.ts';
+import type { Anchor } from '../../src/journal/anchors/anchors.ts';
 
 const ANCHOR: Anchor = {
   v: 1,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { killSwitchOfBoth, leasesOfBoth } from '../../src/journal/account-guard.ts';
-import { EVERY_ACCOUNT, LEASE_LIFE_MS } from '../../src/journal/shared.ts';
-import { openSharedMemory } from '../../src/journal/shared-memory.ts';
+import { killSwitchOfBoth, leasesOfBoth } from '../../src/journal/shared/account-guard.ts';
+import { openSharedMemory } from '../../src/journal/shared/memory.ts';
+import { EVERY_ACCOUNT, LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';
 
 /** Two stores of one user. */
 function stores() {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { type Anchor, Anchorer, AnchorFile, type AnchorSink, readAnchors } from '../../src/journal/anchors.ts';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { type Anchor, Anchorer, AnchorFile, type AnchorSink, readAnchors } from '../../src/journal/anchors/anchors.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, START, startedData } from './sample.ts';
 
 const anchor = (seq: number): Anchor => ({

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_HEAD, readEntry, sealEntry, verifyChain } from '../../src/journal/chain.ts';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { appendMany, newWriter } from './sample.ts';
 
 const envelope = {

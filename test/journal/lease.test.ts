@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { LeaseKeeper, takeLease } from '../../src/journal/lease.ts';
-import { LEASE_LIFE_MS, type Leases } from '../../src/journal/shared.ts';
-import { openSharedMemory } from '../../src/journal/shared-memory.ts';
+import { LeaseKeeper, takeLease } from '../../src/journal/shared/lease.ts';
+import { openSharedMemory } from '../../src/journal/shared/memory.ts';
+import { LEASE_LIFE_MS, type Leases } from '../../src/journal/shared/shared.ts';
 import { StoreError } from '../../src/journal/store.ts';
 
 async function kept(ofThisMachine = true) {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import type { Anchor } from '../../src/journal/anchors.ts';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
-import { contradictedAnchor, newestAnchors } from '../../src/journal/newest-anchors.ts';
+import type { Anchor } from '../../src/journal/anchors/anchors.ts';
+import { contradictedAnchor, newestAnchors } from '../../src/journal/anchors/newest.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'runbook-anchors-'));

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openPostgres, type PostgresAccess } from '../../src/journal/postgres.ts';
-import { openPostgresAgenda } from '../../src/journal/postgres-agenda.ts';
-import { openSharedPostgres } from '../../src/journal/postgres-shared.ts';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
+import { openPostgresAgenda } from '../../src/journal/schedule/postgres.ts';
+import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
+import { openPostgres, type PostgresAccess } from '../../src/journal/sql/postgres.ts';
 import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
+import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
 import { accessTo } from '../contract/postgres-access.ts';
 import { hasPostgres, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/journal/chain.ts';
-import { openDatabase } from '../../src/journal/sqlite.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { verifyRun } from '../../src/report/verify.ts';
 import { appendMany, newWriter } from './sample.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { readEntry, verifyChain } from '../../src/journal/chain.ts';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { appendMany, newWriter, START, startedData } from './sample.ts';
 
 describe('JournalWriter', () => {

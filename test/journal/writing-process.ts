@@ -1,6 +1,6 @@
 /** Run by sqlite.test.ts as a process of its own: appends one entry after another and says each number once it is durable. */
 import { writeSync } from 'node:fs';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from './sample.ts';
 
 const [file = ''] = process.argv.slice(2);

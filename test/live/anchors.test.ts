@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readAnchors } from '../../src/journal/anchors.ts';
+import { readAnchors } from '../../src/journal/anchors/anchors.ts';
 import { scene } from './desk.ts';
 import { JWT } from './mock-venue.ts';
 import { webhook } from './webhook.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { openSharedSqlite } from '../../src/journal/shared-sqlite.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { document, LIMIT, type Scene, scene } from './desk.ts';
 import { JWT } from './mock-venue.ts';
 

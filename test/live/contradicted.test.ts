@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { readAnchors } from '../../src/journal/anchors.ts';
+import { readAnchors } from '../../src/journal/anchors/anchors.ts';
 import { document, type Ended, type Report, type Scene, scene, until } from './desk.ts';
 
 const WAITING = `runbook: one

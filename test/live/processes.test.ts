@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/journal/sqlite.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { document, type Ended, LIMIT, type Report, rests, type Scene, scene, until } from './desk.ts';
 import { envelope, JWT, REFRESH } from './mock-venue.ts';
 

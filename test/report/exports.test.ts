@@ -1,8 +1,8 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it, vi } from 'vitest';
 import { readEntry, verifyChain } from '../../src/journal/chain.ts';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { cloudEventsExport } from '../../src/report/export-cloudevents.ts';
 import { CSV_TABLES, type CsvTableName, csvCell, csvExport } from '../../src/report/export-csv.ts';
 import { jsonlExport } from '../../src/report/export-jsonl.ts';

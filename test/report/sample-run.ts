@@ -1,8 +1,8 @@
 /** A run as the engine would write it: one order that rests and fills, a skipped step, a retry, a lost answer, a deadman switch. */
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { Entry, Json, JsonObject } from '../../src/journal/entry.ts';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { OrderBook } from '../../src/journal/orders.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 import { newWriter, START, startedData } from '../journal/sample.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Anchor } from '../../src/journal/anchors.ts';
+import type { Anchor } from '../../src/journal/anchors/anchors.ts';
 import { type ChainProblemKind, EMPTY_HEAD, readEntry, sealEntry } from '../../src/journal/chain.ts';
-import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../src/journal/store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { verifyDocument, verifyJournal, verifyRun } from '../../src/report/verify.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Books } from '../../src/gateway/simulator/simulator.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { CLIENT_ORDER_PREFIX } from '../../src/venue/order/identity.ts';
 import { Draws } from './draws.ts';
 

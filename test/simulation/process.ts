@@ -6,7 +6,7 @@
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { ProcessClock } from '../../src/base/run-clock.ts';
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
-import type { LedgerRows } from '../../src/journal/shared.ts';
+import type { LedgerRows } from '../../src/journal/shared/shared.ts';
 import type { AppendOptions, JournalStore, StoredEntry } from '../../src/journal/store.ts';
 import { StoreError } from '../../src/journal/store.ts';
 import type { Mishap } from './scenario.ts';

@@ -9,7 +9,7 @@ import type { Budget } from '../../src/gateway/budget.ts';
 import type { ClientParts, VenueClient } from '../../src/gateway/client.ts';
 import type { LimitGate } from '../../src/gateway/limit-gate.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import type { LeaseKeeper } from '../../src/journal/lease.ts';
+import type { LeaseKeeper } from '../../src/journal/shared/lease.ts';
 import type { JournalStore, StoredEntry } from '../../src/journal/store.ts';
 import type { VenuePort } from '../../src/venue/port.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';

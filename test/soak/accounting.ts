@@ -3,12 +3,12 @@
  * for each verdict that started one, every order of the venue in one run's journal and every order of a journal at the venue.
  */
 import type { Books } from '../../src/gateway/simulator/books.ts';
-import type { OccurrenceRow } from '../../src/journal/agenda-store.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { openPostgresAgenda } from '../../src/journal/postgres-agenda.ts';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
+import { openPostgresAgenda } from '../../src/journal/schedule/postgres.ts';
+import type { OccurrenceRow } from '../../src/journal/schedule/store.ts';
 import type { JournalStore, RunRow } from '../../src/journal/store.ts';
+import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
 import { RunFold, type RunReport } from '../../src/report/run.ts';
 import { verifyRun } from '../../src/report/verify.ts';
 import { ACCOUNTS, RUNBOOKS, type Stage, TOKENS_PER_MINUTE } from './stage.ts';

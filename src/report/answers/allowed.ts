@@ -1,6 +1,6 @@
 /** What a run was allowed to do, how near it came, what was refused, and what was done to the kill switch meanwhile. */
 import type { JsonObject } from '../../journal/entry.ts';
-import { EVERY_ACCOUNT, type KillEvent } from '../../journal/shared.ts';
+import { EVERY_ACCOUNT, type KillEvent } from '../../journal/shared/shared.ts';
 import type { Allowance } from '../page/allowances.ts';
 import type { RunPageDocument } from '../page/run-page.ts';
 import { isoText, jsonText, quoteOf, shown } from '../wording.ts';

@@ -19,9 +19,9 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createGunzip, gunzipSync, gzipSync } from 'node:zlib';
-import { type Anchor, parseAnchor } from './anchors.ts';
-import { verifyChain } from './chain.ts';
-import { type RunRow, type StoredEntry, StoreError } from './store.ts';
+import { type Anchor, parseAnchor } from '../anchors/anchors.ts';
+import { verifyChain } from '../chain.ts';
+import { type RunRow, type StoredEntry, StoreError } from '../store.ts';
 
 /** A run in the table of contents. */
 export interface ArchivedRun {

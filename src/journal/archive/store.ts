@@ -1,8 +1,15 @@
 /** An archive read as a journal is: every verb that reviews runs reads one. */
-import type { Anchor } from './anchors.ts';
+import type { Anchor } from '../anchors/anchors.ts';
+import {
+  fittingRuns,
+  type JournalReader,
+  type RunFilter,
+  type RunRow,
+  type StoredEntry,
+  StoreError,
+} from '../store.ts';
 import { type ArchiveContents, type ArchivedRun, readContents, readRun } from './archive.ts';
-import { salvagedContents } from './archive-salvage.ts';
-import { fittingRuns, type JournalReader, type RunFilter, type RunRow, type StoredEntry, StoreError } from './store.ts';
+import { salvagedContents } from './salvage.ts';
 
 /** Opens an archive. Throws a StoreError that names the file: `damaged` where it is no whole archive. */
 export function openArchive(file: string): ArchiveStore {

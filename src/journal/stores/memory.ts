@@ -2,7 +2,7 @@
  * The store of tests and of programs that keep nothing: entries in a map. It refuses what a real store refuses, and fails on
  * demand as a disk does.
  */
-import { conflict, refuseAppend } from './refusals.ts';
+
 import {
   type AppendOptions,
   fittingRuns,
@@ -11,7 +11,8 @@ import {
   type RunRow,
   type StoredEntry,
   StoreError,
-} from './store.ts';
+} from '../store.ts';
+import { conflict, refuseAppend } from './errors.ts';
 
 export interface MemoryStoreFaults {
   /** Appends that succeed before every further one fails as a disk does (`unavailable`). */

@@ -2,23 +2,7 @@
  * A scheduler's memory in PostgreSQL, beside the journal: what one machine has promised, another that takes the account over
  * finds. Decisions are written under the lock of their account, which is also where a newer epoch is looked for.
  */
-import {
-  type AgendaMarks,
-  type AgendaStore,
-  decidedAlready,
-  type HandoverAnswer,
-  type HandoverRequest,
-  type OccurrenceRow,
-  outdated,
-  PRUNED_AT_ONCE,
-} from './agenda-store.ts';
-import {
-  openPostgres,
-  type PostgresAccess,
-  type PostgresDatabase,
-  type Query,
-  RESTART_PATIENCE_MS,
-} from './postgres.ts';
+
 import {
   AGENDA_SQL,
   answerValues,
@@ -33,7 +17,24 @@ import {
   slotChanges,
   TAKEN,
   waitingRow,
-} from './rows.ts';
+} from '../rows.ts';
+import {
+  openPostgres,
+  type PostgresAccess,
+  type PostgresDatabase,
+  type Query,
+  RESTART_PATIENCE_MS,
+} from '../sql/postgres.ts';
+import {
+  type AgendaMarks,
+  type AgendaStore,
+  decidedAlready,
+  type HandoverAnswer,
+  type HandoverRequest,
+  type OccurrenceRow,
+  outdated,
+  PRUNED_AT_ONCE,
+} from './store.ts';
 
 const PRUNE_HANDOVERS = pruneHandoversSql("(request::json ->> 'at')::bigint");
 /** Slot by slot: together the server would read a year of verdicts for the last one of each. */

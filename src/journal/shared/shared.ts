@@ -6,7 +6,7 @@
  * Every method rejects with a StoreError when the store can not be read or written; only `engaged` never does.
  */
 
-import { canonicalAccountKey, canonicalBaseUrl } from '../venue/profile/base-url.ts';
+import { canonicalAccountKey, canonicalBaseUrl } from '../../venue/profile/base-url.ts';
 
 /** A ledger as its last writer left it (venue/budget.ts, `Ledger.save`). */
 export interface LedgerRow {

@@ -2,16 +2,7 @@
  * A scheduler's memory in the journal's own SQLite file: whoever copies the file has the runs and what was decided about
  * every occurrence together. A connection of its own, whose every commit waits for the disk.
  */
-import {
-  type AgendaMarks,
-  type AgendaStore,
-  decidedAlready,
-  type HandoverAnswer,
-  type HandoverRequest,
-  type OccurrenceRow,
-  outdated,
-  PRUNED_AT_ONCE,
-} from './agenda-store.ts';
+
 import {
   AGENDA_SQL,
   answerValues,
@@ -24,8 +15,18 @@ import {
   slotChanges,
   TAKEN,
   waitingRow,
-} from './rows.ts';
-import { type Database, openDatabase } from './sqlite.ts';
+} from '../rows.ts';
+import { type Database, openDatabase } from '../sql/sqlite.ts';
+import {
+  type AgendaMarks,
+  type AgendaStore,
+  decidedAlready,
+  type HandoverAnswer,
+  type HandoverRequest,
+  type OccurrenceRow,
+  outdated,
+  PRUNED_AT_ONCE,
+} from './store.ts';
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS agenda_epoch (

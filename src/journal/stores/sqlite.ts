@@ -3,9 +3,9 @@
  * (run, seq), so one run is read without touching the others; the row of a run is an index over its entries and is written
  * in their transaction.
  */
-import { refuseAppend } from './refusals.ts';
-import { JOURNAL_SQL, NO_LIMIT, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
-import { type Database, openDatabase } from './sqlite.ts';
+
+import { JOURNAL_SQL, NO_LIMIT, runRow, runsQuery, runValues, storedEntry } from '../rows.ts';
+import { type Database, openDatabase } from '../sql/sqlite.ts';
 import {
   type AppendOptions,
   type JournalStore,
@@ -13,7 +13,8 @@ import {
   type RunRow,
   type StoredEntry,
   StoreError,
-} from './store.ts';
+} from '../store.ts';
+import { refuseAppend } from './errors.ts';
 
 /**
  * Rows with a number of their own and an index on (run, seq): measured against WITHOUT ROWID, which stores a line of more

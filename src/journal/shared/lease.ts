@@ -2,9 +2,9 @@
  * The lease on an account: when one may be taken (pure), and the keeper that renews it and says whether an attempt may
  * still be sent. The venue knows no epochs, so a process that slept through its lease must hold itself back.
  */
-import type { Clock, Metronome, Timer } from '../base/clock.ts';
+import type { Clock, Metronome, Timer } from '../../base/clock.ts';
+import { StoreError } from '../store.ts';
 import { LEASE_LIFE_MS, LEASE_RENEWAL_MS, type LeaseAnswer, type Leases } from './shared.ts';
-import { StoreError } from './store.ts';
 
 /** A lease as kept. */
 export interface LeaseRow {

@@ -3,16 +3,17 @@
  * who may write is read under that lock, so that a process that slept through its lease finds itself fenced whatever it
  * still has under way. Where the answer to a commit is lost, the journal's own tail tells whether it was kept.
  */
+
+import { JOURNAL_SQL, NO_LIMIT, runRow, runsQuery, runValues, storedEntry } from '../rows.ts';
 import {
   openPostgres,
   type PostgresAccess,
   type PostgresDatabase,
   type Query,
   RESTART_PATIENCE_MS,
-} from './postgres.ts';
-import { refuseAppend } from './refusals.ts';
-import { JOURNAL_SQL, NO_LIMIT, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
-import type { AppendOptions, JournalStore, RunFilter, RunRow, StoredEntry } from './store.ts';
+} from '../sql/postgres.ts';
+import type { AppendOptions, JournalStore, RunFilter, RunRow, StoredEntry } from '../store.ts';
+import { refuseAppend } from './errors.ts';
 
 const MANNERS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
 

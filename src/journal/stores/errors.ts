@@ -2,7 +2,7 @@
  * What every store refuses, worded once: the first two are the world's doing and end a run's writing, the others are our
  * own mistakes and say so.
  */
-import { type AppendOptions, type StoredEntry, StoreError } from './store.ts';
+import { type AppendOptions, type StoredEntry, StoreError } from '../store.ts';
 
 /** What a store knows of a run before an append; `epoch` undefined where it does not know the run. */
 export interface RunHead {

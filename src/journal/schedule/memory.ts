@@ -7,7 +7,7 @@ import {
   type OccurrenceRow,
   outdated,
   PRUNED_AT_ONCE,
-} from './agenda-store.ts';
+} from './store.ts';
 
 interface AccountAgenda {
   epoch: number;

@@ -16,11 +16,11 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Clock, Timer } from '../base/clock.ts';
-import type { ChainHead } from './chain.ts';
-import type { Entry } from './entry.ts';
-import { StoreError } from './store.ts';
-import type { JournalWriter } from './writer.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { ChainHead } from '../chain.ts';
+import type { Entry } from '../entry.ts';
+import { StoreError } from '../store.ts';
+import type { JournalWriter } from '../writer.ts';
 
 /** A statement that entry `seq` of `run` exists and has hash `head`. */
 export interface Anchor {

@@ -4,8 +4,8 @@
  * was written, and whether a whole run is gone, is for `audit verify`, which reads everything and knows archives.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { JournalReader } from '../store.ts';
 import { type Anchor, parseAnchor } from './anchors.ts';
-import type { JournalReader } from './store.ts';
 
 /** About as many bytes as two hundred anchors take. */
 const TAIL_BYTES = 65_536;

@@ -5,10 +5,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { constants, gunzipSync } from 'node:zlib';
+import { readEntry } from '../chain.ts';
+import type { RunRow } from '../store.ts';
+import { nextRow } from '../writer.ts';
 import { type ArchiveContents, type ArchivedRun, storedLine } from './archive.ts';
-import { readEntry } from './chain.ts';
-import type { RunRow } from './store.ts';
-import { nextRow } from './writer.ts';
 
 /** The beginning of a part: gzip, deflate, no flags, no time. */
 const BEGIN = Buffer.from('1f8b080000000000', 'hex');

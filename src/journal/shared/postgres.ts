@@ -6,16 +6,17 @@
  * The server's clock is a wall clock. Set back, time goes on from where it stood, for ledgers and leases alike; set forward,
  * tokens come free and leases end that much too early, which the venue's own count and the journal's fence bound.
  */
-import { leaseVerdict } from './lease.ts';
-import { type Machine, thisMachine } from './machine.ts';
+
+import { killEvent, leaseRow, postedMessage, SHARED_SQL } from '../rows.ts';
 import {
   openPostgres,
   type PostgresAccess,
   type PostgresDatabase,
   type Query,
   RESTART_PATIENCE_MS,
-} from './postgres.ts';
-import { killEvent, leaseRow, postedMessage, SHARED_SQL } from './rows.ts';
+} from '../sql/postgres.ts';
+import { leaseVerdict } from './lease.ts';
+import { type Machine, thisMachine } from './machine.ts';
 import {
   assertNamed,
   isInForce,

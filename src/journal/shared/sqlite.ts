@@ -3,10 +3,12 @@
  * one for the token ledgers, where it waits for the operating system alone. A process killed at any instant loses nothing of
  * either. A power cut may lose the last seconds of a ledger: whoever starts after one assumes what its journal attempted.
  */
+
+import { killEvent, leaseRow, postedMessage, SHARED_SQL } from '../rows.ts';
+import { type Database, openDatabase } from '../sql/sqlite.ts';
 import { type AccountGuard, guardedShared } from './account-guard.ts';
 import { leaseVerdict } from './lease.ts';
 import { type Machine, thisMachine } from './machine.ts';
-import { killEvent, leaseRow, postedMessage, SHARED_SQL } from './rows.ts';
 import {
   assertNamed,
   isInForce,
@@ -20,7 +22,6 @@ import {
   type Shared,
   unreadableKill,
 } from './shared.ts';
-import { type Database, openDatabase } from './sqlite.ts';
 
 export interface SharedFiles {
   /** Leases, kill switch and mailbox. */

@@ -6,8 +6,8 @@
  * Every method rejects with a StoreError: `unavailable` when the store can not be read or written, `fenced` when a newer
  * epoch of the account's lease has written, `conflict` when an occurrence has its verdict already.
  */
-import type { JsonObject } from './entry.ts';
-import { StoreError } from './store.ts';
+import type { JsonObject } from '../entry.ts';
+import { StoreError } from '../store.ts';
 
 /** `waiting` is no verdict yet, and may be followed by one; the others are final. */
 export type Verdict = 'started' | 'skipped' | 'missed' | 'waiting';
