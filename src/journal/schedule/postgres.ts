@@ -4,27 +4,26 @@
  */
 
 import {
-  AGENDA_SQL,
-  answerValues,
-  handoverRequest,
-  handoverState,
-  NO_LIMIT,
-  occurrenceRow,
-  occurrenceValues,
-  pruneHandoversSql,
-  recordSql,
-  type SqlRow,
-  slotChanges,
-  TAKEN,
-  waitingRow,
-} from '../rows.ts';
-import {
   openPostgres,
   type PostgresAccess,
   type PostgresDatabase,
   type Query,
   RESTART_PATIENCE_MS,
 } from '../sql/postgres.ts';
+import { NO_LIMIT, type SqlRow } from '../sql/values.ts';
+import {
+  AGENDA_SQL,
+  answerValues,
+  handoverRequest,
+  handoverState,
+  occurrenceRow,
+  occurrenceValues,
+  pruneHandoversSql,
+  recordSql,
+  slotChanges,
+  TAKEN,
+  waitingRow,
+} from './rows.ts';
 import {
   type AgendaMarks,
   type AgendaStore,

@@ -3,20 +3,20 @@
  * every occurrence together. A connection of its own, whose every commit waits for the disk.
  */
 
+import { type Database, openDatabase } from '../sql/sqlite.ts';
+import { NO_LIMIT } from '../sql/values.ts';
 import {
   AGENDA_SQL,
   answerValues,
   handoverRequest,
   handoverState,
-  NO_LIMIT,
   occurrenceRow,
   occurrenceValues,
   pruneHandoversSql,
   slotChanges,
   TAKEN,
   waitingRow,
-} from '../rows.ts';
-import { type Database, openDatabase } from '../sql/sqlite.ts';
+} from './rows.ts';
 import {
   type AgendaMarks,
   type AgendaStore,

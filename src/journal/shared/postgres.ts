@@ -7,7 +7,6 @@
  * tokens come free and leases end that much too early, which the venue's own count and the journal's fence bound.
  */
 
-import { killEvent, leaseRow, postedMessage, SHARED_SQL } from '../rows.ts';
 import {
   openPostgres,
   type PostgresAccess,
@@ -17,6 +16,7 @@ import {
 } from '../sql/postgres.ts';
 import { leaseVerdict } from './lease.ts';
 import { type Machine, thisMachine } from './machine.ts';
+import { killEvent, leaseRow, postedMessage, SHARED_SQL } from './rows.ts';
 import {
   assertNamed,
   isInForce,

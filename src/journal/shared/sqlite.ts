@@ -4,11 +4,11 @@
  * either. A power cut may lose the last seconds of a ledger: whoever starts after one assumes what its journal attempted.
  */
 
-import { killEvent, leaseRow, postedMessage, SHARED_SQL } from '../rows.ts';
 import { type Database, openDatabase } from '../sql/sqlite.ts';
 import { type AccountGuard, guardedShared } from './account-guard.ts';
 import { leaseVerdict } from './lease.ts';
 import { type Machine, thisMachine } from './machine.ts';
+import { killEvent, leaseRow, postedMessage, SHARED_SQL } from './rows.ts';
 import {
   assertNamed,
   isInForce,

@@ -8,9 +8,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import type { SqlRow, SqlValue } from '../rows.ts';
 import { StoreError } from '../store.ts';
 import { POSTGRES_SCHEMA, SCHEMA_NAME, SCHEMA_VERSION } from './postgres-schema.ts';
+import type { SqlRow, SqlValue } from './values.ts';
 
 export interface PostgresAccess {
   /** `postgres://user:password@host:port/database`: a secret as a whole. What it leaves out comes from the PG* variables. */

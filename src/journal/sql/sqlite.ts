@@ -5,8 +5,8 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SqlRow, SqlValue } from '../rows.ts';
 import { StoreError } from '../store.ts';
+import type { SqlRow, SqlValue } from './values.ts';
 
 export interface Statement {
   run(...values: SqlValue[]): { readonly changes: number };

@@ -4,7 +4,6 @@
  * still has under way. Where the answer to a commit is lost, the journal's own tail tells whether it was kept.
  */
 
-import { JOURNAL_SQL, NO_LIMIT, runRow, runsQuery, runValues, storedEntry } from '../rows.ts';
 import {
   openPostgres,
   type PostgresAccess,
@@ -12,8 +11,10 @@ import {
   type Query,
   RESTART_PATIENCE_MS,
 } from '../sql/postgres.ts';
+import { NO_LIMIT } from '../sql/values.ts';
 import type { AppendOptions, JournalStore, RunFilter, RunRow, StoredEntry } from '../store.ts';
 import { refuseAppend } from './errors.ts';
+import { JOURNAL_SQL, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
 
 const MANNERS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
 

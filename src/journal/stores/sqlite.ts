@@ -4,8 +4,8 @@
  * in their transaction.
  */
 
-import { JOURNAL_SQL, NO_LIMIT, runRow, runsQuery, runValues, storedEntry } from '../rows.ts';
 import { type Database, openDatabase } from '../sql/sqlite.ts';
+import { NO_LIMIT } from '../sql/values.ts';
 import {
   type AppendOptions,
   type JournalStore,
@@ -15,6 +15,7 @@ import {
   StoreError,
 } from '../store.ts';
 import { refuseAppend } from './errors.ts';
+import { JOURNAL_SQL, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
 
 /**
  * Rows with a number of their own and an index on (run, seq): measured against WITHOUT ROWID, which stores a line of more

@@ -1,0 +1,107 @@
+/**
+ * Rows of the schedule store: columns, the statements that are the same in every database, and how a row is read.
+ * Parameters are written `?`. Schemas, locks and clocks differ between databases and stay with each store.
+ */
+
+import type { SqlRow, SqlValue } from '../sql/values.ts';
+import type { HandoverAnswer, HandoverRequest, OccurrenceRow, Verdict } from './store.ts';
+
+const OCCURRENCE_COLUMNS = 'slot, nominal, verdict, why, run, decided_at, began';
+
+export const AGENDA_SQL = {
+  epoch: 'SELECT epoch FROM agenda_epoch WHERE account = ?',
+  newerEpoch: `INSERT INTO agenda_epoch (account, epoch) VALUES (?, ?)
+    ON CONFLICT (account) DO UPDATE SET epoch = excluded.epoch`,
+  slots: 'SELECT slot, known_since FROM agenda_slot WHERE account = ?',
+  forgetSlot: 'DELETE FROM agenda_slot WHERE account = ? AND slot = ?',
+  learnSlot: 'INSERT INTO agenda_slot (account, slot, known_since) VALUES (?, ?, ?)',
+  last: 'SELECT max(nominal) AS last FROM occurrence WHERE account = ? AND slot = ?',
+  waiting: "SELECT slot, nominal FROM occurrence WHERE account = ? AND verdict = 'waiting' ORDER BY nominal, slot",
+  record: recordSql('VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
+  promised: `SELECT ${OCCURRENCE_COLUMNS} FROM occurrence
+    WHERE account = ? AND verdict = 'started' AND began IS NULL ORDER BY nominal, slot`,
+  settle: 'UPDATE occurrence SET began = ? WHERE run = ? AND account = ?',
+  newest: `SELECT ${OCCURRENCE_COLUMNS} FROM occurrence WHERE account = ? ORDER BY nominal DESC, slot DESC LIMIT ?`,
+  newestOfSlot: `SELECT ${OCCURRENCE_COLUMNS} FROM occurrence
+    WHERE account = ? AND slot = ? ORDER BY nominal DESC, slot DESC LIMIT ?`,
+  prune: `DELETE FROM occurrence WHERE account = ? AND (slot, nominal) IN (
+    SELECT slot, nominal FROM occurrence AS old WHERE account = ? AND nominal < ?
+      AND verdict <> 'waiting' AND (verdict <> 'started' OR began IS NOT NULL)
+      AND EXISTS (SELECT 1 FROM occurrence AS later
+        WHERE later.account = old.account AND later.slot = old.slot AND later.nominal > old.nominal)
+      ORDER BY nominal LIMIT ?)`,
+  post: 'INSERT INTO handover (run, account, request) VALUES (?, ?, ?)',
+  posted: 'SELECT request FROM handover WHERE account = ? AND answer IS NULL ORDER BY sequence',
+  answer: 'UPDATE handover SET answer = ? WHERE run = ? AND answer IS NOT DISTINCT FROM ?',
+  taken: 'SELECT run FROM handover WHERE account = ? AND answer = ? ORDER BY sequence',
+  handover: 'SELECT answer FROM handover WHERE run = ?',
+} as const;
+
+/** Changes no row where the occurrence has its verdict already. */
+export function recordSql(values: string): string {
+  return `INSERT INTO occurrence (account, ${OCCURRENCE_COLUMNS}) ${values}
+    ON CONFLICT (account, slot, nominal) DO UPDATE SET verdict = excluded.verdict, why = excluded.why, run = excluded.run,
+      decided_at = excluded.decided_at, began = excluded.began WHERE occurrence.verdict = 'waiting'`;
+}
+
+/** `postedAt`: how a request's time is read out of its text. */
+export function pruneHandoversSql(postedAt: string): string {
+  return `DELETE FROM handover WHERE account = ? AND sequence IN (
+    SELECT sequence FROM handover WHERE account = ? AND answer IS NOT NULL AND answer <> ? AND ${postedAt} < ?
+      ORDER BY sequence LIMIT ?)`;
+}
+
+/** How a request stands that was taken and nothing more is known of. */
+export const TAKEN = answerText({ state: 'taken' });
+
+export function answerText(answer: HandoverAnswer): string {
+  return JSON.stringify(answer);
+}
+
+/** The values of `AGENDA_SQL.answer`. */
+export function answerValues(run: string, answer: HandoverAnswer, standing: 'posted' | 'taken'): readonly SqlValue[] {
+  return [answerText(answer), run, standing === 'posted' ? null : TAKEN];
+}
+
+/** A row of `AGENDA_SQL.posted`. */
+export function handoverRequest(row: SqlRow): HandoverRequest {
+  return JSON.parse(String(row.request)) as HandoverRequest;
+}
+
+/** The row of `AGENDA_SQL.handover`, if there is one. */
+export function handoverState(row: SqlRow | undefined): HandoverAnswer | { readonly state: 'posted' } | undefined {
+  if (row === undefined) return undefined;
+  return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as HandoverAnswer);
+}
+
+/** A row of `AGENDA_SQL.waiting`. */
+export function waitingRow(row: SqlRow): { readonly slot: string; readonly nominalMs: number } {
+  return { slot: String(row.slot), nominalMs: Number(row.nominal) };
+}
+
+/** Rows of `AGENDA_SQL.slots` compared with the slots that are to be in force: what is to be forgotten, learnt, and given. */
+export function slotChanges(rows: readonly SqlRow[], slots: readonly string[], at: number) {
+  const known = new Map(rows.map((row) => [String(row.slot), Number(row.known_since)]));
+  return {
+    forgotten: [...known.keys()].filter((slot) => !slots.includes(slot)),
+    learnt: [...new Set(slots)].filter((slot) => !known.has(slot)),
+    since: new Map(slots.map((slot) => [slot, known.get(slot) ?? at])),
+  };
+}
+
+export function occurrenceValues(account: string, row: OccurrenceRow): readonly SqlValue[] {
+  const { slot, nominalMs, verdict, why = null, run = null, decidedAt, began = null } = row;
+  return [account, slot, nominalMs, verdict, why, run, decidedAt, began];
+}
+
+export function occurrenceRow(row: SqlRow): OccurrenceRow {
+  return {
+    slot: String(row.slot),
+    nominalMs: Number(row.nominal),
+    verdict: row.verdict as Verdict,
+    decidedAt: Number(row.decided_at),
+    ...(row.why === null ? {} : { why: String(row.why) }),
+    ...(row.run === null ? {} : { run: String(row.run) }),
+    ...(row.began === null ? {} : { began: row.began as 'begun' | 'lost' }),
+  };
+}

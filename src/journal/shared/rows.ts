@@ -1,0 +1,55 @@
+/**
+ * Rows that processes share (leases, kill switch, messages): columns, the statements that are the same in every database, and how a row is read.
+ * Parameters are written `?`. Schemas, locks and clocks differ between databases and stay with each store.
+ */
+
+import type { SqlRow } from '../sql/values.ts';
+import type { LeaseRow } from './lease.ts';
+import type { KillEvent, PostedMessage, RunCommand } from './shared.ts';
+
+export const SHARED_SQL = {
+  lease: 'SELECT epoch, held_by, process, clock, until_ms FROM lease WHERE account = ?',
+  takeLease: `INSERT INTO lease (account, epoch, held_by, process, clock, until_ms) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (account) DO UPDATE SET epoch = excluded.epoch, held_by = excluded.held_by, process = excluded.process,
+      clock = excluded.clock, until_ms = excluded.until_ms`,
+  adoptLease: 'UPDATE lease SET clock = ?, until_ms = ? WHERE account = ?',
+  releaseLease: 'UPDATE lease SET held_by = NULL WHERE account = ? AND epoch = ?',
+  killEvents: 'SELECT action, scope, by_name, reason, at FROM kill_event ORDER BY sequence',
+  addKillEvent: 'INSERT INTO kill_event (action, scope, by_name, reason, at) VALUES (?, ?, ?, ?, ?)',
+  post: 'INSERT INTO message (run, command, by_name, at, step, reason) VALUES (?, ?, ?, ?, ?, ?) RETURNING sequence',
+  pending:
+    'SELECT sequence, run, command, by_name, at, step, reason FROM message WHERE run = ? AND read = 0 ORDER BY sequence',
+  acknowledge: 'UPDATE message SET read = 1 WHERE run = ? AND sequence <= ? AND read = 0',
+} as const;
+
+export function leaseRow(row: SqlRow): LeaseRow {
+  return {
+    epoch: Number(row.epoch),
+    heldBy: row.held_by === null ? undefined : String(row.held_by),
+    process: String(row.process),
+    clockId: String(row.clock),
+    untilMs: Number(row.until_ms),
+  };
+}
+
+export function killEvent(row: SqlRow): KillEvent {
+  return {
+    action: row.action === 'release' ? 'release' : 'engage',
+    scope: String(row.scope),
+    by: String(row.by_name),
+    reason: String(row.reason),
+    at: Number(row.at),
+  };
+}
+
+export function postedMessage(row: SqlRow): PostedMessage {
+  return {
+    sequence: Number(row.sequence),
+    run: String(row.run),
+    command: String(row.command) as RunCommand,
+    by: String(row.by_name),
+    at: Number(row.at),
+    ...(row.step === null ? {} : { step: String(row.step) }),
+    ...(row.reason === null ? {} : { reason: String(row.reason) }),
+  };
+}

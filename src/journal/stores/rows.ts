@@ -1,0 +1,63 @@
+/**
+ * Rows of the journal: columns, the statements that are the same in every database, and how a row is read.
+ * Parameters are written `?`. Schemas, locks and clocks differ between databases and stay with each store.
+ */
+
+import type { RunMode, RunOutcome } from '../entry.ts';
+import { NO_LIMIT, type SqlRow, type SqlValue } from '../sql/values.ts';
+import type { RunFilter, RunRow, StoredEntry } from '../store.ts';
+
+const RUN_COLUMNS = 'run, runbook, mode, account, trigger, started_at, ended_at, outcome';
+
+export const JOURNAL_SQL = {
+  head: 'SELECT (SELECT epoch FROM runs WHERE run = ?) AS epoch, (SELECT max(seq) FROM entries WHERE run = ?) AS last',
+  newerEpoch: 'UPDATE runs SET epoch = ? WHERE run = ?',
+  writeRow: `INSERT INTO runs (${RUN_COLUMNS}, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (run) DO UPDATE SET runbook = excluded.runbook, mode = excluded.mode, account = excluded.account,
+      trigger = excluded.trigger, started_at = excluded.started_at, ended_at = excluded.ended_at,
+      outcome = excluded.outcome, epoch = excluded.epoch`,
+  read: 'SELECT seq, at, type, step, line, hash FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?',
+  run: `SELECT ${RUN_COLUMNS} FROM runs WHERE run = ?`,
+  lastOfEnded: `SELECT entries.hash FROM runs JOIN entries ON entries.run = runs.run
+    WHERE runs.run = ? AND runs.outcome IS NOT NULL ORDER BY entries.seq DESC LIMIT 1`,
+  removeEntries: 'DELETE FROM entries WHERE run = ?',
+  removeRun: 'DELETE FROM runs WHERE run = ?',
+} as const;
+
+export function runValues(row: RunRow, epoch: number): readonly SqlValue[] {
+  const { run, runbook, mode, account, trigger, startedAt, endedAt = null, outcome = null } = row;
+  return [run, runbook, mode, account, trigger, startedAt, endedAt, outcome, epoch];
+}
+
+/** The statement for a list of runs, newest first, with its values. */
+export function runsQuery(filter: RunFilter): { readonly sql: string; readonly values: readonly SqlValue[] } {
+  const wanted = (['account', 'runbook', 'outcome'] as const).flatMap((column) => {
+    const value = filter[column];
+    return value === undefined ? [] : [{ condition: `${column} = ?`, value }];
+  });
+  const conditions = wanted.map(({ condition }) => condition);
+  if (filter.unfinished === true) conditions.push('outcome IS NULL');
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  return {
+    sql: `SELECT ${RUN_COLUMNS} FROM runs ${where} ORDER BY started_at DESC, run DESC LIMIT ?`,
+    values: [...wanted.map(({ value }) => value), filter.limit ?? NO_LIMIT],
+  };
+}
+
+export function runRow(row: SqlRow): RunRow {
+  return {
+    run: String(row.run),
+    runbook: String(row.runbook),
+    mode: row.mode as RunMode,
+    account: String(row.account),
+    trigger: String(row.trigger),
+    startedAt: Number(row.started_at),
+    ...(row.ended_at === null ? {} : { endedAt: Number(row.ended_at) }),
+    ...(row.outcome === null ? {} : { outcome: row.outcome as RunOutcome }),
+  };
+}
+
+/** The columns of `JOURNAL_SQL.read`, in their order. */
+export function storedEntry(run: string, [seq, at, type, step, line, hash]: readonly SqlValue[]): StoredEntry {
+  return { run, seq: Number(seq), at: Number(at), type, step, line, hash } as StoredEntry;
+}
