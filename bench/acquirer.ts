@@ -4,7 +4,7 @@
  * how long its tokens took (ms).
  */
 import { SystemClock } from '../src/base/clock.ts';
-import { LocalBudget } from '../src/gateway/budget.ts';
+import { LocalBudget } from '../src/gateway/tokens/budget.ts';
 import { openSharedSqlite } from '../src/journal/shared/sqlite.ts';
 import { budgetSettings } from '../src/venue/tokens/ledger.ts';
 

@@ -30,7 +30,7 @@ interface Door {
 const importOf = (names: string) => new RegExp(`(?:from|import|import\\()\\s*['"](?:${names})(?:/[^'"]*)?['"]`);
 
 const DOORS: readonly Door[] = [
-  { what: 'got', uses: importOf('got'), through: ['src/gateway/live.ts', 'src/gateway/webhook.ts'] },
+  { what: 'got', uses: importOf('got'), through: ['src/gateway/live/transport.ts', 'src/gateway/live/webhook.ts'] },
   { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
   { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document.ts'] },
   {

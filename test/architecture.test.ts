@@ -133,7 +133,7 @@ describe('each rule can fail', () => {
 
   it('doors are open where they stand', () => {
     expect(
-      doorBreaches({ 'src/gateway/live.ts': "import got from 'got';", 'src/base/clock.ts': 'Date.now();' }),
+      doorBreaches({ 'src/gateway/live/transport.ts': "import got from 'got';", 'src/base/clock.ts': 'Date.now();' }),
     ).toEqual([]);
     expect(doorBreaches({ 'src/engine/x.ts': "import { gotcha } from './got.ts'; const d = new Date(5);" })).toEqual(
       [],

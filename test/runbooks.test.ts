@@ -4,7 +4,7 @@ import { readFixtureFile } from '../src/cli/fixture-file.ts';
 import { inputValues, sha256 } from '../src/cli/loading.ts';
 import { planFor } from '../src/cli/planning.ts';
 import { type DryRun, dryRun, replayRun } from '../src/cli/wire.ts';
-import { writeFixture } from '../src/gateway/fixture-text.ts';
+import { writeFixture } from '../src/gateway/fixture/text.ts';
 import type { Entry } from '../src/journal/entry.ts';
 import { MemoryStore } from '../src/journal/stores/memory.ts';
 import { type RunReport, runReport } from '../src/report/run.ts';

@@ -1,6 +1,6 @@
 /** Row 14: the token budget at full load against four ways of counting, and what asking it costs. */
 import { VirtualClock } from '../../src/base/clock.ts';
-import { LocalBudget } from '../../src/gateway/budget.ts';
+import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 import { COUNTING_RULES } from '../../test/venue/counting-venues.ts';
 import { type LoadResult, saturate } from '../../test/venue/saturation.ts';

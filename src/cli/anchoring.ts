@@ -1,7 +1,7 @@
 /** Where the anchors of an account's live runs go: beside the journal, and wherever else its profile says. */
 import { join } from 'node:path';
 import { printable } from '../base/printable.ts';
-import { anchorWebhook } from '../gateway/webhook.ts';
+import { anchorWebhook } from '../gateway/live/webhook.ts';
 import { type Anchorer, type AnchorerOptions, AnchorFile, type AnchorSink } from '../journal/anchors/anchors.ts';
 import { contradictedAnchor, newestAnchors } from '../journal/anchors/newest.ts';
 import { StoreError } from '../journal/store.ts';

@@ -5,9 +5,9 @@
 import { appendFileSync } from 'node:fs';
 import { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import { redactedText } from '../gateway/fixture-redaction.ts';
-import { Redactor } from '../gateway/redactor.ts';
-import { Secret } from '../gateway/secret.ts';
+import { redactedText } from '../gateway/fixture/redaction.ts';
+import { Redactor } from '../gateway/live/redactor.ts';
+import { Secret } from '../gateway/live/secret.ts';
 import type { Environment } from './environment.ts';
 import type { StateFolder } from './state.ts';
 import { ENGINE_VERSION } from './version.ts';

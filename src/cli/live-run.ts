@@ -4,7 +4,7 @@
  */
 import { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import type { Fixture } from '../gateway/fixture.ts';
+import type { Fixture } from '../gateway/fixture/fixture.ts';
 import type { EntryOf } from '../journal/entry.ts';
 import { type LeaseKeeper, takeLease } from '../journal/shared/lease.ts';
 import type { LeaseAnswer } from '../journal/shared/shared.ts';

@@ -1,7 +1,7 @@
 /** Where a run's notifications go live: the webhooks and the log that the profile names. Never waited for, never fatal. */
 import { printable } from '../base/printable.ts';
 import type { Notifier } from '../engine/ports.ts';
-import { postNotice } from '../gateway/webhook.ts';
+import { postNotice } from '../gateway/live/webhook.ts';
 import type { Account } from './account.ts';
 import type { Voice } from './terminal.ts';
 

@@ -2,7 +2,7 @@
 import { VirtualClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import { type Plan, type PlannedRequest, planRun } from '../engine/plan.ts';
-import type { Fixture } from '../gateway/fixture.ts';
+import type { Fixture } from '../gateway/fixture/fixture.ts';
 import { Simulator } from '../gateway/simulator/simulator.ts';
 import { worstCase } from '../runbook/bounds.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';

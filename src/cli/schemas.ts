@@ -2,7 +2,7 @@
  * The JSON Schemas of this program: published in `schemas/` for editors and other programs, and compiled by the build where
  * the program itself checks values against one. A schema that is not named here is not known to the built program.
  */
-import { FIXTURE_SCHEMA_NAME, fixtureSchema } from '../gateway/fixture-schema.ts';
+import { FIXTURE_SCHEMA_NAME, fixtureSchema } from '../gateway/fixture/schema.ts';
 import { SIMULATOR_SCHEMA } from '../gateway/simulator/schema.ts';
 import { runbookSchema } from '../runbook/schema.ts';
 import { PROFILE_SCHEMA_NAME, profileSchema } from '../venue/profile/schema.ts';

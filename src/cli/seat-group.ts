@@ -8,8 +8,8 @@
  */
 import { SystemClock, type Timer } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import { Redactor } from '../gateway/redactor.ts';
-import { loadSecrets, type Secret, secretVariables } from '../gateway/secret.ts';
+import { Redactor } from '../gateway/live/redactor.ts';
+import { loadSecrets, type Secret, secretVariables } from '../gateway/live/secret.ts';
 import { LEASE_LIFE_MS } from '../journal/shared/shared.ts';
 import { StoreError } from '../journal/store.ts';
 import { accountKey } from './account.ts';

@@ -1,7 +1,7 @@
 /** `runbook sim`: the simulated venue over HTTP on the loopback address, until it is interrupted. */
 import { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import { startSimServer } from '../gateway/sim-server.ts';
+import { startSimServer } from '../gateway/simulator/server.ts';
 import { Simulator } from '../gateway/simulator/simulator.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { readSimulatorFile } from './simulator-file.ts';

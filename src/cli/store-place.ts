@@ -6,7 +6,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { printable } from '../base/printable.ts';
-import { type Secret, storeUrl } from '../gateway/secret.ts';
+import { type Secret, storeUrl } from '../gateway/live/secret.ts';
 import { MemoryAgenda } from '../journal/schedule/memory.ts';
 import { openPostgresAgenda } from '../journal/schedule/postgres.ts';
 import { openSqliteAgenda } from '../journal/schedule/sqlite.ts';

@@ -26,12 +26,12 @@ import type { Beat } from '../venue/tokens/heartbeat-reserve.ts';
 import { readAnswer } from '../venue/wire/answer.ts';
 import { requestProblems } from '../venue/wire/bounds.ts';
 import { wireRequest } from '../venue/wire/request.ts';
-import type { Budget, Ticket } from './budget.ts';
 import { attemptOf, journalParams, rateHeaders, settledData } from './call-entries.ts';
 import { outcomeOf } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
 import { type CrashPoint, type CrashPoints, pointOf } from './crash-points.ts';
-import type { LimitGate } from './limit-gate.ts';
+import type { LimitGate } from './limits/facts.ts';
+import type { Budget, Ticket } from './tokens/budget.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from './transport.ts';
 
 /** The longest a whole exchange may take, ms; what comes later is an answer that never came. */

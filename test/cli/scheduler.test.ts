@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../src/base/clock.ts';
-import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
+import { type SimServer, startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import { openSqliteAgenda } from '../../src/journal/schedule/sqlite.ts';

@@ -7,7 +7,7 @@ import { SystemClock } from '../../src/base/clock.ts';
 import type { Seat, SeatEnd, SeatPlan, Seats, StopCause } from '../../src/cli/seat.ts';
 import { SeatGroup } from '../../src/cli/seat-group.ts';
 import type { Invocation } from '../../src/cli/verb.ts';
-import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
+import { type SimServer, startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { EntryType } from '../../src/journal/entry.ts';

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { SystemClock } from '../../src/base/clock.ts';
-import { LocalBudget } from '../../src/gateway/budget.ts';
+import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';

@@ -6,7 +6,7 @@ import {
   type BudgetRequest,
   LocalBudget,
   type Ticket,
-} from '../../src/gateway/budget.ts';
+} from '../../src/gateway/tokens/budget.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import type { LedgerRows } from '../../src/journal/shared/shared.ts';
 import { StoreError } from '../../src/journal/store.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { LocalBudget } from '../../src/gateway/budget.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
-import { LimitGate } from '../../src/gateway/limit-gate.ts';
+import { LimitGate } from '../../src/gateway/limits/facts.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
+import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { OrderBook } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Fixture, RecordedExchange } from '../../src/gateway/fixture.ts';
-import { unfitAnswers } from '../../src/gateway/fixture-answers.ts';
+import { unfitAnswers } from '../../src/gateway/fixture/answers.ts';
+import type { Fixture, RecordedExchange } from '../../src/gateway/fixture/fixture.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 
 function exchange(path: string, body: string, status = 200): RecordedExchange {

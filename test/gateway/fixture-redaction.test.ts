@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HIDDEN_JWT, HIDDEN_WALLET, redactedText } from '../../src/gateway/fixture-redaction.ts';
+import { HIDDEN_JWT, HIDDEN_WALLET, redactedText } from '../../src/gateway/fixture/redaction.ts';
 
 describe('redacted text', () => {
   it('hides tokens, keys and wallets by their form', () => {

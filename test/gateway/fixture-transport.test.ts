@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import type { Fixture, RecordedExchange, RecordedRequest } from '../../src/gateway/fixture.ts';
-import { TIME_TOLERANCE_MS } from '../../src/gateway/fixture-identity.ts';
-import { FixtureRecorder } from '../../src/gateway/fixture-recorder.ts';
-import { HIDDEN_WALLET } from '../../src/gateway/fixture-redaction.ts';
-import { type FixtureMiss, FixtureTransport } from '../../src/gateway/fixture-transport.ts';
+import type { Fixture, RecordedExchange, RecordedRequest } from '../../src/gateway/fixture/fixture.ts';
+import { TIME_TOLERANCE_MS } from '../../src/gateway/fixture/identity.ts';
+import { FixtureRecorder } from '../../src/gateway/fixture/recorder.ts';
+import { HIDDEN_WALLET } from '../../src/gateway/fixture/redaction.ts';
+import { type FixtureMiss, FixtureTransport } from '../../src/gateway/fixture/transport.ts';
 import type { Transport, WireReply, WireRequest } from '../../src/gateway/transport.ts';
 
 const START = Date.parse('2026-01-05T08:00:00Z');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { exactNumber } from '../../src/gateway/exact-json.ts';
-import { type Fixture, readFixture, readFixtureLines } from '../../src/gateway/fixture.ts';
-import { writeFixture, writeFixtureLines } from '../../src/gateway/fixture-text.ts';
+import { exactNumber } from '../../src/gateway/fixture/exact-json.ts';
+import { type Fixture, readFixture, readFixtureLines } from '../../src/gateway/fixture/fixture.ts';
+import { writeFixture, writeFixtureLines } from '../../src/gateway/fixture/text.ts';
 
 const START = Date.parse('2026-01-05T08:00:00Z');
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Fixture } from '../../src/gateway/fixture.ts';
-import { fixtureToHar, harToFixture } from '../../src/gateway/har.ts';
+import type { Fixture } from '../../src/gateway/fixture/fixture.ts';
+import { fixtureToHar, harToFixture } from '../../src/gateway/fixture/har.ts';
 
 const START = Date.parse('2026-01-05T08:00:00Z');
 

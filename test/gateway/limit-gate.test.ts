@@ -3,7 +3,7 @@
  * answers by way of a real order book, both as they come and as a process finds them that takes the run up.
  */
 import { describe, expect, it } from 'vitest';
-import { LimitGate } from '../../src/gateway/limit-gate.ts';
+import { LimitGate } from '../../src/gateway/limits/facts.ts';
 import type { DataOf, Entry, EntryType, Json } from '../../src/journal/entry.ts';
 import { OrderBook } from '../../src/journal/orders.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';

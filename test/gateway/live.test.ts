@@ -5,7 +5,7 @@ import { createServer as createTls } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, VirtualClock } from '../../src/base/clock.ts';
-import { LARGEST_BODY, type LiveParts, type LiveTransport, openLive } from '../../src/gateway/live.ts';
+import { LARGEST_BODY, type LiveParts, type LiveTransport, openLive } from '../../src/gateway/live/transport.ts';
 import type { WireReply } from '../../src/gateway/transport.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { wireRequest } from '../../src/venue/wire/request.ts';

@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Redactor } from '../../src/gateway/redactor.ts';
-import { loadSecrets, Secret, secretVariables } from '../../src/gateway/secret.ts';
-import { readSecretFile, replaceSecretFile } from '../../src/gateway/secret-file.ts';
-import { tokenStoreFor } from '../../src/gateway/token-store.ts';
+import { Redactor } from '../../src/gateway/live/redactor.ts';
+import { loadSecrets, Secret, secretVariables } from '../../src/gateway/live/secret.ts';
+import { readSecretFile, replaceSecretFile } from '../../src/gateway/live/secret-file.ts';
+import { tokenStoreFor } from '../../src/gateway/live/token-store.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'runbook-secret-'));

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import type { Budget } from '../../src/gateway/budget.ts';
-import type { LiveSendOptions } from '../../src/gateway/live.ts';
-import { Secret } from '../../src/gateway/secret.ts';
-import { type SessionParts, VenueSession } from '../../src/gateway/session.ts';
-import type { TokenStore } from '../../src/gateway/token-store.ts';
+import { Secret } from '../../src/gateway/live/secret.ts';
+import { type SessionParts, VenueSession } from '../../src/gateway/live/session.ts';
+import type { TokenStore } from '../../src/gateway/live/token-store.ts';
+import type { LiveSendOptions } from '../../src/gateway/live/transport.ts';
+import type { Budget } from '../../src/gateway/tokens/budget.ts';
 import type { WireReply, WireRequest } from '../../src/gateway/transport.ts';
 import { type AuthSettings, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { jwtTimes } from '../../src/venue/wire/jwt.ts';

@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../src/base/clock.ts';
-import { type SimServer, startSimServer } from '../../src/gateway/sim-server.ts';
+import { type SimServer, startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 
 const QUICK: SimulatorConfig = {

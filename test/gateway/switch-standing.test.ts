@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SwitchStanding } from '../../src/gateway/switch-standing.ts';
+import { SwitchStanding } from '../../src/gateway/limits/deadman.ts';
 import type { DataOf, Entry, EntryType } from '../../src/journal/entry.ts';
 
 const NINE = Date.parse('2026-01-05T09:00:00Z');

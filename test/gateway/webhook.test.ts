@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { Secret } from '../../src/gateway/secret.ts';
-import { anchorWebhook } from '../../src/gateway/webhook.ts';
+import { Secret } from '../../src/gateway/live/secret.ts';
+import { anchorWebhook } from '../../src/gateway/live/webhook.ts';
 import type { Anchor } from '../../src/journal/anchors/anchors.ts';
 
 const ANCHOR: Anchor = {

@@ -2,7 +2,7 @@
  * What happened in a simulation, put in the order in which the invariants ask for it: intents with their attempts and
  * answers from the journal, orders by client order id from the venue's books, when the switch stood, when nobody was there.
  */
-import type { BookedOrder } from '../../src/gateway/simulator/books.ts';
+import type { BookedOrder } from '../../src/gateway/simulator/ledger-view.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { BookOrder } from '../../src/journal/orders.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';

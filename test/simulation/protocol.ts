@@ -5,9 +5,9 @@
 import type { Clock } from '../../src/base/clock.ts';
 import type { awaySince } from '../../src/base/run-clock.ts';
 import type { RunPorts } from '../../src/engine/ports.ts';
-import type { Budget } from '../../src/gateway/budget.ts';
 import type { ClientParts, VenueClient } from '../../src/gateway/client.ts';
-import type { LimitGate } from '../../src/gateway/limit-gate.ts';
+import type { LimitGate } from '../../src/gateway/limits/facts.ts';
+import type { Budget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import type { LeaseKeeper } from '../../src/journal/shared/lease.ts';
 import type { JournalStore, StoredEntry } from '../../src/journal/store.ts';

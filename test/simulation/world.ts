@@ -5,12 +5,12 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { RunSetup } from '../../src/engine/ports.ts';
 import type { RunResult } from '../../src/engine/run.ts';
-import { LocalBudget } from '../../src/gateway/budget.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
-import { Secret } from '../../src/gateway/secret.ts';
-import { VenueSession } from '../../src/gateway/session.ts';
+import { Secret } from '../../src/gateway/live/secret.ts';
+import { VenueSession } from '../../src/gateway/live/session.ts';
+import type { TokenStore } from '../../src/gateway/live/token-store.ts';
 import { type Books, Simulator } from '../../src/gateway/simulator/simulator.ts';
-import type { TokenStore } from '../../src/gateway/token-store.ts';
+import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';

@@ -2,7 +2,7 @@
  * What a soak must leave behind, whatever happened: one verdict for each occurrence that an oracle of its own counts, one run
  * for each verdict that started one, every order of the venue in one run's journal and every order of a journal at the venue.
  */
-import type { Books } from '../../src/gateway/simulator/books.ts';
+import type { Books } from '../../src/gateway/simulator/ledger-view.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { openPostgresAgenda } from '../../src/journal/schedule/postgres.ts';

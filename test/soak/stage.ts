@@ -4,7 +4,7 @@ import { createWriteStream, mkdirSync, mkdtempSync, rmSync, type WriteStream, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Books } from '../../src/gateway/simulator/books.ts';
+import type { Books } from '../../src/gateway/simulator/ledger-view.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
 
 const TOKEN = 'eyJhbGciOiJub25lIn0.e30.a-session-of-the-soak';

@@ -7,7 +7,7 @@ import { Divergence, Playback } from '../../engine/playback.ts';
 import type { RunSetup } from '../../engine/ports.ts';
 import { type RunningRun, startRun } from '../../engine/run.ts';
 import type { VenueClient } from '../../gateway/client.ts';
-import { LimitGate } from '../../gateway/limit-gate.ts';
+import { LimitGate } from '../../gateway/limits/facts.ts';
 import type { Transport, WireReply } from '../../gateway/transport.ts';
 import { headOf, readEntry } from '../../journal/chain.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';

@@ -4,7 +4,7 @@
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { didYouMean } from '../../base/spelling.ts';
-import { exactJsonText, exactNumber } from '../../gateway/exact-json.ts';
+import { exactJsonText, exactNumber } from '../../gateway/fixture/exact-json.ts';
 import { finding } from '../../runbook/codes.ts';
 import type { MapNode, Node } from '../../runbook/document.ts';
 import { type EndpointName, endpoint, type RecordName, type RecordOf } from '../../venue/catalogue.ts';

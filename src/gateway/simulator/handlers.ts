@@ -5,9 +5,9 @@
 import { decimalText } from '../../base/decimal.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import type { AmendAck, CancelAck, DeadmanRecord, PlacementAck } from '../../venue/records.ts';
-import type { SimOrder } from './book.ts';
 import type { ArmedSwitch } from './deadman.ts';
 import type { FaultRule } from './faults.ts';
+import type { SimOrder } from './ledger.ts';
 import { listFills, listFillsOf, listOrders } from './listing.ts';
 import { Refusal } from './request.ts';
 import type { Venue } from './venue.ts';

@@ -1,7 +1,7 @@
 /** GET /orders and GET /fills: filters, order and pages over the book, as it looks to a reader at a time. */
 import type { Params } from '../../venue/catalogue.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
-import type { Book, SimFill, SimOrder } from './book.ts';
+import type { Book, SimFill, SimOrder } from './ledger.ts';
 import { Refusal } from './request.ts';
 import type { Settings } from './settings.ts';
 

@@ -5,7 +5,7 @@
  * Decides prices and amounts only; what becomes of an order is the desk's.
  */
 import { Decimal, decimal } from '../../base/decimal.ts';
-import { isPositionOrder, type SimOrder } from './book.ts';
+import { isPositionOrder, type SimOrder } from './ledger.ts';
 import type { PriceGrid, PricePath, Quote } from './prices.ts';
 import type { MarketConfig } from './settings.ts';
 

@@ -2,12 +2,12 @@
 import type { Clock } from '../../base/clock.ts';
 import { decimal } from '../../base/decimal.ts';
 import { Account } from './account.ts';
-import { Agenda } from './agenda.ts';
-import { Book } from './book.ts';
 import { DeadmanSwitch } from './deadman.ts';
-import { Desk } from './desk.ts';
-import { Floor } from './floor.ts';
+import { Agenda } from './events.ts';
+import { Floor } from './fills.ts';
+import { Book } from './ledger.ts';
 import { Market } from './matching.ts';
+import { Desk } from './orders.ts';
 import { PriceGrid, PricePath } from './prices.ts';
 import type { Chance } from './random.ts';
 import { Sessions } from './sessions.ts';

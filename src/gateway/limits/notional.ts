@@ -2,12 +2,12 @@
  * What the orders of a run come to in quote currency, each once and at the most that it was ever sent or stood for: as it was
  * placed, as each amend asked for it, as it stands, and what its fills cost. Folded from the journal, in order.
  */
-import { Decimal, type DecimalString, decimal, decimalText } from '../base/decimal.ts';
-import type { DataOf } from '../journal/entry.ts';
-import type { BookOrder } from '../journal/orders.ts';
-import { measuredPrice, type WriteTerms } from '../venue/limits/check.ts';
-import { isPositionStop } from '../venue/order/context.ts';
-import { exposureOf } from '../venue/order/life.ts';
+import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
+import type { DataOf } from '../../journal/entry.ts';
+import type { BookOrder } from '../../journal/orders.ts';
+import { measuredPrice, type WriteTerms } from '../../venue/limits/check.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
+import { exposureOf } from '../../venue/order/life.ts';
 
 /** States of an order that the venue has certainly refused, or never had. */
 const CAME_TO_NOTHING: ReadonlySet<string> = new Set(['draft', 'denied', 'absent', 'rejected']);

@@ -3,13 +3,13 @@
  * not describe. A result is read by its declared shape, exact in decimals; a field that is not declared can not be read.
  */
 import { isLosslessNumber } from 'lossless-json';
-import { type DecimalString, parseDecimal } from '../base/decimal.ts';
-import { feedRequestId } from '../journal/entry.ts';
-import type { FeedValue } from '../venue/port.ts';
-import type { DeclaredRequest, Profile, ResultShape } from '../venue/profile/profile.ts';
-import { readJson, type WireValue } from '../venue/wire/request.ts';
-import type { FeedSource, RequestReader, VenueClient } from './client.ts';
-import type { WireAnswer } from './transport.ts';
+import { type DecimalString, parseDecimal } from '../../base/decimal.ts';
+import { feedRequestId } from '../../journal/entry.ts';
+import type { FeedValue } from '../../venue/port.ts';
+import type { DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
+import { readJson, type WireValue } from '../../venue/wire/request.ts';
+import type { FeedSource, RequestReader, VenueClient } from '../client.ts';
+import type { WireAnswer } from '../transport.ts';
 
 export function declaredRequests(profile: Profile): RequestReader {
   return {

@@ -3,8 +3,8 @@
  * lost the session, so it is on the disk before it is used (venue-notes.md, shape of POST /jwt's result).
  */
 import { createHash } from 'node:crypto';
-import type { Profile } from '../venue/profile/profile.ts';
-import { readJson } from '../venue/wire/request.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
+import { readJson } from '../../venue/wire/request.ts';
 import { Secret } from './secret.ts';
 import { readSecretFile, replaceSecretFile } from './secret-file.ts';
 

@@ -3,8 +3,8 @@
  * been on its way to it for longer than the switch lasts (it waited for tokens, or its process died and another one goes on).
  * The keeper arms and renews; this only says no.
  */
-import type { DataOf, Entry } from '../journal/entry.ts';
-import { endpoint, isEndpointName } from '../venue/catalogue.ts';
+import type { DataOf, Entry } from '../../journal/entry.ts';
+import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
 
 export class SwitchStanding {
   private readonly intended = new Map<string, string>();

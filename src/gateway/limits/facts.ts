@@ -2,24 +2,24 @@
  * The facts behind the limits, folded from the journal like everything else that must survive a restart: what works, what
  * has filled, what was sent, what was refused, when the venue was last read. The verdict is venue/limits.ts's.
  */
-import { type DecimalString, decimalText } from '../base/decimal.ts';
-import type { DataOf, Entry } from '../journal/entry.ts';
-import type { OrderBook } from '../journal/orders.ts';
-import { endpoint, isEndpointName } from '../venue/catalogue.ts';
+import { type DecimalString, decimalText } from '../../base/decimal.ts';
+import type { DataOf, Entry } from '../../journal/entry.ts';
+import type { OrderBook } from '../../journal/orders.ts';
+import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
 import {
   checkLimits,
   type LimitFacts,
   type LimitRules,
   type LimitVerdict,
   type WorkingOrder,
-} from '../venue/limits/check.ts';
-import { isPositionStop } from '../venue/order/context.ts';
-import { exposureOf, isTerminal } from '../venue/order/life.ts';
-import type { MarketRules, VenueCall } from '../venue/port.ts';
-import type { AccountRecord, FillRecord, OrderRecord } from '../venue/records.ts';
-import { HeldPositions } from './held-positions.ts';
-import { SentNotional } from './sent-notional.ts';
-import { SwitchStanding } from './switch-standing.ts';
+} from '../../venue/limits/check.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
+import { exposureOf, isTerminal } from '../../venue/order/life.ts';
+import type { MarketRules, VenueCall } from '../../venue/port.ts';
+import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
+import { SwitchStanding } from './deadman.ts';
+import { SentNotional } from './notional.ts';
+import { HeldPositions } from './positions.ts';
 
 const MINUTE_MS = 60_000;
 /** How long a refusal is remembered, ms: the longest window a throttle may have. */

@@ -8,13 +8,13 @@ import { type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import type { Got } from 'got';
-import type { Clock } from '../base/clock.ts';
-import { isLoopbackHost } from '../venue/profile/loopback.ts';
-import type { Profile } from '../venue/profile/profile.ts';
-import { encodeBody, encodeQuery } from '../venue/wire/request.ts';
+import type { Clock } from '../../base/clock.ts';
+import { isLoopbackHost } from '../../venue/profile/loopback.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
+import { encodeBody, encodeQuery } from '../../venue/wire/request.ts';
+import type { Transport, WireFailure, WireReply, WireRequest } from '../transport.ts';
 import { AddressRule } from './addresses.ts';
 import type { Variables } from './secret.ts';
-import type { Transport, WireFailure, WireReply, WireRequest } from './transport.ts';
 
 /** Decompressed; a page of 1000 orders has about half a megabyte. */
 export const LARGEST_BODY = 8 * 1024 * 1024;

@@ -3,13 +3,13 @@
  * read and what its records say, and by the account's fills where a list showed them. Fills of others prove nothing by
  * themselves, for the position that they changed is not known; a whole list that reaches back far enough does.
  */
-import { Decimal, decimal, decimalText } from '../base/decimal.ts';
-import type { DataOf } from '../journal/entry.ts';
-import type { BookOrder, OrderBook } from '../journal/orders.ts';
-import { type PositionFact, PROVING_LIST } from '../venue/limits/check.ts';
-import { shortfall } from '../venue/order/fills.ts';
-import { exposureOf, isEndUnseen } from '../venue/order/life.ts';
-import type { FillRecord } from '../venue/records.ts';
+import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
+import type { DataOf } from '../../journal/entry.ts';
+import type { BookOrder, OrderBook } from '../../journal/orders.ts';
+import { type PositionFact, PROVING_LIST } from '../../venue/limits/check.ts';
+import { shortfall } from '../../venue/order/fills.ts';
+import { exposureOf, isEndUnseen } from '../../venue/order/life.ts';
+import type { FillRecord } from '../../venue/records.ts';
 
 /** Net size, long positive: the furthest it may be to either side. */
 interface Range {

@@ -3,9 +3,9 @@
  * from, and the filter that takes them out of whatever is written. Nothing here decides where a secret is sent.
  */
 import { inspect } from 'node:util';
-import { isSigningKey } from '../journal/anchors/anchors.ts';
-import type { Profile, SecretReference } from '../venue/profile/profile.ts';
-import { secretBytes } from '../venue/wire/signing.ts';
+import { isSigningKey } from '../../journal/anchors/anchors.ts';
+import type { Profile, SecretReference } from '../../venue/profile/profile.ts';
+import { secretBytes } from '../../venue/wire/signing.ts';
 import { readSecretFile } from './secret-file.ts';
 
 /** A secret text. Only `reveal` gives it; printed, serialised or inspected it is its name in brackets. */

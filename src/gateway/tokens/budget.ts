@@ -3,16 +3,16 @@
  * decision about tokens is the ledger's (venue/budget.ts), every one about turns the queue's (budget-queue.ts), and how
  * processes share a ledger is in shared-ledger.ts. It sends nothing and retries nothing.
  */
-import type { Clock, Metronome, Timer } from '../base/clock.ts';
-import type { CallClass, Wanted } from '../venue/port.ts';
-import type { CostedEndpoint } from '../venue/tokens/costs.ts';
-import { type ResetUnit, readReset } from '../venue/tokens/headers.ts';
-import type { Beat } from '../venue/tokens/heartbeat-reserve.ts';
-import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../venue/tokens/ledger.ts';
-import { isOrderAction, OrderRate } from '../venue/tokens/order-rate.ts';
-import { BudgetQueue, type Waiting } from './budget-queue.ts';
-import { BudgetTally } from './budget-tally.ts';
+import type { Clock, Metronome, Timer } from '../../base/clock.ts';
+import type { CallClass, Wanted } from '../../venue/port.ts';
+import type { CostedEndpoint } from '../../venue/tokens/costs.ts';
+import { type ResetUnit, readReset } from '../../venue/tokens/headers.ts';
+import type { Beat } from '../../venue/tokens/heartbeat-reserve.ts';
+import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../../venue/tokens/ledger.ts';
+import { isOrderAction, OrderRate } from '../../venue/tokens/order-rate.ts';
+import { BudgetQueue, type Waiting } from './queue.ts';
 import { type BudgetShare, SharedLedger, type Told } from './shared-ledger.ts';
+import { BudgetTally } from './tally.ts';
 
 export interface Budget {
   /** Resolves when the tokens are held, or tells at once that the deadline can not be met or the queue is full. */

@@ -5,7 +5,7 @@
  */
 import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
 import type { Account, Exposure } from './account.ts';
-import { type Book, isPositionOrder, isTerminal, type SimOrder, type Stage } from './book.ts';
+import { type Book, isPositionOrder, isTerminal, type SimOrder, type Stage } from './ledger.ts';
 import type { Execution, Market } from './matching.ts';
 import { Refusal } from './request.ts';
 import type { Settings } from './settings.ts';

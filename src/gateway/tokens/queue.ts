@@ -2,7 +2,7 @@
  * Who waits for tokens, and whose turn it is: strict classes, first in first out inside one, and the two lowest age. Knows
  * nothing of tokens but their number.
  */
-import { CALL_CLASSES, type CallClass } from '../venue/port.ts';
+import { CALL_CLASSES, type CallClass } from '../../venue/port.ts';
 
 export interface Waiting {
   readonly class: CallClass;

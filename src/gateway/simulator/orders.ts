@@ -4,10 +4,10 @@
  */
 import { type Decimal, decimal } from '../../base/decimal.ts';
 import type { Params } from '../../venue/catalogue.ts';
-import type { Agenda } from './agenda.ts';
-import { type Book, isPositionOrder, isTerminal, type SimOrder } from './book.ts';
+import type { Agenda } from './events.ts';
 import type { FaultRule } from './faults.ts';
-import type { Floor, NewTerms } from './floor.ts';
+import type { Floor, NewTerms } from './fills.ts';
+import { type Book, isPositionOrder, isTerminal, type SimOrder } from './ledger.ts';
 import type { Chance } from './random.ts';
 import { Refusal } from './request.ts';
 import type { Settings } from './settings.ts';

@@ -1,5 +1,5 @@
 /** What is posted to webhooks, as JSON: notices, and anchors. The address is a secret: it is in no message. */
-import type { AnchorSink } from '../journal/anchors/anchors.ts';
+import type { AnchorSink } from '../../journal/anchors/anchors.ts';
 import type { Secret } from './secret.ts';
 
 const NOTICE_TIMEOUT_MS = 5_000;

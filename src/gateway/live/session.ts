@@ -3,19 +3,19 @@
  * live transport and is itself a transport, because it has to see every POST /jwt, whoever asked for it: the refresh token
  * is filled in here, and a rotated one is kept before it is used. It decides nothing about orders and repeats no request.
  */
-import type { Clock } from '../base/clock.ts';
-import type { CallClass } from '../venue/port.ts';
-import type { AuthSettings, Profile } from '../venue/profile/profile.ts';
-import { readAnswer } from '../venue/wire/answer.ts';
-import { jwtTimes } from '../venue/wire/jwt.ts';
-import { wireRequest } from '../venue/wire/request.ts';
-import { secretBytes, signature } from '../venue/wire/signing.ts';
-import type { Budget } from './budget.ts';
-import type { Session } from './client.ts';
-import type { LiveSendOptions } from './live.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { CallClass } from '../../venue/port.ts';
+import type { AuthSettings, Profile } from '../../venue/profile/profile.ts';
+import { readAnswer } from '../../venue/wire/answer.ts';
+import { jwtTimes } from '../../venue/wire/jwt.ts';
+import { wireRequest } from '../../venue/wire/request.ts';
+import { secretBytes, signature } from '../../venue/wire/signing.ts';
+import type { Session } from '../client.ts';
+import type { Budget } from '../tokens/budget.ts';
+import type { Transport, WireReply, WireRequest } from '../transport.ts';
 import { type ProfileSecrets, Secret } from './secret.ts';
 import type { TokenStore } from './token-store.ts';
-import type { Transport, WireReply, WireRequest } from './transport.ts';
+import type { LiveSendOptions } from './transport.ts';
 
 export interface SessionParts {
   readonly profile: Pick<Profile, 'auth' | 'encoding' | 'positionOrders' | 'definiteRejects' | 'rateLimit'>;

@@ -10,9 +10,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import type { Clock } from '../base/clock.ts';
-import { type Delivery, type HttpRequest, readFaults, type Simulator } from './simulator/simulator.ts';
-import type { WireAnswer } from './transport.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { WireAnswer } from '../transport.ts';
+import { type Delivery, type HttpRequest, readFaults, type Simulator } from './simulator.ts';
 
 export interface SimServer {
   /** `http://127.0.0.1:8080` */

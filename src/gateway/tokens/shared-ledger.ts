@@ -2,9 +2,9 @@
  * A token ledger that several processes continue in turn: read, changed and stored again while no other can. Whoever looks at
  * it tells it first what has happened here since. Nothing that a look decides counts before it is stored.
  */
-import type { LedgerRows } from '../journal/shared/shared.ts';
-import { StoreError } from '../journal/store.ts';
-import type { Ledger } from '../venue/tokens/ledger.ts';
+import type { LedgerRows } from '../../journal/shared/shared.ts';
+import { StoreError } from '../../journal/store.ts';
+import type { Ledger } from '../../venue/tokens/ledger.ts';
 
 export interface BudgetShare {
   readonly rows: LedgerRows;
