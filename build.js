@@ -35,7 +35,7 @@ export function compiledSchema(name) {
 
 /**
  * What dependencies do when they are loaded and this program has no use for. Of CEL it uses the parser alone
- * (src/runbook/syntax.ts): what operators would compute is not registered. It has no command that is a program of
+ * (src/runbook/expression/syntax.ts): what operators would compute is not registered. It has no command that is a program of
  * its own, for which commander would load all that starts processes.
  */
 const NEEDLESS = [

@@ -32,7 +32,7 @@ const importOf = (names: string) => new RegExp(`(?:from|import|import\\()\\s*['"
 const DOORS: readonly Door[] = [
   { what: 'got', uses: importOf('got'), through: ['src/gateway/live/transport.ts', 'src/gateway/live/webhook.ts'] },
   { what: 'ajv', uses: importOf('ajv|ajv-formats'), through: ['src/base/ajv.ts'] },
-  { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document.ts'] },
+  { what: 'yaml', uses: importOf('yaml'), through: ['src/runbook/document/document.ts'] },
   {
     what: 'the SQL driver',
     uses: importOf('@photostructure/sqlite|node:sqlite'),

@@ -6,7 +6,7 @@ import { RoutineFilter } from '../report/routine.ts';
 import { isoTime } from '../report/run.ts';
 import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../report/timeline.ts';
 import { type Role, shown } from '../report/wording.ts';
-import { looksLikeDuration, readDuration, readTime } from '../runbook/literals.ts';
+import { looksLikeDuration, readDuration, readTime } from '../runbook/expression/literals.ts';
 import { showEntry } from './audit-entry.ts';
 import { wholeOption } from './audit-list.ts';
 import { explainStep } from './audit-why.ts';

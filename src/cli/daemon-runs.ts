@@ -12,7 +12,7 @@ import { readEntry } from '../journal/chain.ts';
 import type { Entry, EntryOf } from '../journal/entry.ts';
 import type { AgendaStore, HandoverAnswer, HandoverRequest } from '../journal/schedule/store.ts';
 import { StoreError } from '../journal/store.ts';
-import { concurrencyOf } from '../runbook/schedule-collisions.ts';
+import { concurrencyOf } from '../runbook/schedule/collisions.ts';
 import type { Value } from '../runbook/values.ts';
 import { accountKey } from './account.ts';
 import { answeredBy, recordAnswers } from './answering.ts';

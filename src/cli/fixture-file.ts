@@ -10,7 +10,7 @@ import { exactNumber } from '../gateway/fixture/exact-json.ts';
 import { type Fixture, readFixture, readFixtureLines } from '../gateway/fixture/fixture.ts';
 import { fixtureToHar, harToFixture } from '../gateway/fixture/har.ts';
 import { writeFixture, writeFixtureLines } from '../gateway/fixture/text.ts';
-import { type DocumentLimits, type Node, nodeAt, readDocument } from '../runbook/document.ts';
+import { type DocumentLimits, type Node, nodeAt, readDocument } from '../runbook/document/document.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { LARGEST_RECORDING, readSource, readText, reasonOf, replaceText } from './files.ts';
 import { ENGINE_VERSION } from './version.ts';

@@ -1,7 +1,7 @@
 /** A profile in a file: YAML read with every number to the digit, diagnostics with their place, exit 2 for what is wrong. */
 import { type Diagnostic, place, type SourceText } from '../base/diagnostic.ts';
 import { printable } from '../base/printable.ts';
-import { type Node, nodeAt, readDocument } from '../runbook/document.ts';
+import { type Node, nodeAt, readDocument } from '../runbook/document/document.ts';
 import { type Profile, readProfile } from '../venue/profile/profile.ts';
 import { looksSecret } from '../venue/profile/secret-like.ts';
 import { EXIT, Refusal } from './exit.ts';

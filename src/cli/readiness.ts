@@ -1,8 +1,8 @@
 /** What a live run needs and a profile or runbook does not give: refused in a sentence, before anything is sent. */
 import { printable } from '../base/printable.ts';
 import type { KillOrder } from '../journal/shared/shared.ts';
+import { everyStep } from '../runbook/check/risk.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
-import { everyStep } from '../runbook/risk.ts';
 import { defaultKeepAliveMs } from '../venue/deadman.ts';
 import { costOf, type Profile } from '../venue/profile/profile.ts';
 import { overcommitted } from '../venue/tokens/heartbeat-reserve.ts';

@@ -2,13 +2,13 @@
  * The reference as Markdown, written from the tables: what a table knows, nobody retypes. One page for each table; a page
  * says nothing that its table does not.
  */
-import { errorReference } from '../runbook/codes.ts';
-import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../runbook/functions.ts';
-import { FILE, MODIFIERS } from '../runbook/grammar.ts';
-import { RECORDS, type RecordRow } from '../runbook/language-records.ts';
-import type { Field, Fields, FieldsShape, Shape } from '../runbook/shape.ts';
+import { errorReference } from '../runbook/codes/codes.ts';
+import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../runbook/expression/functions.ts';
+import { RECORDS, type RecordRow } from '../runbook/expression/records.ts';
+import { typeName } from '../runbook/expression/typing.ts';
+import { FILE, MODIFIERS } from '../runbook/shape/grammar.ts';
+import type { Field, Fields, FieldsShape, Shape } from '../runbook/shape/shape.ts';
 import { STEPS, type StepRow } from '../runbook/steps.ts';
-import { typeName } from '../runbook/typing.ts';
 import { ASSUMPTIONS, type Assumption } from '../venue/assumptions.ts';
 import { CATALOGUE, type Endpoint, type Parameter } from '../venue/catalogue.ts';
 import { PROFILE_CODES } from '../venue/profile/reading.ts';

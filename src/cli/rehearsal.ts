@@ -5,7 +5,7 @@ import type { Entry } from '../journal/entry.ts';
 import { openSqliteStore } from '../journal/stores/sqlite.ts';
 import { RunFold } from '../report/run.ts';
 import { printSummary } from '../report/summary.ts';
-import { readTime } from '../runbook/literals.ts';
+import { readTime } from '../runbook/expression/literals.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from './fixture-file.ts';
 import { inputValues, loadRunbook, sha256 } from './loading.ts';

@@ -1,8 +1,8 @@
 /** `runbook schedule preview`: the next occurrences of runbooks' schedules as a list, and a month of them as a drawing. Starts nothing. */
 import { printable } from '../base/printable.ts';
-import { readTime } from '../runbook/literals.ts';
-import { scheduleCalendar } from '../runbook/schedule-calendar.ts';
-import { previewJson, previewText, schedulePreview } from '../runbook/schedule-preview.ts';
+import { readTime } from '../runbook/expression/literals.ts';
+import { scheduleCalendar } from '../runbook/schedule/calendar-drawing.ts';
+import { previewJson, previewText, schedulePreview } from '../runbook/schedule/preview.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { replaceText } from './files.ts';
 import { readScheduled } from './timetable.ts';

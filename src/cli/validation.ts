@@ -63,7 +63,7 @@ function spareOptimizing(sources: readonly SourceText[]): void {
 /** What schedules will do; calendars are loaded only where a text speaks of one. */
 async function scheduleLintFor(sources: readonly SourceText[]): Promise<ScheduleLint> {
   if (!sources.some(({ text }) => text.includes('schedule'))) return () => [];
-  const { scheduleDiagnostics } = await import('../runbook/schedule-lints.ts');
+  const { scheduleDiagnostics } = await import('../runbook/schedule/lints.ts');
   const nowMs = new SystemClock().now();
   return (runbook) => scheduleDiagnostics(runbook, nowMs);
 }

@@ -12,7 +12,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { ScheduleDeclaration } from '../runbook/checked.ts';
-import { longestDelayMs, occurrences } from '../runbook/schedule.ts';
+import { longestDelayMs, occurrences } from '../runbook/schedule/schedule.ts';
 
 /** A slot on the agenda. */
 export interface AgendaSlot {

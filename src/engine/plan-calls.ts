@@ -3,9 +3,9 @@
  * value the step would yield as far as that is known before the run.
  */
 import { Decimal, decimal, decimalText } from '../base/decimal.ts';
-import type { VenueVerb } from '../runbook/arguments.ts';
+import type { VenueVerb } from '../runbook/check/arguments.ts';
 import type { CheckedStep, PlaceStep, StepOf } from '../runbook/checked.ts';
-import { ACCOUNT, FILL } from '../runbook/language-records.ts';
+import { ACCOUNT, FILL } from '../runbook/expression/records.ts';
 import type { Expr, RecordValue, Value } from '../runbook/values.ts';
 import { notionalOf } from '../venue/limits/check.ts';
 import type { Side } from '../venue/records.ts';

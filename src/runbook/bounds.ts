@@ -10,7 +10,7 @@ import type { EndpointName } from '../venue/catalogue.ts';
 import { endpoint } from '../venue/catalogue.ts';
 import { deadmanReadEveryMs } from '../venue/deadman.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
-import { countOf, Known } from './known-values.ts';
+import { countOf, Known } from './expression/known-values.ts';
 import type { Value } from './values.ts';
 
 export interface WorstCase {

@@ -7,12 +7,9 @@
 import { type Diagnostic, inReadingOrder, positionAt, type SourceText, type Span } from '../base/diagnostic.ts';
 import { sha256 } from '../base/digest.ts';
 import { schemaIssues } from '../base/schema.ts';
-import { checkSteps } from './blocks.ts';
 import { documentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
-import type { CheckedRunbook, CheckedStep, NamedExpr } from './checked.ts';
-import { type Callee, Checking } from './checking.ts';
-import { type Code, finding } from './codes.ts';
-import { FAULTY } from './compiler.ts';
+import { checkSteps } from './check/blocks.ts';
+import { type Callee, Checking } from './check/checking.ts';
 import {
   checkConcurrency,
   checkDeadman,
@@ -26,21 +23,24 @@ import {
   defaultMarket,
   defined,
   textOf,
-} from './declarations.ts';
-import { readDocument } from './document.ts';
-import { FILE } from './grammar.ts';
-import { STEP_ERROR } from './language-records.ts';
-import { type Allowance, lintRelease, lintRunbook, lintUnused } from './lints.ts';
-import { type MapNode, type Node, nodeAt, plainData } from './nodes.ts';
-import { checkSchedule } from './schedule-entries.ts';
+} from './check/declarations.ts';
+import { type Allowance, lintRelease, lintRunbook, lintUnused } from './check/lints.ts';
+import { checkSchedule } from './check/schedule-entries.ts';
+import type { CheckedRunbook, CheckedStep, NamedExpr } from './checked.ts';
+import { type Code, finding } from './codes/codes.ts';
+import { readDocument } from './document/document.ts';
+import { type MapNode, type Node, nodeAt, plainData } from './document/nodes.ts';
+import { FAULTY } from './expression/compiler.ts';
+import { STEP_ERROR } from './expression/records.ts';
+import { type Declared, optional } from './expression/scope.ts';
+import { MARKET } from './expression/typing.ts';
 import { runbookSchema } from './schema.ts';
-import { type Declared, optional } from './scope.ts';
-import { MARKET } from './typing.ts';
+import { FILE } from './shape/grammar.ts';
+import { inspectShape, verbOf } from './shape/walk.ts';
 import type { Expr, ValueType } from './values.ts';
-import { inspectShape, verbOf } from './walk.ts';
 
-export { defaultMarket } from './declarations.ts';
-export { readInputs } from './inputs.ts';
+export { defaultMarket } from './check/declarations.ts';
+export { readInputs } from './check/inputs.ts';
 
 export interface Checked {
   /** Only when there is no error. */

@@ -2,8 +2,8 @@
  * The runbook's JSON Schema (draft 2020-12), generated from the step table: what editors complete from, and the contract
  * the walk over a document is held to. It says what may stand where; names, types and units are later checks.
  */
-import { FILE, MODIFIERS } from './grammar.ts';
-import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape.ts';
+import { FILE, MODIFIERS } from './shape/grammar.ts';
+import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape/shape.ts';
 import { MODIFIER_NAMES, stepRow, VERBS } from './steps.ts';
 import type { ValueType } from './values.ts';
 

@@ -7,7 +7,7 @@
 import type { EndpointName } from '../venue/catalogue.ts';
 import { ORDER_STATUSES, TIMES_IN_FORCE } from '../venue/records.ts';
 import type { AwaitTarget, Verb } from './checked.ts';
-import { ACCOUNT, DEADMAN, FILL, ORDER, recordType, TIER } from './language-records.ts';
+import { ACCOUNT, DEADMAN, FILL, ORDER, recordType, TIER } from './expression/records.ts';
 import {
   ANYTHING,
   CONDITION,
@@ -33,7 +33,7 @@ import {
   TEXT,
   TIME,
   word,
-} from './shape.ts';
+} from './shape/shape.ts';
 import type { ValueType } from './values.ts';
 
 export const MODIFIER_NAMES = [

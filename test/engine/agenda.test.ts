@@ -17,7 +17,7 @@ import {
   LOOK_EVERY_MS,
 } from '../../src/engine/agenda.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
-import { occurrences } from '../../src/runbook/schedule.ts';
+import { occurrences } from '../../src/runbook/schedule/schedule.ts';
 import { Duration } from '../../src/runbook/values.ts';
 import { cronSlot, DAY_MS, everySlot, HOUR_MS, MINUTE_MS, misfire } from '../runbook/sample-schedule.ts';
 

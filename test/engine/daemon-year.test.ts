@@ -4,7 +4,7 @@ import { CronExpressionParser } from 'cron-parser';
 import { describe, expect, it } from 'vitest';
 import { dueMs } from '../../src/engine/agenda.ts';
 import type { TimetableSlot } from '../../src/engine/daemon.ts';
-import { scheduledSlots } from '../../src/runbook/schedule-collisions.ts';
+import { scheduledSlots } from '../../src/runbook/schedule/collisions.ts';
 import { DAY_MS } from '../runbook/sample-schedule.ts';
 import { Bench } from './daemon-bench.ts';
 import { loadedFrom } from './stage.ts';

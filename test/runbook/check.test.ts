@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { place, type SourceText } from '../../src/base/diagnostic.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { CHECK_CODES } from '../../src/runbook/codes/check.ts';
-import { CODES, errorReference } from '../../src/runbook/codes.ts';
+import { CODES, errorReference } from '../../src/runbook/codes/codes.ts';
 
 /** One behaviour a file: a runbook, `---`, and a line `LINE:COLUMN CODE` for each diagnostic, in reading order. */
 const FOLDER = new URL('../golden/runbooks/', import.meta.url);

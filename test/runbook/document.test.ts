@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { positionAt } from '../../src/base/diagnostic.ts';
-import { type Node, nodeAt, plainData, readDocument, type ScalarNode } from '../../src/runbook/document.ts';
-import { compileField, type TypeEnv } from '../../src/runbook/expression.ts';
+import { type Node, nodeAt, plainData, readDocument, type ScalarNode } from '../../src/runbook/document/document.ts';
+import { compileField, type TypeEnv } from '../../src/runbook/expression/expression.ts';
 
 const read = (text: string) => readDocument({ file: 'a.yaml', text });
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
 import { place, type SourceText } from '../../src/base/diagnostic.ts';
 import { documentedCost, worstCase } from '../../src/runbook/bounds.ts';
+import { everyStep } from '../../src/runbook/check/risk.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook, StepOf, Verb } from '../../src/runbook/checked.ts';
-import { everyStep } from '../../src/runbook/risk.ts';
 import { Duration, type Scope, valueJson } from '../../src/runbook/values.ts';
 
 const FOLDER = new URL('../../runbooks/', import.meta.url);

@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
 import { positionAt } from '../../src/base/diagnostic.ts';
-import { compileField, isBare, presentWhenFalse, presentWhenTrue, type TypeEnv } from '../../src/runbook/expression.ts';
-import { recordType } from '../../src/runbook/language-records.ts';
+import {
+  compileField,
+  isBare,
+  presentWhenFalse,
+  presentWhenTrue,
+  type TypeEnv,
+} from '../../src/runbook/expression/expression.ts';
+import { recordType } from '../../src/runbook/expression/records.ts';
 import {
   BOOLEAN,
   DURATION,
@@ -17,7 +23,7 @@ import {
   TEXT,
   TIME,
   typeName,
-} from '../../src/runbook/typing.ts';
+} from '../../src/runbook/expression/typing.ts';
 import { Duration, EvaluationFailure, type Expr, NotKnown, type ValueType } from '../../src/runbook/values.ts';
 import { compile, ENV, faults, field, ROOTS, scalarOf, scopeOf, template, valueIn } from './sample.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { positionAt } from '../../src/base/diagnostic.ts';
-import { type Node, readDocument } from '../../src/runbook/document.ts';
-import { readDuration, readInputText, readLiteral } from '../../src/runbook/literals.ts';
-import { typeName, typeOfWord } from '../../src/runbook/typing.ts';
+import { type Node, readDocument } from '../../src/runbook/document/document.ts';
+import { readDuration, readInputText, readLiteral } from '../../src/runbook/expression/literals.ts';
+import { typeName, typeOfWord } from '../../src/runbook/expression/typing.ts';
 import { durationText, type ValueType, valueJson } from '../../src/runbook/values.ts';
 
 /** The value of `word: literal` as JSON, or `code line:column` of what is wrong with it. */

@@ -1,15 +1,15 @@
 /** A small world for expression tests: what may be named, with types, and the values behind it. */
 import { Decimal } from '../../src/base/decimal.ts';
 import { positionAt } from '../../src/base/diagnostic.ts';
-import { readDocument, type ScalarNode } from '../../src/runbook/document.ts';
+import { readDocument, type ScalarNode } from '../../src/runbook/document/document.ts';
 import {
   type Compiled,
   compileExpression,
   compileField,
   compileTemplate,
   type TypeEnv,
-} from '../../src/runbook/expression.ts';
-import { ACCOUNT, FILL, ORDER, RUN, recordType, STEP_ERROR } from '../../src/runbook/language-records.ts';
+} from '../../src/runbook/expression/expression.ts';
+import { ACCOUNT, FILL, ORDER, RUN, recordType, STEP_ERROR } from '../../src/runbook/expression/records.ts';
 import {
   BOOLEAN,
   DURATION,
@@ -22,7 +22,7 @@ import {
   SIZE,
   TEXT,
   TIME,
-} from '../../src/runbook/typing.ts';
+} from '../../src/runbook/expression/typing.ts';
 import {
   Duration,
   type Expr,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { place } from '../../src/base/diagnostic.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { SCHEDULE_CODES } from '../../src/runbook/codes/schedule.ts';
-import { scheduleDiagnostics } from '../../src/runbook/schedule-lints.ts';
+import { scheduleDiagnostics } from '../../src/runbook/schedule/lints.ts';
 
 const NOW = Date.parse('2026-01-05T08:00:00Z');
 

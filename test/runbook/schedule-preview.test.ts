@@ -1,9 +1,9 @@
 /** What a person and a program are shown of what would fire: rows, text, JSON, a month as a drawing. */
 import { describe, expect, it } from 'vitest';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
-import { scheduleCalendar } from '../../src/runbook/schedule-calendar.ts';
-import type { ScheduledSlot } from '../../src/runbook/schedule-collisions.ts';
-import { previewJson, previewText, schedulePreview } from '../../src/runbook/schedule-preview.ts';
+import { scheduleCalendar } from '../../src/runbook/schedule/calendar-drawing.ts';
+import type { ScheduledSlot } from '../../src/runbook/schedule/collisions.ts';
+import { previewJson, previewText, schedulePreview } from '../../src/runbook/schedule/preview.ts';
 import { atSlot, cronSlot, everySlot, MINUTE_MS } from './sample-schedule.ts';
 
 const slotOf = (runbook: string, declaration: ScheduleDeclaration, key?: string): ScheduledSlot => ({

@@ -6,7 +6,7 @@ import { CronExpressionParser } from 'cron-parser';
 import { Cron } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { occurrences } from '../../src/runbook/schedule.ts';
+import { occurrences } from '../../src/runbook/schedule/schedule.ts';
 import { cronSlot, DAY_MS, HOUR_MS, MINUTE_MS, offsetMs } from './sample-schedule.ts';
 
 /** A zone and days on which its clocks change; both changes of Berlin, Lord Howe's half hour, Apia's lost day, midnights. */

@@ -1,7 +1,7 @@
 /** The rules of interface.md for gaps and overlaps, intervals, single times and bounds, each by a case a person can check. */
 import { describe, expect, it } from 'vitest';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
-import { clockEffects, effectText, nextOccurrence, occurrences } from '../../src/runbook/schedule.ts';
+import { clockEffects, effectText, nextOccurrence, occurrences } from '../../src/runbook/schedule/schedule.ts';
 import { atSlot, cronSlot, DAY_MS, everySlot, HOUR_MS } from './sample-schedule.ts';
 
 const FOREVER = Number.POSITIVE_INFINITY;

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { schemaIssues } from '../../src/base/schema.ts';
-import { plainData, readDocument } from '../../src/runbook/document.ts';
+import { plainData, readDocument } from '../../src/runbook/document/document.ts';
 import { runbookSchema } from '../../src/runbook/schema.ts';
+import { inspectShape } from '../../src/runbook/shape/walk.ts';
 import { STEPS, VERBS } from '../../src/runbook/steps.ts';
-import { inspectShape } from '../../src/runbook/walk.ts';
 
 const GOLDENS = new URL('../golden/runbooks/', import.meta.url);
 const RUNBOOKS = new URL('../../runbooks/', import.meta.url);

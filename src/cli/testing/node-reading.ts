@@ -4,7 +4,7 @@ import type { Span } from '../../base/diagnostic.ts';
 import { parseDurationMs } from '../../base/duration.ts';
 import { printable } from '../../base/printable.ts';
 import type { CheckCode } from '../../runbook/codes/check.ts';
-import type { MapNode, Node } from '../../runbook/document.ts';
+import type { MapNode, Node } from '../../runbook/document/document.ts';
 
 /** Notes what is wrong at a place. */
 export type Report = (at: Node | Span, code: CheckCode, message: string, hint?: string) => void;

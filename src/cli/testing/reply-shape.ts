@@ -5,8 +5,8 @@
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { didYouMean } from '../../base/spelling.ts';
 import { exactJsonText, exactNumber } from '../../gateway/fixture/exact-json.ts';
-import { finding } from '../../runbook/codes.ts';
-import type { MapNode, Node } from '../../runbook/document.ts';
+import { finding } from '../../runbook/codes/codes.ts';
+import type { MapNode, Node } from '../../runbook/document/document.ts';
 import { type EndpointName, endpoint, type RecordName, type RecordOf } from '../../venue/catalogue.ts';
 import { marketOf } from '../../venue/forms.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';

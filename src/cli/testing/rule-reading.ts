@@ -2,7 +2,7 @@
 import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/spelling.ts';
-import type { MapNode, Node } from '../../runbook/document.ts';
+import type { MapNode, Node } from '../../runbook/document/document.ts';
 import { endpoint } from '../../venue/catalogue.ts';
 import { durationOf, integerOf, mapsOf, type Report, textOf, textsOf } from './node-reading.ts';
 import { type ReplyCheck, readReply } from './reply-shape.ts';

@@ -6,7 +6,7 @@ import { type Diagnostic, inReadingOrder, type PlacedDiagnostic, place, position
 import { durationWord } from '../../base/duration.ts';
 import { printable } from '../../base/printable.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
-import { finding } from '../../runbook/codes.ts';
+import { finding } from '../../runbook/codes/codes.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { readSource } from '../files.ts';
 import { Invalid, loadRunbook } from '../loading.ts';

@@ -2,10 +2,10 @@
 import type { Diagnostic } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/spelling.ts';
+import { readInputs } from '../../runbook/check/inputs.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { CheckCode } from '../../runbook/codes/check.ts';
-import { finding } from '../../runbook/codes.ts';
-import { readInputs } from '../../runbook/inputs.ts';
+import { finding } from '../../runbook/codes/codes.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { TestCase, TestFile } from './test-case.ts';
 

@@ -4,8 +4,8 @@ import { printable } from '../../base/printable.ts';
 import { type SchemaIssue, schemaIssues } from '../../base/schema.ts';
 import { didYouMean } from '../../base/spelling.ts';
 import type { CheckCode } from '../../runbook/codes/check.ts';
-import { finding } from '../../runbook/codes.ts';
-import { type Node, nodeAt, plainData } from '../../runbook/document.ts';
+import { finding } from '../../runbook/codes/codes.ts';
+import { type Node, nodeAt, plainData } from '../../runbook/document/document.ts';
 import { TEST_FILE_SCHEMA_NAME, testFileSchema } from './test-file-schema.ts';
 
 type Path = SchemaIssue['path'];

@@ -7,7 +7,7 @@ import { parseDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../gateway/simulator/config.ts';
-import { finding } from '../../runbook/codes.ts';
+import { finding } from '../../runbook/codes/codes.ts';
 import {
   AUTHORED,
   type DocumentLimits,
@@ -15,8 +15,8 @@ import {
   type Node,
   plainData,
   readDocument,
-} from '../../runbook/document.ts';
-import { readTime } from '../../runbook/literals.ts';
+} from '../../runbook/document/document.ts';
+import { readTime } from '../../runbook/expression/literals.ts';
 import { exactData } from '../profile-file.ts';
 import { readExpectations } from './expectation-reading.ts';
 import { durationOf, integerOf, mapsOf, quoted, type Report, textOf } from './node-reading.ts';

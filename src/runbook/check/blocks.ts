@@ -1,0 +1,306 @@
+/**
+ * Lists of steps, checked in reading order: ids and names come into sight and go, optionals are known to be there or not,
+ * and every step becomes a `CheckedStep` with its path. What a verb takes is read in arguments.ts (those that call the
+ * venue) and control.ts (the others).
+ */
+
+import type { CatchClause, CheckedStep, StepBase, Verb } from '../checked.ts';
+import type { ListNode, MapNode, Node } from '../document/nodes.ts';
+import { FAULTY } from '../expression/compiler.ts';
+import { STEP_ERROR } from '../expression/records.ts';
+import { type Declared, optional } from '../expression/scope.ts';
+import { DURATION, TEXT } from '../expression/typing.ts';
+import { NAME_PATTERN } from '../shape/shape.ts';
+import { verbOf } from '../shape/walk.ts';
+import { stepRow } from '../steps.ts';
+import type { Duration, Expr } from '../values.ts';
+import { VENUE_ARGS, type VenueVerb } from './arguments.ts';
+import type { Block, BuiltStep, StepChecks } from './built-step.ts';
+import type { Checking } from './checking.ts';
+import { assume, checkCondition } from './conditions.ts';
+import { buildControl } from './control.ts';
+import { defined, textOf } from './declarations.ts';
+import { typeYielded } from './field-reader.ts';
+import { readAwait, readKinds, readRetry } from './modifiers.ts';
+
+const NAME = new RegExp(NAME_PATTERN);
+const NOTHING: Block = { steps: [], ends: false };
+
+/** Checks the steps of a list in the names now in sight; the caller enters and leaves the block. */
+export function checkSteps(checking: Checking, node: Node | undefined, prefix: string): Block {
+  if (node?.kind !== 'list' || checking.compiler.isFaulty(node)) {
+    if (node !== undefined) {
+      checking.dropped = true;
+      checking.names.lost = true;
+    }
+    return NOTHING;
+  }
+  return new BlockCheck(checking, prefix).run(node);
+}
+
+/** Checks the steps of a block of its own; what it declared is given back. */
+const checkInner: StepChecks['inner'] = (checking, node, prefix, before, after) => {
+  const mark = checking.names.enter();
+  before?.();
+  const block = checkSteps(checking, node, prefix);
+  after?.();
+  return { ...block, declared: checking.names.leave(mark) };
+};
+
+const CHECKS: StepChecks = {
+  inner: checkInner,
+  one: (checking, node, verb, prefix) => checkStep(checking, node, verb, prefix, undefined).step,
+};
+
+class BlockCheck {
+  private readonly checking: Checking;
+  private readonly prefix: string;
+  /** Ids that are there only if a condition held, by that condition. */
+  private readonly guarded = new Map<string, string[]>();
+
+  constructor(checking: Checking, prefix: string) {
+    this.checking = checking;
+    this.prefix = prefix;
+  }
+
+  run(node: ListNode): Block {
+    const steps: CheckedStep[] = [];
+    let ended: Verb | undefined;
+    let said = false;
+    for (const [index, item] of node.items.entries()) {
+      if (item.kind !== 'map') {
+        this.forget(item);
+        continue;
+      }
+      const verb = verbOf(item);
+      if (ended !== undefined && !said) {
+        said = true;
+        this.checking.report(
+          item.entries[0]?.keySpan ?? item.span,
+          'unreachable-step',
+          `this step is never reached: the ${ended} before it ends the run`,
+        );
+      }
+      if (verb === undefined) {
+        this.forget(item);
+        continue;
+      }
+      const step = checkStep(this.checking, item, verb, this.prefix, index, this.guarded);
+      if (this.checking.compiler.isFaulty(item.entry(verb)?.value)) this.checking.dropped = true;
+      else steps.push(step.step);
+      if (step.ends) ended ??= verb;
+    }
+    return { steps, ends: ended !== undefined };
+  }
+
+  /** A step at fault may have an id that others use. */
+  private forget(item: Node): void {
+    this.checking.dropped = true;
+    this.checking.names.doubt = true;
+    const id = item.kind === 'map' ? textOf(item.get('id')) : undefined;
+    if (id !== undefined) this.checking.names.unknown.add(id);
+    else this.checking.names.lost ||= item.kind !== 'map';
+  }
+}
+
+/** The one step of `wait_for`'s read, or a step of a list. `guarded` remembers what conditions ids hang on, for the steps after it. */
+function checkStep(
+  checking: Checking,
+  node: MapNode,
+  verb: Verb,
+  prefix: string,
+  index: number | undefined,
+  guarded: Map<string, string[]> = new Map(),
+): { readonly step: CheckedStep; readonly ends: boolean } {
+  const { compiler, names } = checking;
+  const entry = node.entry(verb);
+  if (entry === undefined) throw new Error(`no ${verb} in its own step`);
+  const said = checking.errors(node.span);
+  const id = readId(checking, node);
+  const own = id ?? (index === undefined ? verb : `${index + 1}:${verb}`);
+  const path = `${prefix}/${own}`;
+  const outerFeeds = compiler.feeds;
+  compiler.feeds = new Set();
+
+  const mark = names.enter();
+  const condition = node.get('if') === undefined ? undefined : checkCondition(checking, node.get('if'), 'if');
+  if (condition !== undefined) assume(checking, condition, guarded);
+  const allow = textOf(node.get('allow'));
+  checkCleanup(checking, verb, allow, entry.keySpan);
+  const built: BuiltStep = compiler.isFaulty(entry.value)
+    ? { args: {}, yields: typeYielded(verb) }
+    : stepRow(verb).group === 'venue'
+      ? VENUE_ARGS[verb as VenueVerb](checking, entry.value, { verb: entry.keySpan, allow })
+      : buildControl(checking, verb, entry.value, { path, verb: entry.keySpan, steps: CHECKS });
+  if (compiler.isFaulty(entry.value) && id !== undefined && stepRow(verb).yields === 'computed') names.unknown.add(id);
+  const timeout =
+    node.get('timeout') === undefined ? undefined : compiler.value<Duration>(node.get('timeout'), DURATION);
+  const because = node.get('because') === undefined ? built.because : compiler.value<string>(node.get('because'), TEXT);
+  const awaited = readAwait(checking, verb, node.get('await'));
+  const yielded = id !== undefined && built.yields !== undefined ? { name: id, type: built.yields } : undefined;
+  const clauses = checkCatch(checking, node.get('catch'), path, yielded);
+  const onTimeout = checkOnTimeout(checking, node, verb, path, yielded, built.hoisted ?? []);
+  const undo = checkUndo(checking, verb, node.get('undo'), path, yielded);
+  names.leave(mark);
+  const { feeds } = compiler;
+  compiler.feeds = outerFeeds;
+
+  const goesOn = clauses.goesOn || (onTimeout !== undefined && !onTimeout.ends);
+  const certain = condition === undefined && !goesOn;
+  // What a wait read is there even when the wait gave up; what a condition skipped is not.
+  const read = verb === 'wait_for' && condition === undefined && !clauses.goesOn;
+  for (const { name, type, value } of built.hoisted ?? []) {
+    names.declare(name, certain || read ? type : optional(type));
+    if (certain && value !== undefined) compiler.remember(name, value);
+  }
+  if (yielded !== undefined) {
+    names.declare(yielded.name, certain || read ? yielded.type : optional(yielded.type));
+    if (yielded.type === FAULTY.type) names.unknown.add(yielded.name);
+  }
+  if (id !== undefined && yielded === undefined && !names.unknown.has(id)) checking.valueless.set(id, verb);
+  if (certain) {
+    for (const present of built.assures ?? []) names.assume(present);
+    if (yielded !== undefined && (awaited === 'any_fill' || awaited === 'filled'))
+      names.assume(`${yielded.name}.avg_price`);
+  } else if (condition !== undefined && !goesOn)
+    remember(
+      checking,
+      condition,
+      [...(built.hoisted ?? []).map(({ name }) => name), ...(yielded ? [yielded.name] : [])],
+      guarded,
+    );
+
+  const base: StepBase = {
+    path,
+    span: node.span,
+    catch: clauses.clauses,
+    feeds: [...feeds].sort(),
+    ...defined({
+      id,
+      if: condition,
+      retry: readRetry(checking, verb, node.get('retry')),
+      timeout,
+      onTimeout: onTimeout?.steps,
+      undo,
+      await: awaited,
+      because,
+      note: textOf(node.get('note')),
+    }),
+    ...(allow === 'reduce' ? { allow } : {}),
+  };
+  const step = { ...base, verb, args: built.args } as CheckedStep;
+  checking.places.set(step, { node, verb: entry.keySpan });
+  if (checking.errors(node.span) > said || checking.misshapen(node.span)) names.doubt = true;
+  return { step, ends: built.ends === true && condition === undefined && !clauses.goesOn };
+}
+
+/** Only a condition over what never changes holds again later. */
+function remember(
+  checking: Checking,
+  condition: Expr<boolean>,
+  ids: readonly string[],
+  guarded: Map<string, string[]>,
+): void {
+  const steady =
+    (condition as Expr) !== FAULTY &&
+    condition.reads.every((root) => root === 'inputs' || checking.names.constants.has(root));
+  if (steady) guarded.set(condition.text.trim(), [...(guarded.get(condition.text.trim()) ?? []), ...ids]);
+}
+
+/** The id, when it is one; said otherwise. */
+function readId(checking: Checking, node: MapNode): string | undefined {
+  const at = node.get('id');
+  if (at === undefined) return undefined;
+  if (at.kind === 'scalar' && !checking.compiler.isFaulty(at) && NAME.test(at.text)) {
+    const taken = checking.ids.get(at.text)?.start !== at.span.start;
+    if (taken) checking.report(at, 'duplicate-id', `${at.text} is the id of another step already`);
+    else if (checking.mayDeclare(at.text, at.span)) return at.text;
+  }
+  // Others refer to the step by a name that it does not get.
+  checking.names.lost = true;
+  return undefined;
+}
+
+function checkCleanup(
+  checking: Checking,
+  verb: Verb,
+  allow: string | undefined,
+  at: { readonly start: number; readonly end: number },
+): void {
+  if (checking.cleanup === undefined || stepRow(verb).risk !== 'increases') return;
+  if (verb === 'place' && (allow === 'reduce' || checking.limits.mode === 'reducing')) return;
+  checking.report(at, 'risk-in-cleanup', `${verb} can add risk, and ${checking.cleanup} may only reduce it`);
+}
+
+function checkCatch(
+  checking: Checking,
+  node: Node | undefined,
+  path: string,
+  own: Declared | undefined,
+): { readonly clauses: readonly CatchClause[]; readonly goesOn: boolean } {
+  const clauses: CatchClause[] = [];
+  let goesOn = false;
+  if (node?.kind !== 'list' || checking.compiler.isFaulty(node)) return { clauses, goesOn };
+  for (const [index, item] of node.items.entries()) {
+    if (item.kind !== 'map') continue;
+    let condition: Expr<boolean> | undefined;
+    const block = checkInner(checking, item.get('do'), `${path}/catch/${index + 1}`, () => {
+      checking.names.declare('error', STEP_ERROR);
+      if (own !== undefined) checking.names.declare(own.name, optional(own.type));
+      condition = item.get('if') === undefined ? undefined : checkCondition(checking, item.get('if'), 'if of a catch');
+      if (condition !== undefined) assume(checking, condition);
+    });
+    const then = (textOf(item.get('then')) ?? 'fail') as CatchClause['then'];
+    const on = item.get('on');
+    clauses.push({
+      on: on?.kind === 'list' ? readKinds(on) : 'any',
+      ...defined({ if: condition }),
+      do: block.steps,
+      then,
+    });
+    if (then === 'continue' && !block.ends) goesOn = true;
+  }
+  return { clauses, goesOn };
+}
+
+function checkOnTimeout(
+  checking: Checking,
+  node: MapNode,
+  verb: Verb,
+  path: string,
+  own: Declared | undefined,
+  hoisted: readonly Declared[],
+): Block | undefined {
+  const entry = node.entry('on_timeout');
+  if (entry === undefined || checking.compiler.isFaulty(entry.value)) return undefined;
+  if (verb !== 'wait_for' && node.get('timeout') === undefined)
+    checking.report(
+      entry.keySpan,
+      'on-timeout-without-timeout',
+      `on_timeout of ${verb} is never done: the step has no timeout`,
+    );
+  return checkInner(checking, entry.value, `${path}/on_timeout`, () => {
+    for (const { name, type } of own === undefined ? hoisted : [...hoisted, own])
+      checking.names.declare(name, verb === 'wait_for' ? type : optional(type));
+  });
+}
+
+function checkUndo(
+  checking: Checking,
+  verb: Verb,
+  node: Node | undefined,
+  path: string,
+  own: Declared | undefined,
+): StepBase['undo'] {
+  const byDefault = verb === 'place' ? 'cancel' : undefined;
+  if (node === undefined || checking.compiler.isFaulty(node)) return byDefault;
+  if (node.kind === 'scalar') return node.text === 'keep' || node.text === 'cancel' ? node.text : byDefault;
+  const outer = checking.cleanup;
+  checking.cleanup = 'undo';
+  const block = checkInner(checking, node, `${path}/undo`, () => {
+    checking.names.declare('error', STEP_ERROR);
+    if (own !== undefined) checking.names.declare(own.name, own.type);
+  });
+  checking.cleanup = outer;
+  return block.steps;
+}

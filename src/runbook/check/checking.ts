@@ -1,0 +1,159 @@
+/**
+ * One file in the middle of being checked: what all parts of the check share. Collects findings; decides nothing.
+ */
+
+import type { Decimal } from '../../base/decimal.ts';
+import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import type { CheckedRunbook, CheckedStep, LimitsDeclaration } from '../checked.ts';
+import type { CheckCode } from '../codes/check.ts';
+import { type Code, finding } from '../codes/codes.ts';
+import { FORBIDDEN_KEYS, type MapNode, type Node } from '../document/nodes.ts';
+import { Compiler } from '../expression/compiler.ts';
+import { Names, RESERVED_ROOTS } from '../expression/scope.ts';
+import { RESERVED_WORDS } from '../expression/syntax.ts';
+import type { RecordValue, ValueType } from '../values.ts';
+
+/** What a call of another runbook came to. */
+export type Callee =
+  | { readonly kind: 'checked'; readonly runbook: CheckedRunbook }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'cycle'; readonly path: readonly string[] }
+  | { readonly kind: 'invalid'; readonly errors: readonly Diagnostic[] };
+
+/** Where a checked step stands in the text. */
+export interface StepPlace {
+  readonly node: MapNode;
+  /** The verb's key. */
+  readonly verb: Span;
+}
+
+/** The limits that are the same in every run. */
+export interface ConstantLimits {
+  readonly markets?: readonly string[];
+  readonly sides?: readonly string[];
+  readonly maxOrderSize?: Decimal;
+  readonly maxOrderNotional?: Decimal;
+  readonly maxRunNotional?: Decimal;
+  readonly maxLeverage?: Decimal;
+  readonly band?: { readonly around: Decimal; readonly within: Decimal };
+  readonly mode: NonNullable<LimitsDeclaration['mode']>;
+}
+
+export class Checking {
+  readonly names = new Names();
+  readonly compiler: Compiler;
+  readonly places = new Map<CheckedStep, StepPlace>();
+  /** Every id of the file with the key it stands at; what it is called twice is reported where it is met again. */
+  readonly ids = new Map<string, Span>();
+  /** Ids that stand for nothing, with their verbs. */
+  readonly valueless = new Map<string, string>();
+  readonly vars = new Map<string, ValueType>();
+  /** Names of let steps and of top-level lets, defs and vars, with their keys: for what nobody reads. */
+  readonly lets: { readonly name: string; readonly span: Span }[] = [];
+  readonly calls = new Map<string, CheckedRunbook>();
+  limits: ConstantLimits = { mode: 'active' };
+  /** Set while the steps of `finally` or `undo` are checked. */
+  cleanup: 'finally' | 'undo' | undefined;
+  needs: readonly string[] = [];
+  /** The values of the inputs where nobody gives others; one without a default throws. */
+  defaults: RecordValue = {};
+  /** Inputs that need no value of a caller, also where the default is at fault. */
+  readonly defaulted = new Set<string>();
+  /** Where names stand that could not be given. */
+  readonly refused = new Set<number>();
+  /** Whether a step was left out because nobody knows what it is: then nothing can be said of the whole. */
+  dropped = false;
+  readonly source: SourceText;
+  readonly callee: (name: string) => Callee;
+  /** Result types of the profile's requests, when a profile is known. */
+  readonly requests: Readonly<Record<string, ValueType>>;
+  private readonly found: Diagnostic[] = [];
+  private readonly before: readonly Diagnostic[];
+
+  /** `before`: what reading the file and looking at its shape have found. */
+  constructor(
+    source: SourceText,
+    faulty: ReadonlySet<Node>,
+    before: readonly Diagnostic[],
+    callee: (name: string) => Callee,
+    requests: Readonly<Record<string, ValueType>>,
+  ) {
+    this.source = source;
+    this.before = before;
+    this.compiler = new Compiler(source, this.names, faulty);
+    this.callee = callee;
+    this.requests = requests;
+  }
+
+  report(at: Span | Node, code: CheckCode, message: string, hint?: string): void {
+    this.found.push(finding(this.source, 'kind' in at ? at.span : at, code, message, hint));
+  }
+
+  add(diagnostics: readonly Diagnostic[]): void {
+    this.found.push(...diagnostics);
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    return [...this.found, ...this.compiler.diagnostics.map((each) => this.explained(each))];
+  }
+
+  /** How many errors the check has found inside a range of the text. */
+  errors(span: Span): number {
+    return [...this.found, ...this.compiler.diagnostics].filter((each) => isErrorIn(each, span)).length;
+  }
+
+  /** Whether something inside a range could not be read, or has not the shape it needs. */
+  misshapen(span: Span): boolean {
+    return this.before.some((each) => isErrorIn(each, span));
+  }
+
+  /** Whether a key inside a range was refused for what it is called, so that what it declares is not known. */
+  refusedName(span: Span): boolean {
+    const codes: readonly string[] = [
+      'invalid-name',
+      'yaml-key-form',
+      'yaml-forbidden-key',
+      'yaml-hidden-character',
+    ] satisfies Code[];
+    return this.before.some((each) => codes.includes(each.code) && isErrorIn(each, span));
+  }
+
+  /** Says so, and answers false, when a new name can not be given. */
+  mayDeclare(name: string, at: Span): boolean {
+    if (FORBIDDEN_KEYS.has(name)) this.report(at, 'forbidden-name', `${name} can not be a name`);
+    else if ((RESERVED_ROOTS as readonly string[]).includes(name))
+      this.report(at, 'reserved-name', `${name} has a meaning of its own: ${RESERVED_ROOTS.join(', ')} are reserved`);
+    else if (RESERVED_WORDS.has(name)) this.report(at, 'reserved-name', `${name} is a keyword of expressions`);
+    else if (this.names.roots.has(name))
+      this.report(at, 'name-taken', `${name} means something else already, which it would hide`);
+    else return true;
+    this.refused.add(at.start);
+    return false;
+  }
+
+  /** A name nobody knows may be one that is known elsewhere. */
+  private explained(diagnostic: Diagnostic): Diagnostic {
+    if (diagnostic.code !== ('unknown-name' satisfies Code)) return diagnostic;
+    const name = this.source.text.slice(diagnostic.span.start, diagnostic.span.end);
+    const verb = this.valueless.get(name);
+    if (verb === 'request')
+      return finding(
+        this.source,
+        diagnostic.span,
+        'untyped-result',
+        `${name} is the result of a request, of a type only a profile declares`,
+      );
+    if (verb !== undefined) return { ...diagnostic, hint: `The step ${name} is a ${verb}, which yields nothing.` };
+    const at = this.ids.get(name);
+    if (at === undefined) return diagnostic;
+    const hint =
+      at.start > diagnostic.span.start
+        ? `The step ${name} comes later.`
+        : `The step ${name} is known only inside its block.`;
+    return { ...diagnostic, hint };
+  }
+}
+
+function isErrorIn({ severity, span }: Diagnostic, around: Span): boolean {
+  return severity === 'error' && around.start <= span.start && span.start <= around.end;
+}

@@ -1,0 +1,418 @@
+/**
+ * The blocks at the head of a file: inputs, feeds, let, def, vars, limits, deadman, concurrency. Each becomes its part of
+ * the checked runbook and puts its names in sight. What they mean while a run goes on is the engine's business.
+ */
+import type { Decimal } from '../../base/decimal.ts';
+import type {
+  CheckedRunbook,
+  DeadmanDeclaration,
+  FeedDeclaration,
+  InputDeclaration,
+  LimitsDeclaration,
+  NamedExpr,
+} from '../checked.ts';
+import type { ListNode, MapNode, Node } from '../document/nodes.ts';
+import { derived, FAULTY } from '../expression/compiler.ts';
+import { readLiteral, typeOfWord } from '../expression/expression.ts';
+import { RUN, recordType } from '../expression/records.ts';
+import {
+  DURATION,
+  elementWord,
+  INTEGER,
+  MARKET,
+  MONEY,
+  NUMBER,
+  PRICE,
+  SIDE,
+  SIZE,
+  TEXT,
+  TIME,
+  TYPE_WORDS,
+} from '../expression/typing.ts';
+import { meantWord } from '../foreign-words.ts';
+import { Duration, type Expr, NotKnown, type RecordValue, type Value, type ValueType } from '../values.ts';
+import type { Checking } from './checking.ts';
+import { elementType, isOrdered, order, valueText, violation } from './inputs.ts';
+
+/** The inputs, and the root `inputs`. */
+export function checkInputs(checking: Checking, node: Node | undefined): readonly InputDeclaration[] {
+  if (node !== undefined && node.kind !== 'map') checking.names.unknown.add('inputs');
+  const inputs: InputDeclaration[] = [];
+  for (const { key, value } of entriesOf(checking, node)) {
+    const declared = typeOf(checking, value);
+    if (declared === undefined || value.kind !== 'map') checking.names.unknown.add(`inputs.${key}`);
+    else inputs.push(input(checking, key, declared, value));
+  }
+  const fields = Object.fromEntries(inputs.map(({ name, type }) => [name, type]));
+  checking.defaults = defaultsOf(inputs);
+  checking.names.declare('inputs', recordType('Inputs', fields));
+  return inputs;
+}
+
+function input(checking: Checking, name: string, { type, typeText }: Typed, node: MapNode): InputDeclaration {
+  const { source } = checking;
+  const element = elementType(type);
+  const word = type.kind === 'list' ? elementWord(typeText) : typeText;
+  const literal = (key: string, of: ValueType, text: string): Value => {
+    const at = node.get(key);
+    if (at === undefined || checking.compiler.isFaulty(at)) return undefined;
+    const { value, diagnostics } = readLiteral(of, text, at, source);
+    checking.add(diagnostics);
+    return value;
+  };
+  const bounded = isOrdered(element);
+  for (const key of bounded ? [] : ['min', 'max']) {
+    const entry = node.entry(key);
+    if (entry !== undefined)
+      checking.report(
+        entry.keySpan,
+        'input-bounds',
+        `${name} is a ${typeText}, which has no order: ${key} means nothing`,
+      );
+  }
+  const min = bounded ? literal('min', element, word) : undefined;
+  const max = bounded ? literal('max', element, word) : undefined;
+  if (min !== undefined && max !== undefined && (order(min, max) ?? 0) > 0)
+    checking.report(
+      node.get('min') ?? node,
+      'input-bounds',
+      `min of ${name} is ${valueText(min)}, above its max ${valueText(max)}`,
+    );
+  const members = enumOf(checking, node.get('enum'), element, word);
+  const byDefault = literal('default', type, typeText);
+  if (node.get('default') !== undefined) checking.defaulted.add(name);
+  const bounds = { name, ...defined({ min, max, enum: members }) };
+  const problem = byDefault === undefined ? undefined : violation(bounds, byDefault);
+  if (problem !== undefined)
+    checking.report(node.get('default') ?? node, problem.code, `the default: ${problem.message}`);
+  for (const member of node.get('enum')?.kind === 'list' ? (node.get('enum') as ListNode).items : []) {
+    const { value } = readLiteral(element, word, member, source);
+    const outside = value === undefined ? undefined : violation({ name, ...defined({ min, max }) }, value);
+    if (outside !== undefined) checking.report(member, outside.code, `a member of the enum: ${outside.message}`);
+  }
+  const narrowed =
+    members !== undefined && element.kind === 'text' && element.of === undefined
+      ? withMembers(type, members as readonly string[])
+      : type;
+  return {
+    name,
+    type: narrowed,
+    typeText,
+    ...defined({ default: byDefault, min, max, enum: members, about: textOf(node.get('about')) }),
+  };
+}
+
+/** An enum closes the set of a text, so that a comparison with a text outside of it is seen. */
+function withMembers(type: ValueType, members: readonly string[]): ValueType {
+  if (type.kind === 'list') return { kind: 'list', of: withMembers(type.of, members) };
+  return type.kind === 'text' && type.market !== true ? { kind: 'text', of: members } : type;
+}
+
+function enumOf(
+  checking: Checking,
+  node: Node | undefined,
+  type: ValueType,
+  word: string,
+): readonly Value[] | undefined {
+  if (node?.kind !== 'list' || checking.compiler.isFaulty(node)) return undefined;
+  const members: Value[] = [];
+  for (const item of node.items) {
+    const { value, diagnostics } = readLiteral(type, word, item, checking.source);
+    checking.add(diagnostics);
+    if (value !== undefined) members.push(value);
+  }
+  return members.length === 0 ? undefined : members;
+}
+
+/** The feeds, and the root `feeds`. */
+export function checkFeeds(checking: Checking, node: Node | undefined): readonly FeedDeclaration[] {
+  if (node !== undefined && node.kind !== 'map') checking.names.unknown.add('feeds');
+  const feeds: FeedDeclaration[] = [];
+  for (const { key, value } of entriesOf(checking, node)) {
+    const declared = typeOf(checking, value);
+    if (declared === undefined || value.kind !== 'map') {
+      checking.names.unknown.add(`feeds.${key}`);
+      continue;
+    }
+    const { market } = checking.compiler;
+    const follows = declared.type.kind !== 'map' && market !== undefined ? { market } : {};
+    feeds.push({
+      name: key,
+      type: declared.type,
+      maxAge: literalDuration(checking, value.get('max_age')) ?? new Duration(0),
+      ...follows,
+    });
+  }
+  checking.names.declare('feeds', recordType('Feeds', Object.fromEntries(feeds.map(({ name, type }) => [name, type]))));
+  return feeds;
+}
+
+/** What is always in sight. */
+function defaultsOf(inputs: readonly InputDeclaration[]): RecordValue {
+  const defaults: Record<string, Value> = Object.create(null);
+  for (const { name, default: value } of inputs)
+    Object.defineProperty(defaults, name, {
+      get() {
+        if (value === undefined) throw new NotKnown(`inputs.${name}`);
+        return value;
+      },
+    });
+  return defaults;
+}
+
+export function declareRoots(checking: Checking): void {
+  checking.names.declare('now', TIME);
+  checking.names.declare('run', RUN);
+}
+
+export function checkLets(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
+  return named(checking, node);
+}
+
+/** Named expressions; one may use those before it. */
+export function checkDefs(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
+  return named(checking, node, (name, value) => checking.names.defs.set(name, value));
+}
+
+function named(
+  checking: Checking,
+  node: Node | undefined,
+  remember: (name: string, value: Expr) => void = () => {},
+): readonly NamedExpr[] {
+  const all: NamedExpr[] = [];
+  if (node !== undefined && node.kind !== 'map') checking.names.lost = true;
+  for (const { key, keySpan, value } of entriesOf(checking, node)) {
+    if (!checking.mayDeclare(key, keySpan)) {
+      checking.compiler.value(value, 'any');
+      continue;
+    }
+    const expr = checking.compiler.named(key, value);
+    remember(key, expr);
+    checking.lets.push({ name: key, span: keySpan });
+    all.push({ name: key, value: expr });
+  }
+  return all;
+}
+
+export function checkVars(checking: Checking, node: Node | undefined): CheckedRunbook['vars'] {
+  const vars: { name: string; type: ValueType; init: Expr }[] = [];
+  if (node !== undefined && node.kind !== 'map') checking.names.lost = true;
+  for (const { key, keySpan, value } of entriesOf(checking, node)) {
+    const declared = typeOf(checking, value);
+    const free = checking.mayDeclare(key, keySpan);
+    if (declared === undefined || value.kind !== 'map') checking.names.unknown.add(key);
+    else {
+      const init = checking.compiler.value(value.get('init'), declared.type);
+      if (!free) continue;
+      checking.names.declare(key, declared.type);
+      checking.vars.set(key, declared.type);
+      checking.lets.push({ name: key, span: keySpan });
+      vars.push({ name: key, type: declared.type, init });
+    }
+  }
+  return vars;
+}
+
+export function checkLimits(checking: Checking, node: Node | undefined): LimitsDeclaration | undefined {
+  if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
+  const { compiler } = checking;
+  const several = (key: string, type: ValueType): readonly Expr<string>[] | undefined => {
+    const at = node.get(key);
+    return at?.kind === 'list' ? at.items.map((item) => compiler.value<string>(item, type)) : undefined;
+  };
+  const amount = (key: string, type: ValueType): Expr<Decimal> | undefined => {
+    const at = node.get(key);
+    if (at === undefined) return undefined;
+    const expr = compiler.value<Decimal>(at, type);
+    const value = compiler.constant(expr);
+    if (value !== undefined && !value.greaterThan(0))
+      checking.report(at, 'limit-out-of-range', `${key} must be above zero, found ${value.toFixed()}`);
+    return expr;
+  };
+  const band = node.get('price_band');
+  const mode = textOf(node.get('mode')) as LimitsDeclaration['mode'];
+  const limits = defined({
+    markets: several('markets', MARKET),
+    sides: several('sides', SIDE),
+    maxOrderSize: amount('max_order_size', SIZE),
+    maxOrderNotional: amount('max_order_notional', MONEY),
+    maxRunNotional: amount('max_run_notional', MONEY),
+    maxOpenOrders: amount('max_open_orders', INTEGER),
+    maxLeverage: amount('max_leverage', INTEGER),
+    maxWrites: amount('max_writes', INTEGER),
+    priceBand:
+      band?.kind === 'map'
+        ? {
+            around: compiler.value<Decimal>(band.get('around'), PRICE),
+            within: compiler.value<Decimal>(band.get('within'), NUMBER),
+          }
+        : undefined,
+    mode: compiler.isFaulty(node.get('mode')) ? undefined : mode,
+  }) as LimitsDeclaration;
+  const within = compiler.constant(limits.priceBand?.within);
+  if (within !== undefined && !(within.greaterThan(0) && within.lessThan(1)))
+    checking.report(
+      (band?.kind === 'map' ? band.get('within') : undefined) ?? node,
+      'limit-out-of-range',
+      `within must be above 0 and below 1, found ${within.toFixed()}: a band of the whole price bounds nothing`,
+      within.greaterThan(0) ? `Did you mean ${within.toFixed()}%?` : 'Use a ratio above zero, such as 3%.',
+    );
+  const leverage = compiler.constant(limits.maxLeverage);
+  if (leverage?.greaterThan(20))
+    checking.report(
+      node.get('max_leverage') ?? node,
+      'leverage-out-of-range',
+      `max_leverage must be a whole number from 1 to 20, found ${leverage.toFixed()}`,
+    );
+  checking.limits = constantLimits(checking, limits);
+  return limits;
+}
+
+function constantLimits(checking: Checking, limits: LimitsDeclaration): Checking['limits'] {
+  const { compiler } = checking;
+  const all = (exprs: readonly Expr<string>[] | undefined): readonly string[] | undefined => {
+    const values = exprs?.map((expr) => compiler.constant(expr));
+    return values?.every((value) => value !== undefined) ? values : undefined;
+  };
+  const around = compiler.constant(limits.priceBand?.around);
+  const within = compiler.constant(limits.priceBand?.within);
+  return defined({
+    band: around && within && { around, within },
+    markets: all(limits.markets),
+    sides: all(limits.sides),
+    maxOrderSize: compiler.constant(limits.maxOrderSize),
+    maxOrderNotional: compiler.constant(limits.maxOrderNotional),
+    maxRunNotional: compiler.constant(limits.maxRunNotional),
+    maxLeverage: compiler.constant(limits.maxLeverage),
+    mode: limits.mode ?? 'active',
+  }) as Checking['limits'];
+}
+
+/** The venue's smallest timeout (Deadman switch, rule 3), and what a live run refuses to go below. */
+const SHORTEST_LIVE_TIMEOUT_MS = 5000;
+
+export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclaration | undefined {
+  const entry = root.entry('deadman');
+  const node = entry?.value;
+  if (entry === undefined || node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
+  const { compiler } = checking;
+  const timeoutAt = node.get('timeout');
+  const timeout = compiler.value<Duration>(timeoutAt, DURATION);
+  const keepAliveAt = node.get('keep_alive');
+  const keepAlive = keepAliveAt === undefined ? undefined : compiler.value<Duration>(keepAliveAt, DURATION);
+  const onExit = textOf(node.get('on_exit'));
+  const length = compiler.constant(timeout);
+  const pause = compiler.constant(keepAlive);
+  checkTimeout(checking, timeoutAt, length);
+  if (length !== undefined && pause !== undefined && keepAliveAt !== undefined && pause.ms >= length.ms)
+    checking.report(
+      keepAliveAt,
+      'deadman-keep-alive',
+      `keep_alive ${valueText(pause)} is not shorter than the timeout ${valueText(length)}`,
+    );
+  return {
+    market: compiler.value<string>(node.get('market'), MARKET),
+    timeout,
+    ...defined({ keepAlive, releaseAfter: textOf(node.get('release_after')) }),
+    onExit: onExit === 'leave_armed' ? onExit : 'disarm',
+    span: entry.span,
+  };
+}
+
+export function checkTimeout(checking: Checking, at: Node | undefined, timeout: Duration | undefined): void {
+  if (at === undefined || timeout === undefined) return;
+  if (timeout.ms < 1)
+    checking.report(at, 'deadman-timeout', `the deadman timeout must be at least 1ms, found ${valueText(timeout)}`);
+  else if (timeout.ms < SHORTEST_LIVE_TIMEOUT_MS)
+    checking.report(
+      at,
+      'deadman-timeout-short',
+      `a deadman timeout of ${valueText(timeout)} is refused in a live run, which needs at least 5s`,
+    );
+}
+
+export function checkConcurrency(checking: Checking, node: Node | undefined): CheckedRunbook['concurrency'] {
+  if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
+  const onBusy = textOf(node.get('on_busy'));
+  const key = checking.compiler.value<string>(node.get('key'), TEXT);
+  // One that is not known yet would be held by nobody, and two runs would go on at once without a word.
+  const others = (key as Expr) === FAULTY ? [] : key.reads.filter((root) => root !== 'inputs');
+  if (others.length > 0)
+    checking.report(
+      node.get('key') ?? node,
+      'concurrency-key',
+      `a concurrency key can read inputs alone, found ${others.join(', ')}`,
+    );
+  return {
+    key,
+    onBusy: onBusy === 'skip' || onBusy === 'fail' ? onBusy : 'queue',
+  };
+}
+
+/**
+ * The market `tick` and `lot` mean where nothing nearer says so, and that a feed follows: the only one of `limits.markets`,
+ * else the only input of type market, else the deadman's. The design leaves it open; two markets never give a guess.
+ */
+export function defaultMarket(
+  limitMarkets: readonly Expr<string>[] | undefined,
+  inputs: readonly InputDeclaration[],
+  deadmanMarket: Expr<string> | undefined,
+): Expr<string> | undefined {
+  if (limitMarkets !== undefined && limitMarkets.length > 0)
+    return limitMarkets.length === 1 ? sound(limitMarkets[0]) : undefined;
+  const markets = inputs.filter(({ type }) => type.kind === 'text' && type.market === true);
+  const [only] = markets;
+  if (markets.length === 1 && only !== undefined)
+    return derived({ text: `\${inputs.${only.name}}`, type: MARKET, reads: ['inputs'] }, (scope) =>
+      String((scope.get('inputs') as RecordValue)[only.name]),
+    );
+  return sound(deadmanMarket);
+}
+
+function sound(expr: Expr<string> | undefined): Expr<string> | undefined {
+  return (expr as Expr | undefined) === FAULTY ? undefined : expr;
+}
+
+interface Typed {
+  readonly type: ValueType;
+  readonly typeText: string;
+}
+
+/** The declared type of an input, feed or variable; a word nobody knows is reported. */
+function typeOf(checking: Checking, node: Node): Typed | undefined {
+  const at = node.kind === 'map' ? node.get('type') : undefined;
+  if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
+  const type = typeOfWord(at.text);
+  if (type === undefined) {
+    const meant = meantWord(at.text, TYPE_WORDS);
+    checking.report(
+      at,
+      'unknown-type',
+      `${JSON.stringify(at.text)} is not a type; types are ${TYPE_WORDS.join(', ')}`,
+      meant && `Did you mean ${meant}?`,
+    );
+  }
+  return type && { type, typeText: at.text.trim() };
+}
+
+export function literalDuration(checking: Checking, node: Node | undefined): Duration | undefined {
+  if (node === undefined || checking.compiler.isFaulty(node)) return undefined;
+  const { value, diagnostics } = readLiteral(DURATION, 'duration', node, checking.source);
+  checking.add(diagnostics);
+  return value as Duration | undefined;
+}
+
+export function textOf(node: Node | undefined): string | undefined {
+  return node?.kind === 'scalar' ? node.text : undefined;
+}
+
+function entriesOf(checking: Checking, node: Node | undefined): MapNode['entries'] {
+  return node?.kind === 'map' && !checking.compiler.isFaulty(node) ? node.entries : [];
+}
+
+/** Without the keys whose value is undefined, as exact optional properties want it. */
+export function defined<T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

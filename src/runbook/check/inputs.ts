@@ -1,0 +1,142 @@
+/**
+ * Values for a runbook's inputs against what it declares: defaults and schedules while it is checked, `--input` and the
+ * caller's `with` before it runs. Names every problem; decides nothing about where values come from.
+ */
+import { Decimal, parseDecimal } from '../../base/decimal.ts';
+import { didYouMean } from '../../base/spelling.ts';
+import type { CheckedRunbook, InputDeclaration } from '../checked.ts';
+import { readInputText } from '../expression/expression.ts';
+import { type Reading, readDuration, readTime } from '../expression/literals.ts';
+import { Duration, durationText, Time, timeText, type Value, type ValueType } from '../values.ts';
+
+export type InputValues =
+  | { readonly values: Readonly<Record<string, Value>> }
+  | { readonly problems: readonly string[] };
+
+/** Reads `--input` texts by the declared types and fills in defaults. Wrong, unknown and missing inputs are all named. */
+export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<string, string>>): InputValues {
+  const problems: string[] = [];
+  const values: Record<string, Value> = Object.create(null);
+  const declared = new Map(runbook.inputs.map((input) => [input.name, input]));
+  for (const [name, text] of Object.entries(given)) {
+    const input = declared.get(name);
+    if (input === undefined) {
+      problems.push(unknownInput(name, [...declared.keys()], runbook.name));
+      continue;
+    }
+    const read = readInputText(input.type, input.typeText, text);
+    if ('problem' in read) {
+      problems.push(`input ${name}: ${read.problem}`);
+      continue;
+    }
+    const refused = violation(input, read.value);
+    if (refused === undefined) values[name] = read.value;
+    else problems.push(`input ${refused.message}`);
+  }
+  for (const input of runbook.inputs) {
+    if (Object.hasOwn(given, input.name)) continue;
+    if (input.default !== undefined) values[input.name] = input.default;
+    else problems.push(`input ${input.name} (${input.typeText}) is missing: it has no default`);
+  }
+  return problems.length > 0 ? { problems } : { values };
+}
+
+/** What a declaration refuses in a value of its type; undefined when nothing. */
+export function violation(
+  input: Pick<InputDeclaration, 'name' | 'min' | 'max' | 'enum'>,
+  value: Value,
+): { readonly code: 'input-out-of-range' | 'input-not-in-enum'; readonly message: string } | undefined {
+  for (const each of Array.isArray(value) ? (value as readonly Value[]) : [value]) {
+    const found = valueText(each);
+    if (input.min !== undefined && (order(each, input.min) ?? 0) < 0)
+      return {
+        code: 'input-out-of-range',
+        message: `${input.name} must be at least ${valueText(input.min)}, found ${found}`,
+      };
+    if (input.max !== undefined && (order(each, input.max) ?? 0) > 0)
+      return {
+        code: 'input-out-of-range',
+        message: `${input.name} must be at most ${valueText(input.max)}, found ${found}`,
+      };
+    if (input.enum !== undefined && !input.enum.some((member) => same(member, each)))
+      return {
+        code: 'input-not-in-enum',
+        message: `${input.name} must be one of ${input.enum.map(valueText).join(', ')}, found ${found}`,
+      };
+  }
+  return undefined;
+}
+
+export function unknownInput(name: string, known: readonly string[], runbook: string): string {
+  const meant = didYouMean(name, known);
+  const list = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
+  return `${runbook} has no input ${JSON.stringify(name)}${meant === undefined ? `; ${list}` : `; did you mean ${meant}?`}`;
+}
+
+/** The type a bound or a member of an enum has: that of the items, for a list. */
+export function elementType(type: ValueType): ValueType {
+  return type.kind === 'list' ? elementType(type.of) : type;
+}
+
+/** Whether values of a type are ordered, so that `min` and `max` mean something. */
+export function isOrdered(type: ValueType): boolean {
+  return type.kind === 'decimal' || type.kind === 'duration' || type.kind === 'time';
+}
+
+/** Below, at or above zero as `left` is before, equal to or after `right`; undefined where there is no order. */
+export function order(left: Value, right: Value): number | undefined {
+  if (Decimal.isDecimal(left) && Decimal.isDecimal(right)) return (left as Decimal).comparedTo(right as Decimal);
+  if (left instanceof Duration && right instanceof Duration) return left.ms - right.ms;
+  if (left instanceof Time && right instanceof Time) return left.us - right.us;
+  return undefined;
+}
+
+function same(left: Value, right: Value): boolean {
+  return order(left, right) === 0 || left === right;
+}
+
+export function valueText(value: Value): string {
+  if (Decimal.isDecimal(value)) return (value as Decimal).toFixed();
+  if (value instanceof Duration) return durationText(value);
+  if (value instanceof Time) return timeText(value);
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
+
+/**
+ * A value from its JSON in a journal or a fixture: the inverse of `valueJson`, by the declared type. Ratios are there as
+ * ratios, whatever unit the author declared. Undefined for what does not fit the type.
+ */
+export function valueOfJson(type: ValueType, json: unknown): Value {
+  switch (type.kind) {
+    case 'decimal':
+      return typeof json === 'string' ? parseDecimal(json) : undefined;
+    case 'boolean':
+      return typeof json === 'boolean' ? json : undefined;
+    case 'text':
+      return typeof json === 'string' ? json : undefined;
+    case 'duration':
+      return typeof json === 'string' ? readValue(readDuration(json)) : undefined;
+    case 'time':
+      return typeof json === 'string' ? readValue(readTime(json)) : undefined;
+    case 'optional':
+      return json === null ? undefined : valueOfJson(type.of, json);
+    case 'list':
+      return Array.isArray(json) ? json.map((each) => valueOfJson(type.of, each)) : undefined;
+    case 'map':
+      return isObject(json)
+        ? new Map(Object.entries(json).map(([key, each]) => [key, valueOfJson(type.of, each)]))
+        : undefined;
+    case 'record':
+      return undefined;
+    default:
+      return type satisfies never;
+  }
+}
+
+function readValue<T extends Value>(reading: Reading<T>): T | undefined {
+  return 'value' in reading ? reading.value : undefined;
+}
+
+function isObject(json: unknown): json is object {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}

@@ -1,0 +1,55 @@
+/**
+ * The modifiers of a step that are data: retry, and the words of await, undo and allow. Those that hold steps or change
+ * what is in sight are read where the names are kept, in blocks.ts.
+ */
+import { Decimal } from '../../base/decimal.ts';
+import { type AwaitTarget, ERROR_KINDS, type ErrorKind, type RetryDeclaration, type Verb } from '../checked.ts';
+import type { Node } from '../document/nodes.ts';
+import { stepRow } from '../steps.ts';
+import { Duration } from '../values.ts';
+import type { Checking } from './checking.ts';
+import { literalDuration, textOf } from './declarations.ts';
+
+/** What a verb that calls the venue is repeated for when the author does not say (language.md, decision 9). */
+const RETRIED: Readonly<Record<'read' | 'write', readonly ErrorKind[]>> = {
+  read: ['transport', 'rate_limited'],
+  write: ['rate_limited'],
+};
+const DEFAULTS = {
+  max: 4,
+  first: new Duration(250),
+  factor: new Decimal(2),
+  maxDelay: new Duration(8000),
+  jitter: true,
+} as const;
+
+/** Undefined for a verb that calls nothing. */
+export function readRetry(checking: Checking, verb: Verb, node: Node | undefined): RetryDeclaration | undefined {
+  const kind = stepRow(verb).retry;
+  if (kind === 'none') return undefined;
+  if (node?.kind !== 'map') return { on: RETRIED[kind], ...DEFAULTS };
+  const number = (key: string): Node | undefined =>
+    checking.compiler.isFaulty(node.get(key)) ? undefined : node.get(key);
+  const jitter = textOf(number('jitter'));
+  const factor = textOf(number('factor'));
+  return {
+    on: readKinds(node.get('on')),
+    max: Number(textOf(number('max')) ?? DEFAULTS.max),
+    first: literalDuration(checking, node.get('first')) ?? DEFAULTS.first,
+    factor: factor === undefined ? DEFAULTS.factor : new Decimal(factor),
+    maxDelay: literalDuration(checking, node.get('max_delay')) ?? DEFAULTS.maxDelay,
+    jitter: jitter === undefined ? DEFAULTS.jitter : jitter === 'true',
+  };
+}
+
+/** The kinds in a list; what is none has been reported. */
+export function readKinds(node: Node | undefined): readonly ErrorKind[] {
+  const words = node?.kind === 'list' ? node.items.map(textOf) : [];
+  return ERROR_KINDS.filter((kind) => words.includes(kind));
+}
+
+export function readAwait(checking: Checking, verb: Verb, node: Node | undefined): AwaitTarget | undefined {
+  const row = stepRow(verb).await;
+  const word = checking.compiler.isFaulty(node) ? undefined : textOf(node);
+  return row?.allowed.find((target) => target === word) ?? row?.default;
+}

@@ -1,0 +1,93 @@
+/**
+ * What the constants of an order prove before any run: that it can not be sent, or that the runbook's own limits deny it
+ * every time. What only a run will know is left to it.
+ */
+import type { Decimal } from '../../base/decimal.ts';
+import type { Span } from '../../base/diagnostic.ts';
+import type { Verb } from '../checked.ts';
+import type { Node } from '../document/nodes.ts';
+import type { Expr } from '../values.ts';
+import type { Checking } from './checking.ts';
+import type { Reader } from './field-reader.ts';
+
+export function positive(
+  checking: Checking,
+  read: Reader,
+  key: string,
+  expr: Expr<Decimal> | undefined,
+  code: 'size-not-positive' | 'price-not-positive',
+): void {
+  const value = checking.compiler.constant(expr);
+  if (value !== undefined && !value.greaterThan(0))
+    checking.report(read.need(key), code, `${key} must be above zero, found ${value.toFixed()}`);
+}
+
+export function checkHalted(checking: Checking, verb: Span, name: Verb): void {
+  if (checking.limits.mode === 'halted')
+    checking.report(verb, 'write-under-halted', `limits.mode is halted, which denies ${name}`);
+}
+
+export function checkMarket(checking: Checking, at: Node | undefined, market: Expr<string>): void {
+  const id = checking.compiler.constant(market);
+  const { markets } = checking.limits;
+  if (at !== undefined && id !== undefined && markets !== undefined && !markets.includes(id))
+    checking.report(at, 'market-not-allowed', `${id} is not among limits.markets: ${markets.join(', ')}`);
+}
+
+export function checkSide(checking: Checking, at: Node | undefined, side: Expr<string>): void {
+  const known = checking.compiler.constant(side);
+  const { sides } = checking.limits;
+  if (at !== undefined && known !== undefined && sides !== undefined && !sides.includes(known))
+    checking.report(at, 'side-not-allowed', `${known} is not among limits.sides: ${sides.join(', ')}`);
+}
+
+/** A constant order against constant limits. An exit (`allow: reduce`) may pass the notional caps. */
+export function checkSize(
+  checking: Checking,
+  read: Reader,
+  size: Expr<Decimal> | undefined,
+  price: Expr<Decimal> | undefined,
+  exit: boolean,
+): void {
+  const { maxOrderSize, maxOrderNotional, maxRunNotional } = checking.limits;
+  const amount = checking.compiler.constant(size);
+  if (amount === undefined) return;
+  const at = read.need('size');
+  if (maxOrderSize !== undefined && amount.greaterThan(maxOrderSize)) {
+    checking.report(
+      at,
+      'order-over-limit',
+      `size ${amount.toFixed()} is above limits.max_order_size, ${maxOrderSize.toFixed()}`,
+    );
+    return;
+  }
+  const worth = checking.compiler.constant(price);
+  if (worth === undefined || exit) return;
+  const notional = amount.times(worth);
+  const [name, cap] =
+    maxOrderNotional !== undefined && notional.greaterThan(maxOrderNotional)
+      ? ['max_order_notional', maxOrderNotional]
+      : ['max_run_notional', maxRunNotional];
+  if (cap !== undefined && notional.greaterThan(cap))
+    checking.report(
+      at,
+      'order-over-limit',
+      `size times price is ${notional.toFixed()}, above limits.${name}, ${cap.toFixed()}`,
+    );
+}
+
+export function checkBand(checking: Checking, read: Reader, price: Expr<Decimal> | undefined): void {
+  const { band } = checking.limits;
+  const value = checking.compiler.constant(price);
+  if (
+    band === undefined ||
+    value === undefined ||
+    !value.minus(band.around).abs().greaterThan(band.around.times(band.within))
+  )
+    return;
+  checking.report(
+    read.need('price'),
+    'price-outside-band',
+    `price ${value.toFixed()} is further than ${band.within.toFixed()} from ${band.around.toFixed()}, limits.price_band`,
+  );
+}

@@ -1,0 +1,49 @@
+/** Which steps can add to what is at stake: what `finally` and `undo` may hold is decided by it. Decides nothing at run time. */
+import type { CheckedRunbook, CheckedStep } from '../checked.ts';
+import { stepRow } from '../steps.ts';
+
+/** The blocks a step does its own steps in, those of its modifiers apart. */
+export function innerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+  switch (step.verb) {
+    case 'for_each':
+    case 'repeat':
+      return [step.args.do];
+    case 'parallel':
+      return step.args.kind === 'each' ? [step.args.do] : step.args.branches.map((branch) => branch.do);
+    case 'switch':
+      return [...step.args.cases.map((each) => each.do), ...(step.args.else === undefined ? [] : [step.args.else])];
+    case 'wait_for':
+      return step.args.kind === 'read' ? [[step.args.read]] : [];
+    default:
+      return [];
+  }
+}
+
+/** The blocks of a step's modifiers: what is done when something went wrong. */
+export function exceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+  return [
+    ...step.catch.map((clause) => clause.do),
+    ...(step.onTimeout === undefined ? [] : [step.onTimeout]),
+    ...(typeof step.undo === 'object' ? [step.undo] : []),
+  ];
+}
+
+/** Every step of a list and of the blocks inside it, in reading order. */
+export function* everyStep(steps: readonly CheckedStep[]): Generator<CheckedStep> {
+  for (const step of steps) {
+    yield step;
+    for (const block of [...innerBlocks(step), ...exceptionalBlocks(step)]) yield* everyStep(block);
+  }
+}
+
+/** Whether a runbook holds a step that can add risk, or calls one that does. */
+export function addsRisk(runbook: CheckedRunbook): boolean {
+  const reducing = runbook.limits?.mode !== undefined && runbook.limits.mode !== 'active';
+  return [...everyStep([...runbook.steps, ...runbook.onError, ...runbook.finally])].some((step) => {
+    if (step.verb === 'call') {
+      const callee = runbook.calls[step.args.runbook];
+      return callee !== undefined && addsRisk(callee);
+    }
+    return stepRow(step.verb).risk === 'increases' && !(step.verb === 'place' && (reducing || step.allow === 'reduce'));
+  });
+}

@@ -1,0 +1,181 @@
+/**
+ * The schedule of a runbook as declared: zones, cron expressions, windows and inputs. When its slots fall, and which
+ * collide, is worked out in schedule.ts.
+ */
+import { croner, luxon } from '../calendar.ts';
+import type { InputDeclaration, ScheduleDeclaration } from '../checked.ts';
+import type { MapNode, Node } from '../document/nodes.ts';
+import { readLiteral } from '../expression/expression.ts';
+import { TIME } from '../expression/typing.ts';
+import { Duration, type Time, type Value } from '../values.ts';
+import type { Checking } from './checking.ts';
+import { defined, literalDuration, textOf } from './declarations.ts';
+import { unknownInput, valueText, violation } from './inputs.ts';
+
+/** A run that is due waits for nothing: a minute covers a busy engine, not one that was down. */
+const DEFAULT_MISFIRE = { within: new Duration(60_000), then: 'run_once' } as const;
+
+/** A verdict waits for the disk; what is to happen more often than that is one run with a loop. */
+const SHORTEST_EVERY_MS = 1_000;
+
+export function checkSchedule(
+  checking: Checking,
+  node: Node | undefined,
+  inputs: readonly InputDeclaration[],
+  runbook: string,
+): readonly ScheduleDeclaration[] {
+  if (node === undefined || checking.compiler.isFaulty(node)) return [];
+  const entries = node.kind === 'list' ? node.items : [node];
+  return entries.flatMap((entry, index) =>
+    entry.kind === 'map' && !checking.compiler.isFaulty(entry)
+      ? [slot(checking, entry, String(index), inputs, runbook)].flatMap((each) => each ?? [])
+      : [],
+  );
+}
+
+function slot(
+  checking: Checking,
+  node: MapNode,
+  name: string,
+  inputs: readonly InputDeclaration[],
+  runbook: string,
+): ScheduleDeclaration | undefined {
+  const from = time(checking, node.get('from'));
+  const to = time(checking, node.get('to'));
+  if (from !== undefined && to !== undefined && from.us >= to.us)
+    checking.report(
+      node.get('to') ?? node,
+      'schedule-window',
+      `to ${valueText(to)} is not after from ${valueText(from)}`,
+    );
+  const zone = checkZone(checking, node.get('tz'));
+  const when = whenOf(checking, node, zone);
+  const values = inputValues(checking, node, inputs, runbook);
+  const jitter = literalDuration(checking, node.get('jitter'));
+  const misfire = node.get('misfire');
+  const within = misfire?.kind === 'map' ? literalDuration(checking, misfire.get('within')) : undefined;
+  const then = misfire?.kind === 'map' ? textOf(misfire.get('then')) : undefined;
+  const overlap = textOf(node.get('overlap'));
+  const dst = node.get('dst');
+  const rule = (key: string): string | undefined => (dst?.kind === 'map' ? textOf(dst.get(key)) : undefined);
+  if (when === undefined) return undefined;
+  return {
+    slot: name,
+    when,
+    misfire:
+      misfire === undefined
+        ? DEFAULT_MISFIRE
+        : { within: within ?? DEFAULT_MISFIRE.within, then: then === 'skip' || then === 'run_all' ? then : 'run_once' },
+    overlap: overlap === 'queue' || overlap === 'replace' ? overlap : 'skip',
+    dst: {
+      gap: rule('gap') === 'skip' ? 'skip' : 'next_valid',
+      overlap: rule('overlap') === 'both' ? 'both' : 'first',
+    },
+    inputs: values,
+    span: node.span,
+    ...defined({ jitter, from, to }),
+  };
+}
+
+function whenOf(checking: Checking, node: MapNode, zone: string | undefined): ScheduleDeclaration['when'] | undefined {
+  const cron = node.get('cron');
+  if (cron !== undefined) {
+    const text = textOf(cron) ?? '';
+    return !checking.compiler.isFaulty(cron) && checkCron(checking, cron, text) && zone !== undefined
+      ? { kind: 'cron', cron: text, tz: zone }
+      : undefined;
+  }
+  const every = node.get('every');
+  if (every !== undefined) {
+    const length = literalDuration(checking, every);
+    if (length !== undefined && length.ms <= 0)
+      checking.report(every, 'duration-not-positive', `every must be longer than nothing, found ${valueText(length)}`);
+    else if (length !== undefined && length.ms < SHORTEST_EVERY_MS)
+      checking.report(every, 'schedule-every', `every is at least 1s, found ${valueText(length)}`);
+    return length && { kind: 'every', every: length };
+  }
+  const at = time(checking, node.get('at'));
+  return at && { kind: 'at', at, ...defined({ tz: zone }) };
+}
+
+/** From here a date that fits is looked for: in a leap year, so that 29 February is found. */
+const SEARCHED_FROM = new Date(Date.UTC(2024, 0, 1));
+
+function checkCron(checking: Checking, at: Node, text: string): boolean {
+  if (text.trim().split(/\s+/).length !== 5) {
+    checking.report(
+      at,
+      'schedule-cron',
+      `a cron expression has five fields (minute, hour, day, month, weekday), found ${JSON.stringify(text)}`,
+      text.trim().split(/\s+/).length === 6 ? 'Leave the seconds out.' : 'Write all five, such as "30 21 * * 1-5".',
+    );
+    return false;
+  }
+  try {
+    const pattern = new (croner().Cron)(text, { timezone: 'UTC', mode: '5-part' });
+    if (pattern.nextRun(SEARCHED_FROM) !== null) return true;
+    checking.report(at, 'schedule-never', `no date fits ${JSON.stringify(text)}: the schedule never fires`);
+  } catch (error) {
+    checking.report(
+      at,
+      'schedule-cron',
+      `${JSON.stringify(text)} is not a cron expression: ${(error as Error).message.replace(/^CronPattern: /, '')}`,
+    );
+  }
+  return false;
+}
+
+function checkZone(checking: Checking, at: Node | undefined): string | undefined {
+  if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
+  // Offsets and abbreviations know no daylight-saving time; a zone of the database has a slash, or is UTC.
+  if (luxon().IANAZone.isValidZone(at.text) && (at.text.includes('/') || at.text === 'UTC')) return at.text;
+  checking.report(at, 'schedule-zone', `${JSON.stringify(at.text)} is not a zone of the IANA database`);
+  return undefined;
+}
+
+function inputValues(
+  checking: Checking,
+  node: MapNode,
+  inputs: readonly InputDeclaration[],
+  runbook: string,
+): Readonly<Record<string, Value>> {
+  const given = node.get('inputs');
+  const values: Record<string, Value> = Object.create(null);
+  for (const { key, keySpan, value } of given?.kind === 'map' ? given.entries : []) {
+    const input = inputs.find((each) => each.name === key);
+    if (input === undefined) {
+      if (!checking.names.unknown.has(`inputs.${key}`))
+        checking.report(
+          keySpan,
+          'unknown-input',
+          unknownInput(
+            key,
+            inputs.map((each) => each.name),
+            runbook,
+          ),
+        );
+      continue;
+    }
+    if (checking.compiler.isFaulty(value)) continue;
+    const { value: read, diagnostics } = readLiteral(input.type, input.typeText, value, checking.source);
+    checking.add(diagnostics);
+    const problem = read === undefined ? undefined : violation(input, read);
+    if (problem !== undefined) checking.report(value, problem.code, problem.message);
+    if (read !== undefined) values[key] = read;
+  }
+  for (const input of inputs)
+    if (!checking.defaulted.has(input.name) && (given?.kind !== 'map' || given.get(input.name) === undefined))
+      checking.report(
+        (node.entry('inputs') ?? node.entries[0])?.keySpan ?? node,
+        'missing-input',
+        `the schedule gives no value to the input ${input.name} (${input.typeText}), which has no default`,
+      );
+  return values;
+}
+
+function time(checking: Checking, node: Node | undefined): Time | undefined {
+  if (node === undefined || checking.compiler.isFaulty(node)) return undefined;
+  const { value, diagnostics } = readLiteral(TIME, 'time', node, checking.source);
+  checking.add(diagnostics);
+  return value as Time | undefined;
+}

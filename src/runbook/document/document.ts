@@ -1,0 +1,377 @@
+/**
+ * From YAML text to a tree in which every key and value knows its place. The only importer of `yaml`; reads YAML 1.2 with
+ * less in it: whatever lets two people read one file differently (aliases, tags, merge keys, directives, several documents,
+ * numbers in odd notations, invisible characters) or lets a small file become a large one is refused by name.
+ * It knows nothing of runbooks, and it never throws.
+ */
+import { Composer, type CST, type Document, isMap, isScalar, isSeq, type ParsedNode, Parser, type Scalar } from 'yaml';
+import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { diagnose } from '../codes/diagnose.ts';
+import type { SyntaxCode } from '../codes/syntax.ts';
+import { oddBlank, strangeInFile, strangeInText } from './characters.ts';
+import { commaHint, cutValue, type Piece } from './flow-commas.ts';
+import { FORBIDDEN_KEYS, type MapEntry, type MapNode, type Node, type ScalarNode } from './nodes.ts';
+import { isOddKey, plainScalar } from './plain-scalars.ts';
+import { type ScalarWriting, scalarPlaces } from './scalar-places.ts';
+import { firstFault } from './yaml-faults.ts';
+
+export type { ListNode, MapEntry, MapNode, Node, ScalarNode } from './nodes.ts';
+export { nodeAt, plainData } from './nodes.ts';
+
+export interface DocumentLimits {
+  readonly maxBytes: number;
+  readonly maxNodes: number;
+  readonly maxDepth: number;
+  /** Whether `null` may stand as a value: in recorded answers it may, in what an author writes it may not. */
+  readonly nulls: 'refused' | 'kept';
+}
+
+/** For what people write. A recording may be larger and hold nulls, and says so. */
+export const AUTHORED: DocumentLimits = { maxBytes: 256 * 1024, maxNodes: 20_000, maxDepth: 32, nulls: 'refused' };
+
+export interface ReadDocument {
+  /** Undefined when the text is not YAML or was refused whole; single faults leave a tree to go on with. */
+  readonly root: Node | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Reads the one document of a text. Sizes are looked at before anything is parsed, depth before anything recursive runs. */
+export function readDocument(source: SourceText, limits: DocumentLimits = AUTHORED): ReadDocument {
+  const found = new Findings(source);
+  const bytes = Buffer.byteLength(source.text);
+  if (bytes > limits.maxBytes) {
+    found.add(
+      'yaml-too-large',
+      { start: 0, end: 0 },
+      `the file has ${bytes} bytes; at most ${limits.maxBytes} are read`,
+    );
+    return { root: undefined, diagnostics: found.list };
+  }
+  for (const { code, at, message, hint } of strangeInFile(source.text))
+    found.add(code, { start: at, end: at + 1 }, message, hint);
+  if (found.list.length > 0) return { root: undefined, diagnostics: found.list };
+
+  const tokens = [...new Parser().parse(source.text)];
+  const unclosed = inspectTokens(tokens, limits, found);
+  if (found.list.length > 0) return { root: undefined, diagnostics: found.list };
+
+  // `failsafe` leaves every scalar a text: what is a number is decided here, from its source, never by a conversion.
+  const composer = new Composer({ version: '1.2', schema: 'failsafe', uniqueKeys: false, merge: false, strict: true });
+  const documents = [...composer.compose(tokens, true, source.text.length)];
+  const document = documents[0] as Document.Parsed | undefined;
+  const problems = documents.flatMap((each) => [...each.errors, ...each.warnings]);
+  if (problems.length > 0) {
+    const { code, span, message, hint } = firstFault(source.text, problems, unclosed);
+    found.add(code, span, message, hint);
+    return { root: undefined, diagnostics: found.list };
+  }
+  const contents = document?.contents as ParsedNode | null | undefined;
+  if (contents === null || contents === undefined || (isScalar(contents) && (contents.source ?? '') === '')) {
+    found.add('yaml-empty', { start: 0, end: 0 }, 'the file holds nothing');
+    return { root: undefined, diagnostics: found.list };
+  }
+  return { root: new Conversion(source, limits, found).node(contents), diagnostics: found.list };
+}
+
+class Findings {
+  readonly list: Diagnostic[] = [];
+  private readonly source: SourceText;
+  constructor(source: SourceText) {
+    this.source = source;
+  }
+  /** Beyond fifty there is nothing to learn, and a hostile file should not buy a long answer. */
+  add(code: SyntaxCode, span: Span, message: string, hint?: string): void {
+    if (this.list.length < 50) this.list.push(diagnose(this.source, span, code, message, hint));
+  }
+}
+
+type AnyToken = CST.Token | CST.SourceToken;
+
+/**
+ * Walks the concrete syntax with a stack of its own, so that depth is known before anything recursive is let near it. Gives
+ * where brackets and quotes begin that have no end.
+ */
+function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, found: Findings): readonly number[] {
+  const unclosed: number[] = [];
+  let documents = 0;
+  let nodes = 0;
+  const stack: { readonly token: AnyToken; readonly depth: number }[] = [];
+  /** The last one first, so that the first is looked at first. */
+  const push = (inner: readonly AnyToken[], depth: number): void => {
+    for (let index = inner.length - 1; index >= 0; index -= 1) stack.push({ token: inner[index] as AnyToken, depth });
+  };
+  push(tokens, 0);
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { token, depth } = next;
+    const span = { start: token.offset, end: token.offset + ('source' in token ? token.source.length : 1) };
+    switch (token.type) {
+      case 'directive':
+        found.add('yaml-directive', span, `the directive ${shortened(token.source)}`);
+        break;
+      case 'anchor':
+        found.add('yaml-anchor', span, `the anchor ${shortened(token.source)}`);
+        break;
+      case 'alias':
+        found.add(
+          'yaml-alias',
+          span,
+          `the alias ${shortened(token.source)}`,
+          /^\*[\w-]+$/.test(token.source) ? undefined : 'Put a text that begins with * in quotes.',
+        );
+        break;
+      case 'tag':
+        found.add(
+          'yaml-tag',
+          span,
+          `the tag ${shortened(token.source)}`,
+          /[.(]/.test(token.source) ? 'Put an expression that begins with ! in quotes.' : undefined,
+        );
+        break;
+      case 'document':
+        documents += 1;
+        if (documents === 2)
+          found.add(
+            'yaml-several-documents',
+            { start: token.offset, end: token.offset + 3 },
+            'a second document in one file',
+          );
+        if (token.value) stack.push({ token: token.value, depth });
+        push(token.start, depth);
+        break;
+      case 'block-map':
+      case 'block-seq':
+      case 'flow-collection':
+        nodes += 1;
+        if (depth + 1 > limits.maxDepth) {
+          found.add('yaml-too-deep', span, `more than ${limits.maxDepth} levels deep`);
+          return unclosed;
+        }
+        if (token.type === 'flow-collection' && !token.end.some(({ type }) => /^flow-(?:map|seq)-end$/.test(type)))
+          unclosed.push(token.offset);
+        for (let index = token.items.length - 1; index >= 0; index -= 1) {
+          const { start, key, sep, value } = token.items[index] as CST.CollectionItem;
+          if (value) stack.push({ token: value, depth: depth + 1 });
+          if (sep) push(sep, depth + 1);
+          if (key) stack.push({ token: key, depth: depth + 1 });
+          push(start, depth + 1);
+        }
+        break;
+      case 'single-quoted-scalar':
+      case 'double-quoted-scalar':
+        nodes += 1;
+        if (token.source.length < 2 || !token.source.endsWith(token.source.charAt(0))) unclosed.push(token.offset);
+        break;
+      case 'scalar':
+        nodes += 1;
+        break;
+      case 'block-scalar':
+        nodes += 1;
+        push(token.props, depth);
+        break;
+      default:
+        break;
+    }
+    if (nodes > limits.maxNodes) {
+      found.add('yaml-too-many-nodes', span, `more than ${limits.maxNodes} values`);
+      return unclosed;
+    }
+  }
+  return unclosed;
+}
+
+const WRITING = {
+  PLAIN: 'plain',
+  QUOTE_SINGLE: 'single',
+  QUOTE_DOUBLE: 'double',
+  BLOCK_FOLDED: 'block',
+  BLOCK_LITERAL: 'block',
+} as const satisfies Record<Scalar.Type, ScalarWriting['style']>;
+
+/** From yaml's nodes to ours; single faults are noted and the tree goes on without them. */
+class Conversion {
+  private readonly source: SourceText;
+  private readonly limits: DocumentLimits;
+  private readonly found: Findings;
+
+  constructor(source: SourceText, limits: DocumentLimits, found: Findings) {
+    this.source = source;
+    this.limits = limits;
+    this.found = found;
+  }
+
+  node(node: ParsedNode): Node {
+    const span = spanOf(node.range);
+    if (isMap(node)) return this.map(node.items as readonly YamlPair[], span, node.flow === true);
+    if (isSeq(node)) {
+      const items = this.items(node.items as readonly ParsedNode[], node.flow === true);
+      return { kind: 'list', span: node.flow === true ? span : upTo(span, items.at(-1)), items };
+    }
+    if (isScalar(node)) return this.scalar(node as Scalar.Parsed, span);
+    return { kind: 'list', span, items: [] };
+  }
+
+  private map(pairs: readonly YamlPair[], around: Span, flow: boolean): MapNode {
+    const entries: MapEntry[] = [];
+    const index = new Map<string, MapEntry>();
+    let incomplete = false;
+    for (let at = 0; at < pairs.length; at += 1) {
+      const pair = pairs[at] as YamlPair;
+      const key = this.key(pair, around);
+      if (key === undefined) {
+        incomplete = true;
+        continue;
+      }
+      const cut = flow
+        ? this.cutByCommas(`${key.text}: `, (next) => (next === 0 ? pair.value : keyAlone(pairs[at + next])))
+        : undefined;
+      if (cut !== undefined) at += cut.pieces - 1;
+      const value = cut?.node ?? (pair.value ? this.node(pair.value) : this.nothing(key.span.end));
+      const entry: MapEntry = {
+        key: key.text,
+        keySpan: key.span,
+        value,
+        span: { start: key.span.start, end: Math.max(key.span.end, value.span.end) },
+      };
+      if (index.has(key.text)) {
+        this.found.add('yaml-duplicate-key', key.span, `the key "${shortened(key.text)}" stands here a second time`);
+        continue;
+      }
+      index.set(key.text, entry);
+      entries.push(entry);
+    }
+    const span = flow ? around : upTo(around, entries.at(-1));
+    return {
+      kind: 'map',
+      span,
+      entries,
+      incomplete,
+      get: (key) => index.get(key)?.value,
+      entry: (key) => index.get(key),
+    };
+  }
+
+  private items(items: readonly ParsedNode[], flow: boolean): readonly Node[] {
+    const nodes: Node[] = [];
+    for (let at = 0; at < items.length; at += 1) {
+      const cut = flow ? this.cutByCommas('', (next) => items[at + next]) : undefined;
+      nodes.push(cut?.node ?? this.node(items[at] as ParsedNode));
+      if (cut !== undefined) at += cut.pieces - 1;
+    }
+    return nodes;
+  }
+
+  /** A value that a comma has cut, whole; said once. `before`: what a hint writes in front of it. */
+  private cutByCommas(
+    before: string,
+    piece: (index: number) => ParsedNode | null | undefined,
+  ): { readonly node: ScalarNode; readonly pieces: number } | undefined {
+    const cut = cutValue((index) => plainPiece(piece(index)), before !== '');
+    if (cut === undefined) return undefined;
+    const { span, pieces } = cut;
+    const text = this.source.text.slice(span.start, span.end);
+    const message = `inside of {…} and […] the comma ends a value without quotes: ${shortened(text)}`;
+    this.found.add('yaml-comma', span, message, commaHint(before, text));
+    const offset = (at: number): number => span.start + Math.max(0, Math.min(at, text.length));
+    return { node: { kind: 'scalar', span, text, style: 'plain', type: 'text', offset }, pieces };
+  }
+
+  private key(pair: YamlPair, around: Span): { text: string; span: Span } | undefined {
+    const { key } = pair;
+    if (!key || !isScalar(key)) {
+      this.found.add('yaml-complex-key', key ? spanOf(key.range) : around, 'a key that is not a text');
+      return undefined;
+    }
+    const span = spanOf(key.range);
+    const text = String(key.value ?? '');
+    const plain = key.type === 'PLAIN';
+    const blank = plain ? oddBlank(text) : undefined;
+    if (blank !== undefined)
+      this.found.add(
+        'yaml-hidden-character',
+        { start: span.start + blank.at, end: span.start + blank.at + 1 },
+        `the character ${blank.name} looks like a blank and is none`,
+        'Write an ordinary blank.',
+      );
+    else if (text === '<<' && plain) this.found.add('yaml-merge-key', span, 'the merge key <<');
+    else if (FORBIDDEN_KEYS.has(text)) this.found.add('yaml-forbidden-key', span, `the key ${text}`);
+    else if (plain && text === '') this.found.add('yaml-complex-key', span, 'a key that is empty');
+    else if (plain && isOddKey(text))
+      this.found.add('yaml-key-form', span, `the key ${shortened(text)} reads as something other than a text`);
+    else {
+      this.inspectText(
+        text,
+        span,
+        (at) => scalarPlaces(this.source.text, { span, style: WRITING[key.type ?? 'PLAIN'] }, text)[at] ?? span.start,
+      );
+      return { text, span };
+    }
+    return undefined;
+  }
+
+  private scalar(scalar: Scalar.Parsed, span: Span): ScalarNode {
+    const text = String(scalar.value ?? '');
+    const writing = WRITING[scalar.type ?? 'PLAIN'];
+    const style = writing === 'single' || writing === 'double' ? 'quoted' : writing;
+    let places: Int32Array | undefined;
+    const offset = (index: number): number => {
+      const at = Math.max(0, Math.min(index, text.length));
+      if (style === 'plain' && span.end - span.start === text.length) return span.start + at;
+      places ??= scalarPlaces(this.source.text, { span, style: writing }, text);
+      return Math.max(span.start, Math.min(places[at] ?? span.end, span.end));
+    };
+    const type = style === 'plain' ? this.plainType(text, span) : 'text';
+    if (type === 'text') this.inspectText(text, span, offset);
+    return { kind: 'scalar', span, text, style, type, offset };
+  }
+
+  private plainType(text: string, span: Span): ScalarNode['type'] {
+    const { type, fault } = plainScalar(text, this.limits.nulls);
+    if (fault !== undefined) this.found.add(fault.code, span, fault.message);
+    return type;
+  }
+
+  /** An escape (`"\u202e"`) brings in what the text itself may not hold. */
+  private inspectText(text: string, span: Span, offset: (index: number) => number): void {
+    const strange = strangeInText(text);
+    if (strange === undefined) return;
+    const start = offset(strange.at);
+    const end = Math.max(start + 1, Math.min(offset(strange.at + 1), span.end));
+    this.found.add(strange.code, { start, end }, strange.message, strange.hint);
+  }
+
+  private nothing(at: number): ScalarNode {
+    const span = { start: at, end: at };
+    this.plainType('', span);
+    return { kind: 'scalar', span, text: '', style: 'plain', type: 'null', offset: () => at };
+  }
+}
+
+interface YamlPair {
+  readonly key: ParsedNode | null;
+  readonly value: ParsedNode | null;
+}
+
+/** The key of a pair that has no value: what a comma has cut off. */
+function keyAlone(pair: YamlPair | undefined): ParsedNode | null | undefined {
+  const value = pair?.value ?? null;
+  return value === null || (isScalar(value) && value.range[0] === value.range[1]) ? pair?.key : undefined;
+}
+
+function plainPiece(node: ParsedNode | null | undefined): Piece | undefined {
+  if (!isScalar(node) || node.type !== 'PLAIN' || node.value === '') return undefined;
+  return { text: String(node.value ?? ''), span: spanOf(node.range) };
+}
+
+function spanOf(range: readonly [number, number, number]): Span {
+  return { start: range[0], end: range[1] };
+}
+
+/** A block collection ends where its last value does; yaml lets it reach to the next line. */
+function upTo(span: Span, last: { readonly span: Span } | undefined): Span {
+  return last === undefined ? span : { start: span.start, end: last.span.end };
+}
+
+function shortened(text: string): string {
+  const line = text.split('\n', 1)[0] ?? '';
+  return line.length > 40 ? `${line.slice(0, 40)}…` : line;
+}

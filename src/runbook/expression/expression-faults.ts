@@ -1,0 +1,155 @@
+/**
+ * What keeps an expression from being read, in the words of who wrote it: what stands there, and what the language has for
+ * it. People bring habits of other languages along; the ones that are met most have an answer of their own here.
+ */
+import type { Span } from '../../base/diagnostic.ts';
+import { codePoint, ordinary } from '../document/characters.ts';
+
+/** As the parser gives it: its sentence, and the range it stopped at. */
+export interface ParserStop {
+  readonly summary: string;
+  readonly span: Span;
+}
+
+export interface ExpressionFault {
+  readonly message: string;
+  readonly hint?: string;
+  readonly span: Span;
+}
+
+/** Why `text` could not be read. */
+export function expressionFault(text: string, stop: ParserStop): ExpressionFault {
+  const at = Math.min(stop.span.start, text.length);
+  return strangeSign(text, at) ?? habit(text, at) ?? unfinished(text, at, stop) ?? plain(text, stop);
+}
+
+/** A character outside of ASCII: a look-alike of a sign, of a blank, or of a letter. */
+function strangeSign(text: string, at: number): ExpressionFault | undefined {
+  const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
+  if (character <= '\u007f') return undefined;
+  const span = { start: at, end: at + character.length };
+  const meant = ordinary(character);
+  return {
+    span,
+    message: `the character ${character.trim() === '' ? '' : `${character} `}(${codePoint(text, at)}) means nothing in an expression`,
+    hint:
+      meant === undefined
+        ? 'Names are written with plain letters: one of another alphabet may look the same.'
+        : `Write ${meant === ' ' ? 'an ordinary blank' : meant} instead.`,
+  };
+}
+
+const UNITS: Readonly<Record<string, (count: string) => string>> = {
+  '%': (count) => `A ratio is written pct(${count}) in an expression.`,
+  bps: (count) => `A ratio is written bps(${count}) in an expression.`,
+  ms: () => 'A duration is written seconds(0.25) in an expression.',
+  s: (count) => `A duration is written seconds(${count}) in an expression.`,
+  m: (count) => `A duration is written minutes(${count}) in an expression.`,
+  h: (count) => `A duration is written hours(${count}) in an expression.`,
+  d: (count) => `A duration is written days(${count}) in an expression.`,
+};
+
+const WORDS: Readonly<Record<string, string>> = {
+  and: '&&',
+  or: '||',
+  not: '!',
+  is: '==',
+  if: '? :',
+  then: '?',
+  else: ':',
+};
+
+/** What other languages write: units behind numbers, words for operators, other signs. */
+function habit(text: string, at: number): ExpressionFault | undefined {
+  for (const found of text.matchAll(/(?<![\w.])(\d+(?:\.\d+)?)\s?(%|bps|ms|[smhd])(?!\w)/g)) {
+    const [written, count = '', unit = ''] = found;
+    const end = found.index + written.length;
+    // Of a percentage the parser sees a remainder, and misses its other side.
+    const stopped = unit === '%' ? text.slice(end, at).trim() === '' && at >= end : at >= found.index && at <= end;
+    if (stopped)
+      return {
+        span: { start: found.index, end },
+        message: `${written} can not be read as part of an expression`,
+        hint: UNITS[unit]?.(count) ?? '',
+      };
+  }
+  for (const word of [wordAt(text, at), wordBefore(text, at)]) {
+    const operator = word && Object.hasOwn(WORDS, word.text) ? WORDS[word.text] : undefined;
+    if (word !== undefined && operator !== undefined)
+      return { span: word, message: `${word.text} is no word of expressions`, hint: `Write ${operator} instead.` };
+  }
+  const near = text.slice(Math.max(0, at - 2), at + 2);
+  const sign = { span: { start: at, end: at + 1 }, message: `${text[at] ?? ''} can not stand here` };
+  if (/[<]>/.test(near)) return { ...sign, hint: 'Write != for “is not”.' };
+  if (text[at] === '=') return { ...sign, hint: 'Write == to compare; nothing is assigned in an expression.' };
+  if (text[at] === '&' || text[at] === '|') return { ...sign, hint: 'Write && or ||.' };
+  if (text[at] === '^' || near.startsWith('**') || near.slice(1).startsWith('**'))
+    return { ...sign, hint: 'There is no power: multiply the value by itself.' };
+  if (text[at] === '$') return { ...sign, hint: 'A number has no currency sign: write the digits alone.' };
+  if (/\d[,_]\d/.test(text.slice(Math.max(0, at - 1), at + 2)))
+    return { ...sign, hint: 'A number is a plain decimal: a point before the fraction, nothing between thousands.' };
+  return undefined;
+}
+
+interface Word extends Span {
+  readonly text: string;
+}
+
+function wordAt(text: string, at: number): Word | undefined {
+  const start = at - (/\w*$/.exec(text.slice(0, at))?.[0].length ?? 0);
+  const found = /^[A-Za-z]\w*/.exec(text.slice(start))?.[0];
+  return found === undefined ? undefined : { text: found, start, end: start + found.length };
+}
+
+function wordBefore(text: string, at: number): Word | undefined {
+  const found = /([A-Za-z]+)\s+\w*$/.exec(text.slice(0, at));
+  if (found === null) return undefined;
+  const word = found[1] ?? '';
+  return { text: word, start: found.index, end: found.index + word.length };
+}
+
+/** Brackets, quotes and operators that miss their other side. */
+function unfinished(text: string, at: number, { summary, span }: ParserStop): ExpressionFault | undefined {
+  const before = text.slice(0, at).trimEnd();
+  const ended = text.slice(at).trim() === '';
+  const here = { span };
+  if (/^Unterminated/.test(summary))
+    return { ...here, message: 'a text whose closing quote is missing', hint: 'Add the quote.' };
+  const missing = /^Expected (RPAREN|RBRACKET|COLON)/.exec(summary)?.[1];
+  if (missing === 'COLON')
+    return { ...here, message: 'a choice without its other side', hint: 'Write condition ? value : other value.' };
+  if (missing !== undefined && ended) {
+    const [open, close] = missing === 'RPAREN' ? ['(', ')'] : ['[', ']'];
+    return { ...here, message: `a ${open} without its ${close}`, hint: `Add the ${close}.` };
+  }
+  const operator = /(?:[-+*/%<>!?:,]|[=!<>]=|&&|\|\||\bin)$/.exec(before)?.[0];
+  if (operator !== undefined && (ended || /[)\],:?]/.test(text[at] ?? '')))
+    return { ...here, message: `nothing stands behind ${operator}`, hint: 'Write the value that is missing.' };
+  if (ended && before.endsWith('.'))
+    return { ...here, message: 'nothing stands behind the point', hint: 'Write a field.' };
+  if (text[at] === ')' || text[at] === ']')
+    return { ...here, message: `a ${text[at]} that nothing opened`, hint: `Remove it, or open it before.` };
+  if (/[\w)\]'"]$/.test(before) && /[\w('"[]/.test(text[at] ?? ''))
+    return {
+      ...here,
+      message: `nothing stands between ${tail(before)} and ${head(text.slice(at))}`,
+      hint: 'Write an operator between them; a text is written in single quotes.',
+    };
+  return undefined;
+}
+
+function plain(text: string, { summary, span }: ParserStop): ExpressionFault {
+  const found = text.slice(span.start, span.end).trim();
+  const where = found === '' ? 'its end' : found.length > 40 ? `${found.slice(0, 40)}…` : found;
+  return /^Reserved identifier/.test(summary)
+    ? { span, message: `${where} is a keyword of expressions, and no name`, hint: 'Use another name.' }
+    : { span, message: `the expression can not be read at ${where}` };
+}
+
+function tail(text: string): string {
+  return /[\w.]+$/.exec(text)?.[0] ?? text.slice(-1);
+}
+
+function head(text: string): string {
+  return /^[\w.]+/.exec(text)?.[0] ?? text.slice(0, 1);
+}

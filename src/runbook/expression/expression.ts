@@ -1,0 +1,308 @@
+/**
+ * From a field of a runbook to a typed, compiled expression. Whether a text is an expression, a template or a literal is
+ * decided by the type the field expects, never by how the text looks; a fault is a diagnostic at its place in the file.
+ * Nothing is evaluated here but what is constant, and nothing is thrown.
+ */
+import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { diagnose } from '../codes/diagnose.ts';
+import type { SyntaxCode } from '../codes/syntax.ts';
+import type { ScalarNode } from '../document/nodes.ts';
+import type { Expr, Value, ValueType } from '../values.ts';
+import { Analysis } from './analysis.ts';
+import type { Fault } from './analysis-faults.ts';
+import type { TypeEnv } from './environment.ts';
+import { evaluateIn, type Run, textOf } from './evaluation.ts';
+import {
+  looksLikeDuration,
+  looksLikeRatio,
+  looksLikeTime,
+  readDuration,
+  readRatio,
+  readScalar,
+  readTime,
+} from './literals.ts';
+import { parseExpression } from './syntax.ts';
+import { splitTemplate } from './template.ts';
+import { fitted, isRefusal, type Term } from './term.ts';
+import { DURATION, NUMBER, TEXT, TIME, typeName } from './typing.ts';
+import type { Facts } from './visible-names.ts';
+
+export type { TypeEnv } from './environment.ts';
+export { readInputText, readLiteral } from './literals.ts';
+export { typeOfWord } from './typing.ts';
+
+/** An expression, absent after an error; diagnostics may be warnings beside it. */
+export interface Compiled<T extends Value = Value> {
+  readonly expr: Expr<T> | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** What is known of an expression beside its type; kept here so that an `Expr` stays what the engine needs. */
+const FACTS = new WeakMap<Expr, Facts>();
+const NO_FACTS: Facts = { whenTrue: [], whenFalse: [], bare: false };
+
+/** Dotted paths that are present wherever the boolean expression is true: `taker` for `taker.hasValue()`. */
+export function presentWhenTrue(expr: Expr): readonly string[] {
+  return FACTS.get(expr)?.whenTrue ?? [];
+}
+
+/** Dotted paths that are present wherever the boolean expression is false: `taker` for `!taker.hasValue()`. */
+export function presentWhenFalse(expr: Expr): readonly string[] {
+  return FACTS.get(expr)?.whenFalse ?? [];
+}
+
+/** Whether an expression is made of bare literals alone: a let of that kind belongs into `TypeEnv.bare`. */
+export function isBare(expr: Expr): boolean {
+  return FACTS.get(expr)?.bare === true;
+}
+
+/** A market written out, which an expression would take for a difference. */
+const MARKET_LITERAL = /^[A-Z][A-Z0-9]{1,9}-USD[TC]?$/;
+
+/** Compiles a field by what it expects: a literal of the type, a template for texts, a bare expression for all else. */
+export function compileField(
+  node: ScalarNode,
+  source: SourceText,
+  env: TypeEnv,
+  expected: ValueType | 'any',
+): Compiled {
+  const kind = expected === 'any' ? 'any' : expected.kind === 'optional' ? expected.of.kind : expected.kind;
+  if (kind === 'text' || (kind === 'any' && node.text.includes('${')))
+    return compileTemplate(node, source, env, expected);
+  const text = node.text.trim();
+  if (MARKET_LITERAL.test(text) && !env.roots.has(text.split('-', 1)[0] as string))
+    return refused(
+      node,
+      source,
+      'type-mismatch',
+      `${expected === 'any' ? 'an expression' : typeName(expected)} is needed, found the market ${text}`,
+      kind === 'list'
+        ? `Put it in a list: [${text}].`
+        : `In an expression a text is quoted: '${text}'; a list of markets is written [${text}].`,
+    );
+  const literal = literalOf(text, kind, env);
+  if (literal === undefined) return compileExpression(node, source, env, expected);
+  if ('code' in literal) return refused(node, source, literal.code, literal.problem, literal.hint);
+  const { value, type } = literal;
+  const fit =
+    expected === 'any' ? undefined : fitted({ type, run: () => value, bare: false, constant: true }, expected);
+  if (fit !== undefined && isRefusal(fit))
+    return refused(node, source, type === NUMBER ? 'ratio-not-here' : fit.refused, fit.message);
+  return { expr: expression(text, fit?.type ?? type, [], () => value, 1, NO_FACTS, true), diagnostics: [] };
+}
+
+/** Compiles a bare expression. */
+export function compileExpression(
+  node: ScalarNode,
+  source: SourceText,
+  env: TypeEnv,
+  expected: ValueType | 'any',
+): Compiled {
+  const dollar = node.text.indexOf('${');
+  if (dollar !== -1) {
+    const span = { start: node.offset(dollar), end: node.offset(dollar + 1) + 1 };
+    return {
+      expr: undefined,
+      diagnostics: [
+        diagnose(source, span, 'template-not-here', '${…} is for texts; this field takes a bare expression'),
+      ],
+    };
+  }
+  return compileSlice(node, source, env, expected, node.text, 0);
+}
+
+/**
+ * Compiles a text with `${…}`. Where one `${…}` is the whole text, its expression is checked against what is expected;
+ * else the parts are put together as text, which a closed set (a side, a status) does not take.
+ */
+export function compileTemplate(
+  node: ScalarNode,
+  source: SourceText,
+  env: TypeEnv,
+  expected: ValueType,
+): Compiled<string>;
+export function compileTemplate(
+  node: ScalarNode,
+  source: SourceText,
+  env: TypeEnv,
+  expected: ValueType | 'any',
+): Compiled;
+export function compileTemplate(
+  node: ScalarNode,
+  source: SourceText,
+  env: TypeEnv,
+  expected: ValueType | 'any',
+): Compiled {
+  const { parts, unclosed } = splitTemplate(node.text);
+  if (unclosed !== undefined) {
+    const span = { start: node.offset(unclosed), end: node.offset(unclosed + 1) + 1 };
+    return { expr: undefined, diagnostics: [diagnose(source, span, 'template-unclosed', '${ without its }')] };
+  }
+  const wanted = expected === 'any' ? TEXT : expected.kind === 'optional' ? expected.of : expected;
+  const [only] = parts;
+  if (only?.kind === 'expression' && parts.length === 1) {
+    // A free text takes whatever can be written; a closed set, a market and a declared type take their own kind only.
+    const free = expected !== 'any' && wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true;
+    const compiled = compileSlice(node, source, env, free ? 'any' : expected, only.text, only.start);
+    if (!free || compiled.expr === undefined || compiled.expr.type.kind === 'text') return compiled;
+    return joined(node, source, [compiled.expr], compiled.diagnostics);
+  }
+  if (parts.every((part) => part.kind === 'text'))
+    return literalText(node, source, wanted, parts.map((part) => part.text).join(''));
+  if (wanted.kind !== 'text' || wanted.of !== undefined)
+    return refused(
+      node,
+      source,
+      'template-mixed',
+      `${typeName(wanted)} is needed; a text put together from parts can not be checked against it`,
+    );
+  const compiled = parts.map((part) =>
+    part.kind === 'text' ? part.text : compileSlice(node, source, env, 'any', part.text, part.start),
+  );
+  const diagnostics = compiled.flatMap((part) => (typeof part === 'string' ? [] : part.diagnostics));
+  const exprs = compiled.map((part) => (typeof part === 'string' ? part : part.expr));
+  return exprs.every((each) => each !== undefined)
+    ? joined(node, source, exprs, diagnostics)
+    : { expr: undefined, diagnostics };
+}
+
+/** A literal that a bare expression could not be, by the kind expected; undefined where the text is to be compiled. */
+function literalOf(
+  text: string,
+  kind: string,
+  env: TypeEnv,
+):
+  | { readonly value: Value; readonly type: ValueType }
+  | { readonly code: SyntaxCode; readonly problem: string; readonly hint?: string }
+  | undefined {
+  const name = env.roots.has(text) || env.defs?.has(text) === true;
+  if (looksLikeRatio(text)) {
+    const value = readRatio(text);
+    return value === undefined
+      ? { code: 'literal-form', problem: `${text} has too many digits` }
+      : { value, type: NUMBER };
+  }
+  if (looksLikeDuration(text) && !name) {
+    const reading = readDuration(text);
+    return 'value' in reading ? { value: reading.value, type: DURATION } : reading;
+  }
+  if (looksLikeTime(text) && (kind === 'time' || kind === 'any' || text.includes(':'))) {
+    const reading = readTime(text);
+    return 'value' in reading ? { value: reading.value, type: TIME } : reading;
+  }
+  // A number where a length of time belongs is the slip worth a word of its own: 30 of what?
+  if (kind === 'duration' && /^-?\d+(\.\d+)?\s*[A-Za-z]*$/.test(text)) {
+    const reading = readDuration(text);
+    return 'value' in reading ? undefined : reading;
+  }
+  return undefined;
+}
+
+function literalText(node: ScalarNode, source: SourceText, wanted: ValueType, text: string): Compiled {
+  const reading = readScalar(wanted, typeName(wanted), text);
+  if (!('value' in reading)) return refused(node, source, reading.code, reading.problem, reading.hint);
+  const { value } = reading;
+  const type: ValueType =
+    wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true ? { kind: 'text', of: [text] } : wanted;
+  return { expr: expression(node.text, type, [], () => value, 1, { ...NO_FACTS, bare: true }, true), diagnostics: [] };
+}
+
+/** Puts texts and expressions together; says so where a part may be absent, refuses what has no text. */
+function joined(
+  node: ScalarNode,
+  source: SourceText,
+  parts: readonly (string | Expr)[],
+  before: readonly Diagnostic[],
+): Compiled<string> {
+  const diagnostics = [...before];
+  const exprs = parts.filter((part) => typeof part !== 'string');
+  for (const { type, text } of exprs) {
+    const inner = type.kind === 'optional' ? type.of : type;
+    const item = inner.kind === 'list' ? inner.of : inner;
+    const start = Math.max(0, node.text.indexOf(text));
+    const span = { start: node.offset(start), end: node.offset(start + Math.max(0, text.length - 1)) + 1 };
+    if (item.kind === 'record' || item.kind === 'map' || item.kind === 'list')
+      diagnostics.push(
+        diagnose(source, span, 'type-mismatch', `${typeName(type)} has no text of its own`, 'Name a field of it.'),
+      );
+    else if (type.kind === 'optional')
+      diagnostics.push(diagnose(source, span, 'optional-in-text', `${text.trim()} may be absent`));
+  }
+  if (diagnostics.some((each) => each.severity === 'error')) return { expr: undefined, diagnostics };
+  const reads = exprs.flatMap((each) => each.reads);
+  const constant = exprs.every((each) => each.constant);
+  const run: Run = ({ scope }) =>
+    parts.map((part) => (typeof part === 'string' ? part : textOf(part.evaluate(scope)))).join('');
+  return {
+    expr: expression(node.text, TEXT, reads, run, parts.length, NO_FACTS, constant) as Expr<string>,
+    diagnostics,
+  };
+}
+
+/** Compiles an expression that begins at character `from` of the node's text. */
+function compileSlice(
+  node: ScalarNode,
+  source: SourceText,
+  env: TypeEnv,
+  expected: ValueType | 'any',
+  text: string,
+  from: number,
+): Compiled {
+  const diagnostic = ({ code, message, hint, span }: Fault): Diagnostic =>
+    diagnose(source, spanIn(node, from, span), code, message, hint);
+  const parsed = parseExpression(text);
+  if (!('tree' in parsed)) return { expr: undefined, diagnostics: [diagnostic(parsed)] };
+  const analysis = new Analysis(text, env, (name) => factsOf(env, name));
+  const term = analysis.term(parsed.tree);
+  const fit: Term | undefined = expected === 'any' ? term : analysis.fit(term, expected, parsed.tree);
+  const diagnostics = analysis.faults.map(diagnostic);
+  if (fit === undefined || diagnostics.some((each) => each.severity === 'error'))
+    return { expr: undefined, diagnostics };
+  const facts = { whenTrue: fit.whenTrue ?? [], whenFalse: fit.whenFalse ?? [], bare: fit.bare };
+  return {
+    expr: expression(text, fit.type, analysis.reads, fit.run, analysis.weight, facts, fit.constant),
+    diagnostics,
+  };
+}
+
+function factsOf(env: TypeEnv, name: string): Facts | undefined {
+  const expr = env.defs?.get(name);
+  return expr === undefined ? undefined : FACTS.get(expr);
+}
+
+function expression(
+  text: string,
+  type: ValueType,
+  reads: Iterable<string>,
+  run: Run,
+  weight: number,
+  facts: Facts,
+  constant: boolean,
+): Expr {
+  const sorted = [...new Set(reads)].sort();
+  const expr: Expr = {
+    text,
+    type,
+    reads: sorted,
+    constant,
+    evaluate: (scope) => evaluateIn(scope, run, weight, text),
+  };
+  FACTS.set(expr, facts);
+  return expr;
+}
+
+/** Where a range of the text from character `from` on stands in the file; never empty, so that there is something to point at. */
+function spanIn(node: ScalarNode, from: number, { start, end }: Span): Span {
+  const first = node.offset(from + start);
+  return { start: first, end: Math.max(first, end > start ? node.offset(from + end - 1) + 1 : first) };
+}
+
+function refused(
+  node: ScalarNode,
+  source: SourceText,
+  code: SyntaxCode,
+  message: string,
+  hint?: string,
+): { readonly expr: undefined; readonly diagnostics: readonly Diagnostic[] } {
+  return { expr: undefined, diagnostics: [diagnose(source, node.span, code, message, hint)] };
+}

@@ -1,0 +1,377 @@
+/**
+ * The function table: every function an expression may call. A row says what it takes and gives, with units, what it
+ * means, and how it is worked out; its examples are tests and the reference is printed from it. Whether a call fits its
+ * row is decided elsewhere: `apply` may rely on the types.
+ */
+import type { DateTime } from 'luxon';
+import { Decimal, decimal, roundToStep, wholeNumber } from '../../base/decimal.ts';
+import { luxon } from '../calendar.ts';
+import {
+  Duration,
+  EvaluationFailure,
+  type RecordValue,
+  type Scope,
+  type Time,
+  type Value,
+  type ValueType,
+} from '../values.ts';
+import { bounded, compare, durationOf, quotient } from './evaluation.ts';
+import { FILL, ORDER } from './records.ts';
+import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from './typing.ts';
+
+/**
+ * What a parameter takes, beside a plain type: `unit` is a number of any unit, `ordered` whatever has a less and a more,
+ * `any` everything. All `unit` and `ordered` parameters of one call have one type, which is also that of a result `same`.
+ */
+export type Shape =
+  | ValueType
+  | { readonly kind: 'unit' | 'ordered' | 'any' | 'zone' }
+  | { readonly kind: 'list_of' | 'map_of'; readonly of: Shape };
+
+export interface Parameter {
+  readonly name: string;
+  readonly shape: Shape;
+  /** Any number of further arguments like this one. */
+  readonly rest?: true;
+  /** May be left out where the place of the expression has a market: that of its order. */
+  readonly implied?: true;
+}
+
+export interface Signature {
+  readonly parameters: readonly Parameter[];
+  /** `same`: the type the `unit` or `ordered` arguments have in common; whole where argument `wholeAs` is. */
+  readonly result: ValueType | { readonly kind: 'same'; readonly wholeAs?: number };
+}
+
+export interface Application {
+  readonly scope: Scope;
+  /** The expression, for messages. */
+  readonly text: string;
+  /** Counts list items against the budget of the evaluation. */
+  spend(count: number): void;
+}
+
+export interface FunctionRow {
+  readonly signatures: readonly Signature[];
+  /** `f(x)` may also be written `x.f()`. */
+  readonly method?: true;
+  /** Its value does not follow from its arguments alone, or is large: never worked out before the run. */
+  readonly late?: true;
+  readonly doc: string;
+  readonly examples: readonly { readonly expression: string; readonly value: string; readonly given?: string }[];
+  apply(args: readonly Value[], application: Application): Value;
+}
+
+const UNIT: Shape = { kind: 'unit' };
+const ORDERED: Shape = { kind: 'ordered' };
+const SAME = { kind: 'same' } as const;
+const FILLS: Shape = { kind: 'list_of', of: FILL };
+const ORDERS: Shape = { kind: 'list_of', of: ORDER };
+const SAMPLE_FILLS = 'fills: long 0.3 at 64000, long 0.1 at 64400, short 0.1 at 64100';
+
+/** The most items `range` gives. */
+export const LONGEST_RANGE = 10_000;
+
+export const FUNCTIONS = {
+  abs: {
+    signatures: [
+      { parameters: [{ name: 'x', shape: UNIT }], result: SAME },
+      { parameters: [{ name: 'x', shape: DURATION }], result: DURATION },
+    ],
+    doc: 'The number or duration without its sign.',
+    examples: [{ expression: 'abs(-3)', value: '3' }],
+    apply: ([x]) => (x instanceof Duration ? new Duration(Math.abs(x.ms)) : (x as Decimal).abs()),
+  },
+  min: {
+    signatures: leastOrMost(),
+    method: true,
+    doc: 'The least of two or more values, or of a list. An empty list has none and fails the step.',
+    examples: [
+      { expression: 'min(2, 1.5, 3)', value: '1.5' },
+      { expression: '[4, 2].min()', value: '2' },
+    ],
+    apply: (args, application) => extreme(args, -1, application),
+  },
+  max: {
+    signatures: leastOrMost(),
+    method: true,
+    doc: 'The greatest of two or more values, or of a list. An empty list has none and fails the step.',
+    examples: [{ expression: 'max(2, 1.5, 3)', value: '3' }],
+    apply: (args, application) => extreme(args, 1, application),
+  },
+  sum: {
+    signatures: [{ parameters: [{ name: 'list', shape: { kind: 'list_of', of: UNIT } }], result: SAME }],
+    method: true,
+    doc: 'The sum of a list of numbers of one unit; 0 for an empty list.',
+    examples: [{ expression: '[0.1, 0.2].sum()', value: '0.3' }],
+    apply: ([list], application) => sumOf(list as readonly Decimal[], application),
+  },
+  size: {
+    signatures: [
+      { parameters: [{ name: 'list', shape: { kind: 'list_of', of: { kind: 'any' } } }], result: INTEGER },
+      { parameters: [{ name: 'map', shape: { kind: 'map_of', of: { kind: 'any' } } }], result: INTEGER },
+      { parameters: [{ name: 'text', shape: TEXT }], result: INTEGER },
+    ],
+    method: true,
+    doc: 'How many items a list, entries a map or characters a text has.',
+    examples: [
+      { expression: 'range(4).size()', value: '4' },
+      { expression: "size('BTC')", value: '3' },
+    ],
+    apply: ([x]) =>
+      new Decimal(
+        typeof x === 'string' ? [...x].length : Array.isArray(x) ? x.length : (x as ReadonlyMap<string, Value>).size,
+      ),
+  },
+  tick: {
+    signatures: [
+      {
+        parameters: [
+          { name: 'price', shape: PRICE },
+          { name: 'market', shape: MARKET, implied: true },
+        ],
+        result: PRICE,
+      },
+    ],
+    late: true,
+    doc: 'The price at the nearest tick of the market, halves away from zero. Inside an order the market is that of the order.',
+    examples: [{ expression: "tick(64000.4, 'BTC-USD')", value: '64000', given: 'tick 1' }],
+    apply: ([price, market], application) =>
+      roundToStep(price as Decimal, decimal(rulesOf(market as string, application).tick), 'nearest'),
+  },
+  lot: {
+    signatures: [
+      {
+        parameters: [
+          { name: 'size', shape: SIZE },
+          { name: 'market', shape: MARKET, implied: true },
+        ],
+        result: SIZE,
+      },
+    ],
+    late: true,
+    doc: 'The size rounded down to a whole number of lots of the market: never more than was asked for.',
+    examples: [{ expression: "lot(0.12345, 'BTC-USD')", value: '0.1234', given: 'lot 0.0001' }],
+    apply: ([size, market], application) => {
+      const step = decimal(rulesOf(market as string, application).lot);
+      // Toward zero for a negative size too: the larger position would be the worse mistake.
+      const lots = (size as Decimal).div(step).trunc();
+      return bounded(lots.times(step), application.text);
+    },
+  },
+  floor_to: stepFunction(
+    'down',
+    'The greatest multiple of `step` that is not above x.',
+    'floor_to(64000.7, 0.5)',
+    '64000.5',
+  ),
+  ceil_to: stepFunction('up', 'The least multiple of `step` that is not below x.', 'ceil_to(64000.2, 0.5)', '64000.5'),
+  round_to: stepFunction(
+    'nearest',
+    'The multiple of `step` nearest to x, halves away from zero.',
+    'round_to(2.25, 0.1)',
+    '2.3',
+  ),
+  opposite: {
+    signatures: [{ parameters: [{ name: 'side', shape: SIDE }], result: SIDE }],
+    doc: 'The other side: what closes a position of this one.',
+    examples: [{ expression: "opposite('long')", value: 'short' }],
+    apply: ([side]) => (side === 'long' ? 'short' : 'long'),
+  },
+  pct: {
+    signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: NUMBER }],
+    doc: 'n percent as a ratio.',
+    examples: [{ expression: 'pct(3)', value: '0.03' }],
+    apply: ([n], application) => bounded((n as Decimal).div(100), application.text),
+  },
+  bps: {
+    signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: NUMBER }],
+    doc: 'n basis points (hundredths of a percent) as a ratio.',
+    examples: [{ expression: 'bps(25)', value: '0.0025' }],
+    apply: ([n], application) => bounded((n as Decimal).div(10_000), application.text),
+  },
+  range: {
+    signatures: [{ parameters: [{ name: 'n', shape: INTEGER }], result: { kind: 'list', of: INTEGER } }],
+    late: true,
+    doc: `The whole numbers from 0 to n - 1; n is at most ${LONGEST_RANGE}.`,
+    examples: [{ expression: 'range(3)', value: '["0","1","2"]' }],
+    apply: ([n], application) => {
+      const count = n as Decimal;
+      if (count.isNegative() && !count.isZero())
+        throw new EvaluationFailure(`range of a negative number, ${count.toFixed()}`, application.text);
+      if (count.gt(LONGEST_RANGE))
+        throw new EvaluationFailure(
+          `range has at most ${LONGEST_RANGE} items, asked for ${count.toFixed()}`,
+          application.text,
+        );
+      application.spend(wholeNumber(count));
+      return Array.from({ length: wholeNumber(count) }, (_, index) => new Decimal(index));
+    },
+  },
+  net_size: {
+    signatures: [{ parameters: [{ name: 'fills', shape: FILLS }], result: SIZE }],
+    method: true,
+    doc: 'What fills add up to: long sizes less short sizes, so that long is positive; 0 without fills.',
+    examples: [{ expression: 'net_size(fills)', value: '0.3', given: SAMPLE_FILLS }],
+    apply: ([fills], application) =>
+      sumOf(
+        (fills as readonly RecordValue[]).map((fill) =>
+          fill.side === 'short' ? (fill.size as Decimal).neg() : (fill.size as Decimal),
+        ),
+        application,
+      ),
+  },
+  avg_price: {
+    signatures: [{ parameters: [{ name: 'fills', shape: FILLS }], result: { kind: 'optional', of: PRICE } }],
+    method: true,
+    doc: 'The average price of fills, weighted by size; absent without fills.',
+    examples: [{ expression: 'avg_price(fills).orValue(0)', value: '64100', given: SAMPLE_FILLS }],
+    apply: ([fills], application) => {
+      const records = fills as readonly RecordValue[];
+      const size = sumOf(
+        records.map((fill) => fill.size as Decimal),
+        application,
+      );
+      return size.isZero() ? undefined : quotient(notionalOf(records, application), size, application.text);
+    },
+  },
+  notional: {
+    signatures: [
+      { parameters: [{ name: 'fills', shape: FILLS }], result: MONEY },
+      { parameters: [{ name: 'orders', shape: ORDERS }], result: MONEY },
+      { parameters: [{ name: 'order', shape: ORDER }], result: MONEY },
+    ],
+    method: true,
+    doc: 'Price times size, summed: of fills what was traded, of orders what is still to be (their `size` is the remaining one).',
+    examples: [{ expression: 'notional(fills)', value: '32050', given: SAMPLE_FILLS }],
+    apply: ([of], application) =>
+      notionalOf(Array.isArray(of) ? (of as readonly RecordValue[]) : [of as RecordValue], application),
+  },
+  days: durationFunction('day', 86_400_000, '7d'),
+  hours: durationFunction('hour', 3_600_000, '7h'),
+  minutes: durationFunction('minute', 60_000, '7m'),
+  seconds: durationFunction('second', 1000, '7s'),
+  hour: {
+    signatures: zoned(INTEGER),
+    doc: 'The hour of the day, 0 to 23, in a time zone.',
+    examples: [{ expression: "hour(now, 'Europe/London')", value: '9', given: 'now: 2026-07-06T08:00:00Z' }],
+    apply: ([time, zone], application) => new Decimal(localTime(time as Time, zone as string, application).hour),
+  },
+  weekday: {
+    signatures: zoned(INTEGER),
+    doc: 'The day of the week in a time zone: 1 is Monday, 7 is Sunday.',
+    examples: [{ expression: "weekday(now, 'UTC')", value: '1', given: 'now: 2026-07-06T08:00:00Z' }],
+    apply: ([time, zone], application) => new Decimal(localTime(time as Time, zone as string, application).weekday),
+  },
+  date: {
+    signatures: zoned(TEXT),
+    doc: 'The calendar date in a time zone, as YYYY-MM-DD.',
+    examples: [
+      { expression: "date(now, 'Pacific/Auckland')", value: '2026-07-06', given: 'now: 2026-07-06T08:00:00Z' },
+    ],
+    apply: ([time, zone], application) => localTime(time as Time, zone as string, application).toFormat('yyyy-MM-dd'),
+  },
+} as const satisfies Record<string, FunctionRow>;
+
+export type FunctionName = keyof typeof FUNCTIONS;
+
+/** The row of a function, seen as `FunctionRow`; undefined for a name that is none. */
+export function functionRow(name: string): FunctionRow | undefined {
+  return Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name as FunctionName] : undefined;
+}
+
+export function isZone(name: string): boolean {
+  return luxon().IANAZone.isValidZone(name);
+}
+
+function leastOrMost(): readonly Signature[] {
+  return [
+    { parameters: [{ name: 'list', shape: { kind: 'list_of', of: ORDERED } }], result: SAME },
+    {
+      parameters: [
+        { name: 'a', shape: ORDERED },
+        { name: 'b', shape: ORDERED, rest: true },
+      ],
+      result: SAME,
+    },
+  ];
+}
+
+function extreme(args: readonly Value[], sign: 1 | -1, application: Application): Value {
+  const values = Array.isArray(args[0]) ? (args[0] as readonly Value[]) : args;
+  application.spend(values.length);
+  if (values.length === 0)
+    throw new EvaluationFailure(`an empty list has no ${sign === 1 ? 'greatest' : 'least'} item`, application.text);
+  return values.reduce((best, each) => (compare(each, best) * sign > 0 ? each : best));
+}
+
+function stepFunction(mode: 'down' | 'up' | 'nearest', doc: string, expression: string, value: string): FunctionRow {
+  return {
+    signatures: [
+      {
+        parameters: [
+          { name: 'x', shape: UNIT },
+          { name: 'step', shape: UNIT },
+        ],
+        result: { kind: 'same', wholeAs: 1 },
+      },
+    ],
+    doc: `${doc} The step is above zero and has the unit of x.`,
+    examples: [{ expression, value }],
+    apply: ([x, step], application) => {
+      const size = step as Decimal;
+      if (size.lte(0))
+        throw new EvaluationFailure(`the step must be above zero, found ${size.toFixed()}`, application.text);
+      return bounded(roundToStep(x as Decimal, size, mode), application.text);
+    },
+  };
+}
+
+function durationFunction(unit: string, ms: number, value: string): FunctionRow {
+  return {
+    signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: DURATION }],
+    doc: `A duration of n ${unit}s, to the nearest millisecond.`,
+    examples: [{ expression: `${unit}s(7)`, value }],
+    apply: ([n], application) => durationOf((n as Decimal).times(ms), application.text),
+  };
+}
+
+function zoned(result: ValueType): readonly Signature[] {
+  return [
+    {
+      parameters: [
+        { name: 'time', shape: TIME },
+        { name: 'zone', shape: { kind: 'zone' } },
+      ],
+      result,
+    },
+  ];
+}
+
+function sumOf(values: readonly Decimal[], application: Application): Decimal {
+  application.spend(values.length);
+  return bounded(
+    values.reduce((total, each) => total.plus(each), new Decimal(0)),
+    application.text,
+  );
+}
+
+function notionalOf(records: readonly RecordValue[], application: Application): Decimal {
+  return sumOf(
+    records.map((each) => (each.price as Decimal).times(each.size as Decimal)),
+    application,
+  );
+}
+
+function rulesOf(market: string, application: Application): { readonly tick: string; readonly lot: string } {
+  const rules = application.scope.rules(market);
+  if (rules === undefined)
+    throw new EvaluationFailure(`tick and lot of market ${market} are not known`, application.text);
+  return rules;
+}
+
+function localTime(time: Time, zone: string, application: Application): DateTime {
+  const local = luxon().DateTime.fromMillis(time.ms, { zone, locale: 'en-US' });
+  if (!local.isValid) throw new EvaluationFailure(`there is no time zone ${zone}`, application.text);
+  return local;
+}

@@ -1,0 +1,59 @@
+/**
+ * What of a runbook is known before it runs. Nothing is guessed: what hangs on a feed, an answer or an input that nobody has
+ * given is not known.
+ */
+import { type Decimal, wholeNumber } from '../../base/decimal.ts';
+import type { CheckedRunbook } from '../checked.ts';
+import { Duration, type Expr, NotKnown, type Scope, type Value } from '../values.ts';
+
+/** What is known before the run: inputs when given, lets that hang on nothing else, and how long lists are. */
+export class Known {
+  private readonly scope: Scope;
+  private readonly lengths = new Map<string, number>();
+  private readonly mayKnow: (root: string) => boolean;
+
+  constructor(runbook: CheckedRunbook, inputs: Readonly<Record<string, Value>> | undefined) {
+    const lets = new Map([...runbook.let, ...runbook.def].map(({ name, value }) => [name, value]));
+    const get = (root: string): Value => {
+      const named = lets.get(root);
+      if (named !== undefined) return named.evaluate(this.scope);
+      if (root === 'inputs' && inputs !== undefined) return inputs as Value;
+      throw new NotKnown(root);
+    };
+    this.scope = { get, rules: () => undefined };
+    this.mayKnow = (root) => lets.has(root) || (root === 'inputs' && inputs !== undefined);
+  }
+
+  private value<T extends Value>(expr: Expr<T> | undefined): T | undefined {
+    if (expr === undefined || !(expr.constant || expr.reads.every((root) => this.mayKnow(root)))) return undefined;
+    try {
+      return expr.evaluate(this.scope);
+    } catch {
+      // NotKnown, or an evaluation that fails: then nothing is known of it.
+      return undefined;
+    }
+  }
+
+  decimal(expr: Expr<Decimal> | undefined): Decimal | undefined {
+    return this.value(expr);
+  }
+
+  duration(expr: Expr<Duration> | undefined): number | undefined {
+    const value = this.value(expr);
+    return value instanceof Duration ? value.ms : undefined;
+  }
+
+  /** How many items a list has at most. What `for_each` collects is as long as what it went over; a filter makes nothing longer. */
+  length(expr: Expr<readonly Value[]>, collectedAs?: string): number {
+    const value = this.value(expr);
+    const from = /^\s*([A-Za-z_]\w*)\s*(?:\.\s*(?:filter|map)\s*\((?:[^()]|\([^()]*\))*\)\s*)*$/.exec(expr.text)?.[1];
+    const length = Array.isArray(value) ? value.length : from === undefined ? undefined : this.lengths.get(from);
+    if (collectedAs !== undefined && length !== undefined) this.lengths.set(collectedAs, length);
+    return length ?? Number.POSITIVE_INFINITY;
+  }
+}
+
+/** A count that is known and whole; else `unknown`. */
+export function countOf(value: Decimal | undefined, unknown = Number.POSITIVE_INFINITY): number {
+  return value?.isInteger() ? wholeNumber(value) : unknown;
+}

@@ -1,0 +1,161 @@
+/**
+ * The records a runbook can read, as types of the language: the venue's records of venue-api.md with units, and what is
+ * derived from them. A field that is not listed can not be read, whatever the object behind it has.
+ *
+ * Units: prices and everything counted in the quote currency apart (`price`, `money`), sizes in the base currency. What
+ * the document does not explain (health, account_leverage, account_margin) is a plain number.
+ */
+import { ORDER_STATUSES, ORDER_TYPES, TIMES_IN_FORCE } from '../../venue/records.ts';
+import { ERROR_KINDS } from '../checked.ts';
+import type { ValueType } from '../values.ts';
+import { BOOLEAN, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from './typing.ts';
+
+type RecordType = Extract<ValueType, { kind: 'record' }>;
+
+/** A record type; without a prototype, so that `constructor` is not a field of it. */
+export function recordType(name: string, fields: Readonly<Record<string, ValueType>>): RecordType {
+  return { kind: 'record', name, fields: Object.assign(Object.create(null), fields) };
+}
+
+const optional = (of: ValueType): ValueType => ({ kind: 'optional', of });
+
+/** Order record (GET /orders) with what is derived from its fills; the fields of `OrderFields`. */
+export const ORDER = recordType('Order', {
+  id: TEXT,
+  client_order_id: TEXT,
+  market_id: MARKET,
+  order_type: { kind: 'text', usual: ORDER_TYPES },
+  side: SIDE,
+  price: PRICE,
+  size: SIZE,
+  initial_size: SIZE,
+  total_filled_size: SIZE,
+  status: { kind: 'text', usual: ORDER_STATUSES },
+  reason: TEXT,
+  timestamp: TIME,
+  time_in_force: { kind: 'text', usual: TIMES_IN_FORCE },
+  filled: SIZE,
+  remaining: SIZE,
+  avg_price: optional(PRICE),
+  open: BOOLEAN,
+  terminal: BOOLEAN,
+});
+
+/** Fill record (GET /fills, GET /fills/order). A negative fee is a rebate. */
+export const FILL = recordType('Fill', {
+  id: TEXT,
+  trade_id: TEXT,
+  order_id: TEXT,
+  market_id: MARKET,
+  side: SIDE,
+  price: PRICE,
+  size: SIZE,
+  fee: MONEY,
+  is_maker: BOOLEAN,
+  liquidation: BOOLEAN,
+  timestamp: TIME,
+});
+
+/** Account record (GET /account). */
+export const ACCOUNT = recordType('Account', {
+  id: INTEGER,
+  status: TEXT,
+  profile_type: TEXT,
+  wallet: TEXT,
+  balance: MONEY,
+  withdrawable_balance: MONEY,
+  account_equity: MONEY,
+  account_leverage: NUMBER,
+  account_margin: NUMBER,
+  health: NUMBER,
+  cum_trading_volume: MONEY,
+  cum_unrealized_pnl: MONEY,
+  total_notional: MONEY,
+  total_order_margin: MONEY,
+  total_position_margin: MONEY,
+  last_liq_check: INTEGER,
+  last_update: TIME,
+  /** By market, the leverage set for it; a market nobody has set is not in it. */
+  leverage: { kind: 'map', of: NUMBER },
+});
+
+const TIER_STEP = recordType('TierStep', { tier: INTEGER, title: TEXT, min_volume: MONEY });
+const TIER_STATUS = recordType('TierStatus', { current: TIER_STEP, next: TIER_STEP, needed_volume: MONEY });
+
+/** Tier status record (GET /profile). */
+export const TIER = recordType('Tier', { tier_status: TIER_STATUS });
+
+/** Deadman switch record; its timeout is in milliseconds, as the venue counts. The step's value is absent when none is active. */
+export const DEADMAN = recordType('Deadman', {
+  market_id: optional(MARKET),
+  timeout: INTEGER,
+  last_updated: TIME,
+  status: TEXT,
+});
+
+/** `error` inside `catch`, `on_error` and `undo`: `kind` is one of the words of `catch`. */
+export const STEP_ERROR = recordType('StepError', {
+  kind: { kind: 'text', of: ERROR_KINDS },
+  message: TEXT,
+  step: TEXT,
+});
+
+/** `run`. */
+export const RUN = recordType('Run', { id: TEXT, started_at: TIME });
+
+/** A record of the reference: where it comes from, and what those of its fields mean that do not say so by their names. */
+export interface RecordRow {
+  readonly type: RecordType;
+  readonly about: string;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+/** What expressions can read, in the order of the reference. */
+export const RECORDS: readonly RecordRow[] = [
+  {
+    type: ORDER,
+    about:
+      'What place, amend, cancel, refresh and wait_for yield, an item of list_orders, and a leg of protect: as it was when the step ended',
+    fields: {
+      price: 'limit price, quote currency',
+      size: 'what remains to be filled, as the venue told it',
+      initial_size: 'what was asked for; of a leg of protect the fraction of the position',
+      total_filled_size: 'as the venue counts',
+      status: ORDER_STATUSES.join(', '),
+      order_type: ORDER_TYPES.join(', '),
+      reason: 'why the venue ended it',
+      timestamp: 'of its last change at the venue',
+      filled: 'the sum of its fills',
+      remaining: 'what can still fill',
+      avg_price: 'average price of its fills; absent before the first',
+      open: 'whether it can still fill',
+      terminal: 'whether it has ended: closed, canceled or rejected',
+    },
+  },
+  {
+    type: FILL,
+    about: 'An item of list_fills',
+    fields: { fee: 'quote currency; a negative one is a rebate', is_maker: 'whether the order rested in the book' },
+  },
+  {
+    type: ACCOUNT,
+    about: 'What read_account and set_leverage yield',
+    fields: {
+      leverage: "by market: `acct.leverage[?'BTC-USD'].orValue(1)`; a market for which none was set is not in it",
+    },
+  },
+  { type: TIER, about: 'What read_tier yields' },
+  { type: TIER_STATUS, about: 'Part of the tier', fields: { needed_volume: 'until the next tier' } },
+  { type: TIER_STEP, about: 'Part of the tier status' },
+  {
+    type: DEADMAN,
+    about: 'What arm_deadman yields, and read_deadman: absent there when no switch is armed',
+    fields: { timeout: 'milliseconds', market_id: 'absent where the venue does not tell it' },
+  },
+  {
+    type: STEP_ERROR,
+    about: '`error`, inside of catch, on_error and undo',
+    fields: { kind: ERROR_KINDS.join(', '), step: 'path of the step that failed' },
+  },
+  { type: RUN, about: '`run`, everywhere; beside it stands `now`, the time at which the attempt of the step began' },
+];

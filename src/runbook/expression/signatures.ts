@@ -1,0 +1,150 @@
+/**
+ * Calls against the function table: which signature of a row a list of checked arguments fits, what the type variables of
+ * that signature then are, and the term that the call becomes. Knows types and rows, no places and no names.
+ */
+
+import type { Expr, Scope, ValueType } from '../values.ts';
+import { type Run, spend } from './evaluation.ts';
+import type { Application, FunctionRow, Parameter, Shape, Signature } from './functions.ts';
+import { fitted, isRefusal, type Refusal, type Term, unified } from './term.ts';
+import { INTEGER, NUMBER, typeName } from './typing.ts';
+
+/** Arguments brought to the types of a signature. */
+export interface Match {
+  readonly signature: Signature;
+  readonly args: readonly Term[];
+  /** What the `unit` and `ordered` parameters have in common. */
+  readonly same?: ValueType;
+  /** Whether the arguments of those parameters are all bare literals. */
+  readonly bare: boolean;
+}
+
+/**
+ * Of several signatures the first that fits; when none does, the refusal of the one whose arguments came furthest.
+ * Undefined when no signature takes as many arguments.
+ */
+export function matched(
+  row: FunctionRow,
+  args: readonly Term[],
+): Match | (Refusal & { readonly at: number }) | undefined {
+  let nearest: (Refusal & { readonly at: number }) | undefined;
+  for (const signature of row.signatures.filter((each) => takes(each, args.length))) {
+    const found = bound(signature, args);
+    if (!isRefusal(found)) return found;
+    if (nearest === undefined || found.at > nearest.at) nearest = found;
+  }
+  return nearest;
+}
+
+/** Whether the call leaves out an argument that the place of the expression can give: the market of its order. */
+export function impliesMarket(match: Match): boolean {
+  return match.signature.parameters[match.args.length]?.implied === true;
+}
+
+/** The call as a term; `market` stands in for an implied last argument. */
+export function applied(row: FunctionRow, match: Match, market: Expr<string> | undefined, text: string): Term {
+  const { signature, args, same, bare } = match;
+  const runs: Run[] = args.map((each) => each.run);
+  if (market !== undefined) runs.push((frame) => market.evaluate(frame.scope));
+  const { result } = signature;
+  const type: ValueType = result.kind === 'same' ? sameType(same ?? NUMBER, args[result.wholeAs ?? -1]?.type) : result;
+  const count = (items: number): void => spend(items, text);
+  const context = (scope: Scope): Application => ({ scope, text, spend: count });
+  const [only] = runs;
+  // Calls of one argument are nearly all there are; they are spared the list.
+  const run: Run =
+    runs.length === 1 && only !== undefined
+      ? (frame) => row.apply([only(frame)], context(frame.scope))
+      : (frame) =>
+          row.apply(
+            runs.map((each) => each(frame)),
+            context(frame.scope),
+          );
+  return {
+    type,
+    run,
+    bare: bare && result.kind === 'same',
+    constant: row.late !== true && args.every((each) => each.constant),
+  };
+}
+
+/** Fits arguments to one signature; a type variable is bound by the arguments themselves. */
+function bound(signature: Signature, args: readonly Term[]): Match | (Refusal & { readonly at: number }) {
+  const last = signature.parameters.length - 1;
+  const fits: Term[] = [];
+  const variable: number[] = [];
+  for (const [index, arg] of args.entries()) {
+    const { shape } = signature.parameters[Math.min(index, last)] as Parameter;
+    const found = shaped(arg, shape);
+    if (isRefusal(found)) return { ...found, at: index };
+    if (isVariable(shape)) variable.push(index);
+    fits.push(found);
+  }
+  if (variable.length === 0) return { signature, args: fits, bare: false };
+  const common = unified(variable.map((index) => fits[index] as Term));
+  if (isRefusal(common)) return { ...common, at: variable[common.at ?? 0] ?? 0 };
+  for (const [place, index] of variable.entries()) fits[index] = common.terms[place] as Term;
+  return {
+    signature,
+    args: fits,
+    same: common.type.kind === 'list' ? common.type.of : common.type,
+    bare: variable.every((index) => (args[index] as Term).bare),
+  };
+}
+
+function isVariable(shape: Shape): boolean {
+  return shape.kind === 'unit' || shape.kind === 'ordered' || (shape.kind === 'list_of' && isVariable(shape.of));
+}
+
+/** An argument as a parameter of this shape; variables are left open. */
+function shaped(term: Term, shape: Shape): Term | Refusal {
+  const { type } = term;
+  const wrong = (wanted: string): Refusal =>
+    type.kind === 'optional'
+      ? { refused: 'optional-unhandled', message: 'this value may be absent' }
+      : { refused: 'type-mismatch', message: `${wanted} is needed, found ${typeName(type)}` };
+  switch (shape.kind) {
+    case 'any':
+      return term;
+    case 'unit':
+      return type.kind === 'decimal' ? term : wrong('a number');
+    case 'ordered':
+      return type.kind === 'decimal' || type.kind === 'duration' || type.kind === 'time'
+        ? term
+        : wrong('a number, a duration or a time');
+    case 'zone':
+      return type.kind === 'text' ? term : wrong('a time zone');
+    case 'list_of':
+    case 'map_of': {
+      const kind = shape.kind === 'list_of' ? 'list' : 'map';
+      if (type.kind !== kind) return wrong(`a ${kind}`);
+      if (term.empty === true) return isVariable(shape) ? term : { ...term };
+      const item = shaped({ ...term, type: type.of }, shape.of);
+      if (isRefusal(item)) return item;
+      return { ...term, type: { kind, of: item.type } };
+    }
+    default:
+      return fitted(term, shape);
+  }
+}
+
+function sameType(type: ValueType, step: ValueType | undefined): ValueType {
+  if (step === undefined || type.kind !== 'decimal') return type;
+  return type.unit === 'number' && step.kind === 'decimal' && step.integer === true
+    ? INTEGER
+    : { kind: 'decimal', unit: type.unit };
+}
+
+function takes(signature: Signature, count: number): boolean {
+  const { parameters } = signature;
+  const least = parameters.filter((each) => each.implied !== true).length;
+  return count >= least && (count <= parameters.length || parameters.at(-1)?.rest === true);
+}
+
+/** How many arguments a function takes, for a message. */
+export function arity(row: FunctionRow): string {
+  const lists = row.signatures.map(({ parameters }) =>
+    parameters.map((each) => `${each.name}${each.rest === true ? ', …' : ''}${each.implied === true ? '?' : ''}`),
+  );
+  return [...new Set(lists.map((names) => `(${names.join(', ')})`))].join(' or ');
+}

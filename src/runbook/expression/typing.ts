@@ -1,0 +1,187 @@
+/**
+ * The relations between types: what fits where, what two branches have in common, what may be compared, and how a type
+ * is called in a message. Looks at types alone, never at an expression.
+ *
+ * A text literal has the type of the set of itself, so that `'short'` fits a side and `'lnog'` does not; a bare number
+ * literal has the unit `number` and is adapted by whoever knows the unit wanted.
+ */
+import { ORDER_STATUSES, SIDES } from '../../venue/records.ts';
+import type { Unit, ValueType } from '../values.ts';
+
+export const NUMBER: ValueType = { kind: 'decimal', unit: 'number' };
+export const INTEGER: ValueType = { kind: 'decimal', unit: 'number', integer: true };
+export const PRICE: ValueType = { kind: 'decimal', unit: 'price' };
+export const SIZE: ValueType = { kind: 'decimal', unit: 'size' };
+export const MONEY: ValueType = { kind: 'decimal', unit: 'money' };
+export const BOOLEAN: ValueType = { kind: 'boolean' };
+export const TEXT: ValueType = { kind: 'text' };
+export const MARKET: ValueType = { kind: 'text', market: true };
+export const SIDE: ValueType = { kind: 'text', of: SIDES };
+export const DURATION: ValueType = { kind: 'duration' };
+export const TIME: ValueType = { kind: 'time' };
+
+/** The words of the grammar's `type`. What sets pct and bps apart from number is how a literal is read, not the type. */
+const WORDS: ReadonlyMap<string, ValueType> = new Map<string, ValueType>([
+  ['market', MARKET],
+  ['side', SIDE],
+  ['price', PRICE],
+  ['size', SIZE],
+  ['money', MONEY],
+  ['number', NUMBER],
+  ['integer', INTEGER],
+  ['pct', NUMBER],
+  ['bps', NUMBER],
+  ['duration', DURATION],
+  ['boolean', BOOLEAN],
+  ['text', TEXT],
+  ['time', TIME],
+]);
+
+export const TYPE_WORDS: readonly string[] = [...WORDS.keys(), 'list<…>', 'map<…>'];
+
+/** The type a word such as `price` or `list<market>` means; undefined for a word that means none. */
+export function typeOfWord(text: string): ValueType | undefined {
+  const word = text.trim();
+  const known = WORDS.get(word);
+  if (known !== undefined || word.length > 200) return known;
+  const nested = /^(list|map)\s*<(.*)>$/.exec(word);
+  const of = nested === null ? undefined : typeOfWord(nested[2] as string);
+  return of === undefined ? undefined : { kind: nested?.[1] as 'list' | 'map', of };
+}
+
+/** The word inside `list<…>` or `map<…>`. */
+export function elementWord(typeText: string): string {
+  return /^(?:list|map)\s*<(.*)>$/.exec(typeText.trim())?.[1]?.trim() ?? typeText;
+}
+
+/** How a message calls a type. */
+export function typeName(type: ValueType): string {
+  switch (type.kind) {
+    case 'decimal':
+      return type.integer === true && type.unit === 'number' ? 'integer' : type.unit;
+    case 'text':
+      if (type.market === true) return 'market';
+      if (type.of === undefined) return 'text';
+      if (type.of === SIDES) return 'side';
+      if (type.of === ORDER_STATUSES) return 'order status';
+      return (
+        type.of
+          .slice(0, 6)
+          .map((each) => `'${each}'`)
+          .join(' or ') + (type.of.length > 6 ? ' …' : '')
+      );
+    case 'list':
+    case 'map':
+      return `${type.kind}<${typeName(type.of)}>`;
+    case 'record':
+      return type.name;
+    case 'optional':
+      return `optional ${typeName(type.of)}`;
+    case 'boolean':
+    case 'duration':
+    case 'time':
+      return type.kind;
+    default:
+      return type satisfies never;
+  }
+}
+
+/** Why a value of `found` does not fit where `wanted` is needed; undefined when it does. Bare literals are adapted before. */
+export type Misfit = 'type' | 'unit' | 'integer' | 'member' | 'optional';
+
+export function misfit(found: ValueType, wanted: ValueType): Misfit | undefined {
+  if (wanted.kind === 'optional') return misfit(found.kind === 'optional' ? found.of : found, wanted.of);
+  if (found.kind === 'optional') return misfit(found.of, wanted) === undefined ? 'optional' : 'type';
+  switch (wanted.kind) {
+    case 'decimal':
+      if (found.kind !== 'decimal') return 'type';
+      if (found.unit !== wanted.unit) return 'unit';
+      return wanted.integer === true && found.integer !== true ? 'integer' : undefined;
+    case 'text':
+      if (found.kind !== 'text') return 'type';
+      if (wanted.of === undefined) return undefined;
+      if (found.of === undefined) return 'type';
+      return found.of.every((each) => wanted.of?.includes(each)) ? undefined : 'member';
+    case 'list':
+    case 'map':
+      return found.kind === wanted.kind ? misfit(found.of, wanted.of) : 'type';
+    case 'record':
+      return found.kind === 'record' && found.name === wanted.name ? undefined : 'type';
+    case 'boolean':
+    case 'duration':
+    case 'time':
+      return found.kind === wanted.kind ? undefined : 'type';
+    default:
+      return wanted satisfies never;
+  }
+}
+
+/** The type that holds both, for the arms of `?:` and the items of a list; undefined when there is none. */
+export function union(left: ValueType, right: ValueType): ValueType | undefined {
+  if (left.kind === 'optional' || right.kind === 'optional') {
+    const of = union(left.kind === 'optional' ? left.of : left, right.kind === 'optional' ? right.of : right);
+    return of === undefined ? undefined : { kind: 'optional', of };
+  }
+  switch (left.kind) {
+    case 'decimal':
+      if (right.kind !== 'decimal' || left.unit !== right.unit) return undefined;
+      return left.integer === true ? right : left;
+    case 'text': {
+      if (right.kind !== 'text') return undefined;
+      if (left.market === true && right.market === true) return left;
+      if (left.of === undefined || right.of === undefined) return TEXT;
+      const rest = right.of.filter((each) => !left.of?.includes(each));
+      return rest.length === 0 ? left : { kind: 'text', of: [...left.of, ...rest] };
+    }
+    case 'list':
+    case 'map': {
+      if (right.kind !== left.kind) return undefined;
+      const of = union(left.of, right.of);
+      return of === undefined ? undefined : { kind: left.kind, of };
+    }
+    case 'record':
+      return right.kind === 'record' && right.name === left.name ? left : undefined;
+    case 'boolean':
+    case 'duration':
+    case 'time':
+      return right.kind === left.kind ? left : undefined;
+    default:
+      return left satisfies never;
+  }
+}
+
+/** Whether `==` means something between two types. Records are compared by a field, never whole: they change. */
+export function comparable(left: ValueType, right: ValueType): Misfit | undefined {
+  if (left.kind === 'optional' || right.kind === 'optional') return 'optional';
+  if (left.kind === 'decimal' && right.kind === 'decimal')
+    return left.unit === right.unit || left.unit === 'number' || right.unit === 'number' ? undefined : 'unit';
+  if (left.kind === 'text' && right.kind === 'text')
+    return left.of === undefined || right.of === undefined || left.of.some((each) => right.of?.includes(each))
+      ? undefined
+      : 'member';
+  if ((left.kind === 'list' && right.kind === 'list') || (left.kind === 'map' && right.kind === 'map'))
+    return comparable(left.of, right.of);
+  return left.kind === right.kind && left.kind !== 'record' ? undefined : 'type';
+}
+
+/** The same type with another unit for every number in it, for a bare literal that adapts. */
+export function withUnit(type: ValueType, unit: Unit): ValueType {
+  switch (type.kind) {
+    case 'decimal':
+      return type.unit === unit
+        ? type
+        : { kind: 'decimal', unit, ...(type.integer === true && unit === 'number' ? { integer: true } : {}) };
+    case 'list':
+    case 'map':
+    case 'optional':
+      return { kind: type.kind, of: withUnit(type.of, unit) };
+    default:
+      return type;
+  }
+}
+
+/** The unit of the numbers in a type, where it has numbers. */
+export function unitOf(type: ValueType): Unit | undefined {
+  if (type.kind === 'decimal') return type.unit;
+  return type.kind === 'list' || type.kind === 'map' || type.kind === 'optional' ? unitOf(type.of) : undefined;
+}

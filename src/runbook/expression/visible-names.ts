@@ -1,0 +1,117 @@
+/**
+ * What an expression may name, and how a name is read: roots of the environment, loop variables, fields of records. Also
+ * what is known to be present at a place, so that an optional value can be used there as one that is certain.
+ */
+
+import { EvaluationFailure, type RecordValue, type ValueType } from '../values.ts';
+import type { TypeEnv } from './environment.ts';
+import type { Run } from './evaluation.ts';
+import type { Term } from './term.ts';
+
+/** Facts about an expression's value that a `def` passes on to who reads it. */
+export interface Facts {
+  readonly whenTrue: readonly string[];
+  readonly whenFalse: readonly string[];
+  readonly bare: boolean;
+}
+
+export class VisibleNames {
+  readonly reads = new Set<string>();
+  private readonly text: string;
+  private readonly env: TypeEnv;
+  private readonly factsOf: (name: string) => Facts | undefined;
+  private locals: readonly { readonly name: string; readonly type: ValueType }[] = [];
+  private assumed: ReadonlySet<string> = new Set();
+
+  constructor(text: string, env: TypeEnv, factsOf: (name: string) => Facts | undefined) {
+    this.text = text;
+    this.env = env;
+    this.factsOf = factsOf;
+  }
+
+  /** A loop variable or a root; undefined for a name nobody declared. */
+  name(name: string): Term | undefined {
+    const slot = this.locals.findIndex((each) => each.name === name);
+    const local = this.locals[slot];
+    if (local !== undefined)
+      return this.narrowed({
+        type: local.type,
+        run: (frame) => frame.locals[slot],
+        bare: false,
+        constant: false,
+        path: name,
+      });
+    const defined = this.env.defs?.get(name);
+    const type = this.env.roots.get(name) ?? defined?.type;
+    if (type === undefined) return undefined;
+    this.reads.add(name);
+    for (const read of defined?.reads ?? []) this.reads.add(read);
+    const facts = this.factsOf(name);
+    return this.narrowed({
+      type,
+      run: this.certain(type, name, (frame) => frame.scope.get(name)),
+      bare: facts?.bare === true || this.env.bare?.has(name) === true,
+      constant: false,
+      path: name,
+      ...(facts === undefined ? {} : { whenTrue: facts.whenTrue, whenFalse: facts.whenFalse }),
+    });
+  }
+
+  /** A declared field of a record; of a record that may be absent, or by `?.`, it may be absent too. */
+  field(record: Term, name: string, own: ValueType, chained: boolean): Term {
+    if (record.path === 'feeds') this.reads.add(`feeds.${name}`);
+    const optional = chained || record.type.kind === 'optional';
+    const type: ValueType = optional && own.kind !== 'optional' ? { kind: 'optional', of: own } : own;
+    const path = record.path === undefined ? undefined : `${record.path}.${name}`;
+    const { run: of } = record;
+    return this.narrowed({
+      type,
+      run: this.certain(type, path ?? name, (frame) => (of(frame) as RecordValue | undefined)?.[name]),
+      bare: false,
+      constant: false,
+      ...(path === undefined ? {} : { path }),
+    });
+  }
+
+  /** Every name that can be used here. */
+  all(): readonly string[] {
+    return [...this.locals.map((each) => each.name), ...this.env.roots.keys(), ...(this.env.defs?.keys() ?? [])];
+  }
+
+  /** Does `work` where a loop variable is visible; `slot` is its place in the frame. */
+  withLocal<T>(name: string, type: ValueType, work: () => T): { readonly slot: number; readonly result: T } {
+    const outer = this.locals;
+    this.locals = [...outer, { name, type }];
+    const result = work();
+    this.locals = outer;
+    return { slot: outer.length, result };
+  }
+
+  /** Does `work` where these paths are present. */
+  assuming<T>(paths: readonly string[] | undefined, work: () => T): T {
+    if (paths === undefined || paths.length === 0) return work();
+    const before = this.assumed;
+    this.assumed = new Set([...before, ...paths]);
+    const result = work();
+    this.assumed = before;
+    return result;
+  }
+
+  private narrowed(term: Term): Term {
+    const { type, path, run } = term;
+    if (type.kind !== 'optional' || path === undefined) return term;
+    if (!this.env.present.has(path) && !this.assumed.has(path)) return term;
+    return { ...term, type: type.of, run: this.certain(type.of, path, run), narrowed: true };
+  }
+
+  /** Where a value is certain by type, its absence is a failure of the run, never an `undefined` that is computed with. */
+  private certain(type: ValueType, what: string, read: Run): Run {
+    if (type.kind === 'optional') return read;
+    const { text } = this;
+    return (frame) => {
+      const value = read(frame);
+      if (value === undefined) throw new EvaluationFailure(`${what} has no value`, text);
+      return value;
+    };
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Slots that come due at one instant under one concurrency key, within a runbook and across runbooks. Only nominal
+ * instants are compared: how long a run will take is not known before it has run.
+ */
+import type { CheckedRunbook, ScheduleDeclaration } from '../checked.ts';
+import { EvaluationFailure, NotKnown, type Scope, type Value } from '../values.ts';
+import { eachOccurrence, type Occurrence } from './schedule.ts';
+
+/** A slot together with what it takes to run it: one row of a daemon's timetable. */
+export interface ScheduledSlot {
+  readonly runbook: string;
+  readonly declaration: ScheduleDeclaration;
+  /** Absent when runs of the runbook hold no key, or none that is known before they start. */
+  readonly concurrency?: { readonly key: string; readonly onBusy: 'queue' | 'skip' | 'fail' };
+}
+
+type KeyedRunbook = Pick<CheckedRunbook, 'name' | 'inputs' | 'schedule' | 'concurrency'>;
+
+/** The slots of a runbook with their concurrency keys worked out. */
+export function scheduledSlots(runbook: KeyedRunbook): readonly ScheduledSlot[] {
+  return runbook.schedule.map((declaration) => {
+    const concurrency = concurrencyOf(runbook, slotInputs(runbook, declaration));
+    return { runbook: runbook.name, declaration, ...(concurrency && { concurrency }) };
+  });
+}
+
+/** What a run of the slot is given: the values of the schedule over the defaults. */
+export function slotInputs(
+  { inputs }: Pick<CheckedRunbook, 'inputs'>,
+  declaration: ScheduleDeclaration,
+): Readonly<Record<string, Value>> {
+  const values: Record<string, Value> = Object.create(null);
+  for (const input of inputs) values[input.name] = input.default;
+  return Object.assign(values, declaration.inputs);
+}
+
+/** The key as a run with these inputs will evaluate it, where that follows from its inputs alone. */
+export function concurrencyOf(
+  { concurrency }: Pick<CheckedRunbook, 'concurrency'>,
+  inputs: Readonly<Record<string, Value>>,
+): ScheduledSlot['concurrency'] {
+  if (concurrency === undefined || concurrency.key.reads.some((root) => root !== 'inputs')) return undefined;
+  const scope: Scope = { get: (root) => (root === 'inputs' ? inputs : undefined), rules: () => undefined };
+  try {
+    return { key: concurrency.key.evaluate(scope), onBusy: concurrency.onBusy };
+  } catch (error) {
+    if (error instanceof EvaluationFailure || error instanceof NotKnown) return undefined;
+    throw error;
+  }
+}
+
+export interface Collision {
+  /** In the order of the slots given. */
+  readonly first: ScheduledSlot;
+  readonly second: ScheduledSlot;
+  readonly key: string;
+  /** Their first common instant in the range. */
+  readonly occurrence: Occurrence;
+}
+
+/** Comparing two dense schedules for a year would take seconds; what has not met by then is told apart on purpose. */
+const MOST_COMPARED = 20_000;
+
+/** Every pair of slots that meets in the range, at its first meeting. */
+export function collisions(
+  slots: readonly ScheduledSlot[],
+  range: { readonly fromMs: number; readonly toMs: number },
+): readonly Collision[] {
+  return slots.flatMap((second, index) =>
+    slots.slice(0, index).flatMap((first) => {
+      const key = first.concurrency?.key;
+      if (key === undefined || key !== second.concurrency?.key) return [];
+      const occurrence = firstMeeting(first.declaration, second.declaration, range);
+      return occurrence === undefined ? [] : [{ first, second, key, occurrence }];
+    }),
+  );
+}
+
+function firstMeeting(
+  first: ScheduleDeclaration,
+  second: ScheduleDeclaration,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): Occurrence | undefined {
+  const one = eachOccurrence(first, fromMs, toMs);
+  const other = eachOccurrence(second, fromMs, toMs);
+  let a = one.next().value;
+  let b = other.next().value;
+  for (let compared = 0; a && b && compared < MOST_COMPARED; compared += 1) {
+    if (a.nominalMs === b.nominalMs) return b;
+    if (a.nominalMs < b.nominalMs) a = one.next().value;
+    else b = other.next().value;
+  }
+  return undefined;
+}

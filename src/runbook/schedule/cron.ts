@@ -1,0 +1,109 @@
+/**
+ * A cron expression as a set of wall-clock times: what a clock on the wall shows when it fires. Counted in ms as if the
+ * wall were in UTC. Which instants these are, in a zone that changes its clocks, is worked out in schedule.ts.
+ *
+ * The dates are croner's, asked in UTC where every local time exists once; the times of day are its parsed fields.
+ */
+import type { Cron } from 'croner';
+import { croner } from '../calendar.ts';
+
+const DAY_MS = 86_400_000;
+const DAY_S = 86_400;
+const MOST_KNOWN = 400;
+
+export class CronTimes {
+  /** Whether every hour is meant: then it counts real time, and a repeated hour is an hour like any other. */
+  readonly everyHour: boolean;
+  private readonly hours: readonly number[];
+  private readonly minutes: readonly number[];
+  private readonly seconds: readonly number[];
+  private readonly dates: CronDates;
+
+  /** `text` has five fields, or six with the seconds first; what can not be read throws (the check has read it). */
+  constructor(text: string) {
+    const fields = text.trim().split(/\s+/);
+    if (fields.length !== 5 && fields.length !== 6)
+      throw new RangeError(`a cron expression has five or six fields, found ${JSON.stringify(text)}`);
+    const { CronPattern } = croner();
+    const pattern = new CronPattern(text, 'UTC', { mode: '5-or-6-parts' });
+    this.hours = marked(pattern.hour);
+    this.minutes = marked(pattern.minute);
+    this.seconds = marked(pattern.second);
+    this.everyHour = this.hours.length === 24;
+    this.dates = datesOf(fields.slice(-3).join(' '));
+  }
+
+  /** The first wall-clock time at or after `wallMs`; undefined when there is none until the year 9999. */
+  next(wallMs: number): number | undefined {
+    const second = Math.ceil(wallMs / 1000);
+    const day = Math.floor(second / DAY_S);
+    const found = this.dates.from(day);
+    if (found === undefined) return undefined;
+    const time = found === day ? this.timeFrom(second - day * DAY_S) : this.firstTime();
+    if (time !== undefined) return found * DAY_MS + time * 1000;
+    const later = this.dates.from(day + 1);
+    return later === undefined ? undefined : later * DAY_MS + this.firstTime() * 1000;
+  }
+
+  /** The times from `fromMs` up to, and without, `toMs`. */
+  *between(fromMs: number, toMs: number): Generator<number, void, undefined> {
+    for (let wall = this.next(fromMs); wall !== undefined && wall < toMs; wall = this.next(wall + 1000)) yield wall;
+  }
+
+  private firstTime(): number {
+    return (this.hours[0] as number) * 3600 + (this.minutes[0] as number) * 60 + (this.seconds[0] as number);
+  }
+
+  /** The first second of the day at or after `from` that fits. */
+  private timeFrom(from: number): number | undefined {
+    for (const hour of this.hours) {
+      if (hour * 3600 + 3599 < from) continue;
+      for (const minute of this.minutes) {
+        if (hour * 3600 + minute * 60 + 59 < from) continue;
+        for (const second of this.seconds) {
+          const time = hour * 3600 + minute * 60 + second;
+          if (time >= from) return time;
+        }
+      }
+    }
+    return undefined;
+  }
+}
+
+/** The dates that the last three fields of an expression mean, as days since 1970. */
+class CronDates {
+  private readonly cron: Cron;
+  /** The first date on or after a day, of the days asked for lately: the same few are asked for again and again. */
+  private readonly known = new Map<number, number | undefined>();
+
+  constructor(fields: string) {
+    this.cron = new (croner().Cron)(`0 0 ${fields}`, { timezone: 'UTC', mode: '5-part' });
+  }
+
+  from(day: number): number | undefined {
+    if (this.known.has(day)) return this.known.get(day);
+    // croner looks for what comes after; a date is a midnight.
+    const date = this.cron.nextRun(new Date(day * DAY_MS - 1000));
+    const found = date === null ? undefined : date.getTime() / DAY_MS;
+    if (this.known.size >= MOST_KNOWN) this.known.clear();
+    this.known.set(day, found);
+    return found;
+  }
+}
+
+/** Of a thousand schedules most fire on the same dates, every day or every Monday, and differ in the time of day. */
+const datesKnown = new Map<string, CronDates>();
+
+function datesOf(fields: string): CronDates {
+  let dates = datesKnown.get(fields);
+  if (dates === undefined) {
+    dates = new CronDates(fields);
+    if (datesKnown.size >= MOST_KNOWN) datesKnown.clear();
+    datesKnown.set(fields, dates);
+  }
+  return dates;
+}
+
+function marked(field: readonly number[]): readonly number[] {
+  return field.flatMap((mark, value) => (mark ? [value] : []));
+}

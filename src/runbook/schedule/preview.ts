@@ -1,0 +1,169 @@
+/**
+ * What would fire: the next occurrences of several slots in one list, with what daylight-saving changes and common
+ * concurrency keys do to them, as data, as text and as the JSON of `schedule preview` (interface.md, JSON). Says what the
+ * schedules say; whether a run then starts is for the engine to decide.
+ */
+import { printable } from '../../base/printable.ts';
+import { Duration, durationText } from '../values.ts';
+import type { ScheduledSlot } from './collisions.ts';
+import { clockEffects, eachOccurrence, effectText, longestDelayMs, type Occurrence } from './schedule.ts';
+
+export interface PreviewRow {
+  readonly runbook: string;
+  readonly slot: string;
+  readonly nominalMs: number;
+  /** UTC, ISO 8601. */
+  readonly at: string;
+  /** The same by the clocks of the slot's zone, ISO 8601 with the offset. */
+  readonly local: string;
+  readonly zone: string;
+  /** Daylight-saving effects, jitter and collisions, each half a sentence. */
+  readonly notes: readonly string[];
+}
+
+/** The next `next` occurrences of all slots together, from `fromMs` on (inclusive), by instant, then in the order of the slots. */
+export function schedulePreview(
+  slots: readonly ScheduledSlot[],
+  options: { readonly fromMs: number; readonly next: number },
+): readonly PreviewRow[] {
+  const due = nextOf(slots, options.fromMs, options.next);
+  return due.map((each, index) => ({
+    runbook: each.slot.runbook,
+    slot: each.slot.declaration.slot,
+    nominalMs: each.occurrence.nominalMs,
+    at: new Date(each.occurrence.nominalMs).toISOString(),
+    local: each.occurrence.local,
+    zone: each.occurrence.zone,
+    notes: [
+      ...each.occurrence.notes.map(({ text }) => text),
+      ...jitterOf(each),
+      ...skippedBefore(due, index, options.fromMs),
+      ...metBy(due, each),
+    ],
+  }));
+}
+
+interface Due {
+  readonly slot: ScheduledSlot;
+  readonly occurrence: Occurrence;
+}
+
+/** Each slot is asked one occurrence at a time: one that fires every minute must not be listed to the end of another's year. */
+function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): readonly Due[] {
+  const sources = slots.flatMap((slot) => {
+    const rest = eachOccurrence(slot.declaration, fromMs, Number.POSITIVE_INFINITY);
+    const head = rest.next().value;
+    return head ? [{ slot, rest, head }] : [];
+  });
+  const due: Due[] = [];
+  while (due.length < most) {
+    let first = sources[0];
+    for (const source of sources)
+      if (first !== undefined && source.head.nominalMs < first.head.nominalMs) first = source;
+    if (first === undefined) break;
+    due.push({ slot: first.slot, occurrence: first.head });
+    const head = first.rest.next().value;
+    if (head) first.head = head;
+    else sources.splice(sources.indexOf(first), 1);
+  }
+  return due;
+}
+
+/** The times are those of the schedule; which instant within the jitter it will be is the scheduler's to say. */
+function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[] {
+  const { jitter } = declaration;
+  const mostMs = longestDelayMs(declaration, occurrence.nominalMs);
+  if (jitter === undefined || mostMs <= 0) return [];
+  const cut =
+    mostMs < jitter.ms
+      ? ` of ${durationText(jitter)}, as far as misfire.within and the next occurrence leave room`
+      : '';
+  return [`starts up to ${durationText(new Duration(mostMs))} later (jitter${cut})`];
+}
+
+/** What a gap took away since the slot's row before; with `gap: skip` no row would tell of it otherwise. */
+function skippedBefore(due: readonly Due[], index: number, fromMs: number): readonly string[] {
+  const row = due[index] as Due;
+  const previous = due.slice(0, index).findLast(({ slot }) => slot === row.slot);
+  return clockEffects(row.slot.declaration, {
+    fromMs: previous?.occurrence.nominalMs ?? fromMs,
+    toMs: row.occurrence.nominalMs,
+  })
+    .filter(({ outcome }) => outcome === 'skipped')
+    .map((effect) => `before it, ${effectText(effect)}`);
+}
+
+/** Other slots due at the same instant under the same concurrency key. */
+function metBy(due: readonly Due[], row: Due): readonly string[] {
+  const mine = row.slot.concurrency;
+  if (mine === undefined) return [];
+  const then = { queue: 'one waits for the other', skip: 'one is skipped', fail: 'one fails' }[mine.onBusy];
+  return due
+    .filter(
+      (other) =>
+        other !== row &&
+        other.occurrence.nominalMs === row.occurrence.nominalMs &&
+        other.slot.concurrency?.key === mine.key,
+    )
+    .map(
+      ({ slot }) =>
+        `due together with ${slot.runbook} slot ${slot.declaration.slot} under the concurrency key ${JSON.stringify(mine.key)}: ${then}`,
+    );
+}
+
+/** The document of `schedule preview --json`. */
+export function previewJson(rows: readonly PreviewRow[]): {
+  readonly occurrences: readonly {
+    readonly runbook: string;
+    readonly slot: string;
+    readonly at: string;
+    readonly local: string;
+    readonly note?: string;
+  }[];
+} {
+  return {
+    occurrences: rows.map(({ runbook, slot, at, local, notes }) => ({
+      runbook,
+      slot,
+      at,
+      local,
+      ...(notes.length > 0 && { note: notes.join('; ') }),
+    })),
+  };
+}
+
+/** For a terminal: a line for each occurrence, its notes on lines of their own below it. */
+export function previewText(rows: readonly PreviewRow[]): string {
+  if (rows.length === 0) return 'Nothing would fire.\n';
+  const cells = rows.map((row) => [
+    utcText(row),
+    `${localDay(row)} ${row.zone}`,
+    printable(row.runbook),
+    `slot ${printable(row.slot)}`,
+  ]);
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
+  const lines = cells.flatMap((line, index) => [
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+    ...(rows[index]?.notes ?? []).map((note) => `    ${printable(note)}`),
+  ]);
+  return `${lines.join('\n')}\n`;
+}
+
+function utcText(row: PreviewRow): string {
+  return `${row.at.slice(0, 10)} ${shortTime(row.at.slice(11, 23))}Z`;
+}
+
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
+
+function localDay({ local }: PreviewRow): string {
+  const date = local.slice(0, 10);
+  return `${WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${date} ${shortTime(local.slice(11, 23))} ${local.slice(23)}`;
+}
+
+/** `03:00:00.000` without what is nothing. */
+function shortTime(time: string): string {
+  return time.replace(/(?::00)?\.000$/, '');
+}

@@ -1,0 +1,206 @@
+/**
+ * What stands around the verbs: the modifiers of a step and the keys of a file (language.md, Grammar), in the vocabulary of
+ * shape.ts. Which verb takes which modifier is a column of the step table.
+ */
+import { ERROR_KINDS } from '../checked.ts';
+import type { Modifier } from '../steps.ts';
+import {
+  ANYTHING,
+  CONDITION,
+  DURATION,
+  type Field,
+  FREE_NAME_PATTERN,
+  fields,
+  INTEGER,
+  list,
+  MARKET,
+  MONEY,
+  may,
+  NAME_SHAPE,
+  NUMBER,
+  need,
+  PLAIN_TEXT,
+  PRICE,
+  type Shape,
+  SIDE,
+  SIZE,
+  STEPS_SHAPE,
+  TEXT,
+  word,
+} from './shape.ts';
+
+const kinds = list(word(...ERROR_KINDS));
+
+/** The modifiers, in the order in which the reference lists them. What each may hold; which verb takes it is in the table. */
+export const MODIFIERS = {
+  id: may(NAME_SHAPE, 'name of the step; expressions read what it yields by it'),
+  if: may(CONDITION, 'the step is skipped unless this holds'),
+  retry: may(
+    fields({
+      on: need(kinds, 'kinds of errors that are tried again'),
+      max: need({ kind: 'integer', min: 0, max: 1000 }, 'further attempts after the first'),
+      first: may({ kind: 'duration' }, 'pause before the first further attempt', '250ms'),
+      factor: may({ kind: 'number', min: 1 }, 'each pause is this many times the one before', '2'),
+      max_delay: may({ kind: 'duration' }, 'longest pause', '8s'),
+      jitter: may({ kind: 'flag' }, 'draw each pause at random below its length', 'true'),
+    }),
+    'how failed attempts are repeated',
+    'reads: transport and rate_limited, 4 times; writes: rate_limited alone, 4 times',
+  ),
+  timeout: may(DURATION, 'the step fails with kind timeout after this'),
+  catch: may(
+    list(
+      fields({
+        on: need(
+          { kind: 'choice', scalar: word('any'), list: kinds, accepts: `any, or a list of ${ERROR_KINDS.join(', ')}` },
+          'kinds of errors, or any: every kind but unknown_outcome, and but denied where `then` is continue',
+        ),
+        if: may(CONDITION, 'the clause applies only when this holds'),
+        do: may(STEPS_SHAPE, 'steps'),
+        then: need(word('continue', 'retry', 'fail', 'stop'), 'what happens to the run afterwards'),
+      }),
+    ),
+    'what is done when the step fails; the first clause that applies',
+  ),
+  on_timeout: may(STEPS_SHAPE, 'steps instead of failing with kind timeout'),
+  undo: may(
+    { kind: 'choice', scalar: word('cancel', 'keep'), list: STEPS_SHAPE, accepts: 'cancel, keep or a list of steps' },
+    'what takes the step back when a later one fails',
+    'place: cancel',
+  ),
+  await: may(
+    word('accepted', 'live', 'any_fill', 'filled', 'terminal'),
+    'how far the order must have come for the step to be done',
+    'place, protect: live',
+  ),
+  allow: may(word('reduce'), 'may pass notional caps, because it only lowers exposure'),
+  because: may(TEXT, 'why, for the reviewer'),
+  note: may(PLAIN_TEXT, 'a remark'),
+} as const satisfies Record<Modifier, Field>;
+
+const names = (of: Shape): Shape => ({ kind: 'names', of });
+const boundary = { kind: 'literal' } as const satisfies Shape;
+const scheduleEntry = fields(
+  {
+    cron: may(PLAIN_TEXT, 'cron expression of five fields'),
+    every: may({ kind: 'duration' }, 'interval'),
+    at: may({ kind: 'time' }, 'one instant'),
+    tz: may(PLAIN_TEXT, 'IANA time zone; required with cron'),
+    misfire: may(
+      fields({
+        within: need({ kind: 'duration' }, 'how late it may still run'),
+        then: need(word('skip', 'run_once', 'run_all'), 'what is done about missed occurrences'),
+      }),
+      'what happens when the engine was down',
+      '{within: 1m, then: run_once}',
+    ),
+    overlap: may(word('skip', 'queue', 'replace'), 'when the run before is still going on', 'skip'),
+    dst: may(
+      fields({
+        gap: may(word('next_valid', 'skip'), 'a local time that does not exist', 'next_valid'),
+        overlap: may(word('first', 'both'), 'a local time that exists twice', 'first'),
+      }),
+      'daylight-saving changes',
+      '{gap: next_valid, overlap: first}',
+    ),
+    jitter: may({ kind: 'duration' }, 'delay drawn at random up to this'),
+    inputs: may(names(boundary), 'inputs of the runs it starts'),
+    from: may({ kind: 'time' }, 'no occurrence before'),
+    to: may({ kind: 'time' }, 'no occurrence after'),
+  },
+  { atLeastOne: [['cron', 'every', 'at']], atMostOne: [['cron', 'every', 'at']], together: { cron: 'tz' } },
+);
+
+/** The keys of the file (language.md, Grammar); no others. */
+export const FILE = fields({
+  runbook: need(
+    { kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a name of letters, digits, dots, dashes and underscores' },
+    'name of the runbook',
+  ),
+  dsl: need({ kind: 'integer', min: 1, max: 1 }, 'version of the language: 1'),
+  about: may(PLAIN_TEXT, 'what it is for'),
+  needs: may(
+    list({ kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'the name of a capability' }),
+    'capabilities the profile must grant',
+  ),
+  inputs: may(
+    names(
+      fields({
+        type: need({ kind: 'type' }, 'type word: market, price, list<market>, …'),
+        default: may(boundary, 'value when none is given; without it the input is required'),
+        min: may(boundary, 'smallest value'),
+        max: may(boundary, 'largest value'),
+        enum: may(list(boundary), 'the values it may have'),
+        about: may(PLAIN_TEXT, 'what it is for'),
+      }),
+    ),
+    'what the caller gives',
+  ),
+  feeds: may(
+    names(
+      fields({
+        type: need({ kind: 'type' }, 'type word'),
+        max_age: need({ kind: 'duration' }, 'older values are an error of kind stale_feed'),
+      }),
+    ),
+    'values from outside, bound by the profile',
+  ),
+  let: may(names(ANYTHING), 'values computed once, when the run starts'),
+  def: may(names(ANYTHING), 'named expressions, evaluated at each use'),
+  vars: may(
+    names(fields({ type: need({ kind: 'type' }, 'type word'), init: need(ANYTHING, 'value at the start') })),
+    'the only mutable things; changed by set',
+  ),
+  limits: may(
+    fields({
+      markets: may(list(MARKET), 'the only markets'),
+      sides: may(list(SIDE), 'the only sides of entries'),
+      max_order_size: may(SIZE, 'per order, base currency'),
+      max_order_notional: may(MONEY, 'per order, quote currency'),
+      max_run_notional: may(MONEY, 'all orders of the run, quote currency'),
+      max_open_orders: may(INTEGER, 'open orders of the run at one time'),
+      max_leverage: may(INTEGER, '1 to 20'),
+      max_writes: may(INTEGER, 'requests of the run that change something'),
+      price_band: may(
+        fields({ around: need(PRICE, 'reference price'), within: need(NUMBER, 'largest distance from it, a ratio') }),
+        'prices of orders',
+      ),
+      mode: may(
+        word('active', 'reducing', 'halted'),
+        'reducing: only what lowers exposure; halted: only cancels',
+        'active',
+      ),
+    }),
+    "what must hold before each write; may only tighten the profile's",
+  ),
+  deadman: may(
+    fields({
+      market: need(MARKET, 'market named in the calls; the switch covers all'),
+      timeout: need(DURATION, 'time without an order request until all orders are cancelled'),
+      keep_alive: may(DURATION, 'time between keep-alives; 0s turns them off', 'timeout / 4'),
+      release_after: may(PLAIN_TEXT, 'id of the step after which the switch is disarmed'),
+      on_exit: need(word('disarm', 'leave_armed'), 'what happens to the switch when the run ends'),
+    }),
+    'the deadman switch, kept alive while the run makes progress',
+  ),
+  schedule: may(
+    {
+      kind: 'choice',
+      list: list(scheduleEntry),
+      maps: [{ by: 'cron', shape: scheduleEntry }],
+      accepts: 'a schedule entry or a list of them',
+    },
+    'when it runs by itself',
+  ),
+  concurrency: may(
+    fields({
+      key: need(TEXT, 'runs with an equal key exclude each other'),
+      on_busy: may(word('queue', 'skip', 'fail'), 'when another run holds the key', 'queue'),
+    }),
+    'which runs exclude each other',
+  ),
+  steps: need(STEPS_SHAPE, 'what is done, in order'),
+  on_error: may(STEPS_SHAPE, 'done when a step has failed, after undo'),
+  finally: may(STEPS_SHAPE, 'done at the end, whatever happened; only what reduces risk'),
+  outputs: may(names(ANYTHING), 'values the run gives'),
+});

@@ -1,0 +1,113 @@
+/**
+ * The vocabulary in which the grammar of the language is written down: what may stand where, as data. The step table and
+ * the file's own keys are told in it; the JSON Schema, the walk over a document, the reference and the types that
+ * expressions are checked against are all read from it. It knows no verb and reads no text.
+ */
+import { SIDES } from '../../venue/records.ts';
+import type { CheckCode } from '../codes/check.ts';
+import type { ValueType } from '../values.ts';
+
+export type Shape =
+  /** A literal or an expression of a type; for a text, a literal with `${…}` (language.md, decision 3). */
+  | { readonly kind: 'value'; readonly type: ValueType | 'any'; readonly spelling: string }
+  /** One of a closed set of words, never an expression. */
+  | { readonly kind: 'word'; readonly values: readonly string[] }
+  /** A plain text, never an expression. */
+  | { readonly kind: 'text'; readonly pattern?: string; readonly accepts?: string }
+  /** A name that expressions will use: letters, digits and underscores. */
+  | { readonly kind: 'name' }
+  | { readonly kind: 'integer'; readonly min: number; readonly max?: number }
+  | { readonly kind: 'number'; readonly min: number }
+  | { readonly kind: 'flag'; readonly only?: true; readonly code?: CheckCode }
+  | { readonly kind: 'duration' }
+  | { readonly kind: 'time' }
+  /** A type word of `inputs`, `feeds` and `vars`. */
+  | { readonly kind: 'type' }
+  /** A literal whose type is told elsewhere in the file: an input's default, a schedule's input. */
+  | { readonly kind: 'literal' }
+  | { readonly kind: 'steps' }
+  | { readonly kind: 'step' }
+  | { readonly kind: 'list'; readonly of: Shape }
+  /** A map from names the author chooses. `free`: not used in expressions, so dashes are allowed. */
+  | { readonly kind: 'names'; readonly of: Shape; readonly free?: true }
+  | FieldsShape
+  /** Fields that depend on the word in one of them: `place` by its `type`. */
+  | { readonly kind: 'variants'; readonly by: string; readonly variants: Readonly<Record<string, FieldsShape>> }
+  /** Told apart by what stands there: a plain value, a list, or a map that has the key `by`. */
+  | {
+      readonly kind: 'choice';
+      readonly scalar?: Shape;
+      readonly list?: Shape;
+      readonly maps?: readonly { readonly by: string; readonly shape: Shape }[];
+      /** One line for messages: `an order, {mine: MARKET} or {ids: LIST}`. */
+      readonly accepts: string;
+    };
+
+export interface FieldsShape {
+  readonly kind: 'fields';
+  readonly fields: Fields;
+  /** At least one of each group must be there. */
+  readonly atLeastOne?: readonly (readonly string[])[];
+  /** At most one of each group may be there. */
+  readonly atMostOne?: readonly (readonly string[])[];
+  /** A key to the key that must stand beside it. */
+  readonly together?: Readonly<Record<string, string>>;
+  /** The codes of what is missing, where the case has a code of its own: by key, or `atLeastOne`. */
+  readonly codes?: Readonly<Record<string, CheckCode>>;
+}
+export type Fields = Readonly<Record<string, Field>>;
+
+export interface Field {
+  readonly shape: Shape;
+  readonly required: boolean;
+  readonly doc: string;
+  /** As an author would write it. */
+  readonly default?: string;
+}
+
+export function need(shape: Shape, doc: string): Field {
+  return { shape, required: true, doc };
+}
+export function may(shape: Shape, doc: string, byDefault?: string): Field {
+  return { shape, required: false, doc, ...(byDefault === undefined ? {} : { default: byDefault }) };
+}
+export function fields(all: Fields, rules: Omit<FieldsShape, 'kind' | 'fields'> = {}): FieldsShape {
+  return { kind: 'fields', fields: all, ...rules };
+}
+export function list(of: Shape): Shape {
+  return { kind: 'list', of };
+}
+export function word(...values: readonly string[]): Shape {
+  return { kind: 'word', values };
+}
+function value(type: ValueType | 'any', spelling: string): Shape {
+  return { kind: 'value', type, spelling };
+}
+
+const MARKET_TYPE: ValueType = { kind: 'text', market: true };
+export const MARKET = value(MARKET_TYPE, 'market');
+export const SIDE = value({ kind: 'text', of: SIDES }, 'side');
+export const PRICE = value({ kind: 'decimal', unit: 'price' }, 'price');
+export const SIZE = value({ kind: 'decimal', unit: 'size' }, 'size');
+export const MONEY = value({ kind: 'decimal', unit: 'money' }, 'money');
+export const NUMBER = value({ kind: 'decimal', unit: 'number' }, 'number');
+export const INTEGER = value({ kind: 'decimal', unit: 'number', integer: true }, 'integer');
+export const DURATION = value({ kind: 'duration' }, 'duration');
+export const TIME = value({ kind: 'time' }, 'time');
+export const CONDITION = value({ kind: 'boolean' }, 'condition');
+export const TEXT = value({ kind: 'text' }, 'text');
+export const ANYTHING = value('any', 'any value');
+export const STEPS_SHAPE: Shape = { kind: 'steps' };
+export const NAME_SHAPE: Shape = { kind: 'name' };
+export const PLAIN_TEXT: Shape = { kind: 'text' };
+export function choiceOfText(values: readonly string[]): Shape {
+  return value({ kind: 'text', of: values }, 'text');
+}
+export function record(type: ValueType, spelling: string): Shape {
+  return value(type, spelling);
+}
+
+/** What an author may use as a name in expressions. */
+export const NAME_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$';
+/** A name outside of expressions: of a runbook, a branch, a channel. */
+export const FREE_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9_.-]*$';
