@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dryRun, type LoadedRunbook } from '../../src/cli/wire.ts';
-import { decide, EMPTY_AGENDA } from '../../src/engine/agenda.ts';
+import { decide, EMPTY_AGENDA } from '../../src/engine/schedule/decide.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';

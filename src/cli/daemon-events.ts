@@ -1,8 +1,8 @@
 /** What happens in the scheduler, told to whoever watches: the log, the figures, and the target `ops` of the profile. Nobody is waited for. */
 import { printable } from '../base/printable.ts';
-import type { DaemonEvent } from '../engine/daemon.ts';
-import type { RunEnding } from '../engine/launches.ts';
 import type { Notifier } from '../engine/ports.ts';
+import type { RunEnding } from '../engine/schedule/launcher.ts';
+import type { DaemonEvent } from '../engine/schedule/scheduler.ts';
 import type { Entry } from '../journal/entry.ts';
 import type { KillOrder } from '../journal/shared/shared.ts';
 import type { Account } from './account.ts';

@@ -3,7 +3,7 @@
  * accounts and runbooks, and closed sets of words.
  */
 
-import type { DaemonEvent } from '../engine/daemon.ts';
+import type { DaemonEvent } from '../engine/schedule/scheduler.ts';
 import type { Entry } from '../journal/entry.ts';
 import type { JournalStore } from '../journal/store.ts';
 import type { Account } from './account.ts';

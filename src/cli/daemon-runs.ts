@@ -3,11 +3,11 @@
  * it. They share the account's lease, session, budget and limits; whatever goes wrong with one is how that one ended.
  */
 import { printable } from '../base/printable.ts';
-import type { AgendaRun } from '../engine/agenda.ts';
-import type { Daemon } from '../engine/daemon.ts';
-import type { Guest } from '../engine/guests.ts';
-import type { Launch, LaunchedRun, Launcher, RunEnding } from '../engine/launches.ts';
 import type { OperatorCommand } from '../engine/ports.ts';
+import type { AgendaRun } from '../engine/schedule/decide.ts';
+import type { Launch, LaunchedRun, Launcher, RunEnding } from '../engine/schedule/launcher.ts';
+import type { Daemon } from '../engine/schedule/scheduler.ts';
+import type { Guest } from '../engine/schedule/submissions.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { Entry, EntryOf } from '../journal/entry.ts';
 import type { AgendaStore, HandoverAnswer, HandoverRequest } from '../journal/schedule/store.ts';

@@ -1,5 +1,5 @@
 /** `runbook graph`: the state chart of a runbook, on standard output. */
-import { dotChart, mermaidChart, xstateChart } from '../engine/chart.ts';
+import { dotChart, mermaidChart, xstateChart } from '../engine/chart/chart.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { loadRunbook } from './loading.ts';

@@ -1,7 +1,7 @@
 /** `runbook plan`: what a run would send, printed or as a document. */
 import { VirtualClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import { type Plan, type PlannedRequest, planRun } from '../engine/plan.ts';
+import { type Plan, type PlannedRequest, planRun } from '../engine/plan/plan.ts';
 import type { Fixture } from '../gateway/fixture/fixture.ts';
 import { Simulator } from '../gateway/simulator/simulator.ts';
 import { worstCase } from '../runbook/bounds.ts';

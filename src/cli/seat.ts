@@ -10,7 +10,7 @@
  */
 import type { Timer } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import { Daemon, type DaemonEvent } from '../engine/daemon.ts';
+import { Daemon, type DaemonEvent } from '../engine/schedule/scheduler.ts';
 import type { Entry } from '../journal/entry.ts';
 import { type AgendaStore, HANDOVERS_KEPT_MS, PRUNED_AT_ONCE, VERDICTS_KEPT_MS } from '../journal/schedule/store.ts';
 import { type LeaseKeeper, takeLease } from '../journal/shared/lease.ts';

@@ -2,7 +2,7 @@
  * The state chart of a run, from the texts its journal pinned: what it ran, not what the file says today. Drawn where the
  * optional layout package is installed, else listed. A chart is laid out once for each definition.
  */
-import { dotChart, xstateChart } from '../engine/chart.ts';
+import { dotChart, xstateChart } from '../engine/chart/chart.ts';
 import type { EntryOf } from '../journal/entry.ts';
 import { type ChartDocument, chartStates, drawnChart, listedChart } from '../report/page/chart-layout.ts';
 import { checkRunbook } from '../runbook/check.ts';

@@ -5,7 +5,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { printable } from '../base/printable.ts';
-import type { TimetableSlot } from '../engine/daemon.ts';
+import type { TimetableSlot } from '../engine/schedule/scheduler.ts';
 import { everyStep } from '../runbook/check/risk.ts';
 import type { CheckedRunbook, ScheduleDeclaration } from '../runbook/checked.ts';
 import { concurrencyOf, slotInputs } from '../runbook/schedule/collisions.ts';

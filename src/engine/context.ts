@@ -1,8 +1,9 @@
 /** What all parts of one run share while it is executed; run.ts makes one, everything else in the engine is handed it. */
-import type { OrderDesk } from './desk.ts';
+
+import type { DeadmanKeeper } from './deadman/keeper.ts';
 import type { FeedCache } from './feeds.ts';
 import type { Cancellation } from './interruption.ts';
-import type { DeadmanKeeper } from './keeper.ts';
+import type { OrderDesk } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import type { WallTime } from './wall-time.ts';
 

@@ -6,16 +6,16 @@ import type { Away, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.t
 import { type Value, valueJson } from '../runbook/values.ts';
 import { largerDecimal } from '../venue/order/fills.ts';
 import type { Approvals, RunContext, UndoEntry } from './context.ts';
-import { OrderDesk } from './desk.ts';
+import { DeadmanKeeper } from './deadman/keeper.ts';
 import { FeedCache } from './feeds.ts';
-import { Interpreter } from './interpreter.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
-import { DeadmanKeeper } from './keeper.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
+import { OrderDesk } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { reconcile } from './reconciliation.ts';
 import { startRoots } from './roots.ts';
 import { Frame, StepScope } from './scope.ts';
+import { Interpreter } from './steps/interpreter.ts';
 import { signal } from './waiting.ts';
 import { WallTime } from './wall-time.ts';
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { DaemonRuns, type DaemonRunsParts } from '../../src/cli/daemon-runs.ts';
-import type { Daemon } from '../../src/engine/daemon.ts';
+import type { Daemon } from '../../src/engine/schedule/scheduler.ts';
 import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
 import type { HandoverRequest } from '../../src/journal/schedule/store.ts';
 import { StoreError } from '../../src/journal/store.ts';

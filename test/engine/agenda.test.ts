@@ -15,7 +15,7 @@ import {
   EMPTY_AGENDA,
   foldAgenda,
   LOOK_EVERY_MS,
-} from '../../src/engine/agenda.ts';
+} from '../../src/engine/schedule/decide.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 import { occurrences } from '../../src/runbook/schedule/schedule.ts';
 import { Duration } from '../../src/runbook/values.ts';

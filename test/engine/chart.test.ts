@@ -10,9 +10,9 @@ import {
   transition,
 } from 'xstate';
 import type { SourceText } from '../../src/base/diagnostic.ts';
-import { dotChart, mermaidChart, xstateChart } from '../../src/engine/chart.ts';
-import { mermaidText } from '../../src/engine/chart-mermaid.ts';
-import type { XStateNode } from '../../src/engine/chart-xstate.ts';
+import { dotChart, mermaidChart, xstateChart } from '../../src/engine/chart/chart.ts';
+import { mermaidText } from '../../src/engine/chart/mermaid.ts';
+import type { XStateNode } from '../../src/engine/chart/xstate.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 

@@ -1,8 +1,8 @@
 /** A scheduler in virtual time: a clock whose wall can be set, runs that only last, and a record of all that happened. */
 import { type Clock, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
-import { Daemon, type DaemonEvent, type TimetableSlot } from '../../src/engine/daemon.ts';
-import type { Launch, Launcher, RunEnding } from '../../src/engine/launches.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
+import type { Launch, Launcher, RunEnding } from '../../src/engine/schedule/launcher.ts';
+import { Daemon, type DaemonEvent, type TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
 import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
 import type { AgendaStore, OccurrenceRow } from '../../src/journal/schedule/store.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';

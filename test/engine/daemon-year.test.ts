@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { CronExpressionParser } from 'cron-parser';
 import { describe, expect, it } from 'vitest';
-import { dueMs } from '../../src/engine/agenda.ts';
-import type { TimetableSlot } from '../../src/engine/daemon.ts';
+import { dueMs } from '../../src/engine/schedule/decide.ts';
+import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
 import { scheduledSlots } from '../../src/runbook/schedule/collisions.ts';
 import { DAY_MS } from '../runbook/sample-schedule.ts';
 import { Bench } from './daemon-bench.ts';

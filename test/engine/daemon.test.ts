@@ -1,9 +1,9 @@
 /** The scheduler's loop in virtual time: what it starts, what it records, and what it leaves alone when things go wrong. */
 import { describe, expect, it } from 'vitest';
-import { LOOK_EVERY_MS } from '../../src/engine/agenda.ts';
-import type { TimetableSlot } from '../../src/engine/daemon.ts';
-import { scheduledRunName } from '../../src/engine/daemon.ts';
-import type { Guest } from '../../src/engine/guests.ts';
+import { LOOK_EVERY_MS } from '../../src/engine/schedule/decide.ts';
+import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
+import { scheduledRunName } from '../../src/engine/schedule/scheduler.ts';
+import type { Guest } from '../../src/engine/schedule/submissions.ts';
 import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';

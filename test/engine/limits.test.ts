@@ -1,7 +1,7 @@
 /** Limits against the simulated venue: what is asserted is what the venue holds at the end, not what a verdict said. */
 import { describe, expect, it } from 'vitest';
 import { Decimal } from '../../src/base/decimal.ts';
-import { planRun } from '../../src/engine/plan.ts';
+import { planRun } from '../../src/engine/plan/plan.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';

@@ -1,6 +1,6 @@
 /** `planRun`: what is listed of runbooks that call others, and of branches of which one is known to be taken. */
 import { describe, expect, it } from 'vitest';
-import { type Plan, planRun } from '../../src/engine/plan.ts';
+import { type Plan, planRun } from '../../src/engine/plan/plan.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 
 function plan(files: Readonly<Record<string, string>>): Plan {

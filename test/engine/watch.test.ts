@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Cancellation } from '../../src/engine/interruption.ts';
+import { OrderWatch } from '../../src/engine/orders/watch.ts';
 import { WallTime } from '../../src/engine/wall-time.ts';
-import { OrderWatch } from '../../src/engine/watch.ts';
 import type { BookOrder } from '../../src/journal/orders.ts';
 import type { CallOutcome, VenueCall, VenuePort } from '../../src/venue/port.ts';
 

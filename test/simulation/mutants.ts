@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../../src/base/clock.ts';
-import { LOOK_BACK_MS } from '../../src/engine/watch.ts';
+import { LOOK_BACK_MS } from '../../src/engine/orders/watch.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../src/gateway/transport.ts';

@@ -1,0 +1,161 @@
+/** The chart in Graphviz' language, from which the SVG is laid out: blocks are clusters, arrows end at their borders. */
+import { type Arrow, type ChartBlock, type ChartState, DONE, type Target } from './model.ts';
+
+export function renderDot(root: ChartBlock, name: string): string {
+  const rendering = new Rendering(root);
+  rendering.block(root, [], 1, false);
+  return [
+    `digraph ${quoted(name)} {`,
+    '  compound=true; rankdir=TB; newrank=true; fontname="Helvetica"; bgcolor="white";',
+    '  node [shape=box, style="rounded,filled", fillcolor="white", color="#5b6470", fontname="Helvetica", fontsize=11];',
+    '  edge [color="#5b6470", fontname="Helvetica", fontsize=9];',
+    '  start [shape=circle, style=filled, fillcolor="#1b1f24", label="", width=0.15];',
+    ...rendering.lines.filter((line) => !isLooseEnd(line, rendering.edges)),
+    ...rendering.edges,
+    '}',
+    '',
+  ].join('\n');
+}
+
+const KIND_STYLE: Readonly<Record<ChartState['kind'], string>> = {
+  step: '',
+  choice: ', shape=diamond, width=0.25, height=0.25, label=""',
+  round: '',
+  branch: '',
+  handler: ', fillcolor="#fdf0ef"',
+  pause: ', shape=plaintext, style=""',
+  phase: ', fillcolor="#eef2fd"',
+  cleanup: ', fillcolor="#f4f4f2"',
+  final: ', peripheries=2',
+};
+
+class Rendering {
+  readonly lines: string[] = [];
+  readonly edges: string[] = [];
+  private readonly root: ChartBlock;
+
+  constructor(root: ChartBlock) {
+    this.root = root;
+    this.edges.push(`  start -> ${this.entry(root, [])}${this.head(root, [])};`);
+  }
+
+  block({ states }: ChartBlock, path: readonly string[], depth: number, hasEnd = true): void {
+    for (const state of states) this.state(state, path, depth);
+    if (hasEnd) this.line(depth, `${quoted(idOf([...path, DONE]))} [shape=point, width=0.12, label=""];`);
+    for (const state of states) this.arrows(state, path, states);
+  }
+
+  private state(state: ChartState, parent: readonly string[], depth: number): void {
+    const { key, kind, label, inside, regions } = state;
+    const path = [...parent, key];
+    if (inside === undefined && regions === undefined) {
+      this.line(depth, `${quoted(idOf(path))} [label=${quoted(label)}${KIND_STYLE[kind]}];`);
+      return;
+    }
+    this.line(depth, `subgraph ${quoted(`cluster_${idOf(path)}`)} {`);
+    this.line(
+      depth + 1,
+      `label=${quoted(label)}; fontsize=11; style="rounded${regions === undefined ? '' : ',dashed'}"; color="#9aa4b0";`,
+    );
+    if (inside !== undefined) this.block(inside, path, depth + 1);
+    for (const region of regions ?? []) this.state(region, path, depth + 1);
+    if (regions !== undefined) for (const region of regions) this.arrows(region, path, regions);
+    this.line(depth, '}');
+  }
+
+  private arrows(state: ChartState, parent: readonly string[], siblings: readonly ChartState[]): void {
+    const path = [...parent, state.key];
+    const draw = ({ to }: Arrow, label: string | undefined) => this.edge(state, path, to, siblings, label);
+    const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
+    for (const arrow of state.leads) draw(arrow, arrow.guard ?? otherwise);
+    if (state.after !== undefined)
+      draw(state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`);
+    if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard ?? 'fails');
+    if (state.halts !== undefined) draw({ to: state.halts }, 'an outcome is not known');
+  }
+
+  private edge(
+    state: ChartState,
+    path: readonly string[],
+    to: Target,
+    siblings: readonly ChartState[],
+    label: string | undefined,
+  ): void {
+    const parent = path.slice(0, -1);
+    const block =
+      to.in === 'run' ? this.root.states : to.in === 'block' ? siblings : this.statesAt(parent.slice(0, -1));
+    const at = to.in === 'run' ? [] : to.in === 'block' ? parent : parent.slice(0, -1);
+    const target = block.find(({ key }) => key === to.key);
+    const head = target === undefined ? quoted(idOf([...at, to.key])) : this.first(target, [...at, to.key]);
+    const attributes = [
+      ...(label === undefined ? [] : [`label=${quoted(clipped(label))}`]),
+      ...(isCompound(target) ? [`lhead=${quoted(`cluster_${idOf([...at, to.key])}`)}`] : []),
+      ...(isCompound(state) ? [`ltail=${quoted(`cluster_${idOf(path)}`)}`] : []),
+    ];
+    this.edges.push(
+      `  ${this.last(state, path)} -> ${head}${attributes.length === 0 ? '' : ` [${attributes.join(', ')}]`};`,
+    );
+  }
+
+  /** A node inside, for an arrow that ends at the border. */
+  private first(state: ChartState, path: readonly string[]): string {
+    if (state.inside !== undefined) return this.entry(state.inside, path);
+    const [region] = state.regions ?? [];
+    return region === undefined ? quoted(idOf(path)) : this.first(region, [...path, region.key]);
+  }
+
+  private last(state: ChartState, path: readonly string[]): string {
+    if (state.inside !== undefined) return quoted(idOf([...path, DONE]));
+    const [region] = state.regions ?? [];
+    return region === undefined ? quoted(idOf(path)) : this.last(region, [...path, region.key]);
+  }
+
+  private entry({ initial, states }: ChartBlock, path: readonly string[]): string {
+    const first = states.find(({ key }) => key === initial);
+    return first === undefined ? quoted(idOf([...path, initial])) : this.first(first, [...path, initial]);
+  }
+
+  private head({ initial, states }: ChartBlock, path: readonly string[]): string {
+    return isCompound(states.find(({ key }) => key === initial))
+      ? ` [lhead=${quoted(`cluster_${idOf([...path, initial])}`)}]`
+      : '';
+  }
+
+  private statesAt(path: readonly string[]): readonly ChartState[] {
+    let states = this.root.states;
+    for (const key of path) {
+      const state = states.find((each) => each.key === key);
+      states = state?.inside?.states ?? state?.regions ?? [];
+    }
+    return states;
+  }
+
+  private line(depth: number, text: string): void {
+    this.lines.push(`${'  '.repeat(depth)}${text}`);
+  }
+}
+
+/** The end of a block that no arrow comes to, because it stops or fails the run: it would stretch the block for nothing. */
+function isLooseEnd(line: string, edges: readonly string[]): boolean {
+  const [, id] = /^ *(".*") \[shape=point,/.exec(line) ?? [];
+  return id !== undefined && !edges.some((edge) => edge.includes(id));
+}
+
+function isCompound(state: ChartState | undefined): boolean {
+  return state?.inside !== undefined || state?.regions !== undefined;
+}
+
+function idOf(path: readonly string[]): string {
+  return path.join('/');
+}
+
+function clipped(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= 60 ? line : `${line.slice(0, 59)}…`;
+}
+
+/** A quoted text of the language: in it only the quote and the backslash mean anything. */
+function quoted(text: string): string {
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
+  return `"${line.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}

@@ -1,0 +1,137 @@
+/**
+ * The chart as a Mermaid state diagram, which many places that show Markdown draw. Mermaid can not lead an arrow out of a
+ * block into another, so what ends the run from inside a block is a box of its own there; where it leads is drawn once,
+ * between the phases.
+ */
+import { type Arrow, type ChartBlock, type ChartState, DONE, type Target } from './model.ts';
+
+export function renderMermaid(root: ChartBlock): string {
+  const rendering = new Rendering();
+  rendering.block(root, [], 1, false);
+  return `stateDiagram-v2\n  direction TB\n${rendering.lines.join('\n')}\n`;
+}
+
+class Rendering {
+  readonly lines: string[] = [];
+  private readonly ids = new Map<string, string>();
+  private readonly taken = new Set<string>();
+
+  block({ initial, states }: ChartBlock, path: readonly string[], depth: number, hasEnd = true): void {
+    this.line(depth, `[*] --> ${this.target({ in: 'block', key: initial }, path, hasEnd)}`);
+    for (const state of states) this.state(state, path, depth);
+    for (const state of states) this.arrows(state, path, depth, hasEnd);
+  }
+
+  private state(state: ChartState, parent: readonly string[], depth: number): void {
+    const { key, kind, label, inside, regions } = state;
+    const path = [...parent, key];
+    const id = this.id(path);
+    if (kind === 'choice') {
+      this.line(depth, `state ${id} <<choice>>`);
+      return;
+    }
+    this.line(depth, `${id} : ${mermaidText(label)}`);
+    if (inside !== undefined) {
+      this.line(depth, `state ${id} {`);
+      this.block(inside, path, depth + 1);
+      this.line(depth, '}');
+    }
+    if (regions === undefined) return;
+    this.line(depth, `state ${id} {`);
+    for (const [index, region] of regions.entries()) {
+      if (index > 0) this.line(depth + 1, '--');
+      this.line(depth + 1, `[*] --> ${this.id([...path, region.key])}`);
+      this.state(region, path, depth + 1);
+      this.line(depth + 1, `${this.id([...path, region.key])} --> [*]`);
+    }
+    this.line(depth, '}');
+  }
+
+  private arrows(state: ChartState, parent: readonly string[], depth: number, hasEnd: boolean): void {
+    const from = this.id([...parent, state.key]);
+    const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
+    for (const arrow of state.leads) this.arrow(from, arrow, arrow.guard ?? otherwise, parent, depth, hasEnd);
+    if (state.after !== undefined)
+      this.arrow(
+        from,
+        state.after,
+        state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`,
+        parent,
+        depth,
+        hasEnd,
+      );
+    // Clean-up goes on in the same direction whether it failed or not.
+    if (state.fails !== state.leads)
+      for (const arrow of state.fails) this.arrow(from, arrow, arrow.guard ?? 'fails', parent, depth, hasEnd);
+    if (state.halts !== undefined)
+      this.arrow(from, { to: state.halts }, 'an outcome is not known', parent, depth, hasEnd);
+    if (state.kind === 'final') this.line(depth, `${from} --> [*]`);
+    if (state.key === 'running' && parent.length === 0) this.stops(depth);
+  }
+
+  /** Arrows out of a block become a box that says so. */
+  private arrow(
+    from: string,
+    { to }: Arrow,
+    label: string | undefined,
+    parent: readonly string[],
+    depth: number,
+    hasEnd: boolean,
+  ): void {
+    if (to.in === 'run' && parent.length > 0) {
+      this.stopPhase = to.key;
+      // A `stop` step says by itself what it does.
+      if (label === undefined) return;
+      const box = `${from}_ends`;
+      if (!this.taken.has(box)) this.line(depth, `${box} : stops the run`);
+      this.taken.add(box);
+      this.line(depth, `${from} --> ${box} : ${mermaidText(label)}`);
+      return;
+    }
+    // The join of a parallel state: drawn at the state itself.
+    if (to.in === 'parent') return;
+    this.line(
+      depth,
+      `${from} --> ${this.target(to, parent, hasEnd)}${label === undefined ? '' : ` : ${mermaidText(label)}`}`,
+    );
+  }
+
+  private stopPhase: string | undefined;
+
+  private stops(depth: number): void {
+    if (this.stopPhase !== undefined) this.line(depth, `running --> ${this.id([this.stopPhase])} : stop`);
+  }
+
+  private target(to: Target, parent: readonly string[], hasEnd: boolean): string {
+    return hasEnd && to.key === DONE ? '[*]' : this.id([...parent, to.key]);
+  }
+
+  private id(path: readonly string[]): string {
+    const key = path.join('/');
+    const known = this.ids.get(key);
+    if (known !== undefined) return known;
+    const plain = path.join('_');
+    let id = plain;
+    for (let count = 2; this.taken.has(id); count += 1) id = `${plain}_${count}`;
+    this.taken.add(id);
+    this.ids.set(key, id);
+    return id;
+  }
+
+  private line(depth: number, text: string): void {
+    this.lines.push(`${'  '.repeat(depth)}${text}`);
+  }
+}
+
+/**
+ * A label in which nothing means anything to Mermaid: what is not a letter, a digit or harmless becomes an entity. `direction`
+ * before a word ends a line in its grammar wherever it stands.
+ */
+export function mermaidText(text: string): string {
+  const entity = (character: string) => `#${character.codePointAt(0) ?? 32};`;
+  const safe = text
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(/[^A-Za-z0-9 _.,/+=()'?|…-]/gu, entity);
+  return safe === '' ? '#32;' : safe.replace(/direction/gi, (word) => `${entity(word.charAt(0))}${word.slice(1)}`);
+}

@@ -1,0 +1,92 @@
+/** What a chart is made of, whatever language it is then written in: states, blocks of states, and arrows between them. */
+import type { CheckedStep } from '../../runbook/checked.ts';
+import type { ChartJson } from './text.ts';
+
+/** States that follow each other; `done` is the end of the block. */
+export interface ChartBlock {
+  readonly initial: string;
+  readonly states: readonly ChartState[];
+}
+
+export interface ChartState {
+  /** Letters, digits and `_`; unique among its siblings. */
+  readonly key: string;
+  readonly kind: 'step' | 'choice' | 'round' | 'branch' | 'handler' | 'pause' | 'phase' | 'cleanup' | 'final';
+  readonly label: string;
+  readonly step?: StepFacts;
+  /** What is asked to be done in it: a verb, and its arguments as the author wrote them. */
+  readonly does?: { readonly verb: string; readonly id: string; readonly input: ChartJson };
+  readonly inside?: ChartBlock;
+  /** Happen at the same time. */
+  readonly regions?: readonly ChartState[];
+  /** When it is done, or, for a choice, at once: the first whose guard holds. */
+  readonly leads: readonly Arrow[];
+  /** When it fails and an arrow takes the failure; else the failure is that of the block around it. */
+  readonly fails: readonly Arrow[];
+  readonly after?: { readonly delay: string; readonly to: Arrow['to'] };
+  /** When the outcome of a request is not known. */
+  readonly halts?: Arrow['to'];
+  /** Attempts that are made before a failure counts, in words. */
+  readonly retry?: string;
+}
+
+export interface Arrow {
+  /** An expression of the runbook, or a sentence. Absent: otherwise, or always. */
+  readonly guard?: string;
+  readonly to: Target;
+}
+
+/** A state of the same block; one beside the block's own state; a phase of the run. */
+export type Target = { readonly in: 'block' | 'parent' | 'run'; readonly key: string };
+
+export interface StepFacts {
+  readonly path: string;
+  readonly verb: string;
+  readonly id?: string;
+  /** Line of the file, from 1. */
+  readonly line: number;
+  readonly note?: string;
+  readonly because?: string;
+}
+
+/** The end of every block. */
+export const DONE = 'done';
+
+/** A state of the same block. */
+export const here = (key: string): Target => ({ in: 'block', key });
+/** A phase of the run. */
+export const phase = (key: string): Target => ({ in: 'run', key });
+
+/** The arrows of a state that holds a block: none when the block never comes to its end, because it stops or fails the run. */
+export function onwards(inside: ChartBlock, leads: readonly Arrow[]): readonly Arrow[] {
+  const ends = ({ to }: Arrow) => to.in === 'block' && to.key === DONE;
+  const comesToEnd = inside.states.some(
+    (state) => [...state.leads, ...state.fails].some(ends) || (state.after !== undefined && ends(state.after)),
+  );
+  return comesToEnd || inside.initial === DONE ? leads : [];
+}
+
+/** The id, else verb and position: `assert 2`. */
+export function nameOf(step: CheckedStep): string {
+  return (
+    step.id ??
+    step.path
+      .split('/')
+      .at(-1)
+      ?.replace(/^(\d+):(.*)$/, '$2 $1') ??
+    step.verb
+  );
+}
+
+/** Makes keys: letters, digits and `_`, each given once. */
+export class Names {
+  private readonly taken = new Set<string>([DONE]);
+
+  of(wanted: string): string {
+    const plain = wanted.replace(/[^A-Za-z0-9]+/g, '_');
+    let name = plain;
+    for (let count = 2; this.taken.has(name); count += 1) name = `${plain}_${count}`;
+    this.taken.add(name);
+    return name;
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * Takes orders away: one of ours until its record says that it is over, one of somebody else's, or all of the account. An
+ * acknowledged cancel is an intent; a cancel is sent again as often as that is harmless, which is always.
+ */
+import type { BookOrder } from '../../journal/orders.ts';
+import type { AwaitTarget } from '../../runbook/checked.ts';
+import { type EndpointName, endpoint, type Params } from '../../venue/catalogue.ts';
+import { isTerminal, TIMINGS } from '../../venue/order/life.ts';
+import { type CallOutcome, NOT_RECORDED, SWEEP } from '../../venue/port.ts';
+import type { OrderRecord } from '../../venue/records.ts';
+import { failureOfOutcome } from '../failure.ts';
+import { Cancellation, Halt, StepFailure } from '../interruption.ts';
+import { STEP_SWEEP, type SweepAnswer, sweep } from '../sweep.ts';
+import { REPEAT_DELAYS_MS, sleepUntil } from '../waiting.ts';
+import type { OrderHandle } from './handles.ts';
+import { conclude, type Desk, type DeskParts } from './parts.ts';
+import {
+  CONFIRM_WITHIN_MS,
+  isBeingCancelled,
+  isEnded,
+  isQuarantined,
+  isStrange,
+  nameOf,
+  quarantined,
+  shownOrder,
+} from './status.ts';
+import type { OrderWatch } from './watch.ts';
+
+export class Cancelling {
+  private readonly run: DeskParts;
+  private readonly watch: OrderWatch;
+
+  constructor(run: DeskParts, watch: OrderWatch) {
+    this.run = run;
+    this.watch = watch;
+  }
+
+  /**
+   * Cancels an order of ours. One that is over already needs no request. Throws StepFailure where it was seen to work on, or
+   * where nobody answers.
+   */
+  async own(order: BookOrder, target: AwaitTarget, at: Desk, most: number = TIMINGS.cancelTries): Promise<void> {
+    for (let tries = 1; !isTerminal(order.snapshot.state); tries += 1) {
+      // What is on its way already is waited for first.
+      const outcome = tries === 1 && isBeingCancelled(order) ? undefined : await this.send(order, at);
+      if (outcome?.kind === 'denied') throw failureOfOutcome(outcome, at.step);
+      if (outcome?.kind === 'rejected' && outcome.failure !== 'duplicate') {
+        // Refused: most often a fill or an earlier cancel won. The record decides, not the text.
+        const read = await this.watch.read(order, at.step, 'confirm', 'reconcile');
+        this.watch.check();
+        if (isTerminal(order.snapshot.state)) break;
+        // Still `canceling`: the text says that it is over, and no record does yet; or no cancel has left, and nobody answers.
+        const unheard = outcome.failure === 'transport' && read.kind !== 'confirmed';
+        if (unheard || order.snapshot.state !== 'canceling') throw failureOfOutcome(outcome, at.step);
+      }
+      if (target === 'accepted') break;
+      const told = await this.watch.within(
+        CONFIRM_WITHIN_MS,
+        order,
+        (each) => isEnded(each) || each.snapshot.state === 'open',
+        at.cancel,
+      );
+      if (isTerminal(order.snapshot.state) || isQuarantined(order)) break;
+      // Under a status that nobody knows it may be over for long: asked again it would say the same.
+      if (tries < most && !isStrange(order, this.run.clock.now(), CONFIRM_WITHIN_MS / 2)) continue;
+      if (told)
+        throw new StepFailure(
+          'rejected',
+          `the venue did not cancel order ${nameOf(order)}, asked ${tries === 1 ? 'once more' : `${tries} times`}${saying(outcome)}`,
+          at.step,
+        );
+      conclude(this.run.log, order, 'T_EXHAUSTED', `no end to be seen after ${tries} cancels`, at.step);
+      break;
+    }
+    if (isQuarantined(order)) throw quarantined(order, at.step);
+    if (isTerminal(order.snapshot.state)) await this.watch.readFills(order, at.step, at.cancel);
+  }
+
+  /**
+   * Cancels every order of the account, ours or not, and gives those that could still fill when it had insisted long enough;
+   * what is left is written down. Throws StepFailure where the venue does not take the request, or never shows what is left.
+   */
+  async all(at: Desk): Promise<readonly OrderRecord[]> {
+    const { venue, clock, log, callId } = this.run;
+    let isTaken = false;
+    const ask = async <E extends EndpointName>(name: E, params: Params<E>): Promise<SweepAnswer<E>> => {
+      const isReading = endpoint(name).method === 'GET';
+      const outcome = await venue.call({
+        id: callId(at.step),
+        step: at.step,
+        endpoint: name,
+        params,
+        // Readings leave the tokens of cancels and beats alone, and are given up where none can be had in time.
+        class: isReading ? 'resolve' : 'protect',
+        ...(isReading ? { deadlineAt: clock.now() + STEP_SWEEP.patienceMs } : {}),
+        ...(isTaken ? { purpose: SWEEP } : {}),
+      });
+      if (outcome.kind === 'confirmed') {
+        isTaken = true;
+        return { kind: 'confirmed', result: outcome.result };
+      }
+      if (outcome.kind === 'denied' && outcome.code === NOT_RECORDED) throw new NotRecorded();
+      const failure = failureOfOutcome(outcome, at.step);
+      if (!isTaken || failure instanceof Halt) throw failure;
+      return { kind: 'no answer', why: outcome.message };
+    };
+    const swept = await sweep(
+      {
+        ask,
+        now: () => clock.now(),
+        monotonic: () => clock.now(),
+        pause: (ms) => sleepUntil(clock, clock.now() + ms, at.cancel),
+      },
+      STEP_SWEEP,
+    ).catch((error: unknown) => {
+      if (error instanceof NotRecorded) return undefined;
+      throw error;
+    });
+    if (swept === undefined) return [];
+    const { left, cancels, readings, because } = swept;
+    const inDoubt = log.book.orders().filter(({ snapshot }) => ['submitting', 'unknown'].includes(snapshot.state));
+    log.append(
+      'account.swept',
+      {
+        cancels,
+        readings,
+        ...(left === undefined ? {} : { left: left.map(shownOrder) }),
+        inDoubt: inDoubt.map(({ intent }) => intent.clientOrderId),
+        ...(because === undefined ? {} : { because }),
+      },
+      at.step,
+    );
+    if (left !== undefined) return left;
+    throw new StepFailure(
+      'transport',
+      `the venue took cancel_all, and did not show what is left: ${because ?? 'no answer'}`,
+      at.step,
+    );
+  }
+
+  /** Cancels an order that is not of this run; there is no book of it, so its own record is asked. */
+  async external(handle: OrderHandle, target: AwaitTarget, at: Desk): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await this.run.venue.call({
+        id: this.run.callId(at.step),
+        step: at.step,
+        endpoint: 'DELETE /orders',
+        params: { order_id: handle.id, market_id: handle.market_id },
+        class: 'protect',
+      });
+      if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
+      if (outcome.kind === 'rejected' && outcome.failure === 'rejected') {
+        // Refused: most often it is over. The record decides, not the text.
+        await this.readExternal(handle, at);
+        if (handle.terminal)
+          throw new StepFailure('not_found', `order ${handle.id} is ${handle.status} already`, at.step);
+      }
+      if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
+      if (target !== 'terminal' || (await this.seenEnded(handle, at))) return;
+      if (tries >= TIMINGS.cancelTries)
+        throw new StepFailure('rejected', `the venue did not cancel order ${handle.id} after ${tries} tries`, at.step);
+    }
+  }
+
+  /** Reads an order that is not of this run until it is over; false when it still works after a while. */
+  private async seenEnded(handle: OrderHandle, at: Desk): Promise<boolean> {
+    const { clock } = this.run;
+    for (const delay of REPEAT_DELAYS_MS.slice(1)) {
+      await sleepUntil(clock, clock.now() + delay, at.cancel);
+      await this.readExternal(handle, at);
+      if (handle.terminal) return true;
+    }
+    return false;
+  }
+
+  /** Reads the record of an order that is not of this run. Throws StepFailure where there is none, or no answer. */
+  async readExternal(handle: OrderHandle, at: Desk): Promise<void> {
+    const outcome = await this.run.venue.call({
+      id: this.run.callId(at.step),
+      step: at.step,
+      endpoint: 'GET /orders',
+      params: {
+        order_id: handle.id,
+        market_id: handle.market_id,
+        start_time: this.watch.lookFrom(Math.floor(handle.timestamp.us / 1000)),
+      },
+      class: 'reconcile',
+      purpose: 'refresh',
+    });
+    if (outcome.kind !== 'confirmed') throw failureOfOutcome(outcome, at.step);
+    const [record] = outcome.result;
+    if (record === undefined) throw new StepFailure('not_found', `order ${handle.id} was not found`, at.step);
+    handle.touch(record);
+  }
+
+  /** One cancel of ours, repeated while nothing is known of it. */
+  async send(order: BookOrder, at: Desk): Promise<CallOutcome<'DELETE /orders'>> {
+    const { clock, venue, callId } = this.run;
+    for (let tries = 0; ; tries += 1) {
+      const { venueId } = order.snapshot.context;
+      const outcome = await venue.call({
+        id: callId(at.step),
+        step: at.step,
+        endpoint: 'DELETE /orders',
+        params:
+          venueId === undefined
+            ? { market_id: order.intent.market, client_order_id: order.intent.clientOrderId }
+            : { order_id: venueId, market_id: order.intent.market },
+        class: 'protect',
+        clientOrderId: order.intent.clientOrderId,
+      });
+      const repeat =
+        outcome.kind === 'unresolved' ||
+        (outcome.kind === 'rejected' && ['transport', 'rate_limited', 'unauthorized'].includes(outcome.failure));
+      const delay = REPEAT_DELAYS_MS[tries];
+      if (!repeat || delay === undefined || isTerminal(order.snapshot.state)) return outcome;
+      const hinted = outcome.kind === 'rejected' ? (outcome.retryAfterMs ?? 0) : 0;
+      await sleepUntil(clock, clock.now() + Math.max(delay, hinted), new Cancellation());
+    }
+  }
+}
+
+/** A recording without readings of what was left is one of a venue that did as it was asked. */
+class NotRecorded extends Error {}
+
+/** What the last cancel was answered with, where that was no acknowledgement. */
+function saying(outcome: CallOutcome<'DELETE /orders'> | undefined): string {
+  return outcome === undefined || outcome.kind === 'confirmed' ? '' : ` (${outcome.message})`;
+}

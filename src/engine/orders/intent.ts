@@ -1,0 +1,35 @@
+/** An order as it is meant: from a step's terms to the intent that is journaled, and to the parameters of its POST. */
+import type { Params } from '../../venue/catalogue.ts';
+import type { OrderTerms } from '../../venue/port.ts';
+import type { Terms } from './parts.ts';
+
+export function intentOf(terms: Terms, id: string): OrderTerms {
+  const { tag: _tag, ...rest } = terms;
+  return { clientOrderId: id, ...rest };
+}
+
+export function paramsOf(intent: OrderTerms): Params<'POST /orders'> {
+  return {
+    market_id: intent.market,
+    side: intent.side,
+    size: intent.size,
+    type: intent.type,
+    price: intent.price,
+    trigger_price: intent.trigger,
+    client_order_id: intent.clientOrderId,
+    time_in_force: intent.timeInForce,
+  };
+}
+
+/** Whether an intent that was never sent can be sent for these terms. */
+export function sameTerms(intent: OrderTerms, terms: Terms): boolean {
+  return (
+    intent.market === terms.market &&
+    intent.side === terms.side &&
+    intent.type === terms.type &&
+    intent.size === terms.size &&
+    intent.price === terms.price &&
+    intent.trigger === terms.trigger &&
+    intent.timeInForce === terms.timeInForce
+  );
+}

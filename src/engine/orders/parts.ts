@@ -1,0 +1,78 @@
+/** What those who handle a run's orders are given: the run's own parts, and where in the run an order is given. */
+import type { DataOf } from '../../journal/entry.ts';
+import type { BookOrder } from '../../journal/orders.ts';
+import type { EndpointName } from '../../venue/catalogue.ts';
+import type { LimitRules } from '../../venue/limits/check.ts';
+import { type CallOutcome, type OrderTerms, STEP_OVER, type Wanted } from '../../venue/port.ts';
+import { Abandoned, type Cancellation } from '../interruption.ts';
+import type { RunJournal, RunPorts, RunSetup } from '../ports.ts';
+import type { WallTime } from '../wall-time.ts';
+import { CONFIRM_WITHIN_MS, isEnded, isStrange } from './status.ts';
+
+/** Where in the run a desk order is given: the step, and the scope its waits belong to. */
+export interface Desk {
+  /** The step's path with iterations. */
+  readonly step: string;
+  readonly cancel: Cancellation;
+  /** The same for every attempt of a step: which intents it has made, by leg. */
+  readonly memory: Map<string, unknown>;
+  readonly limits: LimitRules | undefined;
+  readonly reference: { readonly price: string; readonly at: number } | undefined;
+}
+/** What the desk needs of the run. */
+export interface DeskParts extends RunPorts {
+  readonly setup: RunSetup;
+  readonly wall: WallTime;
+  readonly keeper: { beforeOrder(step: string): Promise<void> };
+  callId(path: string): string;
+}
+
+export type Terms = Omit<OrderTerms, 'clientOrderId'> & { readonly tag?: string };
+
+/** The limits of a write, and the reference its price is measured against. */
+export function limitsOf(at: Desk): { limits?: LimitRules; reference?: { price: string; at: number } } {
+  return {
+    ...(at.limits === undefined ? {} : { limits: at.limits }),
+    ...(at.reference === undefined ? {} : { reference: at.reference }),
+  };
+}
+
+/** Makes a call that is given up when its scope is left before it has gone. Throws Abandoned where that was so. */
+export async function whileWanted<E extends EndpointName>(
+  cancel: Cancellation,
+  make: (wanted: Wanted) => Promise<CallOutcome<E>>,
+): Promise<CallOutcome<E>> {
+  const wanted = cancel.withdrawal();
+  try {
+    const outcome = await make(wanted);
+    if (outcome.kind !== 'denied' || outcome.code !== STEP_OVER) return outcome;
+    // Who hears of an interruption that nobody else was told of has been told.
+    cancel.check();
+    if (wanted.reason === undefined) throw new Error('engine: a call was withdrawn by nobody');
+    throw new Abandoned(wanted.reason);
+  } finally {
+    wanted.end();
+  }
+}
+
+export type Conclusion = DataOf<'order.concluded'>['event'];
+
+/** Writes down what the engine concludes about an order without a new answer; the book takes it in. */
+export function conclude(log: RunJournal, order: BookOrder, event: Conclusion, because: string, step: string): void {
+  log.append('order.concluded', { clientOrderId: order.intent.clientOrderId, event, because }, step);
+}
+
+/** A desk order of the run itself, where no step gives one: before it ends, or when it is taken up again. */
+export function ownErrand(step: string, cancel: Cancellation): Desk {
+  return { step, cancel, memory: new Map(), limits: undefined, reference: undefined };
+}
+
+/** Shown for so long under a status that nobody knows that waiting on would only hide it from people. */
+export function isStranded(run: DeskParts, order: BookOrder): boolean {
+  return isStrange(order, run.clock.now(), CONFIRM_WITHIN_MS);
+}
+
+export function strand(run: DeskParts, order: BookOrder, step: string): void {
+  if (isStranded(run, order) && !isEnded(order))
+    conclude(run.log, order, 'T_EXHAUSTED', `shown under an unknown status for ${CONFIRM_WITHIN_MS} ms`, step);
+}

@@ -1,0 +1,114 @@
+/**
+ * Finds out what became of an order whose POST got no answer: whether the venue has it, certainly has not, or nobody can
+ * tell (orders.md, "Unknown outcomes"). It only ever reads; whether an order is sent again is the desk's decision.
+ */
+import type { BookOrder } from '../../journal/orders.ts';
+import { TIMINGS } from '../../venue/order/life.ts';
+import { Cancellation, Halt } from '../interruption.ts';
+import { sleepUntil } from '../waiting.ts';
+import { conclude, type DeskParts } from './parts.ts';
+import { CONFIRM_WITHIN_MS, isFound, isQuarantined, isStrange, nameOf, quarantined } from './status.ts';
+import type { OrderWatch } from './watch.ts';
+
+/** Look-ups of an order whose fate is not known, ms after the doubt began; then every five seconds (orders.md, 5). */
+const LOOKUPS_MS = [500, 1000, 2000, 4000, 8000] as const;
+const LOOKUP_EVERY_MS = 5000;
+/** A venue that answers nothing at all for this many absence horizons is a person's business. */
+const PATIENCE = 10;
+
+/** States in which nobody knows whether the venue has the order. */
+const IN_DOUBT: ReadonlySet<string> = new Set(['submitting', 'unknown', 'absent', 'quarantined']);
+
+export class Resolution {
+  private readonly run: DeskParts;
+  private readonly watch: OrderWatch;
+
+  constructor(run: DeskParts, watch: OrderWatch) {
+    this.run = run;
+    this.watch = watch;
+  }
+
+  /**
+   * Finds out whether an order whose POST got no answer is there: look-ups by client order id until it is found, or until
+   * nothing was found five times and the last time after the absence horizon, and a page of the market shows nothing either.
+   */
+  async resolve(order: BookOrder, step: string): Promise<void> {
+    const { clock, setup, venue, callId } = this.run;
+    const doubtAt = clock.now();
+    const provenAfter = doubtAt + setup.absenceHorizonMs;
+    const never = new Cancellation();
+    let reads = 0;
+    for (let round = 0; ; round += 1) {
+      const offset = LOOKUPS_MS[round] ?? (LOOKUPS_MS.at(-1) ?? 0) + (round - LOOKUPS_MS.length + 1) * LOOKUP_EVERY_MS;
+      await sleepUntil(clock, Math.max(clock.now(), doubtAt + offset), never);
+      const sentAt = clock.now();
+      const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
+      this.watch.check();
+      if (isFound(order)) return;
+      // It is there, under a status that nobody knows: more look-ups would only say so again.
+      if (isStrange(order, clock.now(), CONFIRM_WITHIN_MS)) break;
+      if (outcome.kind === 'confirmed') reads += 1;
+      if (
+        (reads >= TIMINGS.absenceReads && sentAt > provenAfter) ||
+        sentAt > doubtAt + PATIENCE * setup.absenceHorizonMs
+      )
+        break;
+    }
+    // An independent question: a page of the market, and its fills, in case the look-up itself is what fails.
+    await this.watch.readMarket(order.intent.market, order.createdAt, step, 'lookup', 'resolve');
+    if (isFound(order)) return;
+    await venue.call({
+      id: callId(step),
+      step,
+      endpoint: 'GET /fills',
+      params: { market_id: order.intent.market, start_time: this.watch.lookFrom(order.createdAt), p_limit: 1000 },
+      class: 'resolve',
+      purpose: 'lookup',
+    });
+    conclude(
+      this.run.log,
+      order,
+      'T_EXHAUSTED',
+      `${reads} look-ups found nothing in ${clock.now() - doubtAt} ms`,
+      step,
+    );
+    if (isQuarantined(order)) throw quarantined(order, step);
+  }
+
+  /**
+   * One look-up of an order that was refused in words nobody knows, once it would be visible if it is there; true when it is.
+   * Asked at once, "not found" would only mean that it is not shown yet (venue-notes.md, surprise 2).
+   */
+  async lookUpRefused(order: BookOrder, step: string): Promise<boolean> {
+    const { clock, setup } = this.run;
+    const visibleAfter = Math.min(TIMINGS.closedLagMs, setup.absenceHorizonMs);
+    await sleepUntil(clock, clock.now() + visibleAfter, new Cancellation());
+    return this.lookUpOnce(order, step);
+  }
+
+  /** One look-up by client order id; true when the venue knows the order. */
+  async lookUpOnce(order: BookOrder, step: string): Promise<boolean> {
+    const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
+    if (outcome.kind === 'confirmed')
+      return outcome.result.some((record) => record.client_order_id === order.intent.clientOrderId);
+    // Not even the look-up was answered: the doubt stands, and is resolved with patience.
+    await this.resolve(order, step);
+    return isFound(order);
+  }
+
+  /**
+   * Asks again for every order whose fate was not known when the run halted. Throws Halt while one of them still can not be
+   * told, or when the venue does not answer.
+   */
+  async settleDoubts(step: string): Promise<void> {
+    for (const order of this.run.log.book.orders()) {
+      if (!IN_DOUBT.has(order.snapshot.state)) continue;
+      const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
+      if (outcome.kind !== 'confirmed')
+        throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be looked up: ${outcome.message}`, step);
+      if (isFound(order)) continue;
+      // The horizon passed before the run halted, and the venue still knows no such order: absent, and a person has seen it.
+      if (order.snapshot.state !== 'absent') await this.resolve(order, step);
+    }
+  }
+}

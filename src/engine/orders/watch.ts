@@ -1,0 +1,238 @@
+/**
+ * Learns how orders stand, cheaply: one reading serves every order that is waited for in a market, and polling begins at
+ * once and settles at one reading every two seconds, never two of a market at a time. This is the one place that would change if a push channel told us.
+ */
+import type { Clock, Timer } from '../../base/clock.ts';
+import { decimal } from '../../base/decimal.ts';
+import type { BookOrder } from '../../journal/orders.ts';
+import { isEndUnseen } from '../../venue/order/life.ts';
+import type { CallClass, CallOutcome, VenuePort } from '../../venue/port.ts';
+import { failureOfOutcome } from '../failure.ts';
+import { Abandoned, Cancellation } from '../interruption.ts';
+import { REPEAT_DELAYS_MS, sleepUntil } from '../waiting.ts';
+import type { WallTime } from '../wall-time.ts';
+
+/** The first reading after an order was placed or amended, ms; the venue answers `processing` and decides a moment later. */
+const FIRST_POLL_MS = 500;
+/** Every further reading, ms: with GET /orders at 10 tokens that is 300 of 1200 tokens a minute (language.md, plan). */
+export const POLL_MS = 2000;
+/** How far before an order's intent a reading begins: clocks differ (reliability.md, fault 51). */
+export const LOOK_BACK_MS = 3_600_000;
+interface Waiter {
+  readonly order: BookOrder;
+  readonly until: (order: BookOrder) => boolean;
+  readonly done: (problem?: unknown) => void;
+  nextAt: number;
+  polled: boolean;
+}
+
+interface WatchParts {
+  readonly venue: VenuePort;
+  readonly clock: Clock;
+  readonly wall: WallTime;
+  readonly callId: (path: string) => string;
+}
+
+export class OrderWatch {
+  private readonly venue: VenuePort;
+  private readonly clock: Clock;
+  private readonly wall: WallTime;
+  private readonly callId: (path: string) => string;
+  private readonly waiters = new Set<Waiter>();
+  /** By market: under way, or waiting for tokens. */
+  private readonly polls = new Map<string, Promise<void>>();
+  private timer: Timer | undefined;
+  private timerAt = Number.POSITIVE_INFINITY;
+
+  constructor({ venue, clock, wall, callId }: WatchParts) {
+    this.venue = venue;
+    this.clock = clock;
+    this.wall = wall;
+    this.callId = callId;
+  }
+
+  /** Resolves when `until` holds for the order; reads as often as it takes. Rejects with Abandoned when the scope is left. */
+  until(order: BookOrder, until: (order: BookOrder) => boolean, cancel: Cancellation): Promise<void> {
+    if (until(order)) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      if (cancel.reason !== undefined) {
+        reject(new Abandoned(cancel.reason));
+        return;
+      }
+      const stop = cancel.listen((reason) => waiter.done(new Abandoned(reason)));
+      const waiter: Waiter = {
+        order,
+        until,
+        nextAt: this.clock.now() + FIRST_POLL_MS,
+        polled: false,
+        done: (problem) => {
+          stop();
+          this.waiters.delete(waiter);
+          this.arm();
+          if (problem === undefined) resolve();
+          else reject(problem);
+        },
+      };
+      this.waiters.add(waiter);
+      this.arm();
+    });
+  }
+
+  /** As `until`, but for no longer than `ms`; false when the time ran out first. */
+  async within(
+    ms: number,
+    order: BookOrder,
+    until: (order: BookOrder) => boolean,
+    cancel: Cancellation,
+  ): Promise<boolean> {
+    const own = new Cancellation(cancel);
+    const timer = this.clock.at(this.clock.now() + ms, () => own.cancel('timeout', 'not seen in time'));
+    try {
+      await this.until(order, until, own);
+      return true;
+    } catch (error) {
+      if (!own.timedOut) throw error;
+      return false;
+    } finally {
+      timer.cancel();
+      own.close();
+    }
+  }
+
+  /** Reads one order now; the book takes it in. `lookup` asks by client order id, for an order whose fate is not known. */
+  read(
+    order: BookOrder,
+    step: string,
+    purpose: 'confirm' | 'lookup' | 'refresh',
+    klass: CallClass,
+  ): Promise<CallOutcome<'GET /orders'>> {
+    const { venueId } = order.snapshot.context;
+    const since = { start_time: this.lookFrom(order.createdAt) };
+    const { market, clientOrderId } = order.intent;
+    return this.venue.call({
+      id: this.callId(step),
+      step,
+      endpoint: 'GET /orders',
+      params:
+        venueId === undefined || purpose === 'lookup'
+          ? { market_id: market, client_order_id: clientOrderId, ...since }
+          : { order_id: venueId, market_id: market, ...since },
+      class: klass,
+      clientOrderId,
+      purpose,
+    });
+  }
+
+  /** Reads every order of a market since `sinceMs` in one page. */
+  readMarket(
+    market: string,
+    sinceMs: number,
+    step: string,
+    purpose: string,
+    klass: CallClass,
+  ): Promise<CallOutcome<'GET /orders'>> {
+    return this.venue.call({
+      id: this.callId(step),
+      step,
+      endpoint: 'GET /orders',
+      params: { market_id: market, start_time: this.lookFrom(sinceMs), p_limit: 1000 },
+      class: klass,
+      purpose,
+    });
+  }
+
+  /** Reads the fills of an order when its record says that there are some we have not seen. */
+  async readFills(order: BookOrder, step: string, cancel: Cancellation): Promise<void> {
+    const { clock, venue, callId } = this;
+    // A cancel that was answered as done ends the order, and says nothing of what was filled before.
+    for (const delay of REPEAT_DELAYS_MS) {
+      if (!isEndUnseen(order.snapshot)) break;
+      await this.read(order, step, 'confirm', 'reconcile');
+      if (isEndUnseen(order.snapshot)) await sleepUntil(clock, clock.now() + delay, cancel);
+    }
+    for (const delay of [...REPEAT_DELAYS_MS, undefined]) {
+      const { venueId, filled, recordFilled } = order.snapshot.context;
+      if (venueId === undefined || decimal(recordFilled).lte(decimal(filled))) return;
+      const outcome = await venue.call({
+        id: callId(step),
+        step: step,
+        endpoint: 'GET /fills/order',
+        params: { order_id: venueId },
+        class: 'reconcile',
+        clientOrderId: order.intent.clientOrderId,
+        purpose: 'fills',
+      });
+      if (outcome.kind === 'denied') throw failureOfOutcome(outcome, step);
+      if (
+        delay === undefined ||
+        decimal(order.snapshot.context.recordFilled).lte(decimal(order.snapshot.context.filled))
+      )
+        return;
+      await sleepUntil(clock, clock.now() + delay, cancel);
+    }
+  }
+
+  /** From where on records must be read to meet what was done at `at` (epoch ms on the run's clock): microseconds. */
+  lookFrom(at: number): number {
+    return (this.wall.earliest(at) - LOOK_BACK_MS) * 1000;
+  }
+
+  /** Somebody learned something: waiters whose condition holds by now go on without another reading. */
+  check(): void {
+    for (const waiter of [...this.waiters]) if (waiter.until(waiter.order)) waiter.done();
+  }
+
+  /** Resolves when every reading that was begun has its answer: nothing may come in behind the end of a run. */
+  async quiet(): Promise<void> {
+    await Promise.all(this.polls.values());
+  }
+
+  private arm(): void {
+    let next = Number.POSITIVE_INFINITY;
+    for (const waiter of this.waiters) if (!this.isBeingRead(waiter)) next = Math.min(next, waiter.nextAt);
+    if (next === this.timerAt) return;
+    this.timer?.cancel();
+    this.timerAt = next;
+    this.timer = next === Number.POSITIVE_INFINITY ? undefined : this.clock.at(next, () => this.poll());
+  }
+
+  /** A second reading behind one that still waits for its tokens, or its answer, would tell nothing and cost as much. */
+  private isBeingRead({ order }: Waiter): boolean {
+    return this.polls.has(order.intent.market);
+  }
+
+  private poll(): void {
+    const now = this.clock.now();
+    const due = [...this.waiters].filter((waiter) => waiter.nextAt <= now && !this.isBeingRead(waiter));
+    const markets = new Set(due.map((waiter) => waiter.order.intent.market));
+    // Whoever waits in a market that is read anyway is served by the same page.
+    for (const waiter of this.waiters) {
+      if (!markets.has(waiter.order.intent.market)) continue;
+      waiter.nextAt = now + (waiter.polled ? POLL_MS : POLL_MS - FIRST_POLL_MS);
+      waiter.polled = true;
+    }
+    for (const market of markets) this.polls.set(market, this.pollMarket(market));
+    this.timerAt = Number.POSITIVE_INFINITY;
+    this.arm();
+  }
+
+  private async pollMarket(market: string): Promise<void> {
+    const served = [...this.waiters].filter(({ order }) => order.intent.market === market);
+    const orders = [...new Set(served.map(({ order }) => order))];
+    const [only] = orders;
+    try {
+      if (only !== undefined && orders.length === 1) {
+        await this.read(only, 'watch', 'confirm', 'reconcile');
+      } else {
+        const since = Math.min(...orders.map((order) => order.createdAt));
+        await this.readMarket(market, since, 'watch', 'confirm', 'reconcile');
+      }
+    } finally {
+      this.polls.delete(market);
+    }
+    // One that took its time is not followed by the next at once.
+    for (const waiter of served) waiter.nextAt = Math.max(waiter.nextAt, this.clock.now() + FIRST_POLL_MS);
+    this.check();
+    this.arm();
+  }
+}

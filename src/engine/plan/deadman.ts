@@ -1,0 +1,74 @@
+/**
+ * The deadman switches of a plan: each is listed right before the first order that stands under it, wherever that is, and
+ * where it is taken off again.
+ */
+import type { DeadmanDeclaration } from '../../runbook/checked.ts';
+import type { PlanRows } from './rows.ts';
+import { KNOWN_AFTER_RUN, type PlanScope } from './scope.ts';
+
+/** The deadman block of a runbook that is being planned. */
+export interface PlannedSwitch {
+  readonly deadman: DeadmanDeclaration;
+  readonly scope: PlanScope;
+  readonly prefix: string;
+  /** The conditions under which arming it has been listed. */
+  readonly under: string[];
+}
+
+export class PlannedSwitches {
+  private readonly rows: PlanRows;
+  /** Those that are asked for and do not certainly stand yet. */
+  private unarmed: readonly PlannedSwitch[] = [];
+
+  constructor(rows: PlanRows) {
+    this.rows = rows;
+  }
+
+  /** From here on the runbook's first order arms the switch. */
+  expect(deadman: DeadmanDeclaration, scope: PlanScope, prefix: string): PlannedSwitch {
+    const planned: PlannedSwitch = { deadman, scope, prefix, under: [] };
+    this.unarmed = [...this.unarmed, planned];
+    return planned;
+  }
+
+  /** An order is about to be placed. */
+  beforeOrder(): void {
+    const when = this.rows.when.when ?? '';
+    for (const planned of this.unarmed) {
+      // Where only some ways come by here, it may still have to be armed at a later order.
+      if (planned.under.some((before) => when === before || when.startsWith(`${before} && `))) continue;
+      this.rows.once(() => this.arm(planned));
+      planned.under.push(when);
+    }
+    if (when === '') this.unarmed = [];
+  }
+
+  /** The runbook has come to its end. */
+  end(planned: PlannedSwitch): void {
+    const { onExit, releaseAfter } = planned.deadman;
+    const stands = planned.under.length > 0;
+    if (stands && onExit === 'disarm' && releaseAfter === undefined) this.disarm(planned);
+    this.unarmed = this.unarmed.filter((each) => each !== planned);
+  }
+
+  disarm({ deadman, scope, prefix }: PlannedSwitch): void {
+    const market_id = scope.text(deadman.market);
+    this.rows.request(prefix, 'DELETE /cancel_all_after', { market_id });
+    this.rows.request(prefix, 'GET /cancel_all_after', { market_id });
+  }
+
+  private arm({ deadman, scope, prefix }: PlannedSwitch): void {
+    const timeout = scope.known(deadman.timeout);
+    this.rows.request(prefix, 'POST /cancel_all_after', {
+      market_id: scope.text(deadman.market),
+      timeout: timeout === undefined ? KNOWN_AFTER_RUN : String(timeout.ms),
+    });
+    const beat = deadman.keepAlive === undefined ? undefined : scope.known(deadman.keepAlive)?.ms;
+    const every = beat ?? (timeout === undefined ? undefined : Math.floor(timeout.ms / 4));
+    if (every !== undefined)
+      this.rows.note(
+        prefix,
+        `while orders rest: keep-alive POST /cancel_all_after every ${every / 1000}s without an order request`,
+      );
+  }
+}

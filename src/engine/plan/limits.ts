@@ -1,0 +1,184 @@
+/**
+ * Which requests of a plan the limits would deny. Only what is certain before the run is said: a control whose fact only the
+ * run will know (a position after a fill, the age of a reading, a price that is not known yet) is left out, so that no plan
+ * tells of a denial that need not come. That nothing is marked is no promise that all will pass.
+ */
+import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
+import { type EndpointName, endpoint } from '../../venue/catalogue.ts';
+import { checkLimits, type LimitRules, notionalOf, type WriteTerms } from '../../venue/limits/check.ts';
+import type { MarketRules } from '../../venue/port.ts';
+import type { Side } from '../../venue/records.ts';
+import { KNOWN_AFTER_RUN } from './scope.ts';
+
+export interface PlannedDenial {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A request as far as it is known. */
+export interface PlannedWrite {
+  readonly endpoint: EndpointName;
+  readonly step: string;
+  readonly params: Readonly<Record<string, string>>;
+  /** Of an amend: the order as it is before it. */
+  readonly order?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly allow?: 'reduce' | undefined;
+  /** Whether the run comes by here on every way through, exactly once. */
+  readonly certain: boolean;
+  /** Of the runbook it stands in, and the profile's. */
+  readonly rules: LimitRules;
+  /** Of the price band: undefined where no band names any, `open` where only the run will know. */
+  readonly reference: string | undefined;
+}
+
+export class PlanLimits {
+  private readonly market: (id: string) => MarketRules | undefined;
+  private readonly marketsDescribed: boolean;
+  private readonly now: number;
+  /** What the run has certainly sent by here. */
+  private writes = 0;
+  private notional = new Decimal(0);
+  /** Until an order is sent or fills are read, the run knows of no position. */
+  private flat = true;
+  private accountRead = false;
+  private amended = false;
+
+  constructor(parts: {
+    readonly market: (id: string) => MarketRules | undefined;
+    readonly marketsDescribed: boolean;
+    readonly now: number;
+  }) {
+    this.market = parts.market;
+    this.marketsDescribed = parts.marketsDescribed;
+    this.now = parts.now;
+  }
+
+  /** The denial that would come, if it is certain. Requests are given in the order in which they are planned. */
+  next(write: PlannedWrite): PlannedDenial | undefined {
+    const terms = termsOf(write, this.market);
+    // What an order's size is after an amend is the venue's answer.
+    if (this.amended && write.endpoint === 'PUT /orders' && write.params['size'] === undefined) terms.open.add('size');
+    const denial = this.denial(write, terms);
+    if (denial === undefined) this.sent(write, terms);
+    return denial;
+  }
+
+  private denial(write: PlannedWrite, terms: PlannedTerms): PlannedDenial | undefined {
+    const { market, open } = terms;
+    const asked = write.params['price'];
+    const price = asked === KNOWN_AFTER_RUN ? undefined : asked;
+    // Where only the run will know the market, a short is taken for what it comes to at least: its own price.
+    const reference = write.reference === 'open' ? price : write.reference;
+    const verdict = checkLimits(
+      {
+        endpoint: write.endpoint,
+        step: write.step,
+        params: Object.fromEntries(Object.entries(write.params).filter(([, text]) => text !== KNOWN_AFTER_RUN)),
+        allow: write.allow,
+        ...(terms.intent === undefined ? {} : { intent: terms.intent }),
+      },
+      this.certainRules(write, open),
+      {
+        now: this.now,
+        working: [],
+        openOrders: { run: 0, account: 0 },
+        positions: {},
+        counters: { writes: this.writes, ordersLastMinute: 0, runNotional: decimalText(this.notional) },
+        reference: reference === undefined ? undefined : { price: reference, at: this.now },
+        ...(price === undefined || this.flat ? {} : { lastPrices: { [market ?? '']: price } }),
+        marketRules: market === undefined ? undefined : this.market(market),
+        marketsDescribed: this.marketsDescribed && market !== undefined,
+      },
+    );
+    return verdict.ok ? undefined : { code: verdict.code, message: verdict.message };
+  }
+
+  /** Without the controls that what is `open`, and what the run may have learnt by here, leave undecided. */
+  private certainRules({ rules, reference, allow, params }: PlannedWrite, open: ReadonlySet<Term>): LimitRules {
+    const left: Partial<Record<keyof LimitRules, unknown>> = { ...rules };
+    const drop = (...controls: (keyof LimitRules)[]) => {
+      for (const control of controls) delete left[control];
+    };
+    drop('maxReadAgeMs', 'maxReferenceAgeMs', 'maxAccountAgeMs', 'maxOrdersPerMinute', 'stepFills', 'refusals');
+    const priced = open.has('price') || (reference === 'open' && params['price'] === undefined);
+    if (priced || open.has('size')) drop('maxOrderNotional', 'maxRunNotional', 'maxMarketNotional', 'maxExposure');
+    const isPriced = params['price'] !== undefined;
+    if (open.has('price') || (reference === 'open' && isPriced)) drop('priceBandWithin');
+    if (open.has('size')) drop('maxOrderSize', 'maxPosition');
+    if (open.has('market')) drop('markets');
+    if (open.has('type')) drop('orderTypes');
+    if (open.has('leverage')) drop('maxLeverage');
+    if (this.accountRead) drop('minEquity', 'minHealth');
+    if (!this.flat || open.has('side')) {
+      drop('sides', 'maxPosition', 'maxMarketNotional', 'maxExposure', 'minEquity', 'minHealth');
+      if (allow === 'reduce') drop('maxOrderNotional', 'maxRunNotional');
+      // What reduces can not be told from what does not; what is halted is halted.
+      if (left.mode === 'reducing') drop('mode');
+      if (rules.marketModes !== undefined)
+        left.marketModes = Object.fromEntries(
+          Object.entries(rules.marketModes).filter(([, mode]) => mode === 'halted'),
+        );
+    }
+    return left as LimitRules;
+  }
+
+  private sent({ endpoint: name, certain, rules, reference }: PlannedWrite, { intent, open }: PlannedTerms): void {
+    const { method, path } = endpoint(name);
+    if (name === 'GET /account' || name === 'PUT /account/leverage') this.accountRead = true;
+    if (name === 'PUT /orders') this.amended = true;
+    if (name === 'POST /orders' || name.startsWith('GET /fills')) this.flat = false;
+    if (method === 'GET' || path === '/cancel_all_after' || path === '/jwt' || !certain) return;
+    this.writes += 1;
+    if (name !== 'POST /orders' || intent === undefined || open.has('price') || open.has('size')) return;
+    if (rules.maxRunNotional === undefined) return;
+    const known = reference === undefined || reference === 'open' ? intent.price : reference;
+    const notional = notionalOf(intent, { reference: known, within: rules.priceBandWithin });
+    this.notional = this.notional.plus(decimal(notional ?? '0'));
+  }
+}
+
+type Term = 'market' | 'side' | 'type' | 'size' | 'price' | 'leverage';
+interface PlannedTerms {
+  /** Undefined for what is no order. What is open in it has a value that offends nothing. */
+  readonly intent: WriteTerms | undefined;
+  readonly market: string | undefined;
+  readonly open: Set<Term>;
+}
+
+function termsOf(
+  { endpoint: name, params, order }: PlannedWrite,
+  rulesOf: (id: string) => MarketRules | undefined,
+): PlannedTerms {
+  const open = new Set<Term>();
+  const known = (text: string | undefined) => (text === KNOWN_AFTER_RUN ? undefined : text);
+  const need = (term: Term, text: string | undefined) => {
+    const value = known(text);
+    if (value === undefined) open.add(term);
+    return value;
+  };
+  if (name === 'PUT /account/leverage') {
+    need('leverage', params['leverage']);
+    return { intent: undefined, market: need('market', params['market_id']), open };
+  }
+  if (name !== 'POST /orders' && name !== 'PUT /orders') return { intent: undefined, market: undefined, open };
+  const before = name === 'PUT /orders' ? { ...order } : params;
+  const market = need('market', before['market_id']);
+  const rules = market === undefined ? undefined : rulesOf(market);
+  const size = need('size', before['size']);
+  if (params['size'] !== undefined) need('size', params['size']);
+  if (params['price'] === KNOWN_AFTER_RUN || before['price'] === KNOWN_AFTER_RUN) open.add('price');
+  const trigger = known(before['trigger_price']);
+  const timeInForce = known(before['time_in_force']);
+  if (before['trigger_price'] === KNOWN_AFTER_RUN && params['price'] === undefined) open.add('price');
+  const price = known(before['price']);
+  const intent: WriteTerms = {
+    market: market ?? '',
+    side: (need('side', before['side']) ?? 'long') as Side,
+    type: need('type', before['type']) ?? 'limit',
+    size: size ?? rules?.min_size ?? rules?.lot ?? '1',
+    ...(price === undefined ? {} : { price }),
+    ...(trigger === undefined ? {} : { trigger }),
+    ...(timeInForce === undefined ? {} : { timeInForce }),
+  };
+  return { intent, market, open };
+}

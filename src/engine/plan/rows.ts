@@ -1,0 +1,141 @@
+/**
+ * The lines of a plan as they are listed: each request with what decides whether it is sent, how often, and what the limits
+ * would say. Holds the conditions and loops that the walk is in; knows no verb.
+ */
+import { type EndpointName, endpoint } from '../../venue/catalogue.ts';
+import type { LimitRules } from '../../venue/limits/check.ts';
+import { PlanLimits, type PlannedDenial, type PlannedWrite } from './limits.ts';
+import type { PlanContext } from './scope.ts';
+
+/** One line of a plan. Requests are numbered among themselves by whoever prints them. */
+export type PlanRow =
+  | {
+      readonly kind: 'request';
+      readonly step: string;
+      readonly method: string;
+      readonly path: string;
+      /** Texts, and literals of numbers; `(known after run)` where only the run will tell. */
+      readonly params: Readonly<Record<string, string>>;
+      readonly tokens: number;
+      /** Whether it happens on every way through, and what decides it otherwise. */
+      readonly when?: string;
+      readonly times?: string;
+      readonly undo?: string;
+      readonly limits?: string;
+      /** What certainly would be denied here, so that nothing is sent: the limits of profile and runbook, ticks and lots. */
+      readonly denied?: PlannedDenial;
+    }
+  | { readonly kind: 'note'; readonly step: string; readonly text: string; readonly when?: string };
+export type PlannedRequest = Extract<PlanRow, { kind: 'request' }>;
+
+/** What binds the requests of a runbook. */
+export interface Bounds {
+  readonly rules: LimitRules;
+  /** Of the price band: undefined where no band names any, `open` where only the run will know. */
+  readonly reference: () => string | undefined;
+}
+
+/** What is told of a request beside its parameters. */
+export interface RequestDetails {
+  readonly undo?: string;
+  readonly limits?: string;
+  readonly times?: string;
+  readonly allow?: 'reduce' | undefined;
+  readonly order?: PlannedWrite['order'];
+}
+
+export class PlanRows {
+  readonly list: PlanRow[] = [];
+  bounds: Bounds;
+  private readonly costOf: PlanContext['costOf'];
+  private readonly limits: PlanLimits;
+  private readonly conditions: string[] = [];
+  private loops: readonly string[] = [];
+  /** Of branches, the others may end the run before this one gets anywhere. */
+  private branches = 0;
+
+  constructor({ limits, market, markets, now, costOf }: PlanContext) {
+    this.costOf = costOf;
+    this.bounds = { rules: limits ?? {}, reference: () => undefined };
+    this.limits = new PlanLimits({ market, marketsDescribed: markets.length > 0, now });
+  }
+
+  request(
+    step: string,
+    name: EndpointName,
+    params: Readonly<Record<string, string>>,
+    details: RequestDetails = {},
+  ): void {
+    const { method, path, parameters } = endpoint(name);
+    const { undo, limits, allow, order } = details;
+    // In the order in which they go on the wire.
+    const ordered = Object.fromEntries(
+      Object.keys(parameters).flatMap((key) => (params[key] === undefined ? [] : [[key, params[key]]])),
+    );
+    const denied = this.limits.next({
+      endpoint: name,
+      step,
+      params,
+      order,
+      allow,
+      certain:
+        this.conditions.length === 0 && this.loops.length === 0 && this.branches === 0 && details.times === undefined,
+      rules: this.bounds.rules,
+      reference: this.bounds.reference(),
+    });
+    const times = [...this.loops, ...(details.times === undefined ? [] : [details.times])].join('; ');
+    this.list.push({
+      kind: 'request',
+      step,
+      method,
+      path,
+      params: ordered,
+      tokens: this.costOf(name),
+      ...this.when,
+      ...(times === '' ? {} : { times }),
+      ...(undo === undefined ? {} : { undo }),
+      ...(limits === undefined ? {} : { limits }),
+      ...(denied === undefined ? {} : { denied }),
+    });
+  }
+
+  note(step: string, text: string): void {
+    this.list.push({ kind: 'note', step, text, ...this.when });
+  }
+
+  /** What decides whether the walk comes by here; nothing where it always does. */
+  get when(): { readonly when?: string } {
+    return this.conditions.length === 0 ? {} : { when: this.conditions.join(' && ') };
+  }
+
+  /** Lists what happens only where a condition holds; with none, what happens in any case. */
+  under(condition: string | undefined, body: () => void): void {
+    if (condition !== undefined) this.conditions.push(condition);
+    body();
+    if (condition !== undefined) this.conditions.pop();
+  }
+
+  /** Lists what happens again and again, within a bound. */
+  loop(bound: string, body: () => void): void {
+    this.inLoops([...this.loops, bound], body);
+  }
+
+  /** Lists what happens once, although the walk is inside of a loop. */
+  once(body: () => void): void {
+    this.inLoops([], body);
+  }
+
+  /** Lists what happens beside other branches. */
+  beside(body: () => void): void {
+    this.branches += 1;
+    body();
+    this.branches -= 1;
+  }
+
+  private inLoops(loops: readonly string[], body: () => void): void {
+    const outer = this.loops;
+    this.loops = loops;
+    body();
+    this.loops = outer;
+  }
+}

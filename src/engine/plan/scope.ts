@@ -1,0 +1,201 @@
+/**
+ * What expressions see while a run is planned: values where they are known, and NotKnown where only the run will tell. A
+ * record may be known in part: its fields are made when they are read, so that one unknown field does not hide the others.
+ */
+import { Decimal, decimalText } from '../../base/decimal.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
+import {
+  EvaluationFailure,
+  type Expr,
+  NotKnown,
+  type RecordValue,
+  type Scope,
+  Time,
+  type Value,
+  valueJson,
+} from '../../runbook/values.ts';
+import type { EndpointName } from '../../venue/catalogue.ts';
+import type { LimitRules } from '../../venue/limits/check.ts';
+import type { MarketRules } from '../../venue/port.ts';
+
+export const KNOWN_AFTER_RUN = '(known after run)';
+
+export interface PlanContext {
+  readonly runbook: CheckedRunbook;
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** Epoch ms taken for `now`; rounded away from the hash. */
+  readonly now: number;
+  readonly market: (id: string) => MarketRules | undefined;
+  readonly markets: readonly string[];
+  /** A value of a feed where one is recorded. */
+  readonly feed: (name: string, key: string | undefined) => string | undefined;
+  /** The recorded result of a read, where there is one. */
+  readonly read: (name: EndpointName) => unknown;
+  readonly costOf: (name: EndpointName) => number;
+  /** The profile's limits, as far as there is a profile; part of the hash. */
+  readonly limits: LimitRules | undefined;
+  /** What the plan is for beside the runbook: base URL and account; part of the hash. */
+  readonly deployment: string;
+}
+
+/** Names in sight while planning. What is not known yet throws NotKnown when it is read. */
+export class PlanScope implements Scope {
+  private readonly names = new Map<string, Value>();
+  private readonly unknown = new Map<string, string>();
+  private readonly parent: PlanScope | undefined;
+  private readonly context: PlanContext;
+  private readonly defs: ReadonlyMap<string, Expr>;
+  private readonly feeds: RecordValue;
+
+  constructor(context: PlanContext, runbook: CheckedRunbook | undefined, parent?: PlanScope) {
+    this.context = context;
+    this.parent = parent;
+    this.defs =
+      runbook === undefined
+        ? (parent?.defs ?? new Map())
+        : new Map(runbook.def.map(({ name, value }) => [name, value]));
+    this.feeds = runbook === undefined ? (parent?.feeds ?? {}) : plannedFeeds(runbook, context);
+  }
+
+  set(name: string, value: Value): void {
+    this.unknown.delete(name);
+    this.names.set(name, value);
+  }
+  setUnknown(name: string): void {
+    this.names.delete(name);
+    this.unknown.set(name, name);
+  }
+  /** Changes a variable where it was declared; undefined: it is not known any more. */
+  assign(name: string, value: Value | undefined): void {
+    let owner: PlanScope = this;
+    while (!owner.names.has(name) && !owner.unknown.has(name) && owner.parent !== undefined) owner = owner.parent;
+    if (value === undefined) owner.setUnknown(name);
+    else owner.set(name, value);
+  }
+
+  get(root: string): Value {
+    if (root === 'now') return Time.ofMs(this.context.now);
+    if (root === 'feeds') return this.feeds;
+    const def = this.defs.get(root);
+    if (def !== undefined) return def.evaluate(this);
+    for (let scope: PlanScope | undefined = this; scope !== undefined; scope = scope.parent) {
+      if (scope.names.has(root)) return scope.names.get(root);
+      if (scope.unknown.has(root)) throw new NotKnown(root);
+    }
+    throw new NotKnown(root);
+  }
+
+  rules(market: string): MarketRules | undefined {
+    return this.context.market(market) ?? unknownRules(market);
+  }
+
+  /** Gives a name the value of an expression, as far as it is known. */
+  define(name: string, expr: Expr): void {
+    try {
+      this.set(name, expr.evaluate(this));
+    } catch (error) {
+      if (!isOpen(error)) throw error;
+      this.setUnknown(name);
+    }
+  }
+
+  /** The value, or undefined while it is not known; an expression that is absent for good is undefined too. */
+  known<T extends Value>(expr: Expr<T>): T | undefined {
+    try {
+      return expr.evaluate(this);
+    } catch (error) {
+      if (isOpen(error)) return undefined;
+      throw error;
+    }
+  }
+
+  number(expr: Expr<Decimal>): string {
+    const value = this.known(expr);
+    return value === undefined ? KNOWN_AFTER_RUN : decimalText(value);
+  }
+
+  text(expr: Expr<string>): string {
+    return this.known(expr) ?? KNOWN_AFTER_RUN;
+  }
+
+  /** For a reader: the value, or the expression while nobody knows it. */
+  shown(expr: Expr): string {
+    const value = this.known(expr);
+    if (value === undefined) return expr.text;
+    const json = valueJson(value);
+    return typeof json === 'string' ? json : JSON.stringify(json);
+  }
+}
+
+/** Without a market table nothing can be rounded: what is rounded is then not known. */
+function unknownRules(market: string): never {
+  throw new NotKnown(`the step of ${market}`);
+}
+
+/** Not known yet; or what can not be worked out from what is known now, and may be by the time it is needed. */
+export function isOpen(error: unknown): boolean {
+  return error instanceof NotKnown || error instanceof EvaluationFailure;
+}
+
+/** A record whose fields are made when they are read, so that one unknown field does not hide the others. */
+export function lazyRecord(fields: readonly (readonly [string, () => Value])[]): RecordValue {
+  const record: Record<string, Value> = Object.create(null);
+  for (const [name, get] of fields) Object.defineProperty(record, name, { get, enumerable: true });
+  return record;
+}
+
+/** An order as far as it is known before it is placed. */
+export function plannedOrder(params: Readonly<Record<string, string>>): RecordValue {
+  const unknown = (name: string) => (): never => {
+    throw new NotKnown(name);
+  };
+  const decimalOf = (name: string) => {
+    const text = params[name];
+    return text === undefined || text === KNOWN_AFTER_RUN ? unknown(name) : () => new Decimal(text);
+  };
+  const names = [
+    'id',
+    'client_order_id',
+    'status',
+    'reason',
+    'timestamp',
+    'filled',
+    'remaining',
+    'avg_price',
+    'open',
+    'terminal',
+    'total_filled_size',
+  ];
+  return lazyRecord([
+    ...names.map((name) => [name, unknown(name)] as const),
+    ['price', decimalOf('price')],
+    ['size', decimalOf('size')],
+    ['initial_size', decimalOf('size')],
+    ['market_id', () => params['market_id']],
+    ['side', () => params['side']],
+    ['order_type', () => params['type']],
+    ['time_in_force', () => params['time_in_force']],
+  ]);
+}
+
+function plannedFeeds(runbook: CheckedRunbook, context: PlanContext): RecordValue {
+  return lazyRecord(
+    runbook.feeds.map((feed) => [
+      feed.name,
+      () => {
+        if (feed.type.kind === 'map') {
+          const known = context.markets.flatMap((market): [string, Decimal][] => {
+            const value = context.feed(feed.name, market);
+            return value === undefined ? [] : [[market, new Decimal(value)]];
+          });
+          if (known.length === 0) throw new NotKnown(`feeds.${feed.name}`);
+          return new Map(known);
+        }
+        const [first] = context.markets;
+        const value = context.feed(feed.name, first) ?? context.feed(feed.name, undefined);
+        if (value === undefined) throw new NotKnown(`feeds.${feed.name}`);
+        return new Decimal(value);
+      },
+    ]),
+  );
+}

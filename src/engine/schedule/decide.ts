@@ -1,0 +1,397 @@
+/**
+ * What is done about each occurrence of each schedule. Pure: slots, what was decided before, the time and the runs under
+ * way in; decisions out. It reads no clock and starts nothing: whoever asks records a decision durably, then acts on it.
+ *
+ * What holds, whatever the clock does (reliability.md, I16): every nominal instant of a slot since it became known has
+ * exactly one verdict (start, skip, missed); it is started at most once, never before its time, never after its window.
+ * What has been decided lies at or before a mark that only moves forward: a clock put back finds nothing due until it has
+ * passed the mark again, a clock put forward finds everything between, and the misfire policy decides. A suspended machine
+ * is a clock put forward.
+ *
+ * Two kinds of crowding: `overlap` is about runs of the same slot, a concurrency key about runs of any slot and runbook.
+ */
+import { createHash } from 'node:crypto';
+import type { ScheduleDeclaration } from '../../runbook/checked.ts';
+import { longestDelayMs, occurrences } from '../../runbook/schedule/schedule.ts';
+
+/** A slot on the agenda. */
+export interface AgendaSlot {
+  /** Under which its occurrences are recorded, for ever: runbook and slot. */
+  readonly id: string;
+  readonly declaration: ScheduleDeclaration;
+  /**
+   * When the schedule became known, epoch ms, recorded then: earlier instants were never promised. A slot whose times were
+   * edited becomes known anew, or its new times would be looked for in the past.
+   */
+  readonly knownSinceMs: number;
+  readonly enabled: boolean;
+  readonly concurrency?: { readonly key: string; readonly onBusy: 'queue' | 'skip' | 'fail' };
+  /** What of the account only one run may use at a time, such as its deadman switch: who finds it in use waits. */
+  readonly exclusive?: readonly string[];
+}
+
+/** A run under way, whoever started it. */
+export interface AgendaRun {
+  readonly run: string;
+  /** The slot whose schedule started it. */
+  readonly slot?: string;
+  readonly key?: string;
+  readonly exclusive?: readonly string[];
+  /** Asked to stop already. */
+  readonly stopping?: boolean;
+}
+
+export interface AgendaMoment {
+  /** Wall clock, epoch ms. */
+  readonly nowMs: number;
+  readonly running: readonly AgendaRun[];
+  /** Whether the kill switch is engaged. */
+  readonly killed: boolean;
+}
+
+interface Decided {
+  readonly slot: string;
+  readonly nominalMs: number;
+}
+
+/**
+ * `start`, `skip` and `missed` are verdicts and final. `queue` and `replace` say that an occurrence waits for one; `replace`
+ * also wants `runs` asked to stop, and may be said again of an occurrence that waits already.
+ */
+export type Decision =
+  | (Decided & { readonly type: 'start'; readonly latenessMs: number; readonly waited: boolean })
+  | (Decided & { readonly type: 'skip'; readonly why: SkipReason; readonly failed?: true })
+  | (Decided & { readonly type: 'missed'; readonly why: MissReason })
+  | (Decided & { readonly type: 'queue'; readonly behind: 'overlap' | 'key' })
+  | (Decided & { readonly type: 'replace'; readonly runs: readonly string[] });
+
+/**
+ * It could have been started, and was not: the slot's run before went on, its key was held (`failed` where `on_busy: fail`
+ * calls that a failure), the kill switch, the slot is off, or it waited until its window was over.
+ */
+export type SkipReason = 'overlap' | 'busy' | 'kill' | 'disabled' | 'late';
+/** Nobody looked in time: its window was over, `misfire: skip`, or a later one was run in its place. */
+export type MissReason = 'late' | 'misfire' | 'superseded';
+
+/** What was decided before; `foldAgenda` makes it from the recorded decisions. */
+export interface AgendaState {
+  /** By slot, the last nominal instant decided or waiting. */
+  readonly through: ReadonlyMap<string, number>;
+  readonly waiting: readonly Decided[];
+}
+
+export const EMPTY_AGENDA: AgendaState = { through: new Map(), waiting: [] };
+
+/** The state after further decisions, in the order they were recorded. */
+export function foldAgenda(decisions: Iterable<Decision>, before: AgendaState = EMPTY_AGENDA): AgendaState {
+  const through = new Map(before.through);
+  const waiting = new Map(before.waiting.map((each) => [keyOf(each), each]));
+  for (const decision of decisions) {
+    const { slot, nominalMs } = decision;
+    through.set(slot, Math.max(through.get(slot) ?? Number.NEGATIVE_INFINITY, nominalMs));
+    if (decision.type === 'queue' || decision.type === 'replace') waiting.set(keyOf(decision), { slot, nominalMs });
+    else waiting.delete(keyOf(decision));
+  }
+  return { through, waiting: [...waiting.values()] };
+}
+
+function keyOf({ slot, nominalMs }: Decided): string {
+  return `${nominalMs} ${slot}`;
+}
+
+/** The clock is read again at least this often: clocks jump and machines suspend. */
+export const LOOK_EVERY_MS = 30_000;
+/** Later than this is a misfire: whoever looks every 30 s is never later, so somebody did not look. */
+const PUNCTUAL_MS = LOOK_EVERY_MS;
+/** Verdicts on what was missed are given in portions: a year of minutes must be neither one transaction nor one long turn. */
+const MOST_MISSED = 5000;
+
+export interface AgendaAnswer {
+  /** In the order they are to be recorded and done. */
+  readonly decisions: readonly Decision[];
+  /** Look again at this time at the latest, epoch ms; not after `nowMs` when not everything could be decided at once. */
+  readonly nextLookMs: number;
+}
+
+/** Decides everything that can be decided at a moment. */
+export function decide(slots: readonly AgendaSlot[], state: AgendaState, moment: AgendaMoment): AgendaAnswer {
+  const look = new Look(slots, state, moment);
+  const batches = slots.map((slot) => batchOf(slot, state.through.get(slot.id), moment.nowMs));
+  look.resumeWaiting();
+  look.takeMissed(batches);
+  look.takeDue(batches);
+  return {
+    decisions: look.decisions,
+    nextLookMs: Math.max(moment.nowMs, Math.min(look.nextDeadlineMs(), ...batches.map(({ nextMs }) => nextMs))),
+  };
+}
+
+/** The ms by which the wall clock ran ahead (positive) or fell back between two readings; under 2 s is drift, not a jump. */
+export function clockJumpMs(before: ClockReading, after: ClockReading): number | undefined {
+  const jumpMs = Math.round(after.wallMs - before.wallMs - (after.monotonicMs - before.monotonicMs));
+  return Math.abs(jumpMs) > 2000 ? jumpMs : undefined;
+}
+export interface ClockReading {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
+
+// What has come due in one slot.
+
+interface Batch {
+  readonly slot: AgendaSlot;
+  readonly missed: readonly { readonly nominalMs: number; readonly why: MissReason }[];
+  readonly due: readonly number[];
+  /** These are a catch-up of several: they run one after another, whatever `overlap` says of each other. */
+  readonly catchUp: boolean;
+  /** When something may come due next. */
+  readonly nextMs: number;
+}
+
+function batchOf(slot: AgendaSlot, through: number | undefined, nowMs: number): Batch {
+  const { declaration } = slot;
+  const windowMs = declaration.misfire.within.ms;
+  const fromMs = Math.max(slot.knownSinceMs, (through ?? Number.NEGATIVE_INFINITY) + 1);
+  // Nothing before this can be started any more.
+  const openMs = nowMs - windowMs;
+  const late = nominals(declaration, fromMs, openMs, MOST_MISSED);
+  const missed = late.map((nominalMs) => ({ nominalMs, why: 'late' as const }));
+  // What is still open is judged together, so only once all before it has been.
+  if (late.length === MOST_MISSED) return { slot, missed, due: [], catchUp: false, nextMs: nowMs };
+
+  const openFromMs = Math.max(fromMs, openMs);
+  const punctualMs = Math.min(PUNCTUAL_MS, windowMs);
+  if (!runsAll(declaration)) {
+    const hopelessMs = nowMs - punctualMs - (declaration.jitter?.ms ?? 0);
+    const passed = nominals(declaration, openFromMs, hopelessMs, MOST_MISSED + 1);
+    // Whichever of those to come is run, it is none of these.
+    if (passed.length > MOST_MISSED) {
+      const why = declaration.misfire.then === 'skip' ? ('misfire' as const) : ('superseded' as const);
+      const over = passed.slice(0, MOST_MISSED).map((nominalMs) => ({ nominalMs, why }));
+      return { slot, missed: [...missed, ...over], due: [], catchUp: false, nextMs: nowMs };
+    }
+  }
+
+  const soonMs = nowMs + LOOK_EVERY_MS;
+  const open = nominals(declaration, openFromMs, soonMs + 1).map((nominalMs) => ({
+    nominalMs,
+    dueMs: dueMs(slot, nominalMs),
+  }));
+  const due = open.filter((each) => each.dueMs <= nowMs);
+  const misfired = due.filter((each) => nowMs - each.dueMs > punctualMs).map(({ nominalMs }) => nominalMs);
+  const punctual = due.slice(misfired.length).map(({ nominalMs }) => nominalMs);
+  return {
+    slot,
+    ...judge(declaration, missed, misfired, punctual),
+    nextMs: open.find((each) => each.dueMs > nowMs)?.dueMs ?? soonMs,
+  };
+}
+
+/** Whether each of several misfires is made up for. One that replaces would only replace the one before. */
+function runsAll({ misfire, overlap }: ScheduleDeclaration): boolean {
+  return misfire.then === 'run_all' && overlap !== 'replace';
+}
+
+/** The misfire policy. A run on time makes up for those missed before it. */
+function judge(
+  declaration: ScheduleDeclaration,
+  late: Batch['missed'],
+  misfired: readonly number[],
+  punctual: readonly number[],
+): Pick<Batch, 'missed' | 'due' | 'catchUp'> {
+  const { then } = declaration.misfire;
+  if (then === 'skip')
+    return {
+      missed: [...late, ...misfired.map((nominalMs) => ({ nominalMs, why: 'misfire' as const }))],
+      due: punctual,
+      catchUp: false,
+    };
+  if (runsAll(declaration)) return { missed: late, due: [...misfired, ...punctual], catchUp: misfired.length > 0 };
+  const made = punctual.length > 0 ? [] : misfired.slice(-1);
+  const superseded = misfired.slice(0, misfired.length - made.length);
+  return {
+    missed: [...late, ...superseded.map((nominalMs) => ({ nominalMs, why: 'superseded' as const }))],
+    due: [...made, ...punctual],
+    catchUp: false,
+  };
+}
+
+function nominals(declaration: ScheduleDeclaration, fromMs: number, toMs: number, most?: number): readonly number[] {
+  if (fromMs >= toMs) return [];
+  return occurrences(declaration, { fromMs, toMs, ...(most !== undefined && { most }) }).map(
+    ({ nominalMs }) => nominalMs,
+  );
+}
+
+/** When an occurrence is to be started: its nominal instant and a delay that the slot and the instant alone decide. */
+export function dueMs(slot: AgendaSlot, nominalMs: number): number {
+  const mostMs = longestDelayMs(slot.declaration, nominalMs);
+  if (mostMs <= 0) return nominalMs;
+  const digest = createHash('sha256').update(`${slot.id} ${nominalMs}`).digest();
+  return nominalMs + Math.floor((digest.readUIntBE(0, 6) / 2 ** 48) * (mostMs + 1));
+}
+
+// One look: what is taken changes what is left for the next.
+
+class Look {
+  readonly decisions: Decision[] = [];
+  private readonly slots: ReadonlyMap<string, AgendaSlot>;
+  private readonly nowMs: number;
+  private readonly killed: boolean;
+  private readonly running: readonly AgendaRun[];
+  /** By slot and instant: after a long absence thousands may wait, and each is taken out by its name. */
+  private readonly waiting = new Map<string, Map<number, Decided>>();
+  /** Slots and keys held by runs under way, and by those started in this look. */
+  private readonly heldSlots: Set<string>;
+  private readonly heldKeys: Set<string>;
+  private readonly heldExclusive: Set<string>;
+
+  constructor(slots: readonly AgendaSlot[], state: AgendaState, { nowMs, running, killed }: AgendaMoment) {
+    this.slots = new Map(slots.map((slot) => [slot.id, slot]));
+    this.nowMs = nowMs;
+    this.killed = killed;
+    this.running = running;
+    for (const each of state.waiting) this.remember(each);
+    this.heldSlots = new Set(running.flatMap(({ slot }) => slot ?? []));
+    this.heldKeys = new Set(running.flatMap(({ key }) => key ?? []));
+    this.heldExclusive = new Set(running.flatMap(({ exclusive }) => exclusive ?? []));
+  }
+
+  /** Those that wait are older than whatever comes due now, and go first. */
+  resumeWaiting(): void {
+    for (const each of this.allWaiting().sort(byInstant)) {
+      const slot = this.slots.get(each.slot);
+      const refusal = this.refusal(slot);
+      if (refusal !== undefined) this.skip(each, refusal);
+      else if (slot !== undefined && this.nowMs > each.nominalMs + slot.declaration.misfire.within.ms)
+        this.skip(each, 'late');
+      else if (slot !== undefined) this.resume(slot, each);
+    }
+  }
+
+  private resume(slot: AgendaSlot, each: Decided): void {
+    // A clock put back: it was due, and will be again.
+    if (this.nowMs < dueMs(slot, each.nominalMs)) return;
+    if (this.heldSlots.has(slot.id)) {
+      // A process may have died between recording a replacement and asking for it.
+      if (slot.declaration.overlap === 'replace') this.askToStop(slot, each);
+    } else if (!this.keyHeld(slot) && !this.exclusiveHeld(slot)) this.start(slot, each.nominalMs, true);
+  }
+
+  takeMissed(batches: readonly Batch[]): void {
+    for (const { slot, missed } of batches)
+      for (const { nominalMs, why } of missed) this.decisions.push({ type: 'missed', slot: slot.id, nominalMs, why });
+  }
+
+  /** In order of their instants over all slots; of equal ones, in the order of the slots. */
+  takeDue(batches: readonly Batch[]): void {
+    const busyBefore = new Set([...this.heldSlots, ...this.waiting.keys()]);
+    const due = batches.flatMap(({ slot, due, catchUp }) =>
+      due.map((nominalMs) => ({ slot, nominalMs, linesUp: catchUp && !busyBefore.has(slot.id) })),
+    );
+    for (const { slot, nominalMs, linesUp } of due.sort(byInstant)) this.take(slot, nominalMs, linesUp);
+  }
+
+  private take(slot: AgendaSlot, nominalMs: number, linesUp: boolean): void {
+    const each = { slot: slot.id, nominalMs };
+    const refusal = this.refusal(slot);
+    if (refusal !== undefined) this.skip(each, refusal);
+    else if (!this.heldSlots.has(slot.id) && !this.waiting.has(slot.id)) this.takeFree(slot, each);
+    else this.takeOverlapping(slot, each, linesUp ? 'queue' : slot.declaration.overlap);
+  }
+
+  private takeOverlapping(slot: AgendaSlot, each: Decided, overlap: ScheduleDeclaration['overlap']): void {
+    switch (overlap) {
+      case 'skip':
+        this.skip(each, 'overlap');
+        break;
+      case 'queue':
+        this.wait({ type: 'queue', ...each, behind: 'overlap' });
+        break;
+      case 'replace':
+        for (const older of [...(this.waiting.get(slot.id)?.values() ?? [])]) this.skip(older, 'overlap');
+        if (this.heldSlots.has(slot.id)) this.askToStop(slot, each);
+        else this.takeFree(slot, each);
+        break;
+      default:
+        overlap satisfies never;
+    }
+  }
+
+  /** No run of the slot is in the way; one of another may hold the key. */
+  private takeFree(slot: AgendaSlot, each: Decided): void {
+    const onBusy = this.keyHeld(slot) ? slot.concurrency?.onBusy : this.exclusiveHeld(slot) ? 'queue' : undefined;
+    if (onBusy === undefined) this.start(slot, each.nominalMs, false);
+    else if (onBusy === 'queue') this.wait({ type: 'queue', ...each, behind: 'key' });
+    else this.skip(each, 'busy', onBusy === 'fail');
+  }
+
+  private start(slot: AgendaSlot, nominalMs: number, waited: boolean): void {
+    this.decisions.push({ type: 'start', slot: slot.id, nominalMs, latenessMs: this.nowMs - nominalMs, waited });
+    this.forget({ slot: slot.id, nominalMs });
+    this.heldSlots.add(slot.id);
+    if (slot.concurrency !== undefined) this.heldKeys.add(slot.concurrency.key);
+    for (const each of slot.exclusive ?? []) this.heldExclusive.add(each);
+  }
+
+  private skip(each: Decided, why: SkipReason, failed = false): void {
+    this.decisions.push({ type: 'skip', slot: each.slot, nominalMs: each.nominalMs, why, ...(failed && { failed }) });
+    this.forget(each);
+  }
+
+  private askToStop(slot: AgendaSlot, each: Decided): void {
+    const runs = this.running.filter((run) => run.slot === slot.id && !run.stopping).map(({ run }) => run);
+    const known = this.waiting.get(each.slot)?.has(each.nominalMs) === true;
+    if (runs.length > 0) this.wait({ type: 'replace', slot: each.slot, nominalMs: each.nominalMs, runs });
+    else if (!known) this.wait({ type: 'queue', slot: each.slot, nominalMs: each.nominalMs, behind: 'overlap' });
+  }
+
+  private wait(decision: Extract<Decision, { type: 'queue' | 'replace' }>): void {
+    this.decisions.push(decision);
+    this.remember({ slot: decision.slot, nominalMs: decision.nominalMs });
+  }
+
+  private remember(each: Decided): void {
+    const others = this.waiting.get(each.slot);
+    if (others === undefined) this.waiting.set(each.slot, new Map([[each.nominalMs, each]]));
+    else others.set(each.nominalMs, each);
+  }
+
+  private forget({ slot, nominalMs }: Decided): void {
+    const others = this.waiting.get(slot);
+    others?.delete(nominalMs);
+    if (others?.size === 0) this.waiting.delete(slot);
+  }
+
+  private allWaiting(): Decided[] {
+    return [...this.waiting.values()].flatMap((ofSlot) => [...ofSlot.values()]);
+  }
+
+  private refusal(slot: AgendaSlot | undefined): 'kill' | 'disabled' | undefined {
+    if (this.killed) return 'kill';
+    return slot?.enabled ? undefined : 'disabled';
+  }
+
+  private keyHeld(slot: AgendaSlot): boolean {
+    return slot.concurrency !== undefined && this.heldKeys.has(slot.concurrency.key);
+  }
+
+  private exclusiveHeld(slot: AgendaSlot): boolean {
+    return slot.exclusive?.some((each) => this.heldExclusive.has(each)) === true;
+  }
+
+  /** When the window of something that waits ends, or its time comes again. */
+  nextDeadlineMs(): number {
+    let earliestMs = this.nowMs + LOOK_EVERY_MS;
+    for (const { slot: id, nominalMs } of this.allWaiting()) {
+      const windowMs = this.slots.get(id)?.declaration.misfire.within.ms;
+      if (windowMs === undefined) continue;
+      earliestMs = Math.min(earliestMs, nominalMs > this.nowMs ? nominalMs : nominalMs + windowMs + 1);
+    }
+    return earliestMs;
+  }
+}
+
+function byInstant(a: { readonly nominalMs: number }, b: { readonly nominalMs: number }): number {
+  return a.nominalMs - b.nominalMs;
+}
