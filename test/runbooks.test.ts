@@ -7,7 +7,7 @@ import { type DryRun, dryRun, replayRun } from '../src/cli/wire.ts';
 import { writeFixture } from '../src/gateway/fixture/text.ts';
 import type { Entry } from '../src/journal/entry.ts';
 import { MemoryStore } from '../src/journal/stores/memory.ts';
-import { type RunReport, runReport } from '../src/report/run.ts';
+import { type RunReport, runReport } from '../src/report/folds/run.ts';
 import { checkRunbook } from '../src/runbook/check.ts';
 import { testing } from './cli/testing-bench.ts';
 import { START } from './engine/stage.ts';

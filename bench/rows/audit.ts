@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { readEntry } from '../../src/journal/chain.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { TimelineFold } from '../../src/report/timeline.ts';
+import { TimelineFold } from '../../src/report/timeline/timeline.ts';
 import { journalOf, type LargeJournal } from '../journals.ts';
 import { inTurns, median, processMs, ratio } from '../measure.ts';
 import type { Row } from './row.ts';

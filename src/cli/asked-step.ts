@@ -3,7 +3,7 @@ import type { Clock, Metronome } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { JournalReader } from '../journal/store.ts';
-import { ApprovalFold, type ApprovalRow } from '../report/page/approvals.ts';
+import { ApprovalFold, type ApprovalRow } from '../report/folds/approvals.ts';
 import { shown } from '../report/wording.ts';
 import { EXIT, Refusal } from './exit.ts';
 import { storedEntries } from './journal-file.ts';

@@ -11,7 +11,7 @@ import { type Anchor, anchorsByRun } from '../journal/anchors/anchors.ts';
 import { ArchiveWriter, removeRemains } from '../journal/archive/archive.ts';
 import { type ArchiveStore, openArchive, openWhatIsLeft } from '../journal/archive/store.ts';
 import { type JournalStore, type RunRow, StoreError } from '../journal/store.ts';
-import { verifyRun } from '../report/verify.ts';
+import { verifyRun } from '../report/folds/verify.ts';
 import { shown } from '../report/wording.ts';
 import { archiveFiles, archiveFolder, archivingAlone, rememberArchive } from './archives.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';

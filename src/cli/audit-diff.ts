@@ -6,7 +6,7 @@ import {
   diffRuns,
   type FieldDifference,
   type Occurrence,
-} from '../report/diff.ts';
+} from '../report/folds/diff.ts';
 import { jsonText, shown } from '../report/wording.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { allEntries, type Review, withRuns } from './journal-file.ts';

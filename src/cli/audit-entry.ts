@@ -1,7 +1,7 @@
 /** `runbook audit show RUN --entry N`: one entry raw, as it was hashed: the evidence that an answer of `audit summary` names. */
 import { escapeUnprintable } from '../base/printable.ts';
 import type { JournalReader, RunRow } from '../journal/store.ts';
-import { isoTime } from '../report/run.ts';
+import { isoTime } from '../report/folds/run.ts';
 import { offsetText, shown } from '../report/wording.ts';
 import { wholeOption } from './audit-list.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';

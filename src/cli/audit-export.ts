@@ -2,11 +2,11 @@
 import { printable } from '../base/printable.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { JournalReader, RunRow, StoredEntry } from '../journal/store.ts';
-import { cloudEventsExport } from '../report/export-cloudevents.ts';
-import { CSV_TABLES, type CsvTableName, csvExport } from '../report/export-csv.ts';
-import { jsonlExport } from '../report/export-jsonl.ts';
-import { runPage } from '../report/html.ts';
-import { verifyRun } from '../report/verify.ts';
+import { cloudEventsExport } from '../report/export/cloudevents.ts';
+import { CSV_TABLES, type CsvTableName, csvExport } from '../report/export/csv.ts';
+import { jsonlExport } from '../report/export/jsonl.ts';
+import { verifyRun } from '../report/folds/verify.ts';
+import { runPage } from '../report/html/report.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { anchorsOf, beginningOf, type Review, type Reviewed, storedEntries, withRuns } from './journal-file.ts';
 import { killsMeanwhile } from './kills.ts';
@@ -60,7 +60,7 @@ async function exported(
         kills: await killsMeanwhile(row, await beginningOf(store, row.run), reviewed),
       });
     case 'otlp':
-      return (await import('../report/export-otlp.ts')).otlpExport(stored.map(readEntry));
+      return (await import('../report/export/otlp.ts')).otlpExport(stored.map(readEntry));
     case 'cloudevents':
       return cloudEventsExport(stored.map(readEntry));
     default:

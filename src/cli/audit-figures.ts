@@ -2,11 +2,18 @@
 import { readEntry } from '../journal/chain.ts';
 import type { JournalReader } from '../journal/store.ts';
 import { counted } from '../report/answers/answer.ts';
-import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../report/budget.ts';
-import { type FillsDocument, fillsOf } from '../report/fills.ts';
+import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../report/folds/budget.ts';
+import { type FillsDocument, fillsOf } from '../report/folds/fills.ts';
+import { OrderFold, type OrderHistory } from '../report/folds/orders.ts';
+import {
+  type RunFigures,
+  type RunTally,
+  type StatsDocument,
+  StatsFold,
+  TALLIED,
+  TallyFold,
+} from '../report/folds/stats.ts';
 import { ORDER_EVENT_MEANING } from '../report/meanings.ts';
-import { OrderFold, type OrderHistory } from '../report/orders.ts';
-import { type RunFigures, type RunTally, type StatsDocument, StatsFold, TALLIED, TallyFold } from '../report/stats.ts';
 import { isPartOfPosition, offsetText, quoteOf, shown, spanText } from '../report/wording.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { folded, noRunYet, type Review, storedEntries, withJournal, withRuns } from './journal-file.ts';

@@ -1,6 +1,6 @@
 /** `runbook audit kills`: who engaged the kill switch and who released it, when and why. */
 import { EVERY_ACCOUNT } from '../journal/shared/shared.ts';
-import { isoTime } from '../report/run.ts';
+import { isoTime } from '../report/folds/run.ts';
 import { shown } from '../report/wording.ts';
 import { accountKey } from './account.ts';
 import { EXIT, type ExitCode } from './exit.ts';

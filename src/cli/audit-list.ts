@@ -1,7 +1,7 @@
 /** `runbook audit list`: which runs there are. */
 import { printable } from '../base/printable.ts';
 import type { RunRow } from '../journal/store.ts';
-import { isoTime } from '../report/run.ts';
+import { isoTime } from '../report/folds/run.ts';
 import { shown, spanText } from '../report/wording.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { noRunYet, type Review, withJournal } from './journal-file.ts';

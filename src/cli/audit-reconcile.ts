@@ -4,8 +4,8 @@
  */
 import { printable } from '../base/printable.ts';
 import type { Entry } from '../journal/entry.ts';
-import type { FillRow } from '../report/fills.ts';
-import { type Reconciliation, reconcileFills } from '../report/reconcile.ts';
+import type { FillRow } from '../report/folds/fills.ts';
+import { type Reconciliation, reconcileFills } from '../report/folds/reconcile.ts';
 import { isoText, shown } from '../report/wording.ts';
 import type { FillRecord } from '../venue/records.ts';
 import { type Account, openAccount } from './account.ts';

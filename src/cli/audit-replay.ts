@@ -7,7 +7,7 @@ import { printable } from '../base/printable.ts';
 import { Divergence } from '../engine/playback.ts';
 import { readEntry } from '../journal/chain.ts';
 import { type Entry, type EntryOf, ORIGIN } from '../journal/entry.ts';
-import { type RunVerdict, verifyRun } from '../report/verify.ts';
+import { type RunVerdict, verifyRun } from '../report/folds/verify.ts';
 import { jsonText, readBy, shown } from '../report/wording.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';
 import { allEntries, anchorsOf, type Review, storedEntries, withRuns } from './journal-file.ts';

@@ -1,10 +1,10 @@
 /** `runbook audit show`: the story of a run, whole or the part that was asked for. */
 import { printable } from '../base/printable.ts';
 import type { Entry } from '../journal/entry.ts';
-import { ApprovalFold } from '../report/page/approvals.ts';
-import { RoutineFilter } from '../report/routine.ts';
-import { isoTime } from '../report/run.ts';
-import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../report/timeline.ts';
+import { ApprovalFold } from '../report/folds/approvals.ts';
+import { isoTime } from '../report/folds/run.ts';
+import { RoutineFilter } from '../report/timeline/routine.ts';
+import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../report/timeline/timeline.ts';
 import { type Role, shown } from '../report/wording.ts';
 import { looksLikeDuration, readDuration, readTime } from '../runbook/expression/literals.ts';
 import { showEntry } from './audit-entry.ts';

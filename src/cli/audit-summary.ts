@@ -5,11 +5,11 @@
 
 import { SystemClock } from '../base/clock.ts';
 import { type Answer, type Reason, reasonText, saidText, type Tone } from '../report/answers/answer.ts';
-import { reviewerAnswers } from '../report/answers.ts';
-import type { OrderLife } from '../report/page/order-lives.ts';
-import { type RunPageDocument, RunPageFold } from '../report/page/run-page.ts';
-import { isoTime } from '../report/run.ts';
-import { verifyRun } from '../report/verify.ts';
+import { reviewerAnswers } from '../report/answers/six.ts';
+import type { OrderLife } from '../report/folds/order-lives.ts';
+import { isoTime } from '../report/folds/run.ts';
+import { type RunPageDocument, RunPageFold } from '../report/folds/run-facts.ts';
+import { verifyRun } from '../report/folds/verify.ts';
 import { amountText, offsetText, quoteOf, shown } from '../report/wording.ts';
 import { OUTCOME_STYLE } from './audit-list.ts';
 import { EXIT, type ExitCode } from './exit.ts';

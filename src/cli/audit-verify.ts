@@ -1,6 +1,6 @@
 /** `runbook audit verify`: whether journals are what was written. Finding that one is not ends with exit code 1. */
 import type { JournalReader } from '../journal/store.ts';
-import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../report/verify.ts';
+import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../report/folds/verify.ts';
 import { shown } from '../report/wording.ts';
 import { archiveFiles } from './archives.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';

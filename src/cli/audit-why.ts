@@ -1,8 +1,8 @@
 /** `runbook audit show --why`: how a step decided: its expressions, what they read, what came out, and what it asked of the venue. */
 import type { Entry, EntryOf, Json, JsonObject } from '../journal/entry.ts';
 import type { JournalReader, RunRow } from '../journal/store.ts';
-import { ApprovalFold, type ApprovalRow } from '../report/page/approvals.ts';
-import { isoTime } from '../report/run.ts';
+import { ApprovalFold, type ApprovalRow } from '../report/folds/approvals.ts';
+import { isoTime } from '../report/folds/run.ts';
 import { jsonText, readBy, shown } from '../report/wording.ts';
 import { OUTCOME_STYLE } from './audit-list.ts';
 import { EXIT, type ExitCode } from './exit.ts';

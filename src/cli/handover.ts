@@ -8,7 +8,7 @@ import { printable } from '../base/printable.ts';
 import { readEntry } from '../journal/chain.ts';
 import type { AgendaStore, HandoverRequest } from '../journal/schedule/store.ts';
 import { StoreError } from '../journal/store.ts';
-import { RunFold } from '../report/run.ts';
+import { RunFold } from '../report/folds/run.ts';
 import type { Value } from '../runbook/values.ts';
 import type { Account } from './account.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';

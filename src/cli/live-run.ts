@@ -8,7 +8,7 @@ import type { Fixture } from '../gateway/fixture/fixture.ts';
 import type { EntryOf } from '../journal/entry.ts';
 import { type LeaseKeeper, takeLease } from '../journal/shared/lease.ts';
 import type { LeaseAnswer } from '../journal/shared/shared.ts';
-import type { RunReport } from '../report/run.ts';
+import type { RunReport } from '../report/folds/run.ts';
 import { worstCase } from '../runbook/bounds.ts';
 import { isLoopbackHost } from '../venue/profile/loopback.ts';
 import { costOf } from '../venue/profile/profile.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { printable } from '../base/printable.ts';
 import type { Entry } from '../journal/entry.ts';
 import { openSqliteStore } from '../journal/stores/sqlite.ts';
-import { RunFold } from '../report/run.ts';
+import { RunFold } from '../report/folds/run.ts';
 import { printSummary } from '../report/summary.ts';
 import { readTime } from '../runbook/expression/literals.ts';
 import { EXIT, type ExitCode, Refusal } from './exit.ts';

@@ -1,5 +1,5 @@
 /** Words of the reviewing verbs: known to the command line before anything behind them is loaded. */
-import type { RowKind } from '../report/timeline.ts';
+import type { RowKind } from '../report/timeline/timeline.ts';
 
 /** What a run can be exported as. */
 export const EXPORT_FORMATS = ['jsonl', 'csv', 'html', 'otlp', 'cloudevents'] as const;

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../journal/sql/sqlite.ts';
 import type { RunRow } from '../journal/store.ts';
-import type { RunTally } from '../report/stats.ts';
+import type { RunTally } from '../report/folds/stats.ts';
 import type { StateFolder } from './state.ts';
 
 /** Of what is counted: another version counts everything anew. */

@@ -6,7 +6,7 @@
 import type { Metronome, Timer } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import type { Entry, EntryOf } from '../journal/entry.ts';
-import { uncoveredText, WITHOUT_STOP } from '../report/aftermath.ts';
+import { uncoveredText, WITHOUT_STOP } from '../report/folds/aftermath.ts';
 import type { Terminal, Voice } from './terminal.ts';
 import { type EndedRun, isOver } from './verdict.ts';
 

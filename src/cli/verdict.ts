@@ -4,9 +4,9 @@
  */
 import { SystemClock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
-import { type Aftermath, uncoveredText, WITHOUT_STOP } from '../report/aftermath.ts';
-import type { OrderRow } from '../report/orders.ts';
-import type { RunReport } from '../report/run.ts';
+import { type Aftermath, uncoveredText, WITHOUT_STOP } from '../report/folds/aftermath.ts';
+import type { OrderRow } from '../report/folds/orders.ts';
+import type { RunReport } from '../report/folds/run.ts';
 import { printSummary } from '../report/summary.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import type { Terminal } from './terminal.ts';

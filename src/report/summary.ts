@@ -3,7 +3,7 @@
  * run; the whole story is the timeline (`audit show`).
  */
 import { printable } from '../base/printable.ts';
-import type { RunReport } from './run.ts';
+import type { RunReport } from './folds/run.ts';
 import { amountText } from './wording.ts';
 
 export type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';

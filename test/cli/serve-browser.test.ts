@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { runPage } from '../../src/report/html.ts';
+import { runPage } from '../../src/report/html/report.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from '../report/sample-run.ts';
 import { launchChromium } from './chromium.ts';

@@ -19,7 +19,7 @@ import { OrderBook } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
-import { type RunReport, runReport } from '../../src/report/run.ts';
+import { type RunReport, runReport } from '../../src/report/folds/run.ts';
 import { readInputs } from '../../src/runbook/check/inputs.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { type Value, valueJson } from '../../src/runbook/values.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BookOrder } from '../../src/journal/orders.ts';
-import { AftermathFold, type Uncovered } from '../../src/report/aftermath.ts';
+import { AftermathFold, type Uncovered } from '../../src/report/folds/aftermath.ts';
 
 interface Given {
   readonly side?: 'long' | 'short';

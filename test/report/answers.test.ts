@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { type Answer, reasonText } from '../../src/report/answers/answer.ts';
-import { type Known, reviewerAnswers } from '../../src/report/answers.ts';
-import { type RunPageDocument, RunPageFold } from '../../src/report/page/run-page.ts';
+import { type Known, reviewerAnswers } from '../../src/report/answers/six.ts';
+import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 

@@ -3,10 +3,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { readEntry, verifyChain } from '../../src/journal/chain.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
-import { cloudEventsExport } from '../../src/report/export-cloudevents.ts';
-import { CSV_TABLES, type CsvTableName, csvCell, csvExport } from '../../src/report/export-csv.ts';
-import { jsonlExport } from '../../src/report/export-jsonl.ts';
-import { otlpExport, otlpSpans } from '../../src/report/export-otlp.ts';
+import { cloudEventsExport } from '../../src/report/export/cloudevents.ts';
+import { CSV_TABLES, type CsvTableName, csvCell, csvExport } from '../../src/report/export/csv.ts';
+import { jsonlExport } from '../../src/report/export/jsonl.ts';
+import { otlpExport, otlpSpans } from '../../src/report/export/otlp.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 

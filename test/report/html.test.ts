@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { runPage } from '../../src/report/html.ts';
-import { html, markupOf, preformatted } from '../../src/report/html-text.ts';
+import { runPage } from '../../src/report/html/report.ts';
+import { html, markupOf, preformatted } from '../../src/report/html/text.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 

@@ -1,7 +1,7 @@
 /** What stands on the time axis of a run, by the page's own script: which shapes and which words, for a stretch of time. */
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { type RunPageDocument, RunPageFold } from '../../src/report/page/run-page.ts';
+import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
 import { sampleRun } from './sample-run.ts';
 
 interface Drawn {

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import type { RunRow } from '../../src/journal/store.ts';
-import { reviewerAnswers } from '../../src/report/answers.ts';
+import { reviewerAnswers } from '../../src/report/answers/six.ts';
+import { EntryIndex, entryRow } from '../../src/report/folds/entry-index.ts';
+import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
+import { runsDocument } from '../../src/report/folds/runs-list.ts';
 import { compareRuns } from '../../src/report/page/comparison.ts';
 import { confirmationOf } from '../../src/report/page/confirmation.ts';
-import { EntryIndex, entryRow } from '../../src/report/page/entry-index.ts';
 import { pageJson } from '../../src/report/page/page-json.ts';
-import { type RunPageDocument, RunPageFold } from '../../src/report/page/run-page.ts';
-import { runsDocument } from '../../src/report/page/runs-list.ts';
 import { POLICY, shell } from '../../src/report/page/shell.ts';
-import { StoryFold } from '../../src/report/page/story.ts';
+import { StoryFold } from '../../src/report/timeline/story.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RoutineFilter } from '../../src/report/routine.ts';
-import { printTimeline, TimelineFold } from '../../src/report/timeline.ts';
+import { RoutineFilter } from '../../src/report/timeline/routine.ts';
+import { printTimeline, TimelineFold } from '../../src/report/timeline/timeline.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, TERMS } from './sample-run.ts';
 

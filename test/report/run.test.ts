@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { ordersDocument } from '../../src/report/orders.ts';
-import { runReport } from '../../src/report/run.ts';
+import { ordersDocument } from '../../src/report/folds/orders.ts';
+import { runReport } from '../../src/report/folds/run.ts';
 import { startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { printTimeline, TimelineFold, timeline } from '../../src/report/timeline.ts';
+import { printTimeline, TimelineFold, timeline } from '../../src/report/timeline/timeline.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 

@@ -2,7 +2,7 @@
  * A simulation for a reader: what the journal tells, line by line, and between its lines what only the venue and the
  * processes know: requests that arrived when nobody listened any more, orders as they really moved, deaths and returns.
  */
-import { TimelineFold } from '../../src/report/timeline.ts';
+import { TimelineFold } from '../../src/report/timeline/timeline.ts';
 import type { Breach } from './invariants.ts';
 import type { Happened } from './world.ts';
 

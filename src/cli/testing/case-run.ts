@@ -16,7 +16,7 @@ import { RunLog } from '../../journal/run-log.ts';
 import type { StoredEntry } from '../../journal/store.ts';
 import { MemoryStore } from '../../journal/stores/memory.ts';
 import { JournalWriter } from '../../journal/writer.ts';
-import { RunFold, type RunReport } from '../../report/run.ts';
+import { RunFold, type RunReport } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
 import { act, type LoadedRunbook, startedData, virtualClient, virtualSetup } from '../wire.ts';
 import { scriptedFeeds } from './feed-script.ts';

@@ -6,8 +6,8 @@ import { positionAt, type SourceText, type Span } from '../../base/diagnostic.ts
 import { durationWord } from '../../base/duration.ts';
 import { printable } from '../../base/printable.ts';
 import type { Json } from '../../journal/entry.ts';
-import type { OrderRow } from '../../report/orders.ts';
-import type { RunReport } from '../../report/run.ts';
+import type { OrderRow } from '../../report/folds/orders.ts';
+import type { RunReport } from '../../report/folds/run.ts';
 import { type EndpointName, endpoint, isEndpointName } from '../../venue/catalogue.ts';
 import type { CaseResult } from './case-run.ts';
 import { requestName } from './request-names.ts';

@@ -1,8 +1,8 @@
 /** What a run was allowed to do, how near it came, what was refused, and what was done to the kill switch meanwhile. */
 import type { JsonObject } from '../../journal/entry.ts';
 import { EVERY_ACCOUNT, type KillEvent } from '../../journal/shared/shared.ts';
-import type { Allowance } from '../page/allowances.ts';
-import type { RunPageDocument } from '../page/run-page.ts';
+import type { Allowance } from '../folds/allowances.ts';
+import type { RunPageDocument } from '../folds/run-facts.ts';
 import { isoText, jsonText, quoteOf, shown } from '../wording.ts';
 import { type Answer, counted, type Reason } from './answer.ts';
 

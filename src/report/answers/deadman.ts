@@ -2,8 +2,8 @@
  * Whether the deadman switch was ever at risk. The journal tells of silences that ended; one that has not is known by the
  * clock: of a process that died with the switch armed nothing was ever written, and the venue cancelled all the same.
  */
-import { RISK_SHARE } from '../page/deadman-record.ts';
-import type { RunPageDocument } from '../page/run-page.ts';
+import { RISK_SHARE } from '../folds/deadman.ts';
+import type { RunPageDocument } from '../folds/run-facts.ts';
 import { isoText, shown, spanText } from '../wording.ts';
 import { type Answer, counted, type Reason } from './answer.ts';
 

@@ -1,8 +1,8 @@
 /** Whether anything is missing: of the journal, of its end, of answers, of what is known of its orders. */
-import { uncoveredText, WITHOUT_STOP } from '../aftermath.ts';
-import type { RunPageDocument } from '../page/run-page.ts';
+import { uncoveredText, WITHOUT_STOP } from '../folds/aftermath.ts';
+import type { RunPageDocument } from '../folds/run-facts.ts';
+import type { RunVerdict } from '../folds/verify.ts';
 import { isGoing, isSilent } from '../standing.ts';
-import type { RunVerdict } from '../verify.ts';
 import { isoText, shown } from '../wording.ts';
 import { type Answer, counted, type Reason, type Tone } from './answer.ts';
 

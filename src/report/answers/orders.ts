@@ -1,6 +1,6 @@
 /** What became of a run's orders, what they traded, and which of them a reviewer looks at first. */
-import type { OrderLife } from '../page/order-lives.ts';
-import type { RunPageDocument } from '../page/run-page.ts';
+import type { OrderLife } from '../folds/order-lives.ts';
+import type { RunPageDocument } from '../folds/run-facts.ts';
 import { isSilent } from '../standing.ts';
 import { quoteOf, shown } from '../wording.ts';
 import { type Answer, counted, type Reason } from './answer.ts';

@@ -1,5 +1,5 @@
 /** How many tokens a run used, and whether the limit was ever near. */
-import type { RunPageDocument } from '../page/run-page.ts';
+import type { RunPageDocument } from '../folds/run-facts.ts';
 import { shown, spanText } from '../wording.ts';
 import { type Answer, counted, type Reason } from './answer.ts';
 

@@ -1,6 +1,7 @@
 /** Who started it, and who had a hand in it afterwards. */
+
+import type { RunPageDocument } from '../folds/run-facts.ts';
 import { MODE_MEANING, meaningOf, TRIGGERS } from '../meanings.ts';
-import type { RunPageDocument } from '../page/run-page.ts';
 import { isGoing } from '../standing.ts';
 import { isoText, shown, spanText } from '../wording.ts';
 import type { Answer, Reason } from './answer.ts';

@@ -2,7 +2,7 @@
  * The one HTML document of the page. It holds no data of any run: those are fetched with a token that only the person who
  * started the server knows, so the document itself may be served to whoever asks.
  */
-import { html, markupOf } from '../html-text.ts';
+import { html, markupOf } from '../html/text.ts';
 
 /** Everything the page needs is served by this program; nothing is inline, framed, submitted or fetched elsewhere, and no text becomes markup or script. */
 export const POLICY =

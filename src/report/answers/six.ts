@@ -2,14 +2,15 @@
  * The six questions of a reviewer who has never seen the runbook, each with its answer and what it rests on: what
  * `audit summary` prints, and the head of the review page and of the self-contained report. The words are made here alone.
  */
-import { type KillsMeanwhile, whatWasAllowed } from './answers/allowed.ts';
-import type { Answer } from './answers/answer.ts';
-import { deadmanSwitch } from './answers/deadman.ts';
-import { type VerdictSoFar, whatIsMissing } from './answers/missing.ts';
-import { whatBecameOfOrders } from './answers/orders.ts';
-import { howManyTokens } from './answers/tokens.ts';
-import { whoStarted } from './answers/who.ts';
-import type { RunPageDocument } from './page/run-page.ts';
+
+import type { RunPageDocument } from '../folds/run-facts.ts';
+import { type KillsMeanwhile, whatWasAllowed } from './allowed.ts';
+import type { Answer } from './answer.ts';
+import { deadmanSwitch } from './deadman.ts';
+import { type VerdictSoFar, whatIsMissing } from './missing.ts';
+import { whatBecameOfOrders } from './orders.ts';
+import { howManyTokens } from './tokens.ts';
+import { whoStarted } from './who.ts';
 
 export interface Known {
   /** What verifying the journal found. */

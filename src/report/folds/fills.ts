@@ -2,11 +2,11 @@
  * The fills of a run: what traded, at what price, for which fee. Only fills of the run's own orders, each once, as the order
  * book of the engine booked them; an account's other trades, which a read may show as well, are not the run's.
  */
-import { Decimal, type DecimalString, decimal, decimalText } from '../base/decimal.ts';
-import type { Entry } from '../journal/entry.ts';
-import type { BookOrder } from '../journal/orders.ts';
-import { averagePrice, netSizeOfFills, sumOfFills } from '../venue/order/fills.ts';
-import type { FillRecord, Side } from '../venue/records.ts';
+import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
+import type { Entry } from '../../journal/entry.ts';
+import type { BookOrder } from '../../journal/orders.ts';
+import { averagePrice, netSizeOfFills, sumOfFills } from '../../venue/order/fills.ts';
+import type { FillRecord, Side } from '../../venue/records.ts';
 import { foldOrders } from './orders.ts';
 
 export interface FillRow {

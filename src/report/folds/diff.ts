@@ -4,11 +4,11 @@
  * because branches that run at the same time interleave differently. Ids that follow from a run's name, and times, are no
  * difference. It names what came first; whether that was the cause is for the reader to judge.
  */
-import { canonicalJson } from '../base/json.ts';
-import type { Entry, Json, JsonObject } from '../journal/entry.ts';
-import { StoreError } from '../journal/store.ts';
+import { canonicalJson } from '../../base/json.ts';
+import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
+import { StoreError } from '../../journal/store.ts';
+import { readBy } from '../wording.ts';
 import { isoTime } from './run.ts';
-import { readBy } from './wording.ts';
 
 /** `told`: inputs, feeds, answers, people. `done`: decisions, requests, variables, step ends. */
 export type DifferenceSide = 'told' | 'done';

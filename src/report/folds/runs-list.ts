@@ -1,7 +1,7 @@
 /** The list of runs with its filters: which there are, how many of each kind, and how far those under way have come. */
 import type { RunMode, RunOutcome } from '../../journal/entry.ts';
 import type { RunRow } from '../../journal/store.ts';
-import type { ActiveStep } from './step-lanes.ts';
+import type { ActiveStep } from './steps.ts';
 
 export interface RunsFilter {
   /** Found anywhere in the run's name, the runbook, the account or the trigger; letters' case does not matter. */

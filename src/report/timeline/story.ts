@@ -3,8 +3,8 @@
  * nothing. Beside the page's other folds, because telling costs as much as all of those together and not everybody asks.
  */
 import type { Entry } from '../../journal/entry.ts';
-import { RoutineFilter } from '../routine.ts';
-import { TimelineFold, type TimelineRow } from '../timeline.ts';
+import { RoutineFilter } from './routine.ts';
+import { TimelineFold, type TimelineRow } from './timeline.ts';
 
 export interface StoryDocument {
   readonly from: number;

@@ -2,7 +2,7 @@
  * A run as JSON lines: each entry exactly as it was hashed, with its hash as the last field, so that the export can be
  * verified without this program: take the field away again and hash the line (reliability.md, Audit record envelope).
  */
-import type { StoredEntry } from '../journal/store.ts';
+import type { StoredEntry } from '../../journal/store.ts';
 
 export function jsonlExport(entries: Iterable<StoredEntry>): string {
   let text = '';

@@ -1,8 +1,8 @@
 /** How what became of orders reads in the timeline: their moves, what was concluded, alarms, what an account had open; and the switch that cancels them. */
-import type { DataOf, JsonObject, ResurfacedOrder } from '../journal/entry.ts';
-import { ORDER_ALARMS } from '../venue/order/context.ts';
-import { DEADMAN_EVENTS, meaningOf, ORDER_EVENT_MEANING, ORDER_STATE_MEANING } from './meanings.ts';
-import { bad, doubt, good, jsonText, muted, name, pairs, plain, type Span, shown, spanText } from './wording.ts';
+import type { DataOf, JsonObject, ResurfacedOrder } from '../../journal/entry.ts';
+import { ORDER_ALARMS } from '../../venue/order/context.ts';
+import { DEADMAN_EVENTS, meaningOf, ORDER_EVENT_MEANING, ORDER_STATE_MEANING } from '../meanings.ts';
+import { bad, doubt, good, jsonText, muted, name, pairs, plain, type Span, shown, spanText } from '../wording.ts';
 
 /** Orders that are named one by one. */
 const MOST_NAMED = 20;

@@ -1,7 +1,7 @@
 /** How requests read in the timeline: what was sent, what was answered, which fills an answer showed first, and what was never answered. */
-import type { DataOf, EntryOf, Json, JsonObject } from '../journal/entry.ts';
-import { CATALOGUE, ENDPOINT_NAMES } from '../venue/catalogue.ts';
-import { meaningOf, PURPOSES } from './meanings.ts';
+import type { DataOf, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
+import { CATALOGUE, ENDPOINT_NAMES } from '../../venue/catalogue.ts';
+import { meaningOf, PURPOSES } from '../meanings.ts';
 import {
   bad,
   doubt,
@@ -18,7 +18,7 @@ import {
   summary,
   tokensText,
   value,
-} from './wording.ts';
+} from '../wording.ts';
 
 interface Call {
   readonly endpoint: string;

@@ -3,11 +3,11 @@
  * limit. An SVG without styles of its own: its classes are the page's. The tables of the page say the same in words.
  */
 
-import type { BookOrder } from '../journal/orders.ts';
-import type { OrderState } from '../venue/order/context.ts';
-import { type Html, html } from './html-text.ts';
-import type { RunReport } from './run.ts';
-import { offsetText, shown, spanText } from './wording.ts';
+import type { BookOrder } from '../../journal/orders.ts';
+import type { OrderState } from '../../venue/order/context.ts';
+import type { RunReport } from '../folds/run.ts';
+import { offsetText, shown, spanText } from '../wording.ts';
+import { type Html, html } from './text.ts';
 
 export interface TimeAxisData {
   readonly report: RunReport;

@@ -2,7 +2,7 @@
  * HTML made of pieces that are safe by construction: text becomes `Html` only by being escaped here, and only `Html` is put
  * into a page. What a venue, a file or a person wrote can not become a tag, an attribute or a style.
  */
-import { escapeUnprintable } from '../base/printable.ts';
+import { escapeUnprintable } from '../../base/printable.ts';
 
 const MARKUP: unique symbol = Symbol('markup');
 

@@ -2,9 +2,9 @@
  * What a run booked against what the venue says now: every fill of the run's orders, by its id. The venue's list is the
  * account's, so fills of orders that are not the run's are counted and left alone. It compares; what is right it can not say.
  */
-import type { Entry } from '../journal/entry.ts';
-import { sameDecimal } from '../venue/order/fills.ts';
-import type { FillRecord } from '../venue/records.ts';
+import type { Entry } from '../../journal/entry.ts';
+import { sameDecimal } from '../../venue/order/fills.ts';
+import type { FillRecord } from '../../venue/records.ts';
 import { type FillRow, fillRow, fillsOf } from './fills.ts';
 import { foldOrders } from './orders.ts';
 

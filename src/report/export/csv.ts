@@ -3,13 +3,13 @@
  * apostrophe, and no cell holds a line break or an escape. Plain decimals stay as they are, a minus in front too; a
  * spreadsheet shows at most 15 of their digits, so figures that must be exact are read from the JSON.
  */
-import { parseDecimal } from '../base/decimal.ts';
-import { escapeUnprintable } from '../base/printable.ts';
-import type { Entry, Json } from '../journal/entry.ts';
-import { fillsOf } from './fills.ts';
-import { foldOrders, ordersDocument } from './orders.ts';
-import { isoTime, runReport } from './run.ts';
-import { timeline } from './timeline.ts';
+import { parseDecimal } from '../../base/decimal.ts';
+import { escapeUnprintable } from '../../base/printable.ts';
+import type { Entry, Json } from '../../journal/entry.ts';
+import { fillsOf } from '../folds/fills.ts';
+import { foldOrders, ordersDocument } from '../folds/orders.ts';
+import { isoTime, runReport } from '../folds/run.ts';
+import { timeline } from '../timeline/timeline.ts';
 
 type Row = Readonly<Record<string, Json | undefined>>;
 

@@ -4,7 +4,7 @@
  */
 import type { Entry, EntryType } from '../../journal/entry.ts';
 import { jsonText, pairs, shown, summary } from '../wording.ts';
-import { lanePath } from './step-lanes.ts';
+import { lanePath } from './steps.ts';
 
 /** The groups a reader filters by. */
 export const ENTRY_GROUPS = {

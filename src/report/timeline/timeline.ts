@@ -3,18 +3,8 @@
  * decision fell as it did, for a reader who never saw the runbook. Rows carry roles, not colours, and every text in them is
  * printable. It is fed entry by entry, so a run can be told while it goes on.
  */
-import type { Away, DataOf, Entry, EntryOf } from '../journal/entry.ts';
-import { MODE_MEANING, meaningOf, RUN_OUTCOMES, STEP_OUTCOMES, TRIGGERS, VERBS } from './meanings.ts';
-import {
-  accountReconciled,
-  accountSwept,
-  deadmanMoved,
-  orderAlarmed,
-  orderConcluded,
-  orderMoved,
-  orderResurfaced,
-} from './timeline-orders.ts';
-import { RequestsTold } from './timeline-requests.ts';
+import type { Away, DataOf, Entry, EntryOf } from '../../journal/entry.ts';
+import { MODE_MEANING, meaningOf, RUN_OUTCOMES, STEP_OUTCOMES, TRIGGERS, VERBS } from '../meanings.ts';
 import {
   bad,
   doubt,
@@ -37,7 +27,17 @@ import {
   summary,
   tokensText,
   value,
-} from './wording.ts';
+} from '../wording.ts';
+import {
+  accountReconciled,
+  accountSwept,
+  deadmanMoved,
+  orderAlarmed,
+  orderConcluded,
+  orderMoved,
+  orderResurfaced,
+} from './orders.ts';
+import { RequestsTold } from './requests.ts';
 
 export type RowKind =
   | 'run'

@@ -6,21 +6,21 @@
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
-import { AftermathFold, type Uncovered } from '../aftermath.ts';
-import { type BudgetDocument, BudgetFold } from '../budget.ts';
-import { type FillsDocument, fillsOf } from '../fills.ts';
 import { meaningOf } from '../meanings.ts';
 import { isGoing } from '../standing.ts';
 import { jsonText } from '../wording.ts';
+import { AftermathFold, type Uncovered } from './aftermath.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
 import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
-import { type DeadmanRecord, DeadmanRecordFold } from './deadman-record.ts';
+import { type BudgetDocument, BudgetFold } from './budget.ts';
+import { type DeadmanRecord, DeadmanRecordFold } from './deadman.ts';
 import { EntryIndex } from './entry-index.ts';
+import { type FillsDocument, fillsOf } from './fills.ts';
 import { type OrderLife, OrderLifeFold } from './order-lives.ts';
-import { PriceReadingFold, type PriceReadings } from './price-readings.ts';
-import { type OpenRequest, RequestMarkFold, type RequestMarks } from './request-marks.ts';
+import { PriceReadingFold, type PriceReadings } from './prices.ts';
+import { type OpenRequest, RequestMarkFold, type RequestMarks } from './requests.ts';
 import type { RunProgress } from './runs-list.ts';
-import { type ActiveStep, type StepLane, StepLaneFold } from './step-lanes.ts';
+import { type ActiveStep, type StepLane, StepLaneFold } from './steps.ts';
 
 export interface RunPageDocument {
   readonly run: string;

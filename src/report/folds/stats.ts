@@ -2,7 +2,7 @@
  * Many runs in figures: how they ended, what was refused here, what stayed unclear at the venue, what they cost in tokens;
  * in all, by runbook and by day. It adds up and judges nothing.
  */
-import type { Entry, EntryType, RunMode, RunOutcome } from '../journal/entry.ts';
+import type { Entry, EntryType, RunMode, RunOutcome } from '../../journal/entry.ts';
 
 export interface RunFigures {
   readonly runs: number;

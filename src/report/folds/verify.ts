@@ -2,10 +2,10 @@
  * Whether a journal is what was written: every run's chain, entry by entry, and then against the anchors, which know how
  * far a chain had come and what it was. Reads in pages, so that a run of any length takes the same memory. It repairs nothing.
  */
-import { type Anchor, anchorsByRun } from '../journal/anchors/anchors.ts';
-import { ChainCheck, type ChainProblem, readEntry } from '../journal/chain.ts';
-import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../journal/store.ts';
-import { nextRow } from '../journal/writer.ts';
+import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
+import { ChainCheck, type ChainProblem, readEntry } from '../../journal/chain.ts';
+import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../journal/store.ts';
+import { nextRow } from '../../journal/writer.ts';
 
 export interface RunVerdict {
   readonly run: string;

@@ -3,9 +3,9 @@
  * nothing came of them. One row says how many there were. The read that showed a change is always kept, and so is every
  * request that was refused, lost or not of this kind.
  */
-import type { Entry } from '../journal/entry.ts';
+import type { Entry } from '../../journal/entry.ts';
+import { muted, plain, shown, tokensText } from '../wording.ts';
 import type { TimelineRow } from './timeline.ts';
-import { muted, plain, shown, tokensText } from './wording.ts';
 
 /** Purposes of calls that are made again and again (venue port, `purpose`). */
 const ROUTINE: ReadonlySet<string> = new Set(['confirm', 'keep-alive']);

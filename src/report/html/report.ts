@@ -3,25 +3,25 @@
  * head forbids whatever it does not need, so that even a mistake in the escaping could load or run nothing.
  */
 import { createHash } from 'node:crypto';
-import type { Entry, EntryOf, Json, JsonObject } from '../journal/entry.ts';
-import { StoreError } from '../journal/store.ts';
-import type { KillsMeanwhile } from './answers/allowed.ts';
-import { reviewerAnswers } from './answers.ts';
-import { BudgetFold } from './budget.ts';
-import { type FillsDocument, fillsOf } from './fills.ts';
-import { anchorOf, answersHtml } from './html-answers.ts';
-import { STYLE } from './html-style.ts';
-import { type Html, html, markupOf, type Piece, preformatted } from './html-text.ts';
-import { MODE_MEANING } from './meanings.ts';
-import { OrderFold } from './orders.ts';
-import type { OrderLife } from './page/order-lives.ts';
-import { type RunPageDocument, RunPageFold } from './page/run-page.ts';
-import { RoutineFilter } from './routine.ts';
-import { RunFold, type RunReport } from './run.ts';
+import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
+import { StoreError } from '../../journal/store.ts';
+import type { KillsMeanwhile } from '../answers/allowed.ts';
+import { reviewerAnswers } from '../answers/six.ts';
+import { BudgetFold } from '../folds/budget.ts';
+import { type FillsDocument, fillsOf } from '../folds/fills.ts';
+import type { OrderLife } from '../folds/order-lives.ts';
+import { OrderFold } from '../folds/orders.ts';
+import { RunFold, type RunReport } from '../folds/run.ts';
+import { type RunPageDocument, RunPageFold } from '../folds/run-facts.ts';
+import type { RunVerdict } from '../folds/verify.ts';
+import { MODE_MEANING } from '../meanings.ts';
+import { RoutineFilter } from '../timeline/routine.ts';
+import { TimelineFold, type TimelineRow } from '../timeline/timeline.ts';
+import { jsonText, offsetText, readBy, shown, spanText } from '../wording.ts';
+import { anchorOf, answersHtml } from './answers.ts';
+import { STYLE } from './style.ts';
+import { type Html, html, markupOf, type Piece, preformatted } from './text.ts';
 import { timeAxis } from './time-axis.ts';
-import { TimelineFold, type TimelineRow } from './timeline.ts';
-import type { RunVerdict } from './verify.ts';
-import { jsonText, offsetText, readBy, shown, spanText } from './wording.ts';
 
 export interface PageOptions {
   /** What `audit verify` found, to be printed on top. */

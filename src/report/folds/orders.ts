@@ -2,11 +2,11 @@
  * The orders of a run as a reviewer reads them: every one that was meant, with its last state, its fills and how it got
  * there. The states are folded by the book that the engine itself uses; nothing is decided anew here.
  */
-import type { DecimalString } from '../base/decimal.ts';
-import type { Entry, JsonObject } from '../journal/entry.ts';
-import { type BookChange, type BookOrder, OrderBook, type OrderBookOptions } from '../journal/orders.ts';
-import { averagePrice, largerDecimal } from '../venue/order/fills.ts';
-import type { OrderType, Side } from '../venue/records.ts';
+import type { DecimalString } from '../../base/decimal.ts';
+import type { Entry, JsonObject } from '../../journal/entry.ts';
+import { type BookChange, type BookOrder, OrderBook, type OrderBookOptions } from '../../journal/orders.ts';
+import { averagePrice, largerDecimal } from '../../venue/order/fills.ts';
+import type { OrderType, Side } from '../../venue/records.ts';
 
 export interface OrderRow {
   readonly clientOrderId: string;

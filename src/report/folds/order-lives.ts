@@ -7,9 +7,9 @@ import type { DataOf, Entry, Json } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import { ORDER_ALARMS, type OrderState } from '../../venue/order/context.ts';
 import { meaningOf, ORDER_EVENT_MEANING, ORDER_STATE_MEANING } from '../meanings.ts';
-import { OrderFold, type OrderRow } from '../orders.ts';
 import { amountText, isPartOfPosition, pairs, quoteOf, stepName } from '../wording.ts';
-import { lanePath } from './step-lanes.ts';
+import { OrderFold, type OrderRow } from './orders.ts';
+import { lanePath } from './steps.ts';
 
 export interface OrderMove {
   readonly seq: number;

@@ -3,8 +3,17 @@
  * it says of a run that never ended is what its entries say: halted, for the reason `interrupted`. Its form is a contract with
  * other programs (interface.md, JSON); a field that a person would like to see beside it belongs to the timeline.
  */
-import type { DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome, StepOutcome } from '../journal/entry.ts';
-import { StoreError } from '../journal/store.ts';
+import type {
+  DataOf,
+  Entry,
+  ErrorFact,
+  Json,
+  JsonObject,
+  RunMode,
+  RunOutcome,
+  StepOutcome,
+} from '../../journal/entry.ts';
+import { StoreError } from '../../journal/store.ts';
 import { type Aftermath, AftermathFold } from './aftermath.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 

@@ -1,5 +1,5 @@
 /** How the self-contained report looks: light and dark as the reader's machine is set, legible in print, no colour that says something alone. */
-import { trusted } from './html-text.ts';
+import { trusted } from './text.ts';
 
 export const STYLE = trusted`
 :root{color-scheme:light dark;--page:#fbfbfa;--card:#fff;--ink:#1b1f24;--soft:#5b6470;--line:#dcdfe3;--good:#1a7f4b;--bad:#b42318;--doubt:#9a6700;--step:#3867d6;--open:#2a9d8f;--flight:#858f9b;--area:#3867d6}

@@ -2,9 +2,9 @@
  * A run as CloudEvents 1.0, one JSON event a line, for whoever feeds journals into an event bus. The data of each event is
  * the entry's own; what the envelope has no attribute for travels as extension attributes.
  */
-import { escapeUnprintable } from '../base/printable.ts';
-import type { Entry } from '../journal/entry.ts';
-import { isoTime } from './run.ts';
+import { escapeUnprintable } from '../../base/printable.ts';
+import type { Entry } from '../../journal/entry.ts';
+import { isoTime } from '../folds/run.ts';
 
 export function cloudEventsExport(entries: Iterable<Entry>): string {
   let text = '';

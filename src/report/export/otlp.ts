@@ -18,9 +18,9 @@ import {
 import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { escapeUnprintable } from '../base/printable.ts';
-import type { Entry, EntryOf, Json } from '../journal/entry.ts';
-import { StoreError } from '../journal/store.ts';
+import { escapeUnprintable } from '../../base/printable.ts';
+import type { Entry, EntryOf, Json } from '../../journal/entry.ts';
+import { StoreError } from '../../journal/store.ts';
 
 /** The trace as one line of JSON, spans in the order they ended. Throws as `otlpSpans`. */
 export function otlpExport(entries: Iterable<Entry>): string {

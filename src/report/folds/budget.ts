@@ -4,9 +4,9 @@
  * only in the venue's own figure.
  */
 
-import { parseDurationMs } from '../base/duration.ts';
-import type { Entry, Json, JsonObject } from '../journal/entry.ts';
-import { readRateHeaders } from '../venue/tokens/headers.ts';
+import { parseDurationMs } from '../../base/duration.ts';
+import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
+import { readRateHeaders } from '../../venue/tokens/headers.ts';
 import { isoTime, requestsBeside } from './run.ts';
 
 /** `audit budget RUN --json`. */

@@ -1,6 +1,6 @@
 /** The six answers as a part of the self-contained report, each reason with a link to where the story tells of its entry. */
-import { type Answer, type Reason, saidText } from './answers/answer.ts';
-import { type Html, html } from './html-text.ts';
+import { type Answer, type Reason, saidText } from '../answers/answer.ts';
+import { type Html, html } from './text.ts';
 
 /** `told`: the entries that the story has rows of, in order. */
 export function answersHtml(answers: readonly Answer[], told: readonly number[]): Html {

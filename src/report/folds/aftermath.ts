@@ -2,12 +2,12 @@
  * What a run leaves behind at the venue, as its journal knows it: the position that its own fills made and that none of its
  * stops covers, and a deadman switch that is still armed. For the last lines of a run, and for the reviewer's answers.
  */
-import { Decimal, type DecimalString, decimal, decimalText } from '../base/decimal.ts';
-import type { Entry } from '../journal/entry.ts';
-import type { BookOrder } from '../journal/orders.ts';
-import type { Side } from '../venue/records.ts';
-import { DeadmanRecordFold } from './page/deadman-record.ts';
-import { shown } from './wording.ts';
+import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
+import type { Entry } from '../../journal/entry.ts';
+import type { BookOrder } from '../../journal/orders.ts';
+import type { Side } from '../../venue/records.ts';
+import { shown } from '../wording.ts';
+import { DeadmanRecordFold } from './deadman.ts';
 
 export interface Aftermath {
   readonly uncovered: readonly Uncovered[];
