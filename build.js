@@ -90,7 +90,7 @@ async function loadGenerator({ esbuild }) {
   const file = join(dist, `generator.${process.pid}.mjs`);
   try {
     await esbuild.build({
-      entryPoints: [join(root, 'src/cli/generator.ts')],
+      entryPoints: [join(root, 'src/cli/generate/generator.ts')],
       outfile: file,
       bundle: true,
       packages: 'external',
@@ -204,13 +204,13 @@ function validatorsAheadOfTime() {
   };
 }
 
-/** The review page's scripts and styles as texts, in the place of src/cli/serve-assets.ts, which reads their files. */
+/** The review page's scripts and styles as texts, in the place of src/cli/serve/assets.ts, which reads their files. */
 function pageAssetsAsText() {
   const folder = join(root, 'src/report/page/assets');
   return {
     name: 'page-assets-as-text',
     setup({ onLoad }) {
-      onLoad({ filter: /[\\/]src[\\/]cli[\\/]serve-assets\.ts$/ }, () => {
+      onLoad({ filter: /[\\/]src[\\/]cli[\\/]serve[\\/]assets\.ts$/ }, () => {
         const names = readdirSync(folder).filter((name) => /\.(?:js|css|svg)$/.test(name));
         const texts = Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
         return { contents: `export const ASSETS = ${JSON.stringify(texts)};`, loader: 'js' };
@@ -234,12 +234,12 @@ function withoutNeedless() {
   };
 }
 
-/** What src/cli/dependencies.ts would read from a checkout. */
+/** What src/app/dependencies.ts would read from a checkout. */
 function lockFileAsDigest() {
   return {
     name: 'lock-file-as-digest',
     setup({ onLoad }) {
-      onLoad({ filter: /[\\/]src[\\/]cli[\\/]dependencies\.ts$/ }, () => {
+      onLoad({ filter: /[\\/]src[\\/]app[\\/]dependencies\.ts$/ }, () => {
         const lock = join(root, 'package-lock.json');
         const sha256 = existsSync(lock) ? createHash('sha256').update(readFileSync(lock)).digest('hex') : undefined;
         return { contents: `export const LOCK_SHA256 = ${JSON.stringify(sha256)};`, loader: 'js' };

@@ -16,7 +16,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   runbook: ['base', 'venue'],
   engine: ['base', 'venue', 'journal', 'runbook'],
   report: ['base', 'venue', 'journal'],
-  cli: ['base', 'venue', 'journal', 'gateway', 'runbook', 'engine', 'report'],
+  app: ['base', 'venue', 'journal', 'gateway', 'runbook', 'engine', 'report'],
+  cli: ['base', 'venue', 'journal', 'gateway', 'runbook', 'engine', 'report', 'app'],
 };
 
 interface Door {
@@ -39,18 +40,18 @@ const DOORS: readonly Door[] = [
     through: ['src/journal/sql/sqlite.ts'],
   },
   { what: 'the PostgreSQL driver', uses: importOf('pg'), through: ['src/journal/sql/postgres.ts'] },
-  { what: 'the queue of the workers', uses: importOf('bullmq'), through: ['src/cli/dispatch.ts'] },
-  { what: 'commander', uses: importOf('commander'), through: ['src/cli/program.ts'] },
+  { what: 'the queue of the workers', uses: importOf('bullmq'), through: ['src/app/schedule/account-queue.ts'] },
+  { what: 'commander', uses: importOf('commander'), through: ['src/cli/verbs/program.ts'] },
   {
     what: 'process.env',
     uses: /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env)|\bprocess\b[^;\n]*\benv\b[^;\n]*=\s*process\b|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/,
-    through: ['src/cli/environment.ts'],
+    through: ['src/app/environment.ts'],
   },
   {
     what: 'the real time',
     uses: /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bDateTime\.(?:now|local|utc)\(\s*\)|\bhrtime\b/,
     // The command line decides when a run begins; the machine's own clock is what processes compare leases by.
-    through: ['src/base/clock.ts', 'src/cli/', 'src/journal/shared/machine.ts'],
+    through: ['src/base/clock.ts', 'src/cli/', 'src/app/', 'src/journal/shared/machine.ts'],
   },
   {
     what: 'real timers',
@@ -61,7 +62,7 @@ const DOORS: readonly Door[] = [
   {
     what: 'real randomness',
     uses: /\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bgetRandomValues\b/,
-    through: ['src/cli/'],
+    through: ['src/cli/', 'src/app/'],
   },
 ];
 

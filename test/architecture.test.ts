@@ -32,7 +32,7 @@ function texts(folders: readonly string[], ending: RegExp): Sources {
 const source = texts(['src'], /\.ts$/);
 const written = texts(
   ['src', 'test', 'bin', 'bench', 'docs', 'runbooks', 'schemas', '.ci'],
-  /(?:\.(?:ts|js|md|ya?ml|json)|\/run)$/,
+  /(?:\.(?:ts|js|md|ya?ml|json)|^\.ci\/run)$/,
 );
 /** They name what they forbid. */
 const RULES = /^test\/architecture/;

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { compiledSchema } from '../src/base/ajv.ts';
-import { generatedFiles } from '../src/cli/generator.ts';
-import { SCHEMAS } from '../src/cli/schemas.ts';
+import { generatedFiles } from '../src/cli/generate/generator.ts';
+import { SCHEMAS } from '../src/cli/generate/schemas.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const generated = generatedFiles();

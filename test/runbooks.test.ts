@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readFixtureFile } from '../src/cli/fixture-file.ts';
-import { inputValues, sha256 } from '../src/cli/loading.ts';
-import { planFor } from '../src/cli/planning.ts';
-import { type DryRun, dryRun, replayRun } from '../src/cli/wire.ts';
+import { readFixtureFile } from '../src/app/files/fixture.ts';
+import { inputValues, sha256 } from '../src/app/files/load.ts';
+import { planFor } from '../src/app/plan.ts';
+import { type DryRun, dryRun, replayRun } from '../src/app/run/virtual-run.ts';
 import { writeFixture } from '../src/gateway/fixture/text.ts';
 import type { Entry } from '../src/journal/entry.ts';
 import { MemoryStore } from '../src/journal/stores/memory.ts';

@@ -4,10 +4,10 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { inputValues } from '../src/app/files/load.ts';
+import { readSimulatorFile } from '../src/app/files/simulator.ts';
+import type { LoadedRunbook } from '../src/app/run/virtual-run.ts';
 import type { SourceText } from '../src/base/diagnostic.ts';
-import { inputValues } from '../src/cli/loading.ts';
-import { readSimulatorFile } from '../src/cli/simulator-file.ts';
-import type { LoadedRunbook } from '../src/cli/wire.ts';
 import type { SimulatorConfig } from '../src/gateway/simulator/simulator.ts';
 import type { Value } from '../src/runbook/values.ts';
 import { loadedFrom } from './engine/stage.ts';

@@ -2,14 +2,15 @@
  * The command `runbook`: reads the command line, calls one verb, ends with its exit code. Everything a verb needs is loaded
  * when it is called, so that `--help` costs next to nothing.
  */
+
+import { environment } from '../app/environment.ts';
+import { EXIT, type ExitCode, Refusal } from '../app/errors.ts';
+import { stateFolder } from '../app/state.ts';
+import { ENGINE_VERSION } from '../app/version.ts';
 import { escapeUnprintable } from '../base/printable.ts';
-import { environment } from './environment.ts';
-import { EXIT, type ExitCode, Refusal } from './exit.ts';
-import { type Call, isHandled, program } from './program.ts';
-import { stateFolder } from './state.ts';
-import { Terminal } from './terminal.ts';
-import { VERBS } from './verbs.ts';
-import { ENGINE_VERSION } from './version.ts';
+import { Terminal } from './terminal/terminal.ts';
+import { type Call, isHandled, program } from './verbs/program.ts';
+import { VERBS } from './verbs/verbs.ts';
 
 const args = process.argv.slice(2);
 
@@ -86,12 +87,12 @@ type Told = Pick<Refusal, 'message' | 'kind' | 'exit' | 'beside'>;
 
 /** What the system refused is the user's trouble; everything else that was not foreseen is our mistake. */
 async function foreseen(error: unknown, state: string | undefined): Promise<Told> {
-  const { troubleOf } = await import('./trouble.ts');
+  const { troubleOf } = await import('../app/system-errors.ts');
   return troubleOf(error) ?? crashed(error, state);
 }
 
 async function crashed(error: unknown, state: string | undefined): Promise<Told> {
-  const { reportCrash } = await import('./crash.ts');
+  const { reportCrash } = await import('../app/crash-report.ts');
   const message = reportCrash(error, args, stateFolder(state, environment, process.cwd()), environment);
   return { message, kind: 'internal', exit: EXIT.failed, beside: {} };
 }

@@ -1,5 +1,5 @@
 /** The door to Graphviz: an optional package, loaded when a drawing is asked for and not before. */
-import { EXIT, Refusal } from './exit.ts';
+import { EXIT, Refusal } from '../app/errors.ts';
 
 /** What is used of @hpcc-js/wasm-graphviz. */
 export interface Graphviz {

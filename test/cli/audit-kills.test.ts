@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { EXIT } from '../../src/app/errors.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { EXIT } from '../../src/cli/exit.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { newWriter, startedData } from '../journal/sample.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { EXIT } from '../../src/app/errors.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { EXIT } from '../../src/cli/exit.ts';
 import { Anchorer, AnchorFile } from '../../src/journal/anchors/anchors.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';

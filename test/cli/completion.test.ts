@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { completionScript } from '../../src/cli/completion.ts';
-import { SHELLS } from '../../src/cli/completion-shells.ts';
-import { EXIT } from '../../src/cli/exit.ts';
-import type { VerbRow } from '../../src/cli/verb.ts';
-import { VERBS } from '../../src/cli/verbs.ts';
+import { EXIT } from '../../src/app/errors.ts';
+import { completionScript } from '../../src/cli/commands/completion.ts';
+import { SHELLS } from '../../src/cli/verbs/completion-shells.ts';
+import type { VerbRow } from '../../src/cli/verbs/verb.ts';
+import { VERBS } from '../../src/cli/verbs/verbs.ts';
 import { folder } from './command.ts';
 
 const row = (name: string, rest: Partial<VerbRow> = {}): VerbRow => ({

@@ -1,7 +1,7 @@
 /** Runs that are handed to the scheduler, where the store or the request is not as it should be. */
 import { expect, it } from 'vitest';
+import { DaemonRuns, type DaemonRunsParts } from '../../src/app/schedule/runs.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { DaemonRuns, type DaemonRunsParts } from '../../src/cli/daemon-runs.ts';
 import type { Daemon } from '../../src/engine/schedule/scheduler.ts';
 import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
 import type { HandoverRequest } from '../../src/journal/schedule/store.ts';

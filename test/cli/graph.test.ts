@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { EXIT, Refusal } from '../../src/cli/exit.ts';
+import { EXIT, Refusal } from '../../src/app/errors.ts';
 import { drawSvg } from '../../src/cli/svg.ts';
 import { folder } from './command.ts';
 

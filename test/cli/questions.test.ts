@@ -1,7 +1,7 @@
 /** What is asked at the terminal, and which line answers it. */
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { Questions } from '../../src/cli/questions.ts';
+import { Questions } from '../../src/cli/terminal/questions.ts';
 
 /** A person who types, and what they see. */
 function seated() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EXIT } from '../../src/cli/exit.ts';
+import { EXIT } from '../../src/app/errors.ts';
 import { folder } from './command.ts';
 
 const entry = (at: string, method: string, path: string, body: string | undefined, text: string) => ({

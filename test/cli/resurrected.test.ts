@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type AskedOrders, Recollection } from '../../src/app/run/resurfaced-orders.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { type AskedOrders, Recollection } from '../../src/cli/resurrected.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import type { RunRow } from '../../src/journal/store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { denialOf, type RequestHead, TOKEN_HEADER } from '../../src/cli/serve-checks.ts';
+import { denialOf, type RequestHead, TOKEN_HEADER } from '../../src/cli/serve/checks.ts';
 
 const TOKEN = 'the-token-of-this-start';
 const FACTS = { port: 8787, token: TOKEN, allowActions: true };

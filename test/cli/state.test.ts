@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { reportCrash } from '../../src/cli/crash.ts';
-import { environmentOf } from '../../src/cli/environment.ts';
-import { stateFolder } from '../../src/cli/state.ts';
+import { reportCrash } from '../../src/app/crash-report.ts';
+import { environmentOf } from '../../src/app/environment.ts';
+import { stateFolder } from '../../src/app/state.ts';
 import { folder } from './command.ts';
 
 const NOTHING = environmentOf({});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { environmentOf } from '../../src/app/environment.ts';
 import type { Diagnostic } from '../../src/base/diagnostic.ts';
-import { environmentOf } from '../../src/cli/environment.ts';
-import { columns, excerpt, Terminal } from '../../src/cli/terminal.ts';
+import { columns, excerpt, Terminal } from '../../src/cli/terminal/terminal.ts';
 
 function diagnostic(text: string, start: number, end: number): Diagnostic {
   return { severity: 'error', code: 'c', message: 'm', source: { file: 'f.yaml', text }, span: { start, end } };

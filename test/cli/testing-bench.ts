@@ -2,10 +2,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { environmentOf } from '../../src/cli/environment.ts';
-import { stateFolder } from '../../src/cli/state.ts';
-import { Terminal } from '../../src/cli/terminal.ts';
-import { type FileVerdict, testFiles } from '../../src/cli/testing/run-tests.ts';
+import { environmentOf } from '../../src/app/environment.ts';
+import { stateFolder } from '../../src/app/state.ts';
+import { type FileVerdict, testFiles } from '../../src/cli/commands/test.ts';
+import { Terminal } from '../../src/cli/terminal/terminal.ts';
 
 export interface Tested {
   readonly exit: number;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CaseVerdict } from '../../src/cli/testing/run-tests.ts';
+import type { CaseVerdict } from '../../src/cli/commands/test.ts';
 import { patient, testing } from './testing-bench.ts';
 
 async function verdicts(cases: string): Promise<readonly CaseVerdict[]> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { readTestFile } from '../../src/app/testing/test-file.ts';
 import { place } from '../../src/base/diagnostic.ts';
-import { readTestFile } from '../../src/cli/testing/test-file.ts';
 import { patient, testing } from './testing-bench.ts';
 
 const unread = (path: string): never => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CaseVerdict } from '../../src/cli/testing/run-tests.ts';
+import type { CaseVerdict } from '../../src/cli/commands/test.ts';
 import { PATIENT, patient, testing } from './testing-bench.ts';
 
 /** Failures of the one case whose lines are given; empty where everything it expects holds. */

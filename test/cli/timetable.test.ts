@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Refusal } from '../../src/app/errors.ts';
+import { readScheduled, TimetableFiles } from '../../src/app/schedule/timetable.ts';
 import type { Diagnostic } from '../../src/base/diagnostic.ts';
-import { Refusal } from '../../src/cli/exit.ts';
-import { readScheduled, TimetableFiles } from '../../src/cli/timetable.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 
 let folder: string;

@@ -3,10 +3,10 @@
  * run, that stands still, or whose database goes away. Real time, real signals; a random hour of it is `npm run soak`.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Invocation } from '../../src/app/context.ts';
+import type { Seat, SeatEnd, SeatPlan, Seats, StopCause } from '../../src/app/schedule/account-service.ts';
+import { SeatGroup } from '../../src/app/schedule/worker.ts';
 import { SystemClock } from '../../src/base/clock.ts';
-import type { Seat, SeatEnd, SeatPlan, Seats, StopCause } from '../../src/cli/seat.ts';
-import { SeatGroup } from '../../src/cli/seat-group.ts';
-import type { Invocation } from '../../src/cli/verb.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { readEntry } from '../../src/journal/chain.ts';

@@ -1,8 +1,8 @@
 /** A loop that waits for nothing: others have their turns meanwhile, and its journal says all that a replay needs. */
 import { describe, expect, it } from 'vitest';
+import { replayRun } from '../../src/app/run/virtual-run.ts';
 import { type MachineTime, SystemClock } from '../../src/base/clock.ts';
 import { RunClock } from '../../src/base/run-clock.ts';
-import { replayRun } from '../../src/cli/wire.ts';
 import type { RunPorts } from '../../src/engine/ports.ts';
 import { type RunResult, startRun } from '../../src/engine/run.ts';
 import { readEntry } from '../../src/journal/chain.ts';

@@ -2,10 +2,11 @@
  * A stage for the engine: a run against the simulated venue in virtual time, with the venue's own books at hand and a
  * person who may act while it goes on. Put together as the command line does it, but for the journal's place: in memory.
  */
+
+import { act, type LoadedRunbook, replayRun } from '../../src/app/run/virtual-run.ts';
 import { type Timer, VirtualClock } from '../../src/base/clock.ts';
 import type { SourceText } from '../../src/base/diagnostic.ts';
 import { type ProcessClock, RunClock } from '../../src/base/run-clock.ts';
-import { act, type LoadedRunbook, replayRun } from '../../src/cli/wire.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { startRun } from '../../src/engine/run.ts';
 import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';

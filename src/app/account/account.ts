@@ -1,0 +1,181 @@
+/**
+ * One account of a live venue, opened: its store, what it shares with other processes, its session and its road. Made for a
+ * run, for `kill` and for `doctor` alike; closing gives everything back. No secret leaves it in any text.
+ */
+import { join } from 'node:path';
+import { SystemClock } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import { CancelAllBarrier } from '../../gateway/cancel-all-barrier.ts';
+import { Redactor } from '../../gateway/live/redactor.ts';
+import { loadSecrets, type ProfileSecrets, secretVariables } from '../../gateway/live/secret.ts';
+import { VenueSession } from '../../gateway/live/session.ts';
+import { tokenStoreFor } from '../../gateway/live/token-store.ts';
+import { openLive } from '../../gateway/live/transport.ts';
+import { LocalBudget } from '../../gateway/tokens/budget.ts';
+import type { Transport } from '../../gateway/transport.ts';
+import type { DataOf } from '../../journal/entry.ts';
+import type { AgendaStore } from '../../journal/schedule/store.ts';
+import { ledgerKey, type Shared } from '../../journal/shared/shared.ts';
+import type { JournalStore } from '../../journal/store.ts';
+import { accountKeyOf } from '../../venue/profile/base-url.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
+import { budgetSettings } from '../../venue/tokens/ledger.ts';
+import type { Invocation } from '../context.ts';
+import type { Environment } from '../environment.ts';
+import { EXIT, Refusal } from '../errors.ts';
+import { rememberStore } from '../stores/known-stores.ts';
+import { folderOf, forgottenStore, placeOf, refusing, type StorePlace, storeAt } from '../stores/location.ts';
+import type { Voice } from '../voice.ts';
+
+export interface Account {
+  readonly profile: Profile;
+  readonly clock: SystemClock;
+  readonly store: JournalStore;
+  /** Where the store is. */
+  readonly place: StorePlace;
+  /** Of what lies beside the journal: anchors, refreshed tokens. */
+  readonly folder: string;
+  readonly shared: Shared;
+  /** Opens the schedules' memory of the same store; whoever opens it closes it. */
+  openAgenda(): Promise<AgendaStore>;
+  readonly budget: LocalBudget;
+  /** Closed for every run of this process while one of them cancels all orders. */
+  readonly barrier: CancelAllBarrier;
+  readonly session: VenueSession;
+  /** Every answer has passed the filter for secrets. */
+  readonly transport: Transport;
+  readonly redactor: Redactor;
+  readonly secrets: ProfileSecrets;
+  /** The name of leases and kill orders: an account is only itself at its venue. */
+  readonly key: string;
+  /** Tells what becomes of the session, until the given function is called. */
+  onSession(listener: (moved: DataOf<'session.moved'>) => void): () => void;
+  close(): Promise<void>;
+}
+
+export function accountKey(profile: Pick<Profile, 'baseUrl' | 'account'>): string {
+  return accountKeyOf(profile.baseUrl, profile.account);
+}
+
+/**
+ * Opens an account. Refuses with exit 2 what is wrong with the configuration, before anything is sent. `kept`: `nothing`
+ * opens no file, for a kill that must go through where no disk can be written.
+ */
+export async function openAccount(
+  profile: Profile,
+  invocation: Pick<Invocation, 'state' | 'environment'> & { readonly terminal: Pick<Voice, 'complain'> },
+  kept: 'as the profile says' | 'nothing' = 'as the profile says',
+): Promise<Account> {
+  const { environment, state, terminal } = invocation;
+  const variables = variablesFor(profile, environment);
+  const { secrets, all, problems } = loadSecrets(profile, variables);
+  if (problems.length > 0)
+    throw new Refusal(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
+  for (const name of secretVariables(profile)) environment.forget(name);
+  const redactor = new Redactor(all);
+  const clock = new SystemClock();
+  const live = openLive({ profile, clock, variables });
+  if ('problem' in live) throw new Refusal(live.problem, EXIT.usage, 'configuration');
+  const forgets = kept === 'nothing';
+  const place: StorePlace = forgets
+    ? { kind: 'sqlite', file: join(state.path, 'runbook.db') }
+    : placeOf(profile, state);
+  const folder = folderOf(place, state);
+  const doors = forgets ? forgottenStore(() => clock.monotonic()) : storeAt(place, environment);
+  const store = await refusing(() => doors.journal());
+  const shared = await doors.shared().catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  if (!forgets) rememberStore(state, place);
+  const { tokens, windowMs, costs, sharedAs, orderRate, resetUnit } = profile.rateLimit;
+  const declared = Object.fromEntries(
+    Object.values(profile.requests).map((request) => [`GET ${request.path}`, request.tokens]),
+  );
+  const budget = new LocalBudget(
+    budgetSettings({ tokens, windowMs }),
+    clock,
+    { ...costs, ...declared },
+    {
+      random: Math.random,
+      orderRate,
+      resetUnit,
+      share: {
+        rows: shared.ledgers,
+        key: ledgerKey(profile.baseUrl, sharedAs),
+        owner: `${process.pid}.${clock.now()}`,
+      },
+    },
+  );
+  const tokenStore = tokenStoreFor(profile, secrets.refreshToken, join(folder, `refresh-token.${profile.name}`));
+  const listeners = new Set<(moved: DataOf<'session.moved'>) => void>();
+  const tellSession = (moved: DataOf<'session.moved'>) => {
+    for (const listener of listeners) listener(moved);
+  };
+  const session = new VenueSession({
+    profile,
+    secrets,
+    transport: live.transport,
+    budget,
+    clock,
+    obtained: (secret) => redactor.add(secret),
+    requested: (request) => tellSession({ event: 'requested', request }),
+    renewed: (expiresAt) => tellSession({ event: 'renewed', expiresAt }),
+    alarm: (message) => {
+      terminal.complain(`${printable(message)}${renewalAdvice(profile, secrets)}`);
+      tellSession({ event: 'failing', because: message });
+    },
+    ...(tokenStore === undefined ? {} : { store: tokenStore }),
+  });
+  return {
+    profile,
+    clock,
+    store,
+    place,
+    folder,
+    openAgenda: () => doors.agenda(),
+    shared,
+    budget,
+    barrier: new CancelAllBarrier(),
+    session,
+    transport: redacting(session, redactor),
+    redactor,
+    secrets,
+    key: accountKey(profile),
+    onSession(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async close() {
+      await session.close();
+      await budget.close();
+      await shared.close();
+      await store.close();
+    },
+  };
+}
+
+/** Where nothing can renew a session only a person can, and the same credentials again would be refused again. */
+function renewalAdvice({ auth }: Profile, { refreshToken }: ProfileSecrets): string {
+  if (auth.mode !== 'jwt' || auth.jwt === undefined || refreshToken !== undefined) return '';
+  const where = 'env' in auth.jwt ? `the variable ${auth.jwt.env}` : `the file ${printable(auth.jwt.file, 200)}`;
+  return `; get a new JWT into ${where} and start again, or \`runbook resume\` the run: with the old one nothing can be asked or cancelled`;
+}
+
+/** A venue that sends our own token back must not get it into the journal. */
+function redacting(inner: Transport, redactor: Redactor): Transport {
+  return {
+    async send(request, options) {
+      const reply = await inner.send(request, options);
+      return reply.kind === 'answer'
+        ? { ...reply, body: redactor.redact(reply.body) }
+        : { ...reply, message: redactor.redact(reply.message) };
+    },
+  };
+}
+
+/** The variables a profile refers to, and the one that would weaken TLS; nothing else of the environment is looked at. */
+function variablesFor(profile: Profile, environment: Environment): Readonly<Record<string, string | undefined>> {
+  const names = [...secretVariables(profile), 'NODE_TLS_REJECT_UNAUTHORIZED'];
+  return Object.fromEntries(names.map((name) => [name, environment.variable(name)]));
+}

@@ -1,0 +1,26 @@
+/** Where a run's notifications go live: the webhooks and the log that the profile names. Never waited for, never fatal. */
+import { printable } from '../../base/printable.ts';
+import type { Notifier } from '../../engine/ports.ts';
+import { postNotice } from '../../gateway/live/webhook.ts';
+import type { Voice } from '../voice.ts';
+import type { Account } from './account.ts';
+
+/** Where the program's own alarms go, when the profile names it. */
+export const OPERATORS = 'ops';
+
+export function noticesOf({ profile, secrets }: Pick<Account, 'profile' | 'secrets'>, voice: Voice): Notifier {
+  return {
+    send(to, text) {
+      const target = Object.hasOwn(profile.notify, to) ? profile.notify[to] : undefined;
+      const shown = printable(text, 1000);
+      if (target === undefined) voice.note(`notice to ${printable(to, 60)}, which the profile does not name: ${shown}`);
+      else if ('log' in target) voice.note(`notice to ${printable(to, 60)}: ${shown}`);
+      const webhook = secrets.webhooks[to];
+      if (webhook !== undefined) {
+        void postNotice(webhook, { to, text }).then((problem) => {
+          if (problem !== undefined) voice.complain(`the notice to ${printable(to, 60)} was not delivered: ${problem}`);
+        });
+      }
+    },
+  };
+}

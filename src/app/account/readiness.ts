@@ -1,0 +1,69 @@
+/** What a live run needs and a profile or runbook does not give: refused in a sentence, before anything is sent. */
+import { printable } from '../../base/printable.ts';
+import type { KillOrder } from '../../journal/shared/shared.ts';
+import { everyStep } from '../../runbook/check/risk.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
+import { defaultKeepAliveMs } from '../../venue/deadman.ts';
+import { costOf, type Profile } from '../../venue/profile/profile.ts';
+import { overcommitted } from '../../venue/tokens/heartbeat-reserve.ts';
+import { budgetSettings } from '../../venue/tokens/ledger.ts';
+import { EXIT, Refusal } from '../errors.ts';
+
+/** The shortest deadman timeout a live run may have, ms: below it a slow answer is taken for silence (interface.md, settled points). */
+const LEAST_DEADMAN_MS = 5_000;
+
+export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
+  const all = [runbook, ...Object.values(runbook.calls)];
+  const missing = [...new Set(all.flatMap(({ needs }) => needs))].filter(
+    (need) => !profile.capabilities.includes(need),
+  );
+  if (missing.length > 0) {
+    throw new Refusal(
+      `${runbook.name} needs ${missing.join(', ')}; the profile grants ${profile.capabilities.join(', ') || 'no capabilities'}. Add what is missing to capabilities in the profile; nothing was sent`,
+    );
+  }
+  const feeds = [...new Set(all.flatMap((each) => each.feeds.map(({ name }) => name)))];
+  const unbound = feeds.filter((name) => !Object.hasOwn(profile.feeds, name));
+  if (unbound.length > 0) {
+    throw new Refusal(
+      `${runbook.name} reads the feed${unbound.length > 1 ? 's' : ''} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'}. Name what ${unbound.length > 1 ? 'each' : 'it'} is read from under feeds in the profile; nothing was sent`,
+    );
+  }
+  const { deadman } = runbook;
+  if (deadman?.timeout.constant) {
+    const nothing = { get: () => undefined, rules: () => undefined };
+    const timeoutMs = deadman.timeout.evaluate(nothing).ms;
+    if (timeoutMs < LEAST_DEADMAN_MS)
+      throw new Refusal(
+        `a deadman timeout of ${timeoutMs} ms is too short to act by; live it is at least ${LEAST_DEADMAN_MS} ms; nothing was sent`,
+      );
+    // One that inputs decide is refused when it is to be armed, and so is one that others on the address leave no room for.
+    if (deadman.keepAlive?.constant === false) return;
+    const everyMs = deadman.keepAlive?.evaluate(nothing).ms ?? defaultKeepAliveMs(timeoutMs);
+    const { tokens: limit, windowMs } = profile.rateLimit;
+    const { reserve } = budgetSettings({ tokens: limit, windowMs });
+    const weight = costOf(profile, 'POST /cancel_all_after');
+    const readWeight = costOf(profile, 'GET /cancel_all_after');
+    const why = overcommitted({ limit, reserve, windowMs, everyMs, timeoutMs, weight, readWeight });
+    if (why !== undefined)
+      throw new Refusal(`the token limit can not carry the deadman switch: ${why}; nothing was sent`);
+  }
+}
+
+export function refuseUntil(runbook: CheckedRunbook, until: string | undefined): void {
+  if (until === undefined) return;
+  const ids = [...everyStep(runbook.steps)].flatMap((step) => (step.id === undefined ? [] : [step.id]));
+  if (!ids.includes(until))
+    throw new Refusal(
+      `--until names no step: ${printable(until, 80)}; steps with an id are ${ids.join(', ') || 'none'}`,
+    );
+}
+
+export function killedRefusal(killed: KillOrder): Refusal {
+  const when = killed.at === 0 ? '' : ` at ${new Date(killed.at).toISOString()}`;
+  return new Refusal(
+    `the kill switch is engaged by ${printable(killed.by, 100)}${when}: ${printable(killed.reason, 300)}; nothing was sent. \`runbook release --profile FILE --by NAME\` lifts it`,
+    EXIT.failed,
+    'killed',
+  );
+}

@@ -1,0 +1,130 @@
+/**
+ * Files as people name them on the command line: read whole, regular files only, up to a size; written so that a reader
+ * never sees half a file. Whatever can not be read or written ends the command with a sentence.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { SourceText } from '../../base/diagnostic.ts';
+import { printable } from '../../base/printable.ts';
+import { EXIT, Refusal } from '../errors.ts';
+
+/** Far above any runbook or profile, far below what would hurt. */
+const LARGEST_TEXT = 8 * 1024 * 1024;
+/** Recordings of long runs. */
+export const LARGEST_RECORDING = 256 * 1024 * 1024;
+
+/** Reads a UTF-8 text. `what` names the file's part in the message: `runbook`, `profile`. */
+export function readText(path: string, what: string, maxBytes = LARGEST_TEXT): string {
+  const named = `the ${what} ${printable(path, 300)}`;
+  const bytes = readBytes(path, named, maxBytes);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Refusal(`${named} is not UTF-8 text`);
+  }
+}
+
+/**
+ * Reads a text whose mistakes are told by place, its encoding among them: each byte that is not UTF-8 becomes half of a
+ * surrogate pair, which no UTF-8 text can hold, and whoever checks the text finds it where it stands.
+ */
+export function readSource(path: string, what: string, maxBytes = LARGEST_TEXT): SourceText {
+  const bytes = readBytes(path, `the ${what} ${printable(path, 300)}`, maxBytes);
+  const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const decoded = (from: number, to: number) => {
+    try {
+      return strict.decode(bytes.subarray(from, to));
+    } catch {
+      return undefined;
+    }
+  };
+  const whole = decoded(0, bytes.length);
+  if (whole !== undefined) return { file: path, text: whole };
+  const characters: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const first = bytes[at] as number;
+    const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const character = decoded(at, at + length);
+    characters.push(character ?? String.fromCharCode(0xdc00 + first));
+    at += character === undefined ? 1 : length;
+  }
+  return { file: path, text: characters.join('') };
+}
+
+/** Writes a file that must not exist yet. */
+export function writeNewText(path: string, text: string, what: string): void {
+  try {
+    writeFileSync(path, text, { flag: 'wx' });
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw new Refusal(`${printable(path, 300)} exists already; it was left as it is`);
+    throw new Refusal(`the ${what} ${printable(path, 300)} can not be written: ${reasonOf(error)}`);
+  }
+}
+
+/** Writes a file whole, in the place of one that may stand there. */
+export function replaceText(path: string, text: string, what: string): void {
+  const beside = `${path}.${process.pid}.part`;
+  try {
+    writeFileSync(beside, text, { flag: 'wx' });
+    renameSync(beside, path);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw new Refusal(`the ${what} ${printable(path, 300)} can not be written: ${reasonOf(error)}`);
+  }
+}
+
+/** Why the system refused, in words where there are some. */
+export function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  return code === undefined ? 'the system gave no reason' : (REASONS[code] ?? code);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or directory',
+  ENOTDIR: 'a part of the path is not a directory',
+  EISDIR: 'it is a directory',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ELOOP: 'too many symbolic links',
+  ENAMETOOLONG: 'the name is too long',
+  EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
+  EDQUOT: 'the disk quota is used up',
+  EIO: 'the disk reported an error',
+  EEXIST: 'something else stands there',
+};
+
+/** The system's own name of the error; undefined where it has none. */
+export function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function readBytes(path: string, named: string, maxBytes: number): Uint8Array {
+  let handle: number | undefined;
+  try {
+    // Not blocking: a pipe without a writer would hold the command for ever before it can be seen to be one.
+    handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const status = fstatSync(handle);
+    if (status.isDirectory()) throw new Refusal(`${named} is a directory; name a file`);
+    if (!status.isFile()) throw new Refusal(`${named} is not a regular file`);
+    if (status.size > maxBytes) throw new Refusal(`${named} has ${status.size} bytes; at most ${maxBytes} are read`);
+    return readUpTo(handle, status.size, maxBytes, named);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(`${named} can not be read: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+  } finally {
+    if (handle !== undefined) closeSync(handle);
+  }
+}
+
+/** The file may grow while it is read: what counts is what was there, up to the limit. */
+function readUpTo(handle: number, size: number, maxBytes: number, named: string): Uint8Array {
+  const buffer = new Uint8Array(Math.min(size, maxBytes) + 1);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < buffer.length; length += read)
+    read = readSync(handle, buffer, length, buffer.length - length, null);
+  if (length > size) throw new Refusal(`${named} is being written at this moment; try again`);
+  return buffer.subarray(0, length);
+}

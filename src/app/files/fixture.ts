@@ -1,0 +1,162 @@
+/**
+ * Fixtures in files: which of the three formats by the ending (`.yaml`, `.yml`, `.jsonl`, `.har`), reading with every
+ * number to the digit, problems with their place. The format itself is the gateway's business.
+ */
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, extname } from 'node:path';
+import { type Diagnostic, positionAt, type SourceText } from '../../base/diagnostic.ts';
+import { printable } from '../../base/printable.ts';
+import { exactNumber } from '../../gateway/fixture/exact-json.ts';
+import { type Fixture, readFixture, readFixtureLines } from '../../gateway/fixture/fixture.ts';
+import { fixtureToHar, harToFixture } from '../../gateway/fixture/har.ts';
+import { writeFixture, writeFixtureLines } from '../../gateway/fixture/text.ts';
+import { type DocumentLimits, type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
+import { EXIT, Refusal } from '../errors.ts';
+import { ENGINE_VERSION } from '../version.ts';
+import { LARGEST_RECORDING, readSource, readText, reasonOf, replaceText } from './files.ts';
+
+const FORMATS = { '.yaml': 'yaml', '.yml': 'yaml', '.jsonl': 'lines', '.har': 'har' } as const;
+type Format = (typeof FORMATS)[keyof typeof FORMATS];
+
+/** What a recording may hold in YAML; longer ones are for JSON lines. */
+const RECORDED: DocumentLimits = { maxBytes: 64 * 1024 * 1024, maxNodes: 2_000_000, maxDepth: 64, nulls: 'kept' };
+
+export interface FixtureFile {
+  readonly fixture: Fixture;
+  /** The text as read, for pinning its hash. */
+  readonly source: SourceText;
+  /** What a reader should know: left out of a HAR, and the like. Printable. */
+  readonly notes: readonly string[];
+}
+
+/** Reads a fixture; a file that is none ends the command with the first things wrong in it. */
+export function readFixtureFile(path: string): FixtureFile {
+  const format = formatOf(path);
+  const source = readSource(path, 'fixture', LARGEST_RECORDING);
+  switch (format) {
+    case 'yaml':
+      return { fixture: yamlFixture(source), source, notes: [] };
+    case 'lines':
+      return { fixture: linesFixture(source), source, notes: [] };
+    case 'har': {
+      const { fixture, notes } = harToFixture(source.text);
+      if (fixture === undefined) throw unreadable(source, notes);
+      return { fixture, source, notes };
+    }
+    default:
+      return format satisfies never;
+  }
+}
+
+export function writeFixtureFile(path: string, fixture: Fixture): void {
+  replaceText(path, fixtureText(fixtureTarget(path), fixture), 'fixture');
+}
+
+/**
+ * The format in which a fixture goes to `path`; ends the command where that is none, or where something else stands there:
+ * a recording must not cost anyone a runbook. To be asked before a long run, so that it is not recorded in vain.
+ */
+export function fixtureTarget(path: string): Format {
+  const format = formatOf(path);
+  if (existsSync(path) && !LOOKS_RECORDED[format].test(readText(path, 'file', LARGEST_RECORDING))) {
+    throw new Refusal(`${printable(path, 300)} exists and is no fixture; it was left as it is`);
+  }
+  return format;
+}
+
+/** Asked before a run that acts: what could not be written in the end must not cost a recording, nor hide how the run ended. */
+export function refuseUnwritable(path: string): void {
+  fixtureTarget(path);
+  const folder = dirname(path);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    if (!statSync(folder).isDirectory()) throw new Refusal(`${printable(folder, 300)} is not a folder`);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(`the fixture ${printable(path, 300)} can not be written: ${reasonOf(error)}; nothing was sent`);
+  }
+}
+
+/** By how it begins; an empty file may be replaced as well. */
+const LOOKS_RECORDED: Readonly<Record<Format, RegExp>> = {
+  yaml: /^(?:\s*#.*\n)*\s*(?:fixture:|$)/,
+  lines: /^\s*(?:\{"fixture"|$)/,
+  har: /^\s*(?:\{\s*"log"|$)/,
+};
+
+function fixtureText(format: Format, fixture: Fixture): string {
+  switch (format) {
+    case 'yaml':
+      return writeFixture(fixture);
+    case 'lines':
+      return writeFixtureLines(fixture);
+    case 'har':
+      return fixtureToHar(fixture, ENGINE_VERSION);
+    default:
+      return format satisfies never;
+  }
+}
+
+/** The format a path's ending names; anything else ends the command. */
+function formatOf(path: string): Format {
+  const ending = extname(path).toLowerCase();
+  if (Object.hasOwn(FORMATS, ending)) return FORMATS[ending as keyof typeof FORMATS];
+  throw new Refusal(`${printable(path, 300)} must end in ${Object.keys(FORMATS).join(', ')} to be a fixture`);
+}
+
+function yamlFixture(source: SourceText): Fixture {
+  const { root, diagnostics } = readDocument(source, RECORDED);
+  if (root === undefined || diagnostics.length > 0)
+    throw unreadable(
+      source,
+      diagnostics.map((each) => placed(source, each.span.start, each)),
+    );
+  const reading = readFixture(exactData(root));
+  if (reading.fixture !== undefined) return reading.fixture;
+  throw unreadable(
+    source,
+    reading.problems.map((problem) => placed(source, nodeAt(root, problem.path).span.start, problem)),
+  );
+}
+
+function linesFixture(source: SourceText): Fixture {
+  const reading = readFixtureLines(source.text);
+  if (reading.fixture !== undefined) return reading.fixture;
+  throw unreadable(
+    source,
+    reading.problems.map(({ message }) => message),
+  );
+}
+
+function placed(source: SourceText, offset: number, { message }: Pick<Diagnostic, 'message'>): string {
+  const { line, column } = positionAt(source.text, offset);
+  return `line ${line}, column ${column}: ${message}`;
+}
+
+const MOST_SHOWN = 5;
+
+function unreadable(source: SourceText, problems: readonly string[]): Refusal {
+  const more = problems.length > MOST_SHOWN ? `; and ${problems.length - MOST_SHOWN} more` : '';
+  const shown = problems.slice(0, MOST_SHOWN).map((each) => printable(each, 400));
+  return new Refusal(
+    `${printable(source.file, 300)} is no fixture: ${shown.join('; ')}${more}`,
+    EXIT.usage,
+    'configuration',
+  );
+}
+
+/** The document as data, each number as the literal that is written. */
+function exactData(node: Node): unknown {
+  switch (node.kind) {
+    case 'list':
+      return node.items.map(exactData);
+    case 'map':
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, exactData(value)]));
+    case 'scalar':
+      if (node.type === 'number') return exactNumber(node.text);
+      if (node.type === 'boolean') return node.text === 'true';
+      return node.type === 'null' ? null : node.text;
+    default:
+      return node satisfies never;
+  }
+}

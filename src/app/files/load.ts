@@ -1,0 +1,146 @@
+/** A runbook loaded, checked and with its inputs read: where every verb that plans or runs begins. */
+import { createHash } from 'node:crypto';
+import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
+import { printable } from '../../base/printable.ts';
+import type { JsonObject } from '../../journal/entry.ts';
+import { readInputs, valueOfJson } from '../../runbook/check/inputs.ts';
+import { checkRunbook } from '../../runbook/check.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
+import { readDocument } from '../../runbook/document/document.ts';
+import { type Value, valueJson } from '../../runbook/values.ts';
+import { EXIT, Refusal } from '../errors.ts';
+import type { LoadedRunbook } from '../run/virtual-run.ts';
+import type { Voice } from '../voice.ts';
+import { readSource } from './files.ts';
+import { exactData } from './profile.ts';
+import { readRunbook } from './runbook.ts';
+
+/** Thrown when diagnostics were printed: there is nothing more to say. With `--json` they stand beside the error. */
+export class Invalid extends Refusal {
+  constructor(file: string, diagnostics: readonly Diagnostic[]) {
+    const count = diagnostics.filter(({ severity }) => severity === 'error').length;
+    super(`${printable(file, 300)} is invalid: ${count} error${count === 1 ? '' : 's'}`, EXIT.failed, 'invalid', {
+      diagnostics: inReadingOrder(diagnostics).map(place),
+    });
+  }
+}
+
+/** Loads and checks; prints what is wrong, warnings too. Throws Invalid when there are errors. */
+export function loadRunbook(path: string, terminal: Pick<Voice, 'diagnostics'>): LoadedRunbook {
+  const { source, load } = readRunbook(path);
+  const called = new Map<string, SourceText>();
+  const loaded = checkSources(source, (name) => {
+    const text = load(name);
+    if (text !== undefined) called.set(name, text);
+    return text;
+  });
+  terminal.diagnostics(loaded.diagnostics);
+  if (loaded.runbook === undefined) throw new Invalid(path, loaded.diagnostics);
+  return { runbook: loaded.runbook, sources: sourcesOf(loaded.runbook, called) };
+}
+
+/** The pinned texts of a recorded run, checked again with today's checker. */
+export function loadPinned(
+  pinned: readonly { readonly name: string; readonly file: string; readonly text: string }[],
+  terminal: Pick<Voice, 'diagnostics'>,
+): LoadedRunbook {
+  const [first] = pinned;
+  if (first === undefined) throw new Refusal('the journal holds no runbook', EXIT.failed, 'damaged');
+  const sources = new Map(pinned.map(({ name, file, text }) => [name, { file, text }]));
+  const { runbook, diagnostics } = checkSources({ file: first.file, text: first.text }, (name) => sources.get(name));
+  if (runbook === undefined) {
+    terminal.diagnostics(diagnostics);
+    throw new Refusal(
+      `the recorded runbook ${printable(first.name, 100)} does not pass the checks of this version`,
+      EXIT.failed,
+      'invalid',
+    );
+  }
+  return { runbook, sources: [...sources].map(([name, source]) => ({ name, source })) };
+}
+
+function checkSources(
+  source: SourceText,
+  load: (name: string) => SourceText | undefined,
+): ReturnType<typeof checkRunbook> {
+  const checked = checkRunbook(source, load);
+  return checked.diagnostics.some(({ severity }) => severity === 'error')
+    ? { ...checked, runbook: undefined }
+    : checked;
+}
+
+function sourcesOf(runbook: CheckedRunbook, called: ReadonlyMap<string, SourceText>): LoadedRunbook['sources'] {
+  return [{ name: runbook.name, source: runbook.source }, ...[...called].map(([name, source]) => ({ name, source }))];
+}
+
+/**
+ * Inputs by the order of their weight: `--input` over `--inputs` over what the fixture was recorded with over defaults.
+ * Everything wrong or missing is named in one refusal.
+ */
+export function inputValues(
+  runbook: CheckedRunbook,
+  given: {
+    readonly pairs: readonly string[];
+    readonly file?: string | undefined;
+    readonly recorded?: Readonly<Record<string, unknown>> | undefined;
+  },
+): Readonly<Record<string, Value>> {
+  const recorded = recordedInputs(runbook, given.recorded);
+  const texts: Record<string, string> = Object.create(null);
+  if (given.file !== undefined) Object.assign(texts, inputsFile(given.file));
+  const named = new Set<string>();
+  for (const pair of given.pairs) {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new Refusal(`--input takes name=value, found ${printable(pair, 100)}`);
+    const name = pair.slice(0, at);
+    // With real money the last of two is no safe guess.
+    if (named.has(name)) throw new Refusal(`--input ${printable(name, 100)} is given twice; give each input once`);
+    named.add(name);
+    texts[name] = pair.slice(at + 1);
+  }
+  const defaulted = runbook.inputs.map((input) =>
+    Object.hasOwn(recorded, input.name) ? { ...input, default: recorded[input.name] } : input,
+  );
+  const read = readInputs({ ...runbook, inputs: defaulted }, texts);
+  if ('problems' in read)
+    throw new Refusal(read.problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'input');
+  return read.values;
+}
+
+/** Inputs as a journal or a fixture keeps them; what does not fit its declaration is left to be asked for. */
+function recordedInputs(
+  runbook: CheckedRunbook,
+  recorded: Readonly<Record<string, unknown>> = {},
+): Record<string, Value> {
+  const values: Record<string, Value> = Object.create(null);
+  for (const { name, type } of runbook.inputs) {
+    const value = Object.hasOwn(recorded, name) ? valueOfJson(type, recorded[name]) : undefined;
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
+}
+
+/** A file of inputs: a map in YAML or JSON, numbers to the digit. */
+function inputsFile(path: string): Record<string, string> {
+  const { root, diagnostics } = readDocument(readSource(path, 'inputs file'));
+  if (root?.kind !== 'map' || diagnostics.length > 0) {
+    throw new Refusal(
+      `the inputs file ${printable(path, 300)} must be a map of inputs${diagnostics[0] === undefined ? '' : `: ${printable(diagnostics[0].message, 300)}`}`,
+    );
+  }
+  return Object.fromEntries(
+    root.entries.map(({ key, value }) => [
+      key,
+      value.kind === 'scalar' ? value.text : JSON.stringify(exactData(value)),
+    ]),
+  );
+}
+
+/** Inputs as the journal and a fixture keep them. */
+export function inputsJson(inputs: Readonly<Record<string, Value>>): JsonObject {
+  return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

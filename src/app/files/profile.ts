@@ -1,0 +1,58 @@
+/** A profile in a file: YAML read with every number to the digit, diagnostics with their place, exit 2 for what is wrong. */
+import { type Diagnostic, place, type SourceText } from '../../base/diagnostic.ts';
+import { printable } from '../../base/printable.ts';
+import { type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
+import { type Profile, readProfile } from '../../venue/profile/profile.ts';
+import { looksSecret } from '../../venue/profile/secret-like.ts';
+import { EXIT, Refusal } from '../errors.ts';
+import type { Output } from '../voice.ts';
+import { readSource } from './files.ts';
+
+export function readProfileFile(path: string, terminal: Output): Profile {
+  const source = readSource(path, 'profile');
+  const { root, diagnostics } = readDocument(source);
+  if (root === undefined || diagnostics.length > 0) {
+    terminal.diagnostics(withoutSecrets(source, diagnostics));
+    throw unusable(path);
+  }
+  const read = readProfile(exactData(root), source, (at) => nodeAt(root, at).span);
+  terminal.diagnostics(withoutSecrets(source, read.diagnostics));
+  if (read.profile === undefined) throw unusable(path);
+  return read.profile;
+}
+
+/** No line is shown that holds a secret, whatever else is wrong in it, and no message that quotes one; positions stay. */
+function withoutSecrets(source: SourceText, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const atFault = new Set(diagnostics.flatMap((each) => (each.code === 'profile-secret' ? [place(each).line] : [])));
+  const lines = source.text.split('\n');
+  const shown = lines.map((line, index) => (atFault.has(index + 1) || looksSecret(line) ? blank(line) : line));
+  const text = shown.join('\n');
+  return diagnostics.map((each) => ({
+    ...each,
+    source: { ...source, text },
+    ...(looksSecret(each.message) ? { message: 'what stands here looks like a secret; it is not shown' } : {}),
+  }));
+}
+
+function blank(line: string): string {
+  return line.replace(/[^\r]/g, ' ');
+}
+
+function unusable(path: string): Refusal {
+  return new Refusal(`the profile ${printable(path, 300)} can not be used`, EXIT.usage, 'configuration');
+}
+
+/** The document as data, numbers as the text that is written. */
+export function exactData(node: Node): unknown {
+  switch (node.kind) {
+    case 'list':
+      return node.items.map(exactData);
+    case 'map':
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, exactData(value)]));
+    case 'scalar':
+      if (node.type === 'boolean') return node.text === 'true';
+      return node.type === 'null' ? null : node.text;
+    default:
+      return node satisfies never;
+  }
+}

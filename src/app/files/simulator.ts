@@ -1,0 +1,18 @@
+/** A configuration of the simulated venue in a file, YAML or JSON: markets, faults, surprises. */
+import { printable } from '../../base/printable.ts';
+import { readSimulatorConfig, type SimulatorConfig } from '../../gateway/simulator/config.ts';
+import { plainData, readDocument } from '../../runbook/document/document.ts';
+import { Refusal } from '../errors.ts';
+import { readSource } from './files.ts';
+
+export function readSimulatorFile(path: string): SimulatorConfig {
+  const { root, diagnostics } = readDocument(readSource(path, 'simulator configuration'));
+  const named = `the simulator configuration ${printable(path, 300)}`;
+  const [first] = diagnostics;
+  if (root === undefined || first !== undefined)
+    throw new Refusal(`${named} can not be read: ${printable(first?.message ?? 'it is empty', 400)}`);
+  const read = readSimulatorConfig(plainData(root));
+  if ('problems' in read)
+    throw new Refusal(`${named}: ${read.problems.map((each) => printable(each, 300)).join('; ')}`);
+  return read.config;
+}

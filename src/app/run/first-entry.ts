@@ -1,0 +1,52 @@
+/** What a live run's first entry says: everything it would take to execute the run again, and the profile read back from it. */
+import type { DataOf, EntryOf, JsonObject, ProcessFact } from '../../journal/entry.ts';
+import type { Value } from '../../runbook/values.ts';
+import { profileSettings, restoredProfile, type SettingsJson } from '../../venue/profile/in-force.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
+import { LOCK_SHA256 } from '../dependencies.ts';
+import { EXIT, Refusal } from '../errors.ts';
+import { inputsJson, sha256 } from '../files/load.ts';
+import { ENGINE_VERSION } from '../version.ts';
+import type { LoadedRunbook } from './virtual-run.ts';
+
+/** Where a run comes from: what its first entry says beside texts, inputs and settings. */
+export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'until' | 'occurrence'>;
+
+export function startedData(
+  profile: Profile,
+  { runbook, sources }: LoadedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  about: Origin & { readonly startedAt: number; readonly seed: number },
+): DataOf<'run.started'> {
+  return {
+    runbook: runbook.name,
+    file: runbook.source.file,
+    mode: 'live',
+    inputs: inputsJson(inputs),
+    ...about,
+    sources: sources.map(({ name, source: { file, text } }) => ({ name, file, text, sha256: sha256(text) })),
+    settings: { ...profileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
+    engine: ENGINE_VERSION,
+    process: thisProcess(),
+    account: profile.account,
+  };
+}
+
+/** What the journal says of the process that writes it. */
+export function thisProcess(): ProcessFact {
+  const lock = LOCK_SHA256;
+  return { pid: process.pid, node: process.versions.node, ...(lock === undefined ? {} : { lock }), clock: 'system' };
+}
+
+/** The profile a run was started with; secrets come from the environment again. */
+export function recordedProfile(first: EntryOf<'run.started'>): Profile {
+  const { absenceHorizonMs: _own, ...settings } = first.data.settings as SettingsJson;
+  const profile = restoredProfile(settings);
+  if (profile === undefined)
+    throw new Refusal(
+      `the settings that run ${first.run} was started with are not accepted by this version`,
+      EXIT.usage,
+      'configuration',
+    );
+  return profile;
+}

@@ -1,0 +1,74 @@
+/**
+ * What a person answers for a run that halted: `runbook cancel` of it. The answer belongs into the run's own journal, chained
+ * and anchored as everything else. The command waits in the mailbox until somebody who holds the account writes it there:
+ * `cancel` itself where the account is free, else the scheduler that has it.
+ */
+
+import { Anchorer } from '../../journal/anchors/anchors.ts';
+import { headOf, readEntry } from '../../journal/chain.ts';
+import type { Entry } from '../../journal/entry.ts';
+import { machineStart } from '../../journal/shared/machine.ts';
+import type { PostedMessage } from '../../journal/shared/shared.ts';
+import { JournalWriter } from '../../journal/writer.ts';
+import type { Account } from '../account/account.ts';
+import { anchoring } from '../account/anchoring.ts';
+import type { Voice } from '../voice.ts';
+import { resumedTime } from './resumed-clock.ts';
+import { humanActor } from './virtual-run.ts';
+
+/** Who may write: the holder of the account's lease, under its epoch. */
+export interface AnswerDesk {
+  readonly account: Account;
+  readonly epoch: number;
+  readonly voice: Pick<Voice, 'note' | 'complain'>;
+}
+
+/**
+ * Writes the answers that wait for a run that halted into its journal; gives who answered, undefined where nobody did. Only
+ * then are they marked as read: an answer written twice after a crash is told twice, one that is lost was never given.
+ * Throws a StoreError, `fenced` where somebody else holds the account by now.
+ */
+export async function recordAnswers(run: string, { account, epoch, voice }: AnswerDesk): Promise<string | undefined> {
+  const { store, shared } = account;
+  const pending = await shared.mailbox.pending(run);
+  const row = await store.run(run);
+  const answers = pending.filter(({ command, at }) => command === 'cancel' && at >= (row?.endedAt ?? 0));
+  const [answer] = answers;
+  if (answer === undefined || row?.outcome !== 'halted') return undefined;
+  const stored = await store.read(run);
+  const [first, ...rest] = stored.map(readEntry);
+  if (first === undefined) return undefined;
+  const { clock } = resumedTime([first, ...rest], account.clock);
+  const writer = new JournalWriter(store, {
+    run,
+    account: first.account,
+    def: first.def,
+    boot: machineStart(),
+    epoch,
+    actor: 'engine',
+    clock,
+    durable: true,
+    head: headOf(stored.at(-1)),
+    row,
+  });
+  const anchorer = new Anchorer(writer, { run, clock, everyOrderEvents: 0, ...anchoring(account, voice) });
+  for (const { command, by, reason } of answers)
+    writer.append('operator.acted', { command, by, ...(reason === undefined ? {} : { reason }) }, '', humanActor(by));
+  try {
+    await writer.close();
+    await anchorer.settled();
+  } finally {
+    anchorer.close();
+  }
+  await shared.mailbox.acknowledge(run, Math.max(...answers.map(({ sequence }: PostedMessage) => sequence)));
+  return answer.by;
+}
+
+/** Who has answered for a run since it halted, by its journal. */
+export function answeredBy(entries: readonly Entry[]): string | undefined {
+  const end = entries.findLastIndex(({ type }) => type === 'run.ended');
+  const answer = entries
+    .slice(end + 1)
+    .find((entry) => entry.type === 'operator.acted' && entry.data.command === 'cancel');
+  return answer?.type === 'operator.acted' ? answer.data.by : undefined;
+}

@@ -1,0 +1,118 @@
+/**
+ * What a run says to whoever watches it, while it is under way: one line of progress, what it asks a person, that the venue
+ * makes it wait, and, once it was asked to end, again and again what is open and what is awaited. What it says at its end is
+ * verdict.ts.
+ */
+import type { Metronome, Timer } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import type { Entry, EntryOf } from '../../journal/entry.ts';
+import { uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
+import type { Output, Voice } from '../voice.ts';
+import { type EndedRun, isOver } from './outcome.ts';
+
+/** A line of progress is made this often at most, ms: of thousands of orders it is no matter of nothing. */
+const PROGRESS_EVERY_MS = 200;
+/** A venue that asks for less patience than this is not worth a word, ms. */
+const LONG_WAIT_MS = 10_000;
+/** How often a run that settles says how it stands, ms. */
+const SETTLING_TOLD_MS = 15_000;
+
+export class RunTelling {
+  private readonly run: string;
+  private readonly voice: Voice;
+  private readonly known: EndedRun;
+  private entries = 0;
+  private shownAt = 0;
+  private firstAt: number | undefined;
+
+  constructor(run: string, voice: Voice, known: EndedRun) {
+    this.run = run;
+    this.voice = voice;
+    this.known = known;
+  }
+
+  apply(entry: Entry): void {
+    this.entries += 1;
+    this.firstAt ??= entry.at;
+    if (entry.type === 'approval.asked') this.voice.note(questionText(entry));
+    if (entry.type === 'call.settled') this.waits(entry);
+    if (entry.type !== 'step.started' && entry.type !== 'order.moved') return;
+    if (entry.at - this.shownAt < PROGRESS_EVERY_MS) return;
+    this.shownAt = entry.at;
+    const open = this.known.report().orders.filter(({ state }) => !isOver(state)).length;
+    // What matters comes first: a narrow terminal cuts the rest.
+    this.voice.progress(
+      `${counted(open)} open, ${Math.round((entry.at - this.firstAt) / 1000)} s, ${printable(entry.step, 80)}, ${this.entries} entries, ${this.run}`,
+    );
+  }
+
+  private waits({ at, data: { failure, retryAfterMs = 0 } }: EntryOf<'call.settled'>): void {
+    if (failure !== 'rate_limited' || retryAfterMs < LONG_WAIT_MS) return;
+    this.voice.note(
+      `the venue refuses for want of tokens and asks for ${Math.round(retryAfterMs / 1000)} s of patience: nothing is tried again before ${new Date(at + retryAfterMs).toISOString()}. Ctrl-C, or \`runbook cancel ${this.run} --by NAME\`, ends the run in order`,
+    );
+  }
+}
+
+function questionText({ run, step, data: { ask, by, until } }: EntryOf<'approval.asked'>): string {
+  const path = printable(step, 200);
+  const named = /^[\w/:.-]+$/.test(path) ? path : `'${path}'`;
+  const whom = by.length === 0 ? '' : ` (${by.map((each) => printable(each, 60)).join(', ')})`;
+  return `${path} asks${whom}: ${printable(ask, 600)}\nit waits until ${new Date(until).toISOString()}; answer from another terminal: \`runbook approve ${run} ${named} --by NAME\`, or \`reject\``;
+}
+
+/** What is open at the venue as far as the run knows, in one line. */
+export function standingText(known: EndedRun): string {
+  const open = known.report().orders.filter(({ state }) => !isOver(state));
+  const orders = open
+    .slice(0, 3)
+    .map(
+      ({ orderId, clientOrderId, type, side, market, state }) =>
+        `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
+    );
+  const more = open.length > orders.length ? ` and ${open.length - orders.length} more` : '';
+  const bare = known.aftermath().uncovered.map((each) => `; ${WITHOUT_STOP} ${uncoveredText(each)}`);
+  return `as far as is known ${counted(open.length)} open${open.length === 0 ? '' : `: ${orders.join(', ')}${more}`}${bare.join('')}`;
+}
+
+function counted(orders: number): string {
+  return `${orders} ${orders === 1 ? 'order' : 'orders'}`;
+}
+
+/** A run that was asked to end, and whose venue may not answer: says how it stands until it is stopped. */
+export class SettlingTold {
+  private readonly clock: Metronome;
+  private readonly terminal: Pick<Output, 'note'>;
+  private readonly known: EndedRun;
+  private timer: Timer;
+
+  constructor(clock: Metronome, terminal: Pick<Output, 'note'>, known: EndedRun) {
+    this.clock = clock;
+    this.terminal = terminal;
+    this.known = known;
+    this.timer = this.later();
+  }
+
+  /** Now, and not only when the time has come: whoever asks once more wants an answer. */
+  tell(): void {
+    const pending = this.known
+      .report()
+      .requests.filter(({ status }) => status === null)
+      .at(-1);
+    const awaited = pending === undefined ? '' : `; the venue gave no answer to ${pending.method} ${pending.path}`;
+    this.terminal.note(
+      `still settling: ${standingText(this.known)}${awaited}. Where the venue does not answer this takes minutes, three to seven for one order, and ends with exit 4; its own interface is quicker (docs/live.md, Stop one run)`,
+    );
+  }
+
+  stop(): void {
+    this.timer.cancel();
+  }
+
+  private later(): Timer {
+    return this.clock.after(SETTLING_TOLD_MS, () => {
+      this.tell();
+      this.timer = this.later();
+    });
+  }
+}

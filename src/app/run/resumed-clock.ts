@@ -1,0 +1,25 @@
+/** The time of a run that somebody writes to again: it goes on from where it stood, and never back, whatever the clock on the wall was put to meanwhile. */
+import type { SystemClock } from '../../base/clock.ts';
+import { awaySince, RunClock } from '../../base/run-clock.ts';
+import type { Away, Entry } from '../../journal/entry.ts';
+import { machineStart } from '../../journal/shared/machine.ts';
+
+export interface ResumedTime {
+  readonly clock: RunClock;
+  /** How long nobody was there. */
+  readonly away: Away;
+  /** How far the clock on the wall was beyond the run's own when the run was left, as far as it had heard, ms. */
+  readonly aheadMs: number;
+}
+
+/** `entries`: the whole journal of the run so far. */
+export function resumedTime(entries: readonly [Entry, ...Entry[]], clock: SystemClock): ResumedTime {
+  const put = entries.findLast((entry) => entry.type === 'clock.put');
+  const aheadMs = put?.data.wallAheadMs ?? 0;
+  const leftAt = entries.at(-1) ?? entries[0];
+  const away = awaySince(
+    entries.filter(({ epoch, boot }) => epoch === leftAt.epoch && boot === leftAt.boot),
+    { at: clock.now() - aheadMs, mono: clock.monotonic(), boot: machineStart() },
+  );
+  return { clock: new RunClock(clock, leftAt.at + away.ms), away, aheadMs };
+}

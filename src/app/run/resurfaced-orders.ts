@@ -1,0 +1,194 @@
+/**
+ * Orders of ours that the venue shows although the journals of earlier live runs do not know of them any more: one that works
+ * where it was called ended, and one that came, filled or ended where nobody could tell whether it was there. Nobody watches
+ * them, so whoever begins the next run of the account looks, and tells (fault matrix, row 3).
+ */
+import { readEntry } from '../../journal/chain.ts';
+import type { DataOf, JsonObject, ResurfacedOrder } from '../../journal/entry.ts';
+import type { JournalReader, RunRow } from '../../journal/store.ts';
+import { isTerminal, type OrderState } from '../../venue/order/life.ts';
+import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
+
+/** What was asked of the venue: one page of the account's orders. */
+export interface AskedOrders {
+  /** Undefined where nothing was sent. */
+  readonly request: DataOf<'account.recalled'>['requests'][number] | undefined;
+  /** Undefined where no answer came. */
+  readonly records: readonly OrderRecord[] | undefined;
+}
+
+export interface Looking {
+  /** The run that looks. */
+  readonly run: string;
+  /** Epoch ms. */
+  readonly now: number;
+  /** What is open on the account and not the run's (`account.reconciled`). */
+  readonly ofOtherRuns: readonly JsonObject[];
+  /** Lists orders since a time, microseconds, oldest first. */
+  orders(startTime: number, page: number): Promise<AskedOrders>;
+  /** Gives way between pages of a journal, for the run that begins has beats to send meanwhile. */
+  breathe(): Promise<void>;
+}
+
+/** An order as a journal leaves it. */
+interface LeftOrder {
+  readonly run: string;
+  state: OrderState;
+  /** Epoch ms of its first entry. */
+  readonly since: number;
+  /** Whether it was taken for refused because one look-up found nothing: that is no proof. */
+  wasGuessed: boolean;
+}
+
+/** A page is read in some milliseconds, in which a store on this machine holds up everything else. */
+const PAGE_ENTRIES = 2_000;
+/** How many runs are looked through: an order that no recent one knows belongs to another journal, and was shown as such. */
+const NEWEST_RUNS = 200;
+/** How long what became of an order is asked again (reliability.md, "Unresolved intents … are re-checked for 24 h"). */
+const RECHECKED_MS = 86_400_000;
+/** Clocks differ: records are read from so long before the first order in doubt. */
+const LOOK_BACK_MS = 3_600_000;
+const MOST_PAGES = 3;
+export const RECALL_ROWS = 1000;
+
+/** States in which a journal leaves an order of which nobody knows whether it came. */
+const UNKNOWN: ReadonlySet<OrderState> = new Set(['submitting', 'unknown', 'absent', 'quarantined']);
+/** States in which a run that halted leaves an order to nobody: what became of it since is as little known. */
+const UNWATCHED: ReadonlySet<OrderState> = new Set(['processing', 'open', 'amending', 'canceling']);
+
+/** What the processes of an account remember of its earlier runs. One for all runs of a process. */
+export class Recollection {
+  private readonly store: Pick<JournalReader, 'read' | 'runs'>;
+  private readonly account: string;
+  /** By run and end: a journal that has ended says the same the next time. */
+  private readonly doubts = new Map<string, ReadonlyMap<string, LeftOrder>>();
+  private readonly watched = new Set<string>();
+  private readonly told = new Set<string>();
+
+  constructor(store: Pick<JournalReader, 'read' | 'runs'>, account: string) {
+    this.store = store;
+    this.account = account;
+  }
+
+  /** A run of this process is under way: its orders are watched, until the given function is called. */
+  watches(run: string): () => void {
+    this.watched.add(run);
+    return () => void this.watched.delete(run);
+  }
+
+  /** Whether people are to be told of it: once in a process, while the venue says the same of it. */
+  isNews({ orderId, status, filled = '' }: ResurfacedOrder): boolean {
+    const key = `${orderId} ${status} ${filled}`;
+    const isNew = !this.told.has(key);
+    this.told.add(key);
+    return isNew;
+  }
+
+  /** Looks through journals and venue; undefined where nothing is in doubt and nothing was found. Throws a StoreError. */
+  async recall(looking: Looking): Promise<DataOf<'account.recalled'> | undefined> {
+    await looking.breathe();
+    const rows = (await this.store.runs({ account: this.account, limit: NEWEST_RUNS })).filter(
+      ({ run, mode }) => mode === 'live' && run !== looking.run && !this.watched.has(run),
+    );
+    const resurfaced = new Map<string, ResurfacedOrder>();
+    for (const each of await this.endedAndOpen(rows, looking)) resurfaced.set(each.orderId, each);
+    const doubts = await this.inDoubt(rows, looking);
+    const requests: DataOf<'account.recalled'>['requests'][number][] = [];
+    if (doubts.size > 0) {
+      const since = Math.min(...[...doubts.values()].map((order) => order.since));
+      for (let page = 0; page < MOST_PAGES; page += 1) {
+        const { request, records } = await looking.orders((since - LOOK_BACK_MS) * 1000, page);
+        if (request !== undefined) requests.push(request);
+        for (const record of records ?? []) {
+          const left = doubts.get(record.client_order_id);
+          if (left !== undefined && (isUnknown(left) || isTerminalStatus(record.status)))
+            resurfaced.set(record.id, shown(record, left));
+        }
+        if (records === undefined || records.length < RECALL_ROWS) break;
+      }
+    }
+    if (doubts.size === 0 && resurfaced.size === 0) return undefined;
+    return { inDoubt: doubts.size, resurfaced: [...resurfaced.values()], requests };
+  }
+
+  /** Those of the open orders that a live run of this account calls ended. Reads the newest runs first, and no more of them than needed. */
+  private async endedAndOpen(
+    rows: readonly RunRow[],
+    { ofOtherRuns, breathe }: Looking,
+  ): Promise<readonly ResurfacedOrder[]> {
+    const wanted = new Map(ofOtherRuns.map((order) => [String(order['client_order_id']), order]));
+    const found: ResurfacedOrder[] = [];
+    for (const { run } of rows) {
+      if (wanted.size === 0) break;
+      for (const [clientOrderId, left] of await this.leftBy(run, breathe, wanted)) {
+        const order = wanted.get(clientOrderId);
+        wanted.delete(clientOrderId);
+        if (order === undefined || !isTerminal(left.state)) continue;
+        const [orderId, market] = [String(order['id']), String(order['market_id'])];
+        found.push({ clientOrderId, orderId, market, run, recorded: left.state, status: 'open' });
+      }
+    }
+    return found;
+  }
+
+  /** Orders whose fate the runs of the last day did not know, by client order id. A run that succeeded or was stopped left none. */
+  private async inDoubt(rows: readonly RunRow[], { now, breathe }: Looking): Promise<ReadonlyMap<string, LeftOrder>> {
+    const all = new Map<string, LeftOrder>();
+    for (const { run, outcome, startedAt, endedAt } of rows) {
+      const isOver = outcome === 'succeeded' || outcome === 'stopped';
+      if (isOver || (endedAt ?? startedAt) < now - RECHECKED_MS) continue;
+      const key = `${run} ${endedAt}`;
+      let doubts = endedAt === undefined ? undefined : this.doubts.get(key);
+      if (doubts === undefined) {
+        const left = await this.leftBy(run, breathe);
+        doubts = new Map([...left].filter(([, order]) => isUnknown(order) || UNWATCHED.has(order.state)));
+        if (endedAt !== undefined) this.doubts.set(key, doubts);
+      }
+      for (const [id, order] of doubts) all.set(id, order);
+    }
+    return all;
+  }
+
+  /** How the orders of a run, or those of them that are wanted, stand at the end of its journal. */
+  private async leftBy(
+    run: string,
+    breathe: () => Promise<void>,
+    wanted?: ReadonlyMap<string, unknown>,
+  ): Promise<ReadonlyMap<string, LeftOrder>> {
+    const left = new Map<string, LeftOrder>();
+    for (let after: number | undefined; ; ) {
+      const page = await this.store.read(run, { limit: PAGE_ENTRIES, ...(after === undefined ? {} : { after }) });
+      for (const stored of page) {
+        if (stored.type !== 'order.moved' && stored.type !== 'order.concluded') continue;
+        const entry = readEntry(stored);
+        if (entry.type !== 'order.moved' && entry.type !== 'order.concluded') continue;
+        const { clientOrderId } = entry.data;
+        if (wanted !== undefined && !wanted.has(clientOrderId)) continue;
+        const order = left.get(clientOrderId) ?? { run, state: 'draft', since: entry.at, wasGuessed: false };
+        left.set(clientOrderId, order);
+        if (entry.type === 'order.moved') order.state = entry.data.to as OrderState;
+        else if (entry.data.event === 'REFUSED') order.wasGuessed = true;
+      }
+      after = page.at(-1)?.seq;
+      await breathe();
+      if (page.length < PAGE_ENTRIES) return left;
+    }
+  }
+}
+
+function isUnknown({ state, wasGuessed }: LeftOrder): boolean {
+  return UNKNOWN.has(state) || (state === 'rejected' && wasGuessed);
+}
+
+function shown(record: OrderRecord, { run, state }: LeftOrder): ResurfacedOrder {
+  const { id, client_order_id, market_id, status, total_filled_size } = record;
+  return {
+    clientOrderId: client_order_id,
+    orderId: id,
+    market: market_id,
+    run,
+    recorded: state,
+    status,
+    filled: total_filled_size,
+  };
+}

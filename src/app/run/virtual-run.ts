@@ -1,0 +1,289 @@
+/**
+ * The composition root: the only place that knows everyone. Makes the parts of a dry-run or a replay and puts them
+ * together; what the parts do is their own business.
+ */
+import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
+import type { SourceText } from '../../base/diagnostic.ts';
+import { sha256 } from '../../base/digest.ts';
+import { Playback } from '../../engine/playback.ts';
+import type { OperatorCommand, RunSetup } from '../../engine/ports.ts';
+import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
+import { type ClientParts, type FeedSource, VenueClient } from '../../gateway/client.ts';
+import type { Fixture } from '../../gateway/fixture/fixture.ts';
+import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
+import { FixtureTransport } from '../../gateway/fixture/transport.ts';
+import { LimitGate } from '../../gateway/limits/facts.ts';
+import type { SimulatorConfig } from '../../gateway/simulator/config.ts';
+import { Simulator } from '../../gateway/simulator/simulator.ts';
+import { LocalBudget } from '../../gateway/tokens/budget.ts';
+import type { Transport } from '../../gateway/transport.ts';
+import type { DataOf, Entry, JsonObject } from '../../journal/entry.ts';
+import { OrderBook } from '../../journal/orders.ts';
+import { RunLog } from '../../journal/run-log.ts';
+import type { JournalStore } from '../../journal/store.ts';
+import { JournalWriter } from '../../journal/writer.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
+import { type Value, valueJson } from '../../runbook/values.ts';
+import { chance } from '../../venue/order/identity.ts';
+import type { MarketRules } from '../../venue/port.ts';
+import { profileSettings } from '../../venue/profile/in-force.ts';
+import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
+import { budgetSettings } from '../../venue/tokens/ledger.ts';
+import { ENGINE_VERSION } from '../version.ts';
+
+/** A runbook and all that it calls, as texts to be pinned. */
+export interface LoadedRunbook {
+  readonly runbook: CheckedRunbook;
+  readonly sources: readonly { readonly name: string; readonly source: SourceText }[];
+}
+
+export interface DryRun {
+  readonly loaded: LoadedRunbook;
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** A fresh name; ids of orders derive from it. */
+  readonly run: string;
+  /** Epoch ms at which virtual time begins. */
+  readonly at: number;
+  readonly seed: number;
+  readonly store: JournalStore;
+  readonly venue:
+    | { readonly kind: 'simulated'; readonly config?: SimulatorConfig; readonly record?: boolean }
+    | { readonly kind: 'fixtures'; readonly fixture: Fixture; readonly file: string; readonly sha256: string };
+  readonly trigger?: string;
+  /** Told of every entry as it is written: progress. */
+  readonly onEntry?: (entry: Entry) => void;
+}
+
+export interface DryRunResult {
+  readonly result: RunResult;
+  readonly recording?: Fixture;
+}
+
+/** Executes a runbook in virtual time; opens no socket. */
+export async function dryRun(options: DryRun): Promise<DryRunResult> {
+  const clock = new VirtualClock(options.at, { promisesAlone: true });
+  const stage = stageOf(options, clock);
+  const { loaded, run, seed, store, venue } = options;
+  const started = startedData(options, {
+    mode: venue.kind,
+    account: 'dry-run',
+    markets: stage.markets,
+    ...(venue.kind === 'fixtures' ? { fixture: { file: venue.file, sha256: venue.sha256 } } : {}),
+  });
+  const writer = new JournalWriter(store, {
+    run,
+    account: started.account,
+    def: loaded.runbook.sha256.slice(0, 16),
+    boot: 'virtual',
+    epoch: 1,
+    actor: 'engine',
+    clock,
+    durable: false,
+  });
+  const book = new OrderBook({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
+  const gate = new LimitGate(book, stage.markets);
+  const log = new RunLog(writer, book, [
+    (entry) => gate.apply(entry),
+    ...(options.onEntry === undefined ? [] : [options.onEntry]),
+  ]);
+  log.append('run.started', started);
+  const client = virtualClient({ ...stage, clock, log, gate, seed, epoch: 1 });
+  const setup = virtualSetup(options, started);
+  const running = startRun(setup, {
+    venue: client,
+    clock,
+    notifier: { send() {} },
+    log,
+  });
+  stage.onMiss((message) => act(running, log, { command: 'cancel', by: 'fixture', reason: message }, 'fixture'));
+  try {
+    const result = await clock.runUntil(running.done);
+    const recording = stage.recording();
+    return { result, ...(recording === undefined ? {} : { recording }) };
+  } finally {
+    await writer.close();
+  }
+}
+
+/** Executes a recorded run with today's engine. Throws Divergence at the first thing that differs. */
+export async function replayRun(
+  entries: readonly Entry[],
+  loaded: LoadedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+): Promise<void> {
+  const [first] = entries;
+  if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
+  const { data } = first;
+  const settings = data.settings as {
+    readonly markets?: Readonly<Record<string, MarketRules>>;
+    readonly absenceHorizonMs?: number;
+  };
+  const playback = new Playback(entries, {
+    markets: settings.markets ?? {},
+    resume: false,
+    ...(settings.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: settings.absenceHorizonMs }),
+  });
+  const running = startRun(
+    {
+      run: first.run,
+      account: data.account,
+      mode: data.mode,
+      runbook: loaded.runbook,
+      inputs,
+      seed: data.seed,
+      startedAt: data.startedAt,
+      absenceHorizonMs: settings.absenceHorizonMs ?? SIMULATED_PROFILE.ambiguityWindowMs,
+      plan: data.plan ?? '',
+      until: data.until,
+    },
+    { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
+  );
+  playback.commandsTo((command) => running.command(command));
+  playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
+  playback.resumedTo((away) => running.takenUp(away));
+  await playback.play(running.done);
+}
+
+/**
+ * Writes what a person or a signal wants into the journal, then hands it to the run. `actor`: who the entry is by, where that
+ * is no person.
+ */
+export function act(
+  running: RunningRun,
+  log: RunLog,
+  command: OperatorCommand,
+  actor: string = humanActor(command.by),
+): void {
+  log.append('operator.acted', { ...command }, '', actor);
+  running.command(command);
+}
+
+/** The actor of an entry that a person made: whatever they are called, nobody takes them for the engine. */
+export function humanActor(by: string): string {
+  return `human:${by}`;
+}
+
+interface Stage {
+  readonly transport: Transport;
+  readonly feeds: FeedSource;
+  readonly markets: Readonly<Record<string, MarketRules>>;
+  recording(): Fixture | undefined;
+  onMiss(tell: (message: string) => void): void;
+}
+
+function stageOf(options: DryRun, clock: VirtualClock): Stage {
+  const { venue, seed, at } = options;
+  if (venue.kind === 'fixtures') {
+    let tell: (message: string) => void = () => {};
+    const transport = new FixtureTransport(venue.fixture, clock, {
+      startMs: at,
+      onMiss: ({ message }) => tell(message.replace(/^fixture: /, '')),
+    });
+    return {
+      transport,
+      feeds: { read: async (name, key) => transport.feed(name, key) },
+      markets: venue.fixture.markets,
+      recording: () => undefined,
+      onMiss: (receive) => {
+        tell = receive;
+      },
+    };
+  }
+  const simulator = new Simulator(venue.config ?? {}, clock, seed);
+  const recorder = venue.record
+    ? new FixtureRecorder(simulator.transport(), clock, {
+        runbook: options.loaded.runbook.name,
+        inputs: inputsJson(options.inputs),
+        seed,
+        markets: simulator.markets,
+        startMs: at,
+      })
+    : undefined;
+  return {
+    transport: recorder ?? simulator.transport(),
+    feeds: {
+      read: async (name, key) => {
+        const read = simulator.feed(name, key);
+        if (read === undefined) return undefined;
+        const value = { name, ...(key === undefined ? {} : { key }), ...read };
+        recorder?.feed(value);
+        return value;
+      },
+    },
+    markets: simulator.markets,
+    recording: () => recorder?.fixture(),
+    onMiss: () => {},
+  };
+}
+
+/** The road to a venue in virtual time, with a token budget of its own. */
+export function virtualClient(
+  parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'log' | 'gate' | 'epoch'> & {
+    readonly clock: Clock & Metronome;
+    readonly seed: number;
+  },
+): VenueClient {
+  const { transport, feeds, markets, clock, log, gate, epoch, seed } = parts;
+  const { tokens, windowMs, costs } = SIMULATED_PROFILE.rateLimit;
+  const budget = new LocalBudget(budgetSettings({ tokens, windowMs }), clock, costs, {
+    random: () => chance(seed, `budget ${clock.now()}`),
+  });
+  return new VenueClient({ profile: SIMULATED_PROFILE, transport, budget, log, clock, gate, feeds, markets, epoch });
+}
+
+/** What a run in virtual time is, from its first entry. */
+export function virtualSetup(
+  { loaded, inputs, run }: Pick<DryRun, 'loaded' | 'inputs' | 'run'>,
+  started: DataOf<'run.started'>,
+): RunSetup {
+  const { account, mode, seed, startedAt, plan = '' } = started;
+  const { ambiguityWindowMs } = SIMULATED_PROFILE;
+  return {
+    run,
+    account,
+    mode,
+    runbook: loaded.runbook,
+    inputs,
+    seed,
+    startedAt,
+    absenceHorizonMs: ambiguityWindowMs,
+    plan,
+  };
+}
+
+/** The first entry of a run in virtual time: all that is needed to execute it again. */
+export function startedData(
+  { loaded, inputs, at, seed, trigger = 'manual' }: Pick<DryRun, 'loaded' | 'inputs' | 'at' | 'seed' | 'trigger'>,
+  stage: Pick<DataOf<'run.started'>, 'mode' | 'account' | 'fixture'> & {
+    readonly markets: Readonly<Record<string, MarketRules>>;
+  },
+): DataOf<'run.started'> {
+  const { mode, account, fixture, markets } = stage;
+  return {
+    runbook: loaded.runbook.name,
+    file: loaded.runbook.source.file,
+    mode,
+    trigger,
+    inputs: inputsJson(inputs),
+    seed,
+    startedAt: at,
+    sources: loaded.sources.map(({ name, source }) => ({
+      name,
+      file: source.file,
+      text: source.text,
+      sha256: sha256(source.text),
+    })),
+    settings: {
+      ...profileSettings(SIMULATED_PROFILE),
+      markets: markets as unknown as JsonObject,
+      absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs,
+    },
+    engine: ENGINE_VERSION,
+    account,
+    ...(fixture === undefined ? {} : { fixture }),
+  };
+}
+
+function inputsJson(inputs: Readonly<Record<string, Value>>): JsonObject {
+  return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
+}

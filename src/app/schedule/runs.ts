@@ -1,0 +1,333 @@
+/**
+ * Runs as the scheduler has them: those a slot starts, those a process before it left unfinished, those that are handed to
+ * it. They share the account's lease, session, budget and limits; whatever goes wrong with one is how that one ended.
+ */
+import { printable } from '../../base/printable.ts';
+import type { OperatorCommand } from '../../engine/ports.ts';
+import type { AgendaRun } from '../../engine/schedule/decide.ts';
+import type { Launch, LaunchedRun, Launcher, RunEnding } from '../../engine/schedule/launcher.ts';
+import type { Daemon } from '../../engine/schedule/scheduler.ts';
+import type { Guest } from '../../engine/schedule/submissions.ts';
+import { readEntry } from '../../journal/chain.ts';
+import type { Entry, EntryOf } from '../../journal/entry.ts';
+import type { AgendaStore, HandoverAnswer, HandoverRequest } from '../../journal/schedule/store.ts';
+import { StoreError } from '../../journal/store.ts';
+import { concurrencyOf } from '../../runbook/schedule/collisions.ts';
+import type { Value } from '../../runbook/values.ts';
+import { accountKey } from '../account/account.ts';
+import { killedRefusal, refuseUnready, refuseUntil } from '../account/readiness.ts';
+import { EXIT, Refusal } from '../errors.ts';
+import { inputValues, loadPinned } from '../files/load.ts';
+import { planFor } from '../plan.ts';
+import { type Origin, recordedProfile } from '../run/first-entry.ts';
+import { answeredBy, recordAnswers } from '../run/halt-answers.ts';
+import { type LiveHost, LiveRun } from '../run/live-run.ts';
+import type { LoadedRunbook } from '../run/virtual-run.ts';
+import { exclusiveOf, knownConcurrency, type PlannedSlot } from './timetable.ts';
+
+export interface DaemonRunsParts {
+  readonly host: LiveHost;
+  readonly agenda: AgendaStore;
+  /** The timetable in force. */
+  readonly slots: () => readonly PlannedSlot[];
+  /** Keeps the report of a mistake of our own, and gives the sentence for people. */
+  readonly crashed: (error: unknown) => string;
+  /** The journal can not be written: nothing may go on. */
+  readonly journalFailed: (message: string) => void;
+}
+
+/** What a process before this one left behind. */
+export interface TakenUp {
+  readonly taken: readonly string[];
+  /** Could not be taken up. */
+  readonly stuck: readonly UnendedRun[];
+  readonly halted: readonly UnendedRun[];
+}
+interface UnendedRun {
+  readonly run: string;
+  readonly why: string;
+}
+
+/** What a run is to be begun with. */
+interface Beginning {
+  readonly loaded: LoadedRunbook;
+  readonly inputs: Readonly<Record<string, Value>>;
+  readonly origin: Origin;
+}
+
+export class DaemonRuns implements Launcher {
+  private readonly parts: DaemonRunsParts;
+  /** Requests that were looked at and wait for a key: looked at once. */
+  private readonly known = new Set<string>();
+
+  constructor(parts: DaemonRunsParts) {
+    this.parts = parts;
+  }
+
+  start({ run, slot: id, nominalMs }: Launch): LaunchedRun {
+    return this.launched(run, (live) => {
+      const slot = this.parts.slots().find((each) => each.id === id);
+      if (slot === undefined) throw new Refusal(`the slot ${id} is not in force any more`);
+      const { loaded, inputs } = slot;
+      const plan = this.planOf(loaded, inputs);
+      const occurrence = { slot: id, nominal: nominalMs };
+      return this.begin(live, { loaded, inputs, origin: { trigger: 'schedule', plan, occurrence } });
+    });
+  }
+
+  async exists(run: string): Promise<boolean> {
+    return (await this.parts.host.account.store.run(run)) !== undefined;
+  }
+
+  /**
+   * Takes up every run that a process before this one left unfinished. One that halted is not taken up: asking again would
+   * be a guess with somebody's money where a person was asked for. It holds its slot and its key, as one does that can not
+   * be taken up.
+   */
+  async takeUpAll(daemon: Daemon): Promise<TakenUp> {
+    const { account } = this.parts.host;
+    const taken: string[] = [];
+    const stuck: UnendedRun[] = [];
+    const halted: UnendedRun[] = [];
+    const ofAccount = { account: account.profile.account };
+    const unfinished = await account.store.runs({ ...ofAccount, unfinished: true });
+    for (const row of [...unfinished, ...(await account.store.runs({ ...ofAccount, outcome: 'halted' }))]) {
+      const { run, runbook, mode, outcome } = row;
+      if (mode !== 'live') continue;
+      const [stored] = await account.store.read(run, { limit: 1 });
+      const first = stored === undefined ? undefined : readEntry(stored);
+      if (first?.type !== 'run.started') continue;
+      const profile = recordedProfile(first);
+      if (accountKey(profile) !== account.key) continue;
+      const known = { run, ...this.heldBy(first) };
+      if (outcome === 'halted') {
+        const entries = (await account.store.read(run)).map(readEntry);
+        if ((answeredBy(entries) ?? (await this.heardAnswer(run))) !== undefined) continue;
+        const why = haltReason(entries);
+        halted.push({ run, why });
+        daemon.adopt(known, runbook, { why });
+        continue;
+      }
+      const live = new LiveRun(this.parts.host, run, {}, profile);
+      try {
+        await live.takeUp();
+        taken.push(run);
+        daemon.adopt(known, runbook, this.underWay(live));
+      } catch (error) {
+        const why = error instanceof Refusal || error instanceof StoreError ? error.message : this.parts.crashed(error);
+        stuck.push({ run, why });
+        daemon.adopt(known, runbook, { why });
+      }
+    }
+    return { taken, stuck, halted };
+  }
+
+  /** Hears whether a person has answered for runs that wait for one. */
+  async hearAnswers(daemon: Daemon): Promise<void> {
+    for (const { run } of daemon.unresolved()) {
+      const by = await this.heardAnswer(run);
+      if (by !== undefined) daemon.settle(run, by);
+    }
+  }
+
+  private heardAnswer(run: string): Promise<string | undefined> {
+    const { account, lease, voice } = this.parts.host;
+    return recordAnswers(run, { account, epoch: lease.epoch, voice });
+  }
+
+  /** What a run holds: its slot, its concurrency key, and what only one run of the account may use. */
+  private heldBy({ data }: EntryOf<'run.started'>): Omit<AgendaRun, 'run'> {
+    const slot = data.occurrence === undefined ? {} : { slot: data.occurrence.slot };
+    try {
+      const { runbook } = loadPinned(data.sources, this.parts.host.voice);
+      const concurrency = concurrencyOf(runbook, inputValues(runbook, { pairs: [], recorded: data.inputs }));
+      return {
+        ...slot,
+        ...(concurrency === undefined ? {} : { key: concurrency.key }),
+        exclusive: exclusiveOf(runbook),
+      };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return slot;
+    }
+  }
+
+  /** Looks for runs that were handed over; gives them to the scheduler, or refuses them. */
+  async takeGuests(daemon: Daemon): Promise<void> {
+    const { agenda, host } = this.parts;
+    const posted = await agenda.posted(host.account.key);
+    for (const request of posted) {
+      if (this.known.has(request.run)) continue;
+      let guest: Guest;
+      try {
+        refuseStale(request, host.account.clock.now());
+        guest = this.guest(request);
+      } catch (error) {
+        const kind = error instanceof Refusal ? error.kind : 'internal';
+        await agenda.answer(request.run, { state: 'refused', why: this.reasonOf(error), kind });
+        continue;
+      }
+      this.known.add(request.run);
+      daemon.admit(guest);
+    }
+    for (const run of this.known) if (!posted.some((each) => each.run === run)) this.known.delete(run);
+  }
+
+  private guest(request: HandoverRequest): Guest {
+    const { agenda, host } = this.parts;
+    const { run, by, until } = request;
+    const loaded = loadPinned(
+      request.sources.map(({ name, file, text }) => ({ name, file, text })),
+      host.voice,
+    );
+    const { runbook } = loaded;
+    refuseUnready(runbook, host.account.profile);
+    refuseUntil(runbook, until);
+    const inputs = inputValues(runbook, { pairs: [], recorded: request.inputs });
+    const plan = this.planOf(loaded, inputs);
+    if (plan !== request.plan) {
+      throw new Refusal(
+        `under the scheduler's profile the plan is ${plan.slice(0, 12)}, not ${printable(request.plan.slice(0, 12), 40)}: the two profiles differ`,
+      );
+    }
+    const origin: Origin = { trigger: 'manual', by, plan, ...(until === undefined ? {} : { until }) };
+    const concurrency = knownConcurrency(runbook, inputs);
+    const refuse = async (why: string, kind: string) => {
+      await agenda.answer(run, { state: 'refused', why, kind });
+    };
+    return {
+      run,
+      runbook: runbook.name,
+      exclusive: exclusiveOf(runbook),
+      ...(concurrency === undefined ? {} : { concurrency }),
+      refuse: (why) => refuse(why, 'busy'),
+      begin: async () => {
+        const killed = await host.account.shared.killSwitch.engaged(host.account.key);
+        // No answer for good: it is looked at again.
+        if (killed?.unread) throw new StoreError('unavailable', killed.reason);
+        if (killed !== undefined) {
+          await refuse(killedRefusal(killed).message, 'killed');
+          return undefined;
+        }
+        if (!(await agenda.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
+        const launched = this.launched(run, (live) => this.begin(live, { loaded, inputs, origin }));
+        void this.sayWhatBecame(run, launched);
+        return launched;
+      },
+    };
+  }
+
+  /** Taken, and not begun: by this process, whose answer was lost on its way back. Nobody else holds the account. */
+  private async isOurs(run: string): Promise<boolean> {
+    return (await this.parts.agenda.handover(run))?.state === 'taken' && !(await this.exists(run));
+  }
+
+  /** Whoever handed it over waits for its journal, or for this word. */
+  private async sayWhatBecame(run: string, { begun, done }: LaunchedRun): Promise<void> {
+    const ending = (await begun) === true ? undefined : await done;
+    // Nobody knows; whoever serves the account next finds it taken.
+    if (ending?.kind === 'left') return;
+    const became: HandoverAnswer =
+      ending === undefined
+        ? { state: 'begun' }
+        : { state: 'refused', why: 'why' in ending ? ending.why : 'it did not begin', kind: 'failed' };
+    await this.parts.agenda.answer(run, became, 'taken').catch((error: unknown) => {
+      if (!(error instanceof StoreError)) throw error;
+    });
+  }
+
+  /** Says of runs that a process before this one took whether they began: whoever handed one over still waits for it. */
+  async settleTaken(): Promise<void> {
+    const { agenda, host } = this.parts;
+    const why = 'the scheduler that took it ended before it began';
+    for (const run of await agenda.taken(host.account.key)) {
+      const began = await this.exists(run);
+      await agenda.answer(run, began ? { state: 'begun' } : { state: 'refused', why, kind: 'lost' }, 'taken');
+    }
+  }
+
+  private planOf({ runbook }: LoadedRunbook, inputs: Readonly<Record<string, Value>>): string {
+    const { profile, clock } = this.parts.host.account;
+    return planFor(runbook, inputs, { profile, now: clock.now() }).hash;
+  }
+
+  private async begin(live: LiveRun, { loaded, inputs, origin }: Beginning): Promise<void> {
+    await live.begin(loaded, inputs, origin);
+    try {
+      await live.flush();
+    } catch (error) {
+      // Without its beginning in the journal nothing of it may reach the venue, and nothing does.
+      live.act({ command: 'cancel', by: 'scheduler', reason: 'its beginning could not be recorded' }, 'scheduler');
+      await live.ended().catch(() => undefined);
+      throw error instanceof StoreError ? new Refusal(printable(error.message), EXIT.halted, 'journal') : error;
+    }
+  }
+
+  private launched(run: string, begin: (live: LiveRun) => Promise<void>): LaunchedRun {
+    const live = new LiveRun(this.parts.host, run);
+    let command: OperatorCommand | undefined;
+    let ready = false;
+    const stop = (wanted: OperatorCommand) => {
+      command ??= wanted;
+      if (ready) live.act(wanted, 'scheduler');
+    };
+    const beginning = (async () => begin(live))().then(
+      () => {
+        ready = true;
+        if (command !== undefined) live.act(command, 'scheduler');
+        return undefined;
+      },
+      (error: unknown): RunEnding => this.left(error) ?? { kind: 'refused', why: this.reasonOf(error) },
+    );
+    return {
+      begun: beginning.then((problem) => (problem?.kind === 'left' ? undefined : problem === undefined)),
+      done: beginning.then((problem) => problem ?? this.ending(live)),
+      stop,
+    };
+  }
+
+  private underWay(live: LiveRun): LaunchedRun {
+    return { begun: Promise.resolve(true), done: this.ending(live), stop: (command) => live.act(command, 'scheduler') };
+  }
+
+  private async ending(live: LiveRun): Promise<RunEnding> {
+    try {
+      const { outcome, reason } = await live.ended();
+      return { kind: 'ended', outcome, ...(reason === undefined ? {} : { reason }) };
+    } catch (error) {
+      return this.left(error) ?? { kind: 'stuck', why: this.reasonOf(error) };
+    }
+  }
+
+  /** The end of a run whose journal can not be written: this process can not serve the account any more. */
+  private left(error: unknown): RunEnding | undefined {
+    if (!(error instanceof Refusal && error.kind === 'journal')) return undefined;
+    this.parts.journalFailed(error.message);
+    return { kind: 'left', why: error.message };
+  }
+
+  private reasonOf(error: unknown): string {
+    return error instanceof Refusal ? error.message : this.parts.crashed(error);
+  }
+}
+
+/**
+ * How long a request may have lain before anybody saw it, ms. Whoever handed it over takes it back when no scheduler holds
+ * the account, so one that is older outlived them both, and nobody waits for what it would send.
+ */
+const FRESH_MS = 60_000;
+
+function refuseStale({ at }: HandoverRequest, nowMs: number): void {
+  const ageMs = nowMs - at;
+  if (ageMs > FRESH_MS)
+    throw new Refusal(
+      `it was handed over ${Math.round(ageMs / 1000)} s before a scheduler saw it, and may not be wanted any more; run it again if it is`,
+      EXIT.failed,
+      'lost',
+    );
+}
+
+function haltReason(entries: readonly Entry[]): string {
+  const ended = entries.findLast(({ type }) => type === 'run.ended');
+  return (ended?.type === 'run.ended' && ended.data.reason) || 'what is at the venue is not known';
+}

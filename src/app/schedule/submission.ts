@@ -1,0 +1,222 @@
+/**
+ * `runbook run` where a scheduler holds the account: the run is handed over through the store, with its texts pinned, and
+ * followed in the journal to its end. This process sends nothing to the venue, and says what became of the run just as if it
+ * had executed it itself.
+ */
+import type { SystemClock } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import { readEntry } from '../../journal/chain.ts';
+import type { AgendaStore, HandoverRequest } from '../../journal/schedule/store.ts';
+import { StoreError } from '../../journal/store.ts';
+import { RunFold } from '../../report/folds/run.ts';
+import type { Value } from '../../runbook/values.ts';
+import type { Account } from '../account/account.ts';
+import { isScheduler } from '../account/lease-holders.ts';
+import type { Invocation } from '../context.ts';
+import { EXIT, type ExitCode, Refusal } from '../errors.ts';
+import { inputsJson } from '../files/load.ts';
+import { verdictOn } from '../run/outcome.ts';
+import type { LoadedRunbook } from '../run/virtual-run.ts';
+
+export interface HandedRun {
+  readonly account: Account;
+  readonly loaded: LoadedRunbook;
+  readonly inputs: Readonly<Record<string, Value>>;
+  readonly run: string;
+  readonly plan: string;
+  readonly until: string | undefined;
+}
+
+const LOOK_EVERY_MS = 200;
+/** Refusals that have nothing to do with what was asked for: the same may be taken at another time. */
+const OF_THE_MOMENT: ReadonlySet<string> = new Set(['killed', 'busy', 'lost', 'failed', 'internal']);
+/** How long a run may be without anybody who holds its account before this tells a person: a restart takes seconds. */
+const PATIENCE_MS = 60_000;
+
+/** Gives the exit code once the run has ended; undefined when the scheduler went before it took the run. */
+export async function handOver(handed: HandedRun, invocation: Invocation): Promise<ExitCode | undefined> {
+  const { account, loaded, inputs, run, plan, until } = handed;
+  const agenda = await account.openAgenda();
+  try {
+    const by = invocation.environment.variable('USER') ?? 'operator';
+    await posted(agenda, {
+      run,
+      account: account.key,
+      by,
+      at: account.clock.now(),
+      sources: loaded.sources.map(({ name, source: { file, text } }) => ({ name, file, text })),
+      inputs: inputsJson(inputs),
+      plan,
+      ...(until === undefined ? {} : { until }),
+    });
+    invocation.terminal.note(`the scheduler holds the account ${account.profile.account}: handed to it as ${run}`);
+    return await new Follower(handed, agenda, by, invocation).follow();
+  } finally {
+    await agenda.close();
+  }
+}
+
+async function posted(agenda: AgendaStore, request: HandoverRequest): Promise<void> {
+  try {
+    await agenda.post(request);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new Refusal(
+      `${printable(error.message)}; whether run ${request.run} was handed to the scheduler is not known: \`runbook audit show ${request.run}\` says whether it began`,
+      EXIT.halted,
+      'journal',
+    );
+  }
+}
+
+class Follower {
+  private readonly handed: HandedRun;
+  private readonly agenda: AgendaStore;
+  private readonly by: string;
+  private readonly invocation: Invocation;
+  private readonly fold = new RunFold();
+  private seen = 0;
+  private ended = false;
+  private signalled: ExitCode | undefined;
+  private cancelAsked = false;
+
+  constructor(handed: HandedRun, agenda: AgendaStore, by: string, invocation: Invocation) {
+    this.handed = handed;
+    this.agenda = agenda;
+    this.by = by;
+    this.invocation = invocation;
+  }
+
+  async follow(): Promise<ExitCode | undefined> {
+    const onInterrupt = () => this.interrupt(EXIT.interrupted);
+    const onTerminate = () => this.interrupt(EXIT.terminated);
+    process.on('SIGINT', onInterrupt);
+    process.on('SIGTERM', onTerminate);
+    // A terminal that was closed: what waits is taken back, what goes on is asked to stop, as if it were executed here.
+    process.on('SIGHUP', onTerminate);
+    try {
+      return (await this.untilTaken()) ? await this.untilEnded() : this.signalled;
+    } finally {
+      process.off('SIGINT', onInterrupt);
+      process.off('SIGTERM', onTerminate);
+      process.off('SIGHUP', onTerminate);
+    }
+  }
+
+  /** False when nobody took it, and nobody will: it was withdrawn. */
+  private untilTaken(): Promise<boolean> {
+    const { run } = this.handed;
+    return this.looking(async () => {
+      const state = await this.state();
+      if (state !== 'posted') return state !== 'withdrawn';
+      const scheduled = isScheduler((await this.holder()) ?? '');
+      const given = this.signalled !== undefined || !scheduled;
+      return given && (await this.agenda.answer(run, { state: 'withdrawn' })) ? false : undefined;
+    });
+  }
+
+  private untilEnded(): Promise<ExitCode> {
+    const { account, run } = this.handed;
+    const { clock } = account;
+    let heldAt = clock.monotonic();
+    return this.looking(async () => {
+      await this.read();
+      // Taken, and not begun: it may be refused yet, by its scheduler or by the one after it.
+      if (this.seen === 0) await this.state();
+      if (this.ended) return verdictOn(this.fold, this.signalled, this.invocation.terminal);
+      if (this.signalled !== undefined) await this.askToCancel();
+      if ((await this.holder()) !== undefined) heldAt = clock.monotonic();
+      else if (clock.monotonic() - heldAt > PATIENCE_MS) {
+        throw new Refusal(
+          `the scheduler has ended and run ${run} has not: start the scheduler again, or \`runbook resume ${run}\``,
+          EXIT.halted,
+          'unfinished',
+        );
+      }
+      return undefined;
+    });
+  }
+
+  /**
+   * Looks again and again until there is an answer. A store that is away is waited for as the scheduler waits for it: nothing
+   * of the run depends on whoever follows it. Not once this was asked to stop: then it says how to follow it later.
+   */
+  private async looking<T>(look: () => Promise<T | undefined>): Promise<T> {
+    const { account, run } = this.handed;
+    const { clock } = account;
+    let readAt = clock.monotonic();
+    for (;;) {
+      try {
+        const found = await look();
+        if (found !== undefined) return found;
+        readAt = clock.monotonic();
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        if (this.signalled !== undefined || clock.monotonic() - readAt > PATIENCE_MS)
+          throw new Refusal(
+            `${printable(error.message)}, so run ${run} can not be followed. It was handed to the scheduler, which acts on it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
+            EXIT.halted,
+            'unfinished',
+          );
+      }
+      await pause(clock, LOOK_EVERY_MS);
+    }
+  }
+
+  /** How the request stands. Throws a Refusal where the run will not begin. */
+  private async state(): Promise<'posted' | 'withdrawn' | 'taken' | 'begun'> {
+    const answer = await this.agenda.handover(this.handed.run);
+    if (answer === undefined)
+      throw new Refusal(
+        `the scheduler has no request for run ${this.handed.run} any more: it was handed over too long ago. \`runbook audit list\` says whether it began`,
+        EXIT.failed,
+        'lost',
+      );
+    if (answer.state !== 'refused') return answer.state;
+    throw new Refusal(
+      `the scheduler refused the run: ${printable(answer.why, 1000)}; nothing was sent`,
+      OF_THE_MOMENT.has(answer.kind) ? EXIT.failed : EXIT.usage,
+      answer.kind,
+    );
+  }
+
+  private async read(): Promise<void> {
+    const { account, run } = this.handed;
+    for (const stored of await account.store.read(run, { after: this.seen })) {
+      const entry = readEntry(stored);
+      this.fold.apply(entry);
+      this.seen = entry.seq;
+      this.ended ||= entry.type === 'run.ended';
+      if (entry.type === 'step.started')
+        this.invocation.terminal.progress(`${run}: ${entry.seq} entries, ${entry.step}`);
+    }
+  }
+
+  private holder(): Promise<string | undefined> {
+    const { shared, key } = this.handed.account;
+    return shared.leases.holder(key);
+  }
+
+  private interrupt(exit: ExitCode): void {
+    this.signalled ??= exit;
+  }
+
+  private async askToCancel(): Promise<void> {
+    if (this.cancelAsked) return;
+    this.cancelAsked = true;
+    const { account, run } = this.handed;
+    this.invocation.terminal.note('asking the run to stop in order');
+    const at = account.clock.now();
+    await account.shared.mailbox.post({
+      run,
+      command: 'cancel',
+      by: this.by,
+      at,
+      reason: 'interrupted at the terminal',
+    });
+  }
+}
+
+function pause(clock: SystemClock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
+}

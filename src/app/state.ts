@@ -1,0 +1,54 @@
+/**
+ * The state folder: where dry-runs, the default store and crash reports live (interface.md, Verbs, `--state`). Made when
+ * something is first written into it, for its owner alone.
+ */
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import type { Environment } from './environment.ts';
+import { EXIT, Refusal } from './errors.ts';
+import { reasonOf } from './files/files.ts';
+
+export interface StateFolder {
+  /** Absolute; it may not exist yet. */
+  readonly path: string;
+  /** As a person would write it. */
+  readonly shown: string;
+  /** Where the variables are found that name what its lists of stores only refer to. */
+  readonly environment: Environment;
+  /** The absolute path of a file in it; makes the folder. */
+  file(name: string): string;
+}
+
+const DEFAULT_FOLDER = '.runbook';
+
+/** `--state` first, then `RUNBOOK_STATE`, else `.runbook` in the working directory. */
+export function stateFolder(
+  given: string | undefined,
+  environment: Environment,
+  workingDirectory: string,
+): StateFolder {
+  if (given?.trim() === '') throw new Refusal('--state takes a folder, found nothing', EXIT.usage, 'usage');
+  const path = resolve(workingDirectory, given ?? environment.variable('RUNBOOK_STATE') ?? DEFAULT_FOLDER);
+  const fromHere = relative(workingDirectory, path);
+  const shown = fromHere !== '' && !fromHere.startsWith('..') && !isAbsolute(fromHere) ? fromHere : path;
+  return {
+    path,
+    shown,
+    environment,
+    file(name) {
+      makeFolder(path, shown);
+      return join(path, name);
+    },
+  };
+}
+
+function makeFolder(path: string, shown: string): void {
+  try {
+    // Only a folder of our own making is closed to others: one that stood there already is its owner's business.
+    if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
+    if (statSync(path).isDirectory()) return;
+  } catch (error) {
+    throw new Refusal(`the state folder ${shown} can not be made: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+  }
+  throw new Refusal(`the state folder ${shown} is not a directory`, EXIT.usage, 'configuration');
+}

@@ -1,0 +1,161 @@
+/**
+ * Where a store is: a SQLite file, or a PostgreSQL database that is known by the variable or file its URL is read from; and
+ * the doors of it. The URL is a secret and is read anew by whoever opens a door: it is in no list, journal or message.
+ */
+import { existsSync, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { printable } from '../../base/printable.ts';
+import { type Secret, storeUrl } from '../../gateway/live/secret.ts';
+import { MemoryAgenda } from '../../journal/schedule/memory.ts';
+import { openPostgresAgenda } from '../../journal/schedule/postgres.ts';
+import { openSqliteAgenda } from '../../journal/schedule/sqlite.ts';
+import type { AgendaStore } from '../../journal/schedule/store.ts';
+import { guardedShared, historyOfBoth } from '../../journal/shared/account-guard.ts';
+import { openSharedMemory } from '../../journal/shared/memory.ts';
+import { openSharedPostgres } from '../../journal/shared/postgres.ts';
+import type { KillEvent, Shared } from '../../journal/shared/shared.ts';
+import { openAccountGuard, openSharedSqlite } from '../../journal/shared/sqlite.ts';
+import type { PostgresAccess } from '../../journal/sql/postgres.ts';
+import { type JournalStore, StoreError } from '../../journal/store.ts';
+import { MemoryStore } from '../../journal/stores/memory.ts';
+import { openPostgresStore } from '../../journal/stores/postgres.ts';
+import { openSqliteStore } from '../../journal/stores/sqlite.ts';
+import type { Profile, SecretReference } from '../../venue/profile/profile.ts';
+import type { Environment } from '../environment.ts';
+import { EXIT, Refusal } from '../errors.ts';
+import type { StateFolder } from '../state.ts';
+import { troubleOf } from '../system-errors.ts';
+
+export type StorePlace =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  | { readonly kind: 'postgres'; readonly url: SecretReference };
+
+/**
+ * What can be opened of a store. Each rejects with a Refusal (exit 2) that says what is wrong, `journal` with the StoreError
+ * itself, for readers that know what to make of damage.
+ */
+export interface StoreDoors {
+  journal(): Promise<JournalStore>;
+  /** Leases, kill switch, mailbox and token ledgers, with the guard of the user's accounts on this machine. */
+  shared(): Promise<Shared>;
+  agenda(): Promise<AgendaStore>;
+  /** What was done to the kill switch, here and by this user on this machine. Looking makes no file. */
+  kills(): Promise<readonly KillEvent[]>;
+}
+
+/** The place of a profile's store; the state folder's journal where the profile names none. */
+export function placeOf({ store }: Pick<Profile, 'store'>, state: StateFolder): StorePlace {
+  if (store === undefined) return { kind: 'sqlite', file: state.file('runbook.db') };
+  if ('postgres' in store) return { kind: 'postgres', url: store.postgres };
+  mkdirSync(dirname(store.sqlite), { recursive: true, mode: 0o700 });
+  return { kind: 'sqlite', file: store.sqlite };
+}
+
+/** Opens what lies at a place. Nothing is opened, and no URL read, before a door is asked for. */
+export function storeAt(place: StorePlace, environment: Environment): StoreDoors {
+  const accountsFile = join(userFolder(environment), 'accounts.db');
+  if (place.kind === 'sqlite') {
+    const { file } = place;
+    return {
+      journal: () => openSqliteStore(file),
+      shared: () =>
+        refusing(() =>
+          openSharedSqlite({
+            file: join(dirname(file), 'shared.db'),
+            ledgerFile: userFile('tokens.db', environment),
+            accountsFile: userFile('accounts.db', environment),
+          }),
+        ),
+      agenda: () => refusing(() => openSqliteAgenda(file)),
+      kills: () =>
+        refusing(async () =>
+          historyOfBoth(await killsIn(accountsFile), await killsIn(join(dirname(file), 'shared.db'))),
+        ),
+    };
+  }
+  const access = (): PostgresAccess => ({ url: urlOf(place.url, environment).reveal(), name: shownPlace(place) });
+  return {
+    journal: async () => openPostgresStore(access()),
+    // The server's word goes for every machine; what one user does on one machine is kept apart even from other stores.
+    shared: () =>
+      refusing(async () =>
+        guardedShared(await openAccountGuard(userFile('accounts.db', environment)), () => openSharedPostgres(access())),
+      ),
+    agenda: () => refusing(() => openPostgresAgenda(access())),
+    kills: () =>
+      refusing(async () => {
+        const shared = await openSharedPostgres(access());
+        const events = await shared.killSwitch.history().finally(() => shared.close());
+        return historyOfBoth(await killsIn(accountsFile), events);
+      }),
+  };
+}
+
+async function killsIn(file: string): Promise<readonly KillEvent[]> {
+  if (!existsSync(file)) return [];
+  const { killSwitch, close } = await openAccountGuard(file);
+  return killSwitch.history().finally(close);
+}
+
+/** The doors of a store that keeps nothing: for what must be done where no disk can be written. */
+export function forgottenStore(nowMs: () => number): StoreDoors {
+  return {
+    journal: async () => new MemoryStore(),
+    shared: async () => openSharedMemory(nowMs),
+    agenda: async () => new MemoryAgenda(),
+    kills: async () => [],
+  };
+}
+
+/** Whether there is anything to open: a file that nobody has made yet is not made by looking at it. */
+export function isThere(place: StorePlace): boolean {
+  return place.kind === 'postgres' || existsSync(place.file);
+}
+
+/** The folder of what lies beside a journal: anchors, refreshed tokens. A database has none, so the state folder is it. */
+export function folderOf(place: StorePlace, state: StateFolder): string {
+  return place.kind === 'sqlite' ? dirname(place.file) : dirname(state.file('anchors.jsonl'));
+}
+
+/** As a person knows it. */
+export function shownPlace(place: StorePlace): string {
+  if (place.kind === 'sqlite') return place.file;
+  return `the PostgreSQL database of ${'env' in place.url ? place.url.env : place.url.file}`;
+}
+
+function urlOf(reference: SecretReference, environment: Environment): Secret {
+  const variables = 'env' in reference ? { [reference.env]: environment.variable(reference.env) } : {};
+  const read = storeUrl(reference, variables);
+  if ('secret' in read) return read.secret;
+  throw new Refusal(
+    printable(`${read.problem}; runs are kept in the database it names`, 400),
+    EXIT.usage,
+    'configuration',
+  );
+}
+
+/**
+ * The user's own state folder: an address has one token limit, and an account one process, whichever project they are used
+ * from (interface.md, settled points).
+ */
+function userFolder(environment: Environment): string {
+  const home = environment.variable('HOME') ?? homedir();
+  return join(environment.variable('XDG_STATE_HOME') ?? join(home, '.local', 'state'), 'perp-runbook');
+}
+
+function userFile(name: string, environment: Environment): string {
+  const folder = userFolder(environment);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return join(folder, name);
+}
+
+/** What is wrong with a store as a sentence about the configuration. */
+export async function refusing<T>(open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof StoreError) throw new Refusal(printable(error.message), EXIT.usage, 'configuration');
+    throw troubleOf(error) ?? error;
+  }
+}

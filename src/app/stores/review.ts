@@ -1,0 +1,229 @@
+/**
+ * The journals the reviewing verbs read: the state folder's own, those that live runs were written to, and the archives of
+ * closed months, seen as one; or one archive alone. They are opened only where there are some (looking at runs makes no
+ * file), and the stores' errors become sentences. Entries are read in pages, so that a long run needs no long memory.
+ */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { printable } from '../../base/printable.ts';
+import { type Anchor, type ReadAnchors, readAnchors, sortedAnchors } from '../../journal/anchors/anchors.ts';
+import { type ArchiveStore, openArchive, openWhatIsLeft } from '../../journal/archive/store.ts';
+import { readEntry } from '../../journal/chain.ts';
+import type { Entry, EntryOf } from '../../journal/entry.ts';
+import {
+  fittingRuns,
+  type JournalReader,
+  type RunFilter,
+  type RunRow,
+  type StoredEntry,
+  StoreError,
+} from '../../journal/store.ts';
+import type { Invocation } from '../context.ts';
+import { EXIT, Refusal } from '../errors.ts';
+import type { StateFolder } from '../state.ts';
+import { asRefusal } from '../system-errors.ts';
+import type { Output } from '../voice.ts';
+import { archiveFiles } from './archives.ts';
+import { storePlaces } from './known-stores.ts';
+import { folderOf, isThere, type StorePlace, storeAt } from './location.ts';
+
+const JOURNAL_FILE = 'runbook.db';
+/** Beside each journal: how far its chains had come, written down a second time. */
+const ANCHORS_FILE = 'anchors.jsonl';
+
+/** Where runs are looked for: everything the state folder knows of, or one archive. */
+export interface Reviewed {
+  readonly state: StateFolder;
+  readonly archive?: string | undefined;
+  /** Told of what is wrong with an archive. */
+  readonly terminal?: Pick<Output, 'complain'>;
+}
+
+/** What a reviewing verb is called with. */
+export type Review = Invocation & Reviewed;
+
+/** Opens the journals for `read` and closes them after; undefined where there is none. */
+export async function withJournal<T>(
+  reviewed: Reviewed,
+  read: (store: JournalReader) => Promise<T>,
+): Promise<T | undefined> {
+  const { terminal } = reviewed;
+  const opened: JournalReader[] = [];
+  try {
+    for (const place of journalPlaces(reviewed))
+      opened.push(await storeAt(place, reviewed.state.environment).journal());
+    const archives = archivesOf(reviewed);
+    for (const { damage } of archives)
+      if (damage !== undefined) terminal?.complain(`${printable(damage, 400)}; what can be read of it is read`);
+    opened.push(...archives);
+    return opened.length === 0 ? undefined : await read(new Journals(opened));
+  } catch (error) {
+    throw error instanceof StoreError ? asRefusal(error) : error;
+  } finally {
+    for (const store of opened) await store.close();
+  }
+}
+
+/** As `withJournal`, for what needs a run: without a journal there is none. */
+export async function withRuns<T>(reviewed: Reviewed, read: (store: JournalReader) => Promise<T>): Promise<T> {
+  const outcome = await withJournal(reviewed, async (store) => ({ value: await read(store) }));
+  if (outcome === undefined) throw new Refusal(noRunYet(reviewed.state));
+  return outcome.value;
+}
+
+export function noRunYet(state: StateFolder): string {
+  return `there is no run yet: ${join(state.shown, JOURNAL_FILE)} is made by the first \`runbook dry-run FILE\``;
+}
+
+export type AnchorsOfFile = ReadAnchors & { readonly file: string };
+
+/**
+ * The anchors beside every journal and in every archive, with what each archive says of its runs' ends. `publicKey`: PEM;
+ * then only those signed with it count. `run`: only those of one run are looked at.
+ */
+export function anchorsOf(
+  reviewed: Reviewed,
+  wanted: { readonly publicKey?: string | undefined; readonly run?: string | undefined } = {},
+): readonly AnchorsOfFile[] {
+  const { state } = reviewed;
+  const folders = [...new Set([state.path, ...journalPlaces({ state }).map((place) => folderOf(place, state))])];
+  const beside = folders.map((folder): AnchorsOfFile => {
+    const file = join(folder === state.path ? state.shown : folder, ANCHORS_FILE);
+    return { file, ...withKey(file, wanted, () => readAnchors(join(folder, ANCHORS_FILE), wanted)) };
+  });
+  const archives = archivesOf(reviewed);
+  const within = archives.map(({ file, contents, ends }): AnchorsOfFile => {
+    const sorted = withKey(file, wanted, () => sortedAnchors(contents.anchors.map(anchorLine), wanted));
+    return { file, ...sorted, anchors: [...sorted.anchors, ...ends.filter(({ run }) => isWanted(run, wanted))] };
+  });
+  if (reviewed.archive === undefined) return [...beside, ...within];
+  // Of the journals' anchors those that speak of what the archive holds.
+  const held = (anchor: Anchor) => archives.some((archive) => archive.archived(anchor.run) !== undefined);
+  return [...beside.map((each) => ({ ...each, anchors: each.anchors.filter(held) })), ...within];
+}
+
+const anchorLine = (anchor: Anchor) => JSON.stringify(anchor);
+const isWanted = (run: string, wanted: { readonly run?: string | undefined }) =>
+  wanted.run === undefined || wanted.run === run;
+
+function withKey(file: string, { publicKey }: { readonly publicKey?: string | undefined }, read: () => ReadAnchors) {
+  try {
+    return read();
+  } catch (error) {
+    const what =
+      publicKey === undefined
+        ? `can not be read: ${printable((error as Error).message, 300)}`
+        : 'can not be checked with this key, which must be a public key in PEM form, of an Ed25519 pair';
+    throw new Refusal(`${printable(file, 300)} ${what}`, EXIT.usage, 'configuration');
+  }
+}
+
+/** The journals that are written to; none where one archive alone is reviewed. */
+export function journalPlaces({ state, archive }: Reviewed): readonly StorePlace[] {
+  if (archive !== undefined || !existsSync(state.path)) return [];
+  return storePlaces(state).filter(isThere);
+}
+
+/** Every known archive, a damaged one with what is left of it, so that it keeps nobody from the others; or the one that was named. */
+function archivesOf(reviewed: Reviewed): readonly ArchiveStore[] {
+  const known = OPENED.get(reviewed) ?? openedArchives(reviewed);
+  OPENED.set(reviewed, known);
+  return known;
+}
+
+/** By who asked: an archive never changes once it has its name, and one that is broken is long to look through. */
+const OPENED = new WeakMap<Reviewed, readonly ArchiveStore[]>();
+
+function openedArchives({ state, archive }: Reviewed): readonly ArchiveStore[] {
+  if (archive === undefined) return archiveFiles(state).there.map(openWhatIsLeft);
+  try {
+    return [openArchive(resolve(archive))];
+  } catch (error) {
+    throw error instanceof StoreError ? asRefusal(error) : error;
+  }
+}
+
+/** Archives that are not whole, each with what is wrong with it. */
+export function damagedArchives(reviewed: Reviewed): readonly { readonly file: string; readonly problem: string }[] {
+  return archivesOf(reviewed).flatMap(({ file, damage }) =>
+    damage === undefined ? [] : [{ file, problem: printable(damage, 400) }],
+  );
+}
+
+/** Several journals to read as one. A run is in one of them, or for a moment in a journal and in its archive. */
+class Journals implements JournalReader {
+  private readonly stores: readonly JournalReader[];
+
+  constructor(stores: readonly JournalReader[]) {
+    this.stores = stores;
+  }
+
+  async read(
+    run: string,
+    range?: { readonly after?: number; readonly limit?: number },
+  ): Promise<readonly StoredEntry[]> {
+    for (const store of this.stores) {
+      const entries = await store.read(run, range);
+      if (entries.length > 0) return entries;
+    }
+    return [];
+  }
+
+  async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
+    const rows = await Promise.all(this.stores.map((store) => store.runs(filter)));
+    const once = new Map(rows.flat().map((row) => [row.run, row]));
+    return fittingRuns(once.values(), filter);
+  }
+
+  async run(run: string): Promise<RunRow | undefined> {
+    for (const store of this.stores) {
+      const row = await store.run(run);
+      if (row !== undefined) return row;
+    }
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    for (const store of this.stores) await store.close();
+  }
+}
+
+const PAGE = 2000;
+
+export async function* storedEntries(store: JournalReader, run: string): AsyncGenerator<StoredEntry> {
+  for (let after = 0, more = true; more; ) {
+    const page = await store.read(run, { after, limit: PAGE });
+    yield* page;
+    after = page.at(-1)?.seq ?? after;
+    more = page.length === PAGE;
+  }
+}
+
+/** Every entry of a run, in order. Throws StoreError `damaged` at a line that is none. */
+export async function* entriesOf(store: JournalReader, run: string): AsyncGenerator<Entry> {
+  for await (const stored of storedEntries(store, run)) yield readEntry(stored);
+}
+
+/** A run's first entry. Throws StoreError `damaged` where it is another. */
+export async function beginningOf(store: JournalReader, run: string): Promise<EntryOf<'run.started'>> {
+  const [stored] = await store.read(run, { limit: 1 });
+  const entry = stored === undefined ? undefined : readEntry(stored);
+  if (entry?.type !== 'run.started') throw new StoreError('damaged', `run ${run} does not begin with run.started`);
+  return entry;
+}
+
+/** Feeds a fold with every entry of a run and gives it back. */
+export async function folded<F extends { apply(entry: Entry): unknown }>(
+  store: JournalReader,
+  run: string,
+  fold: F,
+): Promise<F> {
+  for await (const entry of entriesOf(store, run)) fold.apply(entry);
+  return fold;
+}
+
+export async function allEntries(store: JournalReader, run: string): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for await (const entry of entriesOf(store, run)) entries.push(entry);
+  return entries;
+}

@@ -1,0 +1,58 @@
+/** Live runs that are not done with, in every known store: what `resume`, `cancel`, `approve` and `kill` speak of. */
+import { printable } from '../../base/printable.ts';
+import { readEntry } from '../../journal/chain.ts';
+import type { EntryOf } from '../../journal/entry.ts';
+import { Refusal } from '../errors.ts';
+import type { StateFolder } from '../state.ts';
+import { storePlaces } from './known-stores.ts';
+import { isThere, refusing, type StorePlace, shownPlace, storeAt } from './location.ts';
+
+export interface UnfinishedRun {
+  readonly run: string;
+  readonly place: StorePlace;
+  readonly first: EntryOf<'run.started'>;
+  /** It has an end, which says that a person has to look at it. */
+  readonly hasHalted: boolean;
+}
+
+/** Live runs without an end, with `halted` those that wait for an answer too: those named (whole or by an unambiguous part), or all. `away`: stores that are known not to answer. */
+export async function unfinishedRuns(
+  names: readonly string[],
+  state: StateFolder,
+  which: 'unfinished' | 'halted too' = 'unfinished',
+  away: readonly StorePlace[] = [],
+): Promise<readonly UnfinishedRun[]> {
+  const found: UnfinishedRun[] = [];
+  const unreachable = new Set(away.map(shownPlace));
+  for (const place of storePlaces(state).filter((each) => isThere(each) && !unreachable.has(shownPlace(each)))) {
+    const store = await refusing(() => storeAt(place, state.environment).journal());
+    try {
+      const rows = which === 'unfinished' ? await store.runs({ unfinished: true }) : await store.runs();
+      for (const { run, mode, outcome } of rows) {
+        if (mode !== 'live' || (outcome !== undefined && outcome !== 'halted')) continue;
+        const [stored] = await store.read(run, { limit: 1 });
+        const first = stored === undefined ? undefined : readEntry(stored);
+        if (first?.type === 'run.started') found.push({ run, place, first, hasHalted: outcome === 'halted' });
+      }
+    } finally {
+      await store.close();
+    }
+  }
+  if (names.length === 0) return found;
+  return names.map((name) => {
+    const latest = [...found].sort((a, b) => (a.run < b.run ? 1 : -1)).slice(0, 1);
+    const fitting = name === 'last' ? latest : found.filter(({ run }) => run === name || run.includes(name));
+    const [only] = fitting;
+    if (only === undefined || fitting.length > 1) {
+      const known = found.map(({ run }) => run).slice(0, 5);
+      const many = found.length > known.length ? ' and others' : '';
+      const what = which === 'halted too' ? 'no run waits to be resumed' : 'no run is unfinished';
+      throw new Refusal(
+        known.length === 0
+          ? `${name === 'last' ? '' : `${printable(name, 100)}: `}${what} in the state folder ${printable(state.shown, 300)}; \`--state DIR\` names another`
+          : `${printable(name, 100)} ${fitting.length === 0 ? 'names none of them' : `could be ${fitting.length} runs`}; unfinished: ${known.join(', ')}${many}`,
+      );
+    }
+    return only;
+  });
+}

@@ -1,0 +1,311 @@
+/**
+ * One case, executed in virtual time: the runbook against the case's venue, with the processes that die on the way and
+ * those that take the run up again from what was written down. Says what happened; judges nothing.
+ */
+import { type Clock, type Metronome, type Timer, VirtualClock } from '../../base/clock.ts';
+import { Divergence, Playback } from '../../engine/playback.ts';
+import type { RunSetup } from '../../engine/ports.ts';
+import { type RunningRun, startRun } from '../../engine/run.ts';
+import type { VenueClient } from '../../gateway/client.ts';
+import { LimitGate } from '../../gateway/limits/facts.ts';
+import type { Transport, WireReply } from '../../gateway/transport.ts';
+import { headOf, readEntry } from '../../journal/chain.ts';
+import type { DataOf, Entry } from '../../journal/entry.ts';
+import { OrderBook } from '../../journal/orders.ts';
+import { RunLog } from '../../journal/run-log.ts';
+import type { StoredEntry } from '../../journal/store.ts';
+import { MemoryStore } from '../../journal/stores/memory.ts';
+import { JournalWriter } from '../../journal/writer.ts';
+import { RunFold, type RunReport } from '../../report/folds/run.ts';
+import type { Value } from '../../runbook/values.ts';
+import { act, type LoadedRunbook, startedData, virtualClient, virtualSetup } from '../run/virtual-run.ts';
+import { scriptedFeeds } from './feed-script.ts';
+import { type Mishap, ScriptedVenue, type Sent } from './scripted-venue.ts';
+import { type Crash, isMeant, type TestCase } from './test-case.ts';
+
+export interface CaseRun {
+  readonly loaded: LoadedRunbook;
+  readonly test: TestCase;
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** Name of the run; order ids derive from it. */
+  readonly run: string;
+  /** What befalls a request beside what the case says: for exploring. */
+  readonly mishap?: (sent: Sent) => Mishap | undefined;
+  /** Where a process dies beside the case's own crashes. */
+  readonly crash?: (sent: Sent) => Omit<Crash, 'on' | 'call'> | undefined;
+}
+
+export interface CaseResult {
+  readonly entries: readonly Entry[];
+  readonly report: RunReport;
+  readonly venue: ScriptedVenue;
+  /** Why the case could not be executed as it is written; it has failed then, whatever it expects. */
+  readonly problem: string | undefined;
+  /** The journal as it was stored. */
+  readonly stored: readonly StoredEntry[];
+}
+
+export async function runCase(options: CaseRun): Promise<CaseResult> {
+  return new Execution(options).run();
+}
+
+/** One life of the program: when it dies, nothing it set going ever runs again. */
+class Process {
+  readonly clock: Clock & Metronome;
+  readonly died: Promise<'died'>;
+  dead = false;
+  /** Dies as soon as the next answer is written down. */
+  diesOnceSettled = false;
+  private tell: () => void = () => {};
+
+  constructor(base: Clock & Metronome) {
+    this.died = new Promise((resolve) => {
+      this.tell = () => resolve('died');
+    });
+    const alive = (turn: () => void) => () => {
+      if (!this.dead) turn();
+    };
+    this.clock = {
+      now: () => base.now(),
+      monotonic: () => base.monotonic(),
+      at: (when, turn): Timer => base.at(when, alive(turn)),
+      after: (delay, turn): Timer => base.after(delay, alive(turn)),
+      arrive: (turn) => base.arrive(alive(turn)),
+    };
+  }
+
+  die(): void {
+    this.dead = true;
+    this.tell();
+  }
+}
+
+/** A process with the run it executes. */
+interface Life {
+  readonly process: Process;
+  readonly running: RunningRun;
+  readonly log: RunLog;
+  readonly writer: JournalWriter;
+}
+
+class Execution {
+  private readonly options: CaseRun;
+  private readonly clock: VirtualClock;
+  private readonly venue: ScriptedVenue;
+  private readonly store = new MemoryStore();
+  private readonly started: DataOf<'run.started'>;
+  private readonly setup: RunSetup;
+  private readonly crashing: boolean;
+  private readonly crashCounts: number[];
+  private entries: Entry[] = [];
+  private problem: string | undefined;
+  private life: Life | undefined;
+  private lives = 0;
+  private downMs = 0;
+
+  constructor(options: CaseRun) {
+    const { test, loaded, inputs, run } = options;
+    this.options = options;
+    this.clock = new VirtualClock(test.clock);
+    this.crashing = test.crashes.length > 0 || options.crash !== undefined;
+    this.crashCounts = test.crashes.map(() => 0);
+    this.venue = new ScriptedVenue({
+      test,
+      clock: this.clock,
+      ...(options.mishap === undefined ? {} : { mishap: options.mishap }),
+      onMiss: (message) => this.missed(message),
+    });
+    const { clock: at, seed } = test;
+    const { markets } = this.venue;
+    this.started = startedData(
+      { loaded, inputs, at, seed, trigger: 'test' },
+      { mode: 'simulated', account: 'test', markets },
+    );
+    this.setup = virtualSetup({ loaded, inputs, run }, this.started);
+  }
+
+  async run(): Promise<CaseResult> {
+    try {
+      this.life = await this.begin();
+      for (;;) {
+        const { process, running }: Life = this.life;
+        const ending = await this.clock.runUntil(Promise.race([running.done, process.died]));
+        if (ending !== 'died') break;
+        await this.clock.advanceTo(this.clock.now() + this.downMs);
+        this.life = await this.takeUp();
+      }
+      await this.life.writer.close();
+    } catch (error) {
+      this.problem ??= problemOf(error);
+    }
+    const stored = await this.store.read(this.setup.run);
+    const fold = new RunFold();
+    for (const entry of this.entries) fold.apply(entry);
+    return { entries: this.entries, report: fold.report(), venue: this.venue, problem: this.problem, stored };
+  }
+
+  private async begin(): Promise<Life> {
+    const process = new Process(this.clock);
+    const writer = this.writer(process, {});
+    const book = new OrderBook({ absenceHorizonMs: this.setup.absenceHorizonMs });
+    const gate = new LimitGate(book, this.venue.markets);
+    const log = new RunLog(writer, book, [
+      (entry) => gate.apply(entry),
+      (entry) => this.observe(entry, process, writer),
+    ]);
+    log.append('run.started', this.started);
+    if (this.crashing) await writer.flush();
+    const running = startRun(this.setup, {
+      venue: this.client(process, log, gate),
+      clock: process.clock,
+      log,
+      notifier: { send() {} },
+    });
+    return { process, running, log, writer };
+  }
+
+  /** A new process goes on from what the last one had written down. */
+  private async takeUp(): Promise<Life> {
+    const stored = await this.store.read(this.setup.run);
+    this.entries = stored.map(readEntry);
+    const process = new Process(this.clock);
+    const { absenceHorizonMs } = this.setup;
+    const playback = new Playback(this.entries, { markets: this.venue.markets, absenceHorizonMs, resume: true });
+    const running = startRun(this.setup, {
+      venue: playback.venue,
+      clock: playback.clock,
+      log: playback.log,
+      notifier: { send() {} },
+    });
+    playback.commandsTo((command) => running.command(command));
+    await playback.play(running.done);
+    const gate = new LimitGate(playback.log.book, this.venue.markets);
+    for (const entry of this.entries) gate.apply(entry);
+    const row = await this.store.run(this.setup.run);
+    const writer = this.writer(process, { head: headOf(stored.at(-1)), ...(row === undefined ? {} : { row }) });
+    const log = new RunLog(writer, playback.log.book, [
+      (entry) => gate.apply(entry),
+      (entry) => this.observe(entry, process, writer),
+    ]);
+    const venue = this.client(process, log, gate);
+    process.clock.arrive(() =>
+      playback.takeOver({
+        keep: log.keep,
+        log,
+        venue,
+        clock: process.clock,
+        continueCall: (call, attempts) => venue.continueCall(call, attempts),
+      }),
+    );
+    return { process, running, log, writer };
+  }
+
+  private writer(
+    process: Process,
+    resumed: Partial<Pick<ConstructorParameters<typeof JournalWriter>[1], 'head' | 'row'>>,
+  ): JournalWriter {
+    this.lives += 1;
+    return new JournalWriter(this.store, {
+      run: this.setup.run,
+      account: this.setup.account,
+      def: this.setup.runbook.sha256.slice(0, 16),
+      boot: `virtual-${this.lives}`,
+      epoch: this.lives,
+      actor: 'engine',
+      clock: process.clock,
+      // What a process that dies had not flushed must be lost.
+      durable: this.crashing,
+      ...resumed,
+    });
+  }
+
+  private client(process: Process, log: RunLog, gate: LimitGate): VenueClient {
+    const { test } = this.options;
+    const { clock } = process;
+    const { markets, simulator } = this.venue;
+    return virtualClient({
+      transport: this.transport(process),
+      feeds: scriptedFeeds(test.feeds, clock, test.clock, simulator),
+      markets,
+      clock,
+      log,
+      gate,
+      seed: test.seed,
+      epoch: this.lives,
+    });
+  }
+
+  /** The road of one process: it ends with it. */
+  private transport(process: Process): Transport {
+    return {
+      send: (request, { timeoutMs }) =>
+        new Promise<WireReply>((resolve) => {
+          if (process.dead) return;
+          const sent = this.venue.note(request);
+          const crash = this.crashAt(sent);
+          if (crash?.when === 'before') {
+            this.venue.sent.pop();
+            this.die(process, crash);
+            return;
+          }
+          this.venue.carryOut(request, sent, timeoutMs, (reply) => {
+            if (process.dead) return;
+            if (crash !== undefined) process.diesOnceSettled = true;
+            this.downMs = crash?.downMs ?? this.downMs;
+            resolve(reply);
+          });
+          if (crash?.answer === 'lost') this.die(process, crash);
+        }),
+    };
+  }
+
+  private crashAt(sent: Sent): Omit<Crash, 'on' | 'call'> | undefined {
+    const { test, crash } = this.options;
+    for (const [index, each] of test.crashes.entries()) {
+      if (!isMeant(each.on, sent.name, sent.type)) continue;
+      const met = (this.crashCounts[index] ?? 0) + 1;
+      this.crashCounts[index] = met;
+      if (met === each.call) return each;
+    }
+    return crash?.(sent);
+  }
+
+  private die(process: Process, { downMs }: Pick<Crash, 'downMs'>): void {
+    this.downMs = downMs;
+    process.die();
+  }
+
+  private observe(entry: Entry, process: Process, writer: JournalWriter): void {
+    if (process.dead) return;
+    this.entries.push(entry);
+    if (entry.type === 'approval.asked') this.answerApproval(entry.step);
+    // The commit takes what this turn still writes; behind it, nothing of this process runs.
+    if (entry.type === 'call.settled' && process.diesOnceSettled) void writer.flush().then(() => process.die());
+  }
+
+  private answerApproval(step: string): void {
+    const { approvals } = this.options.test;
+    const named = Object.keys(approvals).find((name) => name === step || step.endsWith(`/${name}`));
+    const script = approvals[named ?? '*'];
+    if (script === undefined) return;
+    const give = () => {
+      const { life } = this;
+      // A person answers again when nobody is there to listen.
+      if (life === undefined || life.process.dead) this.clock.at(this.clock.now() + 1000, give);
+      else act(life.running, life.log, { command: script.answer, by: 'test', step });
+    };
+    this.clock.at(this.clock.now() + script.afterMs, give);
+  }
+
+  private missed(message: string): void {
+    this.problem ??= message;
+    const { life } = this;
+    if (life !== undefined) act(life.running, life.log, { command: 'cancel', by: 'test', reason: message });
+  }
+}
+
+/** What went wrong with the run itself; our own mistakes are shown by their sentence, and fail the case. */
+function problemOf(error: unknown): string {
+  if (error instanceof Divergence) return `the run could not be taken up again: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,39 @@
+/**
+ * How code without a terminal speaks to people: the command line implements it with the terminal, the scheduler with its log,
+ * a program that uses this package as a library with what it likes.
+ */
+import type { Diagnostic } from '../base/diagnostic.ts';
+
+export interface Voice {
+  /** Something worth knowing; may be silenced. */
+  note(text: string): void;
+  /** Something wrong; never silenced. */
+  complain(text: string): void;
+  /** How far long work has come; each text replaces the one before. */
+  progress(text: string): void;
+  /** Findings in a file, in reading order. */
+  diagnostics(list: readonly Diagnostic[]): void;
+}
+
+/** Says nothing. */
+export const SILENT: Voice = { note() {}, complain() {}, progress() {}, diagnostics() {} };
+
+export type Style = 'strong' | 'faint' | 'good' | 'bad' | 'warning' | 'place';
+
+/** A voice that also gives results. */
+export interface Output extends Voice {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** Takes the shown progress away. */
+  endProgress(): void;
+  answer(document: object, human: () => string): void;
+  print(text: string): void;
+  redactWith(filter: (text: string) => string): void;
+  style(style: Style, text: string, stream?: 'out' | 'err'): string;
+}
+
+export interface TextStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}

@@ -1,0 +1,250 @@
+/**
+ * `runbook audit archive`: puts the runs of closed months into a compressed file each and takes them out of the journals. A
+ * run leaves its journal only after the file was read back and its chain verified there, and only as the very run that was
+ * archived; so a crash at any moment leaves it in one place or in both, never in none, and the next call goes on from there.
+ * Runs that have no end, and halted ones, which `resume` may take up again, stay where they are.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { archiveFiles, archiveFolder, archivingAlone, rememberArchive } from '../../app/stores/archives.ts';
+import { storeAt } from '../../app/stores/location.ts';
+import { anchorsOf, journalPlaces, storedEntries } from '../../app/stores/review.ts';
+import { asRefusal } from '../../app/system-errors.ts';
+import { printable } from '../../base/printable.ts';
+import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
+import { ArchiveWriter, removeRemains } from '../../journal/archive/archive.ts';
+import { type ArchiveStore, openArchive, openWhatIsLeft } from '../../journal/archive/store.ts';
+import { type JournalStore, type RunRow, StoreError } from '../../journal/store.ts';
+import { verifyRun } from '../../report/folds/verify.ts';
+import { shown } from '../../report/wording.ts';
+import { textTable } from '../terminal/text-table.ts';
+
+export interface ArchiveOptions {
+  readonly month: string | undefined;
+  readonly before: string | undefined;
+  readonly to: string | undefined;
+  readonly keep: boolean;
+}
+
+/** What was done with a month's runs of one journal. */
+interface Archiving {
+  readonly month: string;
+  /** Absent where every run was in an archive already. */
+  readonly file?: string;
+  readonly runs: number;
+  readonly entries: number;
+  readonly bytes: number;
+  readonly removed: number;
+}
+
+/** A run that is not archived, and why. */
+interface Left {
+  readonly run: string;
+  readonly why: string;
+}
+
+export async function archiveRuns(options: ArchiveOptions, invocation: Invocation): Promise<ExitCode> {
+  const wanted = wantedMonths(options, monthOf(Date.now()));
+  const archive = () => archiveWanted(options, wanted, invocation);
+  // Where there is no state folder there is nothing to archive, and none is made.
+  return existsSync(invocation.state.path) ? archivingAlone(invocation.state, archive) : archive();
+}
+
+async function archiveWanted(
+  options: ArchiveOptions,
+  wanted: (month: string) => boolean,
+  { terminal, state }: Invocation,
+): Promise<ExitCode> {
+  const folder = options.to === undefined ? archiveFolder(state) : resolve(options.to);
+  removeRemains(folder);
+  const anchors = anchorsByRun(anchorsOf({ state }).flatMap((each) => each.anchors));
+  const done: Archiving[] = [];
+  const left: Left[] = [];
+  for (const place of journalPlaces({ state })) {
+    const store = await storeAt(place, state.environment).journal();
+    try {
+      // A run in a damaged archive is archived once more: its copy in the journal may be the only sound one.
+      const archives = archiveFiles(state)
+        .there.map(openWhatIsLeft)
+        .filter(({ damage }) => damage === undefined);
+      for (const [month, rows] of closedMonths(await store.runs(), wanted)) {
+        terminal.progress(`archiving ${rows.length} runs of ${month}`);
+        const work = new MonthArchiver({ store, month, folder, archives, anchors, left });
+        const archived = await work.archive(rows);
+        if (archived.file !== undefined) rememberArchive(state, archived.file);
+        done.push({ ...archived, removed: options.keep ? 0 : await work.removeFromStore() });
+      }
+    } catch (error) {
+      throw error instanceof StoreError ? asRefusal(error) : error;
+    } finally {
+      await store.close();
+    }
+  }
+  terminal.endProgress();
+  terminal.answer({ archives: done, left }, () => archivedText(done, terminal));
+  for (const { run, why } of left) terminal.complain(`run ${shown(run)} was left in the journal: ${shown(why)}`);
+  return left.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+interface MonthParts {
+  readonly store: JournalStore;
+  readonly month: string;
+  readonly folder: string;
+  /** Those there are already. */
+  readonly archives: readonly ArchiveStore[];
+  readonly anchors: ReadonlyMap<string, readonly Anchor[]>;
+  readonly left: Left[];
+}
+
+class MonthArchiver {
+  private readonly parts: MonthParts;
+  /** Runs that an archive is known to hold, with the hash of their last entry. */
+  private readonly held = new Map<string, string>();
+
+  constructor(parts: MonthParts) {
+    this.parts = parts;
+  }
+
+  /** Writes what is not archived yet, reads it back, and gives the file its name. */
+  async archive(rows: readonly RunRow[]): Promise<Omit<Archiving, 'removed'>> {
+    const { month, folder } = this.parts;
+    const fresh: RunRow[] = [];
+    for (const row of rows) if (!(await this.isHeldAlready(row))) fresh.push(row);
+    if (fresh.length === 0) return { month, runs: 0, entries: 0, bytes: 0 };
+    const writer = new ArchiveWriter(folder, { month, made: new Date(Date.now()).toISOString() }, process.pid);
+    try {
+      const entries = await this.write(fresh, writer);
+      if (entries === 0) {
+        writer.abandon();
+        return { month, runs: 0, entries, bytes: 0 };
+      }
+      writer.finish();
+      const runs = await this.readBack(writer.part);
+      const file = writer.publish();
+      for (const { row, head } of runs) this.held.set(row.run, head);
+      return { month, file, runs: runs.length, entries, bytes: statSync(file).size };
+    } catch (error) {
+      writer.abandon();
+      throw error;
+    }
+  }
+
+  async removeFromStore(): Promise<number> {
+    let removed = 0;
+    for (const [run, head] of this.held) if (await this.parts.store.remove(run, head)) removed += 1;
+    return removed;
+  }
+
+  /** After a crash between the file and the journal, and after `--keep`, a run is in both: as the same, or it is told. */
+  private async isHeldAlready(row: RunRow): Promise<boolean> {
+    const { archives, store, left } = this.parts;
+    const archive = archives.find((each) => each.archived(row.run) !== undefined);
+    const archived = archive?.archived(row.run);
+    if (archive === undefined || archived === undefined) return false;
+    const [last, ...more] = await store.read(row.run, { after: archived.entries - 1 });
+    const { ok } = await verifyRun(archive, row.run, archive.ends);
+    if (ok && last?.hash === archived.head && more.length === 0) this.held.set(row.run, archived.head);
+    else left.push({ run: row.run, why: `${archive.file} holds a run of that name that is not the same` });
+    return true;
+  }
+
+  /** Gives the number of entries written. What is not as it was written stays in the journal, as evidence. */
+  private async write(rows: readonly RunRow[], writer: ArchiveWriter): Promise<number> {
+    const { store, anchors, left } = this.parts;
+    let written = 0;
+    for (const row of rows) {
+      const own = anchors.get(row.run) ?? [];
+      const verdict = await verifyRun(store, row.run, own);
+      if (verdict.problem !== undefined) {
+        left.push({ run: row.run, why: `it is not what was written: ${verdict.problem.detail}` });
+        continue;
+      }
+      const entries = [];
+      for await (const entry of storedEntries(store, row.run)) entries.push(entry);
+      writer.add(row, entries, own);
+      written += entries.length;
+    }
+    return written;
+  }
+
+  private async readBack(part: string) {
+    const archive = openArchive(part);
+    const { runs, anchors } = archive.contents;
+    const known = anchorsByRun([...anchors, ...archive.ends]);
+    for (const { row, head, entries } of runs) {
+      const { ok, problem } = await verifyRun(archive, row.run, known.get(row.run) ?? []);
+      const [last] = await this.parts.store.read(row.run, { after: entries - 1 });
+      if (ok && last?.hash === head) continue;
+      throw new Refusal(
+        `the archive of ${this.parts.month} could not be read back as it was written (run ${shown(row.run)}: ${shown(problem?.detail ?? 'its last entry differs')}); nothing was taken out of the journal`,
+        EXIT.failed,
+        'damaged',
+      );
+    }
+    return runs;
+  }
+}
+
+/** By month, the oldest first: runs that are over, of months that are over. */
+function closedMonths(
+  rows: readonly RunRow[],
+  wanted: (month: string) => boolean,
+): readonly (readonly [string, readonly RunRow[]])[] {
+  const months = new Map<string, RunRow[]>();
+  for (const row of [...rows].reverse()) {
+    if (row.endedAt === undefined || row.outcome === undefined || row.outcome === 'halted') continue;
+    const month = monthOf(endOf(row, row.endedAt));
+    if (!wanted(month)) continue;
+    const known = months.get(month);
+    if (known === undefined) months.set(month, [row]);
+    else known.push(row);
+  }
+  return [...months].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** A dry-run's own times are virtual: it is over when it was given its name. */
+function endOf({ run, mode }: RunRow, endedAt: number): number {
+  const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})T\d{9}-/.exec(run) ?? [];
+  return mode === 'live' || year === undefined ? endedAt : Date.parse(`${year}-${month}-${day}T00:00:00Z`);
+}
+
+/** `2026-10`, UTC. */
+function monthOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 7);
+}
+
+function wantedMonths(
+  { month, before }: Pick<ArchiveOptions, 'month' | 'before'>,
+  current: string,
+): (month: string) => boolean {
+  if (month !== undefined && before !== undefined) throw new Refusal('--month and --before exclude each other');
+  const given = month ?? before;
+  if (given === undefined) return (each) => each < current;
+  if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(given))
+    throw new Refusal(
+      `--${month === undefined ? 'before' : 'month'} takes a month such as 2026-10; found ${printable(given, 100)}`,
+    );
+  if (month !== undefined) {
+    if (month >= current) throw new Refusal(`${month} is not over yet (UTC): only closed months are archived`);
+    return (each) => each === month;
+  }
+  return (each) => each < given && each < current;
+}
+
+function archivedText(done: readonly Archiving[], terminal: Invocation['terminal']): string {
+  if (done.length === 0) return 'no run of a closed month is in the journals';
+  return textTable(
+    ['month', '#runs', '#entries', '#bytes', '#taken out', 'archive'],
+    done.map(({ month, runs, entries, bytes, removed, file }) => [
+      month,
+      String(runs),
+      String(entries),
+      String(bytes),
+      String(removed),
+      file === undefined ? 'archived before' : shown(file),
+    ]),
+    terminal,
+  );
+}

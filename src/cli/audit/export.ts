@@ -1,0 +1,84 @@
+/** `runbook audit export`: a run in the form of another tool, on standard output. Nothing is sent anywhere. */
+
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { killsMeanwhile } from '../../app/kill/kill-records.ts';
+import { findRun } from '../../app/stores/find-run.ts';
+import {
+  anchorsOf,
+  beginningOf,
+  type Review,
+  type Reviewed,
+  storedEntries,
+  withRuns,
+} from '../../app/stores/review.ts';
+import { printable } from '../../base/printable.ts';
+import { readEntry } from '../../journal/chain.ts';
+import type { JournalReader, RunRow, StoredEntry } from '../../journal/store.ts';
+import { cloudEventsExport } from '../../report/export/cloudevents.ts';
+import { CSV_TABLES, type CsvTableName, csvExport } from '../../report/export/csv.ts';
+import { jsonlExport } from '../../report/export/jsonl.ts';
+import { verifyRun } from '../../report/folds/verify.ts';
+import { runPage } from '../../report/html/report.ts';
+import type { ExportFormat } from '../verbs/review-words.ts';
+
+export interface ExportOptions {
+  readonly format: string;
+  readonly table: string | undefined;
+}
+
+export async function exportRun(name: string, options: ExportOptions, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  const format = options.format as ExportFormat;
+  if (options.table !== undefined && format !== 'csv') throw new Refusal('--table belongs to --format csv');
+  const table = tableOption(options.table);
+  return withRuns(review, async (store) => {
+    const row = await findRun(store, name);
+    const { run } = row;
+    const anchors = anchorsOf(review, { run }).flatMap((file) => file.anchors);
+    const stored: StoredEntry[] = [];
+    for await (const entry of storedEntries(store, run)) stored.push(entry);
+    const text = await exported(store, row, stored, { format, table, anchors, reviewed: review });
+    terminal.answer({ run, format, text }, () => text);
+    return EXIT.done;
+  });
+}
+
+interface Wanted {
+  readonly format: ExportFormat;
+  readonly table: CsvTableName;
+  readonly anchors: Parameters<typeof verifyRun>[2];
+  readonly reviewed: Reviewed;
+}
+
+async function exported(
+  store: JournalReader,
+  row: RunRow,
+  stored: readonly StoredEntry[],
+  { format, table, anchors, reviewed }: Wanted,
+): Promise<string> {
+  switch (format) {
+    // As it stands: also a journal that is damaged can be handed to someone who finds out why.
+    case 'jsonl':
+      return jsonlExport(stored);
+    case 'csv':
+      return csvExport(stored.map(readEntry), table);
+    case 'html':
+      return runPage(stored.map(readEntry), {
+        verdict: await verifyRun(store, row.run, anchors),
+        kills: await killsMeanwhile(row, await beginningOf(store, row.run), reviewed),
+      });
+    case 'otlp':
+      return (await import('../../report/export/otlp.ts')).otlpExport(stored.map(readEntry));
+    case 'cloudevents':
+      return cloudEventsExport(stored.map(readEntry));
+    default:
+      return format satisfies never;
+  }
+}
+
+function tableOption(text: string | undefined): CsvTableName {
+  if (text === undefined) return 'timeline';
+  if (Object.hasOwn(CSV_TABLES, text)) return text as CsvTableName;
+  const tables = Object.entries(CSV_TABLES).map(([name, { about }]) => `${name} (${about})`);
+  throw new Refusal(`--table takes ${tables.join(', ')}; found ${printable(text, 100)}`);
+}

@@ -1,0 +1,42 @@
+/** `runbook audit kills`: who engaged the kill switch and who released it, when and why. */
+
+import { accountKey } from '../../app/account/account.ts';
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { readProfileFile } from '../../app/files/profile.ts';
+import { killRecords } from '../../app/kill/kill-records.ts';
+import { EVERY_ACCOUNT } from '../../journal/shared/shared.ts';
+import { isoTime } from '../../report/folds/run.ts';
+import { shown } from '../../report/wording.ts';
+import { textTable } from '../terminal/text-table.ts';
+
+export async function listKills(
+  { profile }: { readonly profile: string | undefined },
+  { terminal, state }: Invocation,
+): Promise<ExitCode> {
+  const account = profile === undefined ? undefined : accountKey(readProfileFile(profile, terminal));
+  const records = await killRecords(state, account);
+  const kills = records.map(({ at, scope, action, by, reason, store }) => ({
+    at: isoTime(at),
+    scope,
+    action,
+    by,
+    reason,
+    ...(store === undefined ? {} : { store }),
+  }));
+  terminal.answer({ kills }, () => {
+    if (kills.length === 0) return 'the kill switch was never engaged';
+    return textTable(
+      ['when', 'account', 'action', 'by', 'reason'],
+      kills.map(({ at, scope, action, by, reason, store }) => [
+        at,
+        scope === EVERY_ACCOUNT ? `every one of ${shown(store ?? 'a store')}` : shown(scope),
+        { text: action, style: action === 'engage' ? 'bad' : 'good' },
+        shown(by),
+        shown(reason),
+      ]),
+      terminal,
+    );
+  });
+  return EXIT.done;
+}

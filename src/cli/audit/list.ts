@@ -1,0 +1,67 @@
+/** `runbook audit list`: which runs there are. */
+
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { noRunYet, type Review, withJournal } from '../../app/stores/review.ts';
+import type { Style } from '../../app/voice.ts';
+import { printable } from '../../base/printable.ts';
+import type { RunRow } from '../../journal/store.ts';
+import { isoTime } from '../../report/folds/run.ts';
+import { shown, spanText } from '../../report/wording.ts';
+import { type Cell, textTable } from '../terminal/text-table.ts';
+
+export interface ListOptions {
+  readonly runbook: string | undefined;
+  readonly limit: string | undefined;
+}
+
+export async function listRuns({ runbook, limit }: ListOptions, review: Review): Promise<ExitCode> {
+  const { terminal, state } = review;
+  const most = limit === undefined ? undefined : wholeOption('--limit', limit);
+  const rows = await withJournal(review, async (store) => {
+    const found = await store.runs(runbook === undefined ? {} : { runbook });
+    // By name, which begins with the moment it was given: a dry-run's own times are virtual.
+    return [...found].sort((a, b) => (a.run < b.run ? 1 : -1)).slice(0, most);
+  });
+  const runs = (rows ?? []).map(({ run, runbook: name, mode, outcome, startedAt, endedAt, trigger }) => ({
+    run,
+    runbook: name,
+    mode,
+    outcome: outcome ?? null,
+    startedAt: isoTime(startedAt),
+    endedAt: endedAt === undefined ? null : isoTime(endedAt),
+    trigger,
+  }));
+  terminal.answer({ runs }, () => {
+    if (rows === undefined) return noRunYet(state);
+    if (rows.length === 0)
+      return runbook === undefined ? noRunYet(state) : `there is no run of ${printable(runbook, 100)}`;
+    return textTable(
+      ['run', 'runbook', 'mode', 'outcome', 'started', '#took', 'trigger'],
+      rows.map(runCells),
+      terminal,
+    );
+  });
+  return EXIT.done;
+}
+
+function runCells({ run, runbook, mode, outcome, startedAt, endedAt, trigger }: RunRow): readonly Cell[] {
+  const took = endedAt === undefined ? '' : spanText(endedAt - startedAt);
+  const ending: Cell =
+    outcome === undefined
+      ? { text: 'no end yet', style: 'warning' }
+      : { text: outcome, style: OUTCOME_STYLE[outcome] ?? 'faint' };
+  return [shown(run), shown(runbook), shown(mode), ending, isoTime(startedAt), took, shown(trigger)];
+}
+
+export const OUTCOME_STYLE: Readonly<Record<string, Style>> = {
+  succeeded: 'good',
+  stopped: 'good',
+  failed: 'bad',
+  halted: 'warning',
+};
+
+export function wholeOption(option: string, text: string): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(number)) throw new Refusal(`${option} takes a whole number, found ${printable(text, 100)}`);
+  return number;
+}

@@ -1,0 +1,125 @@
+/**
+ * `runbook audit reconcile`: what a live run booked against the venue's own list of fills for that time. It reads, under the
+ * profile that the run was started with; secrets come from the environment again.
+ */
+
+import { type Account, openAccount } from '../../app/account/account.ts';
+import { ask } from '../../app/account/one-request.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { recordedProfile } from '../../app/run/first-entry.ts';
+import { findRun } from '../../app/stores/find-run.ts';
+import { allEntries, type Review, withRuns } from '../../app/stores/review.ts';
+import type { Output } from '../../app/voice.ts';
+import { printable } from '../../base/printable.ts';
+import type { Entry } from '../../journal/entry.ts';
+import type { FillRow } from '../../report/folds/fills.ts';
+import { type Reconciliation, reconcileFills } from '../../report/folds/reconcile.ts';
+import { isoText, shown } from '../../report/wording.ts';
+import type { FillRecord } from '../../venue/records.ts';
+import { textTable } from '../terminal/text-table.ts';
+
+/** Clocks differ, and a fill may be late: so far before the run's beginning and behind its end the venue is asked, ms. */
+const MARGIN_MS = 3_600_000;
+const PAGE_ROWS = 1000;
+
+export async function reconcileRun(name: string, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  const { run, entries } = await withRuns(review, async (store) => {
+    const found = await findRun(store, name);
+    return { run: found, entries: await allEntries(store, found.run) };
+  });
+  const [first] = entries as readonly Entry[];
+  if (first?.type !== 'run.started')
+    throw new Refusal(`run ${printable(run.run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+  if (first.data.mode !== 'live')
+    throw new Refusal(`run ${printable(run.run, 100)} was a dry-run: there is no venue to compare it with`);
+  const account = await openAccount(recordedProfile(first), review);
+  try {
+    const from = first.data.startedAt - MARGIN_MS;
+    const until = Math.min(account.clock.now(), (run.endedAt ?? account.clock.now()) + MARGIN_MS);
+    const reconciliation = reconcileFills(entries, await listedFills(account, from, until));
+    const document = { run: run.run, from: isoText(from), until: isoText(until), ...reconciliation };
+    terminal.answer(document, () => reconciliationText(document, terminal));
+    return reconciliation.ok ? EXIT.done : EXIT.failed;
+  } finally {
+    await account.close();
+  }
+}
+
+/** Oldest first, page by page: what comes in meanwhile comes behind what was read. */
+async function listedFills(account: Account, fromMs: number, untilMs: number): Promise<readonly FillRecord[]> {
+  const fills: FillRecord[] = [];
+  for (let page = 0; ; page += 1) {
+    const range = { start_time: fromMs * 1000, end_time: untilMs * 1000 };
+    const answer = await ask(
+      account,
+      'GET /fills',
+      { ...range, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' },
+      'read',
+    );
+    if (answer.kind !== 'confirmed') {
+      const why =
+        answer.kind === 'refused'
+          ? `it refused with status ${answer.status}: ${printable(answer.text, 200)}`
+          : answer.why;
+      throw new Refusal(
+        `the venue's fills could not be read, so nothing was compared: ${printable(why, 300)}`,
+        EXIT.failed,
+        'unanswered',
+      );
+    }
+    fills.push(...answer.result);
+    if (answer.result.length < PAGE_ROWS) return fills;
+  }
+}
+
+function reconciliationText(
+  document: Reconciliation & { readonly run: string; readonly from: string; readonly until: string },
+  terminal: Output,
+): string {
+  const { run, from, until, ok, agreed, notBooked, notListed, different, others, withoutId } = document;
+  const lines = [
+    `${terminal.style(ok ? 'good' : 'bad', ok ? 'the same' : 'differs')}: run ${shown(run)}, ${agreed} fills as the venue lists them`,
+    terminal.style(
+      'faint',
+      `asked for ${from} to ${until}; ${others} fills of other orders of the account in that time`,
+    ),
+  ];
+  if (notBooked.length > 0) lines.push('', 'the venue lists, the run did not book', table(notBooked, terminal));
+  if (notListed.length > 0) lines.push('', 'the run booked, the venue does not list', table(notListed, terminal));
+  for (const { booked, listed, fields } of different)
+    lines.push(
+      '',
+      `fill ${shown(booked.id)} of order ${shown(booked.orderId)}`,
+      ...fields.map((field) => {
+        const [here, there] = [booked, listed].map((row) => String(row[field as keyof FillRow]));
+        return `  ${field}: booked ${shown(here ?? '')}, listed ${shown(there ?? '')}`;
+      }),
+    );
+  if (withoutId.length > 0)
+    lines.push(
+      '',
+      terminal.style(
+        'warning',
+        `of these orders no id is known, so their fills can not be told: ${withoutId.map(shown).join(', ')}`,
+      ),
+    );
+  return lines.join('\n');
+}
+
+function table(rows: readonly FillRow[], terminal: Output): string {
+  return textTable(
+    ['at', 'fill', 'order', 'market', 'side', '#size', '#price', '#fee'],
+    rows.map(({ at, id, orderId, market, side, size, price, fee }) => [
+      at,
+      shown(id),
+      shown(orderId),
+      shown(market),
+      shown(side),
+      size,
+      price,
+      fee,
+    ]),
+    terminal,
+  );
+}

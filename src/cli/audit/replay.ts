@@ -1,0 +1,192 @@
+/**
+ * `runbook replay` and `runbook audit replay`: a recorded run executed again by today's engine, answered from its journal.
+ * The first says whether it does the same; the second makes a proof of it: that the journal is what was written, that the
+ * runbook in it is the one that ran, and that from what came from outside the same decisions follow. Nothing is sent.
+ */
+
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { inputValues, loadPinned } from '../../app/files/load.ts';
+import { replayRun } from '../../app/run/virtual-run.ts';
+import { findRun } from '../../app/stores/find-run.ts';
+import { allEntries, anchorsOf, type Review, storedEntries, withRuns } from '../../app/stores/review.ts';
+import { ENGINE_VERSION } from '../../app/version.ts';
+import type { Output } from '../../app/voice.ts';
+import { printable } from '../../base/printable.ts';
+import { Divergence } from '../../engine/playback.ts';
+import { readEntry } from '../../journal/chain.ts';
+import { type Entry, type EntryOf, ORIGIN } from '../../journal/entry.ts';
+import { type RunVerdict, verifyRun } from '../../report/folds/verify.ts';
+import { jsonText, readBy, shown } from '../../report/wording.ts';
+
+/** Exit 1 and the first difference when today's engine does not do the same. */
+export async function replay(name: string, invocation: Invocation): Promise<ExitCode> {
+  const { terminal } = invocation;
+  const { run, entries } = await withRuns(invocation, async (store) => {
+    const found = await findRun(store, name);
+    return { run: found.run, entries: await allEntries(store, found.run) };
+  });
+  const { divergence } = await executedAgain(run, entries, terminal);
+  if (divergence === undefined) {
+    terminal.answer(
+      { run, ok: true, entries: entries.length },
+      () => `${terminal.style('good', 'the same')}: run ${shown(run)}, ${entries.length} entries`,
+    );
+    return EXIT.done;
+  }
+  terminal.answer({ run, ok: false, divergence: divergenceDocument(divergence) }, () =>
+    [`${terminal.style('bad', 'differs')}: run ${shown(run)}, ${differenceText(divergence)}`].join('\n'),
+  );
+  return EXIT.failed;
+}
+
+/** What a replay proves, and what it proves it from. */
+interface Proof {
+  readonly run: string;
+  readonly ok: boolean;
+  readonly journal: {
+    readonly ok: boolean;
+    readonly entries: number;
+    readonly anchors: number;
+    readonly problem?: string;
+  };
+  /** First 16 hex digits of the definition's sha256: as every entry names it, and of the text in the first entry. */
+  readonly definition: { readonly recorded: string; readonly found: string };
+  readonly engine: { readonly recorded: string; readonly now: string };
+  /** What came from outside and was handed in at its time. */
+  readonly given: { readonly answers: number; readonly feeds: number; readonly commands: number };
+  /** What followed from it then and was compared with what follows now. */
+  readonly compared: {
+    readonly entries: number;
+    readonly steps: number;
+    readonly decisions: number;
+    readonly requests: number;
+    readonly orderMoves: number;
+  };
+  /** False where the journal ends before the run does: compared up to there. */
+  readonly ended: boolean;
+  readonly divergence?: ReturnType<typeof divergenceDocument>;
+}
+
+export async function proveRun(name: string, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  const { run, entries, verdict } = await withRuns(review, async (store) => {
+    const found = await findRun(store, name);
+    const anchors = anchorsOf(review, { run: found.run }).flatMap((file) => file.anchors);
+    const stored = [];
+    for await (const each of storedEntries(store, found.run)) stored.push(each);
+    return { run: found.run, entries: stored.map(readEntry), verdict: await verifyRun(store, found.run, anchors) };
+  });
+  const { first, definition, divergence: found } = await executedAgain(run, entries, terminal);
+  const ended = entries.at(-1)?.type === 'run.ended';
+  // Of a run without an end, what it would do next is no difference.
+  const divergence = found !== undefined && !ended && found.sequence > entries.length ? undefined : found;
+  const proof: Proof = {
+    run,
+    ok: verdict.ok && definition === first.def && divergence === undefined,
+    journal: journalOf(verdict),
+    definition: { recorded: first.def, found: definition },
+    engine: { recorded: first.data.engine, now: ENGINE_VERSION },
+    ...countsOf(entries, divergence),
+    ended,
+    ...(divergence === undefined ? {} : { divergence: divergenceDocument(divergence) }),
+  };
+  terminal.answer(proof, () => proofText(proof, decisionAt(entries, divergence), terminal));
+  return proof.ok ? EXIT.done : EXIT.failed;
+}
+
+async function executedAgain(run: string, entries: readonly Entry[], terminal: Output) {
+  const [first] = entries;
+  if (first?.type !== 'run.started')
+    throw new Refusal(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+  const loaded = loadPinned(first.data.sources, terminal);
+  const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
+  const definition = loaded.runbook.sha256.slice(0, 16);
+  try {
+    await replayRun(entries, loaded, inputs);
+    return { first, definition };
+  } catch (error) {
+    if (!(error instanceof Divergence)) throw error;
+    return { first, definition, divergence: error };
+  }
+}
+
+function divergenceDocument({ sequence, step, recorded, found }: Divergence) {
+  return { sequence, step, recorded, found };
+}
+
+function differenceText({ sequence, step, recorded, found }: ReturnType<typeof divergenceDocument>): string {
+  return [
+    `entry ${sequence}${step === '' ? '' : `, step ${shown(step)}`}`,
+    `  recorded  ${printable(recorded, 600)}`,
+    `  now       ${printable(found, 600)}`,
+  ].join('\n');
+}
+
+function journalOf({ ok, entries, anchors, problem }: RunVerdict): Proof['journal'] {
+  return { ok, entries, anchors, ...(problem === undefined ? {} : { problem: `${problem.kind}: ${problem.detail}` }) };
+}
+
+function countsOf(entries: readonly Entry[], divergence: Divergence | undefined): Pick<Proof, 'given' | 'compared'> {
+  const counted = divergence === undefined ? entries : entries.filter((entry) => entry.seq < divergence.sequence);
+  const of = (...types: readonly Entry['type'][]) => counted.filter((entry) => types.includes(entry.type)).length;
+  return {
+    given: { answers: of('call.settled'), feeds: of('feed.read'), commands: of('operator.acted') },
+    compared: {
+      entries: counted.filter((entry) => ORIGIN[entry.type] === 'engine').length,
+      steps: of('step.ended'),
+      decisions: of('step.decided'),
+      requests: of('call.intended'),
+      orderMoves: of('order.moved'),
+    },
+  };
+}
+
+/** The decision that a difference lies in, or that came last before it in the same step: from which input on. */
+function decisionAt(
+  entries: readonly Entry[],
+  divergence: Divergence | undefined,
+): EntryOf<'step.decided'> | undefined {
+  if (divergence === undefined) return undefined;
+  return entries.findLast(
+    (entry): entry is EntryOf<'step.decided'> =>
+      entry.type === 'step.decided' && entry.seq <= divergence.sequence && entry.step === divergence.step,
+  );
+}
+
+function proofText(proof: Proof, decision: EntryOf<'step.decided'> | undefined, terminal: Output): string {
+  const { run, ok, journal, definition, engine, given, compared, ended, divergence } = proof;
+  const line = (good: boolean, text: string) =>
+    `${terminal.style(good ? 'good' : 'bad', good ? 'ok ' : 'bad')} ${text}`;
+  const same = definition.recorded === definition.found;
+  const lines = [
+    `${terminal.style(ok ? 'good' : 'bad', ok ? 'proven' : 'not proven')}: run ${shown(run)}`,
+    line(
+      journal.ok,
+      journal.ok
+        ? `the journal is what was written: ${journal.entries} entries, ${journal.anchors} anchors`
+        : `the journal is not what was written: ${shown(journal.problem ?? '')}`,
+    ),
+    line(
+      same,
+      same
+        ? `the runbook in it is the one that ran: definition ${definition.found}`
+        : `the runbook in it has definition ${definition.found}, its entries name ${shown(definition.recorded)}`,
+    ),
+    line(
+      divergence === undefined,
+      `${divergence === undefined ? 'the same follows' : 'something else follows'} from ${given.answers} answers, ${given.feeds} feed readings and ${given.commands} commands: ${divergence === undefined ? '' : 'the same up to there, '}${compared.steps} steps, ${compared.decisions} decisions, ${compared.requests} requests, ${compared.orderMoves} moves of orders`,
+    ),
+    `    written by version ${shown(engine.recorded)}, executed again by version ${engine.now}`,
+    ...(ended ? [] : ['    the run has no end in the journal: compared as far as it goes']),
+  ];
+  if (divergence === undefined) return lines.join('\n');
+  lines.push('', `the first difference: ${differenceText(divergence)}`);
+  if (decision !== undefined) {
+    const { expression, inputs, value } = decision.data;
+    lines.push(`  decided   ${shown(expression)} was ${jsonText(value)} (entry ${decision.seq})`);
+    for (const [name, each] of Object.entries(readBy(expression, inputs)))
+      lines.push(`            with ${shown(name)} = ${jsonText(each)}`);
+  }
+  return lines.join('\n');
+}

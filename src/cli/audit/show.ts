@@ -1,0 +1,183 @@
+/** `runbook audit show`: the story of a run, whole or the part that was asked for. */
+
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { findRun } from '../../app/stores/find-run.ts';
+import { entriesOf, type Review, withRuns } from '../../app/stores/review.ts';
+import type { Output, Style } from '../../app/voice.ts';
+import { printable } from '../../base/printable.ts';
+import type { Entry } from '../../journal/entry.ts';
+import { ApprovalFold } from '../../report/folds/approvals.ts';
+import { isoTime } from '../../report/folds/run.ts';
+import { RoutineFilter } from '../../report/timeline/routine.ts';
+import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../../report/timeline/timeline.ts';
+import { type Role, shown } from '../../report/wording.ts';
+import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
+import { ROW_KINDS } from '../verbs/review-words.ts';
+import { showEntry } from './entry.ts';
+import { wholeOption } from './list.ts';
+import { type NamedOrder, orderNamed } from './order-names.ts';
+import { isWithin, noStep } from './step-names.ts';
+import { explainStep } from './why.ts';
+
+export interface ShowOptions {
+  readonly order: string | undefined;
+  readonly step: string | undefined;
+  readonly kind: readonly string[];
+  readonly since: string | undefined;
+  readonly depth: string | undefined;
+  readonly why: string | undefined;
+  readonly entry: string | undefined;
+  readonly all: boolean;
+}
+
+export async function showRun(name: string, options: ShowOptions, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  const kinds = kindsOption(options.kind);
+  const depth = options.depth === undefined ? undefined : wholeOption('--depth', options.depth);
+  return withRuns(review, async (store) => {
+    const run = await findRun(store, name);
+    if (options.entry !== undefined) return showEntry(store, run, options.entry, terminal);
+    if (options.why !== undefined) return explainStep(store, run, options.why, terminal);
+    const since = options.since === undefined ? undefined : sinceOption(options.since, run.startedAt);
+    const order = options.order === undefined ? undefined : await orderNamed(store, run, options.order);
+    const telling = new Telling({
+      order,
+      step: options.step,
+      kinds,
+      depth,
+      since,
+      all: options.all || kinds !== undefined,
+    });
+    const rows: TimelineRow[] = [];
+    for await (const entry of entriesOf(store, run.run)) rows.push(...telling.apply(entry));
+    rows.push(...telling.end());
+    if (rows.length === 0 && options.step !== undefined) throw noStep(options.step, run.run, telling.steps);
+    terminal.answer({ run: run.run, rows: rows.map(rowDocument) }, () =>
+      rows.length === 0 ? 'nothing in this run fits what was asked for' : printTimeline(rows, paint(terminal)),
+    );
+    return EXIT.done;
+  });
+}
+
+function rowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
+  return { sequence: seq, at: isoTime(at), offsetMs, depth, kind, text: spans.map((span) => span.text).join('') };
+}
+
+const ROLE_STYLE: Readonly<Record<Role, Style | undefined>> = {
+  plain: undefined,
+  muted: 'faint',
+  name: 'strong',
+  value: 'place',
+  good: 'good',
+  bad: 'bad',
+  doubt: 'warning',
+};
+
+function paint(terminal: Output): (role: Role, text: string) => string {
+  return (role, text) => {
+    const style = ROLE_STYLE[role];
+    return style === undefined ? text : terminal.style(style, text);
+  };
+}
+
+interface TellingOptions {
+  readonly order: NamedOrder | undefined;
+  readonly step: string | undefined;
+  readonly kinds: ReadonlySet<RowKind> | undefined;
+  readonly depth: number | undefined;
+  /** Epoch ms. */
+  readonly since: number | undefined;
+  /** Also what is routine and changed nothing. */
+  readonly all: boolean;
+}
+
+/** The timeline of a run, or the part of it that was asked for. */
+class Telling {
+  readonly steps = new Set<string>();
+  private readonly options: TellingOptions;
+  private readonly fold = new TimelineFold();
+  private readonly routine = new RoutineFilter();
+  private readonly approvals = new ApprovalFold();
+
+  constructor(options: TellingOptions) {
+    this.options = options;
+  }
+
+  apply(entry: Entry): readonly TimelineRow[] {
+    if (entry.step !== '') this.steps.add(entry.step);
+    this.approvals.apply(entry);
+    const rows = this.fold.apply(entry).filter((row) => this.wants(row, entry));
+    return this.options.all ? rows : this.routine.push(entry, rows);
+  }
+
+  end(): readonly TimelineRow[] {
+    const { order, step, kinds } = this.options;
+    const narrowed = order !== undefined || step !== undefined || kinds !== undefined;
+    return [...(this.options.all ? [] : this.routine.end()), ...(narrowed ? [] : this.fold.unanswered())];
+  }
+
+  private wants(row: TimelineRow, entry: Entry): boolean {
+    const { order, step, kinds, depth, since } = this.options;
+    if (since !== undefined && row.at < since) return false;
+    if (kinds !== undefined && !kinds.has(row.kind)) return false;
+    if (depth !== undefined && row.depth > depth) return false;
+    // What a person did belongs to the step that it answered.
+    const path = entry.type === 'operator.acted' ? (this.approvals.answeredBy(entry.seq) ?? '') : entry.step;
+    if (step !== undefined && !isWithin(path, step)) return false;
+    return order === undefined || this.concerns(entry, row, order);
+  }
+
+  private concerns(entry: Entry, row: TimelineRow, order: NamedOrder): boolean {
+    switch (entry.type) {
+      case 'order.moved':
+      case 'order.alarmed':
+      case 'order.concluded':
+        return entry.data.clientOrderId === order.clientOrderId;
+      case 'call.checked':
+      case 'call.attempted':
+        return order.calls.has(entry.data.call);
+      case 'call.settled':
+        // An answer about several orders: only this one's fills.
+        return (
+          order.calls.has(entry.data.call) ||
+          (row.kind === 'fill' && row.spans.some(({ text }) => text === ` of order ${shown(order.orderId ?? '')}`))
+        );
+      case 'step.started':
+      case 'step.ended':
+      case 'step.retried':
+      case 'step.decided':
+        // A later attempt of a step places the order under the attempt's own path.
+        return entry.step === order.step.replace(/~\d+$/, '');
+      case 'run.started':
+      case 'run.ended':
+        return true;
+      default:
+        return false;
+    }
+  }
+}
+
+function kindsOption(given: readonly string[]): ReadonlySet<RowKind> | undefined {
+  const words = given.flatMap((each) => each.split(',')).map((each) => each.trim());
+  if (words.length === 0) return undefined;
+  return new Set(
+    words.map((word) => {
+      const kind = ROW_KINDS.find((each) => each === word);
+      if (kind === undefined) throw new Refusal(`--kind takes ${ROW_KINDS.join(', ')}; found ${printable(word, 100)}`);
+      return kind;
+    }),
+  );
+}
+
+/** A time, or how long after the run's start. */
+function sinceOption(text: string, startedAt: number): number {
+  if (looksLikeDuration(text)) {
+    const duration = readDuration(text);
+    if ('value' in duration) return startedAt + duration.value.ms;
+  }
+  const time = readTime(text);
+  if ('value' in time) return time.value.ms;
+  throw new Refusal(
+    `--since takes a time in ISO 8601 with its offset, or a duration since the start such as 10m; found ${printable(text, 100)}`,
+  );
+}

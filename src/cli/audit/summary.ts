@@ -1,0 +1,134 @@
+/**
+ * `runbook audit summary`: what a reviewer asks of a run first, on one screen: who started it, what it was allowed, what
+ * became of each order and why, tokens, the deadman switch, and whether anything is missing.
+ */
+
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { readText } from '../../app/files/files.ts';
+import { killsMeanwhile } from '../../app/kill/kill-records.ts';
+import { findRun } from '../../app/stores/find-run.ts';
+import { anchorsOf, beginningOf, folded, type Review, withRuns } from '../../app/stores/review.ts';
+import type { Output, Style } from '../../app/voice.ts';
+import { SystemClock } from '../../base/clock.ts';
+import { type Answer, type Reason, reasonText, saidText, type Tone } from '../../report/answers/answer.ts';
+import { reviewerAnswers } from '../../report/answers/six.ts';
+import type { OrderLife } from '../../report/folds/order-lives.ts';
+import { isoTime } from '../../report/folds/run.ts';
+import { type RunPageDocument, RunPageFold } from '../../report/folds/run-facts.ts';
+import { verifyRun } from '../../report/folds/verify.ts';
+import { amountText, offsetText, quoteOf, shown } from '../../report/wording.ts';
+import { OUTCOME_STYLE } from './list.ts';
+
+export async function summarise(
+  name: string,
+  options: { readonly key: string | undefined },
+  review: Review,
+): Promise<ExitCode> {
+  const { terminal } = review;
+  const publicKey = options.key === undefined ? undefined : readText(options.key, 'public key');
+  return withRuns(review, async (store) => {
+    const row = await findRun(store, name);
+    const { run } = row;
+    const anchors = anchorsOf(review, { run, publicKey }).flatMap((file) => file.anchors);
+    const verdict = await verifyRun(store, run, anchors);
+    const page = (await folded(store, run, new RunPageFold())).document();
+    const kills = await killsMeanwhile(row, await beginningOf(store, run), review);
+    const answers = reviewerAnswers(page, { verdict, kills, now: new SystemClock().now() });
+    const document = {
+      run,
+      runbook: page.runbook,
+      outcome: page.outcome ?? null,
+      ...(kills === 'not read' ? {} : { kills: kills.map(({ at, ...kill }) => ({ at: isoTime(at), ...kill })) }),
+      answers: answers.map(({ question, tone, said, because }) => ({
+        question,
+        tone,
+        said,
+        because: because.map(reasonText),
+        entries: because.flatMap(({ entry }) => entry ?? []),
+      })),
+      orders: page.orders.map(orderDocument),
+    };
+    terminal.answer(document, () => summaryText(page, answers, terminal));
+    return verdict.ok ? EXIT.done : EXIT.failed;
+  });
+}
+
+function orderDocument({ clientOrderId, orderId, label, state, moves }: OrderLife) {
+  return {
+    clientOrderId,
+    ...(orderId === undefined ? {} : { orderId }),
+    label,
+    state,
+    moves: moves.map(({ seq, from, to, meaning, because, step }) => ({
+      sequence: seq,
+      from,
+      to,
+      meaning,
+      ...(because === undefined ? {} : { because }),
+      ...(step === undefined ? {} : { step }),
+    })),
+  };
+}
+
+const TONE_STYLE: Readonly<Record<Tone, Style>> = { good: 'good', doubt: 'warning', bad: 'bad', soft: 'strong' };
+/** Orders that are told on one screen; `audit orders --history` tells all. */
+const MOST_ORDERS = 12;
+/** Moves of an order, the first and the last ones. */
+const MOST_MOVES = 12;
+
+function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal: Output): string {
+  const { run, runbook, mode, outcome, reason, error, orders, inputs } = page;
+  const why = error?.message ?? reason;
+  const style = outcome === undefined ? 'warning' : (OUTCOME_STYLE[outcome] ?? 'faint');
+  const lines = [
+    `${terminal.style('strong', shown(runbook))}  ${terminal.style(style, outcome ?? 'no end yet')}${why === undefined ? '' : `: ${shown(why)}`}`,
+    terminal.style('faint', `run ${shown(run)}, ${mode}`),
+    ...(inputs.length === 0
+      ? []
+      : [terminal.style('faint', `inputs ${shown(inputs.map(({ name, value }) => `${name}=${value}`).join(' '))}`)]),
+  ];
+  for (const answer of answers) {
+    const { question, tone, because } = answer;
+    lines.push('', `${terminal.style('faint', question)}  ${terminal.style(TONE_STYLE[tone], saidText(answer))}`);
+    lines.push(...because.map((reason) => `    ${reasonText(reason)}${entryText(reason, terminal)}`));
+  }
+  for (const order of orders.slice(0, MOST_ORDERS)) lines.push('', ...orderLines(order, terminal));
+  if (orders.length > MOST_ORDERS)
+    lines.push(
+      '',
+      terminal.style('faint', `… and ${orders.length - MOST_ORDERS} more: audit orders ${shown(run)} --history`),
+    );
+  return lines.join('\n');
+}
+
+/** To be read with `audit show RUN --entry N`. */
+function entryText({ entry }: Reason, terminal: Output): string {
+  return entry === undefined ? '' : terminal.style('faint', `  (entry ${entry})`);
+}
+
+function orderLines(order: OrderLife, terminal: Output): readonly string[] {
+  const { label, orderId, clientOrderId, market, side, type, price, filled, averagePrice, state, moves, alarms } =
+    order;
+  const at = price === undefined ? '' : ` at ${price}${quoteOf(market)}`;
+  const average = averagePrice === undefined ? '' : `, average ${averagePrice}${quoteOf(market)}`;
+  const told =
+    moves.length <= MOST_MOVES ? moves : [...moves.slice(0, MOST_MOVES / 2), ...moves.slice(-MOST_MOVES / 2)];
+  const lines = told.map(({ at: after, from, to, meaning, because, step }) => {
+    const reason = because === undefined ? '' : `: ${shown(because)}`;
+    const asker = step === undefined ? '' : `, by step ${shown(step)}`;
+    return `${terminal.style('faint', offsetText(after).padStart(12))}  ${from === to ? `stays ${to}` : `${from} → ${to}`}  ${terminal.style('faint', `${meaning}${reason}${asker}`)}`;
+  });
+  if (told.length < moves.length)
+    lines.splice(
+      MOST_MOVES / 2,
+      0,
+      terminal.style('faint', `              … ${moves.length - told.length} moves between`),
+    );
+  return [
+    `${terminal.style('strong', shown(label))}  ${shown(orderId ?? 'no venue id')} ${terminal.style('faint', shown(clientOrderId))}  ${type} ${side} ${amountText(order)}${at}: ${shown(state)}, filled ${filled}${average}`,
+    ...lines,
+    ...alarms.map(({ alarm, meaning }) =>
+      terminal.style('bad', `              alarm ${shown(alarm)}${meaning === undefined ? '' : `: ${meaning}`}`),
+    ),
+  ];
+}

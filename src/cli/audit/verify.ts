@@ -1,0 +1,137 @@
+/** `runbook audit verify`: whether journals are what was written. Finding that one is not ends with exit code 1. */
+
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { readText } from '../../app/files/files.ts';
+import type { StateFolder } from '../../app/state.ts';
+import { archiveFiles } from '../../app/stores/archives.ts';
+import { findRun } from '../../app/stores/find-run.ts';
+import {
+  type AnchorsOfFile,
+  anchorsOf,
+  damagedArchives,
+  noRunYet,
+  type Review,
+  withJournal,
+} from '../../app/stores/review.ts';
+import type { Output } from '../../app/voice.ts';
+import type { JournalReader } from '../../journal/store.ts';
+import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../../report/folds/verify.ts';
+import { shown } from '../../report/wording.ts';
+import { type Cell, textTable } from '../terminal/text-table.ts';
+
+type AnchorFiles = readonly AnchorsOfFile[];
+
+export async function verify(
+  name: string | undefined,
+  options: { readonly key: string | undefined },
+  review: Review,
+): Promise<ExitCode> {
+  const { terminal, state } = review;
+  const publicKey = options.key === undefined ? undefined : readText(options.key, 'public key');
+  // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
+  const files = anchorsOf(review, { publicKey });
+  const anchors = files.flatMap((file) => file.anchors);
+  const anchored = [...new Set(anchors.map(({ run }) => run))];
+  const verdicts = await withJournal(review, async (store) => {
+    if (name === undefined) return verifyJournal(store, anchors);
+    return [await verifyRun(store, await runOrAnchored(store, name, anchored), anchors)];
+  });
+  if (verdicts === undefined) return withoutJournal(name, anchored, terminal, state);
+  const { ok: chainsOk, runs } = verifyDocument(verdicts);
+  const broken = name === undefined ? damagedArchives(review) : [];
+  const ok =
+    chainsOk && broken.length === 0 && files.every(({ unsigned, changed }) => unsigned.length + changed.length === 0);
+  const archives = broken.length === 0 ? {} : { archives: broken };
+  terminal.answer({ ok, runs, ...anchorsDocument(files), ...archives }, () => verdictsText(verdicts, ok, terminal));
+  warnOfAnchors(files, terminal);
+  const unanchored = verdicts.filter((verdict) => verdict.unanchored === true).map(({ run }) => run);
+  if (unanchored.length > 0)
+    terminal.note(
+      `no anchor speaks for ${unanchored.length === 1 ? 'the live run' : `${unanchored.length} live runs,`} ${shown(unanchored.slice(0, 5).join(', '))}: were the anchors lost, or taken away?`,
+    );
+  if (review.archive === undefined)
+    for (const file of archiveFiles(state).gone)
+      terminal.note(
+        `the archive ${shown(file)} is not where it was written: what it holds was not looked at; \`audit verify --archive FILE\` verifies it where it is now`,
+      );
+  return ok ? EXIT.done : EXIT.failed;
+}
+
+/** No journal at all: nothing to verify, unless anchors say that there was one. */
+function withoutJournal(
+  name: string | undefined,
+  anchored: readonly string[],
+  terminal: Output,
+  state: StateFolder,
+): ExitCode {
+  if (anchored.length === 0) {
+    if (name !== undefined) throw new Refusal(noRunYet(state));
+    terminal.answer({ ok: true, runs: [] }, () => noRunYet(state));
+    return EXIT.done;
+  }
+  const runs = anchored.map((run) => ({ run, ok: false, entries: 0, problem: { sequence: 1, kind: 'missing' } }));
+  terminal.answer(
+    { ok: false, runs },
+    () => `the journal is gone: anchors know of ${anchored.length} runs, ${shown(anchored.slice(0, 5).join(', '))}`,
+  );
+  return EXIT.failed;
+}
+
+/** Lines by file, of those that have any. */
+function anchorsDocument(files: AnchorFiles): object {
+  const odd = files.filter(({ unreadable, unsigned }) => unreadable.length + unsigned.length > 0);
+  return odd.length === 0
+    ? {}
+    : { anchors: odd.map(({ file, unreadable, unsigned }) => ({ file, unreadable, unsigned })) };
+}
+
+function warnOfAnchors(files: AnchorFiles, terminal: Output): void {
+  for (const { file, unreadable, changed, unsigned } of files) {
+    const lines = (list: readonly number[]) => list.slice(0, 10).join(', ');
+    const cut = unreadable.filter((line) => !changed.includes(line));
+    if (cut.length > 0)
+      terminal.note(`${shown(file)}: line ${lines(cut)} is only the beginning of an anchor, as a crash can leave it`);
+    if (changed.length > 0)
+      terminal.complain(
+        `${shown(file)}: no anchor in line ${lines(changed)}, and no crash leaves that: it was changed`,
+      );
+    if (unsigned.length > 0) terminal.complain(`${shown(file)}: line ${lines(unsigned)} is not signed with this key`);
+  }
+}
+
+/** A run that is gone from the journal can still be named: its anchors know it. */
+async function runOrAnchored(store: JournalReader, name: string, anchored: readonly string[]): Promise<string> {
+  const fitting = anchored.filter((run) => run === name || run.startsWith(name));
+  try {
+    return (await findRun(store, name)).run;
+  } catch (error) {
+    const [only] = fitting;
+    if (error instanceof Refusal && only !== undefined && fitting.length === 1) return only;
+    throw error;
+  }
+}
+
+function verdictsText(verdicts: readonly RunVerdict[], ok: boolean, terminal: Output): string {
+  const rows = verdicts.map(({ run, ok: sound, entries, anchors, unanchored, problem }): readonly Cell[] => [
+    shown(run),
+    String(entries),
+    String(anchors),
+    sound
+      ? unanchored === true
+        ? { text: '! as it was written, by itself: it ended, and no anchor speaks for it', style: 'warning' }
+        : { text: 'as it was written', style: 'good' }
+      : { text: `${problem?.kind ?? 'odd'}: ${shown(problem?.detail ?? '')}`, style: 'bad' },
+  ]);
+  const bad = verdicts.filter((verdict) => !verdict.ok).length;
+  const verdict = ok
+    ? terminal.style('good', `${verdicts.length === 1 ? '1 run is' : `${verdicts.length} runs are`} what was written`)
+    : terminal.style(
+        'bad',
+        bad === 0
+          ? 'what is beside the runs, archives and anchors, is not as it should be'
+          : `${bad} of ${verdicts.length} runs ${bad === 1 ? 'is' : 'are'} not what was written`,
+      );
+  return [textTable(['run', '#entries', '#anchors', 'verdict'], rows, terminal), verdict]
+    .filter((part) => part !== '')
+    .join('\n');
+}

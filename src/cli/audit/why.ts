@@ -1,0 +1,167 @@
+/** `runbook audit show --why`: how a step decided: its expressions, what they read, what came out, and what it asked of the venue. */
+
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { entriesOf } from '../../app/stores/review.ts';
+import type { Output, Style } from '../../app/voice.ts';
+import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
+import type { JournalReader, RunRow } from '../../journal/store.ts';
+import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
+import { isoTime } from '../../report/folds/run.ts';
+import { jsonText, readBy, shown } from '../../report/wording.ts';
+import { OUTCOME_STYLE } from './list.ts';
+import { isIteration, isOwn, isWithin, noStep } from './step-names.ts';
+
+/** What says how a step decided. */
+const TELLING = [
+  'step.decided',
+  'step.ended',
+  'call.checked',
+  'call.intended',
+  'approval.asked',
+  'operator.acted',
+] as const satisfies readonly Entry['type'][];
+type Telling = EntryOf<(typeof TELLING)[number]> & Entry;
+interface Found {
+  readonly entry: Telling;
+  /** The step it is about. */
+  readonly step: string;
+}
+
+export async function explainStep(
+  store: JournalReader,
+  run: RunRow,
+  named: string,
+  terminal: Output,
+): Promise<ExitCode> {
+  const steps = new Set<string>();
+  const approvals = new ApprovalFold();
+  const own: Found[] = [];
+  const within: Found[] = [];
+  for await (const entry of entriesOf(store, run.run)) {
+    approvals.apply(entry);
+    if (entry.step !== '') steps.add(entry.step);
+    // What a person did belongs to the step that it answered.
+    const step = entry.type === 'operator.acted' ? approvals.answeredBy(entry.seq) : entry.step;
+    if (!tells(entry) || step === undefined) continue;
+    if (isOwn(step, named)) own.push({ entry, step });
+    else if (isIteration(named) && isWithin(step, named)) within.push({ entry, step });
+  }
+  // An iteration decides nothing itself: what is asked about is what is inside it.
+  const found = own.length > 0 ? own : within;
+  if (found.length === 0) throw noStep(named, run.run, steps);
+  const entries = found.map(({ entry }) => entry);
+  const decisions = entries.filter((entry) => entry.type === 'step.decided');
+  const document = {
+    run: run.run,
+    step: named,
+    decisions: decisions.map(({ seq, at, step, data }) => ({
+      sequence: seq,
+      at: isoTime(at),
+      step,
+      what: data.what,
+      expression: data.expression,
+      inputs: readBy(data.expression, data.inputs),
+      value: data.value,
+    })),
+    calls: entries.flatMap((entry) =>
+      entry.type === 'call.intended'
+        ? [
+            {
+              sequence: entry.seq,
+              at: isoTime(entry.at),
+              step: entry.step,
+              endpoint: entry.data.endpoint,
+              params: entry.data.params,
+            },
+          ]
+        : [],
+    ),
+    ends: entries.flatMap((entry) =>
+      entry.type === 'step.ended'
+        ? [
+            {
+              sequence: entry.seq,
+              at: isoTime(entry.at),
+              step: entry.step,
+              outcome: entry.data.outcome,
+              ...(entry.data.error === undefined
+                ? {}
+                : { error: { kind: entry.data.error.kind, message: entry.data.error.message } }),
+            },
+          ]
+        : [],
+    ),
+  };
+  const asked = approvals.approvals().filter(({ seq }) => entries.some((entry) => entry.seq === seq));
+  const questions = asked.length === 0 ? {} : { approvals: asked.map(approvalDocument) };
+  terminal.answer({ ...document, ...questions }, () =>
+    found.map((each) => explained(each, asked, terminal)).join('\n'),
+  );
+  return EXIT.done;
+}
+
+function approvalDocument({ seq, step, ask, by, askedAt, until, plan, answer }: ApprovalRow) {
+  return {
+    sequence: seq,
+    at: isoTime(askedAt),
+    step,
+    ask,
+    asks: by,
+    until: isoTime(until),
+    plan,
+    ...(answer === undefined ? {} : { answer: { ...answer, at: isoTime(answer.at) } }),
+  };
+}
+
+function tells(entry: Entry): entry is Telling {
+  const types: readonly Entry['type'][] = TELLING;
+  return types.includes(entry.type);
+}
+
+function explained({ entry, step }: Found, approvals: readonly ApprovalRow[], terminal: Output): string {
+  const when = terminal.style('faint', `${isoTime(entry.at)}  ${shown(step)}`);
+  switch (entry.type) {
+    case 'step.decided': {
+      const { what, expression, inputs, value } = entry.data;
+      const style: Style = value === true ? 'good' : value === false ? 'warning' : 'place';
+      return [
+        `${when}\n  ${shown(what)} ${terminal.style('place', shown(expression))} is ${terminal.style(style, jsonText(value))}`,
+        ...values(readBy(expression, inputs), terminal),
+      ].join('\n');
+    }
+    case 'call.intended':
+      return [
+        `${when}\n  asks the venue: ${terminal.style('strong', shown(entry.data.endpoint))}`,
+        ...values(entry.data.params, terminal),
+      ].join('\n');
+    case 'call.checked':
+      return [`${when}\n  within the limits`, ...values(entry.data.limits, terminal)].join('\n');
+    case 'step.ended': {
+      const { outcome, error } = entry.data;
+      const why = error === undefined ? '' : `: ${shown(error.kind)}: ${shown(error.message)}`;
+      return `${when}\n  ${terminal.style(OUTCOME_STYLE[outcome] ?? 'faint', outcome)}${why}`;
+    }
+    case 'approval.asked': {
+      const { ask, by, until } = entry.data;
+      return `${when}\n  asks ${shown(by.join(' or '))}: ${terminal.style('place', shown(ask))}, until ${isoTime(until)}${forPlan(entry.data.plan)}`;
+    }
+    case 'operator.acted': {
+      const { command, by, reason } = entry.data;
+      const plan = approvals.find(({ answer, step: asked }) => asked === step && answer?.at === entry.at)?.plan ?? '';
+      const style: Style = command === 'approve' ? 'good' : 'bad';
+      return `${when}\n  ${terminal.style(style, shown(command))} by ${terminal.style('strong', shown(by))}${reason === undefined ? '' : `: ${shown(reason)}`}${forPlan(plan)}`;
+    }
+    default:
+      return entry satisfies never;
+  }
+}
+
+function forPlan(plan: string): string {
+  return plan === '' ? '' : `, for plan ${shown(plan)}`;
+}
+
+function values(fields: JsonObject, terminal: Output): readonly string[] {
+  return Object.entries(fields).map(
+    ([name, value]: [string, Json]) => `    ${terminal.style('faint', shown(name))} = ${jsonText(value)}`,
+  );
+}

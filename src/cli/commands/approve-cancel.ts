@@ -1,0 +1,140 @@
+/**
+ * What a person does to runs from another terminal: cancel, approve, reject. A command is durable in the store before it is
+ * acknowledged here; the run reads it within a fraction of a second.
+ */
+
+import { accountKey, openAccount } from '../../app/account/account.ts';
+import { isScheduler } from '../../app/account/lease-holders.ts';
+import { personOr } from '../../app/account/person.ts';
+import type { Invocation } from '../../app/context.ts';
+import type { Environment } from '../../app/environment.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { recordedProfile } from '../../app/run/first-entry.ts';
+import { recordAnswers } from '../../app/run/halt-answers.ts';
+import { refusing, storeAt } from '../../app/stores/location.ts';
+import { type UnfinishedRun, unfinishedRuns } from '../../app/stores/unfinished-runs.ts';
+import { asRefusal } from '../../app/system-errors.ts';
+import { SystemClock } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import { takeLease } from '../../journal/shared/lease.ts';
+import type { RunCommand, Shared } from '../../journal/shared/shared.ts';
+import { StoreError } from '../../journal/store.ts';
+import { askedStep } from './asked-step.ts';
+
+export async function command(
+  run: string,
+  what: Exclude<RunCommand, 'kill'>,
+  about: { readonly step?: string; readonly by?: string; readonly reason?: string | undefined },
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const { environment, terminal } = invocation;
+  const by = personOr(what, about.by, environment);
+  const found = await namedRun(run, what, invocation);
+  if (found === undefined) throw new Refusal(`there is no unfinished run ${printable(run, 100)}`);
+  const step = about.step === undefined ? undefined : await stepOf(found, what, about.step, environment);
+  const shared = await storeAt(found.place, environment).shared();
+  let isHeld: boolean;
+  try {
+    isHeld = await isExecuted(found, shared);
+    await shared.mailbox.post({
+      run: found.run,
+      command: what,
+      by,
+      at: new SystemClock().now(),
+      ...(step === undefined ? {} : { step }),
+      ...(about.reason === undefined ? {} : { reason: about.reason }),
+    });
+  } finally {
+    await shared.close();
+  }
+  const reader = found.hasHalted ? await answered(found, invocation) : readerOf(found, isHeld);
+  terminal.answer(
+    { run: found.run, command: what, by },
+    () => `${what} of ${found.run} by ${printable(by, 100)} is recorded; ${reader}`,
+  );
+  return EXIT.done;
+}
+
+/** Whether a process holds its account. Taken for so where that can not be told: the answer is kept either way. */
+async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'leases'>): Promise<boolean> {
+  try {
+    return (await leases.holder(accountKey(recordedProfile(first)))) !== undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return true;
+  }
+}
+
+/** Of a run whose process has died nobody reads anything. */
+function readerOf({ run }: UnfinishedRun, isHeld: boolean): string {
+  if (isHeld) return 'the run reads it within a second';
+  return `NOBODY executes the run at this moment, so nothing has happened yet: its process has ended, and what it left at the venue is as it was. \`runbook resume ${run}\` reads the answer and acts on it; docs/live.md, The process died, says more`;
+}
+
+/** An answer has to be for a step that asks; what is said with a cancel is kept as it is. */
+async function stepOf(
+  { run, place }: UnfinishedRun,
+  what: Exclude<RunCommand, 'kill'>,
+  named: string,
+  environment: Environment,
+): Promise<string> {
+  if (what === 'cancel') return named;
+  const store = await refusing(() => storeAt(place, environment).journal());
+  try {
+    return await askedStep(store, run, named, new SystemClock());
+  } catch (error) {
+    throw error instanceof StoreError ? asRefusal(error) : error;
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Writes the answer for a run that halted into its journal, where nobody else holds the account; says where it is. It is
+ * durable already: what stands in the way now keeps nothing but the writing back, until somebody acts for the account.
+ */
+async function answered({ run, first }: UnfinishedRun, invocation: Invocation): Promise<string> {
+  const later = (why: string) => `${why} writes it into the run's journal`;
+  try {
+    const account = await openAccount(recordedProfile(first), invocation);
+    try {
+      const { clock, shared, key } = account;
+      const holder = `cancel of ${run}`;
+      const lease = await takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock });
+      if (lease.kind === 'taken')
+        return later(
+          isScheduler(lease.heldBy)
+            ? 'the scheduler'
+            : `the account is held by another process (${printable(lease.heldBy, 200)}): the next scheduler, or the same command once it is free,`,
+        );
+      try {
+        await recordAnswers(run, { account, epoch: lease.epoch, voice: invocation.terminal });
+        return "it is in the run's journal";
+      } finally {
+        await lease.release();
+      }
+    } finally {
+      await account.close();
+    }
+  } catch (error) {
+    if (!(error instanceof Refusal || error instanceof StoreError)) throw error;
+    return later(`${printable(error.message, 300)}: the next scheduler, or the same command where that is mended,`);
+  }
+}
+
+/**
+ * The run that a command is for. One that has halted can be cancelled as well, by its name: a scheduler keeps its slot until
+ * somebody says so (daemon-runs.ts).
+ */
+async function namedRun(
+  run: string,
+  what: Exclude<RunCommand, 'kill'>,
+  { state }: Invocation,
+): Promise<UnfinishedRun | undefined> {
+  try {
+    return (await unfinishedRuns([run], state))[0];
+  } catch (error) {
+    if (!(error instanceof Refusal) || what !== 'cancel' || run === 'last') throw error;
+    return (await unfinishedRuns([run], state, 'halted too'))[0];
+  }
+}

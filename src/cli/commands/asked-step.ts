@@ -1,0 +1,63 @@
+/** The step that an answer is for: it has to ask at this moment, or the answer would be kept and count for nothing. */
+
+import { EXIT, Refusal } from '../../app/errors.ts';
+import { storedEntries } from '../../app/stores/review.ts';
+import type { Clock, Metronome } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import { readEntry } from '../../journal/chain.ts';
+import type { JournalReader } from '../../journal/store.ts';
+import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
+import { shown } from '../../report/wording.ts';
+import { isOwn } from '../audit/step-names.ts';
+
+/** A question is told to people a moment before it is in the journal: whoever answers at once must not be refused for that. */
+const PATIENCE_MS = 2_000;
+const LOOK_EVERY_MS = 200;
+
+/** Its whole path. Throws a Refusal that says what asks now, where none of that name does, or several do. */
+export async function askedStep(
+  store: JournalReader,
+  run: string,
+  named: string,
+  clock: Pick<Clock & Metronome, 'monotonic' | 'after'>,
+): Promise<string> {
+  const since = clock.monotonic();
+  for (;;) {
+    const found = await lookFor(store, run, named);
+    if ('step' in found) return found.step;
+    if (found.isSure || clock.monotonic() - since > PATIENCE_MS) throw new Refusal(found.why, EXIT.usage, 'not_asked');
+    await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
+  }
+}
+
+/** `isSure`: waiting for what the run writes next would not help. */
+type Found = { readonly step: string } | { readonly why: string; readonly isSure: boolean };
+
+async function lookFor(store: JournalReader, run: string, named: string): Promise<Found> {
+  const fold = new ApprovalFold();
+  let exists = false;
+  for await (const stored of storedEntries(store, run)) {
+    exists ||= stored.step !== '' && isOwn(stored.step, named);
+    fold.apply(readEntry(stored));
+  }
+  const rows = fold.approvals();
+  const asking = rows.filter(({ isOpen }) => isOpen);
+  const [only, other] = asking.filter(({ step }) => isOwn(step, named));
+  if (only !== undefined && other === undefined) return { step: only.step };
+  const before = rows.findLast(({ step }) => isOwn(step, named));
+  const about =
+    only !== undefined
+      ? `${shown(named)} could be several steps that ask`
+      : exists
+        ? (answered(before) ?? `step ${shown(named)} does not ask at this moment`)
+        : `no step ${printable(named, 100)} of run ${shown(run)} has begun`;
+  const now =
+    asking.length === 0 ? 'no step asks now' : `asking now: ${asking.map(({ step }) => shown(step)).join(', ')}`;
+  return { why: `${about}; ${now}`, isSure: only !== undefined || before !== undefined };
+}
+
+function answered(row: ApprovalRow | undefined): string | undefined {
+  if (row === undefined) return undefined;
+  const by = row.answer === undefined ? '' : `: ${row.answer.command} by ${shown(row.answer.by)}`;
+  return `step ${shown(row.step)} asks no more${by}`;
+}

@@ -1,0 +1,151 @@
+/** Completion scripts for shells, printed from the verb table: static text, so that completing starts no program. */
+import type { Shell } from '../verbs/completion-shells.ts';
+import { GLOBAL_OPTIONS } from '../verbs/global-options.ts';
+import type { Options, Takes, VerbRow } from '../verbs/verb.ts';
+
+/** The script that teaches `shell` the command line of `verbs`. */
+export function completionScript(shell: Shell, verbs: readonly VerbRow[]): string {
+  switch (shell) {
+    case 'bash':
+      return bash(verbs);
+    case 'zsh':
+      // zsh reads bash completions; one script that is right is worth more than two.
+      return `#compdef runbook\nautoload -U +X bashcompinit && bashcompinit\n${bash(verbs)}`;
+    case 'fish':
+      return fish(verbs);
+    default:
+      return shell satisfies never;
+  }
+}
+
+/** `audit` to its verbs, and every other first word to nothing. */
+function firstWords(verbs: readonly VerbRow[]): Map<string, VerbRow[]> {
+  const words = new Map<string, VerbRow[]>();
+  for (const row of verbs) {
+    const [first = '', second] = row.name.split(' ');
+    words.set(first, [...(words.get(first) ?? []), ...(second === undefined ? [] : [row])]);
+  }
+  return words;
+}
+
+function bash(verbs: readonly VerbRow[]): string {
+  const words = firstWords(verbs);
+  const second = [...words].filter(([, rows]) => rows.length > 0);
+  const groupCases = second.map(
+    ([first, rows]) => `      ${first}) words="${rows.map((row) => row.name.split(' ')[1]).join(' ')}" ;;`,
+  );
+  const optionCases = verbs.map(
+    (row) => `    "${row.name}") options="${flags({ ...row.options, ...GLOBAL_OPTIONS })}" ;;`,
+  );
+  const valueCases = verbs.flatMap((row) => valueLines(row.name, row.options));
+  const argumentCases = verbs.flatMap((row) => {
+    const takes = Object.values(row.arguments)[0]?.takes;
+    return takes === undefined || takes === 'text' ? [] : [`    "${row.name}") ${reply(takes)} ;;`];
+  });
+  return `# runbook completion for bash: eval "$(runbook completion bash)"
+_runbook() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" verb="" words="" options="" index
+  for ((index = 1; index < COMP_CWORD; index++)); do
+    case "\${COMP_WORDS[index]}" in
+      --state) index=$((index + 1)) ;;
+      -*) ;;
+      *) verb="\${COMP_WORDS[index]}"; break ;;
+    esac
+  done
+  if [[ -z $verb ]]; then
+    COMPREPLY=($(compgen -W "${[...words.keys(), 'help'].join(' ')} ${flags(GLOBAL_OPTIONS)}" -- "$word"))
+    return
+  fi
+  if ((index + 1 == COMP_CWORD)); then
+    case "$verb" in
+${[...groupCases, `      help) words="${[...words.keys()].join(' ')}" ;;`].join('\n')}
+    esac
+    if [[ -n $words ]]; then
+      COMPREPLY=($(compgen -W "$words" -- "$word"))
+      [[ \${#COMPREPLY[@]} -gt 0 ]] && return
+    fi
+  fi
+  case "$verb \${COMP_WORDS[index+1]}" in
+${verbs
+  .filter((row) => row.name.includes(' '))
+  .map((row) => `    "${row.name}") verb="${row.name}" ;;`)
+  .join('\n')}
+    *) ;;
+  esac
+  case "$verb $before" in
+${[...valueCases, `    *" --state") ${reply('directory')}; return ;;`].join('\n')}
+  esac
+  case "$verb" in
+${optionCases.join('\n')}
+  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$word"))
+    return
+  fi
+  case "$verb" in
+${argumentCases.join('\n')}
+  esac
+}
+complete -o filenames -F _runbook runbook
+`;
+}
+
+function flags(options: Options): string {
+  return Object.keys(options)
+    .map((name) => `--${name}`)
+    .join(' ');
+}
+
+function valueLines(verb: string, options: Options): string[] {
+  return Object.entries(options).flatMap(([name, { value, takes }]) =>
+    value === undefined ? [] : [`    "${verb} --${name}") ${takes === undefined ? ':' : reply(takes)}; return ;;`],
+  );
+}
+
+function reply(takes: Takes): string {
+  if (takes === 'file') return 'COMPREPLY=($(compgen -f -- "$word"))';
+  if (takes === 'directory') return 'COMPREPLY=($(compgen -d -- "$word"))';
+  return takes === 'text' ? ':' : `COMPREPLY=($(compgen -W "${takes.join(' ')}" -- "$word"))`;
+}
+
+function fish(verbs: readonly VerbRow[]): string {
+  const words = firstWords(verbs);
+  const lines = ['# runbook completion for fish: runbook completion fish | source', 'complete -c runbook -f'];
+  const top = `not __fish_seen_subcommand_from ${[...words.keys()].join(' ')}`;
+  for (const [first, rows] of words) {
+    const summary = verbs.find((row) => row.name === first)?.summary ?? '';
+    lines.push(`complete -c runbook -n "${top}" -a ${first} -d ${quoted(summary)}`);
+    for (const row of rows) {
+      lines.push(
+        `complete -c runbook -n "__fish_seen_subcommand_from ${first}" -a ${row.name.split(' ')[1]} -d ${quoted(row.summary)}`,
+      );
+    }
+  }
+  for (const row of verbs) {
+    const condition = `-n "${row.name
+      .split(' ')
+      .map((word) => `__fish_seen_subcommand_from ${word}`)
+      .join('; and ')}"`;
+    const takes = Object.values(row.arguments)[0]?.takes;
+    if (takes !== undefined && takes !== 'text') lines.push(`complete -c runbook ${condition} ${fishValue(takes)}`);
+    lines.push(...fishOptions(row.options, condition));
+  }
+  return `${[...lines, ...fishOptions(GLOBAL_OPTIONS, '')].join('\n')}\n`;
+}
+
+function fishOptions(options: Options, condition: string): string[] {
+  return Object.entries(options).map(([name, { doc, value, takes }]) => {
+    const taken = value === undefined ? '' : ` -x ${takes === undefined ? '' : fishValue(takes)}`;
+    return `complete -c runbook ${condition} -l ${name}${taken.trimEnd()} -d ${quoted(doc)}`.replace('  ', ' ');
+  });
+}
+
+function fishValue(takes: Takes): string {
+  if (takes === 'file') return '-a "(__fish_complete_path)"';
+  if (takes === 'directory') return '-a "(__fish_complete_directories)"';
+  return takes === 'text' ? '' : `-a "${takes.join(' ')}"`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}

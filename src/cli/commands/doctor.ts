@@ -1,0 +1,180 @@
+/** `runbook doctor`: a profile against its venue, with reads alone: what works, what does not, and what was found. */
+
+import { type Account, openAccount } from '../../app/account/account.ts';
+import { type Asked, ask } from '../../app/account/one-request.ts';
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { readProfileFile } from '../../app/files/profile.ts';
+import { printable } from '../../base/printable.ts';
+import type { EndpointName, Params } from '../../venue/catalogue.ts';
+import { readRateHeaders } from '../../venue/tokens/headers.ts';
+
+interface Finding {
+  readonly check: string;
+  readonly ok: boolean;
+  /** Free of secrets; the venue's texts made printable. */
+  readonly found: string;
+}
+
+/** A clock that is further off than this makes signatures and look-ups go wrong, ms. */
+const WORRYING_OFFSET_MS = 5_000;
+
+export async function examine(options: { readonly profile: string }, invocation: Invocation): Promise<ExitCode> {
+  const { terminal } = invocation;
+  const profile = readProfileFile(options.profile, terminal);
+  const account = await openAccount(profile, invocation);
+  try {
+    const findings = await findingsOf(account);
+    const ok = findings.every((finding) => finding.ok);
+    terminal.answer({ ok, findings }, () =>
+      findings
+        .map(
+          ({ check, ok: good, found }) =>
+            `${terminal.style(good ? 'good' : 'bad', good ? 'ok  ' : 'bad ')} ${check.padEnd(24)} ${found}`,
+        )
+        .join('\n'),
+    );
+    return ok ? EXIT.done : EXIT.failed;
+  } finally {
+    await account.close();
+  }
+}
+
+async function findingsOf(account: Account): Promise<readonly Finding[]> {
+  const { profile, clock, shared, key } = account;
+  const record = await ask(account, 'GET /account', {}, 'read');
+  const findings: Finding[] = [
+    reading('GET /account', record, (result) => `${result[0]?.status}, equity ${result[0]?.account_equity}`),
+  ];
+  if (record.kind !== 'unanswered')
+    findings.push(clockFinding(record.headers, clock.now()), limitFinding(account, record.headers));
+  const reads: readonly (() => Promise<Finding>)[] = [
+    () => read(account, 'GET /profile', {}, (result) => `tier ${result[0]?.tier_status.current.title}`),
+    () =>
+      read(
+        account,
+        'GET /orders',
+        { status: 'open', p_limit: 1000, start_time: (clock.now() - 7 * 86_400_000) * 1000 },
+        (result) => `${result.length} open orders of the last week`,
+      ),
+    () =>
+      read(
+        account,
+        'GET /fills',
+        { p_limit: 1, start_time: (clock.now() - 86_400_000) * 1000 },
+        (result) => `${result.length === 0 ? 'no fill' : 'fills'} in the last day`,
+      ),
+    ...Object.keys(profile.markets).map(
+      (market) => () =>
+        read(account, 'GET /cancel_all_after', { market_id: market }, (result) =>
+          result === null
+            ? `${market}: the deadman switch is off`
+            : `${market}: the deadman switch is ${result.status}, ${result.timeout} ms`,
+        ),
+    ),
+  ];
+  // Whoever does not answer the first is not asked six times more: each would be waited for as long again.
+  if (record.kind === 'unanswered')
+    findings.push({ check: 'other reads', ok: false, found: 'not tried: the first got no answer' });
+  else for (const each of reads) findings.push(await each());
+  const killed = await shared.killSwitch.engaged(key);
+  findings.push({
+    check: 'kill switch',
+    ok: killed === undefined,
+    found:
+      killed === undefined
+        ? 'not engaged'
+        : `engaged by ${printable(killed.by, 60)}: ${printable(killed.reason, 200)}. \`runbook release --profile FILE --by NAME\` lifts it`,
+  });
+  findings.push({
+    check: 'markets',
+    ok: Object.keys(profile.markets).length > 0,
+    found: Object.keys(profile.markets).join(', ') || 'none: prices and sizes are not checked against ticks and lots',
+  });
+  return findings;
+}
+
+async function read<E extends EndpointName>(
+  account: Account,
+  name: E,
+  params: Params<E>,
+  tell: (result: Extract<Asked<E>, { kind: 'confirmed' }>['result']) => string,
+): Promise<Finding> {
+  return reading(name, await ask(account, name, params, 'read'), tell);
+}
+
+function reading<E extends EndpointName>(
+  name: E,
+  asked: Asked<E>,
+  tell: (result: Extract<Asked<E>, { kind: 'confirmed' }>['result']) => string,
+): Finding {
+  switch (asked.kind) {
+    case 'confirmed': {
+      const odd = asked.notes.length === 0 ? '' : ` (odd: ${asked.notes.slice(0, 3).join('; ')})`;
+      return {
+        check: name,
+        ok: true,
+        found: `${printable(tell(asked.result), 200)}, ${Math.round(asked.tookMs)} ms${printable(odd, 300)}`,
+      };
+    }
+    case 'refused':
+      return {
+        check: name,
+        ok: false,
+        found: `refused with status ${asked.status}: ${printable(asked.text, 200)}${advice(asked.status === 401 || asked.status === 403 ? 'session' : asked.status === 404 ? 'path' : '')}`,
+      };
+    case 'unreadable':
+    case 'unanswered':
+      return { check: name, ok: false, found: `${printable(asked.why, 300)}${advice(asked.why)}` };
+    default:
+      return asked satisfies never;
+  }
+}
+
+/** What to look at, by the words a failure has in it; the network's own codes say nothing to most people. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/ECONNREFUSED/, 'nothing listens at that address: look at base_url, and whether the venue is up'],
+  [/ENOTFOUND|EAI_AGAIN/, 'the name in base_url can not be resolved: look at its spelling and at the network'],
+  [
+    /EPROTO|ERR_SSL|WRONG_VERSION|wrong version/i,
+    'no TLS is spoken there: look at http or https and the port in base_url',
+  ],
+  [/CERT|self.signed/i, 'the certificate is not accepted: look at the host in base_url'],
+  [/timeout|ETIMEDOUT|aborted/i, 'no answer in time: look at base_url, the network, and whether the venue is up'],
+  [
+    /^session$|refresh token|session|\b401\b/i,
+    'the credentials are not accepted: put a fresh JWT or key into the variable that `auth` names',
+  ],
+  [/^path$/, 'there is no such path: look at base_url'],
+];
+
+function advice(why: string): string {
+  const found = ADVICE.find(([words]) => words.test(why));
+  return found === undefined ? '' : `. ${found[1]}`;
+}
+
+function clockFinding(headers: Readonly<Record<string, string>>, now: number): Finding {
+  const date = Date.parse(headers['date'] ?? '');
+  if (Number.isNaN(date)) return { check: 'clock', ok: true, found: 'the venue sends no Date header; not compared' };
+  const offset = now - date;
+  return {
+    check: 'clock',
+    ok: Math.abs(offset) <= WORRYING_OFFSET_MS,
+    found: `${Math.round(offset / 1000)} s apart from the venue's Date header`,
+  };
+}
+
+function limitFinding({ profile, clock }: Account, headers: Readonly<Record<string, string>>): Finding {
+  const { limit, remaining } = readRateHeaders(headers, clock.now(), profile.rateLimit.resetUnit);
+  if (limit === undefined)
+    return {
+      check: 'rate limit',
+      ok: true,
+      found: `no X-RateLimit headers; the profile's ${profile.rateLimit.tokens} tokens count`,
+    };
+  return {
+    check: 'rate limit',
+    ok: limit >= profile.rateLimit.tokens,
+    found: `${remaining ?? '?'} of ${limit} tokens left; the profile says ${profile.rateLimit.tokens}`,
+  };
+}

@@ -1,0 +1,99 @@
+/** `runbook dry-run`: a run that touches nothing but the journal. */
+import { randomBytes } from 'node:crypto';
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
+import { inputValues, loadRunbook, sha256 } from '../../app/files/load.ts';
+import { readSimulatorFile } from '../../app/files/simulator.ts';
+import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
+import { printable } from '../../base/printable.ts';
+import type { Entry } from '../../journal/entry.ts';
+import { openSqliteStore } from '../../journal/stores/sqlite.ts';
+import { RunFold } from '../../report/folds/run.ts';
+import { printSummary } from '../../report/summary.ts';
+import { readTime } from '../../runbook/expression/literals.ts';
+
+export interface DryRunOptions {
+  readonly fixtures: string | undefined;
+  readonly input: readonly string[];
+  readonly inputs: string | undefined;
+  readonly at: string | undefined;
+  readonly seed: string | undefined;
+  readonly record: string | undefined;
+  readonly simulator: string | undefined;
+}
+
+export async function dryRunFile(
+  file: string,
+  options: DryRunOptions,
+  { terminal, state }: Invocation,
+): Promise<ExitCode> {
+  const loaded = loadRunbook(file, terminal);
+  const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures);
+  if (fixture !== undefined && (options.record !== undefined || options.simulator !== undefined)) {
+    throw new Refusal(
+      '--record and --simulator belong to a dry-run against the simulated venue, not to one with --fixtures',
+    );
+  }
+  if (options.record !== undefined) refuseUnwritable(options.record);
+  for (const note of fixture?.notes ?? []) terminal.note(note);
+  const inputs = inputValues(loaded.runbook, {
+    pairs: options.input,
+    file: options.inputs,
+    recorded: fixture?.fixture.inputs,
+  });
+  const venue: DryRun['venue'] =
+    fixture === undefined
+      ? {
+          kind: 'simulated',
+          record: options.record !== undefined,
+          ...(options.simulator === undefined ? {} : { config: readSimulatorFile(options.simulator) }),
+        }
+      : { kind: 'fixtures', fixture: fixture.fixture, file: fixture.source.file, sha256: sha256(fixture.source.text) };
+  const at = options.at === undefined ? (fixture?.fixture.startMs ?? Date.now()) : timeOption(options.at);
+  const seed = options.seed === undefined ? 1 : seedOption(options.seed);
+  const run = newRunName(loaded.runbook.name);
+  const store = await openSqliteStore(state.file('runbook.db'));
+  const fold = new RunFold();
+  let entries = 0;
+  try {
+    const onEntry = (entry: Entry) => {
+      fold.apply(entry);
+      entries += 1;
+      if (entries % 200 === 0)
+        terminal.progress(
+          `${loaded.runbook.name}: ${entries} entries, ${new Date(entry.at).toISOString()} of virtual time`,
+        );
+    };
+    const { result, recording } = await dryRun({ loaded, inputs, run, at, seed, store, venue, onEntry });
+    terminal.endProgress();
+    if (recording !== undefined && options.record !== undefined) writeFixtureFile(options.record, recording);
+    const report = fold.report();
+    terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
+    if (result.outcome === 'halted') return EXIT.halted;
+    return result.outcome === 'failed' ? EXIT.failed : EXIT.done;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Sorts by when it was started, says the runbook, and is not guessable: `20260105T080000123-bracket-entry-3f9a0c1b2d`. */
+export function newRunName(runbook: string, now = Date.now()): string {
+  const stamp = new Date(now).toISOString().replace(/[-:.Z]/g, '');
+  return `${stamp}-${runbook.slice(0, 40)}-${randomBytes(5).toString('hex')}`;
+}
+
+function timeOption(text: string): number {
+  const time = readTime(text);
+  if (!('value' in time))
+    throw new Refusal(
+      `--at takes a time in ISO 8601 with its offset, such as 2026-01-05T08:00:00Z; found ${printable(text, 100)}`,
+    );
+  return time.value.ms;
+}
+
+function seedOption(text: string): number {
+  const seed = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(seed)) throw new Refusal(`--seed takes a whole number, found ${printable(text, 100)}`);
+  return seed;
+}

@@ -1,0 +1,35 @@
+/** `runbook graph`: the state chart of a runbook, on standard output. */
+
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { loadRunbook } from '../../app/files/load.ts';
+import { dotChart, mermaidChart, xstateChart } from '../../engine/chart/chart.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
+import { drawSvg } from '../svg.ts';
+import type { ChartFormat } from '../verbs/review-words.ts';
+
+export async function graphFile(file: string, format: string | undefined, { terminal }: Invocation): Promise<ExitCode> {
+  const { runbook } = loadRunbook(file, terminal);
+  const wanted = (format ?? 'mermaid') as ChartFormat;
+  if (wanted === 'xstate') {
+    const machine = xstateChart(runbook);
+    terminal.answer({ runbook: runbook.name, format: wanted, machine }, () => JSON.stringify(machine, null, 2));
+    return EXIT.done;
+  }
+  const text = await drawn(runbook, wanted);
+  terminal.answer({ runbook: runbook.name, format: wanted, text }, () => text);
+  return EXIT.done;
+}
+
+async function drawn(runbook: CheckedRunbook, format: Exclude<ChartFormat, 'xstate'>): Promise<string> {
+  switch (format) {
+    case 'mermaid':
+      return mermaidChart(runbook);
+    case 'dot':
+      return dotChart(runbook);
+    case 'svg':
+      return drawSvg(dotChart(runbook));
+    default:
+      return format satisfies never;
+  }
+}

@@ -1,0 +1,99 @@
+/** `runbook new`: a runbook to begin with, either the smallest that does something or a copy of an example. */
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { readText, writeNewText } from '../../app/files/files.ts';
+import { printable } from '../../base/printable.ts';
+import { didYouMean } from '../../base/spelling.ts';
+
+const NAME = /^[a-z][a-z0-9-]{0,62}$/;
+
+export async function newRunbook(name: string, from: string | undefined, { terminal }: Invocation): Promise<ExitCode> {
+  if (!NAME.test(name)) {
+    throw new Refusal(
+      `a runbook's name is lower-case letters, digits and dashes, at most 63, a letter first; found ${printable(name, 100)}`,
+    );
+  }
+  const file = `${name}.yaml`;
+  const text = from === undefined ? SMALLEST : exampleText(from);
+  writeNewText(file, withSchema(renamed(text, name)), 'runbook');
+  terminal.answer({ file, from: from ?? null }, () => `${file}: made. Next: runbook validate ${file}`);
+  return EXIT.done;
+}
+
+/** Small enough to be read at a glance, complete enough to be dry-run as it is: an entry, its stop, and what if it never fills. */
+const SMALLEST = `runbook: NAME
+dsl: 1
+about: Buys a little below the market; a stop-loss as soon as it is filled, nothing left behind when it is not.
+
+inputs:
+  market: {type: market, default: BTC-USD}
+  size:   {type: size, default: 0.001, max: 0.01}
+  below:  {type: bps, default: 5}                  # distance of the entry from the middle price
+  risk:   {type: pct, default: 2}                  # distance of the stop from the average fill
+  within: {type: duration, default: 10m}
+
+feeds:
+  mid: {type: price, max_age: 5s}
+
+limits:
+  markets: ["\${inputs.market}"]
+  max_order_size: 0.01
+  max_open_orders: 2
+
+steps:
+  - id: entry
+    place: {type: limit, market: "\${inputs.market}", side: long, size: inputs.size, price: tick(feeds.mid * (1 - inputs.below))}
+
+  - wait_for: {order: entry, is: filled, within: inputs.within}
+    on_timeout:
+      - cancel: entry
+
+  - if: entry.avg_price.hasValue()                    # also where only a part was filled
+    protect:
+      market: \${inputs.market}
+      side: short
+      stop_loss: {fraction: 1, trigger: tick(entry.avg_price * (1 - inputs.risk)), price: tick(entry.avg_price * (1 - inputs.risk * 1.2))}
+
+outputs:
+  filled: entry.filled
+`;
+
+/** Examples ship beside the program: the package's folder `runbooks`. */
+function examplesFolder(): string {
+  return join(packageFolder(), 'runbooks');
+}
+
+/** The nearest folder upward that is this package: one up from the built file, two up from the source. */
+function packageFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
+  return folder;
+}
+
+function exampleText(from: string): string {
+  const folder = examplesFolder();
+  const names = existsSync(folder)
+    ? readdirSync(folder)
+        .filter((file) => file.endsWith('.yaml') && !file.endsWith('.test.yaml'))
+        .map((file) => basename(file, '.yaml'))
+    : [];
+  if (!names.includes(from)) {
+    const meant = didYouMean(from, names);
+    const hint = meant === undefined ? `there are ${names.sort().join(', ')}` : `did you mean ${meant}?`;
+    throw new Refusal(`no example is called ${printable(from, 100)}; ${hint}`);
+  }
+  return readText(join(folder, `${from}.yaml`), 'example');
+}
+
+function renamed(text: string, name: string): string {
+  return text.replace(/^runbook:.*$/m, `runbook: ${name}`);
+}
+
+/** Editors find the language's schema by the first line. */
+function withSchema(text: string): string {
+  const schema = relative(resolve('.'), join(packageFolder(), 'schemas', 'runbook.schema.json'));
+  return `# yaml-language-server: $schema=${schema}\n${text.replace(/^# yaml-language-server:.*\n/, '')}`;
+}

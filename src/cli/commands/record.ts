@@ -1,0 +1,20 @@
+/** `runbook record`: a recording from one format to another. Records nothing itself; `run --record` does. */
+
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { fixtureTarget, readFixtureFile, writeFixtureFile } from '../../app/files/fixture.ts';
+import { printable } from '../../base/printable.ts';
+
+export async function convertRecording(from: string, to: string, { terminal }: Invocation): Promise<ExitCode> {
+  fixtureTarget(to);
+  const { fixture, notes } = readFixtureFile(from);
+  writeFixtureFile(to, fixture);
+  for (const note of notes) terminal.note(`${printable(from, 300)}: ${note}`);
+  const endpoints = [...new Set(fixture.exchanges.map(({ request }) => `${request.method} ${request.path}`))];
+  terminal.answer(
+    { from, to, exchanges: fixture.exchanges.length, endpoints, notes },
+    () =>
+      `${printable(to, 300)}: ${fixture.exchanges.length} exchanges with ${endpoints.map((each) => printable(each, 80)).join(', ')}`,
+  );
+  return EXIT.done;
+}

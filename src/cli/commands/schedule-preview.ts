@@ -1,0 +1,88 @@
+/** `runbook schedule preview`: the next occurrences of runbooks' schedules as a list, and a month of them as a drawing. Starts nothing. */
+
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { replaceText } from '../../app/files/files.ts';
+import { readScheduled } from '../../app/schedule/timetable.ts';
+import { printable } from '../../base/printable.ts';
+import { readTime } from '../../runbook/expression/literals.ts';
+import { scheduleCalendar } from '../../runbook/schedule/calendar-drawing.ts';
+import { previewJson, previewText, schedulePreview } from '../../runbook/schedule/preview.ts';
+
+export interface PreviewOptions {
+  readonly next: string | undefined;
+  readonly from: string | undefined;
+  readonly calendar: string | undefined;
+}
+
+const DEFAULT_NEXT = 20;
+const MOST_NEXT = 10_000;
+
+export async function previewSchedules(
+  paths: readonly string[],
+  options: PreviewOptions,
+  { terminal }: Invocation,
+): Promise<ExitCode> {
+  const next = nextOption(options.next);
+  const fromMs = options.from === undefined ? Date.now() : timeOption(options.from);
+  const drawn = options.calendar === undefined ? undefined : calendarFormat(options.calendar);
+  const slots = readScheduled(paths, terminal);
+  if (slots.length === 0)
+    throw new Refusal(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
+  if (options.calendar !== undefined && drawn !== undefined) {
+    const zone =
+      slots.flatMap(({ declaration: { when } }) => ('tz' in when && when.tz !== undefined ? [when.tz] : []))[0] ??
+      'UTC';
+    const svg = scheduleCalendar(slots, { ...monthOf(fromMs, zone), zone });
+    replaceText(options.calendar, drawn === 'html' ? page(svg) : svg, 'calendar');
+    terminal.note(`${printable(options.calendar, 300)}: the month by the clocks of ${zone}`);
+  }
+  const rows = schedulePreview(slots, { fromMs, next });
+  terminal.answer(previewJson(rows), () => previewText(rows));
+  return EXIT.done;
+}
+
+function nextOption(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_NEXT;
+  const next = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(next >= 1 && next <= MOST_NEXT))
+    throw new Refusal(`--next takes a number from 1 to ${MOST_NEXT}, found ${printable(text, 60)}`);
+  return next;
+}
+
+function timeOption(text: string): number {
+  const time = readTime(text);
+  if (!('value' in time))
+    throw new Refusal(`--from takes a time such as 2026-03-28T00:00:00Z, found ${printable(text, 60)}`);
+  return time.value.ms;
+}
+
+function calendarFormat(path: string): 'svg' | 'html' {
+  const ending = /\.(svg|html)$/i.exec(path)?.[1]?.toLowerCase();
+  if (ending === 'svg' || ending === 'html') return ending;
+  throw new Refusal(`--calendar takes a file that ends in .svg or .html, found ${printable(path, 300)}`);
+}
+
+/** The month that an instant is in by the clocks of a zone. */
+function monthOf(ms: number, zone: string): { readonly year: number; readonly month: number } {
+  const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, year: 'numeric', month: 'numeric' }).formatToParts(
+    ms,
+  );
+  const number = (type: 'year' | 'month') => Number(parts.find((part) => part.type === type)?.value);
+  return { year: number('year'), month: number('month') };
+}
+
+/** A page of the drawing alone: no script, nothing from elsewhere. */
+function page(svg: string): string {
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<head><meta charset="utf-8"><title>Schedules</title>',
+    '<meta http-equiv="content-security-policy" content="default-src \'none\'; style-src \'unsafe-inline\'">',
+    '<style>body{margin:0;color-scheme:light dark}svg{max-width:100%;height:auto}</style></head>',
+    '<body>',
+    svg.trimEnd(),
+    '</body>',
+    '</html>\n',
+  ].join('\n');
+}

@@ -1,0 +1,53 @@
+/** `runbook sim`: the simulated venue over HTTP on the loopback address, until it is interrupted. */
+
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { readSimulatorFile } from '../../app/files/simulator.ts';
+import { SystemClock } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import { startSimServer } from '../../gateway/simulator/server.ts';
+import { Simulator } from '../../gateway/simulator/simulator.ts';
+
+const DEFAULT_PORT = 8080;
+
+export async function serveSimulator(
+  options: {
+    readonly port: string | undefined;
+    readonly config: string | undefined;
+    readonly seed: string | undefined;
+  },
+  { terminal }: Invocation,
+): Promise<ExitCode> {
+  const port = options.port === undefined ? DEFAULT_PORT : portOption(options.port);
+  const config = options.config === undefined ? {} : readSimulatorFile(options.config);
+  const seed = options.seed === undefined ? 1 : Number(options.seed);
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new Refusal(`--seed takes a whole number, found ${printable(options.seed ?? '', 60)}`);
+  const simulator = new Simulator(config, new SystemClock(), seed);
+  const server = await startSimServer(simulator, { port }).catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new Refusal(
+      `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there' : code}`,
+    );
+  });
+  const markets = Object.keys(simulator.markets).join(', ');
+  terminal.answer(
+    { url: server.url, markets: simulator.markets },
+    () =>
+      `the simulated venue listens on ${server.url} (${markets}); GET /_sim/books tells what is really so; end it with Ctrl-C`,
+  );
+  const signal = await new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
+    process.once('SIGINT', () => resolve('SIGINT'));
+    process.once('SIGTERM', () => resolve('SIGTERM'));
+  });
+  await server.close();
+  // What the venue still has to do with its orders is on timers, which would keep it from ending.
+  process.exit(signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated);
+}
+
+function portOption(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port >= 0 && port <= 65_535))
+    throw new Refusal(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
+  return port;
+}

@@ -1,0 +1,197 @@
+/** `runbook test`: reads test files, executes their cases in virtual time, prints what holds and what does not. */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { readSource } from '../../app/files/files.ts';
+import { Invalid, loadRunbook } from '../../app/files/load.ts';
+import type { LoadedRunbook } from '../../app/run/virtual-run.ts';
+import { runCase } from '../../app/testing/case-run.ts';
+import { elapsedMs, type Failure, failure, failuresOf } from '../../app/testing/expectations.ts';
+import { type Exploration, exploreCase } from '../../app/testing/exploration.ts';
+import { casesFor, type NamedCase } from '../../app/testing/runbook-names.ts';
+import type { TestFile } from '../../app/testing/test-case.ts';
+import { readTestFile } from '../../app/testing/test-file.ts';
+import type { Output } from '../../app/voice.ts';
+import { SystemClock } from '../../base/clock.ts';
+import { type Diagnostic, inReadingOrder, type PlacedDiagnostic, place, positionAt } from '../../base/diagnostic.ts';
+import { durationWord } from '../../base/duration.ts';
+import { printable } from '../../base/printable.ts';
+import type { RunOutcome } from '../../journal/entry.ts';
+import { finding } from '../../runbook/codes/codes.ts';
+
+/** A case as `--json` prints it. */
+export interface CaseVerdict {
+  readonly name: string;
+  readonly line: number;
+  readonly ok: boolean;
+  readonly outcome: RunOutcome;
+  /** Virtual time from start to end, ms. */
+  readonly elapsedMs: number;
+  readonly failures: readonly Failure[];
+  /** Lines of rules that answered nothing; where a case fails, often why. */
+  readonly unusedRules: readonly number[];
+  readonly explored?: Exploration;
+}
+
+export interface FileVerdict {
+  readonly file: string;
+  readonly runbook?: string;
+  readonly ok: boolean;
+  readonly cases: readonly CaseVerdict[];
+  /** What is wrong with the test file itself. */
+  readonly diagnostics?: readonly PlacedDiagnostic[];
+  /** Why the runbook could not be tested. */
+  readonly error?: string;
+}
+
+export async function testFiles(
+  files: readonly string[],
+  { explore }: { readonly explore: boolean },
+  { terminal }: Invocation,
+): Promise<ExitCode> {
+  const clock = new SystemClock();
+  const startedAt = clock.monotonic();
+  // All are read before one runs: a name mistyped is wrong usage, whatever the others hold.
+  const read = files.map((file) => readFile(file, terminal));
+  const verdicts: FileVerdict[] = [];
+  for (const each of read) {
+    const verdict = 'verdict' in each ? each.verdict : await testFile(each, explore, terminal);
+    verdicts.push(verdict);
+    if (!terminal.json) printFile(verdict, terminal);
+  }
+  terminal.endProgress();
+  const cases = verdicts.flatMap((each) => each.cases);
+  const failed = cases.filter(({ ok }) => !ok).length;
+  const document = { files: verdicts, passed: cases.length - failed, failed };
+  terminal.answer(document, () => totals(cases.length - failed, failed, clock.monotonic() - startedAt, terminal));
+  if (verdicts.some(({ diagnostics }) => diagnostics !== undefined)) return EXIT.usage;
+  return verdicts.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
+}
+
+/** A test file that can be executed. */
+interface ReadyFile {
+  readonly path: string;
+  readonly file: TestFile;
+  readonly loaded: LoadedRunbook;
+  readonly cases: readonly NamedCase[];
+}
+
+function readFile(path: string, terminal: Output): ReadyFile | { readonly verdict: FileVerdict } {
+  const source = readSource(path, 'test file');
+  const { file, diagnostics } = readTestFile(source, (name) => readSource(join(dirname(path), name), 'account'));
+  if (file === undefined) return { verdict: invalid(path, diagnostics, terminal) };
+  const runbook = join(dirname(path), `${file.runbook}.yaml`);
+  if (!existsSync(runbook)) {
+    const at = Math.max(0, source.text.indexOf('tests:'));
+    const message = `there is no runbook ${printable(file.runbook, 100)}.yaml beside this file`;
+    return {
+      verdict: invalid(path, [finding(source, { start: at, end: at + 6 }, 'unknown-runbook', message)], terminal),
+    };
+  }
+  let loaded: LoadedRunbook;
+  try {
+    loaded = loadRunbook(runbook, terminal);
+  } catch (error) {
+    if (!(error instanceof Invalid)) throw error;
+    return { verdict: { file: path, runbook: file.runbook, ok: false, cases: [], error: error.message } };
+  }
+  const named = casesFor(file, loaded.runbook);
+  if (named.diagnostics.length > 0) return { verdict: invalid(path, named.diagnostics, terminal) };
+  return { path, file, loaded, cases: named.cases };
+}
+
+function invalid(file: string, diagnostics: readonly Diagnostic[], terminal: Output): FileVerdict {
+  terminal.diagnostics(diagnostics);
+  return { file, ok: false, cases: [], diagnostics: inReadingOrder(diagnostics).map(place) };
+}
+
+async function testFile(
+  { path, file, loaded, cases }: ReadyFile,
+  explore: boolean,
+  terminal: Output,
+): Promise<FileVerdict> {
+  const verdicts: CaseVerdict[] = [];
+  for (const [index, each] of cases.entries()) {
+    terminal.progress(`${path}: ${index + 1} of ${cases.length}, ${each.test.name}`);
+    verdicts.push(await testCase(file, loaded, each, index, explore));
+  }
+  return { file: path, runbook: file.runbook, ok: verdicts.every(({ ok }) => ok), cases: verdicts };
+}
+
+async function testCase(
+  { source }: TestFile,
+  loaded: LoadedRunbook,
+  { test, inputs }: NamedCase,
+  index: number,
+  explore: boolean,
+): Promise<CaseVerdict> {
+  const options = { loaded, test, inputs, run: `test-${loaded.runbook.name.slice(0, 40)}-${index + 1}` };
+  const result = await runCase(options);
+  const { report, problem, venue } = result;
+  const failures = [
+    ...(problem === undefined ? [] : [failure(source, test.span, 'run', 'that the case can be executed', problem)]),
+    ...(problem === undefined
+      ? failuresOf(test.expect, { entries: result.entries, report, sent: venue.sent }, source)
+      : []),
+  ];
+  const explored = explore && failures.length === 0 ? await exploreCase(options, result) : undefined;
+  return {
+    name: test.name,
+    line: positionAt(source.text, test.span.start).line,
+    ok: failures.length === 0 && (explored === undefined || explored.violations.length === 0),
+    outcome: report.outcome,
+    elapsedMs: elapsedMs(report),
+    failures,
+    unusedRules: venue.unusedRules().map(({ span }) => positionAt(source.text, span.start).line),
+    ...(explored === undefined ? {} : { explored }),
+  };
+}
+
+function printFile(verdict: FileVerdict, terminal: Output): void {
+  const { file, ok, cases, diagnostics, error } = verdict;
+  if (terminal.quiet && ok) return;
+  const lines = [terminal.style('strong', printable(file, 300))];
+  if (diagnostics !== undefined)
+    lines.push(
+      `  ${terminal.style('bad', 'invalid')}, ${diagnostics.length} error${diagnostics.length === 1 ? '' : 's'}`,
+    );
+  if (error !== undefined) lines.push(`  ${terminal.style('bad', error)}`);
+  for (const each of cases) if (!terminal.quiet || !each.ok) lines.push(...caseLines(each, terminal));
+  terminal.print(lines.join('\n'));
+}
+
+function caseLines(
+  { name, ok, outcome, elapsedMs: ms, failures, unusedRules, explored }: CaseVerdict,
+  terminal: Output,
+): readonly string[] {
+  const mark = ok ? terminal.style('good', '✓') : terminal.style('bad', '✗');
+  const variations = explored === undefined ? '' : `, ${explored.variations} variations`;
+  const lines = [
+    `  ${mark} ${printable(name, 200)}  ${terminal.style('faint', `${outcome} after ${durationWord(ms)}${variations}`)}`,
+  ];
+  for (const { expectation, expected, found, file, line } of failures) {
+    lines.push(
+      `      ${terminal.style('place', `${printable(file, 300)}:${line}`)} ${terminal.style('bad', expectation)}`,
+    );
+    lines.push(`        expected  ${expected}`, `        found     ${found}`);
+  }
+  for (const { variation, problem } of explored?.violations ?? []) {
+    lines.push(
+      `      ${terminal.style('bad', 'explored')}: ${printable(variation, 300)}`,
+      `        ${printable(problem, 1000)}`,
+    );
+  }
+  if (failures.length > 0 && unusedRules.length > 0) {
+    const rules = `rule${unusedRules.length === 1 ? '' : 's'} in line ${unusedRules.join(', ')}`;
+    lines.push(terminal.style('faint', `      note: the ${rules} answered nothing`));
+  }
+  return lines;
+}
+
+function totals(passed: number, failed: number, tookMs: number, terminal: Output): string {
+  const parts = [failed > 0 ? terminal.style('bad', `${failed} failed`) : '', `${passed} passed`].filter(
+    (each) => each !== '',
+  );
+  return terminal.quiet && failed === 0 ? '' : `${parts.join(', ')} in ${(tookMs / 1000).toFixed(2)} s`;
+}

@@ -1,0 +1,110 @@
+/** `runbook validate`: loads, checks and type-checks files, offline, and prints what is wrong with them. */
+
+import type { Invocation } from '../../app/context.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { readRunbook } from '../../app/files/runbook.ts';
+import type { Output } from '../../app/voice.ts';
+import { SystemClock } from '../../base/clock.ts';
+import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
+import { printable } from '../../base/printable.ts';
+import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
+
+export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
+  const read = files.map((file) => ({ file, read: orRefused(() => readRunbook(file)) }));
+  const sources = read.flatMap((each) => (each.read instanceof Refusal ? [] : [each.read.source]));
+  spareOptimizing(sources);
+  const scheduleLint = await scheduleLintFor(sources);
+  const checked = read.map(({ file, read: found }): CheckedFile => {
+    const diagnostics =
+      found instanceof Refusal
+        ? found
+        : orRefused(() => checkRunbook(found.source, found.load, { scheduleLint }).diagnostics);
+    return diagnostics instanceof Refusal
+      ? { file, diagnostics: [], refused: diagnostics }
+      : { file, diagnostics, refused: undefined };
+  });
+  // A name mistyped is wrong usage, whatever the others hold; they are checked all the same.
+  const refused = checked.flatMap((each) => (each.refused === undefined ? [] : [each.refused]));
+  const [first] = refused;
+  if (first !== undefined && files.length === 1) throw first;
+  terminal.answer(
+    { files: checked.map(fileDocument), ...(first === undefined ? {} : { error: errorDocument(first) }) },
+    () => verdicts(checked, terminal),
+  );
+  for (const { message } of refused) terminal.complain(message);
+  if (first !== undefined) return first.exit;
+  return checked.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
+}
+
+function orRefused<T>(work: () => T): T | Refusal {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+function errorDocument({ kind, message }: Refusal) {
+  return { kind, message };
+}
+
+/**
+ * Characters between which a check is over before optimised code has paid for being made: left to itself, the runtime
+ * spends a third of the time of a thousand steps on making it. Below, it does not begin; above, it is worth the while.
+ */
+const UNOPTIMIZED = { from: 16_384, to: 262_144 } as const;
+
+function spareOptimizing(sources: readonly SourceText[]): void {
+  const length = sources.reduce((sum, { text }) => sum + text.length, 0);
+  if (length < UNOPTIMIZED.from || length > UNOPTIMIZED.to) return;
+  process.getBuiltinModule('node:v8').setFlagsFromString('--no-opt');
+}
+
+/** What schedules will do; calendars are loaded only where a text speaks of one. */
+async function scheduleLintFor(sources: readonly SourceText[]): Promise<ScheduleLint> {
+  if (!sources.some(({ text }) => text.includes('schedule'))) return () => [];
+  const { scheduleDiagnostics } = await import('../../runbook/schedule/lints.ts');
+  const nowMs = new SystemClock().now();
+  return (runbook) => scheduleDiagnostics(runbook, nowMs);
+}
+
+interface CheckedFile {
+  readonly file: string;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Why it could not be read. */
+  readonly refused: Refusal | undefined;
+}
+
+function fileDocument({ file, diagnostics, refused }: CheckedFile) {
+  return {
+    file,
+    ok: refused === undefined && !diagnostics.some(isError),
+    diagnostics: inReadingOrder(diagnostics).map(place),
+    ...(refused === undefined ? {} : { error: errorDocument(refused) }),
+  };
+}
+
+function verdicts(checked: readonly CheckedFile[], terminal: Output): string {
+  const lines: string[] = [];
+  for (const { file, diagnostics, refused } of checked) {
+    if (refused !== undefined) continue;
+    terminal.diagnostics(diagnostics);
+    const errors = diagnostics.filter(isError).length;
+    const counts = [counted(errors, 'error'), counted(diagnostics.length - errors, 'warning')].filter(
+      (each) => each !== '',
+    );
+    const verdict = errors > 0 ? terminal.style('bad', 'invalid') : terminal.style('good', 'valid');
+    if (errors > 0 || !terminal.quiet)
+      lines.push(`${printable(file, 300)}: ${verdict}${counts.length === 0 ? '' : `, ${counts.join(', ')}`}`);
+  }
+  return lines.join('\n');
+}
+
+function counted(count: number, noun: string): string {
+  return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function isError({ severity }: Diagnostic): boolean {
+  return severity === 'error';
+}

@@ -1,0 +1,19 @@
+/**
+ * What the build asks of the sources: schemas to compile and every file that is written from the tables. Bundled and run
+ * by build.js; no part of the program itself.
+ */
+import { referencePages } from './reference.ts';
+import { SCHEMAS } from './schemas.ts';
+
+export { AJV_OPTIONS } from '../../base/ajv.ts';
+export { SCHEMAS } from './schemas.ts';
+
+/** Every generated file that is checked in: path from the root of the project to its text. */
+export function generatedFiles(): Readonly<Record<string, string>> {
+  const schemas = SCHEMAS.map(({ name, schema }) => [
+    `schemas/${name}.schema.json`,
+    `${JSON.stringify(schema, null, 2)}\n`,
+  ]);
+  const pages = Object.entries(referencePages()).map(([name, text]) => [`docs/reference/${name}.md`, text]);
+  return Object.fromEntries([...schemas, ...pages]);
+}

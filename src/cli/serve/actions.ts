@@ -1,0 +1,111 @@
+/**
+ * What a person may do from the review page: answer an approval, stop a run in order, engage the kill switch. The same verbs
+ * as on the command line do it; this only reads what was asked and makes sure that it was meant.
+ */
+
+import { readName } from '../../app/account/person.ts';
+import type { Invocation } from '../../app/context.ts';
+import type { Environment } from '../../app/environment.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { kill } from '../../app/kill/kill.ts';
+import type { StateFolder } from '../../app/state.ts';
+import { printable } from '../../base/printable.ts';
+import { confirmationOf } from '../../report/page/confirmation.ts';
+import { command } from '../commands/approve-cancel.ts';
+import { Terminal } from '../terminal/terminal.ts';
+
+export const ACTIONS = ['approve', 'reject', 'cancel', 'kill'] as const;
+export type Action = (typeof ACTIONS)[number];
+
+export interface ActionRequest {
+  readonly action: Action;
+  readonly run: string;
+  /** For approve and reject. */
+  readonly step?: string;
+  /** Who does it. */
+  readonly by: string;
+  readonly reason?: string;
+  /** The run's name, typed. */
+  readonly confirm: string;
+}
+
+export interface ActionAnswer {
+  readonly ok: boolean;
+  /** For the person, line by line. */
+  readonly lines: readonly string[];
+}
+
+const LONGEST = 500;
+
+/** Reads the body of an action; a sentence where it is none. */
+export function readAction(body: string): ActionRequest | { readonly problem: string } {
+  let given: unknown;
+  try {
+    given = JSON.parse(body);
+  } catch {
+    return { problem: 'the body is not JSON' };
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    return { problem: 'the body is not an object' };
+  const fields = new Map(Object.entries(given));
+  const text = (name: string) => {
+    const value: unknown = fields.get(name);
+    return typeof value === 'string' && value.length <= LONGEST ? value.trim() : '';
+  };
+  const action = ACTIONS.find((each) => each === text('action'));
+  if (action === undefined) return { problem: `an action is ${ACTIONS.join(', ')}` };
+  const [run, by, step, reason, confirm] = [text('run'), text('by'), text('step'), text('reason'), text('confirm')];
+  if (run === '') return { problem: 'the run is not named' };
+  if (by === '') return { problem: 'say who does it: the journal keeps the name' };
+  const person = readName(by);
+  if ('problem' in person) return { problem: `the journal keeps the name of who does it, and ${person.problem}` };
+  if ((action === 'approve' || action === 'reject') && step === '') return { problem: 'the step is not named' };
+  if (confirm !== confirmationOf(run) && confirm !== run)
+    return {
+      problem: `to confirm, type ${confirmationOf(run)}; found ${printable(confirm === '' ? 'nothing' : confirm, 60)}`,
+    };
+  return { action, run, by, confirm, ...(step === '' ? {} : { step }), ...(reason === '' ? {} : { reason }) };
+}
+
+/** Does it, and says what came of it. Never throws what a person could have caused. */
+export async function act(
+  request: ActionRequest,
+  { state, environment }: { readonly state: StateFolder; readonly environment: Environment },
+): Promise<ActionAnswer> {
+  const said: string[] = [];
+  const stream = { write: (text: string) => said.push(text) };
+  const terminal = new Terminal({ out: stream, err: stream, json: false, quiet: false, color: false, environment });
+  try {
+    const exit = await perform(request, { state, environment, terminal });
+    return { ok: exit === EXIT.done, lines: linesOf(said) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { ok: false, lines: linesOf([...said, `${error.message}\n`]) };
+  }
+}
+
+function linesOf(said: readonly string[]): readonly string[] {
+  return said
+    .join('')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+function perform({ action, run, step, by, reason }: ActionRequest, invocation: Invocation): Promise<ExitCode> {
+  switch (action) {
+    case 'kill':
+      return kill({ profile: undefined, by, reason: reason ?? 'from the review page' }, invocation);
+    case 'approve':
+    case 'reject':
+    case 'cancel':
+      return command(
+        run,
+        action,
+        { by, ...(step === undefined ? {} : { step }), ...(reason === undefined ? {} : { reason }) },
+        invocation,
+      );
+    default:
+      return action satisfies never;
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The state chart of a run, from the texts its journal pinned: what it ran, not what the file says today. Drawn where the
+ * optional layout package is installed, else listed. A chart is laid out once for each definition.
+ */
+
+import { Refusal } from '../../app/errors.ts';
+import { dotChart, xstateChart } from '../../engine/chart/chart.ts';
+import type { EntryOf } from '../../journal/entry.ts';
+import { type ChartDocument, chartStates, drawnChart, listedChart } from '../../report/page/chart-layout.ts';
+import { checkRunbook } from '../../runbook/check.ts';
+import { drawSvg, type Graphviz, loadGraphviz } from '../svg.ts';
+
+const charts = new Map<string, Promise<ChartDocument>>();
+const MOST_CHARTS = 20;
+
+export function chartOfRun(
+  started: EntryOf<'run.started'>,
+  load: () => Promise<Graphviz> = loadGraphviz,
+): Promise<ChartDocument> {
+  const key = started.data.sources.map(({ sha256 }) => sha256).join(' ');
+  const chart = charts.get(key) ?? layOut(started, load);
+  charts.delete(key);
+  charts.set(key, chart);
+  for (const oldest of [...charts.keys()].slice(0, -MOST_CHARTS)) charts.delete(oldest);
+  return chart;
+}
+
+async function layOut(
+  { data: { sources } }: EntryOf<'run.started'>,
+  load: () => Promise<Graphviz>,
+): Promise<ChartDocument> {
+  const [first] = sources;
+  if (first === undefined) return listedChart([], 'the journal holds no runbook');
+  const texts = new Map(sources.map(({ name, file, text }) => [name, { file, text }]));
+  const { runbook, diagnostics } = checkRunbook({ file: first.file, text: first.text }, (name) => texts.get(name));
+  if (runbook === undefined || diagnostics.some(({ severity }) => severity === 'error'))
+    return listedChart([], 'the recorded runbook does not pass the checks of this version');
+  const states = chartStates(xstateChart(runbook));
+  try {
+    return drawnChart(await drawSvg(dotChart(runbook), load, 'json0'), states);
+  } catch (error) {
+    if (error instanceof Refusal)
+      return listedChart(
+        states,
+        'the optional package @hpcc-js/wasm-graphviz, which lays charts out, is not installed',
+      );
+    throw error;
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * What the review page's server reads: the journals and archives the state folder knows of, and of each run that was asked
+ * for its folds, kept up to date with what was written since. It only reads; a journal or archive that appears later is found.
+ */
+import { existsSync } from 'node:fs';
+import { Refusal } from '../../app/errors.ts';
+import { killsDuring } from '../../app/kill/kill-records.ts';
+import type { StateFolder } from '../../app/state.ts';
+import { archiveFiles } from '../../app/stores/archives.ts';
+import { storePlaces } from '../../app/stores/known-stores.ts';
+import { isThere, shownPlace, storeAt } from '../../app/stores/location.ts';
+import { allEntries, anchorsOf, beginningOf } from '../../app/stores/review.ts';
+import { type ArchiveStore, openWhatIsLeft } from '../../journal/archive/store.ts';
+import { readEntry } from '../../journal/chain.ts';
+import type { Entry } from '../../journal/entry.ts';
+import {
+  type JournalReader,
+  type JournalStore,
+  type RunRow,
+  type StoredEntry,
+  StoreError,
+} from '../../journal/store.ts';
+import type { KillsMeanwhile } from '../../report/answers/allowed.ts';
+import type { VerdictSoFar } from '../../report/answers/missing.ts';
+import { RunPageFold } from '../../report/folds/run-facts.ts';
+import type { ListedRun } from '../../report/folds/runs-list.ts';
+import { verifyRun } from '../../report/folds/verify.ts';
+import { StoryFold } from '../../report/timeline/story.ts';
+
+/** Folds that are kept: a person looks at few runs at a time. */
+const MOST_FOLDS = 16;
+const PAGE = 2000;
+/** Of runs without an end, so many are looked into for the list. */
+const MOST_WATCHED = 10;
+
+export interface FoundRun {
+  readonly row: RunRow;
+  readonly store: JournalReader;
+}
+
+/** What is not in a run's entries, as it was when it was last looked at. */
+export interface Checks {
+  readonly verdict: VerdictSoFar;
+  /** What was done to the kill switch of the run's account while it ran. */
+  readonly kills: KillsMeanwhile;
+}
+
+const UNCHECKED: Checks = { verdict: 'under way', kills: [] };
+
+export class ServedRuns {
+  private readonly state: StateFolder;
+  private readonly stores = new Map<string, Promise<JournalStore>>();
+  /** By file: an archive never changes once it has its name. */
+  private readonly archives = new Map<string, ArchiveStore>();
+  private readonly folds = new KeptFolds(() => new RunPageFold());
+  private readonly stories = new KeptFolds(() => new StoryFold());
+  private readonly checked = new Map<string, Checks>();
+
+  constructor(state: StateFolder) {
+    this.state = state;
+  }
+
+  /** The row of every run, of all journals and archives: once, also while it is in both. */
+  async rows(): Promise<readonly RunRow[]> {
+    const lists = await Promise.all((await this.open()).map((store) => store.runs()));
+    return [...new Map(lists.flat().map((row) => [row.run, row])).values()];
+  }
+
+  /** The same rows; those without an end with how far they have come. */
+  async withProgress(rows: readonly RunRow[], now: number): Promise<readonly ListedRun[]> {
+    const watched = new Set(rows.filter(({ outcome }) => outcome === undefined).slice(0, MOST_WATCHED));
+    const listed: ListedRun[] = [];
+    for (const row of rows) {
+      const found = watched.has(row) ? await this.find(row.run) : undefined;
+      listed.push(found === undefined ? row : { ...row, progress: (await this.fold(found)).progress(now) });
+    }
+    return listed;
+  }
+
+  async find(run: string): Promise<FoundRun | undefined> {
+    for (const store of await this.open()) {
+      const row = await store.run(run);
+      if (row !== undefined) return { row, store };
+    }
+    return undefined;
+  }
+
+  /** The run's folds with all that has been written so far. Throws StoreError `damaged` at a line that is no entry. */
+  async fold({ row: { run }, store }: FoundRun): Promise<RunPageFold> {
+    return this.folds.upToDate(store, run);
+  }
+
+  async story({ row: { run }, store }: FoundRun): Promise<StoryFold> {
+    return this.stories.upToDate(store, run);
+  }
+
+  async entries({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
+    return allEntries(store, run);
+  }
+
+  /** Stored lines after a number, or of the numbers named. */
+  async lines(
+    { row: { run }, store }: FoundRun,
+    wanted: { readonly after: number; readonly limit: number } | readonly number[],
+  ): Promise<readonly StoredEntry[]> {
+    if ('after' in wanted) return store.read(run, wanted);
+    const found: StoredEntry[] = [];
+    for (const seq of wanted) found.push(...(await store.read(run, { after: seq - 1, limit: 1 })));
+    return found;
+  }
+
+  /** Verifies the run and reads what was done to the kill switch, and keeps both for the answers to come. */
+  async check({ row, store }: FoundRun): Promise<Checks> {
+    const { run } = row;
+    const [verdict, kills] = await Promise.all([
+      orWhyNot(async () => {
+        // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
+        const anchors = anchorsOf({ state: this.state }, { run }).flatMap((file) => file.anchors);
+        return verifyRun(store, run, anchors);
+      }),
+      orWhyNot(async () => killsDuring(row, await beginningOf(store, run), this.state)),
+    ]);
+    const checks = { verdict, kills };
+    this.checked.set(run, checks);
+    return checks;
+  }
+
+  lastChecks({ row: { run } }: FoundRun): Checks {
+    return this.checked.get(run) ?? UNCHECKED;
+  }
+
+  async close(): Promise<void> {
+    for (const opened of this.stores.values()) await opened.then((store) => store.close()).catch(() => undefined);
+  }
+
+  private async open(): Promise<readonly JournalReader[]> {
+    // Looking at runs makes no file, and no folder.
+    if (!existsSync(this.state.path)) return [];
+    const opened: JournalReader[] = [];
+    for (const place of storePlaces(this.state).filter(isThere)) {
+      const name = shownPlace(place);
+      const known = this.stores.get(name) ?? storeAt(place, this.state.environment).journal();
+      this.stores.set(name, known);
+      try {
+        opened.push(await known);
+      } catch (error) {
+        this.stores.delete(name);
+        throw error;
+      }
+    }
+    for (const file of archiveFiles(this.state).there) {
+      const archive = this.archives.get(file) ?? openWhatIsLeft(file);
+      this.archives.set(file, archive);
+      opened.push(archive);
+    }
+    return opened;
+  }
+}
+
+/** That something can not be read is an answer, too. */
+async function orWhyNot<T>(read: () => Promise<T>): Promise<T | { readonly failed: string }> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof StoreError) && !(error instanceof Refusal)) throw error;
+    return { failed: error.message };
+  }
+}
+
+interface GrowingFold {
+  readonly newest: number;
+  apply(entry: Entry): void;
+}
+
+/** Folds of the runs that were asked for last, read on from where they stand. */
+class KeptFolds<F extends GrowingFold> {
+  /** By run, the least recently used first. */
+  private readonly kept = new Map<string, { readonly fold: F; reading: Promise<void> }>();
+  private readonly begin: () => F;
+
+  constructor(begin: () => F) {
+    this.begin = begin;
+  }
+
+  async upToDate(store: JournalReader, run: string): Promise<F> {
+    const kept = this.kept.get(run) ?? { fold: this.begin(), reading: Promise.resolve() };
+    this.kept.delete(run);
+    this.kept.set(run, kept);
+    for (const oldest of [...this.kept.keys()].slice(0, -MOST_FOLDS)) this.kept.delete(oldest);
+    // One reader at a time: two that read on from the same entry would fold it twice.
+    kept.reading = kept.reading.then(() => catchUp(store, run, kept.fold));
+    try {
+      await kept.reading;
+    } catch (error) {
+      this.kept.delete(run);
+      throw error;
+    }
+    return kept.fold;
+  }
+}
+
+async function catchUp(store: JournalReader, run: string, fold: GrowingFold): Promise<void> {
+  for (let more = true; more; ) {
+    const page = await store.read(run, { after: fold.newest, limit: PAGE });
+    for (const stored of page) fold.apply(readEntry(stored));
+    more = page.length === PAGE;
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * `runbook audit serve`: the review page on the loopback address, until it is interrupted. It listens on 127.0.0.1 and
+ * nowhere else, shows what the journals hold, and changes nothing unless it was started to.
+ */
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Invocation } from '../../app/context.ts';
+import type { Environment } from '../../app/environment.ts';
+import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import type { StateFolder } from '../../app/state.ts';
+import { ENGINE_VERSION } from '../../app/version.ts';
+import { SystemClock } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import { HEADERS } from '../../report/page/shell.ts';
+import { act, readAction } from './actions.ts';
+import { denialOf, type ServerFacts } from './checks.ts';
+import { type Answer, answerTo, json, problem, type Routes } from './routes.ts';
+import { ServedRuns } from './runs.ts';
+
+const DEFAULT_PORT = 8787;
+const BODY_LIMIT_BYTES = 16 * 1024;
+
+export interface PageServerOptions {
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly allowActions: boolean;
+  readonly state: StateFolder;
+  readonly environment: Environment;
+  /** Told of what went wrong inside; the browser is told only that something did. */
+  readonly onMistake: (error: unknown) => void;
+}
+
+export interface PageServer {
+  readonly port: number;
+  /** Only in the address that is printed, and in the page's own requests. */
+  readonly token: string;
+  /** The address to open: it holds the token behind `#`, which browsers send to nobody. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function serveAudit(
+  options: { readonly port: string | undefined; readonly allowActions: boolean },
+  { terminal, state, environment }: Invocation,
+): Promise<ExitCode> {
+  const port = options.port === undefined ? DEFAULT_PORT : portOption(options.port);
+  const { allowActions } = options;
+  const onMistake = (error: unknown) =>
+    terminal.complain(printable(error instanceof Error ? error.message : String(error), 300));
+  const server = await startPageServer({ port, allowActions, state, environment, onMistake }).catch(
+    (error: unknown) => {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+      if (code === undefined) throw error;
+      throw new Refusal(
+        `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes a free one' : code}`,
+      );
+    },
+  );
+  terminal.answer({ url: server.url, port: server.port, allowActions }, () =>
+    [
+      `the review page of ${state.shown} is at`,
+      `  ${server.url}`,
+      allowActions
+        ? 'actions are allowed: approve, reject, stop and kill ask for a typed confirmation'
+        : 'it is read-only; --allow-actions lets it approve, reject, stop and kill',
+      'only this machine can reach it, and only with this address; end it with Ctrl-C',
+    ].join('\n'),
+  );
+  const signal = await new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
+    process.once('SIGINT', () => resolve('SIGINT'));
+    process.once('SIGTERM', () => resolve('SIGTERM'));
+  });
+  await server.close();
+  return signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
+}
+
+/** Rejects when the port is taken. */
+export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
+  const { state, environment, allowActions, onMistake } = options;
+  const token = randomBytes(24).toString('base64url');
+  const runs = new ServedRuns(state);
+  const clock = new SystemClock();
+  const user = environment.variable('USER') ?? '';
+  const words = { allowActions, version: ENGINE_VERSION, state: state.shown, user, now: () => clock.now() };
+  const facts = { token, allowActions, port: 0 };
+  const server = createServer((request, response) => {
+    respond(request, facts, { runs, words }, options)
+      .catch((error: unknown) => {
+        onMistake(error);
+        return problem(500, 'a mistake of the program; its terminal says more');
+      })
+      .then((answer) => send(response, answer, request.method === 'HEAD'))
+      .catch(() => response.destroy());
+  });
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 20_000;
+  await listening(server, options.port);
+  facts.port = (server.address() as AddressInfo).port;
+  return {
+    port: facts.port,
+    token,
+    url: `http://127.0.0.1:${facts.port}/#token=${token}`,
+    async close() {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      await runs.close();
+    },
+  };
+}
+
+function listening(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => resolve());
+  });
+}
+
+async function respond(
+  request: IncomingMessage,
+  facts: ServerFacts,
+  routes: Routes,
+  options: PageServerOptions,
+): Promise<Answer & { readonly headers?: Readonly<Record<string, string>> }> {
+  const { method = 'GET', url = '/', headers } = request;
+  const [path = '/', query = ''] = url.split('?', 2);
+  const denial = denialOf({ method, path, headers }, facts);
+  if (denial !== undefined) {
+    request.resume();
+    return {
+      ...problem(denial.status, denial.message),
+      ...(denial.headers === undefined ? {} : { headers: denial.headers }),
+    };
+  }
+  if (method !== 'POST') return answerTo(path, new URLSearchParams(query), routes);
+  const body = await bodyOf(request);
+  if (body === undefined) return problem(413, `an action has at most ${BODY_LIMIT_BYTES} bytes`);
+  const action = readAction(body);
+  if ('problem' in action) return problem(400, action.problem);
+  const answer = await act(action, options);
+  return json(answer, answer.ok ? 200 : 409);
+}
+
+/** Undefined when it is too long or the client went away. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const part of request) {
+      length += (part as Buffer).length;
+      if (length > BODY_LIMIT_BYTES) return undefined;
+      parts.push(part as Buffer);
+    }
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function send(
+  response: ServerResponse,
+  { status, type, body, headers = {} }: Answer & { readonly headers?: Readonly<Record<string, string>> },
+  headOnly: boolean,
+): void {
+  response.writeHead(status, {
+    ...HEADERS,
+    ...headers,
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(headOnly ? undefined : body);
+}
+
+function portOption(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port >= 0 && port <= 65_535))
+    throw new Refusal(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
+  return port;
+}

@@ -1,0 +1,156 @@
+/**
+ * What a person sees: results on standard output; diagnostics, notes and progress on standard error; colours only where a
+ * terminal shows them. With `--json` standard output has one JSON document and nothing else. Texts of others are made
+ * harmless here, at the last moment.
+ */
+import { styleText } from 'node:util';
+import type { Environment } from '../../app/environment.ts';
+import type { Output, Style, TextStream } from '../../app/voice.ts';
+import { type Diagnostic, inReadingOrder, place } from '../../base/diagnostic.ts';
+import { escapeUnprintable, printable } from '../../base/printable.ts';
+
+export interface TerminalOptions {
+  readonly out: TextStream;
+  readonly err: TextStream;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** False with `--no-color`. */
+  readonly color: boolean;
+  readonly environment: Environment;
+}
+
+const STYLES = {
+  strong: 'bold',
+  faint: 'dim',
+  good: 'green',
+  bad: 'red',
+  warning: 'yellow',
+  place: 'cyan',
+} as const satisfies Record<Style, string>;
+
+export class Terminal implements Output {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  private readonly out: TextStream;
+  private readonly err: TextStream;
+  private readonly coloured: { readonly out: boolean; readonly err: boolean };
+  private progressShown = false;
+  private filter: (text: string) => string = (text) => text;
+
+  constructor({ out, err, json, quiet, color, environment }: TerminalOptions) {
+    this.out = out;
+    this.err = err;
+    this.json = json;
+    this.quiet = quiet;
+    const may = color && environment.variable('NO_COLOR') === undefined && environment.variable('TERM') !== 'dumb';
+    const forced = may && (environment.variable('FORCE_COLOR') ?? '0') !== '0';
+    this.coloured = { out: forced || (may && out.isTTY === true), err: forced || (may && err.isTTY === true) };
+  }
+
+  /** From now on, whatever is written passes through `filter` first: it takes the secrets of an account out. */
+  redactWith(filter: (text: string) => string): void {
+    this.filter = filter;
+  }
+
+  /** The result of a command: `document` with `--json`, else what `human` says, unless that is nothing. */
+  answer(document: object, human: () => string): void {
+    if (this.json) return void this.out.write(this.filter(`${escapeUnprintable(JSON.stringify(document))}\n`));
+    const text = human();
+    if (text !== '') this.print(text);
+  }
+
+  /** Lines on standard output; nothing with `--json`. */
+  print(text: string): void {
+    if (this.json) return;
+    this.endProgress();
+    this.out.write(this.filter(text.endsWith('\n') ? text : `${text}\n`));
+  }
+
+  /** Something worth knowing, on standard error; silenced by `--quiet`. */
+  note(text: string): void {
+    if (!this.quiet) this.say(text);
+  }
+
+  /** Something wrong, on standard error; never silenced. */
+  complain(text: string): void {
+    this.say(`${this.style('bad', 'error:', 'err')} ${text}`);
+  }
+
+  /** The one line that shows how far a long command is; only on a terminal. */
+  progress(text: string): void {
+    if (this.quiet || this.err.isTTY !== true) return;
+    this.err.write(`\r\u001b[2K${printable(this.filter(text), (this.err.columns ?? 80) - 1)}`);
+    this.progressShown = true;
+  }
+
+  endProgress(): void {
+    if (this.progressShown) this.err.write('\r\u001b[2K');
+    this.progressShown = false;
+  }
+
+  /** Diagnostics in reading order, each with its line and a mark under the place. `--quiet` silences warnings. */
+  diagnostics(list: readonly Diagnostic[]): void {
+    for (const diagnostic of inReadingOrder(list))
+      if (diagnostic.severity === 'error' || !this.quiet) this.say(this.diagnostic(diagnostic));
+  }
+
+  style(style: Style, text: string, stream: 'out' | 'err' = 'out'): string {
+    return this.coloured[stream] ? styleText(STYLES[style], text, { validateStream: false }) : text;
+  }
+
+  private say(text: string): void {
+    this.endProgress();
+    this.err.write(this.filter(`${text}\n`));
+  }
+
+  private diagnostic(diagnostic: Diagnostic): string {
+    const { file, line, column, severity, code, message, hint } = place(diagnostic);
+    const tone = severity === 'error' ? 'bad' : 'warning';
+    const where = this.style('place', `${printable(file, 300)}:${line}:${column}`, 'err');
+    const lines = [
+      `${where} ${this.style(tone, severity, 'err')} ${printable(message, 1000)} ${this.style('faint', `[${code}]`, 'err')}`,
+    ];
+    lines.push(...excerpt(diagnostic).map((text, index) => (index === 1 ? this.style(tone, text, 'err') : text)));
+    if (hint !== undefined) lines.push(`    ${this.style('faint', 'hint:', 'err')} ${printable(hint, 1000)}`);
+    return lines.join('\n');
+  }
+}
+
+/** How much of a long line is shown. */
+const EXCERPT_WIDTH = 100;
+
+/** The line at fault and, under it, a mark below the span's part of that line; `…` where the line goes on. */
+export function excerpt(diagnostic: Diagnostic): readonly string[] {
+  const { line, column, endLine, endColumn } = place(diagnostic);
+  const content = lineAt(diagnostic.source.text, diagnostic.span.start);
+  if (content.trim() === '') return [];
+  const from = column > EXCERPT_WIDTH - 20 ? column - 21 : 0;
+  const end = from + EXCERPT_WIDTH;
+  const until = endLine === line ? Math.max(endColumn - 1, column) : content.length;
+  // A tab has no width of its own: shown as a blank, it can not move the mark.
+  const shown = (start: number, stop: number) =>
+    escapeUnprintable(content.slice(start, Math.min(stop, end)).replaceAll('\t', ' '));
+  const [before, after] = [from > 0 ? '…' : '', content.length > end ? '…' : ''];
+  const gutter = `${String(line).padStart(4)} | `;
+  const indent = ' '.repeat(before.length + shown(from, column - 1).length);
+  const mark = '^'.repeat(Math.max(1, shown(column - 1, until).length));
+  return [gutter + before + shown(from, content.length) + after, `${' '.repeat(gutter.length - 2)}| ${indent}${mark}`];
+}
+
+function lineAt(text: string, offset: number): string {
+  const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
+  const end = text.indexOf('\n', offset);
+  return text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
+}
+
+/** Rows in columns as wide as their widest cell; texts of others must have been made printable. The last column runs free. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  return rows
+    .map((row) =>
+      row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0))).join('  '),
+    )
+    .join('\n');
+}
