@@ -134,7 +134,7 @@ async function bundle(tools, generator) {
     minifySyntax: true,
     // Its prebuilt binaries lie in its own folder.
     external: ['@photostructure/sqlite'],
-    plugins: [validatorsAheadOfTime(), pageAssetsAsText(), lockFileAsDigest(), withoutNeedless()],
+    plugins: [validatorsAheadOfTime(), pageAssetsAsText(), versionsAsText(), withoutNeedless()],
     logLevel: 'warning',
   });
   const pieces = await Promise.all(outputFiles.map((file) => commonJs(tools, file)));
@@ -234,15 +234,19 @@ function withoutNeedless() {
   };
 }
 
-/** What src/app/dependencies.ts would read from a checkout. */
-function lockFileAsDigest() {
+/** In the place of src/app/version.ts, which reads package.json and the lock file of a checkout. */
+function versionsAsText() {
   return {
-    name: 'lock-file-as-digest',
+    name: 'versions-as-text',
     setup({ onLoad }) {
-      onLoad({ filter: /[\\/]src[\\/]app[\\/]dependencies\.ts$/ }, () => {
+      onLoad({ filter: /[\\/]src[\\/]app[\\/]version\.ts$/ }, () => {
         const lock = join(root, 'package-lock.json');
         const sha256 = existsSync(lock) ? createHash('sha256').update(readFileSync(lock)).digest('hex') : undefined;
-        return { contents: `export const LOCK_SHA256 = ${JSON.stringify(sha256)};`, loader: 'js' };
+        const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+        return {
+          contents: `export const ENGINE_VERSION = ${JSON.stringify(version)}; export const LOCK_SHA256 = ${JSON.stringify(sha256)};`,
+          loader: 'js',
+        };
       });
     },
   };

@@ -20,6 +20,69 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   cli: ['base', 'venue', 'journal', 'gateway', 'runbook', 'engine', 'report', 'app'],
 };
 
+/**
+ * Which rooms of its own layer a room may import. A room is a folder below a layer. The files directly in a layer's folder are
+ * its vocabulary and its entrance: every room of the layer may import them, and they may import every room.
+ */
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  'app/account': ['stores'],
+  'app/files': [],
+  'app/kill': ['account', 'files', 'run', 'stores'],
+  'app/run': ['account', 'files'],
+  'app/schedule': ['account', 'files', 'run', 'stores'],
+  'app/stores': [],
+  'app/testing': ['files', 'run', 'testing/file', 'testing/venue'],
+  'app/testing/file': ['files'],
+  'app/testing/venue': ['testing/file'],
+  'cli/actions': ['audit', 'commands', 'serve'],
+  'cli/audit': ['terminal'],
+  'cli/commands': ['terminal'],
+  'cli/generate': ['actions'],
+  'cli/serve': ['audit', 'commands', 'terminal'],
+  'cli/terminal': [],
+  'engine/chart': [],
+  'engine/deadman': [],
+  'engine/orders': [],
+  'engine/plan': ['orders'],
+  'engine/schedule': [],
+  'engine/steps': ['orders'],
+  'gateway/fixture': ['live'],
+  'gateway/limits': [],
+  'gateway/live': ['tokens'],
+  'gateway/simulator': ['simulator/config', 'simulator/market'],
+  'gateway/simulator/config': [],
+  'gateway/simulator/market': ['simulator/config'],
+  'gateway/tokens': [],
+  'journal/anchors': [],
+  'journal/archive': ['anchors'],
+  'journal/schedule': ['sql'],
+  'journal/shared': ['sql'],
+  'journal/sql': [],
+  'journal/stores': ['sql'],
+  'report/answers': ['compare', 'folds'],
+  'report/compare': ['folds'],
+  'report/export': ['folds', 'timeline'],
+  'report/folds': [],
+  'report/html': ['answers', 'compare', 'folds', 'timeline'],
+  'report/page': ['compare', 'folds', 'html'],
+  'report/timeline': [],
+  'runbook/check': ['codes', 'document', 'expression', 'functions', 'shape'],
+  'runbook/codes': [],
+  'runbook/document': ['codes'],
+  'runbook/expression': ['codes', 'document', 'functions'],
+  'runbook/functions': ['codes'],
+  'runbook/schedule': ['codes', 'document'],
+  'runbook/shape': ['codes', 'document'],
+  'venue/limits': [],
+  'venue/order': [],
+  'venue/profile': ['limits', 'tokens'],
+  'venue/tokens': [],
+  'venue/wire': ['profile', 'tokens'],
+};
+
+/** The most TypeScript files that a folder of `src` holds: more are two rooms. */
+export const WIDEST = 15;
+
 interface Door {
   readonly what: string;
   /** Found in a text where the door is used. */
@@ -41,7 +104,7 @@ const DOORS: readonly Door[] = [
   },
   { what: 'the PostgreSQL driver', uses: importOf('pg'), through: ['src/journal/sql/postgres.ts'] },
   { what: 'the queue of the workers', uses: importOf('bullmq'), through: ['src/app/schedule/account-queue.ts'] },
-  { what: 'commander', uses: importOf('commander'), through: ['src/cli/verbs/program.ts'] },
+  { what: 'commander', uses: importOf('commander'), through: ['src/cli/program.ts'] },
   {
     what: 'process.env',
     uses: /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env)|\bprocess\b[^;\n]*\benv\b[^;\n]*=\s*process\b|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/,
@@ -74,6 +137,46 @@ export function layerBreaches(sources: Sources, layers = LAYERS): string[] {
       ? []
       : [`${from} imports ${to}: ${own} may import only ${layers[own]?.join(', ') || 'nothing'}`];
   });
+}
+
+/** Rooms that ROOMS does not name, and arrows between rooms that it does not allow. */
+export function roomBreaches(sources: Sources, rooms = ROOMS): string[] {
+  const unknown = [...new Set(Object.keys(sources).map(roomOf))].filter(
+    (room) => room !== undefined && !(room in rooms),
+  );
+  const arrows = imports(sources).flatMap(({ from, to }) => {
+    const [own, other] = [roomOf(from), roomOf(to)];
+    if (own === undefined || other === undefined || own === other || layerOf(from) !== layerOf(to)) return [];
+    const name = other.slice(other.indexOf('/') + 1);
+    return rooms[own]?.includes(name)
+      ? []
+      : [`${from} imports ${to}: ${own} may import only ${rooms[own]?.join(', ') || 'no other room'}`];
+  });
+  return [...unknown.map((room) => `${room} is not in ROOMS`), ...arrows];
+}
+
+/** Rooms that import each other, directly or around others. */
+export function roomRings(rooms = ROOMS): string[] {
+  const texts = Object.entries(rooms).map(([room, may]) => [
+    `src/${room}.ts`,
+    may
+      .map((other) => `import './${posix.relative(posix.dirname(room), `${room.split('/')[0]}/${other}`)}.ts';`)
+      .join('\n'),
+  ]);
+  return importCycles(Object.fromEntries(texts));
+}
+
+/** Folders of `src` with more TypeScript files than `most`. */
+export function wideFolders(paths: readonly string[], most = WIDEST): string[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count > most).map(([folder, count]) => `${folder} holds ${count} files`);
+}
+
+/** `engine/orders` of `src/engine/orders/cancel.ts`; undefined for files directly in a layer's folder. */
+function roomOf(path: string): string | undefined {
+  const room = posix.dirname(path).split('/').slice(1).join('/');
+  return room.includes('/') ? room : undefined;
 }
 
 /** Every ring of imports once, also through types. */

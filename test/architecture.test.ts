@@ -11,8 +11,12 @@ import {
   looseEnds,
   machinePaths,
   missingImports,
+  ROOMS,
+  roomBreaches,
+  roomRings,
   roundedDecimals,
   type Sources,
+  wideFolders,
   withoutComments,
 } from './architecture-rules.ts';
 
@@ -44,6 +48,13 @@ describe('the house', () => {
     );
   });
   it('imports downward only', () => expect(layerBreaches(source)).toEqual([]));
+  it('has the rooms of the table, which import as it allows', () => {
+    expect(roomBreaches(source)).toEqual([]);
+    const rooms = new Set(Object.keys(source).map((path) => path.split('/').slice(1, -1).join('/')));
+    expect(Object.keys(ROOMS).filter((room) => !rooms.has(room))).toEqual([]);
+  });
+  it('has no ring of rooms', () => expect(roomRings()).toEqual([]));
+  it('has no folder of more than 15 files', () => expect(wideFolders(Object.keys(source))).toEqual([]));
   it('imports in no ring, not even through types', () => expect(importCycles(source)).toEqual([]));
   it('imports what exists', () => expect(missingImports(source)).toEqual([]));
   it('reaches the outside world through its doors', () => expect(doorBreaches(source)).toEqual([]));
@@ -92,6 +103,28 @@ describe('each rule can fail', () => {
     expect(layerBreaches(upward)).toEqual(['src/venue/x.ts imports src/engine/y.ts: venue may import only base']);
     expect(layerBreaches({ 'src/gateway/x.ts': "export * from '../runbook/y.ts';" })).toHaveLength(1);
     expect(layerBreaches({ 'src/gateway/x.ts': "import '../journal/y.ts';" })).toEqual([]);
+  });
+
+  it('rooms', () => {
+    const rooms = { 'venue/order': [], 'venue/limits': ['order'] };
+    const sources = (from: string, to: string) => ({ [from]: `import '${to}';` });
+    expect(roomBreaches(sources('src/venue/limits/a.ts', '../order/b.ts'), rooms)).toEqual([]);
+    expect(roomBreaches(sources('src/venue/order/b.ts', '../limits/a.ts'), rooms)).toEqual([
+      'src/venue/order/b.ts imports src/venue/limits/a.ts: venue/order may import only no other room',
+    ]);
+    expect(roomBreaches(sources('src/venue/new/c.ts', '../port.ts'), rooms)).toEqual(['venue/new is not in ROOMS']);
+    expect(roomBreaches(sources('src/venue/port.ts', './limits/a.ts'), rooms)).toEqual([]);
+  });
+
+  it('rings of rooms', () => {
+    expect(roomRings({ 'a/x': ['y'], 'a/y': ['y/z'], 'a/y/z': ['x'] })).toHaveLength(1);
+    expect(roomRings({ 'a/x': ['y'], 'a/y': ['y/z'], 'a/y/z': [] })).toEqual([]);
+  });
+
+  it('wide folders', () => {
+    const files = (count: number) => Array.from({ length: count }, (_, index) => `src/a/b/${index}.ts`);
+    expect(wideFolders(files(16))).toEqual(['src/a/b holds 16 files']);
+    expect(wideFolders(files(15))).toEqual([]);
   });
 
   it('rings', () => {

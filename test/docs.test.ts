@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { VERBS } from '../src/cli/verbs/verbs.ts';
+import { VERBS } from '../src/cli/actions/actions.ts';
 import { machinePaths } from './architecture-rules.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

@@ -4,9 +4,9 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { LoadedRunbook } from '../src/app/files/load.ts';
 import { inputValues } from '../src/app/files/load.ts';
 import { readSimulatorFile } from '../src/app/files/simulator.ts';
-import type { LoadedRunbook } from '../src/app/run/virtual-run.ts';
 import type { SourceText } from '../src/base/diagnostic.ts';
 import type { SimulatorConfig } from '../src/gateway/simulator/simulator.ts';
 import type { Value } from '../src/runbook/values.ts';

@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dryRun, type LoadedRunbook } from '../../src/app/run/virtual-run.ts';
+import type { LoadedRunbook } from '../../src/app/files/load.ts';
+import { dryRun } from '../../src/app/run/virtual-run.ts';
 import { decide, EMPTY_AGENDA } from '../../src/engine/schedule/decide.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';

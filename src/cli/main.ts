@@ -8,9 +8,9 @@ import { EXIT, type ExitCode, Refusal } from '../app/errors.ts';
 import { stateFolder } from '../app/state.ts';
 import { ENGINE_VERSION } from '../app/version.ts';
 import { escapeUnprintable } from '../base/printable.ts';
+import { VERBS } from './actions/actions.ts';
+import { type Call, isHandled, program } from './program.ts';
 import { Terminal } from './terminal/terminal.ts';
-import { type Call, isHandled, program } from './verbs/program.ts';
-import { VERBS } from './verbs/verbs.ts';
 
 const args = process.argv.slice(2);
 

@@ -7,7 +7,7 @@
 import type { EndpointName } from '../venue/catalogue.ts';
 import { ORDER_STATUSES, TIMES_IN_FORCE } from '../venue/records.ts';
 import type { AwaitTarget, Verb } from './checked.ts';
-import { ACCOUNT, DEADMAN, FILL, ORDER, recordType, TIER } from './expression/records.ts';
+import { ACCOUNT, DEADMAN, FILL, ORDER, recordType, TIER } from './functions/records.ts';
 import {
   ANYTHING,
   CONDITION,

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/app/errors.ts';
-import { VERBS } from '../../src/cli/verbs/verbs.ts';
+import { VERBS } from '../../src/cli/actions/actions.ts';
 import { folder } from './command.ts';
 
 const GOOD = `runbook: good

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/app/errors.ts';
+import { VERBS } from '../../src/cli/actions/actions.ts';
+import { SHELLS } from '../../src/cli/choices.ts';
+import type { VerbRow } from '../../src/cli/command-row.ts';
 import { completionScript } from '../../src/cli/commands/completion.ts';
-import { SHELLS } from '../../src/cli/verbs/completion-shells.ts';
-import type { VerbRow } from '../../src/cli/verbs/verb.ts';
-import { VERBS } from '../../src/cli/verbs/verbs.ts';
 import { folder } from './command.ts';
 
 const row = (name: string, rest: Partial<VerbRow> = {}): VerbRow => ({

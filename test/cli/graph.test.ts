@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { EXIT, Refusal } from '../../src/app/errors.ts';
-import { drawSvg } from '../../src/cli/svg.ts';
+import { drawSvg } from '../../src/cli/terminal/svg.ts';
 import { folder } from './command.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../runbooks/ladder.yaml', import.meta.url));

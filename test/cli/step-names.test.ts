@@ -1,6 +1,6 @@
 /** Steps by the names that timelines, order lists and paths give them. */
 import { describe, expect, it } from 'vitest';
-import { isIteration, isOwn, isWithin } from '../../src/cli/audit/step-names.ts';
+import { isIteration, isOwn, isWithin } from '../../src/app/stores/find-step.ts';
 import { stepName } from '../../src/report/wording.ts';
 
 const PATHS = [

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type CaseResult, runCase } from '../../src/app/testing/case-run.ts';
 import { problemsOf } from '../../src/app/testing/exploration.ts';
-import { casesFor } from '../../src/app/testing/runbook-names.ts';
-import { readTestFile } from '../../src/app/testing/test-file.ts';
+import { casesFor } from '../../src/app/testing/file/runbook-names.ts';
+import { readTestFile } from '../../src/app/testing/file/test-file.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { PATIENT, patient, testing } from './testing-bench.ts';
 

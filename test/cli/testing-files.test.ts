@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTestFile } from '../../src/app/testing/test-file.ts';
+import { readTestFile } from '../../src/app/testing/file/test-file.ts';
 import { place } from '../../src/base/diagnostic.ts';
 import { patient, testing } from './testing-bench.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FaultRule } from '../../src/gateway/simulator/faults.ts';
+import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { chance } from '../../src/venue/order/identity.ts';
 import { loadShipped, SHIPPED, shippedInputs, shippedVenue } from '../shipped-runbooks.ts';

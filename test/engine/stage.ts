@@ -3,7 +3,8 @@
  * person who may act while it goes on. Put together as the command line does it, but for the journal's place: in memory.
  */
 
-import { act, type LoadedRunbook, replayRun } from '../../src/app/run/virtual-run.ts';
+import type { LoadedRunbook } from '../../src/app/files/load.ts';
+import { act, replayRun } from '../../src/app/run/virtual-run.ts';
 import { type Timer, VirtualClock } from '../../src/base/clock.ts';
 import type { SourceText } from '../../src/base/diagnostic.ts';
 import { type ProcessClock, RunClock } from '../../src/base/run-clock.ts';

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/journal/chain.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { verifyRun } from '../../src/report/folds/verify.ts';
+import { verifyRun } from '../../src/report/compare/verify.ts';
 import { appendMany, newWriter } from './sample.ts';
 
 let folder: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { diffRuns, fieldDifferences } from '../../src/report/folds/diff.ts';
+import { diffRuns, fieldDifferences } from '../../src/report/compare/diff.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type CountedRun, StatsFold, TALLIED, TallyFold } from '../../src/report/compare/stats.ts';
 import { budgetDocument } from '../../src/report/folds/budget.ts';
 import { fillsDocument, timeOfUs } from '../../src/report/folds/fills.ts';
-import { type CountedRun, StatsFold, TALLIED, TallyFold } from '../../src/report/folds/stats.ts';
 import { startedData } from '../journal/sample.ts';
 import { fillRecord, orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 

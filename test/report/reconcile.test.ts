@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reconcileFills } from '../../src/report/folds/reconcile.ts';
+import { reconcileFills } from '../../src/report/compare/reconcile.ts';
 import { fillRecord, sampleRun } from './sample-run.ts';
 
 const other = { ...fillRecord(9, '1', '64000'), order_id: 'BTC-USD@99' };

@@ -3,7 +3,7 @@ import type { Anchor } from '../../src/journal/anchors/anchors.ts';
 import { type ChainProblemKind, EMPTY_HEAD, readEntry, sealEntry } from '../../src/journal/chain.ts';
 import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
-import { verifyDocument, verifyJournal, verifyRun } from '../../src/report/folds/verify.ts';
+import { verifyDocument, verifyJournal, verifyRun } from '../../src/report/compare/verify.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 
 /** A store whose file someone could write to: what it gives back is whatever `entries` and `row` hold. */

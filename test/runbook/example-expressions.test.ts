@@ -1,7 +1,7 @@
 /** Every expression of the five example runbooks, in the surroundings it has there. */
 import { describe, expect, it } from 'vitest';
 import { compileField, type TypeEnv } from '../../src/runbook/expression/expression.ts';
-import { ACCOUNT, FILL, ORDER, recordType, STEP_ERROR } from '../../src/runbook/expression/records.ts';
+import { ACCOUNT, FILL, ORDER, recordType, STEP_ERROR } from '../../src/runbook/functions/records.ts';
 import {
   BOOLEAN,
   DURATION,
@@ -16,7 +16,7 @@ import {
   TIME,
   typeName,
   typeOfWord,
-} from '../../src/runbook/expression/typing.ts';
+} from '../../src/runbook/functions/typing.ts';
 import type { Expr, ValueType } from '../../src/runbook/values.ts';
 import { faults, plain } from './sample.ts';
 

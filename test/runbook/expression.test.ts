@@ -9,7 +9,7 @@ import {
   presentWhenTrue,
   type TypeEnv,
 } from '../../src/runbook/expression/expression.ts';
-import { recordType } from '../../src/runbook/expression/records.ts';
+import { recordType } from '../../src/runbook/functions/records.ts';
 import {
   BOOLEAN,
   DURATION,
@@ -23,7 +23,7 @@ import {
   TEXT,
   TIME,
   typeName,
-} from '../../src/runbook/expression/typing.ts';
+} from '../../src/runbook/functions/typing.ts';
 import { Duration, EvaluationFailure, type Expr, NotKnown, type ValueType } from '../../src/runbook/values.ts';
 import { compile, ENV, faults, field, ROOTS, scalarOf, scopeOf, template, valueIn } from './sample.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Decimal, decimal } from '../../src/base/decimal.ts';
-import { FUNCTIONS, functionRow } from '../../src/runbook/expression/functions.ts';
-import { SIZE } from '../../src/runbook/expression/typing.ts';
+import { FUNCTIONS, functionRow } from '../../src/runbook/functions/functions.ts';
+import { SIZE } from '../../src/runbook/functions/typing.ts';
 import { Time } from '../../src/runbook/values.ts';
 import { compile, faults, scopeOf, valueIn } from './sample.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { positionAt } from '../../src/base/diagnostic.ts';
 import { type Node, readDocument } from '../../src/runbook/document/document.ts';
 import { readDuration, readInputText, readLiteral } from '../../src/runbook/expression/literals.ts';
-import { typeName, typeOfWord } from '../../src/runbook/expression/typing.ts';
+import { typeName, typeOfWord } from '../../src/runbook/functions/typing.ts';
 import { durationText, type ValueType, valueJson } from '../../src/runbook/values.ts';
 
 /** The value of `word: literal` as JSON, or `code line:column` of what is wrong with it. */

@@ -9,7 +9,7 @@ import {
   compileTemplate,
   type TypeEnv,
 } from '../../src/runbook/expression/expression.ts';
-import { ACCOUNT, FILL, ORDER, RUN, recordType, STEP_ERROR } from '../../src/runbook/expression/records.ts';
+import { ACCOUNT, FILL, ORDER, RUN, recordType, STEP_ERROR } from '../../src/runbook/functions/records.ts';
 import {
   BOOLEAN,
   DURATION,
@@ -22,7 +22,7 @@ import {
   SIZE,
   TEXT,
   TIME,
-} from '../../src/runbook/expression/typing.ts';
+} from '../../src/runbook/functions/typing.ts';
 import {
   Duration,
   type Expr,

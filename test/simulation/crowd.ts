@@ -4,7 +4,7 @@
  * runbook does, for what chance alone meets too rarely. They are dealt by draws of their own, so that a kept seed of the other seven
  * kinds (seeds.ts) means for ever what it meant when it failed.
  */
-import type { FaultRule } from '../../src/gateway/simulator/faults.ts';
+import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import { Draws } from './draws.ts';
 import { isCrowded, SHAPES, type Shape, shapeOf } from './shapes.ts';
 

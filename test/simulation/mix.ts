@@ -4,7 +4,7 @@
  * have happened so often in twenty thousand, or they have shown too little.
  */
 import { CRASH_POINTS } from '../../src/gateway/crash-points.ts';
-import { FAULTS } from '../../src/gateway/simulator/faults.ts';
+import { FAULTS } from '../../src/gateway/simulator/config/faults.ts';
 import type { Happened } from './world.ts';
 
 export type Mix = Readonly<Record<string, number>>;

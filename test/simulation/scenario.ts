@@ -4,7 +4,7 @@
  * for, and faults end some time before the simulation does, so that what must come right can.
  */
 import type { CrashPoint } from '../../src/gateway/crash-points.ts';
-import type { FaultKind, FaultRule } from '../../src/gateway/simulator/faults.ts';
+import type { FaultKind, FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { type Crowd, crowdOf } from './crowd.ts';

@@ -9,8 +9,8 @@ import { openPostgresAgenda } from '../../src/journal/schedule/postgres.ts';
 import type { OccurrenceRow } from '../../src/journal/schedule/store.ts';
 import type { JournalStore, RunRow } from '../../src/journal/store.ts';
 import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
+import { verifyRun } from '../../src/report/compare/verify.ts';
 import { RunFold, type RunReport } from '../../src/report/folds/run.ts';
-import { verifyRun } from '../../src/report/folds/verify.ts';
 import { ACCOUNTS, RUNBOOKS, type Stage, TOKENS_PER_MINUTE } from './stage.ts';
 
 export interface Accounting {

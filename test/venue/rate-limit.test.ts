@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TokenAlgorithm } from '../../src/gateway/simulator/settings.ts';
+import type { TokenAlgorithm } from '../../src/gateway/simulator/config/settings.ts';
 import { CALM, SimulatedVenue, START_MS } from './harness.ts';
 
 describe('costs', () => {

@@ -9,11 +9,16 @@ import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { readDocument } from '../../runbook/document/document.ts';
 import { type Value, valueJson } from '../../runbook/values.ts';
 import { EXIT, Refusal } from '../errors.ts';
-import type { LoadedRunbook } from '../run/virtual-run.ts';
 import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
 import { exactData } from './profile.ts';
 import { readRunbook } from './runbook.ts';
+
+/** A runbook and all that it calls, as texts to be pinned. */
+export interface LoadedRunbook {
+  readonly runbook: CheckedRunbook;
+  readonly sources: readonly { readonly name: string; readonly source: SourceText }[];
+}
 
 /** Thrown when diagnostics were printed: there is nothing more to say. With `--json` they stand beside the error. */
 export class Invalid extends Refusal {

@@ -1,6 +1,6 @@
 /** A configuration of the simulated venue in a file, YAML or JSON: markets, faults, surprises. */
 import { printable } from '../../base/printable.ts';
-import { readSimulatorConfig, type SimulatorConfig } from '../../gateway/simulator/config.ts';
+import { readSimulatorConfig, type SimulatorConfig } from '../../gateway/simulator/config/config.ts';
 import { plainData, readDocument } from '../../runbook/document/document.ts';
 import { Refusal } from '../errors.ts';
 import { readSource } from './files.ts';

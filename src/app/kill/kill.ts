@@ -5,10 +5,12 @@
  */
 import { type Clock, type Metronome, SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
+import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
 import { EVERY_ACCOUNT, type KillOrder } from '../../journal/shared/shared.ts';
+import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, accountKey, openAccount } from '../account/account.ts';
-import { ask } from '../account/one-request.ts';
+import { type Asked, ask } from '../account/one-request.ts';
 import { namedPerson, personOr } from '../account/person.ts';
 import type { Invocation } from '../context.ts';
 import { EXIT, type ExitCode, Refusal } from '../errors.ts';
@@ -18,7 +20,6 @@ import { storePlaces } from '../stores/known-stores.ts';
 import { placeOf, type StorePlace, shownPlace, storeAt } from '../stores/location.ts';
 import { unfinishedRuns } from '../stores/unfinished-runs.ts';
 import { troubleOf } from '../system-errors.ts';
-import { takeEverythingAway } from './cancel-everything.ts';
 
 export interface KillOptions {
   readonly profile: string | undefined;
@@ -306,4 +307,30 @@ export async function release(
   } finally {
     await shared.close();
   }
+}
+
+export interface KilledVenue {
+  readonly clock: Clock & Metronome;
+  ask<E extends EndpointName>(name: E, params: Params<E>): Promise<Asked<E>>;
+  /** Told how many orders are left, after each reading. */
+  progress(left: number): void;
+}
+
+/** How many orders could still fill when nothing changed any more; undefined where the venue never told. */
+export async function takeEverythingAway({ clock, ask, progress }: KilledVenue): Promise<number | undefined> {
+  const { left } = await sweep(
+    {
+      ask: async (name, params) => {
+        const asked = await ask(name, params);
+        if (asked.kind === 'confirmed') return asked;
+        return { kind: 'no answer', why: asked.kind === 'refused' ? asked.text : asked.why };
+      },
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      pause: (ms) => new Promise<void>((resolve) => void clock.after(ms, resolve)),
+      progress,
+    },
+    KILL_SWEEP,
+  );
+  return left?.length;
 }

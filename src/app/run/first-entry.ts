@@ -3,11 +3,10 @@ import type { DataOf, EntryOf, JsonObject, ProcessFact } from '../../journal/ent
 import type { Value } from '../../runbook/values.ts';
 import { profileSettings, restoredProfile, type SettingsJson } from '../../venue/profile/in-force.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
-import { LOCK_SHA256 } from '../dependencies.ts';
 import { EXIT, Refusal } from '../errors.ts';
+import type { LoadedRunbook } from '../files/load.ts';
 import { inputsJson, sha256 } from '../files/load.ts';
-import { ENGINE_VERSION } from '../version.ts';
-import type { LoadedRunbook } from './virtual-run.ts';
+import { ENGINE_VERSION, LOCK_SHA256 } from '../version.ts';
 
 /** Where a run comes from: what its first entry says beside texts, inputs and settings. */
 export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'until' | 'occurrence'>;

@@ -34,14 +34,15 @@ import type { Account } from '../account/account.ts';
 import { anchoring, anchorsOverdue, contradictionOf } from '../account/anchoring.ts';
 import { noticesOf } from '../account/notifications.ts';
 import { EXIT, Refusal } from '../errors.ts';
+import type { LoadedRunbook } from '../files/load.ts';
 import { inputsJson, inputValues, loadPinned } from '../files/load.ts';
 import type { Voice } from '../voice.ts';
 import { type Origin, startedData, thisProcess } from './first-entry.ts';
 import { RunTelling } from './progress.ts';
 import { resumedTime } from './resumed-clock.ts';
 import type { Recollection } from './resurfaced-orders.ts';
-import { tellResurfaced } from './tell-resurfaced.ts';
-import { act, type LoadedRunbook } from './virtual-run.ts';
+import { tellResurfaced } from './resurfaced-orders.ts';
+import { act } from './virtual-run.ts';
 
 /** What the runs of an account have in common within a process. */
 export interface LiveHost {

@@ -2,6 +2,7 @@
  * The composition root: the only place that knows everyone. Makes the parts of a dry-run or a replay and puts them
  * together; what the parts do is their own business.
  */
+
 import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
 import type { SourceText } from '../../base/diagnostic.ts';
 import { sha256 } from '../../base/digest.ts';
@@ -13,7 +14,7 @@ import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
 import { FixtureTransport } from '../../gateway/fixture/transport.ts';
 import { LimitGate } from '../../gateway/limits/facts.ts';
-import type { SimulatorConfig } from '../../gateway/simulator/config.ts';
+import type { SimulatorConfig } from '../../gateway/simulator/config/config.ts';
 import { Simulator } from '../../gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
@@ -29,13 +30,8 @@ import type { MarketRules } from '../../venue/port.ts';
 import { profileSettings } from '../../venue/profile/in-force.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
+import type { LoadedRunbook } from '../files/load.ts';
 import { ENGINE_VERSION } from '../version.ts';
-
-/** A runbook and all that it calls, as texts to be pinned. */
-export interface LoadedRunbook {
-  readonly runbook: CheckedRunbook;
-  readonly sources: readonly { readonly name: string; readonly source: SourceText }[];
-}
 
 export interface DryRun {
   readonly loaded: LoadedRunbook;

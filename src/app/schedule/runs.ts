@@ -17,12 +17,12 @@ import type { Value } from '../../runbook/values.ts';
 import { accountKey } from '../account/account.ts';
 import { killedRefusal, refuseUnready, refuseUntil } from '../account/readiness.ts';
 import { EXIT, Refusal } from '../errors.ts';
+import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
 import { planFor } from '../plan.ts';
 import { type Origin, recordedProfile } from '../run/first-entry.ts';
 import { answeredBy, recordAnswers } from '../run/halt-answers.ts';
 import { type LiveHost, LiveRun } from '../run/live-run.ts';
-import type { LoadedRunbook } from '../run/virtual-run.ts';
 import { exclusiveOf, knownConcurrency, type PlannedSlot } from './timetable.ts';
 
 export interface DaemonRunsParts {

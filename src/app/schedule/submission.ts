@@ -14,9 +14,9 @@ import type { Account } from '../account/account.ts';
 import { isScheduler } from '../account/lease-holders.ts';
 import type { Invocation } from '../context.ts';
 import { EXIT, type ExitCode, Refusal } from '../errors.ts';
+import type { LoadedRunbook } from '../files/load.ts';
 import { inputsJson } from '../files/load.ts';
 import { verdictOn } from '../run/outcome.ts';
-import type { LoadedRunbook } from '../run/virtual-run.ts';
 
 export interface HandedRun {
   readonly account: Account;

@@ -14,8 +14,8 @@ import type { Profile } from '../../venue/profile/profile.ts';
 import { refuseUnready } from '../account/readiness.ts';
 import { type ExitCode, Refusal } from '../errors.ts';
 import { readText, reasonOf } from '../files/files.ts';
+import type { LoadedRunbook } from '../files/load.ts';
 import { loadRunbook } from '../files/load.ts';
-import type { LoadedRunbook } from '../run/virtual-run.ts';
 import type { Voice } from '../voice.ts';
 
 /** A slot with what its runs are made of. */

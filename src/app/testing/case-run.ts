@@ -18,10 +18,11 @@ import { MemoryStore } from '../../journal/stores/memory.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
-import { act, type LoadedRunbook, startedData, virtualClient, virtualSetup } from '../run/virtual-run.ts';
-import { scriptedFeeds } from './feed-script.ts';
-import { type Mishap, ScriptedVenue, type Sent } from './scripted-venue.ts';
-import { type Crash, isMeant, type TestCase } from './test-case.ts';
+import type { LoadedRunbook } from '../files/load.ts';
+import { act, startedData, virtualClient, virtualSetup } from '../run/virtual-run.ts';
+import { type Crash, isMeant, type TestCase } from './file/test-case.ts';
+import { scriptedFeeds } from './venue/feeds.ts';
+import { type Mishap, ScriptedVenue, type Sent } from './venue/venue.ts';
 
 export interface CaseRun {
   readonly loaded: LoadedRunbook;

@@ -10,9 +10,7 @@ import type { OrderRow } from '../../report/folds/orders.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import { type EndpointName, endpoint, isEndpointName } from '../../venue/catalogue.ts';
 import type { CaseResult } from './case-run.ts';
-import { requestName } from './request-names.ts';
-import { sameValue } from './rule-book.ts';
-import type { Sent } from './scripted-venue.ts';
+import { requestName } from './file/request-names.ts';
 import {
   type Bound,
   type Expectations,
@@ -21,7 +19,9 @@ import {
   type RequestPattern,
   type RequestRun,
   type WordRun,
-} from './test-case.ts';
+} from './file/test-case.ts';
+import { sameValue } from './venue/rules.ts';
+import type { Sent } from './venue/venue.ts';
 
 /** A failure as `--json` prints it: line and column from 1. */
 export interface Failure {

@@ -8,9 +8,9 @@ import { OrderBook } from '../../journal/orders.ts';
 import { isTerminal } from '../../venue/order/life.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { type CaseResult, type CaseRun, runCase } from './case-run.ts';
-import { requestName } from './request-names.ts';
-import type { Mishap, Sent } from './scripted-venue.ts';
-import type { Crash } from './test-case.ts';
+import { requestName } from './file/request-names.ts';
+import type { Crash } from './file/test-case.ts';
+import type { Mishap, Sent } from './venue/venue.ts';
 
 export interface Exploration {
   /** Runs that were made. */

@@ -17,7 +17,7 @@ import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
 import { ArchiveWriter, removeRemains } from '../../journal/archive/archive.ts';
 import { type ArchiveStore, openArchive, openWhatIsLeft } from '../../journal/archive/store.ts';
 import { type JournalStore, type RunRow, StoreError } from '../../journal/store.ts';
-import { verifyRun } from '../../report/folds/verify.ts';
+import { verifyRun } from '../../report/compare/verify.ts';
 import { shown } from '../../report/wording.ts';
 import { textTable } from '../terminal/text-table.ts';
 

@@ -11,7 +11,7 @@ import {
   diffRuns,
   type FieldDifference,
   type Occurrence,
-} from '../../report/folds/diff.ts';
+} from '../../report/compare/diff.ts';
 import { jsonText, shown } from '../../report/wording.ts';
 
 export async function diff(left: string, right: string, review: Review): Promise<ExitCode> {

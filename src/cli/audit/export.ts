@@ -14,12 +14,12 @@ import {
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { JournalReader, RunRow, StoredEntry } from '../../journal/store.ts';
+import { verifyRun } from '../../report/compare/verify.ts';
 import { cloudEventsExport } from '../../report/export/cloudevents.ts';
 import { CSV_TABLES, type CsvTableName, csvExport } from '../../report/export/csv.ts';
 import { jsonlExport } from '../../report/export/jsonl.ts';
-import { verifyRun } from '../../report/folds/verify.ts';
 import { runPage } from '../../report/html/report.ts';
-import type { ExportFormat } from '../verbs/review-words.ts';
+import type { ExportFormat } from '../choices.ts';
 
 export interface ExportOptions {
   readonly format: string;

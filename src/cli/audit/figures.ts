@@ -7,9 +7,6 @@ import type { Output, Style } from '../../app/voice.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { counted } from '../../report/answers/answer.ts';
-import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../../report/folds/budget.ts';
-import { type FillsDocument, fillsOf } from '../../report/folds/fills.ts';
-import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
 import {
   type RunFigures,
   type RunTally,
@@ -17,7 +14,10 @@ import {
   StatsFold,
   TALLIED,
   TallyFold,
-} from '../../report/folds/stats.ts';
+} from '../../report/compare/stats.ts';
+import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../../report/folds/budget.ts';
+import { type FillsDocument, fillsOf } from '../../report/folds/fills.ts';
+import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
 import { ORDER_EVENT_MEANING } from '../../report/meanings.ts';
 import { isPartOfPosition, offsetText, quoteOf, shown, spanText } from '../../report/wording.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';

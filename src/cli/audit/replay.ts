@@ -16,7 +16,7 @@ import { printable } from '../../base/printable.ts';
 import { Divergence } from '../../engine/playback.ts';
 import { readEntry } from '../../journal/chain.ts';
 import { type Entry, type EntryOf, ORIGIN } from '../../journal/entry.ts';
-import { type RunVerdict, verifyRun } from '../../report/folds/verify.ts';
+import { type RunVerdict, verifyRun } from '../../report/compare/verify.ts';
 import { jsonText, readBy, shown } from '../../report/wording.ts';
 
 /** Exit 1 and the first difference when today's engine does not do the same. */

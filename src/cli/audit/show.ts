@@ -1,7 +1,9 @@
 /** `runbook audit show`: the story of a run, whole or the part that was asked for. */
 
 import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { type NamedOrder, orderNamed } from '../../app/stores/find-order.ts';
 import { findRun } from '../../app/stores/find-run.ts';
+import { isWithin, noStep } from '../../app/stores/find-step.ts';
 import { entriesOf, type Review, withRuns } from '../../app/stores/review.ts';
 import type { Output, Style } from '../../app/voice.ts';
 import { printable } from '../../base/printable.ts';
@@ -12,11 +14,9 @@ import { RoutineFilter } from '../../report/timeline/routine.ts';
 import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../../report/timeline/timeline.ts';
 import { type Role, shown } from '../../report/wording.ts';
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
-import { ROW_KINDS } from '../verbs/review-words.ts';
+import { ROW_KINDS } from '../choices.ts';
 import { showEntry } from './entry.ts';
 import { wholeOption } from './list.ts';
-import { type NamedOrder, orderNamed } from './order-names.ts';
-import { isWithin, noStep } from './step-names.ts';
 import { explainStep } from './why.ts';
 
 export interface ShowOptions {

@@ -12,10 +12,10 @@ import type { Output, Style } from '../../app/voice.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { type Answer, type Reason, reasonText, saidText, type Tone } from '../../report/answers/answer.ts';
 import { reviewerAnswers } from '../../report/answers/six.ts';
+import { verifyRun } from '../../report/compare/verify.ts';
 import type { OrderLife } from '../../report/folds/order-lives.ts';
 import { isoTime } from '../../report/folds/run.ts';
 import { type RunPageDocument, RunPageFold } from '../../report/folds/run-facts.ts';
-import { verifyRun } from '../../report/folds/verify.ts';
 import { amountText, offsetText, quoteOf, shown } from '../../report/wording.ts';
 import { OUTCOME_STYLE } from './list.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { StateFolder } from '../../app/state.ts';
 import { type Database, openDatabase } from '../../journal/sql/sqlite.ts';
 import type { RunRow } from '../../journal/store.ts';
-import type { RunTally } from '../../report/folds/stats.ts';
+import type { RunTally } from '../../report/compare/stats.ts';
 
 /** Of what is counted: another version counts everything anew. */
 const VERSION = 1;

@@ -15,7 +15,7 @@ import {
 } from '../../app/stores/review.ts';
 import type { Output } from '../../app/voice.ts';
 import type { JournalReader } from '../../journal/store.ts';
-import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../../report/folds/verify.ts';
+import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../../report/compare/verify.ts';
 import { shown } from '../../report/wording.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';
 

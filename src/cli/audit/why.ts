@@ -1,6 +1,7 @@
 /** `runbook audit show --why`: how a step decided: its expressions, what they read, what came out, and what it asked of the venue. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { isIteration, isOwn, isWithin, noStep } from '../../app/stores/find-step.ts';
 import { entriesOf } from '../../app/stores/review.ts';
 import type { Output, Style } from '../../app/voice.ts';
 import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
@@ -9,7 +10,6 @@ import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts'
 import { isoTime } from '../../report/folds/run.ts';
 import { jsonText, readBy, shown } from '../../report/wording.ts';
 import { OUTCOME_STYLE } from './list.ts';
-import { isIteration, isOwn, isWithin, noStep } from './step-names.ts';
 
 /** What says how a step decided. */
 const TELLING = [

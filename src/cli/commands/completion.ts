@@ -1,7 +1,8 @@
 /** Completion scripts for shells, printed from the verb table: static text, so that completing starts no program. */
-import type { Shell } from '../verbs/completion-shells.ts';
-import { GLOBAL_OPTIONS } from '../verbs/global-options.ts';
-import type { Options, Takes, VerbRow } from '../verbs/verb.ts';
+
+import type { Shell } from '../choices.ts';
+import type { Options, Takes, VerbRow } from '../command-row.ts';
+import { GLOBAL_OPTIONS } from '../global-options.ts';
 
 /** The script that teaches `shell` the command line of `verbs`. */
 export function completionScript(shell: Shell, verbs: readonly VerbRow[]): string {

@@ -5,8 +5,8 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { loadRunbook } from '../../app/files/load.ts';
 import { dotChart, mermaidChart, xstateChart } from '../../engine/chart/chart.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
-import { drawSvg } from '../svg.ts';
-import type { ChartFormat } from '../verbs/review-words.ts';
+import type { ChartFormat } from '../choices.ts';
+import { drawSvg } from '../terminal/svg.ts';
 
 export async function graphFile(file: string, format: string | undefined, { terminal }: Invocation): Promise<ExitCode> {
   const { runbook } = loadRunbook(file, terminal);

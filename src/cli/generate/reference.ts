@@ -3,18 +3,18 @@
  * says nothing that its table does not.
  */
 import { errorReference } from '../../runbook/codes/codes.ts';
-import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../../runbook/expression/functions.ts';
-import { RECORDS, type RecordRow } from '../../runbook/expression/records.ts';
-import { typeName } from '../../runbook/expression/typing.ts';
+import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../../runbook/functions/functions.ts';
+import { RECORDS, type RecordRow } from '../../runbook/functions/records.ts';
+import { typeName } from '../../runbook/functions/typing.ts';
 import { FILE, MODIFIERS } from '../../runbook/shape/grammar.ts';
 import type { Field, Fields, FieldsShape, Shape } from '../../runbook/shape/shape.ts';
 import { STEPS, type StepRow } from '../../runbook/steps.ts';
 import { ASSUMPTIONS, type Assumption } from '../../venue/assumptions.ts';
 import { CATALOGUE, type Endpoint, type Parameter } from '../../venue/catalogue.ts';
 import { PROFILE_CODES } from '../../venue/profile/reading.ts';
-import { GLOBAL_OPTIONS } from '../verbs/global-options.ts';
-import type { Options, VerbRow } from '../verbs/verb.ts';
-import { VERBS } from '../verbs/verbs.ts';
+import { VERBS } from '../actions/actions.ts';
+import type { Options, VerbRow } from '../command-row.ts';
+import { GLOBAL_OPTIONS } from '../global-options.ts';
 
 /** Page name to text, each ending with a line break. */
 export function referencePages(): Readonly<Record<string, string>> {

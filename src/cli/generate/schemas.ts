@@ -3,9 +3,9 @@
  * the program itself checks values against one. A schema that is not named here is not known to the built program.
  */
 
-import { TEST_FILE_SCHEMA_NAME, testFileSchema } from '../../app/testing/test-file-schema.ts';
+import { TEST_FILE_SCHEMA_NAME, testFileSchema } from '../../app/testing/file/schema.ts';
 import { FIXTURE_SCHEMA_NAME, fixtureSchema } from '../../gateway/fixture/schema.ts';
-import { SIMULATOR_SCHEMA } from '../../gateway/simulator/schema.ts';
+import { SIMULATOR_SCHEMA } from '../../gateway/simulator/config/schema.ts';
 import { runbookSchema } from '../../runbook/schema.ts';
 import { PROFILE_SCHEMA_NAME, profileSchema } from '../../venue/profile/schema.ts';
 

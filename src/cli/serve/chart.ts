@@ -8,7 +8,7 @@ import { dotChart, xstateChart } from '../../engine/chart/chart.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import { type ChartDocument, chartStates, drawnChart, listedChart } from '../../report/page/chart-layout.ts';
 import { checkRunbook } from '../../runbook/check.ts';
-import { drawSvg, type Graphviz, loadGraphviz } from '../svg.ts';
+import { drawSvg, type Graphviz, loadGraphviz } from '../terminal/svg.ts';
 
 const charts = new Map<string, Promise<ChartDocument>>();
 const MOST_CHARTS = 20;

@@ -22,9 +22,9 @@ import {
 } from '../../journal/store.ts';
 import type { KillsMeanwhile } from '../../report/answers/allowed.ts';
 import type { VerdictSoFar } from '../../report/answers/missing.ts';
+import { verifyRun } from '../../report/compare/verify.ts';
 import { RunPageFold } from '../../report/folds/run-facts.ts';
 import type { ListedRun } from '../../report/folds/runs-list.ts';
-import { verifyRun } from '../../report/folds/verify.ts';
 import { StoryFold } from '../../report/timeline/story.ts';
 
 /** Folds that are kept: a person looks at few runs at a time. */

@@ -5,7 +5,7 @@
 import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
 import type { VenueVerb } from '../../runbook/check/arguments.ts';
 import type { CheckedStep, PlaceStep, StepOf } from '../../runbook/checked.ts';
-import { ACCOUNT, FILL } from '../../runbook/expression/records.ts';
+import { ACCOUNT, FILL } from '../../runbook/functions/records.ts';
 import type { Expr, RecordValue, Value } from '../../runbook/values.ts';
 import { notionalOf } from '../../venue/limits/check.ts';
 import type { Side } from '../../venue/records.ts';

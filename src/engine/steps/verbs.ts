@@ -4,7 +4,7 @@
  */
 import { Decimal, decimalText, wholeNumber } from '../../base/decimal.ts';
 import type { StepOf, Verb } from '../../runbook/checked.ts';
-import { ACCOUNT, DEADMAN, FILL, TIER } from '../../runbook/expression/records.ts';
+import { ACCOUNT, DEADMAN, FILL, TIER } from '../../runbook/functions/records.ts';
 import { STEPS } from '../../runbook/steps.ts';
 import type { Duration, Expr, Time, Value, ValueType } from '../../runbook/values.ts';
 import { type EndpointName, endpoint, type Params, type Result } from '../../venue/catalogue.ts';

@@ -4,13 +4,13 @@
  */
 import { CATALOGUE, type EndpointName, endpoint } from '../../venue/catalogue.ts';
 import { Answers, type Outcome, type SaidAnswer } from './answer.ts';
-import { FAULTS, type FaultRule } from './faults.ts';
-import { marketRecord } from './feeds.ts';
+import { FAULTS, type FaultRule } from './config/faults.ts';
 import { HANDLERS, type Handler } from './handlers.ts';
-import { Refusal, readParams, type VenueRequest } from './request.ts';
-import type { Caller } from './sessions.ts';
+import { marketRecord } from './market/feeds.ts';
+import { Refusal, readParams, type VenueRequest } from './market/request.ts';
+import type { Caller } from './market/sessions.ts';
+import type { Venue } from './market/venue.ts';
 import { type TokenVerdict, TokenWindow } from './tokens.ts';
-import type { Venue } from './venue.ts';
 
 /** What was said to a request, and what it cost. */
 export interface Judged {

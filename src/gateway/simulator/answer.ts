@@ -3,9 +3,9 @@
  * an answer on its way. Knows nothing of orders.
  */
 import type { WireAnswer } from '../transport.ts';
-import type { FaultRule } from './faults.ts';
-import type { Refusal } from './request.ts';
-import type { Settings } from './settings.ts';
+import type { FaultRule } from './config/faults.ts';
+import type { Settings } from './config/settings.ts';
+import type { Refusal } from './market/request.ts';
 import type { TokenVerdict } from './tokens.ts';
 
 export type Outcome =

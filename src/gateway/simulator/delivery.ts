@@ -1,6 +1,6 @@
 /** The last stretch of the road: what a fault leaves of an answer, and what a client's transport makes of that. */
 import type { WireAnswer, WireReply } from '../transport.ts';
-import type { FaultRule } from './faults.ts';
+import type { FaultRule } from './config/faults.ts';
 
 /** What comes back over the road: an answer, perhaps crippled on the wire, or none. */
 export type Delivery =

@@ -5,12 +5,12 @@
 import { decimalText } from '../../base/decimal.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import type { AmendAck, CancelAck, DeadmanRecord, PlacementAck } from '../../venue/records.ts';
-import type { ArmedSwitch } from './deadman.ts';
-import type { FaultRule } from './faults.ts';
-import type { SimOrder } from './ledger.ts';
-import { listFills, listFillsOf, listOrders } from './listing.ts';
-import { Refusal } from './request.ts';
-import type { Venue } from './venue.ts';
+import type { FaultRule } from './config/faults.ts';
+import type { ArmedSwitch } from './market/deadman.ts';
+import type { SimOrder } from './market/ledger.ts';
+import { listFills, listFillsOf, listOrders } from './market/listing.ts';
+import { Refusal } from './market/request.ts';
+import type { Venue } from './market/venue.ts';
 
 export interface Received<E extends EndpointName> {
   readonly params: Params<E>;

@@ -4,8 +4,8 @@
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import type { AccountRecord, FillRecord, Side } from '../../venue/records.ts';
-import type { ArmedSwitch, DeadmanEvent, DeadmanSwitch } from './deadman.ts';
-import { type Book, isTerminal, type SimOrder, type Snapshot } from './ledger.ts';
+import type { ArmedSwitch, DeadmanEvent, DeadmanSwitch } from './market/deadman.ts';
+import { type Book, isTerminal, type SimOrder, type Snapshot } from './market/ledger.ts';
 import type { TokenWindow } from './tokens.ts';
 
 export interface BookedOrder {

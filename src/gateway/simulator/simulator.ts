@@ -28,20 +28,20 @@ import { endpoint } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Transport, WireReply, WireRequest } from '../transport.ts';
 import { Gate, isEndpoint, type Judged, requestName } from './admission.ts';
-import { complete, type SimulatorConfig } from './config.ts';
+import { complete, type SimulatorConfig } from './config/config.ts';
+import { type FaultRule, Faults } from './config/faults.ts';
+import { Chance } from './config/random.ts';
 import { type Delivery, deliveryOf, replyOf, TIMED_OUT, turnedBack } from './delivery.ts';
-import { type FaultRule, Faults } from './faults.ts';
-import { feedPrice, isFeedName } from './feeds.ts';
 import { type Books, booksOf, type SeenRequest } from './ledger-view.ts';
-import { Chance } from './random.ts';
-import { type HttpRequest, Refusal, readHttp, type VenueRequest } from './request.ts';
-import type { Caller } from './sessions.ts';
-import { openVenue, type Venue } from './venue.ts';
+import { feedPrice, isFeedName } from './market/feeds.ts';
+import { type HttpRequest, Refusal, readHttp, type VenueRequest } from './market/request.ts';
+import type { Caller } from './market/sessions.ts';
+import { openVenue, type Venue } from './market/venue.ts';
 
-export { readFaults, readSimulatorConfig, type SimulatorConfig, simulatorSchema } from './config.ts';
+export { readFaults, readSimulatorConfig, type SimulatorConfig, simulatorSchema } from './config/config.ts';
 export type { Delivery } from './delivery.ts';
 export type { Books } from './ledger-view.ts';
-export type { HttpRequest } from './request.ts';
+export type { HttpRequest } from './market/request.ts';
 
 /** The bearer token that a transport in process would have sent. */
 export interface Credentials {

@@ -3,7 +3,7 @@
  * Counts requests that were let in and refuses the others; what a client should do about it is not its business, and it
  * shares no line with the client's own ledger. Tokens are whole numbers, times epoch ms.
  */
-import type { TokensConfig } from './settings.ts';
+import type { TokensConfig } from './config/settings.ts';
 
 export interface TokenVerdict {
   readonly admitted: boolean;

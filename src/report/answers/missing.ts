@@ -1,7 +1,8 @@
 /** Whether anything is missing: of the journal, of its end, of answers, of what is known of its orders. */
+
+import type { RunVerdict } from '../compare/verify.ts';
 import { uncoveredText, WITHOUT_STOP } from '../folds/aftermath.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import type { RunVerdict } from '../folds/verify.ts';
 import { isGoing, isSilent } from '../standing.ts';
 import { isoText, shown } from '../wording.ts';
 import { type Answer, counted, type Reason, type Tone } from './answer.ts';

@@ -1,6 +1,6 @@
 /** Two runs side by side: the heads of both, and what the comparison of their journals found. */
 import type { Entry } from '../../journal/entry.ts';
-import { type DiffDocument, diffRuns } from '../folds/diff.ts';
+import { type DiffDocument, diffRuns } from '../compare/diff.ts';
 import { type RunPageDocument, RunPageFold } from '../folds/run-facts.ts';
 
 export interface ComparisonDocument {

@@ -7,7 +7,7 @@ import type { OrderType, TimeInForce } from '../../venue/records.ts';
 import type { ProtectLeg, StepOf, Verb } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY, marketOf } from '../expression/compiler.ts';
-import { ORDER, recordType } from '../expression/records.ts';
+import { ORDER, recordType } from '../functions/records.ts';
 import { stepRow } from '../steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';

@@ -7,9 +7,9 @@
 import type { CatchClause, CheckedStep, StepBase, Verb } from '../checked.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { STEP_ERROR } from '../expression/records.ts';
 import { type Declared, optional } from '../expression/scope.ts';
-import { DURATION, TEXT } from '../expression/typing.ts';
+import { STEP_ERROR } from '../functions/records.ts';
+import { DURATION, TEXT } from '../functions/typing.ts';
 import { NAME_PATTERN } from '../shape/shape.ts';
 import { verbOf } from '../shape/walk.ts';
 import { stepRow } from '../steps.ts';
@@ -17,11 +17,10 @@ import type { Duration, Expr } from '../values.ts';
 import { VENUE_ARGS, type VenueVerb } from './arguments.ts';
 import type { Block, BuiltStep, StepChecks } from './built-step.ts';
 import type { Checking } from './checking.ts';
-import { assume, checkCondition } from './conditions.ts';
 import { buildControl } from './control.ts';
 import { defined, textOf } from './declarations.ts';
 import { typeYielded } from './field-reader.ts';
-import { readAwait, readKinds, readRetry } from './modifiers.ts';
+import { assume, checkCondition, readAwait, readKinds, readRetry } from './modifiers.ts';
 
 const NAME = new RegExp(NAME_PATTERN);
 const NOTHING: Block = { steps: [], ends: false };

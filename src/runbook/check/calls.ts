@@ -4,7 +4,7 @@ import type { CheckedRunbook } from '../checked.ts';
 import type { CheckCode } from '../codes/check.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { recordType } from '../expression/records.ts';
+import { recordType } from '../functions/records.ts';
 import type { Expr } from '../values.ts';
 import type { Built, Site } from './built-step.ts';
 import type { Checking } from './checking.ts';

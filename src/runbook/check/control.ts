@@ -7,19 +7,19 @@ import { didYouMean } from '../../base/spelling.ts';
 import type { CheckedStep, NamedExpr, Verb } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { ORDER, recordType } from '../expression/records.ts';
 import { type Declared, optional } from '../expression/scope.ts';
-import { DURATION, INTEGER } from '../expression/typing.ts';
+import { ORDER, recordType } from '../functions/records.ts';
+import { DURATION, INTEGER } from '../functions/typing.ts';
 import { verbOf } from '../shape/walk.ts';
 import { stepRow } from '../steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Built, BuiltStep, Site } from './built-step.ts';
 import { call } from './calls.ts';
 import type { Checking } from './checking.ts';
-import { assume, assured, checkCondition } from './conditions.ts';
 import { defined, textOf } from './declarations.ts';
 import { fieldsOf, mapShape, mismatch, Reader } from './field-reader.ts';
 import { valueText } from './inputs.ts';
+import { assume, assured, checkCondition } from './modifiers.ts';
 
 type ControlVerb = Exclude<Verb, keyof typeof import('./arguments.ts')['VENUE_ARGS']>;
 

@@ -14,7 +14,8 @@ import type {
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
 import { derived, FAULTY } from '../expression/compiler.ts';
 import { readLiteral, typeOfWord } from '../expression/expression.ts';
-import { RUN, recordType } from '../expression/records.ts';
+import { meantWord } from '../foreign-words.ts';
+import { RUN, recordType } from '../functions/records.ts';
 import {
   DURATION,
   elementWord,
@@ -28,8 +29,7 @@ import {
   TEXT,
   TIME,
   TYPE_WORDS,
-} from '../expression/typing.ts';
-import { meantWord } from '../foreign-words.ts';
+} from '../functions/typing.ts';
 import { Duration, type Expr, NotKnown, type RecordValue, type Value, type ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { elementType, isOrdered, order, valueText, violation } from './inputs.ts';

@@ -6,7 +6,7 @@ import { croner, luxon } from '../calendar.ts';
 import type { InputDeclaration, ScheduleDeclaration } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { readLiteral } from '../expression/expression.ts';
-import { TIME } from '../expression/typing.ts';
+import { TIME } from '../functions/typing.ts';
 import { Duration, type Time, type Value } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { defined, literalDuration, textOf } from './declarations.ts';

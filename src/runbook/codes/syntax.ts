@@ -1,4 +1,5 @@
 /** The code table's first half: what can be wrong with a file's text, an expression, a template or a literal. */
+import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { CodeRow } from './row.ts';
 
 const error = (row: Omit<CodeRow, 'severity'>): CodeRow => ({ severity: 'error', ...row });
@@ -346,3 +347,9 @@ export const SYNTAX_CODES = {
 } as const satisfies Record<string, CodeRow>;
 
 export type SyntaxCode = keyof typeof SYNTAX_CODES;
+
+/** Makes a diagnostic from its row: the severity, and the row's hint where the caller has none. */
+export function diagnose(source: SourceText, span: Span, code: SyntaxCode, message: string, hint?: string): Diagnostic {
+  const row = SYNTAX_CODES[code];
+  return { severity: row.severity, code, message, hint: hint ?? row.fix, source, span };
+}

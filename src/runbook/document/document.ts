@@ -6,8 +6,8 @@
  */
 import { Composer, type CST, type Document, isMap, isScalar, isSeq, type ParsedNode, Parser, type Scalar } from 'yaml';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
-import { diagnose } from '../codes/diagnose.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
+import { diagnose } from '../codes/syntax.ts';
 import { oddBlank, strangeInFile, strangeInText } from './characters.ts';
 import { commaHint, cutValue, type Piece } from './flow-commas.ts';
 import { FORBIDDEN_KEYS, type MapEntry, type MapNode, type Node, type ScalarNode } from './nodes.ts';

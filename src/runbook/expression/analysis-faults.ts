@@ -6,9 +6,9 @@ import type { Span } from '../../base/diagnostic.ts';
 import { ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE } from '../../venue/records.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { meantWord } from '../foreign-words.ts';
+import { isRefusal, type Refusal, type Term } from '../functions/term.ts';
 import type { ValueType } from '../values.ts';
 import type { SyntaxNode } from './syntax.ts';
-import { isRefusal, type Refusal, type Term } from './term.ts';
 
 /** A fault with its place in the expression's text. */
 export interface Fault {

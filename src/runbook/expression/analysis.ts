@@ -8,16 +8,16 @@
  */
 import { type Decimal, parseAuthoredDecimal, wholeNumber } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
+import { type Frame, type Run, spend } from '../functions/evaluation.ts';
+import { FUNCTIONS, functionRow, isZone } from '../functions/functions.ts';
+import { BINARY_OPERATORS, type BinaryOperator, binary, negation } from '../functions/operators.ts';
+import { applied, arity, impliesMarket, type Match, matched } from '../functions/signatures.ts';
+import { fitted, isRefusal, type Term, unified } from '../functions/term.ts';
+import { BOOLEAN, INTEGER, NUMBER, TEXT, typeName } from '../functions/typing.ts';
 import { EvaluationFailure, type Scope, type Value, type ValueType } from '../values.ts';
 import { AnalysisFaults, counted, shown } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
-import { type Frame, type Run, spend } from './evaluation.ts';
-import { FUNCTIONS, functionRow, isZone } from './functions.ts';
-import { BINARY_OPERATORS, type BinaryOperator, binary, negation } from './operators.ts';
-import { applied, arity, impliesMarket, type Match, matched } from './signatures.ts';
 import { MAX_DEPTH, type SyntaxNode } from './syntax.ts';
-import { fitted, isRefusal, type Term, unified } from './term.ts';
-import { BOOLEAN, INTEGER, NUMBER, TEXT, typeName } from './typing.ts';
 import { type Facts, VisibleNames } from './visible-names.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(BINARY_OPERATORS);

@@ -3,13 +3,13 @@
  * keeps account of what is read, and says nothing about what has been said before. It knows no verb.
  */
 import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
-import { diagnose } from '../codes/diagnose.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
+import { diagnose } from '../codes/syntax.ts';
 import type { Node, ScalarNode } from '../document/nodes.ts';
+import { typeName, union } from '../functions/typing.ts';
 import type { Expr, RecordValue, Scope, Value, ValueType } from '../values.ts';
 import { compileField, isBare } from './expression.ts';
 import type { Names } from './scope.ts';
-import { typeName, union } from './typing.ts';
 
 /**
  * Stands where an expression is missing or at fault. A runbook with errors is never given out, so nobody evaluates it;

@@ -4,14 +4,16 @@
  * Nothing is evaluated here but what is constant, and nothing is thrown.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
-import { diagnose } from '../codes/diagnose.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
+import { diagnose } from '../codes/syntax.ts';
 import type { ScalarNode } from '../document/nodes.ts';
+import { evaluateIn, type Run, textOf } from '../functions/evaluation.ts';
+import { fitted, isRefusal, type Term } from '../functions/term.ts';
+import { DURATION, NUMBER, TEXT, TIME, typeName } from '../functions/typing.ts';
 import type { Expr, Value, ValueType } from '../values.ts';
 import { Analysis } from './analysis.ts';
 import type { Fault } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
-import { evaluateIn, type Run, textOf } from './evaluation.ts';
 import {
   looksLikeDuration,
   looksLikeRatio,
@@ -23,13 +25,11 @@ import {
 } from './literals.ts';
 import { parseExpression } from './syntax.ts';
 import { splitTemplate } from './template.ts';
-import { fitted, isRefusal, type Term } from './term.ts';
-import { DURATION, NUMBER, TEXT, TIME, typeName } from './typing.ts';
 import type { Facts } from './visible-names.ts';
 
+export { typeOfWord } from '../functions/typing.ts';
 export type { TypeEnv } from './environment.ts';
 export { readInputText, readLiteral } from './literals.ts';
-export { typeOfWord } from './typing.ts';
 
 /** An expression, absent after an error; diagnostics may be warnings beside it. */
 export interface Compiled<T extends Value = Value> {

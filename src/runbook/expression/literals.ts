@@ -6,13 +6,13 @@ import { isLosslessNumber, parse } from 'lossless-json';
 import { type Decimal, parseAuthoredDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { luxon } from '../calendar.ts';
-import { diagnose } from '../codes/diagnose.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
+import { diagnose } from '../codes/syntax.ts';
 import { codePoint, ordinary } from '../document/characters.ts';
 import { FORBIDDEN_KEYS, type Node } from '../document/nodes.ts';
+import { isMarket, notAMember } from '../functions/term.ts';
+import { elementWord, typeName } from '../functions/typing.ts';
 import { Duration, Time, type Value, type ValueType } from '../values.ts';
-import { isMarket, notAMember } from './term.ts';
-import { elementWord, typeName } from './typing.ts';
 
 /** What a text stands for, or why for nothing. */
 export type Reading<T extends Value = Value> =

@@ -3,10 +3,10 @@
  * what is known to be present at a place, so that an optional value can be used there as one that is certain.
  */
 
+import type { Run } from '../functions/evaluation.ts';
+import type { Term } from '../functions/term.ts';
 import { EvaluationFailure, type RecordValue, type ValueType } from '../values.ts';
 import type { TypeEnv } from './environment.ts';
-import type { Run } from './evaluation.ts';
-import type { Term } from './term.ts';
 
 /** Facts about an expression's value that a `def` passes on to who reads it. */
 export interface Facts {

@@ -1,0 +1,126 @@
+/** From what a schema finds wrong with a test file to diagnostics with their place and what would be accepted. */
+import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
+import { printable } from '../../../base/printable.ts';
+import { type SchemaIssue, schemaIssues } from '../../../base/schema.ts';
+import { didYouMean } from '../../../base/spelling.ts';
+import type { CheckCode } from '../../../runbook/codes/check.ts';
+import { finding } from '../../../runbook/codes/codes.ts';
+import { type Node, nodeAt, plainData } from '../../../runbook/document/document.ts';
+import { TEST_FILE_SCHEMA_NAME, testFileSchema } from './schema.ts';
+
+type Path = SchemaIssue['path'];
+
+export function schemaFindings(root: Node, source: SourceText): readonly Diagnostic[] {
+  const found = new Map<string, Diagnostic>();
+  for (const issue of schemaIssues(TEST_FILE_SCHEMA_NAME, testFileSchema, plainData(root))) {
+    const { span, code, message, hint } = describe(root, issue);
+    found.set(`${span.start} ${message}`, finding(source, span, code, message, hint));
+  }
+  return [...found.values()];
+}
+
+interface Description {
+  readonly span: Span;
+  readonly code: CheckCode;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
+function describe(root: Node, { path, keyword, params, message }: SchemaIssue): Description {
+  const { node, span } = nodeAt(root, path);
+  const place = placeText(path);
+  switch (keyword) {
+    case 'additionalProperties': {
+      const key = String(params['additionalProperty']);
+      const keySpan = node.kind === 'map' ? node.entry(key)?.keySpan : undefined;
+      const known = keysAt(path);
+      const meant = didYouMean(key, known);
+      const hint = meant === undefined ? `Its keys are ${known.join(', ')}.` : `Did you mean ${meant}?`;
+      return {
+        span: keySpan ?? span,
+        code: 'unknown-key',
+        message: `${place} has no key "${printable(key, 60)}"`,
+        hint,
+      };
+    }
+    case 'required':
+      return {
+        span: firstKey(node),
+        code: 'missing-key',
+        message: `${place} needs the key ${String(params['missingProperty'])}`,
+      };
+    case 'enum': {
+      const values = params['allowedValues'] as readonly unknown[];
+      const found = node.kind === 'scalar' ? node.text : '';
+      const meant = didYouMean(
+        found,
+        values.filter((each) => typeof each === 'string'),
+      );
+      return {
+        span,
+        code: 'unknown-word',
+        message: `${place} must be one of ${values.join(', ')}; found ${printable(found, 80)}`,
+        ...(meant === undefined ? {} : { hint: `Did you mean ${meant}?` }),
+      };
+    }
+    case 'pattern':
+      return {
+        span,
+        code: 'invalid-text',
+        message: `${place} ${patternText(path)}, found ${node.kind === 'scalar' ? printable(node.text, 80) : node.kind}`,
+      };
+    case 'minimum':
+    case 'maximum':
+      return { span, code: 'out-of-range', message: `${place} ${message}` };
+    case 'minItems':
+    case 'minProperties':
+      return { span, code: 'missing-key', message: `${place} is empty` };
+    default:
+      return { span, code: 'wrong-type', message: `${place} ${message}` };
+  }
+}
+
+const DURATION_KEYS = new Set(['delay', 'after', 'age', 'down']);
+
+function patternText(path: Path): string {
+  const last = String(path.at(-1));
+  if (last === 'call') return 'is a number, or a range such as 1-2 or 3+';
+  return DURATION_KEYS.has(last) ? 'is a duration such as 250ms, 30s or 1h30m' : 'does not have the form it must have';
+}
+
+function firstKey(node: Node): Span {
+  const first = node.kind === 'map' ? node.entries[0]?.span : undefined;
+  return first ?? node.span;
+}
+
+function placeText(path: Path): string {
+  if (path.length === 0) return 'a test file';
+  const parts = path.map((part, index) =>
+    typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${printable(part, 60)}`,
+  );
+  return parts.join('');
+}
+
+/** The keys that may stand at a place, read off the schema on the way there. */
+function keysAt(path: Path): readonly string[] {
+  let at = told(testFileSchema());
+  for (const part of path)
+    at = told(typeof part === 'number' ? at.items : (at.properties?.[part] ?? at.additionalProperties));
+  return Object.keys(at.properties ?? {});
+}
+
+interface Part {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, unknown>>;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly items?: unknown;
+  readonly additionalProperties?: unknown;
+}
+
+/** A part of the schema, or the definition it refers to. */
+function told(part: unknown): Part {
+  const given = (part ?? {}) as Part;
+  if (given.$ref === undefined) return given;
+  const { $defs = {} } = testFileSchema() as Part;
+  return ($defs[given.$ref.replace('#/$defs/', '')] ?? {}) as Part;
+}

@@ -1,0 +1,278 @@
+/**
+ * What the records of an answer look like: every field with a value as plain as can be. From it come the fields a test
+ * file may give in a reply, how each is written on the wire, and what stands where nothing was given.
+ */
+import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
+import { didYouMean } from '../../../base/spelling.ts';
+import { exactJsonText, exactNumber } from '../../../gateway/fixture/exact-json.ts';
+import { finding } from '../../../runbook/codes/codes.ts';
+import type { MapNode, Node } from '../../../runbook/document/document.ts';
+import { type EndpointName, endpoint, type RecordName, type RecordOf } from '../../../venue/catalogue.ts';
+import { marketOf } from '../../../venue/forms.ts';
+import { SIMULATED_PROFILE } from '../../../venue/profile/profile.ts';
+import type { DeadmanRecord } from '../../../venue/records.ts';
+import { readAnswer } from '../../../venue/wire/answer.ts';
+import type { Reply } from './test-case.ts';
+
+export type ShapeName = RecordName | 'deadman';
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The account of every scripted record, and of the simulated venue. */
+const PROFILE_ID = 88892;
+
+const TEMPLATES: { readonly [N in RecordName]: RecordOf[N] } & { readonly deadman: Required<DeadmanRecord> } = {
+  account: {
+    id: PROFILE_ID,
+    status: 'active',
+    profile_type: 'trader',
+    wallet: '0x51mu1a7ed',
+    balance: '18234.10',
+    withdrawable_balance: '18234.10',
+    account_equity: '18234.10',
+    account_leverage: '0',
+    account_margin: '0',
+    health: '1',
+    cum_trading_volume: '0',
+    cum_unrealized_pnl: '0',
+    total_notional: '0',
+    total_order_margin: '0',
+    total_position_margin: '0',
+    last_liq_check: 0,
+    last_update: 0,
+    leverage: {},
+  },
+  order: {
+    id: 'BTC-USD@1',
+    client_order_id: '',
+    market_id: 'BTC-USD',
+    order_type: 'limit',
+    side: 'long',
+    price: '0',
+    size: '0',
+    initial_size: '0',
+    total_filled_size: '0',
+    status: 'open',
+    reason: '',
+    profile_id: PROFILE_ID,
+    timestamp: 0,
+    time_in_force: 'good_till_cancel',
+  },
+  placement: {
+    id: 'BTC-USD@1',
+    is_liquidation: false,
+    market_id: 'BTC-USD',
+    price: '0',
+    profile_id: PROFILE_ID,
+    side: 'long',
+    size: '0',
+    status: 'processing',
+    client_order_id: '',
+    type: 'limit',
+    time_in_force: 'good_till_cancel',
+  },
+  cancel: { id: 'BTC-USD@1', market_id: 'BTC-USD', profile_id: PROFILE_ID, status: 'canceling' },
+  amend: { id: 'BTC-USD@1', market_id: 'BTC-USD', price: '0', profile_id: PROFILE_ID, size: '0', status: 'amending' },
+  fill: {
+    id: 'BTC-USD-1',
+    trade_id: 'BTC-USD-1',
+    order_id: 'BTC-USD@1',
+    market_id: 'BTC-USD',
+    profile_id: PROFILE_ID,
+    side: 'long',
+    price: '0',
+    size: '0',
+    fee: '0',
+    is_maker: false,
+    liquidation: false,
+    timestamp: 0,
+  },
+  tier: {
+    tier_status: {
+      current: { tier: 0, title: 'Standard', min_volume: '0' },
+      next: { tier: 1, title: 'VIP 1', min_volume: '1000000' },
+      needed_volume: '1000000',
+    },
+  },
+  deadman: { market_id: 'BTC-USD', profile_id: PROFILE_ID, timeout: 60_000, last_updated: 0, status: 'active' },
+};
+
+/** The kind of record an endpoint answers with; undefined where it answers with none. */
+function shapeOf(name: EndpointName): ShapeName | undefined {
+  const { answer } = endpoint(name);
+  if (answer.shape === 'list') return answer.of;
+  return answer.shape === 'deadman' ? 'deadman' : undefined;
+}
+
+/** A whole record: what is given over what is known over what is plain. Of an id the market is read off. */
+export function wholeRecord<N extends ShapeName>(shape: N, given: Fields, known: Fields = {}): (typeof TEMPLATES)[N] {
+  const market = ['id', 'order_id'].map((key) => given[key] ?? known[key]).find((id) => typeof id === 'string');
+  const home = typeof market === 'string' ? marketOf(market) : undefined;
+  return {
+    ...TEMPLATES[shape],
+    ...(home === undefined ? {} : { market_id: home }),
+    ...known,
+    ...given,
+  } as (typeof TEMPLATES)[N];
+}
+
+export type ReplyCheck = 'strict' | 'present' | 'off';
+
+/** Reads `reply:` of a rule, and says what of it the endpoint can not answer with. */
+export function readReply(
+  name: EndpointName,
+  node: Node,
+  check: ReplyCheck,
+  source: SourceText,
+): { readonly reply: Reply | undefined; readonly diagnostics: readonly Diagnostic[] } {
+  const shape = shapeOf(name);
+  const nothing = { reply: undefined, diagnostics: [] };
+  if (check === 'off') return { reply: { kind: 'result', result: asWritten(node) }, diagnostics: [] };
+  if (shape === undefined) {
+    const jwt = endpoint(name).answer.shape === 'jwt';
+    return {
+      reply: { kind: 'result', result: jwt && node.kind === 'scalar' ? [node.text] : asWritten(node) },
+      diagnostics: [],
+    };
+  }
+  // `{}`, `[]` and null say that the switch is not active.
+  if (name === 'GET /cancel_all_after' && isEmpty(node))
+    return { reply: { kind: 'result', result: {} }, diagnostics: [] };
+  const items = node.kind === 'list' ? node.items : [node];
+  const { answer } = endpoint(name);
+  const wrong = (span: Span, message: string) => ({
+    ...nothing,
+    diagnostics: [finding(source, span, 'wrong-type', message)],
+  });
+  if (!(answer.shape === 'list' && !answer.one) && items.length !== 1)
+    return wrong(node.span, `${name} answers with one record, found ${items.length}`);
+  const odd = items.find((item) => item.kind !== 'map');
+  if (odd !== undefined) return wrong(odd.span, `a record of ${name} is a map of its fields`);
+  const records = items as readonly MapNode[];
+  const diagnostics = records.flatMap((record) => recordFindings(name, shape, record, check, source));
+  return { reply: { kind: 'records', records: records.map((record) => fieldsOf(shape, record)) }, diagnostics };
+}
+
+/** What is wrong with a record of an account or the like that stands outside of a rule. */
+export function recordFindings(
+  name: EndpointName,
+  shape: ShapeName,
+  record: MapNode,
+  check: ReplyCheck,
+  source: SourceText,
+): readonly Diagnostic[] {
+  const fields = Object.keys(TEMPLATES[shape]);
+  const unknown = record.entries.filter(({ key }) => !fields.includes(key));
+  if (unknown.length > 0) {
+    return unknown.map(({ key, keySpan }) => {
+      const meant = didYouMean(key, fields);
+      const hint = meant === undefined ? `Its fields are ${fields.join(', ')}.` : `Did you mean ${meant}?`;
+      return finding(source, keySpan, 'unknown-key', `a record of ${name} has no field "${key}"`, hint);
+    });
+  }
+  const missing = check === 'strict' ? fields.filter((field) => record.get(field) === undefined) : [];
+  if (missing.length > 0) {
+    const message = `replies: strict wants every field of the record; ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
+    return [
+      finding(
+        source,
+        record.span,
+        'missing-key',
+        message,
+        'Add them, or leave them to be filled in with replies: present.',
+      ),
+    ];
+  }
+  return fieldFindings(name, shape, record, check, source);
+}
+
+/** Each field alone in an otherwise plain record, as the client would read it: then the place of a fault is known. */
+function fieldFindings(
+  name: EndpointName,
+  shape: ShapeName,
+  record: MapNode,
+  check: ReplyCheck,
+  source: SourceText,
+): readonly Diagnostic[] {
+  return record.entries.flatMap(({ key, value, span }) => {
+    const given = { [key]: fieldOf(TEMPLATES[shape], key, value) };
+    const home = marketIn(given);
+    const order = home === undefined || key === 'id' ? {} : { id: shape === 'fill' ? `${home}-1` : `${home}@1` };
+    const whole =
+      'id' in TEMPLATES[shape] && shape !== 'account'
+        ? wholeRecord(shape, { ...order, ...given }, {})
+        : wholeRecord(shape, given);
+    const result = endpoint(name).answer.shape === 'list' ? [whole] : whole;
+    const verdict = readAnswer(name, { status: 200, headers: {}, body: envelope(result) }, SIMULATED_PROFILE);
+    if (verdict.kind === 'unreadable')
+      return [finding(source, span, 'wrong-type', `${name} can not answer so: ${verdict.why}`)];
+    const notes = check === 'strict' && verdict.kind === 'confirmed' ? verdict.notes : [];
+    return notes.map((note) =>
+      finding(
+        source,
+        span,
+        'unknown-word',
+        `${name}: ${note}`,
+        'Use replies: present for a value the document does not name.',
+      ),
+    );
+  });
+}
+
+function marketIn(given: Fields): string | undefined {
+  const { market_id: market, order_id: order } = given;
+  if (typeof market === 'string') return market;
+  return typeof order === 'string' ? marketOf(order) : undefined;
+}
+
+export function envelope(result: unknown, error = ''): string {
+  return exactJsonText({ success: error === '', error, result });
+}
+
+function isEmpty(node: Node): boolean {
+  if (node.kind === 'map') return node.entries.length === 0;
+  if (node.kind === 'list') return node.items.length === 0;
+  return node.type === 'null';
+}
+
+/** The fields of a record as the wire has them: a decimal is a text however it is written. */
+export function fieldsOf(shape: ShapeName, record: MapNode): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(record.entries.map(({ key, value }) => [key, fieldOf(TEMPLATES[shape], key, value)]));
+}
+
+function fieldOf(template: unknown, key: string, node: Node): unknown {
+  const like =
+    typeof template === 'object' && template !== null && Object.hasOwn(template, key) ? (template as Fields)[key] : '';
+  return valueLike(like, node);
+}
+
+function valueLike(like: unknown, node: Node): unknown {
+  switch (node.kind) {
+    case 'list':
+      return node.items.map((item) => valueLike('', item));
+    case 'map':
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, fieldOf(like, key, value)]));
+    case 'scalar':
+      if (node.type === 'null') return null;
+      if (typeof like === 'number' && /^-?\d{1,15}$/.test(node.text)) return Number(node.text);
+      if (typeof like === 'boolean' && node.type === 'boolean') return node.text === 'true';
+      return node.text;
+    default:
+      return node satisfies never;
+  }
+}
+
+/** A value as JSON would have it, numbers to the digit. */
+function asWritten(node: Node): unknown {
+  switch (node.kind) {
+    case 'list':
+      return node.items.map(asWritten);
+    case 'map':
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, asWritten(value)]));
+    case 'scalar':
+      if (node.type === 'number') return exactNumber(node.text);
+      if (node.type === 'boolean') return node.text === 'true';
+      return node.type === 'null' ? null : node.text;
+    default:
+      return node satisfies never;
+  }
+}

@@ -1,0 +1,31 @@
+/** Requests as a test file names them: `PUT /orders`, `POST /orders stop_limit`; in sequences also `PUT /orders x3`. */
+import { type EndpointName, isEndpointName } from '../../../venue/catalogue.ts';
+import { ORDER_TYPES } from '../../../venue/records.ts';
+import type { RequestPattern, RequestRun } from './test-case.ts';
+
+/** Undefined for what names no request. */
+export function patternOf(text: string): RequestPattern | undefined {
+  if (isEndpointName(text)) return { endpoint: text, type: undefined };
+  const at = text.lastIndexOf(' ');
+  const [name, type] = [text.slice(0, at), text.slice(at + 1)];
+  return name === 'POST /orders' && (ORDER_TYPES as readonly string[]).includes(type)
+    ? { endpoint: name, type }
+    : undefined;
+}
+
+/** One request, or so many of it in a row. */
+export function requestRunOf(text: string): RequestRun | undefined {
+  const [, name = text, count] = /^(.*\S)\s+x\s?([1-9]\d{0,4})$/.exec(text) ?? [];
+  const pattern = patternOf(name);
+  return pattern === undefined ? undefined : { pattern, times: Number(count ?? 1), text: name };
+}
+
+export function requestName({
+  endpoint,
+  type,
+}: {
+  readonly endpoint: EndpointName | string;
+  readonly type: string | undefined;
+}): string {
+  return type === undefined || endpoint !== 'POST /orders' ? endpoint : `${endpoint} ${type}`;
+}

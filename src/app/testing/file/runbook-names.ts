@@ -1,0 +1,127 @@
+/** Whether the names in a test file mean something in the runbook it tests: a misspelt one could never hold, or never fail. */
+import type { Diagnostic } from '../../../base/diagnostic.ts';
+import { printable } from '../../../base/printable.ts';
+import { didYouMean } from '../../../base/spelling.ts';
+import { readInputs } from '../../../runbook/check/inputs.ts';
+import type { CheckedRunbook } from '../../../runbook/checked.ts';
+import type { CheckCode } from '../../../runbook/codes/check.ts';
+import { finding } from '../../../runbook/codes/codes.ts';
+import type { Value } from '../../../runbook/values.ts';
+import type { TestCase, TestFile } from './test-case.ts';
+
+export interface NamedCase {
+  readonly test: TestCase;
+  readonly inputs: Readonly<Record<string, Value>>;
+}
+
+/** The cases with their inputs read, or what is wrong with them. */
+export function casesFor(
+  file: TestFile,
+  runbook: CheckedRunbook,
+): { readonly cases: readonly NamedCase[]; readonly diagnostics: readonly Diagnostic[] } {
+  const diagnostics: Diagnostic[] = [];
+  const known = { ids: stepIds(runbook), outputs: runbook.outputs.map(({ name }) => name) };
+  const cases = file.cases.map((test) => {
+    diagnostics.push(...nameFindings(file, test, known));
+    const read = inputsOf(file, test, runbook);
+    diagnostics.push(...read.diagnostics);
+    return { test, inputs: read.values };
+  });
+  const distinct = new Map(diagnostics.map((each) => [`${each.span.start} ${each.message}`, each]));
+  return { cases, diagnostics: [...distinct.values()] };
+}
+
+function inputsOf(
+  file: TestFile,
+  test: TestCase,
+  runbook: CheckedRunbook,
+): { values: Readonly<Record<string, Value>>; diagnostics: readonly Diagnostic[] } {
+  const declared = new Set(runbook.inputs.map(({ name }) => name));
+  const diagnostics: Diagnostic[] = [];
+  const texts: Record<string, string> = {};
+  for (const [name, { text, keySpan }] of Object.entries(test.inputs)) {
+    if (declared.has(name)) texts[name] = text;
+    else
+      diagnostics.push(
+        unknown(file, keySpan, 'unknown-input', `${runbook.name} has no input "${printable(name, 60)}"`, name, [
+          ...declared,
+        ]),
+      );
+  }
+  const read = readInputs(runbook, texts);
+  if ('values' in read) return { values: read.values, diagnostics };
+  for (const problem of read.problems) {
+    const [, name = '', missing] = /^input ([A-Za-z0-9_]+)(:| \()/.exec(problem) ?? [];
+    const code: CheckCode = missing === ' (' ? 'missing-input' : 'invalid-text';
+    diagnostics.push(finding(file.source, test.inputs[name]?.span ?? test.span, code, printable(problem, 400)));
+  }
+  return { values: {}, diagnostics };
+}
+
+function nameFindings(
+  file: TestFile,
+  test: TestCase,
+  known: { readonly ids: readonly string[]; readonly outputs: readonly string[] },
+): Diagnostic[] {
+  const { steps, outputs = [] } = test.expect;
+  const ids = (steps?.value ?? []).flatMap(({ word }) =>
+    steps === undefined || known.ids.includes(word)
+      ? []
+      : [
+          unknown(
+            file,
+            steps.span,
+            'unknown-step',
+            `no step of ${file.runbook} has the id "${printable(word, 60)}"`,
+            word,
+            known.ids,
+          ),
+        ],
+  );
+  const names = outputs.flatMap(({ value: { name }, span }) =>
+    known.outputs.includes(name)
+      ? []
+      : [
+          unknown(
+            file,
+            span,
+            'unknown-key',
+            `${file.runbook} has no output "${printable(name, 60)}"`,
+            name,
+            known.outputs,
+          ),
+        ],
+  );
+  return [...ids, ...names];
+}
+
+function unknown(
+  file: TestFile,
+  span: Diagnostic['span'],
+  code: CheckCode,
+  message: string,
+  word: string,
+  known: readonly string[],
+): Diagnostic {
+  const meant = didYouMean(word, known);
+  const list = known.length === 0 ? 'There are none.' : `There are ${known.join(', ')}.`;
+  return finding(file.source, span, code, message, meant === undefined ? list : `Did you mean ${meant}?`);
+}
+
+/** Ids of all steps, of called runbooks too: their steps run as well. */
+function stepIds(runbook: CheckedRunbook): readonly string[] {
+  const ids = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(visit);
+    else if (typeof value === 'object' && value !== null && !('evaluate' in value)) {
+      if ('verb' in value && 'id' in value && typeof value.id === 'string') ids.add(value.id);
+      Object.values(value).forEach(visit);
+    }
+  };
+  const runbooks = (each: CheckedRunbook): void => {
+    visit([each.steps, each.onError, each.finally]);
+    Object.values(each.calls).forEach(runbooks);
+  };
+  runbooks(runbook);
+  return [...ids];
+}

@@ -1,0 +1,229 @@
+/**
+ * The form of a test file as JSON Schema (language.md, Test files), for editors and for reading. It says what may stand
+ * where; whether a request, a time or a reply makes sense is said when the file is read.
+ */
+import { DURATION_PATTERN } from '../../../base/duration.ts';
+import { SIMULATOR_SCHEMA } from '../../../gateway/simulator/config/schema.ts';
+import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
+import { ORDER_TYPES } from '../../../venue/records.ts';
+
+export const TEST_FILE_SCHEMA_NAME = 'runbook-test';
+
+/** Every way to name a request: an endpoint, and POST /orders with a type of order. */
+export const REQUEST_NAMES: readonly string[] = ENDPOINT_NAMES.flatMap((name) =>
+  name === 'POST /orders' ? [name, ...ORDER_TYPES.map((type) => `${name} ${type}`)] : [name],
+);
+
+const request = (description: string) => ({ enum: [...REQUEST_NAMES], description });
+const duration = (description: string) => ({ type: 'string', pattern: DURATION_PATTERN, description });
+const text = (description: string) => ({ type: 'string', description });
+const scalar = (description: string) => ({ type: ['string', 'number', 'boolean'], description });
+const anything = (description: string) => ({ description });
+const map = (of: object, description: string) => ({ type: 'object', additionalProperties: of, description });
+const list = (of: object, description: string) => ({ type: 'array', items: of, description });
+const object = (properties: object, rules: object = {}) => ({
+  type: 'object',
+  additionalProperties: false,
+  properties,
+  ...rules,
+});
+
+const call = {
+  type: ['integer', 'string'],
+  minimum: 1,
+  pattern: '^[1-9][0-9]{0,5}(\\+|-[1-9][0-9]{0,5})?$',
+  description: 'which of the requests that match: 2, 1-2 or 3+; counted from 1, all when absent',
+};
+
+const rule = object(
+  {
+    on: request('the request it answers'),
+    match: map(scalar('its value; a decimal is compared by value'), 'parameters the request must have'),
+    call,
+    reply: {
+      type: ['object', 'array', 'string', 'null'],
+      description:
+        'the record, or a list of records; what is left out is filled in from the request and earlier replies',
+    },
+    http: { type: 'integer', minimum: 200, maximum: 599, description: 'status of the answer' },
+    headers: map({ type: ['string', 'number'] }, 'headers of the answer'),
+    error: text('refused with this text'),
+    lost: {
+      enum: ['before', 'after'],
+      description: 'no answer comes; `after`: the request is carried out all the same',
+    },
+    delay: duration('the answer comes so much later'),
+    malformed: {
+      type: ['boolean', 'string'],
+      description: 'a body that can not be read: this text, or the true one cut off',
+    },
+  },
+  { required: ['on'] },
+);
+
+const feedPoints = list(
+  object(
+    {
+      after: duration('since the start of the run'),
+      value: {
+        type: ['string', 'number', 'null'],
+        description: 'the value from then on; null: the feed can not be read',
+      },
+      age: duration('how old the value is when it is read'),
+    },
+    { required: ['value'] },
+  ),
+  'values one after the other',
+);
+
+const crash = {
+  type: ['object', 'array'],
+  description: 'the process dies at a request and is started again',
+  additionalProperties: false,
+  properties: {
+    before: request('it dies before this request leaves'),
+    after: request('it dies after this request left'),
+    call: { type: 'integer', minimum: 1, description: 'which of these requests, the first when absent' },
+    answer: { enum: ['lost', 'kept'], description: 'whether the answer was written down before; lost when absent' },
+    down: duration('how long nobody runs; 1s when absent'),
+  },
+};
+
+const counts = (description: string) => ({
+  type: 'object',
+  description,
+  additionalProperties: false,
+  properties: Object.fromEntries(REQUEST_NAMES.map((name) => [name, { type: 'integer', minimum: 0 }])),
+});
+
+const expect = object(
+  {
+    outcome: { enum: ['succeeded', 'failed', 'stopped', 'halted'] },
+    reason: text('the word of `stop`, or a part of the message of a failure'),
+    error: object({
+      kind: text('kind of the error'),
+      message: text('a part of the message'),
+      step: text('id or path of the step it came from'),
+    }),
+    steps: list(text('an id; `id*`: once or more in a row'), 'ids of the steps that ran, in the order they began'),
+    requests: list(
+      text('such as `POST /orders limit`, or `PUT /orders x3`'),
+      'the writes in the order they were sent. Reads, the deadman switch and the session are looked at only where the list names their endpoint',
+    ),
+    requests_exactly: counts('how often each was sent'),
+    at_least: counts('how often each was sent at the least'),
+    never: list(request('a request'), 'requests that must not be sent'),
+    outputs: map(
+      anything('the value; a decimal is compared by value, null: absent'),
+      'outputs; others are not looked at',
+    ),
+    orders: list(
+      object(
+        Object.fromEntries(
+          [
+            'market',
+            'side',
+            'type',
+            'price',
+            'size',
+            'filled',
+            'average_price',
+            'state',
+            'order_id',
+            'client_order_id',
+          ].map((name) => [name, scalar(`its ${name.replaceAll('_', ' ')}`)]),
+        ),
+        { minProperties: 1 },
+      ),
+      'orders of the run that have these fields, in the order they were placed; others may stand between them',
+    ),
+    notified: list(
+      {
+        type: ['string', 'object'],
+        additionalProperties: false,
+        properties: { to: text('the channel'), text: text('a part of the text') },
+      },
+      'parts of texts that were sent',
+    ),
+    elapsed: text('virtual time the run took: `4s`, `>= 4s`, `>= 4s, < 1m`'),
+    tokens: { type: ['string', 'integer'], description: 'tokens used: 120, `<= 400`' },
+    deadman: list(
+      text('armed, renewed, disarmed or assumed_fired; `renewed*`: once or more'),
+      'what happened to the deadman switch; renewals are looked at only where the list names them',
+    ),
+  },
+  { minProperties: 1 },
+);
+
+/** What a case may say, and `defaults` for all of them. */
+const settings = {
+  inputs: map(anything('the value'), 'inputs of the run'),
+  clock: text('when the run starts, ISO 8601 with its offset'),
+  seed: { type: 'integer', minimum: 0, description: 'seed of the simulated venue' },
+  simulator: simulatorPart(),
+  venue: list(rule, 'rules, the first that fits answers'),
+  venue_default: {
+    enum: ['simulated', 'none'],
+    description: 'what answers where no rule does; `none`: the case fails',
+  },
+  replies: {
+    enum: ['strict', 'present', 'off'],
+    description:
+      'how replies are checked: every field must be given; those given must fit; not at all, sent as written',
+  },
+  account: { type: ['object', 'string'], description: 'fields of the account record, or a file that holds one' },
+  feeds: map(
+    {
+      type: ['string', 'number', 'array', 'object'],
+      items: feedPoints.items,
+      additionalProperties: { type: ['string', 'number', 'array'], items: feedPoints.items },
+    },
+    'feeds: a value, values one after the other, or either by market',
+  ),
+  approvals: map(
+    {
+      type: ['string', 'object'],
+      additionalProperties: false,
+      properties: { answer: { enum: ['approve', 'reject'] }, after: duration('since it was asked; 1s when absent') },
+    },
+    'answers to `approve` steps by id or path; `*` for the others',
+  ),
+  crash_at: { ...crash, items: object(crash.properties) },
+  expect,
+};
+
+function simulatorPart(): object {
+  const { $schema: _dialect, title: _title, ...rest } = SIMULATOR_SCHEMA;
+  return { ...rest, description: 'configuration of the simulated venue' };
+}
+
+/** The same parts stand in the defaults and in each case: told once. */
+const shared = Object.fromEntries(Object.keys(settings).map((name) => [name, { $ref: `#/$defs/${name}` }]));
+
+const schema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  $id: 'https://perp-runbook.invalid/schemas/runbook-test.schema.json',
+  title: 'perp-runbook test file',
+  type: 'object',
+  additionalProperties: false,
+  required: ['tests', 'cases'],
+  properties: {
+    tests: text('name of the runbook: NAME.yaml beside this file'),
+    about: text('what is tested'),
+    defaults: object(shared),
+    cases: {
+      type: 'array',
+      minItems: 1,
+      items: object(
+        { name: text('what the case shows'), about: text('more about it'), ...shared },
+        { required: ['name'] },
+      ),
+    },
+  },
+  $defs: settings,
+};
+
+/** The schema of a test file, published as `schemas/runbook-test.schema.json`. */
+export function testFileSchema(): object {
+  return schema;
+}

@@ -1,0 +1,229 @@
+/**
+ * The orders that a test's rules have told of: what an acknowledgement, a record or a cancel of a script means for the next
+ * reading. An order rests as it was placed until a rule says otherwise; what a rule leaves out follows from what was said
+ * before. It matches nothing and fills nothing of itself.
+ */
+import { type Decimal, decimal, decimalText, parseDecimal, roundToStep } from '../../../base/decimal.ts';
+import type { FillRecord, OrderRecord, PlacementAck } from '../../../venue/records.ts';
+import { wholeRecord } from '../file/reply-shape.ts';
+
+/** Parameters as they were sent: literals by name. */
+export type SentParams = Readonly<Record<string, string | undefined>>;
+type Given = Readonly<Record<string, unknown>>;
+
+interface ScriptedOrder {
+  record: OrderRecord;
+  /** What `total_filled_size` grew by, and when. */
+  readonly executions: { readonly size: string; readonly price: string; readonly atUs: number }[];
+}
+
+const TERMINAL: ReadonlySet<string> = new Set(['closed', 'canceled', 'rejected']);
+/** What a taker pays on the simulated venue. */
+const FEE_RATE = '0.0005';
+/** Numbers of scripted orders without an id: out of the way of the simulated venue's own. */
+const FIRST_NUMBER = 900_001;
+/** Rows of a page when p_limit is absent. */
+const DEFAULT_PAGE_ROWS = 100;
+
+export class ScriptedOrders {
+  private readonly orders = new Map<string, ScriptedOrder>();
+  private readonly fillNumbers = new Map<string, { readonly number: number; readonly atUs: number }>();
+  private numbers = FIRST_NUMBER;
+
+  get size(): number {
+    return this.orders.size;
+  }
+
+  /** A new order's id where the script gives none. */
+  nextId(market: string): string {
+    const id = `${market}@${this.numbers}`;
+    this.numbers += 1;
+    return id;
+  }
+
+  /** The order a request is about; undefined for one that no rule told of. */
+  find({ order_id: id, client_order_id: clientId }: SentParams): OrderRecord | undefined {
+    if (id !== undefined) return this.orders.get(id)?.record;
+    if (clientId === undefined || clientId === '') return undefined;
+    return [...this.orders.values()]
+      .map(({ record }) => record)
+      .findLast((record) => record.client_order_id === clientId);
+  }
+
+  /** An order was acknowledged. Open, unless the acknowledgement says that it is over. */
+  place(ack: PlacementAck, sent: SentParams, now: number): void {
+    const size = sent['size'] ?? ack.size;
+    const record = wholeRecord('order', {
+      id: ack.id,
+      client_order_id: sent['client_order_id'] ?? ack.client_order_id,
+      market_id: ack.market_id,
+      order_type: sent['type'] ?? ack.type,
+      side: ack.side,
+      price: ack.price,
+      size,
+      initial_size: size,
+      status: TERMINAL.has(ack.status) ? ack.status : 'open',
+      timestamp: now * 1000,
+      time_in_force: ack.time_in_force,
+    });
+    this.orders.set(record.id, { record, executions: [] });
+  }
+
+  /** Takes over an order that was placed elsewhere: from here on the script speaks for it. */
+  adopt(record: OrderRecord): void {
+    if (!this.orders.has(record.id)) this.orders.set(record.id, { record, executions: [] });
+  }
+
+  /** What a rule says of an order, completed from what is known of it; the order stands so from now on. */
+  tell(id: string, given: Given, now: number): OrderRecord {
+    const order = this.orders.get(id);
+    if (order === undefined) throw new Error(`no scripted order ${id}`);
+    const before = order.record;
+    const record = wholeRecord('order', { ...sizes(before, given), ...given }, { ...before });
+    const grown = difference(record.total_filled_size, before.total_filled_size);
+    if (grown?.gt(0)) order.executions.push({ size: decimalText(grown), price: record.price, atUs: now * 1000 });
+    order.record = record;
+    return record;
+  }
+
+  /** Half of what remains fills, rounded down to the lot. */
+  fillHalf(id: string, lot: string, now: number): void {
+    const record = this.orders.get(id)?.record;
+    const remaining = record === undefined ? undefined : parseDecimal(record.size);
+    if (record === undefined || remaining === undefined || isOver(record)) return;
+    const half = roundToStep(remaining.div(2), decimal(lot), 'down');
+    if (half.isZero()) return;
+    this.tell(id, { total_filled_size: decimalText(decimal(record.total_filled_size).plus(half)) }, now);
+  }
+
+  cancel(id: string): void {
+    const order = this.orders.get(id);
+    if (order !== undefined && !isOver(order.record)) order.record = { ...order.record, status: 'canceled' };
+  }
+
+  /** Every open order that was placed by then is cancelled. */
+  cancelAll(reason: string, untilMs: number): void {
+    for (const order of this.orders.values()) {
+      const { record } = order;
+      if (record.timestamp <= untilMs * 1000 && !isOver(record))
+        order.record = { ...record, status: 'canceled', reason };
+    }
+  }
+
+  amend(id: string, price: string, size: string | undefined, now: number): void {
+    const order = this.orders.get(id);
+    if (order === undefined) return;
+    const left = size === undefined ? undefined : difference(size, order.record.total_filled_size);
+    this.tell(
+      id,
+      {
+        price,
+        ...(size === undefined || left === undefined ? {} : { initial_size: size, size: decimalText(left) }),
+        status: 'open',
+      },
+      now,
+    );
+  }
+
+  /** Orders of a listing, by its filters; newest first. */
+  list(params: SentParams): readonly OrderRecord[] {
+    return [...this.orders.values()]
+      .map(({ record }) => record)
+      .filter((record) => agrees(record, params) && isInTime(record.timestamp, params))
+      .reverse();
+  }
+
+  /** Whether an order of the script stands in a market: then its position is the script's as well. */
+  knowsMarket(market: string | undefined): boolean {
+    return [...this.orders.values()].some(({ record }) => record.market_id === market);
+  }
+
+  open(): readonly OrderRecord[] {
+    return [...this.orders.values()].map(({ record }) => record).filter((record) => !isOver(record));
+  }
+
+  /** Fills that follow from what was said of an order's filled size, at the order's price. */
+  fillsOf(id: string): readonly FillRecord[] {
+    const order = this.orders.get(id);
+    return (order?.executions ?? []).map(({ size, price, atUs }, index) =>
+      this.fill({ size, price, timestamp: atUs }, order?.record, index),
+    );
+  }
+
+  /**
+   * A fill completed from its order. The same place in a list with the same price and size is the same fill, whenever it is
+   * told again: otherwise a second reading would book it a second time.
+   */
+  fill(given: Given, order: OrderRecord | undefined, index: number, now = 0): FillRecord {
+    const known =
+      order === undefined
+        ? {}
+        : {
+            order_id: order.id,
+            market_id: order.market_id,
+            side: order.side,
+            price: order.price,
+            size: order.total_filled_size,
+          };
+    const draft = wholeRecord('fill', given, known);
+    const key = JSON.stringify([draft.order_id, index, draft.price, draft.size]);
+    const same = this.fillNumbers.get(key) ?? { number: FIRST_NUMBER + this.fillNumbers.size, atUs: now * 1000 };
+    this.fillNumbers.set(key, same);
+    const id = `${draft.market_id}-${same.number}`;
+    const [price, size] = [parseDecimal(draft.price), parseDecimal(draft.size)];
+    const fee =
+      price === undefined || size === undefined ? '0' : decimalText(price.times(size).times(decimal(FEE_RATE)));
+    return wholeRecord('fill', given, { ...known, id, trade_id: id, fee, timestamp: same.atUs });
+  }
+}
+
+export function isOver({ status }: Pick<OrderRecord, 'status'>): boolean {
+  return TERMINAL.has(status);
+}
+
+/** The sizes a rule leaves out, so that they add up: what is filled and what remains make the initial size. */
+function sizes(before: OrderRecord, given: Given): Partial<OrderRecord> {
+  const text = (field: 'size' | 'initial_size' | 'total_filled_size') =>
+    typeof given[field] === 'string' ? given[field] : undefined;
+  const initial = text('initial_size') ?? before.initial_size;
+  const [size, filled] = [text('size'), text('total_filled_size')];
+  if (size !== undefined && filled !== undefined) return {};
+  if (filled !== undefined) return remainder('size', initial, filled);
+  if (size !== undefined) return remainder('total_filled_size', initial, size);
+  if (given['status'] === 'closed') return { size: '0', total_filled_size: initial };
+  return text('initial_size') === undefined ? {} : remainder('size', initial, before.total_filled_size);
+}
+
+function remainder(field: 'size' | 'total_filled_size', whole: string, part: string): Partial<OrderRecord> {
+  const rest = difference(whole, part);
+  return rest === undefined || rest.isNegative() ? {} : { [field]: decimalText(rest) };
+}
+
+function difference(left: string, right: string): Decimal | undefined {
+  const [a, b] = [parseDecimal(left), parseDecimal(right)];
+  return a === undefined || b === undefined ? undefined : a.minus(b);
+}
+
+function agrees(
+  record: OrderRecord,
+  { order_id: id, client_order_id: clientId, market_id: market, status }: SentParams,
+): boolean {
+  return (
+    (id === undefined || record.id === id) &&
+    (clientId === undefined || record.client_order_id === clientId) &&
+    (market === undefined || record.market_id === market) &&
+    (status === undefined || record.status === status)
+  );
+}
+
+export function isInTime(timestampUs: number, { start_time: from, end_time: to }: SentParams): boolean {
+  return (from === undefined || timestampUs >= Number(from)) && (to === undefined || timestampUs <= Number(to));
+}
+
+/** One page of rows by time, as a listing's parameters ask for it. */
+export function pageOf<R extends { readonly timestamp: number }>(rows: readonly R[], params: SentParams): readonly R[] {
+  const limit = Number(params['p_limit'] ?? DEFAULT_PAGE_ROWS);
+  const skip = Number(params['p_page'] ?? 0) * limit;
+  const up = params['p_order'] === 'ASC' ? 1 : -1;
+  return [...rows].sort((a, b) => up * (a.timestamp - b.timestamp)).slice(skip, skip + limit);
+}

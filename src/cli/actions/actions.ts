@@ -1,0 +1,138 @@
+/**
+ * The verb table: every verb of the command line with its arguments, options and what calls it. `--help`, argument
+ * checking, completion and the reference are read from here. A row loads its module when it is called, never before.
+ */
+import { EXIT } from '../../app/errors.ts';
+import { SHELLS } from '../choices.ts';
+import { type VerbRow, verb } from '../command-row.ts';
+import { REVIEW_VERBS } from './review.ts';
+import { RUN_VERBS } from './run.ts';
+
+const TEST_VERBS: readonly VerbRow[] = [
+  verb({
+    name: 'test',
+    summary: 'run runbook test files in virtual time',
+    arguments: { files: { doc: 'test files, NAME.test.yaml', takes: 'file', many: true } },
+    options: {
+      explore: {
+        doc: 'each case again with every answer lost, refused, limited or part-filled, and the process killed',
+      },
+    },
+    example: 'test bracket-entry.test.yaml',
+    async run({ files }, { explore }, invocation) {
+      return (await import('../commands/test.ts')).testFiles(files, { explore }, invocation);
+    },
+  }),
+];
+
+const SERVE_VERBS: readonly VerbRow[] = [
+  verb({
+    name: 'audit serve',
+    summary: 'show the runs on a page in the browser, on 127.0.0.1 alone',
+    arguments: {},
+    options: {
+      port: { doc: 'port, 8787 by default; 0 takes a free one', value: 'N' },
+      'allow-actions': { doc: 'let the page approve, reject, stop and kill, each with a typed confirmation' },
+    },
+    example: 'audit serve --port 8787',
+    async run(_args, options, invocation) {
+      const { port, 'allow-actions': allowActions } = options;
+      return (await import('../serve/serve.ts')).serveAudit({ port, allowActions }, invocation);
+    },
+  }),
+];
+
+const FILES = { doc: 'runbook files, and folders of them', takes: 'file', many: true } as const;
+
+const SCHEDULE_VERBS: readonly VerbRow[] = [
+  verb({
+    name: 'schedule',
+    summary: 'run what is due, until interrupted; takes runs of `runbook run` meanwhile',
+    arguments: { files: FILES },
+    options: {
+      // Not required here: `schedule preview` would have to name it too.
+      profile: { doc: 'profile of an account; may be given several times', value: 'FILE', takes: 'file', many: true },
+      port: {
+        doc: 'port on 127.0.0.1 of /healthz, /readyz and /metrics, 9464 by default; 0 takes a free one',
+        value: 'N',
+      },
+      standby: { doc: 'wait for the account where another process holds it' },
+      seats: {
+        doc: 'accounts to act for at a time, where workers share a PostgreSQL store; all by default',
+        value: 'N',
+      },
+    },
+    example: 'schedule runbooks --profile main.yaml',
+    async run({ files }, options, invocation) {
+      return (await import('../../app/schedule/scheduler.ts')).runSchedules(files, options, invocation);
+    },
+  }),
+  verb({
+    name: 'schedule preview',
+    summary: 'what would fire, with daylight-saving effects and collisions',
+    arguments: { files: FILES },
+    options: {
+      next: { doc: 'how many occurrences, 20 by default', value: 'N' },
+      from: { doc: 'from this time on, ISO 8601; now by default', value: 'TIME' },
+      calendar: { doc: 'draw the month into a file: .svg or .html', value: 'FILE', takes: 'file' },
+    },
+    example: 'schedule preview runbooks --next 10 --from 2026-03-28T00:00:00Z',
+    async run({ files }, options, invocation) {
+      return (await import('../commands/schedule-preview.ts')).previewSchedules(files, options, invocation);
+    },
+  }),
+];
+
+export const VERBS: readonly VerbRow[] = [
+  verb({
+    name: 'validate',
+    summary: 'check runbooks, offline',
+    arguments: { files: { doc: 'runbook files', takes: 'file', many: true } },
+    options: {},
+    example: 'validate ladder.yaml',
+    async run({ files }, _options, invocation) {
+      return (await import('../commands/validate.ts')).validateFiles(files, invocation);
+    },
+  }),
+  ...RUN_VERBS,
+  ...SCHEDULE_VERBS,
+  ...REVIEW_VERBS,
+  ...SERVE_VERBS,
+  ...TEST_VERBS,
+  verb({
+    name: 'record',
+    summary: 'turn a recording (HAR 1.2) into a fixture, or one format of fixture into another',
+    arguments: {},
+    options: {
+      from: { doc: 'recording: .har, .yaml, .jsonl', value: 'FILE', takes: 'file', required: true },
+      to: { doc: 'fixture to write: .yaml, .jsonl, .har', value: 'FILE', takes: 'file', required: true },
+    },
+    example: 'record --from session.har --to session.yaml',
+    async run(_args, { from, to }, invocation) {
+      return (await import('../commands/record.ts')).convertRecording(from, to, invocation);
+    },
+  }),
+  verb({
+    name: 'new',
+    summary: 'make a runbook to begin with',
+    arguments: { name: { doc: 'name of the runbook; the file is NAME.yaml', takes: 'text' } },
+    options: { from: { doc: 'copy an example instead of the smallest runbook', value: 'EXAMPLE' } },
+    example: 'new my-entry --from bracket-entry',
+    async run({ name }, { from }, invocation) {
+      return (await import('../commands/new.ts')).newRunbook(name, from, invocation);
+    },
+  }),
+  verb({
+    name: 'completion',
+    summary: 'print a completion script for a shell',
+    arguments: { shell: { doc: 'the shell', takes: SHELLS } },
+    options: {},
+    example: 'completion bash',
+    async run({ shell }, _options, { terminal }) {
+      const { completionScript } = await import('../commands/completion.ts');
+      const script = completionScript(SHELLS.find((each) => each === shell) ?? 'bash', VERBS);
+      terminal.answer({ shell, script }, () => script);
+      return EXIT.done;
+    },
+  }),
+];

@@ -1,0 +1,195 @@
+/** The rows of the verb table for what reviews: the audit of runs, and the chart of a runbook. */
+import { CHART_FORMATS, EXPORT_FORMATS, ROW_KINDS } from '../choices.ts';
+import { type VerbRow, verb } from '../command-row.ts';
+
+const ARCHIVE = { doc: 'read this archive instead of the journals', value: 'FILE', takes: 'file' } as const;
+const KEY = { doc: 'public key in PEM form: anchors must be signed with it', value: 'FILE', takes: 'file' } as const;
+const RUN = { doc: 'name of a run, an unambiguous part of it, or `last`', takes: 'text' } as const;
+
+export const REVIEW_VERBS: readonly VerbRow[] = [
+  verb({
+    name: 'audit list',
+    summary: 'list the runs, newest first',
+    arguments: {},
+    options: {
+      runbook: { doc: 'only runs of this runbook', value: 'NAME' },
+      limit: { doc: 'at most this many', value: 'N' },
+      archive: ARCHIVE,
+    },
+    example: 'audit list --limit 20',
+    async run(_args, options, invocation) {
+      return (await import('../audit/list.ts')).listRuns(options, { ...invocation, archive: options.archive });
+    },
+  }),
+  verb({
+    name: 'audit summary',
+    summary: "answer a reviewer's questions about a run on one screen",
+    arguments: { run: RUN },
+    options: { key: KEY, archive: ARCHIVE },
+    example: 'audit summary last',
+    async run({ run }, { key, archive }, invocation) {
+      return (await import('../audit/summary.ts')).summarise(run, { key }, { ...invocation, archive });
+    },
+  }),
+  verb({
+    name: 'audit show',
+    summary: 'tell a run from first to last',
+    arguments: { run: RUN },
+    options: {
+      order: { doc: 'only what concerns an order: its id, its client order id, or its step', value: 'ORDER' },
+      step: { doc: 'only a step and what is inside it: its id or path', value: 'STEP' },
+      kind: { doc: `only rows of these kinds: ${ROW_KINDS.join(', ')}`, value: 'KIND', takes: ROW_KINDS, many: true },
+      since: { doc: 'from a time on, or from so long after the start', value: 'TIME' },
+      depth: { doc: 'leave out what is deeper inside blocks than this', value: 'N' },
+      why: { doc: 'how a step decided: expressions, what they read, what came out', value: 'STEP' },
+      entry: { doc: 'one entry raw, by its number, as `audit summary` names it', value: 'N' },
+      all: { doc: 'also reads and keep-alives that changed nothing' },
+      archive: ARCHIVE,
+    },
+    example: 'audit show last --order entry',
+    async run({ run }, options, invocation) {
+      return (await import('../audit/show.ts')).showRun(run, options, { ...invocation, archive: options.archive });
+    },
+  }),
+  verb({
+    name: 'audit orders',
+    summary: 'list the orders of a run with what became of them',
+    arguments: { run: RUN },
+    options: { history: { doc: 'with every move' }, archive: ARCHIVE },
+    example: 'audit orders last --history',
+    async run({ run }, options, invocation) {
+      return (await import('../audit/figures.ts')).showOrders(run, options, {
+        ...invocation,
+        archive: options.archive,
+      });
+    },
+  }),
+  verb({
+    name: 'audit fills',
+    summary: 'list what traded in a run, with fees and average prices',
+    arguments: { run: RUN },
+    options: { archive: ARCHIVE },
+    example: 'audit fills last',
+    async run({ run }, { archive }, invocation) {
+      return (await import('../audit/figures.ts')).showFills(run, { ...invocation, archive });
+    },
+  }),
+  verb({
+    name: 'audit budget',
+    summary: 'show where the tokens of a run went, over time',
+    arguments: { run: RUN },
+    options: { archive: ARCHIVE },
+    example: 'audit budget last',
+    async run({ run }, { archive }, invocation) {
+      return (await import('../audit/figures.ts')).showBudget(run, { ...invocation, archive });
+    },
+  }),
+  verb({
+    name: 'audit verify',
+    summary: 'check that journals are what was written',
+    arguments: { run: { ...RUN, optional: true } },
+    options: {
+      key: KEY,
+      archive: ARCHIVE,
+    },
+    example: 'audit verify',
+    async run({ run }, options, invocation) {
+      return (await import('../audit/verify.ts')).verify(run, options, { ...invocation, archive: options.archive });
+    },
+  }),
+  verb({
+    name: 'audit diff',
+    summary: 'show what two runs decided differently, and what they had been told before that',
+    arguments: { left: RUN, right: RUN },
+    options: { archive: ARCHIVE },
+    example: 'audit diff 20260105T080000123 last',
+    async run({ left, right }, { archive }, invocation) {
+      return (await import('../audit/diff.ts')).diff(left, right, { ...invocation, archive });
+    },
+  }),
+  verb({
+    name: 'audit stats',
+    summary: 'count runs, outcomes, denials and tokens by runbook and day',
+    arguments: {},
+    options: { runbook: { doc: 'only runs of this runbook', value: 'NAME' }, archive: ARCHIVE },
+    example: 'audit stats',
+    async run(_args, options, invocation) {
+      return (await import('../audit/figures.ts')).showStats(options, { ...invocation, archive: options.archive });
+    },
+  }),
+  verb({
+    name: 'audit kills',
+    summary: 'list who engaged the kill switch and who released it, when and why',
+    arguments: {},
+    options: {
+      profile: { doc: 'only of the account of this profile, and of every account', value: 'FILE', takes: 'file' },
+    },
+    example: 'audit kills --profile main.yaml',
+    async run(_args, { profile }, invocation) {
+      return (await import('../audit/kills.ts')).listKills({ profile }, invocation);
+    },
+  }),
+  verb({
+    name: 'audit export',
+    summary: 'print a run in the form of another tool',
+    arguments: { run: RUN },
+    options: {
+      format: { doc: 'the form', value: 'FORMAT', takes: EXPORT_FORMATS, required: true },
+      table: { doc: 'for csv: timeline (the default), entries, steps, requests, orders or fills', value: 'TABLE' },
+      archive: ARCHIVE,
+    },
+    example: 'audit export last --format html > run.html',
+    async run({ run }, options, invocation) {
+      return (await import('../audit/export.ts')).exportRun(run, options, { ...invocation, archive: options.archive });
+    },
+  }),
+  verb({
+    name: 'audit reconcile',
+    summary: "compare the fills of a live run with the venue's own list",
+    arguments: { run: RUN },
+    options: { archive: ARCHIVE },
+    example: 'audit reconcile last',
+    async run({ run }, { archive }, invocation) {
+      return (await import('../audit/reconcile.ts')).reconcileRun(run, { ...invocation, archive });
+    },
+  }),
+  verb({
+    name: 'audit replay',
+    summary: 'prove that a run decided as its journal says, or show the first difference',
+    arguments: { run: RUN },
+    options: { archive: ARCHIVE },
+    example: 'audit replay last',
+    async run({ run }, { archive }, invocation) {
+      return (await import('../audit/replay.ts')).proveRun(run, { ...invocation, archive });
+    },
+  }),
+  verb({
+    name: 'audit archive',
+    summary: 'put the runs of closed months into one compressed file each, and take them out of the journals',
+    arguments: {},
+    options: {
+      month: { doc: 'only the runs that ended in this month, such as 2026-10 (UTC)', value: 'MONTH' },
+      before: { doc: 'only those of months before this one; all closed months by default', value: 'MONTH' },
+      to: {
+        doc: "where the archives are written, by default the state folder's own `archive`",
+        value: 'FOLDER',
+        takes: 'directory',
+      },
+      keep: { doc: 'leave the runs in the journals as well' },
+    },
+    example: 'audit archive --before 2026-10',
+    async run(_args, options, invocation) {
+      return (await import('../audit/archive.ts')).archiveRuns(options, invocation);
+    },
+  }),
+  verb({
+    name: 'graph',
+    summary: 'draw the state chart of a runbook',
+    arguments: { file: { doc: 'runbook file', takes: 'file' } },
+    options: { format: { doc: 'mermaid (the default), svg, xstate or dot', value: 'FORMAT', takes: CHART_FORMATS } },
+    example: 'graph ladder.yaml --format mermaid',
+    async run({ file }, { format }, invocation) {
+      return (await import('../commands/graph.ts')).graphFile(file, format, invocation);
+    },
+  }),
+];

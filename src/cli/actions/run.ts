@@ -1,0 +1,182 @@
+/** The rows of the verb table for what plans and runs a runbook. */
+import { type VerbRow, verb } from '../command-row.ts';
+
+const FILE = { doc: 'runbook file', takes: 'file' } as const;
+const INPUT = { doc: 'an input, read by its declared type', value: 'k=v', many: true } as const;
+const INPUTS = { doc: 'a file of inputs, YAML or JSON', value: 'FILE', takes: 'file' } as const;
+const FIXTURES = { doc: 'recorded exchanges to answer from', value: 'FILE', takes: 'file' } as const;
+
+const RUN = { doc: 'name of a run, or an unambiguous part of it', takes: 'text' } as const;
+const STEP = { doc: 'path or id of the step', takes: 'text' } as const;
+const BY = { doc: 'who does it', value: 'NAME' } as const;
+const REASON = { doc: 'why', value: 'TEXT' } as const;
+
+/** Options that were given. */
+function defined<T extends Readonly<Record<string, string | undefined>>>(
+  options: T,
+): { readonly [K in keyof T]?: string } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    readonly [K in keyof T]?: string;
+  };
+}
+
+export const RUN_VERBS: readonly VerbRow[] = [
+  verb({
+    name: 'plan',
+    summary: 'print every request a runbook would send; sends nothing',
+    arguments: { file: FILE },
+    options: {
+      input: INPUT,
+      inputs: INPUTS,
+      profile: { doc: 'profile of the deployment', value: 'FILE', takes: 'file' },
+      fixtures: FIXTURES,
+    },
+    example: 'plan bracket-entry.yaml --input side=long --input size=0.25 --input trigger=64200',
+    async run({ file }, options, invocation) {
+      return (await import('../../app/plan.ts')).planFile(file, options, invocation);
+    },
+  }),
+  verb({
+    name: 'dry-run',
+    summary: 'execute in virtual time, against recorded exchanges or the simulated venue; opens no socket',
+    arguments: { file: FILE },
+    options: {
+      fixtures: FIXTURES,
+      input: INPUT,
+      inputs: INPUTS,
+      at: { doc: 'the time at which it starts, ISO 8601', value: 'TIME' },
+      seed: { doc: 'seed of the simulated venue, 1 by default', value: 'N' },
+      simulator: { doc: 'configuration of the simulated venue', value: 'FILE', takes: 'file' },
+      record: { doc: 'write the exchanges into a fixture', value: 'FILE', takes: 'file' },
+    },
+    example: 'dry-run bracket-entry.yaml --fixtures bracket-entry.fixture.yaml',
+    async run({ file }, options, invocation) {
+      return (await import('../commands/dry-run.ts')).dryRunFile(file, options, invocation);
+    },
+  }),
+  verb({
+    name: 'run',
+    summary: 'execute for real; against anything but a loopback address it prints the plan and asks',
+    arguments: { file: FILE },
+    options: {
+      profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true },
+      input: INPUT,
+      inputs: INPUTS,
+      record: { doc: 'write the exchanges into a fixture, secrets replaced', value: 'FILE', takes: 'file' },
+      plan: { doc: 'the approved plan; refuses any other', value: 'HASH' },
+      yes: { doc: 'do not ask' },
+      step: { doc: 'ask before each write' },
+      until: { doc: 'stop after this step', value: 'ID' },
+    },
+    example: 'run flatten.yaml --profile main.yaml --input markets=["BTC-USD"]',
+    async run({ file }, options, invocation) {
+      return (await import('../commands/run.ts')).runFile(file, options, invocation);
+    },
+  }),
+  verb({
+    name: 'resume',
+    summary: 'continue interrupted runs; all of them when none is named',
+    arguments: { runs: { doc: 'names of runs', takes: 'text', many: true, optional: true } },
+    options: {},
+    example: 'resume',
+    async run({ runs }, _options, invocation) {
+      return (await import('../commands/run.ts')).resumeRuns(runs, invocation);
+    },
+  }),
+  verb({
+    name: 'cancel',
+    summary: 'ask a run to stop in order',
+    arguments: { run: RUN },
+    options: { by: BY, reason: REASON },
+    example: 'cancel last',
+    async run({ run }, options, invocation) {
+      return (await import('../commands/approve-cancel.ts')).command(run, 'cancel', defined(options), invocation);
+    },
+  }),
+  verb({
+    name: 'approve',
+    summary: 'answer an approve step with yes',
+    arguments: { run: RUN, step: STEP },
+    options: { by: { ...BY, required: true } },
+    example: 'approve 20260105 steps/4:switch --by ada',
+    async run({ run, step }, { by }, invocation) {
+      return (await import('../commands/approve-cancel.ts')).command(run, 'approve', { step, by }, invocation);
+    },
+  }),
+  verb({
+    name: 'reject',
+    summary: 'answer an approve step with no',
+    arguments: { run: RUN, step: STEP },
+    options: { by: { ...BY, required: true }, reason: REASON },
+    example: 'reject 20260105 steps/4:switch --by ada',
+    async run({ run, step }, options, invocation) {
+      return (await import('../commands/approve-cancel.ts')).command(
+        run,
+        'reject',
+        { step, ...defined(options) },
+        invocation,
+      );
+    },
+  }),
+  verb({
+    name: 'kill',
+    summary: 'kill switch: no new orders, cancel_all until nothing is left',
+    arguments: {},
+    options: {
+      profile: { doc: 'the account; every account of the state folder without', value: 'FILE', takes: 'file' },
+      by: BY,
+      reason: REASON,
+    },
+    example: 'kill --profile main.yaml',
+    async run(_args, options, invocation) {
+      return (await import('../../app/kill/kill.ts')).killFromTerminal(options, invocation);
+    },
+  }),
+  verb({
+    name: 'release',
+    summary: 'lift the kill switch',
+    arguments: {},
+    options: {
+      profile: { doc: 'the account', value: 'FILE', takes: 'file', required: true },
+      by: { ...BY, required: true },
+    },
+    example: 'release --profile main.yaml --by ada',
+    async run(_args, options, invocation) {
+      return (await import('../../app/kill/kill.ts')).release(options, invocation);
+    },
+  }),
+  verb({
+    name: 'doctor',
+    summary: 'check a profile against its venue, with reads alone',
+    arguments: {},
+    options: { profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true } },
+    example: 'doctor --profile main.yaml',
+    async run(_args, options, invocation) {
+      return (await import('../commands/doctor.ts')).examine(options, invocation);
+    },
+  }),
+  verb({
+    name: 'sim',
+    summary: 'serve the simulated venue over HTTP on 127.0.0.1',
+    arguments: {},
+    options: {
+      port: { doc: 'port, 8080 by default; 0 takes a free one', value: 'N' },
+      config: { doc: 'configuration of the simulated venue', value: 'FILE', takes: 'file' },
+      seed: { doc: 'seed, 1 by default', value: 'N' },
+    },
+    example: 'sim --port 8080',
+    async run(_args, options, invocation) {
+      return (await import('../commands/sim.ts')).serveSimulator(options, invocation);
+    },
+  }),
+  verb({
+    name: 'replay',
+    summary: 're-execute a recorded run; fails on the first request that differs',
+    arguments: { run: { doc: 'name of a run, or `last`', takes: 'text' } },
+    options: {},
+    example: 'replay last',
+    async run({ run }, _options, invocation) {
+      return (await import('../audit/replay.ts')).replay(run, invocation);
+    },
+  }),
+];

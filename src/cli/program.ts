@@ -1,0 +1,116 @@
+/**
+ * The command line as commander sees it, built from the verb table and nothing else. It parses and prints help; what a verb
+ * does is behind its row, and no module of a verb is loaded before that verb is called.
+ */
+import { Argument, Command, type CommanderError, Option } from 'commander';
+import type { ArgumentRow, OptionRow, VerbRow } from './command-row.ts';
+import { GLOBAL_OPTIONS, GROUPS } from './global-options.ts';
+
+/** A verb with what was typed for it. */
+export interface Call {
+  readonly row: VerbRow;
+  readonly args: Parameters<VerbRow['run']>[0];
+  readonly options: Parameters<VerbRow['run']>[1];
+  readonly globals: Globals;
+}
+
+export interface Globals {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly color: boolean;
+  readonly state: string | undefined;
+}
+
+export interface Output {
+  out(text: string): void;
+  err(text: string): void;
+}
+
+/** The program; `called` is given the verb once the command line has been understood. */
+export function program(
+  verbs: readonly VerbRow[],
+  version: string,
+  output: Output,
+  called: (call: Call) => Promise<void>,
+): Command {
+  const root = new Command('runbook')
+    .description(
+      'Declarative strategies and runbooks for a perpetual-futures venue: checked, dry-run, executed, audited.',
+    )
+    .version(version, '--version', 'print the version')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: output.out, writeErr: output.err, outputError: (text, write) => write(text) })
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [verb]', 'print help for a verb')
+    .exitOverride();
+  for (const [name, row] of Object.entries(GLOBAL_OPTIONS)) root.addOption(option(name, row));
+  for (const row of verbs) define(root, row, called);
+  return root;
+}
+
+/** Commander ends everything it handled itself by throwing: 0 for help and version, else wrong usage. */
+export function isHandled(error: unknown): error is CommanderError {
+  return (
+    error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('commander.')
+  );
+}
+
+function define(root: Command, row: VerbRow, called: (call: Call) => Promise<void>): void {
+  const [first = '', second] = row.name.split(' ');
+  const parent = second === undefined ? root : group(root, first);
+  const command = known(parent, second ?? first) ?? parent.command(second ?? first);
+  command.description(row.summary).summary(row.summary).addHelpText('after', `\nExample:\n  runbook ${row.example}`);
+  for (const [name, each] of Object.entries(row.arguments)) command.addArgument(argument(name, each));
+  for (const [name, each] of Object.entries(row.options)) command.addOption(option(name, each));
+  command.action(async () => {
+    const { json, quiet, color, state } = root.opts();
+    await called({
+      row,
+      args: Object.fromEntries(
+        Object.keys(row.arguments).map((name, index) => [name, command.processedArgs[index]]),
+      ) as Call['args'],
+      options: optionsGiven(row, command),
+      globals: { json: json === true, quiet: quiet === true, color: color !== false, state },
+    });
+  });
+}
+
+function group(root: Command, name: string): Command {
+  const there = known(root, name);
+  if (there !== undefined) return there;
+  const summary = GROUPS[name] ?? name;
+  return root.command(name).description(summary).summary(summary);
+}
+
+function known(parent: Command, name: string): Command | undefined {
+  return parent.commands.find((each) => each.name() === name);
+}
+
+function argument(name: string, { doc, takes, many, optional }: ArgumentRow): Argument {
+  const word = many === true ? `${name}...` : name;
+  const made = new Argument(optional === true ? `[${word}]` : `<${word}>`, doc);
+  return typeof takes === 'string' ? made : made.choices(takes);
+}
+
+function option(name: string, { doc, value, takes, many, required }: OptionRow): Option {
+  const made = new Option(value === undefined ? `--${name}` : `--${name} <${value}>`, doc);
+  if (takes !== undefined && typeof takes !== 'string') made.choices(takes);
+  if (many === true) made.default([], 'none').argParser((text: string, before: readonly string[]) => [...before, text]);
+  if (required === true) made.makeOptionMandatory();
+  return made;
+}
+
+/** Flags that were not given are false, lists that were not given are empty. */
+function optionsGiven(row: VerbRow, command: Command): Call['options'] {
+  const given = command.opts();
+  return Object.fromEntries(
+    Object.entries(row.options).map(([name, { value, many }]) => {
+      const found: unknown = given[camelCase(name)];
+      return [name, value === undefined ? found === true : (found ?? (many === true ? [] : undefined))];
+    }),
+  ) as Call['options'];
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-([a-z])/g, (_whole, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,142 @@
+/**
+ * A configuration as somebody wrote it: checked, and completed by the defaults. One that does not fit is a list of
+ * problems, never an exception half-way through a simulation.
+ */
+import { decimal, decimalText, parseDecimal } from '../../../base/decimal.ts';
+import { type SchemaIssue, schemaIssues } from '../../../base/schema.ts';
+import { didYouMean } from '../../../base/spelling.ts';
+import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
+import { DEFAULT_MARKETS, DEFAULTS, NEW_MARKET } from './defaults.ts';
+import type { FaultRule } from './faults.ts';
+import { SIMULATOR_SCHEMA } from './schema.ts';
+import type { MarketConfig, Settings, SimulatorConfig } from './settings.ts';
+
+export type { SimulatorConfig } from './settings.ts';
+
+/** Fills in the defaults. Throws RangeError on what `readSimulatorConfig` would have reported: that is our mistake. */
+export function complete(config: SimulatorConfig): Settings {
+  const problems = [...crossProblems(config)];
+  if (problems.length > 0) throw new RangeError(`not a simulator configuration: ${problems.join('; ')}`);
+  return {
+    ...DEFAULTS,
+    ...config,
+    markets: config.markets === undefined ? DEFAULT_MARKETS : completeMarkets(config.markets),
+    account: { ...DEFAULTS.account, ...config.account, fees: { ...DEFAULTS.account.fees, ...config.account?.fees } },
+    tokens: { ...DEFAULTS.tokens, ...config.tokens },
+    auth: { ...DEFAULTS.auth, ...config.auth },
+    surprises: { ...DEFAULTS.surprises, ...config.surprises },
+  };
+}
+
+function completeMarkets(markets: NonNullable<SimulatorConfig['markets']>): Record<string, MarketConfig> {
+  return Object.fromEntries(Object.entries(markets).map(([id, given]) => [id, completeMarket(id, given)]));
+}
+
+/** May lack tick, lot or start: `marketProblems` says so before anybody relies on it. */
+function completeMarket(id: string, given: Partial<MarketConfig>): MarketConfig {
+  const known = DEFAULT_MARKETS[id] ?? { ...NEW_MARKET, ...(given.lot === undefined ? {} : { min_size: given.lot }) };
+  return { ...known, ...given } as MarketConfig;
+}
+
+/** Reads a configuration that came from outside: schema first, then what a schema can not say. */
+export function readSimulatorConfig(data: unknown): { config: SimulatorConfig } | { problems: readonly string[] } {
+  const issues = schemaIssues('simulator', () => SIMULATOR_SCHEMA, data);
+  if (issues.length > 0) return { problems: issues.map(issueText) };
+  const config = data as SimulatorConfig;
+  const problems = [...crossProblems(config)];
+  return problems.length > 0 ? { problems } : { config };
+}
+
+/** Reads a list of faults alone, as PUT /_sim/faults brings it. */
+export function readFaults(data: unknown): { faults: readonly FaultRule[] } | { problems: readonly string[] } {
+  const read = readSimulatorConfig({ faults: data });
+  return 'problems' in read ? read : { faults: read.config.faults ?? [] };
+}
+
+/** The JSON Schema of a simulator configuration file. */
+export function simulatorSchema(): object {
+  return SIMULATOR_SCHEMA;
+}
+
+function issueText(issue: SchemaIssue): string {
+  const where = issue.path.length === 0 ? 'the configuration' : issue.path.join('.');
+  switch (issue.keyword) {
+    case 'additionalProperties': {
+      const found = String(issue.params['additionalProperty']);
+      return `${where}: "${found}" is not a key here${hint(found)}`;
+    }
+    case 'required':
+      return `${where}: "${String(issue.params['missingProperty'])}" is missing`;
+    case 'enum':
+      return `${where}: must be one of ${(issue.params['allowedValues'] as readonly unknown[]).join(', ')}`;
+    case 'pattern':
+      return `${where}: does not have the form it must have (${String(issue.params['pattern'])})`;
+    default:
+      return `${where}: ${issue.message}`;
+  }
+}
+
+function hint(word: string): string {
+  const near = didYouMean(word, [
+    ...Object.keys(DEFAULTS),
+    ...Object.keys(DEFAULTS.account),
+    ...Object.keys(DEFAULTS.tokens),
+    ...Object.keys(DEFAULTS.auth),
+    ...Object.keys(DEFAULTS.surprises),
+    ...Object.keys(DEFAULT_MARKETS['BTC-USD'] ?? {}),
+  ]);
+  return near === undefined ? '' : `; did you mean "${near}"?`;
+}
+
+function* crossProblems(config: SimulatorConfig): Generator<string> {
+  for (const [id, given] of Object.entries(config.markets ?? {})) yield* marketProblems(id, completeMarket(id, given));
+  for (const key of ['latencyMs', 'processingMs', 'visibilityLagMs'] as const) {
+    const range = config[key];
+    if (range !== undefined && range.max < range.min) yield `${key}: max ${range.max} is below min ${range.min}`;
+  }
+  const markets = config.markets ?? DEFAULT_MARKETS;
+  for (const list of ['positions', 'resting'] as const) {
+    for (const [index, row] of (config.account?.[list] ?? []).entries()) {
+      if (!Object.hasOwn(markets, row.market)) yield `account.${list}.${index}: there is no market "${row.market}"`;
+    }
+  }
+  for (const [index, fault] of (config.faults ?? []).entries()) {
+    if (fault.on !== '*' && !(ENDPOINT_NAMES as readonly string[]).includes(fault.on) && fault.on !== 'GET /markets') {
+      const near = didYouMean(fault.on, ENDPOINT_NAMES);
+      yield `faults.${index}.on: "${fault.on}" is neither an endpoint nor "*"${near === undefined ? '' : `; did you mean "${near}"?`}`;
+    }
+  }
+  if (config.auth?.mode === 'api_key' && config.auth.apiKey === undefined)
+    yield 'auth.apiKey: is missing, and mode is api_key';
+}
+
+/** Integers of ticks must stay exact in a JavaScript number; 2^40 leaves the walk room. */
+const MOST_TICKS = 2n ** 40n;
+
+function* marketProblems(id: string, market: MarketConfig): Generator<string> {
+  if (!/^[A-Za-z0-9]+-[A-Za-z0-9]+$/.test(id)) yield `markets: "${id}" is not of the form <BASE>-<QUOTE>`;
+  for (const key of ['tick', 'lot', 'start'] as const) {
+    if (market[key] === undefined) yield `markets.${id}.${key}: is missing`;
+  }
+  const tick = parseDecimal(market.tick ?? '');
+  const prices = [
+    market.start,
+    ...(market.path.kind === 'points' ? market.path.points.map((point) => point.price) : []),
+  ];
+  if (tick === undefined || !tick.greaterThan(0))
+    return yield* market.tick === undefined ? [] : [`markets.${id}.tick: must be above 0`];
+  for (const text of prices) {
+    const price = parseDecimal(text ?? '');
+    if (price === undefined) continue;
+    const ticks = price.div(tick);
+    if (!ticks.isInteger() || !price.greaterThan(0))
+      yield `markets.${id}: ${decimalText(price)} is not a positive multiple of the tick ${market.tick}`;
+    else if (ticks.greaterThan(decimal(String(MOST_TICKS))))
+      yield `markets.${id}: ${decimalText(price)} is more than 2^40 ticks of ${market.tick}`;
+  }
+  if (market.path.kind === 'points') {
+    const times = market.path.points.map((point) => point.afterMs);
+    if (times.some((time, index) => index > 0 && time <= (times[index - 1] as number)))
+      yield `markets.${id}.path.points: afterMs must rise`;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * The account's money: positions from fills, balances, margins. The records add up exactly, in decimals:
+ *
+ *   balance                 = equity at the start + realised profit - fees
+ *   cum_unrealized_pnl      = sum over markets of (net size x mark - cost)
+ *   account_equity          = balance + cum_unrealized_pnl
+ *   total_notional          = sum of |net size| x mark
+ *   total_position_margin   = sum of |net size| x mark / leverage of the market
+ *   total_order_margin      = sum of remaining size x price / leverage over working orders that could raise exposure
+ *   account_margin          = total_position_margin + total_order_margin
+ *   withdrawable_balance    = account_equity - account_margin, not below 0
+ *   account_leverage        = total_notional / account_equity, 0 when there is no equity
+ *   health                  = (account_equity - account_margin) / account_equity, from 0 to 1
+ *
+ * Each margin is rounded up to 8 places before it is summed, the two ratios down to 6. The venue document shows none of
+ * these formulas; they are this simulator's.
+ */
+import { Decimal, type DecimalString, decimal, decimalText, roundToStep } from '../../../base/decimal.ts';
+import type { AccountRecord, Side, TierRecord } from '../../../venue/records.ts';
+import type { AccountConfig } from '../config/settings.ts';
+
+interface Position {
+  /** Signed, long positive. */
+  net: Decimal;
+  /** What `net` cost: signed like it. */
+  cost: Decimal;
+}
+
+/** An order as the margin sees it. */
+export interface Exposure {
+  readonly marketId: string;
+  readonly side: Side;
+  readonly size: Decimal;
+  readonly price: Decimal;
+}
+
+const ZERO = new Decimal(0);
+const ONE = new Decimal(1);
+const MARGIN_STEP = decimal('0.00000001');
+const RATIO_STEP = decimal('0.000001');
+
+export class Account {
+  private readonly config: AccountConfig;
+  private readonly markOf: (marketId: string, at: number) => Decimal;
+  private readonly positions = new Map<string, Position>();
+  private readonly leverages: Map<string, number>;
+  private balance: Decimal;
+  private volume: Decimal;
+  private readonly startedAt: number;
+  private updatedUs: number;
+
+  constructor(
+    config: AccountConfig,
+    marketIds: readonly string[],
+    startedAt: number,
+    markOf: (marketId: string, at: number) => Decimal,
+  ) {
+    this.config = config;
+    this.markOf = markOf;
+    this.leverages = new Map(marketIds.map((id) => [id, config.leverage]));
+    this.balance = decimal(config.equity);
+    this.volume = decimal(config.volume);
+    this.startedAt = startedAt;
+    this.updatedUs = startedAt * 1000;
+  }
+
+  /** Net size of a market, long positive. */
+  net(marketId: string): Decimal {
+    return this.positions.get(marketId)?.net ?? ZERO;
+  }
+
+  /** The fee of a trade, quote currency, exact; negative is a rebate. */
+  fee(price: Decimal, size: Decimal, isMaker: boolean): Decimal {
+    return price.times(size).times(decimal(isMaker ? this.config.fees.maker : this.config.fees.taker));
+  }
+
+  /** Books a trade: position, realised profit, fee, volume. */
+  trade(trade: { marketId: string; side: Side; price: Decimal; size: Decimal; fee: Decimal; atUs: number }): void {
+    const position = this.positions.get(trade.marketId) ?? { net: ZERO, cost: ZERO };
+    this.positions.set(trade.marketId, position);
+    const signed = trade.side === 'long' ? trade.size : trade.size.negated();
+    if (position.net.isZero() || position.net.isNegative() === signed.isNegative()) {
+      position.net = position.net.plus(signed);
+      position.cost = position.cost.plus(signed.times(trade.price));
+    } else {
+      this.reduce(position, signed, trade.price);
+    }
+    this.balance = this.balance.minus(trade.fee);
+    this.volume = this.volume.plus(trade.price.times(trade.size));
+    this.updatedUs = trade.atUs;
+  }
+
+  /** Whatever part of the cost is taken as realised is taken off the position: rounding it loses nothing. */
+  private reduce(position: Position, signed: Decimal, price: Decimal): void {
+    const closing = Decimal.min(position.net.abs(), signed.abs());
+    const all = closing.equals(position.net.abs());
+    const part = all
+      ? position.cost
+      : roundToStep(position.cost.times(closing).div(position.net.abs()), MARGIN_STEP, 'nearest');
+    const proceeds = closing.times(price).times(position.net.isNegative() ? -1 : 1);
+    this.balance = this.balance.plus(proceeds.minus(part));
+    const opening = signed.abs().minus(closing);
+    if (opening.greaterThan(0)) {
+      position.net = signed.isNegative() ? opening.negated() : opening;
+      position.cost = position.net.times(price);
+    } else {
+      position.net = position.net.plus(signed);
+      position.cost = position.cost.minus(part);
+    }
+  }
+
+  leverage(marketId: string): number {
+    return this.leverages.get(marketId) ?? this.config.leverage;
+  }
+
+  setLeverage(marketId: string, leverage: number, atUs: number): void {
+    this.leverages.set(marketId, leverage);
+    this.updatedUs = atUs;
+  }
+
+  /** What an order would tie up: nothing where it can only lower the position. */
+  orderMargin(order: Exposure): Decimal {
+    const net = this.net(order.marketId);
+    const reduces =
+      net.isNegative() === (order.side === 'long') && !net.isZero() && order.size.lessThanOrEqualTo(net.abs());
+    if (reduces) return ZERO;
+    return roundToStep(order.size.times(order.price).div(this.leverage(order.marketId)), MARGIN_STEP, 'up');
+  }
+
+  /** The record of GET /account; `working` are the orders that tie up margin. */
+  record(at: number, working: readonly Exposure[]): AccountRecord {
+    const sums = this.sums(at, working);
+    return {
+      id: this.config.id,
+      status: 'active',
+      profile_type: 'trader',
+      wallet: this.config.wallet,
+      balance: decimalText(this.balance),
+      withdrawable_balance: decimalText(Decimal.max(0, sums.free)),
+      account_equity: decimalText(sums.equity),
+      account_leverage: decimalText(ratio(sums.notional, sums.equity)),
+      account_margin: decimalText(sums.equity.minus(sums.free)),
+      health: decimalText(ratio(Decimal.max(0, sums.free), sums.equity)),
+      cum_trading_volume: decimalText(this.volume),
+      cum_unrealized_pnl: decimalText(sums.unrealized),
+      total_notional: decimalText(sums.notional),
+      total_order_margin: decimalText(sums.orderMargin),
+      total_position_margin: decimalText(sums.positionMargin),
+      last_liq_check: this.startedAt * 1000,
+      last_update: this.updatedUs,
+      leverage: Object.fromEntries([...this.leverages].map(([id, leverage]) => [id, String(leverage)])),
+    };
+  }
+
+  /** Equity that no margin ties up; below zero when the account could not carry what it has. */
+  free(at: number, working: readonly Exposure[]): Decimal {
+    return this.sums(at, working).free;
+  }
+
+  private sums(at: number, working: readonly Exposure[]) {
+    let unrealized = ZERO;
+    let notional = ZERO;
+    let positionMargin = ZERO;
+    for (const [marketId, { net, cost }] of this.positions) {
+      if (net.isZero()) continue;
+      const value = net.times(this.markOf(marketId, at));
+      unrealized = unrealized.plus(value.minus(cost));
+      notional = notional.plus(value.abs());
+      positionMargin = positionMargin.plus(roundToStep(value.abs().div(this.leverage(marketId)), MARGIN_STEP, 'up'));
+    }
+    const orderMargin = working.reduce((sum, order) => sum.plus(this.orderMargin(order)), ZERO);
+    const equity = this.balance.plus(unrealized);
+    return {
+      unrealized,
+      notional,
+      positionMargin,
+      orderMargin,
+      equity,
+      free: equity.minus(positionMargin).minus(orderMargin),
+    };
+  }
+
+  /** The record of GET /profile. On the highest tier the next one is the same, and nothing is needed. */
+  tier(): TierRecord {
+    const tiers = this.config.tiers;
+    let index = 0;
+    while (index + 1 < tiers.length && this.volume.greaterThanOrEqualTo(minVolume(tiers, index + 1))) index += 1;
+    const next = Math.min(index + 1, tiers.length - 1);
+    const needed: DecimalString = decimalText(Decimal.max(0, minVolume(tiers, next).minus(this.volume)));
+    const step = (at: number) => tiers[at] as AccountConfig['tiers'][number];
+    return { tier_status: { current: step(index), next: step(next), needed_volume: needed } };
+  }
+}
+
+function ratio(part: Decimal, whole: Decimal): Decimal {
+  if (!whole.greaterThan(0) || part.isZero()) return ZERO;
+  // An account without a position asks for this at every look, and a division costs as much as all the rest.
+  return part.equals(whole) ? ONE : roundToStep(part.div(whole), RATIO_STEP, 'down');
+}
+
+function minVolume(tiers: AccountConfig['tiers'], index: number): Decimal {
+  return decimal(tiers[index]?.min_volume ?? '0');
+}

@@ -1,0 +1,86 @@
+/**
+ * The deadman switch by its four rules (venue-api.md, Deadman switch). Armed per market, watched for the account: any
+ * qualifying request renews every armed switch, and one that fires cancels all open orders of all markets and is off
+ * afterwards. What "cancel" means is the desk's business.
+ */
+import type { Clock, Timer } from '../../../base/clock.ts';
+
+export interface ArmedSwitch {
+  readonly marketId: string;
+  readonly timeoutMs: number;
+}
+
+/** What happened to the switch, for the books. */
+export interface DeadmanEvent {
+  readonly at: number;
+  readonly event: 'armed' | 'renewed' | 'disarmed' | 'fired';
+  readonly marketId: string;
+  readonly timeoutMs: number;
+}
+
+export class DeadmanSwitch {
+  readonly events: DeadmanEvent[] = [];
+  private readonly clock: Clock;
+  private readonly firingDelayMs: number;
+  private readonly fire: (at: number) => void;
+  private readonly armed = new Map<string, ArmedSwitch & { timer: Timer }>();
+  private activityAt: number;
+
+  constructor(clock: Clock, firingDelayMs: number, fire: (at: number) => void) {
+    this.clock = clock;
+    this.firingDelayMs = firingDelayMs;
+    this.fire = fire;
+    this.activityAt = clock.now();
+  }
+
+  /** Epoch ms of the last qualifying request. */
+  get lastActivityAt(): number {
+    return this.activityAt;
+  }
+
+  /** Rule 1: a qualifying request of the account arrived. */
+  activity(at: number): void {
+    this.activityAt = at;
+  }
+
+  arm(marketId: string, timeoutMs: number, at: number): void {
+    const before = this.armed.get(marketId);
+    before?.timer.cancel();
+    this.events.push({ at, event: before === undefined ? 'armed' : 'renewed', marketId, timeoutMs });
+    this.watch({ marketId, timeoutMs }, at + timeoutMs);
+  }
+
+  /** Rule 4. */
+  disarm(marketId: string, at: number): void {
+    const before = this.armed.get(marketId);
+    if (before === undefined) return;
+    before.timer.cancel();
+    this.armed.delete(marketId);
+    this.events.push({ at, event: 'disarmed', marketId, timeoutMs: before.timeoutMs });
+  }
+
+  read(marketId: string): ArmedSwitch | undefined {
+    return this.armed.get(marketId);
+  }
+
+  all(): readonly ArmedSwitch[] {
+    return [...this.armed.values()].map(({ marketId, timeoutMs }) => ({ marketId, timeoutMs }));
+  }
+
+  /** One timer looks at the time that is due; activity in between only makes it look again later. */
+  private watch(armed: ArmedSwitch, dueAt: number): void {
+    const timer = this.clock.at(dueAt, () => {
+      const due = this.activityAt + armed.timeoutMs;
+      if (due > dueAt) {
+        this.watch(armed, due);
+        return;
+      }
+      this.armed.delete(armed.marketId);
+      this.events.push({ at: dueAt, event: 'fired', ...armed });
+      // Rule 2, "immediately"; firing can take seconds (venue-notes.md, surprise 7).
+      if (this.firingDelayMs === 0) this.fire(dueAt);
+      else this.clock.at(dueAt + this.firingDelayMs, () => this.fire(dueAt + this.firingDelayMs));
+    });
+    this.armed.set(armed.marketId, { ...armed, timer });
+  }
+}

@@ -1,0 +1,287 @@
+/**
+ * Where orders meet prices: an order enters the book, waits for its trigger, is filled, and ends. Every change goes into
+ * the book with its time, every fill into the account. When any of it happens is the agenda's business, and what was
+ * asked for the desk's.
+ */
+import { Decimal, decimal, decimalText } from '../../../base/decimal.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Account, Exposure } from './account.ts';
+import { type Book, isPositionOrder, isTerminal, type SimOrder, type Stage } from './ledger.ts';
+import type { Execution, Market } from './matching.ts';
+import { Refusal } from './request.ts';
+
+export interface FloorParts {
+  readonly settings: Settings;
+  readonly book: Book;
+  readonly account: Account;
+  readonly markets: ReadonlyMap<string, Market>;
+}
+
+/** What is new in an amend; an absent size stays. */
+export interface NewTerms {
+  readonly price: Decimal;
+  readonly size: Decimal | undefined;
+}
+
+type Given =
+  | 'marketId'
+  | 'side'
+  | 'type'
+  | 'clientOrderId'
+  | 'timeInForce'
+  | 'price'
+  | 'trigger'
+  | 'size'
+  | 'stage'
+  | 'visibleAt';
+
+const FIRST_NUMBER = 1001;
+
+export class Floor {
+  private readonly parts: FloorParts;
+  private readonly trades = new Map<string, number>();
+  private numbers = FIRST_NUMBER;
+  private priorities = 0;
+
+  constructor(parts: FloorParts) {
+    this.parts = parts;
+  }
+
+  market(id: string): Market {
+    const market = this.parts.markets.get(id);
+    if (market === undefined) throw new Refusal('MARKET_NOT_FOUND', `there is no market ${id}`, 404);
+    return market;
+  }
+
+  /** The number that the next order gets. */
+  get nextNumber(): number {
+    return this.numbers;
+  }
+
+  add(given: Pick<SimOrder, Given>, at: number): SimOrder {
+    const order: SimOrder = {
+      ...given,
+      number: this.numbers,
+      id: `${given.marketId}@${this.numbers}`,
+      arrivedAt: at,
+      timestampUs: this.parts.book.stamp(at),
+      initialSize: given.size,
+      filled: new Decimal(0),
+      reason: '',
+      priority: this.nextPriority(),
+      amendsUnderWay: 0,
+      flickers: false,
+      cancelsUnderWay: 0,
+      cancelsAllUnderWay: 0,
+      history: [],
+    };
+    this.numbers += 1;
+    this.parts.book.add(order, at);
+    return order;
+  }
+
+  /** The positions and resting orders that the configuration begins with, oldest first. */
+  openWith({ positions, resting }: Settings['account'], startedAt: number): void {
+    const rows = [
+      ...positions.map((row) => ({ ...row, kind: 'position' as const })),
+      ...resting.map((row) => ({ ...row, kind: 'resting' as const })),
+    ];
+    for (const row of rows.sort((a, b) => b.agoMs - a.agoMs)) {
+      const at = startedAt - row.agoMs;
+      const rests = row.kind === 'resting';
+      const [size, price] = [decimal(row.size), decimal(row.price)];
+      const order = this.add(
+        {
+          marketId: row.market,
+          side: rests ? row.side : size.isNegative() ? 'short' : 'long',
+          type: rests ? 'limit' : 'market',
+          clientOrderId: rests ? (row.client_order_id ?? '') : '',
+          timeInForce: 'good_till_cancel',
+          price,
+          trigger: undefined,
+          size: size.abs(),
+          stage: 'working',
+          visibleAt: at,
+        },
+        at,
+      );
+      if (rests) this.market(row.market).watch(order);
+      else this.fill(order, { price, size: size.abs() }, false, at);
+    }
+  }
+
+  /** What becomes of an order that has been acknowledged (surprise 1). */
+  decide(order: SimOrder, at: number): void {
+    const position = isPositionOrder(order);
+    if (position && !this.closes(order)) {
+      this.end(order, 'rejected', 'NO_POSITION', at);
+    } else if (!position && !this.affords(this.exposure(order, at), at)) {
+      this.end(order, 'rejected', 'INSUFFICIENT_MARGIN', at);
+    } else if (order.trigger === undefined) {
+      this.enter(order, at);
+    } else {
+      this.wait(order, at);
+    }
+  }
+
+  /** One price step: what rests is filled first, then triggers are looked at. */
+  step(market: Market, at: number): void {
+    for (const order of market.crossed()) {
+      const execution = market.fillResting(order);
+      if (execution === undefined) continue;
+      this.fill(order, execution, true, at);
+      if (!isTerminal(order)) market.watch(order);
+    }
+    for (const order of market.triggered()) this.trigger(order, at);
+  }
+
+  /** Whether an amend can be: not where a post-only order would cross, nor where the margin does not allow it. */
+  allows(order: SimOrder, terms: NewTerms, at: number): boolean {
+    const changed = { ...order, price: terms.price };
+    const crosses = order.stage === 'working' && this.market(order.marketId).crossesNow(changed);
+    if (crosses && order.timeInForce === 'post_only') return false;
+    return isPositionOrder(order) || this.affords(this.exposure(order, at, terms), at, order);
+  }
+
+  /** Gives an order new terms; it loses its place in the queue. */
+  amend(order: SimOrder, { price, size }: NewTerms, at: number): void {
+    order.price = price;
+    if (size !== undefined) {
+      order.initialSize = size;
+      order.size = this.parts.settings.surprises.amendSize === 'total' ? size.minus(order.filled) : size;
+    }
+    order.priority = this.nextPriority();
+    if (!order.size.greaterThan(0)) {
+      order.size = new Decimal(0);
+      this.end(order, 'closed', '', at);
+    } else if (order.stage === 'working') {
+      this.enter(order, at);
+    } else {
+      this.parts.book.note(order, at);
+      if (order.stage === 'waiting') this.market(order.marketId).watch(order);
+    }
+  }
+
+  /** Fills a fraction of what remains at the order's own price, whatever the market does. */
+  fillFraction(order: SimOrder, fraction: Decimal, at: number): void {
+    const market = this.market(order.marketId);
+    const size = Decimal.min(order.size, order.size.times(fraction).div(market.lot).ceil().times(market.lot));
+    this.fill(order, { price: order.price ?? market.midAt(at), size }, true, at);
+  }
+
+  end(order: SimOrder, stage: Extract<Stage, 'closed' | 'canceled' | 'rejected'>, reason: string, at: number): void {
+    order.stage = stage;
+    order.reason = reason;
+    this.market(order.marketId).unwatch(order);
+    this.parts.book.note(order, at);
+  }
+
+  /** What ties up margin: working orders and stops that wait, but not fractions of a position; without `besides`. */
+  exposures(at: number, besides?: SimOrder): Exposure[] {
+    const exposures: Exposure[] = [];
+    for (const order of this.parts.book.open) {
+      if (order === besides || order.stage === 'processing' || isPositionOrder(order)) continue;
+      exposures.push(this.exposure(order, at));
+    }
+    return exposures;
+  }
+
+  private exposure(order: SimOrder, at: number, terms?: NewTerms): Exposure {
+    const price = terms?.price ?? order.price ?? this.market(order.marketId).midAt(at);
+    return { marketId: order.marketId, side: order.side, size: terms?.size ?? order.size, price };
+  }
+
+  private affords(exposure: Exposure, at: number, besides?: SimOrder): boolean {
+    const { account } = this.parts;
+    const free = account.free(at, this.exposures(at, besides));
+    return account.orderMargin(exposure).lessThanOrEqualTo(Decimal.max(0, free));
+  }
+
+  /** Whether a position order stands against a position. */
+  private closes(order: SimOrder): boolean {
+    const net = this.parts.account.net(order.marketId);
+    return order.side === 'short' ? net.greaterThan(0) : net.lessThan(0);
+  }
+
+  private wait(order: SimOrder, at: number): void {
+    order.stage = 'waiting';
+    this.parts.book.note(order, at);
+    const market = this.market(order.marketId);
+    if (market.triggersNow(order)) this.trigger(order, at);
+    else market.watch(order);
+  }
+
+  private trigger(order: SimOrder, at: number): void {
+    const market = this.market(order.marketId);
+    market.unwatch(order);
+    if (isPositionOrder(order)) {
+      const held = this.closes(order) ? this.parts.account.net(order.marketId).abs() : new Decimal(0);
+      order.size = held.times(order.size).div(market.lot).floor().times(market.lot);
+      order.initialSize = order.size;
+    }
+    if (order.size.isZero()) this.end(order, 'rejected', 'NO_POSITION', at);
+    else this.enter(order, at);
+  }
+
+  /** Into the book: takes what is there, then rests or ends by its time in force. */
+  private enter(order: SimOrder, at: number): void {
+    const market = this.market(order.marketId);
+    const tif = order.timeInForce;
+    if (tif === 'post_only' && market.crossesNow(order)) {
+      this.end(order, 'rejected', 'POST_ONLY_WOULD_CROSS', at);
+      return;
+    }
+    if (tif === 'fill_or_kill' && market.available(order).lessThan(order.size)) {
+      this.end(order, 'rejected', 'FILL_OR_KILL_NOT_FILLED', at);
+      return;
+    }
+    order.stage = 'working';
+    this.parts.book.note(order, at);
+    for (const execution of market.take(order)) this.fill(order, execution, false, at);
+    if (isTerminal(order)) return;
+    if (tif === 'immediate_or_cancel') {
+      this.end(order, this.parts.settings.surprises.iocRest, 'IMMEDIATE_OR_CANCEL', at);
+    } else {
+      market.watch(order);
+    }
+  }
+
+  private fill(order: SimOrder, { price, size }: Execution, isMaker: boolean, at: number): void {
+    const { account, book, settings } = this.parts;
+    const atUs = book.stamp(at);
+    const fee = account.fee(price, size, isMaker);
+    account.trade({ marketId: order.marketId, side: order.side, price, size, fee, atUs });
+    order.filled = order.filled.plus(size);
+    order.size = order.size.minus(size);
+    book.addFill(order, {
+      at,
+      record: {
+        trade_id: this.nextTrade(order.marketId),
+        id: this.nextTrade(order.marketId),
+        order_id: order.id,
+        market_id: order.marketId,
+        profile_id: settings.account.id,
+        side: order.side,
+        price: decimalText(price),
+        size: decimalText(size),
+        fee: decimalText(fee),
+        is_maker: isMaker,
+        liquidation: false,
+        timestamp: atUs,
+      },
+    });
+    if (order.size.isZero()) this.end(order, 'closed', '', at);
+    else book.note(order, at);
+  }
+
+  private nextPriority(): number {
+    this.priorities += 1;
+    return this.priorities;
+  }
+
+  private nextTrade(marketId: string): string {
+    const number = (this.trades.get(marketId) ?? 0) + 1;
+    this.trades.set(marketId, number);
+    return `${marketId}-${number}`;
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The venue's own record of orders and fills: the truth that a simulation test compares the engine with. Every change of
+ * an order is kept with its time, which is also what lets a read show an older picture than the present one. Decides
+ * nothing: prices, delays and faults are the business of the desk.
+ */
+import { type Decimal, type DecimalString, decimalText } from '../../../base/decimal.ts';
+import type { FillRecord, OrderRecord, OrderType, Side, TimeInForce } from '../../../venue/records.ts';
+
+/** Where an order really is; the status that is shown follows from it and from what is under way. */
+export type Stage =
+  /** Acknowledged, its outcome not yet decided. */
+  | 'processing'
+  /** A stop or position order that its trigger has not reached. */
+  | 'waiting'
+  /** In the book. */
+  | 'working'
+  | 'closed'
+  | 'canceled'
+  | 'rejected';
+
+export type Snapshot = {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly status: string;
+  readonly reason: string;
+  readonly price: DecimalString;
+  /** Remaining size. */
+  readonly size: DecimalString;
+  readonly initial_size: DecimalString;
+  readonly total_filled_size: DecimalString;
+};
+
+export interface SimOrder {
+  /** The number in its id; also its priority until an amend gives it a new one. */
+  readonly number: number;
+  readonly id: string;
+  readonly clientOrderId: string;
+  readonly marketId: string;
+  readonly side: Side;
+  readonly type: OrderType;
+  readonly timeInForce: TimeInForce;
+  readonly arrivedAt: number;
+  readonly timestampUs: number;
+  /** Until then GET /orders does not show it. */
+  readonly visibleAt: number;
+  readonly trigger: Decimal | undefined;
+  /** Undefined: whatever the market asks. */
+  price: Decimal | undefined;
+  /** Remaining; for a position order that waits, the fraction. */
+  size: Decimal;
+  initialSize: Decimal;
+  filled: Decimal;
+  stage: Stage;
+  reason: string;
+  priority: number;
+  amendsUnderWay: number;
+  /** Surprise 4: shown as canceled for an instant. */
+  flickers: boolean;
+  cancelsUnderWay: number;
+  cancelsAllUnderWay: number;
+  readonly history: Snapshot[];
+}
+
+export interface SimFill {
+  readonly record: FillRecord;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+export function isTerminal(order: SimOrder): boolean {
+  return order.stage === 'closed' || order.stage === 'canceled' || order.stage === 'rejected';
+}
+
+/** Whether an order is a fraction of a position rather than a size. */
+export function isPositionOrder(order: SimOrder): boolean {
+  return order.type === 'stop_loss' || order.type === 'take_profit';
+}
+
+export class Book {
+  readonly orders: SimOrder[] = [];
+  readonly fills: SimFill[] = [];
+  private readonly byId = new Map<string, SimOrder>();
+  private readonly byClientId = new Map<string, SimOrder[]>();
+  private readonly fillsByOrder = new Map<string, SimFill[]>();
+  /** Orders that are not terminal, in order of arrival. */
+  readonly open = new Set<SimOrder>();
+  private readonly stopStatus: string;
+  private readonly profileId: number;
+  private lastUs = 0;
+
+  constructor(profileId: number, stopStatus: string) {
+    this.profileId = profileId;
+    this.stopStatus = stopStatus;
+  }
+
+  /** A timestamp of the venue: µs, unique, rising. */
+  stamp(atMs: number): number {
+    this.lastUs = Math.max(this.lastUs + 1, atMs * 1000);
+    return this.lastUs;
+  }
+
+  add(order: SimOrder, at: number): void {
+    this.orders.push(order);
+    this.byId.set(order.id, order);
+    if (order.clientOrderId !== '') append(this.byClientId, order.clientOrderId, order);
+    this.note(order, at);
+  }
+
+  find(id: string): SimOrder | undefined {
+    return this.byId.get(id);
+  }
+
+  /** Every order with a client order id, in order of arrival; there may be several (surprise 8). */
+  withClientId(clientOrderId: string): readonly SimOrder[] {
+    return this.byClientId.get(clientOrderId) ?? [];
+  }
+
+  addFill(order: SimOrder, fill: SimFill): void {
+    this.fills.push(fill);
+    append(this.fillsByOrder, order.id, fill);
+  }
+
+  fillsOf(orderId: string): readonly SimFill[] {
+    return this.fillsByOrder.get(orderId) ?? [];
+  }
+
+  /** Keeps the present look of an order, where it differs from the last. */
+  note(order: SimOrder, at: number): void {
+    if (isTerminal(order)) this.open.delete(order);
+    else this.open.add(order);
+    const snapshot: Snapshot = {
+      at,
+      status: this.status(order),
+      reason: order.reason,
+      price: decimalText(order.price ?? order.size.times(0)),
+      size: decimalText(order.size),
+      initial_size: decimalText(order.initialSize),
+      total_filled_size: decimalText(order.filled),
+    };
+    const last = order.history.at(-1);
+    if (last === undefined || SHOWN.some((field) => last[field] !== snapshot[field])) order.history.push(snapshot);
+  }
+
+  /** The record as GET /orders showed it at a time; undefined where it did not show the order at all. */
+  recordAt(order: SimOrder, at: number): OrderRecord | undefined {
+    const { history } = order;
+    let index = history.length - 1;
+    while (index > 0 && (history[index] as Snapshot).at > at) index -= 1;
+    const { at: _, ...shown } = history[index] as Snapshot;
+    return {
+      id: order.id,
+      client_order_id: order.clientOrderId,
+      market_id: order.marketId,
+      order_type: order.type,
+      side: order.side,
+      price: shown.price,
+      size: shown.size,
+      initial_size: shown.initial_size,
+      total_filled_size: shown.total_filled_size,
+      status: shown.status,
+      reason: shown.reason,
+      profile_id: this.profileId,
+      timestamp: order.timestampUs,
+      time_in_force: order.timeInForce,
+    };
+  }
+
+  /** The status an order shows (States and transitions): what is under way hides what it is. */
+  private status(order: SimOrder): string {
+    if (isTerminal(order)) return order.stage;
+    if (order.flickers) return 'canceled';
+    if (order.cancelsAllUnderWay > 0) return 'cancelingall';
+    if (order.cancelsUnderWay > 0) return 'canceling';
+    if (order.amendsUnderWay > 0) return 'amending';
+    if (order.stage === 'processing') return 'processing';
+    return order.stage === 'waiting' ? this.stopStatus : 'open';
+  }
+}
+
+const SHOWN = [
+  'status',
+  'reason',
+  'price',
+  'size',
+  'initial_size',
+  'total_filled_size',
+] as const satisfies readonly (keyof Snapshot)[];
+
+function append<V>(lists: Map<string, V[]>, key: string, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

@@ -1,0 +1,69 @@
+/** GET /orders and GET /fills: filters, order and pages over the book, as it looks to a reader at a time. */
+import type { Params } from '../../../venue/catalogue.ts';
+import type { FillRecord, OrderRecord } from '../../../venue/records.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Book, SimFill, SimOrder } from './ledger.ts';
+import { Refusal } from './request.ts';
+
+/** Rows of a page when p_limit is absent; the venue document does not show it. */
+const DEFAULT_PAGE_ROWS = 100;
+
+export function listOrders(book: Book, params: Params<'GET /orders'>, at: number, settings: Settings): OrderRecord[] {
+  if (params.client_order_id !== undefined && params.market_id === undefined) {
+    throw new Refusal('MISSING_PARAMETER', 'client_order_id must be combined with market_id');
+  }
+  return page(candidates(book, params), params, (order) => {
+    if (order.visibleAt > at || !inRange(order.timestampUs, params)) return undefined;
+    if (params.order_id !== undefined && order.id !== params.order_id) return undefined;
+    if (params.market_id !== undefined && order.marketId !== params.market_id) return undefined;
+    const record = book.recordAt(order, at - settings.readLagMs);
+    return params.status === undefined || record?.status === params.status ? record : undefined;
+  });
+}
+
+function candidates(book: Book, params: Params<'GET /orders'>): readonly SimOrder[] {
+  if (params.client_order_id !== undefined) return book.withClientId(params.client_order_id);
+  if (params.order_id === undefined) return book.orders;
+  const order = book.find(params.order_id);
+  return order === undefined ? [] : [order];
+}
+
+export function listFills(book: Book, params: Params<'GET /fills'>, at: number, settings: Settings): FillRecord[] {
+  return page(book.fills, params, (fill) => {
+    const wanted = params.market_id === undefined || fill.record.market_id === params.market_id;
+    return wanted && shown(fill, at, settings) && inRange(fill.record.timestamp, params) ? fill.record : undefined;
+  });
+}
+
+export function listFillsOf(book: Book, orderId: string, at: number, settings: Settings): FillRecord[] {
+  return book
+    .fillsOf(orderId)
+    .filter((fill) => shown(fill, at, settings))
+    .map((fill) => fill.record);
+}
+
+function shown(fill: SimFill, at: number, settings: Settings): boolean {
+  return fill.at + settings.fillLagMs <= at;
+}
+
+type Paging = Pick<Params<'GET /fills'>, 'start_time' | 'end_time' | 'p_limit' | 'p_page' | 'p_order'>;
+
+/** Both ends belong to the range. */
+function inRange(timestampUs: number, { start_time, end_time }: Paging): boolean {
+  return (start_time === undefined || timestampUs >= start_time) && (end_time === undefined || timestampUs <= end_time);
+}
+
+/** One page of what `read` keeps of `rows`, which are in rising order of time. Pages are offsets: they drift (surprise 10). */
+function page<Row, Kept>(rows: readonly Row[], params: Paging, read: (row: Row) => Kept | undefined): Kept[] {
+  const limit = params.p_limit ?? DEFAULT_PAGE_ROWS;
+  let skip = (params.p_page ?? 0) * limit;
+  const kept: Kept[] = [];
+  const descending = params.p_order !== 'ASC';
+  for (let index = 0; index < rows.length && kept.length < limit; index += 1) {
+    const value = read(rows[descending ? rows.length - 1 - index : index] as Row);
+    if (value === undefined) continue;
+    if (skip > 0) skip -= 1;
+    else kept.push(value);
+  }
+  return kept;
+}

@@ -1,0 +1,181 @@
+/**
+ * A request as the venue reads it, and how it says no. Parameters are read by the endpoint table's types alone: a
+ * decimal is a plain JSON number literal and stays the text it came as, an integer is whole, an enumeration has its
+ * values. What a combination of parameters means is the desk's business.
+ */
+import { isLosslessNumber, parse } from 'lossless-json';
+import { decimal, parseDecimal } from '../../../base/decimal.ts';
+import { type EndpointName, endpoint, type Parameter, type Params } from '../../../venue/catalogue.ts';
+import type { WireValue } from '../../transport.ts';
+import type { SurprisesConfig } from '../config/settings.ts';
+
+/** A request over HTTP, before anything is read. Header names in lower case. */
+export interface HttpRequest {
+  readonly method: string;
+  /** Without query. */
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface VenueRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly params: Readonly<Record<string, WireValue>>;
+  /** Where each came from: in a query every value is text, in a body a number must be a number. */
+  readonly placement: 'query' | 'body';
+  readonly headers: Readonly<Record<string, string>>;
+  /** Set where the body could not be read: the request still costs tokens and is answered in its turn. */
+  readonly unreadable?: Refusal;
+}
+
+/** Why the venue refuses: a code, a sentence, and the status where the statuses are by kind. */
+export class Refusal extends Error {
+  readonly code: string;
+  readonly status: number;
+  constructor(code: string, text: string, status = 400) {
+    super(text);
+    this.name = 'Refusal';
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Reads query and body. A body that is no JSON object, or holds anything but plain values, is refused. */
+export function readHttp(request: HttpRequest): VenueRequest {
+  const params: Record<string, WireValue> = Object.create(null) as Record<string, WireValue>;
+  for (const [name, text] of new URLSearchParams(request.query)) params[name] = { as: 'text', text };
+  const fromBody = readBody(request.body);
+  for (const [name, value] of fromBody) params[name] = value;
+  return {
+    method: request.method,
+    path: request.path,
+    params,
+    placement: fromBody.length > 0 ? 'body' : 'query',
+    headers: request.headers,
+  };
+}
+
+function readBody(body: string): [string, WireValue][] {
+  if (body.trim() === '') return [];
+  let parsed: unknown;
+  try {
+    parsed = parse(body);
+  } catch {
+    throw new Refusal('INVALID_JSON', 'the body is not JSON');
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw new Refusal('INVALID_JSON', 'the body is not an object');
+  return Object.entries(parsed).map(([name, value]) => [name, wireValue(name, value)]);
+}
+
+function wireValue(name: string, value: unknown): WireValue {
+  if (isLosslessNumber(value)) return { as: 'number', text: value.value };
+  if (typeof value === 'string') return { as: 'text', text: value };
+  if (typeof value === 'boolean') return { as: 'boolean', text: String(value) };
+  throw new Refusal('INVALID_PARAMETER', `${name} must be a text, a number or a boolean`);
+}
+
+type Bounds = Readonly<Record<string, { readonly max?: number }>>;
+
+/** The parameters of an endpoint, checked against its row of the table; `bounds` are this account's own. */
+export function readParams<E extends EndpointName>(
+  name: E,
+  request: VenueRequest,
+  surprises: SurprisesConfig,
+  bounds: Bounds = {},
+): Params<E> {
+  const rows = endpoint(name).parameters;
+  const given = named(name, request.params, surprises);
+  const values: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(given)) {
+    const row = Object.hasOwn(rows, key) ? rows[key] : undefined;
+    if (row !== undefined)
+      values[key] = readValue(key, value, row, request.placement === 'body', bounds[key]?.max, surprises);
+    else if (surprises.unknownParameters === 'refuse')
+      throw new Refusal('INVALID_PARAMETER', `${name} has no parameter "${key}"`);
+  }
+  for (const [key, row] of Object.entries(rows)) {
+    if (row.required && values[key] === undefined) throw new Refusal('MISSING_PARAMETER', `${key} is required`);
+  }
+  return values as unknown as Params<E>;
+}
+
+/** Undoes the spellings that some deployments have for position orders. */
+function named(
+  name: EndpointName,
+  params: VenueRequest['params'],
+  surprises: SurprisesConfig,
+): Record<string, WireValue> {
+  const given = { ...params };
+  if (name !== 'POST /orders') return given;
+  const { positionSizeField: field, positionTypeSuffix: suffix } = surprises;
+  const position = /^(stop_loss|take_profit)/.test(given['type']?.text ?? '');
+  if (!position) return given;
+  const type = given['type'] as WireValue;
+  if (suffix !== '' && type.text.endsWith(suffix))
+    given['type'] = { ...type, text: type.text.slice(0, -suffix.length) };
+  if (field !== 'size') {
+    const { size: _, ...rest } = given;
+    const fraction = given[field];
+    delete rest[field];
+    return fraction === undefined ? rest : { ...rest, size: fraction };
+  }
+  return given;
+}
+
+function readValue(
+  name: string,
+  value: WireValue,
+  row: Parameter,
+  strict: boolean,
+  max: number | undefined,
+  surprises: SurprisesConfig,
+): unknown {
+  const refuse = (wanted: string): never => {
+    throw new Refusal('INVALID_PARAMETER', `${name} must be ${wanted}, found ${value.text.slice(0, 60)}`);
+  };
+  const isNumber = row.type === 'decimal' || row.type === 'integer' || row.type === 'timestamp';
+  if (strict && isNumber !== (value.as === 'number'))
+    return refuse(isNumber ? 'a JSON number' : `a JSON ${row.type === 'boolean' ? 'boolean' : 'string'}`);
+  switch (row.type) {
+    case 'decimal': {
+      const number = parseDecimal(value.text) ?? refuse('a plain decimal');
+      if (row.exclusiveMin !== undefined && !number.greaterThan(decimal(row.exclusiveMin)))
+        return refuse(`above ${row.exclusiveMin}`);
+      if (row.min !== undefined && number.lessThan(decimal(row.min))) return refuse(`at least ${row.min}`);
+      if (row.max !== undefined && number.greaterThan(decimal(row.max))) return refuse(`at most ${row.max}`);
+      return value.text;
+    }
+    case 'integer':
+    case 'timestamp': {
+      const number = /^(0|-?[1-9]\d*)$/.test(value.text) ? Number(value.text) : Number.NaN;
+      const least = row.type === 'integer' ? (row.min ?? Number.MIN_SAFE_INTEGER) : 0;
+      const most = max ?? (row.type === 'integer' ? row.max : undefined) ?? Number.MAX_SAFE_INTEGER;
+      return Number.isSafeInteger(number) && number >= least && number <= most
+        ? number
+        : refuse(`an integer from ${least} to ${most}`);
+    }
+    case 'boolean':
+      return value.text === 'true' || (value.text === 'false' ? false : refuse('true or false'));
+    case 'enum':
+      // A deployment that shows another status for stops can be asked for it.
+      return row.values.includes(value.text) || (name === 'status' && value.text === surprises.stopStatus)
+        ? value.text
+        : refuse(`one of ${row.values.join(', ')}`);
+    case 'market':
+      return /^[A-Za-z0-9]+-[A-Za-z0-9]+$/.test(value.text) ? value.text : refuse('a market id, <BASE>-<QUOTE>');
+    case 'order_id':
+      return /^[A-Za-z0-9]+-[A-Za-z0-9]+@\d+$/.test(value.text)
+        ? value.text
+        : refuse('an order id, <market_id>@<number>');
+    case 'client_order_id':
+      return /^[A-Za-z0-9_-]{0,50}$/.test(value.text) ? value.text : refuse('at most 50 characters of [A-Za-z0-9_-]');
+    case 'text':
+      return value.text;
+    default:
+      return row satisfies never;
+  }
+}
