@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: brings the peers the product is measured against, builds the product and the benchmark, and runs it.
- * Whatever the figures say, it ends with 0: a target missed is a figure in the README.
+ * Whatever the figures say, it ends with 0: a target missed is a figure on docs/performance.md.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * The benchmark: every row in one run, its ratio beside its goal. `suite.mjs [ROW…]` measures those rows alone and leaves
- * bench/latest.json and the README as they are. Nothing here fails for a figure; a row that can not be measured says why.
+ * bench/latest.json and the pages that show figures as they are. Nothing here fails for a figure; a row that can not be measured says why.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -33,7 +33,29 @@ const ROWS: readonly Row[] = [
 const NOT_MEASURED =
   'Not measured: `validate` against `ansible-playbook --syntax-check` of as many tasks (5b), for which Ansible would have to be installed.';
 
+/** The rows that the README shows, by their id and what they measure. */
+const HEADLINE = [
+  '1 1000 calls, from the text to the outcome, warm',
+  '3 10000 iterations of a condition, warm',
+  '6 validate, 20 steps',
+  '7 a live step, one behind the other, durable (FULL)',
+  '9 an entry, durable (FULL)',
+  '10 a run of 200 entries among 1 000 000, read and told as a timeline',
+  '14 use of the limit with a reserve of 1 %, 5 minutes at full load, 5 seeds × sliding log, fixed window, token bucket',
+  '15 a dry-run of 24 h, a condition every second (86 400)',
+];
+
+/** bench/latest.json, as far as the pages show it. */
+interface Kept {
+  readonly machine: { readonly node: string; readonly processors: number; readonly model: string };
+  readonly figures: readonly Figure[];
+}
+
 const wanted = process.argv.slice(2);
+if (wanted.includes('--publish')) {
+  publish(JSON.parse(readFileSync(new URL('../latest.json', import.meta.url), 'utf8')) as Kept);
+  process.exit(0);
+}
 const figures: Figure[] = [];
 for (const row of ROWS) {
   if (wanted.length > 0 && !wanted.includes(row.id)) continue;
@@ -88,18 +110,42 @@ function verdict({ value, pass, excellent, least }: Figure): string {
   return holds(excellent) ? 'excellent' : holds(pass) ? 'pass' : 'missed';
 }
 
-/** All rows are kept as data, and stand in the README between its marks. */
+/** Keeps all rows as data and as docs/performance.md, and the headline rows in the README between its marks. */
 function keep(all: readonly Figure[]): void {
   const machine = { node: process.version, processors: cpus().length, model: cpus()[0]?.model.trim() ?? '' };
   writeFileSync(
     new URL('../latest.json', import.meta.url),
     `${JSON.stringify({ at: new Date().toISOString(), machine, figures: all }, null, 2)}\n`,
   );
-  const readme = fileURLToPath(new URL('../../README.md', import.meta.url));
-  const text = readFileSync(readme, 'utf8');
-  const block = `<!-- bench -->\nMeasured by \`npm run bench\` on Node ${process.versions.node}, ${machine.processors} × ${machine.model}.\n\n${table(all)}\n\n${NOT_MEASURED}\n<!-- /bench -->`;
+  publish({ machine, figures: all });
+}
+
+/** The pages that show figures, made of the kept data: `suite.mjs --publish` makes them again without measuring. */
+function publish({ machine, figures: all }: Kept): void {
+  const measured = `Measured by \`npm run bench\` on Node ${machine.node.slice(1)}, ${machine.processors} × ${machine.model}.`;
+  const headline = HEADLINE.flatMap((what) => all.find((figure) => headlineOf(figure) === what) ?? []);
+  replaceBlock('README.md', `${headlineTable(headline)}\n\n${measured}`);
+  replaceBlock('docs/performance.md', `${measured}\n\n${table(all)}\n\n${NOT_MEASURED}`);
+}
+
+function headlineTable(headline: readonly Figure[]): string {
+  const lines = [
+    ['', 'against', 'measured'],
+    ['---', '---', '---'],
+    ...headline.map((each) => [each.what, each.against, measured(each)]),
+  ];
+  return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');
+}
+
+function headlineOf({ id, what }: Figure): string {
+  return `${id} ${what}`;
+}
+
+function replaceBlock(page: string, block: string): void {
+  const file = fileURLToPath(new URL(`../../${page}`, import.meta.url));
+  const text = readFileSync(file, 'utf8');
   writeFileSync(
-    readme,
-    text.replace(/<!-- bench -->[\s\S]*<!-- \/bench -->/, () => block),
+    file,
+    text.replace(/<!-- bench -->[\s\S]*<!-- \/bench -->/, () => `<!-- bench -->\n${block}\n<!-- /bench -->`),
   );
 }
