@@ -18,8 +18,9 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Ends the command with one sentence for the person who typed it. Everything else that is thrown is our own mistake. */
-export class Refusal extends Error {
+/** An error that the user can act on: one sentence for them. Everything else that is thrown is a mistake of this program. */
+export class UserError extends Error {
+  /** How a command ends on it. */
   readonly exit: ExitCode;
   /** A word for programs, as `error.kind` in `--json`. */
   readonly kind: string;
@@ -29,7 +30,7 @@ export class Refusal extends Error {
   constructor(message: string, exit: ExitCode = EXIT.usage, kind = 'usage', beside: object = {}) {
     super(message);
     this.beside = beside;
-    this.name = 'Refusal';
+    this.name = 'UserError';
     this.exit = exit;
     this.kind = kind;
   }

@@ -5,7 +5,7 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Environment } from './environment.ts';
-import { EXIT, Refusal } from './errors.ts';
+import { EXIT, UserError } from './errors.ts';
 import { reasonOf } from './files/files.ts';
 
 export interface StateFolder {
@@ -27,7 +27,7 @@ export function stateFolder(
   environment: Environment,
   workingDirectory: string,
 ): StateFolder {
-  if (given?.trim() === '') throw new Refusal('--state takes a folder, found nothing', EXIT.usage, 'usage');
+  if (given?.trim() === '') throw new UserError('--state takes a folder, found nothing', EXIT.usage, 'usage');
   const path = resolve(workingDirectory, given ?? environment.variable('RUNBOOK_STATE') ?? DEFAULT_FOLDER);
   const fromHere = relative(workingDirectory, path);
   const shown = fromHere !== '' && !fromHere.startsWith('..') && !isAbsolute(fromHere) ? fromHere : path;
@@ -48,7 +48,7 @@ function makeFolder(path: string, shown: string): void {
     if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
     if (statSync(path).isDirectory()) return;
   } catch (error) {
-    throw new Refusal(`the state folder ${shown} can not be made: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+    throw new UserError(`the state folder ${shown} can not be made: ${reasonOf(error)}`, EXIT.usage, 'configuration');
   }
-  throw new Refusal(`the state folder ${shown} is not a directory`, EXIT.usage, 'configuration');
+  throw new UserError(`the state folder ${shown} is not a directory`, EXIT.usage, 'configuration');
 }

@@ -4,7 +4,7 @@
  */
 
 import { environment } from '../app/environment.ts';
-import { EXIT, type ExitCode, Refusal } from '../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../app/errors.ts';
 import { stateFolder } from '../app/state.ts';
 import { ENGINE_VERSION } from '../app/version.ts';
 import { escapeUnprintable } from '../base/printable.ts';
@@ -74,7 +74,7 @@ async function run({ row, args: given, options, globals }: Call): Promise<ExitCo
     const state = stateFolder(globals.state, environment, process.cwd());
     return await row.run(given, options, { terminal, environment, state });
   } catch (error) {
-    const { message, kind, exit, beside } = error instanceof Refusal ? error : await foreseen(error, globals.state);
+    const { message, kind, exit, beside } = error instanceof UserError ? error : await foreseen(error, globals.state);
     terminal.complain(message);
     if (globals.json) printJson({ error: { kind, message }, ...beside });
     return exit;
@@ -83,7 +83,7 @@ async function run({ row, args: given, options, globals }: Call): Promise<ExitCo
   }
 }
 
-type Told = Pick<Refusal, 'message' | 'kind' | 'exit' | 'beside'>;
+type Told = Pick<UserError, 'message' | 'kind' | 'exit' | 'beside'>;
 
 /** What the system refused is the user's trouble; everything else that was not foreseen is our mistake. */
 async function foreseen(error: unknown, state: string | undefined): Promise<Told> {

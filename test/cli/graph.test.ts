@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { EXIT, Refusal } from '../../src/app/errors.ts';
+import { EXIT, UserError } from '../../src/app/errors.ts';
 import { drawSvg } from '../../src/cli/terminal/svg.ts';
 import { folder } from './command.ts';
 
@@ -49,7 +49,7 @@ describe('graph', () => {
     expect(await drawSvg('digraph {}', async () => ({ dot: (source) => `<svg>${source}</svg>` }))).toBe(
       '<svg>digraph {}</svg>',
     );
-    await expect(drawSvg('', () => Promise.reject(new Refusal('absent')))).rejects.toThrow('absent');
+    await expect(drawSvg('', () => Promise.reject(new UserError('absent')))).rejects.toThrow('absent');
   });
 
   it('draws nothing of a runbook that is invalid', () => {

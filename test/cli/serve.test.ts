@@ -3,7 +3,7 @@ import { createConnection } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Refusal } from '../../src/app/errors.ts';
+import { UserError } from '../../src/app/errors.ts';
 import { storeAt } from '../../src/app/stores/location.ts';
 import { readAction } from '../../src/cli/serve/actions.ts';
 import { chartOfRun } from '../../src/cli/serve/chart.ts';
@@ -359,7 +359,7 @@ describe('the chart of a run', () => {
   };
 
   it('is listed without the layout package, and the reason is given', async () => {
-    const load = () => Promise.reject(new Refusal('not installed'));
+    const load = () => Promise.reject(new UserError('not installed'));
     const chart = await chartOfRun(await started(), load);
     expect(chart).toMatchObject({ kind: 'listed', because: expect.stringContaining('@hpcc-js/wasm-graphviz') });
     expect(chart.states).toContainEqual(

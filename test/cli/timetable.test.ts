@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Refusal } from '../../src/app/errors.ts';
+import { UserError } from '../../src/app/errors.ts';
 import { readScheduled, TimetableFiles } from '../../src/app/schedule/timetable.ts';
 import type { Diagnostic } from '../../src/base/diagnostic.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
@@ -122,7 +122,7 @@ describe('what can not be used', () => {
   });
 
   it('leads nowhere', () => {
-    expect(() => files(join(folder, 'nothing.yaml'))).toThrow(Refusal);
+    expect(() => files(join(folder, 'nothing.yaml'))).toThrow(UserError);
   });
 });
 

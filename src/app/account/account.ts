@@ -22,7 +22,7 @@ import type { Profile } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import type { Invocation } from '../context.ts';
 import type { Environment } from '../environment.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import { rememberStore } from '../stores/known-stores.ts';
 import { folderOf, forgottenStore, placeOf, refusing, type StorePlace, storeAt } from '../stores/location.ts';
 import type { Voice } from '../voice.ts';
@@ -70,12 +70,12 @@ export async function openAccount(
   const variables = variablesFor(profile, environment);
   const { secrets, all, problems } = loadSecrets(profile, variables);
   if (problems.length > 0)
-    throw new Refusal(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
+    throw new UserError(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
   for (const name of secretVariables(profile)) environment.forget(name);
   const redactor = new Redactor(all);
   const clock = new SystemClock();
   const live = openLive({ profile, clock, variables });
-  if ('problem' in live) throw new Refusal(live.problem, EXIT.usage, 'configuration');
+  if ('problem' in live) throw new UserError(live.problem, EXIT.usage, 'configuration');
   const forgets = kept === 'nothing';
   const place: StorePlace = forgets
     ? { kind: 'sqlite', file: join(state.path, 'runbook.db') }

@@ -1,7 +1,7 @@
 /** Whoever answers for what is done to a run, as the journal names them. */
 import { printable } from '../../base/printable.ts';
 import type { Environment } from '../environment.ts';
-import { Refusal } from '../errors.ts';
+import { UserError } from '../errors.ts';
 
 /** Longest name of a person, characters. */
 const LONGEST = 80;
@@ -17,11 +17,11 @@ export function readName(text: string): { readonly name: string } | { readonly p
   return { name };
 }
 
-/** The name behind `--by`. Throws a Refusal (exit 2): nobody can answer for what was done without one. */
+/** The name behind `--by`. Throws a UserError (exit 2): nobody can answer for what was done without one. */
 export function namedPerson(verb: string, by: string): string {
   const read = readName(by);
   if ('name' in read) return read.name;
-  throw new Refusal(`${verb} needs the name of the person who answers for it, --by NAME; ${read.problem}`);
+  throw new UserError(`${verb} needs the name of the person who answers for it, --by NAME; ${read.problem}`);
 }
 
 /** Who does it: the name that was given, else the user's own. An odd user name must not keep anybody from killing. */

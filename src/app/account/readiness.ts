@@ -7,7 +7,7 @@ import { defaultKeepAliveMs } from '../../venue/deadman.ts';
 import { costOf, type Profile } from '../../venue/profile/profile.ts';
 import { overcommitted } from '../../venue/tokens/heartbeat-reserve.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 
 /** The shortest deadman timeout a live run may have, ms: below it a slow answer is taken for silence (interface.md, settled points). */
 const LEAST_DEADMAN_MS = 5_000;
@@ -18,14 +18,14 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
     (need) => !profile.capabilities.includes(need),
   );
   if (missing.length > 0) {
-    throw new Refusal(
+    throw new UserError(
       `${runbook.name} needs ${missing.join(', ')}; the profile grants ${profile.capabilities.join(', ') || 'no capabilities'}. Add what is missing to capabilities in the profile; nothing was sent`,
     );
   }
   const feeds = [...new Set(all.flatMap((each) => each.feeds.map(({ name }) => name)))];
   const unbound = feeds.filter((name) => !Object.hasOwn(profile.feeds, name));
   if (unbound.length > 0) {
-    throw new Refusal(
+    throw new UserError(
       `${runbook.name} reads the feed${unbound.length > 1 ? 's' : ''} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'}. Name what ${unbound.length > 1 ? 'each' : 'it'} is read from under feeds in the profile; nothing was sent`,
     );
   }
@@ -34,7 +34,7 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
     const nothing = { get: () => undefined, rules: () => undefined };
     const timeoutMs = deadman.timeout.evaluate(nothing).ms;
     if (timeoutMs < LEAST_DEADMAN_MS)
-      throw new Refusal(
+      throw new UserError(
         `a deadman timeout of ${timeoutMs} ms is too short to act by; live it is at least ${LEAST_DEADMAN_MS} ms; nothing was sent`,
       );
     // One that inputs decide is refused when it is to be armed, and so is one that others on the address leave no room for.
@@ -46,7 +46,7 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
     const readWeight = costOf(profile, 'GET /cancel_all_after');
     const why = overcommitted({ limit, reserve, windowMs, everyMs, timeoutMs, weight, readWeight });
     if (why !== undefined)
-      throw new Refusal(`the token limit can not carry the deadman switch: ${why}; nothing was sent`);
+      throw new UserError(`the token limit can not carry the deadman switch: ${why}; nothing was sent`);
   }
 }
 
@@ -54,14 +54,14 @@ export function refuseUntil(runbook: CheckedRunbook, until: string | undefined):
   if (until === undefined) return;
   const ids = [...everyStep(runbook.steps)].flatMap((step) => (step.id === undefined ? [] : [step.id]));
   if (!ids.includes(until))
-    throw new Refusal(
+    throw new UserError(
       `--until names no step: ${printable(until, 80)}; steps with an id are ${ids.join(', ') || 'none'}`,
     );
 }
 
-export function killedRefusal(killed: KillOrder): Refusal {
+export function killedError(killed: KillOrder): UserError {
   const when = killed.at === 0 ? '' : ` at ${new Date(killed.at).toISOString()}`;
-  return new Refusal(
+  return new UserError(
     `the kill switch is engaged by ${printable(killed.by, 100)}${when}: ${printable(killed.reason, 300)}; nothing was sent. \`runbook release --profile FILE --by NAME\` lifts it`,
     EXIT.failed,
     'killed',

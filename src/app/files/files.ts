@@ -5,7 +5,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 
 /** Far above any runbook or profile, far below what would hurt. */
 const LARGEST_TEXT = 8 * 1024 * 1024;
@@ -19,7 +19,7 @@ export function readText(path: string, what: string, maxBytes = LARGEST_TEXT): s
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new Refusal(`${named} is not UTF-8 text`);
+    throw new UserError(`${named} is not UTF-8 text`);
   }
 }
 
@@ -55,8 +55,8 @@ export function writeNewText(path: string, text: string, what: string): void {
   try {
     writeFileSync(path, text, { flag: 'wx' });
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw new Refusal(`${printable(path, 300)} exists already; it was left as it is`);
-    throw new Refusal(`the ${what} ${printable(path, 300)} can not be written: ${reasonOf(error)}`);
+    if (codeOf(error) === 'EEXIST') throw new UserError(`${printable(path, 300)} exists already; it was left as it is`);
+    throw new UserError(`the ${what} ${printable(path, 300)} can not be written: ${reasonOf(error)}`);
   }
 }
 
@@ -68,7 +68,7 @@ export function replaceText(path: string, text: string, what: string): void {
     renameSync(beside, path);
   } catch (error) {
     rmSync(beside, { force: true });
-    throw new Refusal(`the ${what} ${printable(path, 300)} can not be written: ${reasonOf(error)}`);
+    throw new UserError(`the ${what} ${printable(path, 300)} can not be written: ${reasonOf(error)}`);
   }
 }
 
@@ -107,13 +107,13 @@ function readBytes(path: string, named: string, maxBytes: number): Uint8Array {
     // Not blocking: a pipe without a writer would hold the command for ever before it can be seen to be one.
     handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const status = fstatSync(handle);
-    if (status.isDirectory()) throw new Refusal(`${named} is a directory; name a file`);
-    if (!status.isFile()) throw new Refusal(`${named} is not a regular file`);
-    if (status.size > maxBytes) throw new Refusal(`${named} has ${status.size} bytes; at most ${maxBytes} are read`);
+    if (status.isDirectory()) throw new UserError(`${named} is a directory; name a file`);
+    if (!status.isFile()) throw new UserError(`${named} is not a regular file`);
+    if (status.size > maxBytes) throw new UserError(`${named} has ${status.size} bytes; at most ${maxBytes} are read`);
     return readUpTo(handle, status.size, maxBytes, named);
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal(`${named} can not be read: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+    if (error instanceof UserError) throw error;
+    throw new UserError(`${named} can not be read: ${reasonOf(error)}`, EXIT.usage, 'configuration');
   } finally {
     if (handle !== undefined) closeSync(handle);
   }
@@ -125,6 +125,6 @@ function readUpTo(handle: number, size: number, maxBytes: number, named: string)
   let length = 0;
   for (let read = -1; read !== 0 && length < buffer.length; length += read)
     read = readSync(handle, buffer, length, buffer.length - length, null);
-  if (length > size) throw new Refusal(`${named} is being written at this moment; try again`);
+  if (length > size) throw new UserError(`${named} is being written at this moment; try again`);
   return buffer.subarray(0, length);
 }

@@ -11,7 +11,7 @@ import { type Fixture, readFixture, readFixtureLines } from '../../gateway/fixtu
 import { fixtureToHar, harToFixture } from '../../gateway/fixture/har.ts';
 import { writeFixture, writeFixtureLines } from '../../gateway/fixture/text.ts';
 import { type DocumentLimits, type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import { ENGINE_VERSION } from '../version.ts';
 import { LARGEST_RECORDING, readSource, readText, reasonOf, replaceText } from './files.ts';
 
@@ -59,7 +59,7 @@ export function writeFixtureFile(path: string, fixture: Fixture): void {
 export function fixtureTarget(path: string): Format {
   const format = formatOf(path);
   if (existsSync(path) && !LOOKS_RECORDED[format].test(readText(path, 'file', LARGEST_RECORDING))) {
-    throw new Refusal(`${printable(path, 300)} exists and is no fixture; it was left as it is`);
+    throw new UserError(`${printable(path, 300)} exists and is no fixture; it was left as it is`);
   }
   return format;
 }
@@ -70,10 +70,10 @@ export function refuseUnwritable(path: string): void {
   const folder = dirname(path);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
-    if (!statSync(folder).isDirectory()) throw new Refusal(`${printable(folder, 300)} is not a folder`);
+    if (!statSync(folder).isDirectory()) throw new UserError(`${printable(folder, 300)} is not a folder`);
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal(`the fixture ${printable(path, 300)} can not be written: ${reasonOf(error)}; nothing was sent`);
+    if (error instanceof UserError) throw error;
+    throw new UserError(`the fixture ${printable(path, 300)} can not be written: ${reasonOf(error)}; nothing was sent`);
   }
 }
 
@@ -101,7 +101,7 @@ function fixtureText(format: Format, fixture: Fixture): string {
 function formatOf(path: string): Format {
   const ending = extname(path).toLowerCase();
   if (Object.hasOwn(FORMATS, ending)) return FORMATS[ending as keyof typeof FORMATS];
-  throw new Refusal(`${printable(path, 300)} must end in ${Object.keys(FORMATS).join(', ')} to be a fixture`);
+  throw new UserError(`${printable(path, 300)} must end in ${Object.keys(FORMATS).join(', ')} to be a fixture`);
 }
 
 function yamlFixture(source: SourceText): Fixture {
@@ -135,10 +135,10 @@ function placed(source: SourceText, offset: number, { message }: Pick<Diagnostic
 
 const MOST_SHOWN = 5;
 
-function unreadable(source: SourceText, problems: readonly string[]): Refusal {
+function unreadable(source: SourceText, problems: readonly string[]): UserError {
   const more = problems.length > MOST_SHOWN ? `; and ${problems.length - MOST_SHOWN} more` : '';
   const shown = problems.slice(0, MOST_SHOWN).map((each) => printable(each, 400));
-  return new Refusal(
+  return new UserError(
     `${printable(source.file, 300)} is no fixture: ${shown.join('; ')}${more}`,
     EXIT.usage,
     'configuration',

@@ -8,7 +8,7 @@ import { checkRunbook } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { readDocument } from '../../runbook/document/document.ts';
 import { type Value, valueJson } from '../../runbook/values.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
 import { exactData } from './profile.ts';
@@ -21,7 +21,7 @@ export interface LoadedRunbook {
 }
 
 /** Thrown when diagnostics were printed: there is nothing more to say. With `--json` they stand beside the error. */
-export class Invalid extends Refusal {
+export class Invalid extends UserError {
   constructor(file: string, diagnostics: readonly Diagnostic[]) {
     const count = diagnostics.filter(({ severity }) => severity === 'error').length;
     super(`${printable(file, 300)} is invalid: ${count} error${count === 1 ? '' : 's'}`, EXIT.failed, 'invalid', {
@@ -50,12 +50,12 @@ export function loadPinned(
   terminal: Pick<Voice, 'diagnostics'>,
 ): LoadedRunbook {
   const [first] = pinned;
-  if (first === undefined) throw new Refusal('the journal holds no runbook', EXIT.failed, 'damaged');
+  if (first === undefined) throw new UserError('the journal holds no runbook', EXIT.failed, 'damaged');
   const sources = new Map(pinned.map(({ name, file, text }) => [name, { file, text }]));
   const { runbook, diagnostics } = checkSources({ file: first.file, text: first.text }, (name) => sources.get(name));
   if (runbook === undefined) {
     terminal.diagnostics(diagnostics);
-    throw new Refusal(
+    throw new UserError(
       `the recorded runbook ${printable(first.name, 100)} does not pass the checks of this version`,
       EXIT.failed,
       'invalid',
@@ -96,10 +96,10 @@ export function inputValues(
   const named = new Set<string>();
   for (const pair of given.pairs) {
     const at = pair.indexOf('=');
-    if (at < 1) throw new Refusal(`--input takes name=value, found ${printable(pair, 100)}`);
+    if (at < 1) throw new UserError(`--input takes name=value, found ${printable(pair, 100)}`);
     const name = pair.slice(0, at);
     // With real money the last of two is no safe guess.
-    if (named.has(name)) throw new Refusal(`--input ${printable(name, 100)} is given twice; give each input once`);
+    if (named.has(name)) throw new UserError(`--input ${printable(name, 100)} is given twice; give each input once`);
     named.add(name);
     texts[name] = pair.slice(at + 1);
   }
@@ -108,7 +108,7 @@ export function inputValues(
   );
   const read = readInputs({ ...runbook, inputs: defaulted }, texts);
   if ('problems' in read)
-    throw new Refusal(read.problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'input');
+    throw new UserError(read.problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'input');
   return read.values;
 }
 
@@ -129,7 +129,7 @@ function recordedInputs(
 function inputsFile(path: string): Record<string, string> {
   const { root, diagnostics } = readDocument(readSource(path, 'inputs file'));
   if (root?.kind !== 'map' || diagnostics.length > 0) {
-    throw new Refusal(
+    throw new UserError(
       `the inputs file ${printable(path, 300)} must be a map of inputs${diagnostics[0] === undefined ? '' : `: ${printable(diagnostics[0].message, 300)}`}`,
     );
   }

@@ -4,7 +4,7 @@ import { printable } from '../../base/printable.ts';
 import { type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
 import { type Profile, readProfile } from '../../venue/profile/profile.ts';
 import { looksSecret } from '../../venue/profile/secret-like.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { Output } from '../voice.ts';
 import { readSource } from './files.ts';
 
@@ -38,8 +38,8 @@ function blank(line: string): string {
   return line.replace(/[^\r]/g, ' ');
 }
 
-function unusable(path: string): Refusal {
-  return new Refusal(`the profile ${printable(path, 300)} can not be used`, EXIT.usage, 'configuration');
+function unusable(path: string): UserError {
+  return new UserError(`the profile ${printable(path, 300)} can not be used`, EXIT.usage, 'configuration');
 }
 
 /** The document as data, numbers as the text that is written. */

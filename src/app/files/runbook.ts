@@ -5,7 +5,7 @@
 import { readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { SourceText } from '../../base/diagnostic.ts';
-import { Refusal } from '../errors.ts';
+import { UserError } from '../errors.ts';
 import { readSource } from './files.ts';
 
 export interface RunbookFile {
@@ -27,7 +27,7 @@ function beside(path: string, name: string): SourceText | undefined {
   if (!NAME.test(name) || !readdirSync(resolve(folder)).includes(file)) return undefined;
   const called = join(folder, file);
   if (dirname(realpathSync(called)) !== realpathSync(resolve(folder))) {
-    throw new Refusal(`${called} is a link out of its folder; a called runbook must lie beside its caller`);
+    throw new UserError(`${called} is a link out of its folder; a called runbook must lie beside its caller`);
   }
   return readSource(called, 'runbook');
 }

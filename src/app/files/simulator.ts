@@ -2,7 +2,7 @@
 import { printable } from '../../base/printable.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../gateway/simulator/config/config.ts';
 import { plainData, readDocument } from '../../runbook/document/document.ts';
-import { Refusal } from '../errors.ts';
+import { UserError } from '../errors.ts';
 import { readSource } from './files.ts';
 
 export function readSimulatorFile(path: string): SimulatorConfig {
@@ -10,9 +10,9 @@ export function readSimulatorFile(path: string): SimulatorConfig {
   const named = `the simulator configuration ${printable(path, 300)}`;
   const [first] = diagnostics;
   if (root === undefined || first !== undefined)
-    throw new Refusal(`${named} can not be read: ${printable(first?.message ?? 'it is empty', 400)}`);
+    throw new UserError(`${named} can not be read: ${printable(first?.message ?? 'it is empty', 400)}`);
   const read = readSimulatorConfig(plainData(root));
   if ('problems' in read)
-    throw new Refusal(`${named}: ${read.problems.map((each) => printable(each, 300)).join('; ')}`);
+    throw new UserError(`${named}: ${read.problems.map((each) => printable(each, 300)).join('; ')}`);
   return read.config;
 }

@@ -13,7 +13,7 @@ import { type Account, accountKey, openAccount } from '../account/account.ts';
 import { type Asked, ask } from '../account/one-request.ts';
 import { namedPerson, personOr } from '../account/person.ts';
 import type { Invocation } from '../context.ts';
-import { EXIT, type ExitCode, Refusal } from '../errors.ts';
+import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import { readProfileFile } from '../files/profile.ts';
 import { recordedProfile } from '../run/first-entry.ts';
 import { storePlaces } from '../stores/known-stores.ts';
@@ -86,7 +86,7 @@ async function killNamed(profile: Profile, order: KillOrder, invocation: Invocat
   try {
     away = (await engageEverywhere([placeOf(profile, state)], order, invocation)).length > 0;
   } catch (error) {
-    terminal.complain(`the kill switch is NOT engaged: ${refusalOf(error).message}`);
+    terminal.complain(`the kill switch is NOT engaged: ${userErrorOf(error).message}`);
   }
   if (!away) {
     seen.engaged = true;
@@ -111,13 +111,13 @@ async function killAll(order: KillOrder, invocation: Invocation, seen: Seen): Pr
     );
   const profiles = await profilesAtWork(invocation, missed);
   if (profiles.length === 0)
-    throw new Refusal(
+    throw new UserError(
       `NOTHING WAS CANCELLED: no venue was asked, because the state folder ${printable(state.shown, 300)} has no run that is not done with. What is open there is not known. \`runbook kill --profile FILE\` names the account and cancels; ${READ_ON}`,
       EXIT.halted,
       'not_cancelled',
     );
   let left = 0;
-  let undone: Refusal | undefined;
+  let undone: UserError | undefined;
   for (const profile of profiles) {
     try {
       const account = await openKilled(profile, undefined, invocation);
@@ -125,12 +125,12 @@ async function killAll(order: KillOrder, invocation: Invocation, seen: Seen): Pr
     } catch (error) {
       // One account that can not be reached keeps none of the others from being killed.
       if (profiles.length === 1) throw error;
-      undone = refusalOf(error);
+      undone = userErrorOf(error);
       terminal.complain(`${shownAccount(profile)}: ${undone.message}`);
     }
   }
   if (undone !== undefined)
-    throw new Refusal(
+    throw new UserError(
       `not every account could be killed, see above; in the others ${saidOf(left)}. ${READ_ON}`,
       EXIT.halted,
       undone.kind,
@@ -151,8 +151,8 @@ function shownAccount({ account, baseUrl }: Profile): string {
   return `${printable(account, 100)} of ${printable(baseUrl, 200)}`;
 }
 
-/** What a user can do about it as a Refusal; our own mistakes pass through. */
-function refusalOf(error: unknown): Refusal {
+/** The error as the user is told it; mistakes of this program pass through. */
+function userErrorOf(error: unknown): UserError {
   const trouble = troubleOf(error);
   if (trouble === undefined) throw error;
   return trouble;
@@ -173,7 +173,7 @@ async function engageEverywhere(
       const shared = await storeAt(place, environment).shared();
       await shared.killSwitch.engage(order).finally(() => shared.close());
     } catch (error) {
-      const { message } = refusalOf(error);
+      const { message } = userErrorOf(error);
       missed.push(place);
       terminal.complain(
         `the kill switch is NOT engaged in ${printable(shownPlace(place), 300)}: ${printable(message, 300)}`,
@@ -196,15 +196,15 @@ async function openKilled(profile: Profile, unheard: KillOrder | undefined, invo
       : [() => openBarred(withoutStore, unheard, invocation)]),
     () => openAccount(withoutStore, invocation, 'nothing'),
   ];
-  let refused: Refusal | undefined;
+  let refused: UserError | undefined;
   for (const way of ways) {
     try {
       return await way();
     } catch (error) {
-      refused = refusalOf(error);
+      refused = userErrorOf(error);
     }
   }
-  throw new Refusal(
+  throw new UserError(
     `${refused?.message ?? ''}\n${unheard === undefined ? 'the kill switch is engaged, and ' : ''}NOTHING WAS CANCELLED at ${profile.baseUrl}: mend this and kill again, or cancel at the venue. ${READ_ON}`,
     EXIT.halted,
     'not_cancelled',
@@ -238,7 +238,7 @@ async function cancelEverything(account: Account, { terminal }: Invocation, seen
     },
   }).finally(() => silence.end());
   if (left !== undefined) return left;
-  throw new Refusal(
+  throw new UserError(
     `the venue did not answer; it is not known what is open. The kill switch stays engaged. Cancel in the venue's own interface, or run \`runbook kill --profile FILE\` again once it answers. ${READ_ON}`,
     EXIT.halted,
     'unknown_outcome',

@@ -3,7 +3,7 @@ import type { DataOf, EntryOf, JsonObject, ProcessFact } from '../../journal/ent
 import type { Value } from '../../runbook/values.ts';
 import { profileSettings, restoredProfile, type SettingsJson } from '../../venue/profile/in-force.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputsJson, sha256 } from '../files/load.ts';
 import { ENGINE_VERSION, LOCK_SHA256 } from '../version.ts';
@@ -42,7 +42,7 @@ export function recordedProfile(first: EntryOf<'run.started'>): Profile {
   const { absenceHorizonMs: _own, ...settings } = first.data.settings as SettingsJson;
   const profile = restoredProfile(settings);
   if (profile === undefined)
-    throw new Refusal(
+    throw new UserError(
       `the settings that run ${first.run} was started with are not accepted by this version`,
       EXIT.usage,
       'configuration',

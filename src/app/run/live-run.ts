@@ -33,7 +33,7 @@ import type { Profile } from '../../venue/profile/profile.ts';
 import type { Account } from '../account/account.ts';
 import { anchoring, anchorsOverdue, contradictionOf } from '../account/anchoring.ts';
 import { noticesOf } from '../account/notifications.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputsJson, inputValues, loadPinned } from '../files/load.ts';
 import type { Voice } from '../voice.ts';
@@ -113,7 +113,7 @@ export class LiveRun {
     this.barred = await account.shared.killSwitch.engaged(account.key);
     const contradiction = await contradictionOf(account);
     if (contradiction !== undefined)
-      throw new Refusal(`${contradiction}; nothing was sent`, EXIT.failed, 'contradicted');
+      throw new UserError(`${contradiction}; nothing was sent`, EXIT.failed, 'contradicted');
     // In a turn of the clock, as everything the engine does: its first moment is the one a replay begins with.
     await new Promise<void>((resolve) =>
       account.clock.arrive(() => {
@@ -123,7 +123,7 @@ export class LiveRun {
     );
   }
 
-  /** Takes up a run whose process died; throws a Refusal when that can not be done. Returns once it is under way. */
+  /** Takes up a run whose process died; throws a UserError when that can not be done. Returns once it is under way. */
   async takeUp(): Promise<void> {
     const { account } = this.host;
     const { run } = this;
@@ -135,7 +135,7 @@ export class LiveRun {
     const entries = stored.map(readEntry);
     const [first, ...rest] = entries;
     if (first?.type !== 'run.started')
-      throw new Refusal(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+      throw new UserError(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
     const loaded = loadPinned(first.data.sources, this.host.voice);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
@@ -166,7 +166,7 @@ export class LiveRun {
       await playback.play(running.done);
     } catch (error) {
       if (!(error instanceof Divergence)) throw error;
-      throw new Refusal(
+      throw new UserError(
         `run ${run} can not be taken up by this version: ${printable(error.message, 400)}. Use the version that began it (${first.data.engine}); \`runbook kill\` cancels what rests`,
         EXIT.halted,
         'diverged',
@@ -253,7 +253,7 @@ export class LiveRun {
       return result;
     } catch (error) {
       if (error instanceof StoreError)
-        throw new Refusal(`the journal can not be written: ${printable(error.message)}`, EXIT.halted, 'journal');
+        throw new UserError(`the journal can not be written: ${printable(error.message)}`, EXIT.halted, 'journal');
       throw error;
     } finally {
       this.over = true;

@@ -20,7 +20,7 @@ import { type Account, openAccount } from '../account/account.ts';
 import { schedulerHolder } from '../account/lease-holders.ts';
 import type { Invocation } from '../context.ts';
 import { reportCrash } from '../crash-report.ts';
-import { EXIT, type ExitCode, Refusal } from '../errors.ts';
+import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import { Recollection } from '../run/resurfaced-orders.ts';
 import { rememberStore } from '../stores/known-stores.ts';
 import type { AccountHealth } from './endpoints.ts';
@@ -119,7 +119,7 @@ export class Seat {
   }
 
   /**
-   * Serves the account until it is asked to stop. Throws a Refusal when the account can not be opened, when another process
+   * Serves the account until it is asked to stop. Throws a UserError when the account can not be opened, when another process
    * holds it and that is not to be waited for, and when its store fails before anything was begun.
    */
   async serve(patience: Patience): Promise<SeatEnd> {
@@ -200,7 +200,7 @@ export class Seat {
     } catch (error) {
       // What was taken up already must not go on without its account.
       await daemon.stop({ command: 'interrupt', by: 'the scheduler, which can not begin' });
-      if (error instanceof StoreError) throw new Refusal(printable(error.message), EXIT.halted, 'journal');
+      if (error instanceof StoreError) throw new UserError(printable(error.message), EXIT.halted, 'journal');
       throw error;
     } finally {
       await agenda.close();
@@ -218,7 +218,7 @@ export class Seat {
       if (lease.kind === 'held') return lease;
       const held = `the account ${profile.account} is held by another process (${printable(lease.heldBy, 200)})`;
       if (patience === 'none')
-        throw new Refusal(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
+        throw new UserError(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
       if (patience !== 'endless' && clock.monotonic() - since > patience.ms)
         return { kind: 'taken', heldBy: lease.heldBy };
       if (!told) this.parts.log.tell('info', 'standing_by', `${held}: standing by`);

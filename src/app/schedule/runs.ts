@@ -15,8 +15,8 @@ import { StoreError } from '../../journal/store.ts';
 import { concurrencyOf } from '../../runbook/schedule/collisions.ts';
 import type { Value } from '../../runbook/values.ts';
 import { accountKey } from '../account/account.ts';
-import { killedRefusal, refuseUnready, refuseUntil } from '../account/readiness.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { killedError, refuseUnready, refuseUntil } from '../account/readiness.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
 import { planFor } from '../plan.ts';
@@ -67,7 +67,7 @@ export class DaemonRuns implements Launcher {
   start({ run, slot: id, nominalMs }: Launch): LaunchedRun {
     return this.launched(run, (live) => {
       const slot = this.parts.slots().find((each) => each.id === id);
-      if (slot === undefined) throw new Refusal(`the slot ${id} is not in force any more`);
+      if (slot === undefined) throw new UserError(`the slot ${id} is not in force any more`);
       const { loaded, inputs } = slot;
       const plan = this.planOf(loaded, inputs);
       const occurrence = { slot: id, nominal: nominalMs };
@@ -114,7 +114,8 @@ export class DaemonRuns implements Launcher {
         taken.push(run);
         daemon.adopt(known, runbook, this.underWay(live));
       } catch (error) {
-        const why = error instanceof Refusal || error instanceof StoreError ? error.message : this.parts.crashed(error);
+        const why =
+          error instanceof UserError || error instanceof StoreError ? error.message : this.parts.crashed(error);
         stuck.push({ run, why });
         daemon.adopt(known, runbook, { why });
       }
@@ -147,7 +148,7 @@ export class DaemonRuns implements Launcher {
         exclusive: exclusiveOf(runbook),
       };
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof UserError)) throw error;
       return slot;
     }
   }
@@ -163,7 +164,7 @@ export class DaemonRuns implements Launcher {
         refuseStale(request, host.account.clock.now());
         guest = this.guest(request);
       } catch (error) {
-        const kind = error instanceof Refusal ? error.kind : 'internal';
+        const kind = error instanceof UserError ? error.kind : 'internal';
         await agenda.answer(request.run, { state: 'refused', why: this.reasonOf(error), kind });
         continue;
       }
@@ -186,7 +187,7 @@ export class DaemonRuns implements Launcher {
     const inputs = inputValues(runbook, { pairs: [], recorded: request.inputs });
     const plan = this.planOf(loaded, inputs);
     if (plan !== request.plan) {
-      throw new Refusal(
+      throw new UserError(
         `under the scheduler's profile the plan is ${plan.slice(0, 12)}, not ${printable(request.plan.slice(0, 12), 40)}: the two profiles differ`,
       );
     }
@@ -206,7 +207,7 @@ export class DaemonRuns implements Launcher {
         // No answer for good: it is looked at again.
         if (killed?.unread) throw new StoreError('unavailable', killed.reason);
         if (killed !== undefined) {
-          await refuse(killedRefusal(killed).message, 'killed');
+          await refuse(killedError(killed).message, 'killed');
           return undefined;
         }
         if (!(await agenda.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
@@ -259,7 +260,7 @@ export class DaemonRuns implements Launcher {
       // Without its beginning in the journal nothing of it may reach the venue, and nothing does.
       live.act({ command: 'cancel', by: 'scheduler', reason: 'its beginning could not be recorded' }, 'scheduler');
       await live.ended().catch(() => undefined);
-      throw error instanceof StoreError ? new Refusal(printable(error.message), EXIT.halted, 'journal') : error;
+      throw error instanceof StoreError ? new UserError(printable(error.message), EXIT.halted, 'journal') : error;
     }
   }
 
@@ -301,13 +302,13 @@ export class DaemonRuns implements Launcher {
 
   /** The end of a run whose journal can not be written: this process can not serve the account any more. */
   private left(error: unknown): RunEnding | undefined {
-    if (!(error instanceof Refusal && error.kind === 'journal')) return undefined;
+    if (!(error instanceof UserError && error.kind === 'journal')) return undefined;
     this.parts.journalFailed(error.message);
     return { kind: 'left', why: error.message };
   }
 
   private reasonOf(error: unknown): string {
-    return error instanceof Refusal ? error.message : this.parts.crashed(error);
+    return error instanceof UserError ? error.message : this.parts.crashed(error);
   }
 }
 
@@ -320,7 +321,7 @@ const FRESH_MS = 60_000;
 function refuseStale({ at }: HandoverRequest, nowMs: number): void {
   const ageMs = nowMs - at;
   if (ageMs > FRESH_MS)
-    throw new Refusal(
+    throw new UserError(
       `it was handed over ${Math.round(ageMs / 1000)} s before a scheduler saw it, and may not be wanted any more; run it again if it is`,
       EXIT.failed,
       'lost',

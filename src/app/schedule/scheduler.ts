@@ -8,7 +8,7 @@ import { printable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { accountKey } from '../account/account.ts';
 import type { Invocation } from '../context.ts';
-import { EXIT, type ExitCode, Refusal } from '../errors.ts';
+import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import { readProfileFile } from '../files/profile.ts';
 import { Seat, type SeatCounts, type SeatEnd, type SeatPlan, type Seats, type StopCause } from './account-service.ts';
 import { type EndpointServer, type Health, serveEndpoints } from './endpoints.ts';
@@ -36,17 +36,17 @@ export async function runSchedules(
 ): Promise<ExitCode> {
   const { terminal } = invocation;
   if (options.profile.length === 0)
-    throw new Refusal('schedule acts for an account: name its profile with --profile FILE');
+    throw new UserError('schedule acts for an account: name its profile with --profile FILE');
   const port = portOption(options.port);
   const profiles = options.profile.map((path) => readProfileFile(path, terminal));
   const shared = profiles.filter(({ store }) => store !== undefined && 'postgres' in store);
   if (shared.length > 0 && shared.length < profiles.length)
-    throw new Refusal(
+    throw new UserError(
       'accounts that workers share (store: postgres) and accounts of this machine (store: sqlite) are served by processes of their own',
     );
   const seats = seatsOption(options.seats, profiles.length);
   if (shared.length === 0 && options.seats !== undefined)
-    throw new Refusal('--seats is for accounts that workers share: profiles with store: {postgres: …}');
+    throw new UserError('--seats is for accounts that workers share: profiles with store: {postgres: …}');
   const plans = plansFor(paths, profiles, invocation);
   const log = await DaemonLog.to(process.stderr);
   terminal.redactWith((text) => log.redact(text));
@@ -54,12 +54,12 @@ export async function runSchedules(
   return scheduler.serve(shared.length === 0 ? { kind: 'own', standby: options.standby } : { kind: 'shared', seats });
 }
 
-/** The accounts and what is to be run on each; throws a Refusal for what could never run. */
+/** The accounts and what is to be run on each; throws a UserError for what could never run. */
 function plansFor(paths: readonly string[], profiles: readonly Profile[], { terminal }: Invocation): SeatPlan[] {
   const plans = profiles.map((profile) => {
     const twins = profiles.filter((other) => other.account === profile.account);
     if (twins.some((other) => other !== profile && accountKey(other) === accountKey(profile)))
-      throw new Refusal(`two profiles are of the account ${accountKey(profile)}: an account has one`);
+      throw new UserError(`two profiles are of the account ${accountKey(profile)}: an account has one`);
     const name = twins.length > 1 ? accountKey(profile) : profile.account;
     return { profile, name, files: new TimetableFiles(paths, profile) };
   });
@@ -68,9 +68,9 @@ function plansFor(paths: readonly string[], profiles: readonly Profile[], { term
     const { slots, problems } = files.read(index === 0 ? terminal : { diagnostics: () => {} });
     const [problem] = problems;
     if (problem !== undefined)
-      throw new Refusal(problems.map(({ message }) => message).join('\n'), problem.exit, 'invalid');
+      throw new UserError(problems.map(({ message }) => message).join('\n'), problem.exit, 'invalid');
     if (slots.length === 0)
-      throw new Refusal(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
+      throw new UserError(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
   }
   return plans;
 }
@@ -257,13 +257,13 @@ function portOption(text: string | undefined): number {
   if (text === undefined) return DEFAULT_PORT;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port >= 0 && port <= 65_535))
-    throw new Refusal(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
+    throw new UserError(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
   return port;
 }
 
 function seatsOption(text: string | undefined, accounts: number): number {
   if (text === undefined) return accounts;
   const seats = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(seats >= 1)) throw new Refusal(`--seats takes a number from 1, found ${printable(text, 60)}`);
+  if (!(seats >= 1)) throw new UserError(`--seats takes a number from 1, found ${printable(text, 60)}`);
   return Math.min(seats, accounts);
 }

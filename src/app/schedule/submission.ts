@@ -13,7 +13,7 @@ import type { Value } from '../../runbook/values.ts';
 import type { Account } from '../account/account.ts';
 import { isScheduler } from '../account/lease-holders.ts';
 import type { Invocation } from '../context.ts';
-import { EXIT, type ExitCode, Refusal } from '../errors.ts';
+import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputsJson } from '../files/load.ts';
 import { verdictOn } from '../run/outcome.ts';
@@ -61,7 +61,7 @@ async function posted(agenda: AgendaStore, request: HandoverRequest): Promise<vo
     await agenda.post(request);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    throw new Refusal(
+    throw new UserError(
       `${printable(error.message)}; whether run ${request.run} was handed to the scheduler is not known: \`runbook audit show ${request.run}\` says whether it began`,
       EXIT.halted,
       'journal',
@@ -127,7 +127,7 @@ class Follower {
       if (this.signalled !== undefined) await this.askToCancel();
       if ((await this.holder()) !== undefined) heldAt = clock.monotonic();
       else if (clock.monotonic() - heldAt > PATIENCE_MS) {
-        throw new Refusal(
+        throw new UserError(
           `the scheduler has ended and run ${run} has not: start the scheduler again, or \`runbook resume ${run}\``,
           EXIT.halted,
           'unfinished',
@@ -153,7 +153,7 @@ class Follower {
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         if (this.signalled !== undefined || clock.monotonic() - readAt > PATIENCE_MS)
-          throw new Refusal(
+          throw new UserError(
             `${printable(error.message)}, so run ${run} can not be followed. It was handed to the scheduler, which acts on it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
             EXIT.halted,
             'unfinished',
@@ -163,17 +163,17 @@ class Follower {
     }
   }
 
-  /** How the request stands. Throws a Refusal where the run will not begin. */
+  /** How the request stands. Throws a UserError where the run will not begin. */
   private async state(): Promise<'posted' | 'withdrawn' | 'taken' | 'begun'> {
     const answer = await this.agenda.handover(this.handed.run);
     if (answer === undefined)
-      throw new Refusal(
+      throw new UserError(
         `the scheduler has no request for run ${this.handed.run} any more: it was handed over too long ago. \`runbook audit list\` says whether it began`,
         EXIT.failed,
         'lost',
       );
     if (answer.state !== 'refused') return answer.state;
-    throw new Refusal(
+    throw new UserError(
       `the scheduler refused the run: ${printable(answer.why, 1000)}; nothing was sent`,
       OF_THE_MOMENT.has(answer.kind) ? EXIT.failed : EXIT.usage,
       answer.kind,

@@ -12,7 +12,7 @@ import { concurrencyOf, slotInputs } from '../../runbook/schedule/collisions.ts'
 import { durationText, timeText, type Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { refuseUnready } from '../account/readiness.ts';
-import { type ExitCode, Refusal } from '../errors.ts';
+import { type ExitCode, UserError } from '../errors.ts';
 import { readText, reasonOf } from '../files/files.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { loadRunbook } from '../files/load.ts';
@@ -58,7 +58,7 @@ export class TimetableFiles {
   private usable: ReadonlyMap<string, UsableFile> = new Map();
   private readAt: string | undefined;
 
-  /** `paths`: runbook files, and folders of them. Throws a Refusal for a path that leads nowhere. */
+  /** `paths`: runbook files, and folders of them. Throws a UserError for a path that leads nowhere. */
   constructor(paths: readonly string[], profile: Profile) {
     this.places = placesOf(paths);
     this.profile = profile;
@@ -99,7 +99,7 @@ export class TimetableFiles {
     try {
       return yamlFiles(folder).filter((file) => this.usable.has(file) || isRunbook(file));
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof UserError)) throw error;
       const before = [...this.usable.keys()].filter((file) => dirname(file) === folder);
       problems.push({ path: folder, message: error.message, exit: error.exit, kept: before.length > 0 });
       return before;
@@ -112,14 +112,16 @@ export class TimetableFiles {
       const file = this.usableFile(path, voice);
       const owner = owners.get(file.runbook) ?? path;
       if (owner !== path)
-        throw new Refusal(`${printable(path, 300)} is the runbook ${file.runbook}, and so is ${printable(owner, 300)}`);
+        throw new UserError(
+          `${printable(path, 300)} is the runbook ${file.runbook}, and so is ${printable(owner, 300)}`,
+        );
       if (named && file.slots.length === 0)
-        throw new Refusal(`${printable(path, 300)} has no schedule: it would never run`);
+        throw new UserError(`${printable(path, 300)} has no schedule: it would never run`);
       usable.set(path, file);
       if (kept !== undefined) owners.delete(kept.runbook);
       owners.set(file.runbook, path);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof UserError)) throw error;
       problems.push({ path, message: error.message, exit: error.exit, kept: kept !== undefined });
       if (kept !== undefined) usable.set(path, kept);
     }
@@ -133,7 +135,7 @@ export class TimetableFiles {
   }
 }
 
-/** Every slot of files and folders, for whoever only looks at them. Throws a Refusal for a runbook with errors. */
+/** Every slot of files and folders, for whoever only looks at them. Throws a UserError for a runbook with errors. */
 export function readScheduled(paths: readonly string[], voice: Pick<Voice, 'diagnostics'>): readonly PlannedSlot[] {
   const files = placesOf(paths).flatMap(({ path, folder }) => (folder ? yamlFiles(path).filter(isRunbook) : [path]));
   return [...new Set(files)].flatMap((path) => plannedSlots(loadRunbook(path, voice)));
@@ -186,14 +188,14 @@ function whenText(when: ScheduleDeclaration['when']): string {
   }
 }
 
-/** Throws a Refusal where the key can not be worked out: a run without it would start beside one that has it. */
+/** Throws a UserError where the key can not be worked out: a run without it would start beside one that has it. */
 export function knownConcurrency(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
 ): TimetableSlot['concurrency'] {
   const concurrency = concurrencyOf(runbook, inputs);
   if (concurrency === undefined && runbook.concurrency !== undefined)
-    throw new Refusal(`the concurrency key of ${runbook.name} can not be worked out from its inputs`);
+    throw new UserError(`the concurrency key of ${runbook.name} can not be worked out from its inputs`);
   return concurrency;
 }
 
@@ -226,7 +228,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (error) {
-    throw new Refusal(`${printable(path, 300)} can not be read: ${reasonOf(error)}`);
+    throw new UserError(`${printable(path, 300)} can not be read: ${reasonOf(error)}`);
   }
 }
 
@@ -235,7 +237,7 @@ function yamlFiles(folder: string): readonly string[] {
   try {
     names = readdirSync(folder);
   } catch (error) {
-    throw new Refusal(`the folder ${printable(folder, 300)} can not be read: ${reasonOf(error)}`);
+    throw new UserError(`the folder ${printable(folder, 300)} can not be read: ${reasonOf(error)}`);
   }
   return names
     .filter((name) => /\.ya?ml$/.test(name) && !/\.test\.ya?ml$/.test(name))
@@ -248,7 +250,7 @@ function isRunbook(path: string): boolean {
   try {
     return /^runbook\s*:/m.test(readText(path, 'runbook'));
   } catch (error) {
-    if (error instanceof Refusal) return false;
+    if (error instanceof UserError) return false;
     throw error;
   }
 }

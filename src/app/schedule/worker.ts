@@ -14,7 +14,7 @@ import { LEASE_LIFE_MS } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
 import { accountKey } from '../account/account.ts';
 import type { Invocation } from '../context.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import { Dispatch } from './account-queue.ts';
 import type { Patience, Seat, SeatPlan, Seats, StopCause } from './account-service.ts';
 
@@ -51,7 +51,7 @@ export class SeatGroup {
   private crash: (error: unknown) => void = () => {};
   private readonly crashed: Promise<{ readonly error: unknown }>;
 
-  /** `room`: accounts at a time. Throws a Refusal when the accounts do not lie in one store. */
+  /** `room`: accounts at a time. Throws a UserError when the accounts do not lie in one store. */
   constructor(seats: Seats, room: number, { environment }: Pick<Invocation, 'environment'>) {
     this.seats = seats;
     this.room = room;
@@ -60,14 +60,14 @@ export class SeatGroup {
       // Said here, where it is read: later a worker that has everything it needs waits for whatever is away.
       const { secrets, all, problems } = loadSecrets(profile, variables);
       if (problems.length > 0 || secrets.postgres === undefined)
-        throw new Refusal(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
+        throw new UserError(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
       const redactor = new Redactor(all);
       seats.log.redactWith(`${accountKey(profile)} store`, (text) => redactor.redact(text));
       return secrets.postgres;
     });
     const [url] = urls as [Secret];
     if (urls.some((other) => other.reveal() !== url.reveal()))
-      throw new Refusal('the accounts of one worker share one store: their profiles name different databases');
+      throw new UserError('the accounts of one worker share one store: their profiles name different databases');
     this.url = url;
     this.crashed = new Promise((resolve) => {
       this.crash = (error) => resolve({ error });
@@ -145,7 +145,7 @@ export class SeatGroup {
       if (end.kind === 'taken') return HELD_MS;
       return end.exit === EXIT.halted ? FAILED_MS : 0;
     } catch (error) {
-      if (error instanceof Refusal || error instanceof StoreError) this.tell(plan, error.message);
+      if (error instanceof UserError || error instanceof StoreError) this.tell(plan, error.message);
       else this.crash(error);
       return FAILED_MS;
     }

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ARCHIVE_ENDING } from '../../journal/archive/archive.ts';
 import { openDatabase } from '../../journal/sql/sqlite.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
 
 const FOLDER = 'archive';
@@ -42,7 +42,7 @@ export async function archivingAlone<T>(state: StateFolder, work: () => Promise<
   const lock = await openDatabase(state.file(LOCK));
   try {
     if (!lock.hold())
-      throw new Refusal(
+      throw new UserError(
         `another \`audit archive\` is at work on ${state.shown}; nothing was archived by this one`,
         EXIT.failed,
         'held',

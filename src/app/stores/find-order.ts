@@ -3,7 +3,7 @@
 import { printable } from '../../base/printable.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { shown } from '../../report/wording.ts';
-import { Refusal } from '../errors.ts';
+import { UserError } from '../errors.ts';
 import { isWithin } from './find-step.ts';
 import { entriesOf } from './review.ts';
 
@@ -49,8 +49,8 @@ export async function orderNamed(store: JournalReader, run: RunRow, named: strin
   const list = (fitting.length > 0 ? fitting : all)
     .slice(0, 8)
     .map(({ clientOrderId, orderId }) => shown(orderId ?? clientOrderId));
-  if (all.length === 0) throw new Refusal(`run ${shown(run.run)} has no orders`);
-  throw new Refusal(
+  if (all.length === 0) throw new UserError(`run ${shown(run.run)} has no orders`);
+  throw new UserError(
     `${printable(named, 100)} ${fitting.length > 0 ? 'could be' : 'is no order of this run; it has'} ${list.join(', ')}`,
   );
 }

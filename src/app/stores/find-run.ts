@@ -1,13 +1,13 @@
 /** A run as a person names it: its whole name, an unambiguous beginning of it, or `last`. */
 import { printable } from '../../base/printable.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
-import { Refusal } from '../errors.ts';
+import { UserError } from '../errors.ts';
 
 export async function findRun(store: JournalReader, name: string): Promise<RunRow> {
   const exact = await store.run(name);
   if (exact !== undefined) return exact;
   const rows = await store.runs();
-  if (rows.length === 0) throw new Refusal('the journal holds no runs yet; `runbook dry-run FILE` makes one');
+  if (rows.length === 0) throw new UserError('the journal holds no runs yet; `runbook dry-run FILE` makes one');
   if (name === 'last') {
     // By name, which begins with the moment it was given: a dry-run's own times are virtual.
     const [latest] = [...rows].sort((a, b) => (a.run < b.run ? 1 : -1));
@@ -18,7 +18,7 @@ export async function findRun(store: JournalReader, name: string): Promise<RunRo
   if (only !== undefined && fitting.length === 1) return only;
   const shown = (fitting.length > 0 ? fitting : rows).slice(0, 5).map(({ run }) => run);
   const found = printable(name, 100);
-  throw new Refusal(
+  throw new UserError(
     fitting.length > 1
       ? `${found} could be ${fitting.length} runs, such as ${shown.join(', ')}`
       : `there is no run ${found}; the latest are ${shown.join(', ')}`,

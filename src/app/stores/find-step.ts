@@ -3,7 +3,7 @@
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/spelling.ts';
 import { shown, stepName } from '../../report/wording.ts';
-import { Refusal } from '../errors.ts';
+import { UserError } from '../errors.ts';
 
 /** Whether a step's path is what was named (an id, a verb with its position, a path) or lies within it. */
 export function isWithin(path: string, named: string): boolean {
@@ -39,14 +39,14 @@ export function isIteration(named: string): boolean {
   return /\[\d+\]$/.test(named);
 }
 
-export function noStep(named: string, run: string, steps: ReadonlySet<string>): Refusal {
+export function noStep(named: string, run: string, steps: ReadonlySet<string>): UserError {
   const words = new Set([...steps].flatMap((path) => [bareStep(path), ...bareStep(path).split('/')]));
   const meant = didYouMean(named, words);
   const hint =
     meant === undefined
       ? `it has ${[...new Set([...steps].map(bareStep))].slice(0, 12).map(shown).join(', ')}`
       : `did you mean ${shown(meant)}?`;
-  return new Refusal(`run ${shown(run)} has no step ${printable(named, 100)}; ${hint}`);
+  return new UserError(`run ${shown(run)} has no step ${printable(named, 100)}; ${hint}`);
 }
 
 /** The step itself, each iteration and attempt of it, but not the steps inside. */

@@ -23,7 +23,7 @@ import { openPostgresStore } from '../../journal/stores/postgres.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import type { Profile, SecretReference } from '../../venue/profile/profile.ts';
 import type { Environment } from '../environment.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
 import { troubleOf } from '../system-errors.ts';
 
@@ -32,7 +32,7 @@ export type StorePlace =
   | { readonly kind: 'postgres'; readonly url: SecretReference };
 
 /**
- * What can be opened of a store. Each rejects with a Refusal (exit 2) that says what is wrong, `journal` with the StoreError
+ * What can be opened of a store. Each rejects with a UserError (exit 2) that says what is wrong, `journal` with the StoreError
  * itself, for readers that know what to make of damage.
  */
 export interface StoreDoors {
@@ -128,7 +128,7 @@ function urlOf(reference: SecretReference, environment: Environment): Secret {
   const variables = 'env' in reference ? { [reference.env]: environment.variable(reference.env) } : {};
   const read = storeUrl(reference, variables);
   if ('secret' in read) return read.secret;
-  throw new Refusal(
+  throw new UserError(
     printable(`${read.problem}; runs are kept in the database it names`, 400),
     EXIT.usage,
     'configuration',
@@ -155,7 +155,7 @@ export async function refusing<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {
-    if (error instanceof StoreError) throw new Refusal(printable(error.message), EXIT.usage, 'configuration');
+    if (error instanceof StoreError) throw new UserError(printable(error.message), EXIT.usage, 'configuration');
     throw troubleOf(error) ?? error;
   }
 }

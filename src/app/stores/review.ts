@@ -19,9 +19,9 @@ import {
   StoreError,
 } from '../../journal/store.ts';
 import type { Invocation } from '../context.ts';
-import { EXIT, Refusal } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
-import { asRefusal } from '../system-errors.ts';
+import { asUserError } from '../system-errors.ts';
 import type { Output } from '../voice.ts';
 import { archiveFiles } from './archives.ts';
 import { storePlaces } from './known-stores.ts';
@@ -58,7 +58,7 @@ export async function withJournal<T>(
     opened.push(...archives);
     return opened.length === 0 ? undefined : await read(new Journals(opened));
   } catch (error) {
-    throw error instanceof StoreError ? asRefusal(error) : error;
+    throw error instanceof StoreError ? asUserError(error) : error;
   } finally {
     for (const store of opened) await store.close();
   }
@@ -67,7 +67,7 @@ export async function withJournal<T>(
 /** As `withJournal`, for what needs a run: without a journal there is none. */
 export async function withRuns<T>(reviewed: Reviewed, read: (store: JournalReader) => Promise<T>): Promise<T> {
   const outcome = await withJournal(reviewed, async (store) => ({ value: await read(store) }));
-  if (outcome === undefined) throw new Refusal(noRunYet(reviewed.state));
+  if (outcome === undefined) throw new UserError(noRunYet(reviewed.state));
   return outcome.value;
 }
 
@@ -114,7 +114,7 @@ function withKey(file: string, { publicKey }: { readonly publicKey?: string | un
       publicKey === undefined
         ? `can not be read: ${printable((error as Error).message, 300)}`
         : 'can not be checked with this key, which must be a public key in PEM form, of an Ed25519 pair';
-    throw new Refusal(`${printable(file, 300)} ${what}`, EXIT.usage, 'configuration');
+    throw new UserError(`${printable(file, 300)} ${what}`, EXIT.usage, 'configuration');
   }
 }
 
@@ -139,7 +139,7 @@ function openedArchives({ state, archive }: Reviewed): readonly ArchiveStore[] {
   try {
     return [openArchive(resolve(archive))];
   } catch (error) {
-    throw error instanceof StoreError ? asRefusal(error) : error;
+    throw error instanceof StoreError ? asUserError(error) : error;
   }
 }
 

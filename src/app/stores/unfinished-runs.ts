@@ -2,7 +2,7 @@
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
-import { Refusal } from '../errors.ts';
+import { UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
 import { storePlaces } from './known-stores.ts';
 import { isThere, refusing, type StorePlace, shownPlace, storeAt } from './location.ts';
@@ -47,7 +47,7 @@ export async function unfinishedRuns(
       const known = found.map(({ run }) => run).slice(0, 5);
       const many = found.length > known.length ? ' and others' : '';
       const what = which === 'halted too' ? 'no run waits to be resumed' : 'no run is unfinished';
-      throw new Refusal(
+      throw new UserError(
         known.length === 0
           ? `${name === 'last' ? '' : `${printable(name, 100)}: `}${what} in the state folder ${printable(state.shown, 300)}; \`--state DIR\` names another`
           : `${printable(name, 100)} ${fitting.length === 0 ? 'names none of them' : `could be ${fitting.length} runs`}; unfinished: ${known.join(', ')}${many}`,

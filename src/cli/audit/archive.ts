@@ -7,11 +7,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Invocation } from '../../app/context.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { archiveFiles, archiveFolder, archivingAlone, rememberArchive } from '../../app/stores/archives.ts';
 import { storeAt } from '../../app/stores/location.ts';
 import { anchorsOf, journalPlaces, storedEntries } from '../../app/stores/review.ts';
-import { asRefusal } from '../../app/system-errors.ts';
+import { asUserError } from '../../app/system-errors.ts';
 import { printable } from '../../base/printable.ts';
 import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
 import { ArchiveWriter, removeRemains } from '../../journal/archive/archive.ts';
@@ -77,7 +77,7 @@ async function archiveWanted(
         done.push({ ...archived, removed: options.keep ? 0 : await work.removeFromStore() });
       }
     } catch (error) {
-      throw error instanceof StoreError ? asRefusal(error) : error;
+      throw error instanceof StoreError ? asUserError(error) : error;
     } finally {
       await store.close();
     }
@@ -177,7 +177,7 @@ class MonthArchiver {
       const { ok, problem } = await verifyRun(archive, row.run, known.get(row.run) ?? []);
       const [last] = await this.parts.store.read(row.run, { after: entries - 1 });
       if (ok && last?.hash === head) continue;
-      throw new Refusal(
+      throw new UserError(
         `the archive of ${this.parts.month} could not be read back as it was written (run ${shown(row.run)}: ${shown(problem?.detail ?? 'its last entry differs')}); nothing was taken out of the journal`,
         EXIT.failed,
         'damaged',
@@ -219,15 +219,15 @@ function wantedMonths(
   { month, before }: Pick<ArchiveOptions, 'month' | 'before'>,
   current: string,
 ): (month: string) => boolean {
-  if (month !== undefined && before !== undefined) throw new Refusal('--month and --before exclude each other');
+  if (month !== undefined && before !== undefined) throw new UserError('--month and --before exclude each other');
   const given = month ?? before;
   if (given === undefined) return (each) => each < current;
   if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(given))
-    throw new Refusal(
+    throw new UserError(
       `--${month === undefined ? 'before' : 'month'} takes a month such as 2026-10; found ${printable(given, 100)}`,
     );
   if (month !== undefined) {
-    if (month >= current) throw new Refusal(`${month} is not over yet (UTC): only closed months are archived`);
+    if (month >= current) throw new UserError(`${month} is not over yet (UTC): only closed months are archived`);
     return (each) => each === month;
   }
   return (each) => each < given && each < current;

@@ -1,6 +1,6 @@
 /** `runbook audit show RUN --entry N`: one entry raw, as it was hashed: the evidence that an answer of `audit summary` names. */
 
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import type { Output } from '../../app/voice.ts';
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
@@ -16,7 +16,8 @@ export async function showEntry(
 ): Promise<ExitCode> {
   const sequence = wholeOption('--entry', number);
   const [stored] = await store.read(run, { after: sequence - 1, limit: 1 });
-  if (stored === undefined || stored.seq !== sequence) throw new Refusal(`run ${shown(run)} has no entry ${sequence}`);
+  if (stored === undefined || stored.seq !== sequence)
+    throw new UserError(`run ${shown(run)} has no entry ${sequence}`);
   const { at, type, step, line, hash } = stored;
   terminal.answer({ run, sequence, at: isoTime(at), type, step, line, hash }, () =>
     [

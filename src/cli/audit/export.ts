@@ -1,6 +1,6 @@
 /** `runbook audit export`: a run in the form of another tool, on standard output. Nothing is sent anywhere. */
 
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { killsMeanwhile } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import {
@@ -29,7 +29,7 @@ export interface ExportOptions {
 export async function exportRun(name: string, options: ExportOptions, review: Review): Promise<ExitCode> {
   const { terminal } = review;
   const format = options.format as ExportFormat;
-  if (options.table !== undefined && format !== 'csv') throw new Refusal('--table belongs to --format csv');
+  if (options.table !== undefined && format !== 'csv') throw new UserError('--table belongs to --format csv');
   const table = tableOption(options.table);
   return withRuns(review, async (store) => {
     const row = await findRun(store, name);
@@ -80,5 +80,5 @@ function tableOption(text: string | undefined): CsvTableName {
   if (text === undefined) return 'timeline';
   if (Object.hasOwn(CSV_TABLES, text)) return text as CsvTableName;
   const tables = Object.entries(CSV_TABLES).map(([name, { about }]) => `${name} (${about})`);
-  throw new Refusal(`--table takes ${tables.join(', ')}; found ${printable(text, 100)}`);
+  throw new UserError(`--table takes ${tables.join(', ')}; found ${printable(text, 100)}`);
 }

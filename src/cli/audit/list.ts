@@ -1,6 +1,6 @@
 /** `runbook audit list`: which runs there are. */
 
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { noRunYet, type Review, withJournal } from '../../app/stores/review.ts';
 import type { Style } from '../../app/voice.ts';
 import { printable } from '../../base/printable.ts';
@@ -62,6 +62,7 @@ export const OUTCOME_STYLE: Readonly<Record<string, Style>> = {
 
 export function wholeOption(option: string, text: string): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(number)) throw new Refusal(`${option} takes a whole number, found ${printable(text, 100)}`);
+  if (!Number.isSafeInteger(number))
+    throw new UserError(`${option} takes a whole number, found ${printable(text, 100)}`);
   return number;
 }

@@ -5,7 +5,7 @@
 
 import { type Account, openAccount } from '../../app/account/account.ts';
 import { ask } from '../../app/account/one-request.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { recordedProfile } from '../../app/run/first-entry.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { allEntries, type Review, withRuns } from '../../app/stores/review.ts';
@@ -30,9 +30,9 @@ export async function reconcileRun(name: string, review: Review): Promise<ExitCo
   });
   const [first] = entries as readonly Entry[];
   if (first?.type !== 'run.started')
-    throw new Refusal(`run ${printable(run.run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+    throw new UserError(`run ${printable(run.run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
   if (first.data.mode !== 'live')
-    throw new Refusal(`run ${printable(run.run, 100)} was a dry-run: there is no venue to compare it with`);
+    throw new UserError(`run ${printable(run.run, 100)} was a dry-run: there is no venue to compare it with`);
   const account = await openAccount(recordedProfile(first), review);
   try {
     const from = first.data.startedAt - MARGIN_MS;
@@ -62,7 +62,7 @@ async function listedFills(account: Account, fromMs: number, untilMs: number): P
         answer.kind === 'refused'
           ? `it refused with status ${answer.status}: ${printable(answer.text, 200)}`
           : answer.why;
-      throw new Refusal(
+      throw new UserError(
         `the venue's fills could not be read, so nothing was compared: ${printable(why, 300)}`,
         EXIT.failed,
         'unanswered',

@@ -5,7 +5,7 @@
  */
 
 import type { Invocation } from '../../app/context.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { inputValues, loadPinned } from '../../app/files/load.ts';
 import { replayRun } from '../../app/run/virtual-run.ts';
 import { findRun } from '../../app/stores/find-run.ts';
@@ -98,7 +98,7 @@ export async function proveRun(name: string, review: Review): Promise<ExitCode> 
 async function executedAgain(run: string, entries: readonly Entry[], terminal: Output) {
   const [first] = entries;
   if (first?.type !== 'run.started')
-    throw new Refusal(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+    throw new UserError(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
   const loaded = loadPinned(first.data.sources, terminal);
   const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
   const definition = loaded.runbook.sha256.slice(0, 16);

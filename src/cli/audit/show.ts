@@ -1,6 +1,6 @@
 /** `runbook audit show`: the story of a run, whole or the part that was asked for. */
 
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { type NamedOrder, orderNamed } from '../../app/stores/find-order.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { isWithin, noStep } from '../../app/stores/find-step.ts';
@@ -163,7 +163,8 @@ function kindsOption(given: readonly string[]): ReadonlySet<RowKind> | undefined
   return new Set(
     words.map((word) => {
       const kind = ROW_KINDS.find((each) => each === word);
-      if (kind === undefined) throw new Refusal(`--kind takes ${ROW_KINDS.join(', ')}; found ${printable(word, 100)}`);
+      if (kind === undefined)
+        throw new UserError(`--kind takes ${ROW_KINDS.join(', ')}; found ${printable(word, 100)}`);
       return kind;
     }),
   );
@@ -177,7 +178,7 @@ function sinceOption(text: string, startedAt: number): number {
   }
   const time = readTime(text);
   if ('value' in time) return time.value.ms;
-  throw new Refusal(
+  throw new UserError(
     `--since takes a time in ISO 8601 with its offset, or a duration since the start such as 10m; found ${printable(text, 100)}`,
   );
 }

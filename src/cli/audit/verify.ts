@@ -1,6 +1,6 @@
 /** `runbook audit verify`: whether journals are what was written. Finding that one is not ends with exit code 1. */
 
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { archiveFiles } from '../../app/stores/archives.ts';
@@ -65,7 +65,7 @@ function withoutJournal(
   state: StateFolder,
 ): ExitCode {
   if (anchored.length === 0) {
-    if (name !== undefined) throw new Refusal(noRunYet(state));
+    if (name !== undefined) throw new UserError(noRunYet(state));
     terminal.answer({ ok: true, runs: [] }, () => noRunYet(state));
     return EXIT.done;
   }
@@ -106,7 +106,7 @@ async function runOrAnchored(store: JournalReader, name: string, anchored: reado
     return (await findRun(store, name)).run;
   } catch (error) {
     const [only] = fitting;
-    if (error instanceof Refusal && only !== undefined && fitting.length === 1) return only;
+    if (error instanceof UserError && only !== undefined && fitting.length === 1) return only;
     throw error;
   }
 }

@@ -8,12 +8,12 @@ import { isScheduler } from '../../app/account/lease-holders.ts';
 import { personOr } from '../../app/account/person.ts';
 import type { Invocation } from '../../app/context.ts';
 import type { Environment } from '../../app/environment.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { recordedProfile } from '../../app/run/first-entry.ts';
 import { recordAnswers } from '../../app/run/halt-answers.ts';
 import { refusing, storeAt } from '../../app/stores/location.ts';
 import { type UnfinishedRun, unfinishedRuns } from '../../app/stores/unfinished-runs.ts';
-import { asRefusal } from '../../app/system-errors.ts';
+import { asUserError } from '../../app/system-errors.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { takeLease } from '../../journal/shared/lease.ts';
@@ -30,7 +30,7 @@ export async function command(
   const { environment, terminal } = invocation;
   const by = personOr(what, about.by, environment);
   const found = await namedRun(run, what, invocation);
-  if (found === undefined) throw new Refusal(`there is no unfinished run ${printable(run, 100)}`);
+  if (found === undefined) throw new UserError(`there is no unfinished run ${printable(run, 100)}`);
   const step = about.step === undefined ? undefined : await stepOf(found, what, about.step, environment);
   const shared = await storeAt(found.place, environment).shared();
   let isHeld: boolean;
@@ -60,7 +60,7 @@ async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'le
   try {
     return (await leases.holder(accountKey(recordedProfile(first)))) !== undefined;
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof UserError)) throw error;
     return true;
   }
 }
@@ -83,7 +83,7 @@ async function stepOf(
   try {
     return await askedStep(store, run, named, new SystemClock());
   } catch (error) {
-    throw error instanceof StoreError ? asRefusal(error) : error;
+    throw error instanceof StoreError ? asUserError(error) : error;
   } finally {
     await store.close();
   }
@@ -117,7 +117,7 @@ async function answered({ run, first }: UnfinishedRun, invocation: Invocation): 
       await account.close();
     }
   } catch (error) {
-    if (!(error instanceof Refusal || error instanceof StoreError)) throw error;
+    if (!(error instanceof UserError || error instanceof StoreError)) throw error;
     return later(`${printable(error.message, 300)}: the next scheduler, or the same command where that is mended,`);
   }
 }
@@ -134,7 +134,7 @@ async function namedRun(
   try {
     return (await unfinishedRuns([run], state))[0];
   } catch (error) {
-    if (!(error instanceof Refusal) || what !== 'cancel' || run === 'last') throw error;
+    if (!(error instanceof UserError) || what !== 'cancel' || run === 'last') throw error;
     return (await unfinishedRuns([run], state, 'halted too'))[0];
   }
 }

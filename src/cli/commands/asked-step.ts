@@ -1,6 +1,6 @@
 /** The step that an answer is for: it has to ask at this moment, or the answer would be kept and count for nothing. */
 
-import { EXIT, Refusal } from '../../app/errors.ts';
+import { EXIT, UserError } from '../../app/errors.ts';
 import { isOwn } from '../../app/stores/find-step.ts';
 import { storedEntries } from '../../app/stores/review.ts';
 import type { Clock, Metronome } from '../../base/clock.ts';
@@ -14,7 +14,7 @@ import { shown } from '../../report/wording.ts';
 const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 200;
 
-/** Its whole path. Throws a Refusal that says what asks now, where none of that name does, or several do. */
+/** Its whole path. Throws a UserError that says what asks now, where none of that name does, or several do. */
 export async function askedStep(
   store: JournalReader,
   run: string,
@@ -25,7 +25,8 @@ export async function askedStep(
   for (;;) {
     const found = await lookFor(store, run, named);
     if ('step' in found) return found.step;
-    if (found.isSure || clock.monotonic() - since > PATIENCE_MS) throw new Refusal(found.why, EXIT.usage, 'not_asked');
+    if (found.isSure || clock.monotonic() - since > PATIENCE_MS)
+      throw new UserError(found.why, EXIT.usage, 'not_asked');
     await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
   }
 }

@@ -1,7 +1,7 @@
 /** `runbook dry-run`: a run that touches nothing but the journal. */
 import { randomBytes } from 'node:crypto';
 import type { Invocation } from '../../app/context.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook, sha256 } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
@@ -31,7 +31,7 @@ export async function dryRunFile(
   const loaded = loadRunbook(file, terminal);
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures);
   if (fixture !== undefined && (options.record !== undefined || options.simulator !== undefined)) {
-    throw new Refusal(
+    throw new UserError(
       '--record and --simulator belong to a dry-run against the simulated venue, not to one with --fixtures',
     );
   }
@@ -86,7 +86,7 @@ export function newRunName(runbook: string, now = Date.now()): string {
 function timeOption(text: string): number {
   const time = readTime(text);
   if (!('value' in time))
-    throw new Refusal(
+    throw new UserError(
       `--at takes a time in ISO 8601 with its offset, such as 2026-01-05T08:00:00Z; found ${printable(text, 100)}`,
     );
   return time.value.ms;
@@ -94,6 +94,6 @@ function timeOption(text: string): number {
 
 function seedOption(text: string): number {
   const seed = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(seed)) throw new Refusal(`--seed takes a whole number, found ${printable(text, 100)}`);
+  if (!Number.isSafeInteger(seed)) throw new UserError(`--seed takes a whole number, found ${printable(text, 100)}`);
   return seed;
 }

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Invocation } from '../../app/context.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readText, writeNewText } from '../../app/files/files.ts';
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/spelling.ts';
@@ -12,7 +12,7 @@ const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 
 export async function newRunbook(name: string, from: string | undefined, { terminal }: Invocation): Promise<ExitCode> {
   if (!NAME.test(name)) {
-    throw new Refusal(
+    throw new UserError(
       `a runbook's name is lower-case letters, digits and dashes, at most 63, a letter first; found ${printable(name, 100)}`,
     );
   }
@@ -83,7 +83,7 @@ function exampleText(from: string): string {
   if (!names.includes(from)) {
     const meant = didYouMean(from, names);
     const hint = meant === undefined ? `there are ${names.sort().join(', ')}` : `did you mean ${meant}?`;
-    throw new Refusal(`no example is called ${printable(from, 100)}; ${hint}`);
+    throw new UserError(`no example is called ${printable(from, 100)}; ${hint}`);
   }
   return readText(join(folder, `${from}.yaml`), 'example');
 }

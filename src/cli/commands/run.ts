@@ -5,9 +5,9 @@
 
 import { type Account, openAccount } from '../../app/account/account.ts';
 import { isScheduler } from '../../app/account/lease-holders.ts';
-import { killedRefusal, refuseUnready, refuseUntil } from '../../app/account/readiness.ts';
+import { killedError, refuseUnready, refuseUntil } from '../../app/account/readiness.ts';
 import type { Invocation } from '../../app/context.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
@@ -52,16 +52,16 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   refuseUnready(loaded.runbook, profile);
   refuseUntil(loaded.runbook, options.until);
   if (options.step && !process.stdin.isTTY)
-    throw new Refusal('--step asks before each write, and there is nobody to ask: standard input is no terminal');
+    throw new UserError('--step asks before each write, and there is nobody to ask: standard input is no terminal');
   if (options.record !== undefined) refuseUnwritable(options.record);
   noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, now: Date.now() });
   if (options.plan !== undefined && options.plan.length < 4)
-    throw new Refusal(
+    throw new UserError(
       `--plan takes the hash of an approved plan, four characters of it at least; found ${options.plan === '' ? 'nothing' : printable(options.plan, 80)}; nothing was sent`,
     );
   if (options.plan !== undefined && !plan.hash.startsWith(options.plan.toLowerCase())) {
-    throw new Refusal(
+    throw new UserError(
       `the plan is ${plan.hash.slice(0, 12)}, not ${printable(options.plan, 80)}: it has changed since it was approved, or the inputs differ; nothing was sent`,
     );
   }
@@ -70,7 +70,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
     const worst = worstCase(loaded.runbook, (name) => costOf(profile, name), inputs);
     terminal.print(printPlan(loaded.runbook, inputs, plan, worst, terminal));
     if (!(await agreed(`Execute this against ${profile.baseUrl} as ${profile.account}?`)))
-      throw new Refusal('not executed; nothing was sent', EXIT.usage, 'not_confirmed');
+      throw new UserError('not executed; nothing was sent', EXIT.usage, 'not_confirmed');
   }
   const account = await openAccount(profile, invocation);
   const { until } = options;
@@ -89,7 +89,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
       if (lease.kind === 'held') {
         return await holding(lease, async () => {
           const killed = await account.shared.killSwitch.engaged(account.key);
-          if (killed !== undefined) throw killedRefusal(killed);
+          if (killed !== undefined) throw killedError(killed);
           const questions = new Questions();
           const live = new LiveRun(hostOf(account, lease, invocation), run, {
             record: options.record !== undefined,
@@ -105,9 +105,9 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
           return recorded(options.record, recording, exit, terminal);
         });
       }
-      if (!isScheduler(lease.heldBy)) throw heldRefusal(account, lease);
+      if (!isScheduler(lease.heldBy)) throw heldError(account, lease);
       if (options.step || options.record !== undefined)
-        throw heldRefusal(account, lease, options.step ? '--step' : '--record');
+        throw heldError(account, lease, options.step ? '--step' : '--record');
       const exit = await handOver({ account, loaded, inputs, run, plan: plan.hash, until }, invocation);
       // Undefined: the scheduler went before it took the run, and the account may be free now.
       if (exit !== undefined) return exit;
@@ -136,7 +136,7 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
   let worst: ExitCode = EXIT.done;
   for (const { run, first } of found) {
     const exit = await resumed(run, first, invocation, answer).catch((error: unknown) => {
-      if (!several || !(error instanceof Refusal)) throw error;
+      if (!several || !(error instanceof UserError)) throw error;
       terminal.complain(error.message);
       documents.push({ run, error: { kind: error.kind, message: error.message } });
       return error.exit;
@@ -157,7 +157,7 @@ async function resumed(
   const account = await openAccount(recordedProfile(first), invocation);
   try {
     const lease = await acquire(account, `resume of ${run}`, invocation);
-    if (lease.kind === 'taken') throw heldRefusal(account, lease);
+    if (lease.kind === 'taken') throw heldError(account, lease);
     return await holding(lease, async () => {
       const live = new LiveRun(hostOf(account, lease, invocation), run);
       await live.takeUp();
@@ -174,7 +174,7 @@ function recorded(path: string, recording: Fixture, exit: ExitCode, terminal: Ou
     writeFixtureFile(path, recording);
     return exit;
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof UserError)) throw error;
     terminal.complain(error.message);
     return exit === EXIT.done ? EXIT.failed : exit;
   }
@@ -236,9 +236,9 @@ async function holding(lease: LeaseKeeper, work: () => Promise<ExitCode>): Promi
   }
 }
 
-function heldRefusal(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): Refusal {
+function heldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {
   const handed = option === undefined ? '' : `; a run with ${option} can not be handed to it`;
-  return new Refusal(
+  return new UserError(
     `the account ${account.profile.account} is held by another process (${printable(lease.heldBy, 200)}), for at most ${Math.ceil(lease.remainingMs / 1000)} s unless it renews${handed}; nothing was sent`,
     EXIT.held,
     'held',
@@ -247,7 +247,7 @@ function heldRefusal(account: Account, lease: Extract<LeaseAnswer, { kind: 'take
 
 async function agreed(question: string): Promise<boolean> {
   if (!process.stdin.isTTY)
-    throw new Refusal(
+    throw new UserError(
       'this would act against a venue: confirm with --yes, or with --plan HASH of an approved plan; nothing was sent',
     );
   const questions = new Questions();

@@ -1,7 +1,7 @@
 /** `runbook schedule preview`: the next occurrences of runbooks' schedules as a list, and a month of them as a drawing. Starts nothing. */
 
 import type { Invocation } from '../../app/context.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { replaceText } from '../../app/files/files.ts';
 import { readScheduled } from '../../app/schedule/timetable.ts';
 import { printable } from '../../base/printable.ts';
@@ -28,7 +28,7 @@ export async function previewSchedules(
   const drawn = options.calendar === undefined ? undefined : calendarFormat(options.calendar);
   const slots = readScheduled(paths, terminal);
   if (slots.length === 0)
-    throw new Refusal(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
+    throw new UserError(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
   if (options.calendar !== undefined && drawn !== undefined) {
     const zone =
       slots.flatMap(({ declaration: { when } }) => ('tz' in when && when.tz !== undefined ? [when.tz] : []))[0] ??
@@ -46,21 +46,21 @@ function nextOption(text: string | undefined): number {
   if (text === undefined) return DEFAULT_NEXT;
   const next = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
   if (!(next >= 1 && next <= MOST_NEXT))
-    throw new Refusal(`--next takes a number from 1 to ${MOST_NEXT}, found ${printable(text, 60)}`);
+    throw new UserError(`--next takes a number from 1 to ${MOST_NEXT}, found ${printable(text, 60)}`);
   return next;
 }
 
 function timeOption(text: string): number {
   const time = readTime(text);
   if (!('value' in time))
-    throw new Refusal(`--from takes a time such as 2026-03-28T00:00:00Z, found ${printable(text, 60)}`);
+    throw new UserError(`--from takes a time such as 2026-03-28T00:00:00Z, found ${printable(text, 60)}`);
   return time.value.ms;
 }
 
 function calendarFormat(path: string): 'svg' | 'html' {
   const ending = /\.(svg|html)$/i.exec(path)?.[1]?.toLowerCase();
   if (ending === 'svg' || ending === 'html') return ending;
-  throw new Refusal(`--calendar takes a file that ends in .svg or .html, found ${printable(path, 300)}`);
+  throw new UserError(`--calendar takes a file that ends in .svg or .html, found ${printable(path, 300)}`);
 }
 
 /** The month that an instant is in by the clocks of a zone. */

@@ -1,7 +1,7 @@
 /** `runbook sim`: the simulated venue over HTTP on the loopback address, until it is interrupted. */
 
 import type { Invocation } from '../../app/context.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
@@ -22,11 +22,11 @@ export async function serveSimulator(
   const config = options.config === undefined ? {} : readSimulatorFile(options.config);
   const seed = options.seed === undefined ? 1 : Number(options.seed);
   if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new Refusal(`--seed takes a whole number, found ${printable(options.seed ?? '', 60)}`);
+    throw new UserError(`--seed takes a whole number, found ${printable(options.seed ?? '', 60)}`);
   const simulator = new Simulator(config, new SystemClock(), seed);
   const server = await startSimServer(simulator, { port }).catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw new Refusal(
+    throw new UserError(
       `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there' : code}`,
     );
   });
@@ -48,6 +48,6 @@ export async function serveSimulator(
 function portOption(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port >= 0 && port <= 65_535))
-    throw new Refusal(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
+    throw new UserError(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
   return port;
 }

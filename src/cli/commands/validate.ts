@@ -1,7 +1,7 @@
 /** `runbook validate`: loads, checks and type-checks files, offline, and prints what is wrong with them. */
 
 import type { Invocation } from '../../app/context.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readRunbook } from '../../app/files/runbook.ts';
 import type { Output } from '../../app/voice.ts';
 import { SystemClock } from '../../base/clock.ts';
@@ -11,15 +11,15 @@ import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
 
 export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
   const read = files.map((file) => ({ file, read: orRefused(() => readRunbook(file)) }));
-  const sources = read.flatMap((each) => (each.read instanceof Refusal ? [] : [each.read.source]));
+  const sources = read.flatMap((each) => (each.read instanceof UserError ? [] : [each.read.source]));
   spareOptimizing(sources);
   const scheduleLint = await scheduleLintFor(sources);
   const checked = read.map(({ file, read: found }): CheckedFile => {
     const diagnostics =
-      found instanceof Refusal
+      found instanceof UserError
         ? found
         : orRefused(() => checkRunbook(found.source, found.load, { scheduleLint }).diagnostics);
-    return diagnostics instanceof Refusal
+    return diagnostics instanceof UserError
       ? { file, diagnostics: [], refused: diagnostics }
       : { file, diagnostics, refused: undefined };
   });
@@ -36,16 +36,16 @@ export async function validateFiles(files: readonly string[], { terminal }: Invo
   return checked.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
 }
 
-function orRefused<T>(work: () => T): T | Refusal {
+function orRefused<T>(work: () => T): T | UserError {
   try {
     return work();
   } catch (error) {
-    if (error instanceof Refusal) return error;
+    if (error instanceof UserError) return error;
     throw error;
   }
 }
 
-function errorDocument({ kind, message }: Refusal) {
+function errorDocument({ kind, message }: UserError) {
   return { kind, message };
 }
 
@@ -73,7 +73,7 @@ interface CheckedFile {
   readonly file: string;
   readonly diagnostics: readonly Diagnostic[];
   /** Why it could not be read. */
-  readonly refused: Refusal | undefined;
+  readonly refused: UserError | undefined;
 }
 
 function fileDocument({ file, diagnostics, refused }: CheckedFile) {

@@ -6,7 +6,7 @@
 import { readName } from '../../app/account/person.ts';
 import type { Invocation } from '../../app/context.ts';
 import type { Environment } from '../../app/environment.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { kill } from '../../app/kill/kill.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { printable } from '../../base/printable.ts';
@@ -79,7 +79,7 @@ export async function act(
     const exit = await perform(request, { state, environment, terminal });
     return { ok: exit === EXIT.done, lines: linesOf(said) };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof UserError)) throw error;
     return { ok: false, lines: linesOf([...said, `${error.message}\n`]) };
   }
 }

@@ -3,7 +3,7 @@
  * optional layout package is installed, else listed. A chart is laid out once for each definition.
  */
 
-import { Refusal } from '../../app/errors.ts';
+import { UserError } from '../../app/errors.ts';
 import { dotChart, xstateChart } from '../../engine/chart/chart.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import { type ChartDocument, chartStates, drawnChart, listedChart } from '../../report/page/chart-layout.ts';
@@ -39,7 +39,7 @@ async function layOut(
   try {
     return drawnChart(await drawSvg(dotChart(runbook), load, 'json0'), states);
   } catch (error) {
-    if (error instanceof Refusal)
+    if (error instanceof UserError)
       return listedChart(
         states,
         'the optional package @hpcc-js/wasm-graphviz, which lays charts out, is not installed',

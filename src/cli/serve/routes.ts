@@ -3,7 +3,7 @@
  * named by its whole name and looked up; no path of a request ever becomes a path of a file.
  */
 
-import { Refusal } from '../../app/errors.ts';
+import { UserError } from '../../app/errors.ts';
 import { beginningOf } from '../../app/stores/review.ts';
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
@@ -60,7 +60,7 @@ export async function answerTo(path: string, query: URLSearchParams, routes: Rou
   try {
     return await data(path.slice('/api/'.length).split('/'), query, routes);
   } catch (error) {
-    if (error instanceof Refusal) return problem(503, error.message);
+    if (error instanceof UserError) return problem(503, error.message);
     if (!(error instanceof StoreError)) throw error;
     const hint = error.reason === 'damaged' ? '; `runbook audit verify` says more' : '';
     return problem(error.reason === 'damaged' ? 422 : 503, `${error.message}${hint}`);

@@ -3,7 +3,7 @@
  * for its folds, kept up to date with what was written since. It only reads; a journal or archive that appears later is found.
  */
 import { existsSync } from 'node:fs';
-import { Refusal } from '../../app/errors.ts';
+import { UserError } from '../../app/errors.ts';
 import { killsDuring } from '../../app/kill/kill-records.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { archiveFiles } from '../../app/stores/archives.ts';
@@ -162,7 +162,7 @@ async function orWhyNot<T>(read: () => Promise<T>): Promise<T | { readonly faile
   try {
     return await read();
   } catch (error) {
-    if (!(error instanceof StoreError) && !(error instanceof Refusal)) throw error;
+    if (!(error instanceof StoreError) && !(error instanceof UserError)) throw error;
     return { failed: error.message };
   }
 }

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Invocation } from '../../app/context.ts';
 import type { Environment } from '../../app/environment.ts';
-import { EXIT, type ExitCode, Refusal } from '../../app/errors.ts';
+import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { SystemClock } from '../../base/clock.ts';
@@ -52,7 +52,7 @@ export async function serveAudit(
     (error: unknown) => {
       const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
       if (code === undefined) throw error;
-      throw new Refusal(
+      throw new UserError(
         `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes a free one' : code}`,
       );
     },
@@ -176,6 +176,6 @@ function send(
 function portOption(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port >= 0 && port <= 65_535))
-    throw new Refusal(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
+    throw new UserError(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
   return port;
 }

@@ -1,5 +1,5 @@
 /** The door to Graphviz: an optional package, loaded when a drawing is asked for and not before. */
-import { EXIT, Refusal } from '../../app/errors.ts';
+import { EXIT, UserError } from '../../app/errors.ts';
 
 /** What is used of @hpcc-js/wasm-graphviz. */
 export interface Graphviz {
@@ -26,7 +26,7 @@ export async function loadGraphviz(): Promise<Graphviz> {
     module = await import(PACKAGE);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    throw new Refusal(
+    throw new UserError(
       `an SVG is drawn by the optional package ${PACKAGE}, which is not installed: \`npm install ${PACKAGE}\`, or --format mermaid, dot or xstate, which need nothing`,
       EXIT.usage,
       'configuration',
