@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readFixtureFile } from '../src/app/files/fixture.ts';
-import { inputValues, sha256 } from '../src/app/files/load.ts';
+import { inputValues } from '../src/app/files/load.ts';
 import { planFor } from '../src/app/plan.ts';
 import { type DryRun, dryRun, replayRun } from '../src/app/run/virtual-run.ts';
+import { sha256 } from '../src/base/digest.ts';
 import { writeFixture } from '../src/gateway/fixture/text.ts';
 import type { Entry } from '../src/journal/entry.ts';
 import { MemoryStore } from '../src/journal/stores/memory.ts';

@@ -1,10 +1,10 @@
 /** What every piece of work is given beside its own arguments. */
 import type { Environment } from './environment.ts';
 import type { StateFolder } from './state.ts';
-import type { Output } from './voice.ts';
+import type { Voice } from './voice.ts';
 
-export interface Invocation {
-  readonly terminal: Output;
+export interface AppContext {
+  readonly voice: Voice;
   readonly environment: Environment;
   readonly state: StateFolder;
 }

@@ -17,23 +17,3 @@ export interface Voice {
 
 /** Says nothing. */
 export const SILENT: Voice = { note() {}, complain() {}, progress() {}, diagnostics() {} };
-
-export type Style = 'strong' | 'faint' | 'good' | 'bad' | 'warning' | 'place';
-
-/** A voice that also gives results. */
-export interface Output extends Voice {
-  readonly json: boolean;
-  readonly quiet: boolean;
-  /** Takes the shown progress away. */
-  endProgress(): void;
-  answer(document: object, human: () => string): void;
-  print(text: string): void;
-  redactWith(filter: (text: string) => string): void;
-  style(style: Style, text: string, stream?: 'out' | 'err'): string;
-}
-
-export interface TextStream {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-}

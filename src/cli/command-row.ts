@@ -2,9 +2,9 @@
  * The form of a row of the verb table: what `--help`, argument checking, completion and the reference are read from. Types
  * of a row's arguments and options follow from the row itself.
  */
-import type { Invocation } from '../app/context.ts';
+
 import type { ExitCode } from '../app/errors.ts';
-import type { Output } from '../app/voice.ts';
+import type { Invocation } from './invocation.ts';
 
 /** What stands on the command line, for completion: a file, a folder, one of some words, or anything. */
 export type Takes = 'file' | 'directory' | 'text' | readonly string[];

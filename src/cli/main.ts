@@ -9,7 +9,10 @@ import { stateFolder } from '../app/state.ts';
 import { ENGINE_VERSION } from '../app/version.ts';
 import { escapeUnprintable } from '../base/printable.ts';
 import { VERBS } from './actions/actions.ts';
+import { endAsFailure, endProcess, endWhenDone, onUncaught } from './exit.ts';
+import { invocationAt } from './invocation.ts';
 import { type Call, isHandled, program } from './program.ts';
+import { standard, surviveStreams } from './terminal/streams.ts';
 import { Terminal } from './terminal/terminal.ts';
 
 const args = process.argv.slice(2);
@@ -17,19 +20,9 @@ const args = process.argv.slice(2);
 /** What was typed after `--` is no option of ours, but nothing of this program takes such a tail. */
 const wantsJson = args.includes('--json');
 
-/**
- * What can not be said is no reason to leave a run where it stands: a log on a full disk least of all. Of standard output it
- * is told, and makes a failure of a success, but for a reader that has seen enough (`runbook … | head`).
- */
-process.stderr.on('error', () => {});
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE' || error.code === 'EIO' || error.code === 'ERR_STREAM_DESTROYED') return;
-  process.on('exit', () => {
-    process.exitCode ||= EXIT.failed;
-  });
-  process.stderr.write(
-    `error: standard output can not be written: ${error.code === 'ENOSPC' ? 'the disk is full' : (error.code ?? error.message)}\n`,
-  );
+surviveStreams((reason) => {
+  endAsFailure();
+  standard.error.write(`error: standard output can not be written: ${reason}\n`);
 });
 
 async function main(): Promise<ExitCode> {
@@ -38,9 +31,9 @@ async function main(): Promise<ExitCode> {
   const output = {
     out: (text: string) => {
       if (wantsJson) printed += text;
-      else process.stdout.write(text);
+      else standard.output.write(text);
     },
-    err: (text: string) => void process.stderr.write(harmless(text)),
+    err: (text: string) => void standard.error.write(harmless(text)),
   };
   const root = program(VERBS, ENGINE_VERSION, output, async (call) => {
     exit = await run(call);
@@ -69,10 +62,10 @@ function wrongUsage(message: string): ExitCode {
 }
 
 async function run({ row, args: given, options, globals }: Call): Promise<ExitCode> {
-  const terminal = new Terminal({ out: process.stdout, err: process.stderr, environment, ...globals });
+  const terminal = new Terminal({ out: standard.output, err: standard.error, environment, ...globals });
   try {
     const state = stateFolder(globals.state, environment, process.cwd());
-    return await row.run(given, options, { terminal, environment, state });
+    return await row.run(given, options, invocationAt(terminal, environment, state));
   } catch (error) {
     const { message, kind, exit, beside } = error instanceof UserError ? error : await foreseen(error, globals.state);
     terminal.complain(message);
@@ -98,7 +91,7 @@ async function crashed(error: unknown, state: string | undefined): Promise<Told>
 }
 
 function printJson(document: object): void {
-  process.stdout.write(`${escapeUnprintable(JSON.stringify(document))}\n`);
+  standard.output.write(`${escapeUnprintable(JSON.stringify(document))}\n`);
 }
 
 /** What was typed comes back in commander's sentences: escapes in it must not reach the terminal. */
@@ -107,12 +100,9 @@ function harmless(text: string): string {
 }
 
 async function crash(error: unknown): Promise<void> {
-  process.stderr.write(`error: ${(await crashed(error, undefined)).message}\n`);
-  process.exit(EXIT.failed);
+  standard.error.write(`error: ${(await crashed(error, undefined)).message}\n`);
+  endProcess(EXIT.failed);
 }
-process.on('uncaughtException', (error) => void crash(error));
-process.on('unhandledRejection', (error) => void crash(error));
+onUncaught((error) => void crash(error));
 
-void main().then((exit) => {
-  process.exitCode = exit;
-});
+void main().then(endWhenDone);

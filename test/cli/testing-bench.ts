@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { type FileVerdict, testFiles } from '../../src/cli/commands/test.ts';
+import { invocationAt } from '../../src/cli/invocation.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 
 export interface Tested {
@@ -84,7 +85,7 @@ async function call(
   const exit = await testFiles(
     tests,
     { explore },
-    { terminal, environment, state: stateFolder(undefined, environment, folder) },
+    invocationAt(terminal, environment, stateFolder(undefined, environment, folder)),
   );
   return { exit, ...written };
 }

@@ -3,7 +3,7 @@
  * run, that stands still, or whose database goes away. Real time, real signals; a random hour of it is `npm run soak`.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Invocation } from '../../src/app/context.ts';
+import type { ActingContext } from '../../src/app/process.ts';
 import type { Seat, SeatEnd, SeatPlan, Seats, StopCause } from '../../src/app/schedule/account-service.ts';
 import { SeatGroup } from '../../src/app/schedule/worker.ts';
 import { SystemClock } from '../../src/base/clock.ts';
@@ -295,7 +295,8 @@ describe.runIf(hasPostgres)('workers that share accounts', () => {
         during({ serve: () => served[name]?.(), stop: (cause: StopCause) => stop(cause) } as unknown as Seat),
     } as unknown as Seats;
     const environment = { variable: (name: string) => (name === 'DATABASE_URL' ? url : undefined) };
-    const group = new SeatGroup(seats, 2, { environment } as Pick<Invocation, 'environment'>);
+    const endProcess = (exit: number): never => expect.unreachable(`ended with ${exit}`);
+    const group = new SeatGroup(seats, 2, { environment, endProcess } as unknown as ActingContext);
     await expect(group.serve(never)).rejects.toThrow('a mistake');
     expect(told).toEqual(['other is served', 'other is stopped: a mistake of the program']);
   }, 60_000);

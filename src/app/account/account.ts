@@ -20,7 +20,7 @@ import type { JournalStore } from '../../journal/store.ts';
 import { accountKeyOf } from '../../venue/profile/base-url.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
-import type { Invocation } from '../context.ts';
+import type { AppContext } from '../context.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { rememberStore } from '../stores/known-stores.ts';
@@ -63,10 +63,9 @@ export function accountKey(profile: Pick<Profile, 'baseUrl' | 'account'>): strin
  */
 export async function openAccount(
   profile: Profile,
-  invocation: Pick<Invocation, 'state' | 'environment'> & { readonly terminal: Pick<Voice, 'complain'> },
+  { environment, state, voice }: Omit<AppContext, 'voice'> & { readonly voice: Pick<Voice, 'complain'> },
   kept: 'as the profile says' | 'nothing' = 'as the profile says',
 ): Promise<Account> {
-  const { environment, state, terminal } = invocation;
   const variables = variablesFor(profile, environment);
   const { secrets, all, problems } = loadSecrets(profile, variables);
   if (problems.length > 0)
@@ -122,7 +121,7 @@ export async function openAccount(
     requested: (request) => tellSession({ event: 'requested', request }),
     renewed: (expiresAt) => tellSession({ event: 'renewed', expiresAt }),
     alarm: (message) => {
-      terminal.complain(`${printable(message)}${renewalAdvice(profile, secrets)}`);
+      voice.complain(`${printable(message)}${renewalAdvice(profile, secrets)}`);
       tellSession({ event: 'failing', because: message });
     },
     ...(tokenStore === undefined ? {} : { store: tokenStore }),

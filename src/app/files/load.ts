@@ -1,5 +1,4 @@
 /** A runbook loaded, checked and with its inputs read: where every verb that plans or runs begins. */
-import { createHash } from 'node:crypto';
 import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import type { JsonObject } from '../../journal/entry.ts';
@@ -20,7 +19,7 @@ export interface LoadedRunbook {
   readonly sources: readonly { readonly name: string; readonly source: SourceText }[];
 }
 
-/** Thrown when diagnostics were printed: there is nothing more to say. With `--json` they stand beside the error. */
+/** Thrown when the voice was given the diagnostics: there is nothing more to say. With `--json` they stand beside the error. */
 export class Invalid extends UserError {
   constructor(file: string, diagnostics: readonly Diagnostic[]) {
     const count = diagnostics.filter(({ severity }) => severity === 'error').length;
@@ -30,8 +29,8 @@ export class Invalid extends UserError {
   }
 }
 
-/** Loads and checks; prints what is wrong, warnings too. Throws Invalid when there are errors. */
-export function loadRunbook(path: string, terminal: Pick<Voice, 'diagnostics'>): LoadedRunbook {
+/** Loads and checks; the voice is given what is wrong, warnings too. Throws Invalid when there are errors. */
+export function loadRunbook(path: string, voice: Pick<Voice, 'diagnostics'>): LoadedRunbook {
   const { source, load } = readRunbook(path);
   const called = new Map<string, SourceText>();
   const loaded = checkSources(source, (name) => {
@@ -39,7 +38,7 @@ export function loadRunbook(path: string, terminal: Pick<Voice, 'diagnostics'>):
     if (text !== undefined) called.set(name, text);
     return text;
   });
-  terminal.diagnostics(loaded.diagnostics);
+  voice.diagnostics(loaded.diagnostics);
   if (loaded.runbook === undefined) throw new Invalid(path, loaded.diagnostics);
   return { runbook: loaded.runbook, sources: sourcesOf(loaded.runbook, called) };
 }
@@ -47,14 +46,14 @@ export function loadRunbook(path: string, terminal: Pick<Voice, 'diagnostics'>):
 /** The pinned texts of a recorded run, checked again with today's checker. */
 export function loadPinned(
   pinned: readonly { readonly name: string; readonly file: string; readonly text: string }[],
-  terminal: Pick<Voice, 'diagnostics'>,
+  voice: Pick<Voice, 'diagnostics'>,
 ): LoadedRunbook {
   const [first] = pinned;
   if (first === undefined) throw new UserError('the journal holds no runbook', EXIT.failed, 'damaged');
   const sources = new Map(pinned.map(({ name, file, text }) => [name, { file, text }]));
   const { runbook, diagnostics } = checkSources({ file: first.file, text: first.text }, (name) => sources.get(name));
   if (runbook === undefined) {
-    terminal.diagnostics(diagnostics);
+    voice.diagnostics(diagnostics);
     throw new UserError(
       `the recorded runbook ${printable(first.name, 100)} does not pass the checks of this version`,
       EXIT.failed,
@@ -144,8 +143,4 @@ function inputsFile(path: string): Record<string, string> {
 /** Inputs as the journal and a fixture keep them. */
 export function inputsJson(inputs: Readonly<Record<string, Value>>): JsonObject {
   return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
-}
-
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -5,18 +5,18 @@ import { type Node, nodeAt, readDocument } from '../../runbook/document/document
 import { type Profile, readProfile } from '../../venue/profile/profile.ts';
 import { looksSecret } from '../../venue/profile/secret-like.ts';
 import { EXIT, UserError } from '../errors.ts';
-import type { Output } from '../voice.ts';
+import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
 
-export function readProfileFile(path: string, terminal: Output): Profile {
+export function readProfileFile(path: string, voice: Pick<Voice, 'diagnostics'>): Profile {
   const source = readSource(path, 'profile');
   const { root, diagnostics } = readDocument(source);
   if (root === undefined || diagnostics.length > 0) {
-    terminal.diagnostics(withoutSecrets(source, diagnostics));
+    voice.diagnostics(withoutSecrets(source, diagnostics));
     throw unusable(path);
   }
   const read = readProfile(exactData(root), source, (at) => nodeAt(root, at).span);
-  terminal.diagnostics(withoutSecrets(source, read.diagnostics));
+  voice.diagnostics(withoutSecrets(source, read.diagnostics));
   if (read.profile === undefined) throw unusable(path);
   return read.profile;
 }

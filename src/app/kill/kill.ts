@@ -1,5 +1,5 @@
 /**
- * The kill switch, from any terminal: engaged in every store that can be reached, then every order of the account cancelled
+ * The kill switch: engaged in every store that can be reached, then every order of the account cancelled
  * until none is left; lifted by a named person. Nothing here may keep the venue from being asked: a store that is away, a disk
  * that is full, an account that can not be opened cost what they stand for, and are said.
  */
@@ -7,109 +7,92 @@ import { type Clock, type Metronome, SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
 import { EVERY_ACCOUNT, type KillOrder } from '../../journal/shared/shared.ts';
-import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, accountKey, openAccount } from '../account/account.ts';
-import { type Asked, ask } from '../account/one-request.ts';
-import { namedPerson, personOr } from '../account/person.ts';
-import type { Invocation } from '../context.ts';
-import { EXIT, type ExitCode, UserError } from '../errors.ts';
-import { readProfileFile } from '../files/profile.ts';
+import { ask } from '../account/one-request.ts';
+import type { AppContext } from '../context.ts';
+import { EXIT, UserError } from '../errors.ts';
 import { recordedProfile } from '../run/first-entry.ts';
 import { storePlaces } from '../stores/known-stores.ts';
 import { placeOf, type StorePlace, shownPlace, storeAt } from '../stores/location.ts';
 import { unfinishedRuns } from '../stores/unfinished-runs.ts';
 import { troubleOf } from '../system-errors.ts';
 
-export interface KillOptions {
-  readonly profile: string | undefined;
-  readonly by: string | undefined;
-  readonly reason: string | undefined;
-}
-
 /** Where the handbook says what to do then. */
-const READ_ON = 'docs/live.md, Stop everything now, says more';
+export const READ_ON = 'docs/live.md, Stop everything now, says more';
 
 /** How long the venue is asked without an answer before that is said, and then said again, ms. */
 const SILENCE_TOLD_MS = 10_000;
 
-/** `runbook kill`: as `kill`; a signal ends it with what is so by then. */
-export async function killFromTerminal(options: KillOptions, invocation: Invocation): Promise<ExitCode> {
-  const seen: Seen = {};
-  const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
-    const handler = () => {
-      const { terminal } = invocation;
-      const message = `${signal}: the kill is not finished. ${standing(seen)}; run \`runbook kill --profile FILE\` again, or cancel at the venue. ${READ_ON}`;
-      terminal.complain(message);
-      if (terminal.json) terminal.answer({ error: { kind: 'interrupted', message } }, () => '');
-      process.exit(signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated);
-    };
-    process.on(signal, handler);
-    return () => void process.off(signal, handler);
-  });
-  try {
-    return await kill(options, invocation, seen);
-  } finally {
-    for (const off of handlers) off();
-  }
+export interface KillRequest {
+  /** The account; every account that has a run which is not done with, where left out. */
+  readonly profile: Profile | undefined;
+  /** Who does it. */
+  readonly by: string;
+  readonly reason: string;
 }
 
-/** What is known of a kill under way, for whoever has to be told in the middle of it. */
-interface Seen {
+/** What is known of a kill under way: filled in as it goes on, for whoever asks in the middle of it. */
+export interface KillProgress {
   engaged?: boolean;
   /** Orders that could still fill, as last read. */
   left?: number;
 }
 
-function standing({ engaged, left }: Seen): string {
-  const open =
-    left === undefined
-      ? 'what is open at the venue is not known'
-      : `${left} ${left === 1 ? 'order was' : 'orders were'} open when it was last read`;
-  return `${engaged === true ? 'The kill switch is engaged and stays so' : 'The kill switch is NOT engaged'}; ${open}`;
+export interface Killed {
+  /** Whether the switch is engaged in every store that it was to be engaged in. */
+  readonly everywhere: boolean;
+  /** Orders that could still fill when nothing more could be done about them. */
+  readonly left: number;
+  /** The accounts that were to be killed, as people are shown them. */
+  readonly accounts: readonly string[];
+  /** Why some of them, one at least, could not be killed; the voice was told of each. */
+  readonly failure: UserError | undefined;
 }
 
 /** Engages the kill switch, then cancels everything until nothing is left. */
-export async function kill(options: KillOptions, invocation: Invocation, seen: Seen = {}): Promise<ExitCode> {
-  const { terminal, environment } = invocation;
-  const by = personOr('kill', options.by, environment);
-  const reason = options.reason ?? 'runbook kill';
-  const named = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
+export async function kill(
+  { profile, by, reason }: KillRequest,
+  context: AppContext,
+  progress: KillProgress = {},
+): Promise<Killed> {
   const at = new SystemClock().now();
-  const order = { scope: named === undefined ? EVERY_ACCOUNT : accountKey(named), by, reason, at };
-  return named === undefined ? killAll(order, invocation, seen) : killNamed(named, order, invocation, seen);
+  const order = { scope: profile === undefined ? EVERY_ACCOUNT : accountKey(profile), by, reason, at };
+  return profile === undefined ? killAll(order, context, progress) : killNamed(profile, order, context, progress);
 }
 
-async function killNamed(profile: Profile, order: KillOrder, invocation: Invocation, seen: Seen): Promise<ExitCode> {
-  const { terminal, state } = invocation;
+async function killNamed(
+  profile: Profile,
+  order: KillOrder,
+  context: AppContext,
+  progress: KillProgress,
+): Promise<Killed> {
+  const { voice, state } = context;
   let away = true;
   try {
-    away = (await engageEverywhere([placeOf(profile, state)], order, invocation)).length > 0;
+    away = (await engageEverywhere([placeOf(profile, state)], order, context)).length > 0;
   } catch (error) {
-    terminal.complain(`the kill switch is NOT engaged: ${userErrorOf(error).message}`);
+    voice.complain(`the kill switch is NOT engaged: ${userErrorOf(error).message}`);
   }
   if (!away) {
-    seen.engaged = true;
-    terminal.note('the kill switch is engaged; no run sends new orders');
+    progress.engaged = true;
+    voice.note('the kill switch is engaged; no run sends new orders');
   }
-  const account = await openKilled(profile, away ? order : undefined, invocation);
-  const left = await cancelEverything(account, invocation, seen).finally(() => account.close());
-  terminal.answer({ engaged: true, by: order.by, left }, () => saidOf(left));
-  return left === 0 && !away ? EXIT.done : EXIT.halted;
+  const account = await openKilled(profile, away ? order : undefined, context);
+  const left = await cancelEverything(account, context, progress).finally(() => account.close());
+  return { everywhere: !away, left, accounts: [shownAccount(profile)], failure: undefined };
 }
 
 /** Of every account that has a run here which is not done with; of the others nobody knows where to ask. */
-async function killAll(order: KillOrder, invocation: Invocation, seen: Seen): Promise<ExitCode> {
-  const { terminal, state } = invocation;
-  const missed = await engageEverywhere(storePlaces(state), order, invocation);
+async function killAll(order: KillOrder, context: AppContext, progress: KillProgress): Promise<Killed> {
+  const { voice, state } = context;
+  const missed = await engageEverywhere(storePlaces(state), order, context);
   if (missed.length === 0) {
-    seen.engaged = true;
-    terminal.note('the kill switch is engaged for every account of this state folder; no run sends new orders');
+    progress.engaged = true;
+    voice.note('the kill switch is engaged for every account of this state folder; no run sends new orders');
   } else
-    terminal.complain(
-      'what runs there is not known: `runbook kill --profile FILE` cancels for an account all the same',
-    );
-  const profiles = await profilesAtWork(invocation, missed);
+    voice.complain('what runs there is not known: `runbook kill --profile FILE` cancels for an account all the same');
+  const profiles = await profilesAtWork(context, missed);
   if (profiles.length === 0)
     throw new UserError(
       `NOTHING WAS CANCELLED: no venue was asked, because the state folder ${printable(state.shown, 300)} has no run that is not done with. What is open there is not known. \`runbook kill --profile FILE\` names the account and cancels; ${READ_ON}`,
@@ -117,34 +100,19 @@ async function killAll(order: KillOrder, invocation: Invocation, seen: Seen): Pr
       'not_cancelled',
     );
   let left = 0;
-  let undone: UserError | undefined;
+  let failure: UserError | undefined;
   for (const profile of profiles) {
     try {
-      const account = await openKilled(profile, undefined, invocation);
-      left += await cancelEverything(account, invocation, seen).finally(() => account.close());
+      const account = await openKilled(profile, undefined, context);
+      left += await cancelEverything(account, context, progress).finally(() => account.close());
     } catch (error) {
       // One account that can not be reached keeps none of the others from being killed.
       if (profiles.length === 1) throw error;
-      undone = userErrorOf(error);
-      terminal.complain(`${shownAccount(profile)}: ${undone.message}`);
+      failure = userErrorOf(error);
+      voice.complain(`${shownAccount(profile)}: ${failure.message}`);
     }
   }
-  if (undone !== undefined)
-    throw new UserError(
-      `not every account could be killed, see above; in the others ${saidOf(left)}. ${READ_ON}`,
-      EXIT.halted,
-      undone.kind,
-    );
-  terminal.answer(
-    { engaged: true, by: order.by, left },
-    () => `${saidOf(left)}, at ${profiles.map(shownAccount).join(', ')}`,
-  );
-  return left === 0 && missed.length === 0 ? EXIT.done : EXIT.halted;
-}
-
-function saidOf(left: number): string {
-  if (left === 0) return 'killed: nothing is left that could still fill';
-  return `${left} ${left === 1 ? 'order' : 'orders'} could still fill: cancel at the venue, or kill again. ${READ_ON}`;
+  return { everywhere: missed.length === 0, left, accounts: profiles.map(shownAccount), failure };
 }
 
 function shownAccount({ account, baseUrl }: Profile): string {
@@ -165,7 +133,7 @@ function userErrorOf(error: unknown): UserError {
 async function engageEverywhere(
   places: readonly StorePlace[],
   order: KillOrder,
-  { environment, terminal }: Invocation,
+  { environment, voice }: AppContext,
 ): Promise<readonly StorePlace[]> {
   const missed: StorePlace[] = [];
   for (const place of places) {
@@ -175,7 +143,7 @@ async function engageEverywhere(
     } catch (error) {
       const { message } = userErrorOf(error);
       missed.push(place);
-      terminal.complain(
+      voice.complain(
         `the kill switch is NOT engaged in ${printable(shownPlace(place), 300)}: ${printable(message, 300)}`,
       );
     }
@@ -188,13 +156,13 @@ async function engageEverywhere(
  * (`unheard`: the order it was not told), the state folder's own stands in, whose guard of the user's accounts bars the runs of
  * this machine; and where that can not be written either, nothing does, so that the venue is asked all the same.
  */
-async function openKilled(profile: Profile, unheard: KillOrder | undefined, invocation: Invocation): Promise<Account> {
+async function openKilled(profile: Profile, unheard: KillOrder | undefined, context: AppContext): Promise<Account> {
   const { store: _away, ...withoutStore } = profile;
   const ways = [
     ...(unheard === undefined
-      ? [() => openAccount(profile, invocation)]
-      : [() => openBarred(withoutStore, unheard, invocation)]),
-    () => openAccount(withoutStore, invocation, 'nothing'),
+      ? [() => openAccount(profile, context)]
+      : [() => openBarred(withoutStore, unheard, context)]),
+    () => openAccount(withoutStore, context, 'nothing'),
   ];
   let refused: UserError | undefined;
   for (const way of ways) {
@@ -211,8 +179,8 @@ async function openKilled(profile: Profile, unheard: KillOrder | undefined, invo
   );
 }
 
-async function openBarred(profile: Profile, order: KillOrder, invocation: Invocation): Promise<Account> {
-  const account = await openAccount(profile, invocation);
+async function openBarred(profile: Profile, order: KillOrder, context: AppContext): Promise<Account> {
+  const account = await openAccount(profile, context);
   try {
     await account.shared.killSwitch.engage(order);
     return account;
@@ -222,22 +190,33 @@ async function openBarred(profile: Profile, order: KillOrder, invocation: Invoca
   }
 }
 
-/** Gives how many orders are left that could still fill when nothing more could be done about them. */
-async function cancelEverything(account: Account, { terminal }: Invocation, seen: Seen): Promise<number> {
-  const silence = new Silence(account.clock, (text) => terminal.note(text));
-  const left = await takeEverythingAway({
-    clock: account.clock,
-    async ask(name, params) {
-      const asked = await ask(account, name, params, 'protect');
-      silence.hear(asked.kind === 'confirmed' ? undefined : asked.kind === 'refused' ? asked.text : asked.why);
-      return asked;
+/** Gives how many orders could still fill when nothing changed any more. */
+async function cancelEverything(account: Account, { voice }: AppContext, progress: KillProgress): Promise<number> {
+  const { clock } = account;
+  const silence = new Silence(clock, (text) => voice.note(text));
+  const { left } = await sweep(
+    {
+      async ask(name, params) {
+        const asked = await ask(account, name, params, 'protect');
+        if (asked.kind === 'confirmed') {
+          silence.hear(undefined);
+          return asked;
+        }
+        const why = asked.kind === 'refused' ? asked.text : asked.why;
+        silence.hear(why);
+        return { kind: 'no answer', why };
+      },
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      pause: (ms) => new Promise<void>((resolve) => void clock.after(ms, resolve)),
+      progress(count) {
+        progress.left = count;
+        voice.progress(`${count} ${count === 1 ? 'order' : 'orders'} open`);
+      },
     },
-    progress(count) {
-      seen.left = count;
-      terminal.progress(`${count} ${count === 1 ? 'order' : 'orders'} open`);
-    },
-  }).finally(() => silence.end());
-  if (left !== undefined) return left;
+    KILL_SWEEP,
+  ).finally(() => silence.end());
+  if (left !== undefined) return left.length;
   throw new UserError(
     `the venue did not answer; it is not known what is open. The kill switch stays engaged. Cancel in the venue's own interface, or run \`runbook kill --profile FILE\` again once it answers. ${READ_ON}`,
     EXIT.halted,
@@ -282,55 +261,25 @@ class Silence {
 }
 
 /** The profiles of what is under way or has halted, of the stores that can be asked. */
-async function profilesAtWork(invocation: Invocation, missed: readonly StorePlace[]): Promise<readonly Profile[]> {
+async function profilesAtWork(context: AppContext, missed: readonly StorePlace[]): Promise<readonly Profile[]> {
   const profiles = new Map<string, Profile>();
-  for (const { first } of await unfinishedRuns([], invocation.state, 'halted too', missed)) {
+  for (const { first } of await unfinishedRuns([], context.state, 'halted too', missed)) {
     const profile = recordedProfile(first);
     profiles.set(accountKey(profile), profile);
   }
   return [...profiles.values()];
 }
 
+/** Lifts the kill switch of an account; false where it was not engaged. */
 export async function release(
-  options: { readonly profile: string; readonly by: string },
-  invocation: Invocation,
-): Promise<ExitCode> {
-  const by = namedPerson('release', options.by);
-  const profile = readProfileFile(options.profile, invocation.terminal);
-  const shared = await storeAt(placeOf(profile, invocation.state), invocation.environment).shared();
+  profile: Profile,
+  by: string,
+  { environment, state }: Pick<AppContext, 'environment' | 'state'>,
+): Promise<boolean> {
+  const shared = await storeAt(placeOf(profile, state), environment).shared();
   try {
-    const lifted = await shared.killSwitch.release(accountKey(profile), by, new SystemClock().now());
-    invocation.terminal.answer({ released: lifted, by }, () =>
-      lifted ? `released by ${printable(by, 100)}` : 'the kill switch was not engaged',
-    );
-    return EXIT.done;
+    return await shared.killSwitch.release(accountKey(profile), by, new SystemClock().now());
   } finally {
     await shared.close();
   }
-}
-
-export interface KilledVenue {
-  readonly clock: Clock & Metronome;
-  ask<E extends EndpointName>(name: E, params: Params<E>): Promise<Asked<E>>;
-  /** Told how many orders are left, after each reading. */
-  progress(left: number): void;
-}
-
-/** How many orders could still fill when nothing changed any more; undefined where the venue never told. */
-export async function takeEverythingAway({ clock, ask, progress }: KilledVenue): Promise<number | undefined> {
-  const { left } = await sweep(
-    {
-      ask: async (name, params) => {
-        const asked = await ask(name, params);
-        if (asked.kind === 'confirmed') return asked;
-        return { kind: 'no answer', why: asked.kind === 'refused' ? asked.text : asked.why };
-      },
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
-      pause: (ms) => new Promise<void>((resolve) => void clock.after(ms, resolve)),
-      progress,
-    },
-    KILL_SWEEP,
-  );
-  return left?.length;
 }

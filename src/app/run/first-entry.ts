@@ -1,11 +1,12 @@
 /** What a live run's first entry says: everything it would take to execute the run again, and the profile read back from it. */
+import { sha256 } from '../../base/digest.ts';
 import type { DataOf, EntryOf, JsonObject, ProcessFact } from '../../journal/entry.ts';
 import type { Value } from '../../runbook/values.ts';
 import { profileSettings, restoredProfile, type SettingsJson } from '../../venue/profile/in-force.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { inputsJson, sha256 } from '../files/load.ts';
+import { inputsJson } from '../files/load.ts';
 import { ENGINE_VERSION, LOCK_SHA256 } from '../version.ts';
 
 /** Where a run comes from: what its first entry says beside texts, inputs and settings. */

@@ -1,68 +1,35 @@
 /**
- * One live run: its journal, its road to the venue, and what can reach it from outside. Several of them live in one process,
- * under one lease, one session and one token budget; each counts the working orders of the others against its limits. Which
- * run is begun, and what is done with its end, is the business of `run`, `resume` and the scheduler.
+ * One live run from its begin, or from where its process died, to its end, and what reaches it meanwhile from outside: people's
+ * commands, the kill switch, the clock. Several of them live in one process, under one lease, one session and one token budget;
+ * each counts the working orders of the others against its limits. Which run is begun, and what is done with its end, is the
+ * business of execution.ts and of the scheduler.
  */
 import type { Timer } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { RunClock } from '../../base/run-clock.ts';
 import { Divergence, Playback } from '../../engine/playback.ts';
-import type { OperatorCommand, RunSetup } from '../../engine/ports.ts';
+import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
-import { VenueClient } from '../../gateway/client.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
-import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
-import { LimitGate } from '../../gateway/limits/facts.ts';
-import { DeclaredFeeds, declaredRequests } from '../../gateway/live/declared.ts';
-import { Anchorer } from '../../journal/anchors/anchors.ts';
-import { type ChainHead, headOf, readEntry } from '../../journal/chain.ts';
-import type { DataOf, Entry, EntryOf } from '../../journal/entry.ts';
-import { OrderBook } from '../../journal/orders.ts';
-import { RunLog } from '../../journal/run-log.ts';
-import type { LeaseKeeper } from '../../journal/shared/lease.ts';
-import { machineStart } from '../../journal/shared/machine.ts';
-import type { KillOrder, PostedMessage } from '../../journal/shared/shared.ts';
-import { type RunRow, StoreError } from '../../journal/store.ts';
-import { JournalWriter } from '../../journal/writer.ts';
+import { headOf, readEntry } from '../../journal/chain.ts';
+import type { EntryOf } from '../../journal/entry.ts';
+import type { PostedMessage } from '../../journal/shared/shared.ts';
+import { StoreError } from '../../journal/store.ts';
 import type { Aftermath } from '../../report/folds/aftermath.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
-import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
-import type { VenueCall } from '../../venue/port.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
-import type { Account } from '../account/account.ts';
-import { anchoring, anchorsOverdue, contradictionOf } from '../account/anchoring.ts';
+import { contradictionOf } from '../account/anchoring.ts';
 import { noticesOf } from '../account/notifications.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { inputsJson, inputValues, loadPinned } from '../files/load.ts';
-import type { Voice } from '../voice.ts';
+import { inputValues, loadPinned } from '../files/load.ts';
 import { type Origin, startedData, thisProcess } from './first-entry.ts';
+import { type Bars, LiveAssembly, type LiveHost, type LiveOptions, type LiveParts } from './live-assembly.ts';
 import { RunTelling } from './progress.ts';
 import { resumedTime } from './resumed-clock.ts';
-import type { Recollection } from './resurfaced-orders.ts';
 import { tellResurfaced } from './resurfaced-orders.ts';
 import { act } from './virtual-run.ts';
-
-/** What the runs of an account have in common within a process. */
-export interface LiveHost {
-  readonly account: Account;
-  readonly lease: LeaseKeeper;
-  readonly voice: Voice;
-  /** The gates of the runs under way: what each has working counts against the limits of all. */
-  readonly gates: Set<LimitGate>;
-  /** What they know of the account's earlier runs. */
-  readonly recollection: Recollection;
-  /** Told of every entry as it is written. */
-  readonly observe?: (entry: Entry) => void;
-}
-
-export interface LiveOptions {
-  /** Records the exchanges, for a fixture. */
-  readonly record?: boolean;
-  /** Asked before each write. */
-  readonly confirm?: ((call: VenueCall) => Promise<boolean>) | undefined;
-}
 
 /** How often commands and the kill switch are looked at, ms. */
 const LOOK_EVERY_MS = 200;
@@ -70,23 +37,13 @@ const LOOK_EVERY_MS = 200;
 /** Less than this apart, the clock on the wall and the run's own say the same, ms. */
 const SAME_TIME_MS = 2_000;
 
-interface Parts {
-  readonly clock: RunClock;
-  readonly log: RunLog;
-  readonly writer: JournalWriter;
-  readonly anchorer: Anchorer;
-  readonly gate: LimitGate;
-  readonly observers: readonly ((entry: Entry) => void)[];
-}
-
 export class LiveRun {
   readonly run: string;
   private readonly host: LiveHost;
   private readonly profile: Profile;
-  private readonly options: LiveOptions;
+  private readonly assembly: LiveAssembly;
   private readonly fold = new RunFold();
-  private barred: KillOrder | undefined;
-  private contradiction: string | undefined;
+  private readonly bars: Bars = { killed: undefined, contradiction: undefined };
   private killTold = false;
   /** Messages up to this one were handed to the run. */
   private readUpTo = 0;
@@ -96,21 +53,20 @@ export class LiveRun {
   private over = false;
   /** The look into the journals of earlier runs; the store stays open for it. */
   private earlier: Promise<void> = Promise.resolve();
-  private recorder: FixtureRecorder | undefined;
-  private current: { readonly running: RunningRun; readonly parts: Parts } | undefined;
+  private current: { readonly running: RunningRun; readonly parts: LiveParts } | undefined;
 
   /** `profile`: the one it is to run under, where that is not the account's: one it was begun under. */
   constructor(host: LiveHost, run: string, options: LiveOptions = {}, profile: Profile = host.account.profile) {
     this.host = host;
     this.run = run;
-    this.options = options;
     this.profile = profile;
+    this.assembly = new LiveAssembly(host, run, profile, options, this.bars);
   }
 
   /** Begins the run and returns once it is under way. */
   async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
     const { account } = this.host;
-    this.barred = await account.shared.killSwitch.engaged(account.key);
+    this.bars.killed = await account.shared.killSwitch.engaged(account.key);
     const contradiction = await contradictionOf(account);
     if (contradiction !== undefined)
       throw new UserError(`${contradiction}; nothing was sent`, EXIT.failed, 'contradicted');
@@ -127,10 +83,10 @@ export class LiveRun {
   async takeUp(): Promise<void> {
     const { account } = this.host;
     const { run } = this;
-    this.barred = await account.shared.killSwitch.engaged(account.key);
+    this.bars.killed = await account.shared.killSwitch.engaged(account.key);
     // What rests can still be taken away.
-    this.contradiction = await contradictionOf(account);
-    if (this.contradiction !== undefined) this.host.voice.complain(this.contradiction);
+    this.bars.contradiction = await contradictionOf(account);
+    if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const stored = await account.store.read(run);
     const entries = stored.map(readEntry);
     const [first, ...rest] = entries;
@@ -140,20 +96,21 @@ export class LiveRun {
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
     const { clock, away, aheadMs } = resumedTime([first, ...rest], account.clock);
-    const parts = this.parts(loaded.runbook, clock, { head: headOf(stored.at(-1)), row: await account.store.run(run) });
+    const soFar = { head: headOf(stored.at(-1)), row: await account.store.run(run) };
+    const fresh = this.assembly.parts(loaded.runbook, clock, this.observers(), soFar);
     const playback = new Playback(entries, {
       markets: this.profile.markets,
       absenceHorizonMs: this.profile.ambiguityWindowMs,
       resume: true,
       observe: (entry) => {
-        parts.gate.apply(entry);
+        fresh.gate.apply(entry);
         this.fold.apply(entry);
       },
     });
-    const log = new RunLog(parts.writer, playback.log.book, parts.observers);
-    parts.gate.useBook(playback.log.book);
-    const client = this.client({ ...parts, log });
-    const running = startRun(this.setup(loaded.runbook, inputs, first.data), {
+    const parts = this.assembly.onBook(fresh, playback.log.book);
+    const { log } = parts;
+    const client = this.assembly.client(parts);
+    const running = startRun(this.assembly.setup(loaded.runbook, inputs, first.data), {
       venue: playback.venue,
       clock: playback.clock,
       log: playback.log,
@@ -183,7 +140,7 @@ export class LiveRun {
           away,
           continueCall: (call, attempts) => client.continueCall(call, attempts),
         });
-        this.follow(running, { ...parts, log });
+        this.follow(running, parts);
         account.clock.arrive(() => this.compareClocks(aheadMs));
         // From here on a process that was only asleep, and wakes now, finds the run taken.
         void parts.writer.flush().catch(() => {});
@@ -222,7 +179,7 @@ export class LiveRun {
   }
 
   recording(): Fixture | undefined {
-    return this.recorder?.fixture();
+    return this.assembly.recording();
   }
 
   /** Lets commands and the kill switch reach the run until it has ended, then closes its journal. */
@@ -283,10 +240,10 @@ export class LiveRun {
   /** What people asked of this run meanwhile, and whether the kill switch is engaged. */
   private async lookOutside(): Promise<void> {
     const { shared, key } = this.host.account;
-    this.barred = await shared.killSwitch.engaged(key);
-    if (this.barred !== undefined && !this.killTold) {
+    this.bars.killed = await shared.killSwitch.engaged(key);
+    if (this.bars.killed !== undefined && !this.killTold) {
       this.killTold = true;
-      this.act({ command: 'kill', by: this.barred.by, reason: this.barred.reason });
+      this.act({ command: 'kill', by: this.bars.killed.by, reason: this.bars.killed.reason });
     }
     // Of a run that has halted meanwhile the answer is somebody else's to write (answering.ts).
     if (this.over) return;
@@ -323,11 +280,11 @@ export class LiveRun {
     const clock = new RunClock(account.clock, startedAt);
     const seed = startedAt % 2 ** 31;
     const started = startedData(this.profile, loaded, inputs, { ...origin, startedAt, seed });
-    if (this.options.record === true) this.recorder = this.recorderFor(loaded, inputs, clock, seed);
-    const parts = this.parts(loaded.runbook, clock);
+    this.assembly.record(loaded, inputs, { clock, seed });
+    const parts = this.assembly.parts(loaded.runbook, clock, this.observers());
     parts.log.append('run.started', started);
-    const venue = this.client(parts);
-    const running = startRun(this.setup(loaded.runbook, inputs, started), {
+    const venue = this.assembly.client(parts);
+    const running = startRun(this.assembly.setup(loaded.runbook, inputs, started), {
       venue,
       clock,
       log: parts.log,
@@ -336,7 +293,7 @@ export class LiveRun {
     this.follow(running, parts);
   }
 
-  private follow(running: RunningRun, parts: Parts): void {
+  private follow(running: RunningRun, parts: LiveParts): void {
     this.current = { running, parts };
     const end = () => {
       this.over = true;
@@ -344,133 +301,24 @@ export class LiveRun {
     running.settled().then(end, end);
   }
 
-  /** `before`: where the journal stands of a run that is taken up; its row is completed when the run ends. */
-  private parts(
-    runbook: CheckedRunbook,
-    clock: RunClock,
-    before?: { readonly head: ChainHead; readonly row: RunRow | undefined },
-  ): Parts {
-    const { account, lease, voice, gates, observe } = this.host;
-    const { run, fold, profile } = this;
-    const writer = new JournalWriter(account.store, {
-      run,
-      account: profile.account,
-      def: runbook.sha256.slice(0, 16),
-      boot: machineStart(),
-      epoch: lease.epoch,
-      actor: 'engine',
-      clock,
-      durable: true,
-      ...(before === undefined ? {} : { head: before.head }),
-      ...(before?.row === undefined ? {} : { row: before.row }),
-    });
-    const anchorer = new Anchorer(writer, {
-      run,
-      clock,
-      ...anchoring(account, voice),
-    });
-    const book = new OrderBook({ absenceHorizonMs: profile.ambiguityWindowMs });
-    const gate: LimitGate = new LimitGate(book, profile.markets, () => ({
-      killed: this.barred !== undefined,
-      working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
-    }));
-    const telling = new RunTelling(run, voice, fold);
-    const observers = [
-      (entry: Entry) => gate.apply(entry),
-      (entry: Entry) => fold.apply(entry),
-      (entry: Entry) => telling.apply(entry),
-      (entry: Entry) => {
+  private observers(): LiveParts['observers'] {
+    const { host, run, fold } = this;
+    const telling = new RunTelling(run, host.voice, fold);
+    return [
+      (entry) => fold.apply(entry),
+      (entry) => telling.apply(entry),
+      (entry) => {
         if (entry.type === 'account.reconciled')
-          this.earlier = tellResurfaced(this.host, this.run, entry.data.ofOtherRuns, (recalled) => {
+          this.earlier = tellResurfaced(host, run, entry.data.ofOtherRuns, (recalled) => {
             if (!this.over) this.underWay().parts.log.append('account.recalled', recalled, '', 'recall');
           });
       },
-      ...(observe === undefined ? [] : [observe]),
+      ...(host.observe === undefined ? [] : [host.observe]),
     ];
-    return { clock, writer, anchorer, gate, observers, log: new RunLog(writer, book, observers) };
-  }
-
-  private client({ log, gate, writer, anchorer, clock }: Parts): VenueClient {
-    const { account, lease } = this.host;
-    const { profile } = this;
-    const feeds = new DeclaredFeeds(profile, () => clock.now());
-    const client = new VenueClient({
-      profile,
-      transport: this.recorder ?? account.transport,
-      budget: account.budget,
-      barrier: account.barrier,
-      log: { append: log.append, flush: () => writer.flush(), book: log.book },
-      clock,
-      gate,
-      feeds: this.recorder === undefined ? feeds : recordingFeeds(feeds, this.recorder),
-      markets: profile.markets,
-      epoch: lease.epoch,
-      lease,
-      session: account.session,
-      requests: declaredRequests(profile),
-      ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
-      forbidden: (protective) => {
-        if (account.session.failing && !protective)
-          return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
-        if (this.contradiction !== undefined && !protective) return this.contradiction;
-        const overdue = protective ? undefined : anchorsOverdue(anchorer, account);
-        if (overdue !== undefined) return overdue;
-        return this.barred !== undefined && !protective ? `KILL_SWITCH_ENGAGED: by ${this.barred.by}` : undefined;
-      },
-    });
-    feeds.through(client);
-    return client;
-  }
-
-  private setup(
-    runbook: CheckedRunbook,
-    inputs: Readonly<Record<string, Value>>,
-    started: DataOf<'run.started'>,
-  ): RunSetup {
-    const { profile, run } = this;
-    return {
-      run,
-      account: profile.account,
-      mode: 'live',
-      runbook,
-      inputs,
-      seed: started.seed,
-      startedAt: started.startedAt,
-      absenceHorizonMs: profile.ambiguityWindowMs,
-      plan: started.plan ?? '',
-      until: started.until,
-    };
-  }
-
-  private recorderFor(
-    loaded: LoadedRunbook,
-    inputs: Readonly<Record<string, Value>>,
-    clock: RunClock,
-    seed: number,
-  ): FixtureRecorder {
-    const { transport, redactor } = this.host.account;
-    return new FixtureRecorder(transport, clock, {
-      runbook: loaded.runbook.name,
-      inputs: inputsJson(inputs) as NonNullable<Fixture['inputs']>,
-      seed,
-      markets: this.profile.markets,
-      startMs: clock.now(),
-      redact: (text) => redactor.redact(text),
-    });
   }
 }
 
 function isThat({ data, at }: EntryOf<'operator.acted'>, message: PostedMessage): boolean {
   const { command, by, step } = message;
   return data.command === command && data.by === by && data.step === step && at >= message.at;
-}
-
-function recordingFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
-  return {
-    async read(name: string, key: string | undefined, step: string) {
-      const value = await feeds.read(name, key, step);
-      if (value !== undefined) recorder.feed(value);
-      return value;
-    },
-  };
 }

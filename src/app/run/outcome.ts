@@ -1,96 +1,28 @@
-/**
- * How a live run ended, told to whoever waited for it: the report, then what needs a person: what is at the venue as far as
- * that is known, what to do next, where to read on. The exit code.
- */
-import { SystemClock } from '../../base/clock.ts';
-import { printable } from '../../base/printable.ts';
-import { type Aftermath, uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
-import type { OrderRow } from '../../report/folds/orders.ts';
+/** How a live run ended, as far as its journal knows: what whoever waited for it is given. */
+import type { Fixture } from '../../gateway/fixture/fixture.ts';
+import type { Aftermath } from '../../report/folds/aftermath.ts';
 import type { RunReport } from '../../report/folds/run.ts';
-import { printSummary } from '../../report/summary.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
-import type { Output } from '../voice.ts';
+import type { Signal } from '../process.ts';
 
-/** States of an order that somebody has to look up at the venue. */
-const UNSETTLED: readonly string[] = ['unknown', 'absent', 'quarantined', 'submitting'];
+/** A run as its journal knows it by now. */
+export interface KnownRun {
+  report(): RunReport;
+  aftermath(): Aftermath;
+}
+
+export interface EndedRun {
+  readonly report: RunReport;
+  readonly aftermath: Aftermath;
+  /** The one that ended it. */
+  readonly signal: Signal | undefined;
+  /** Its exchanges, where they were to be recorded. */
+  readonly recording: Fixture | undefined;
+}
+
 /** States of an order of which nothing is at the venue, for sure. */
 const OVER: readonly string[] = ['draft', 'closed', 'canceled', 'rejected', 'denied'];
 
 /** Whether nothing of an order is at the venue, for sure. */
 export function isOver(state: string): boolean {
   return OVER.includes(state);
-}
-
-/** A run as its journal knows it. */
-export interface EndedRun {
-  report(): RunReport;
-  aftermath(): Aftermath;
-}
-
-/** Prints the report, or has `answer` do it, and gives the exit code; `signalled`: that of the signal that ended the run in order. */
-export function verdictOn(
-  ended: EndedRun,
-  signalled: ExitCode | undefined,
-  terminal: Output,
-  answer: (report: RunReport, terminal: Output) => void = printReport,
-): ExitCode {
-  const report = ended.report();
-  const aftermath = ended.aftermath();
-  answer(report, terminal);
-  if (report.outcome === 'halted') tellHalted(report, aftermath, terminal);
-  else tellLeft(report, aftermath, terminal);
-  for (const position of aftermath.uncovered) {
-    const said = `${WITHOUT_STOP} ${uncoveredText(position)}. Look at the position at the venue, and place a stop or close it there; docs/live.md, Exit codes, says more`;
-    if (report.outcome === 'succeeded' || report.outcome === 'stopped') terminal.note(`warning: ${said}`);
-    else terminal.complain(said);
-  }
-  if (report.outcome === 'halted') return EXIT.halted;
-  if (signalled !== undefined) return signalled;
-  return report.outcome === 'failed' ? EXIT.failed : EXIT.done;
-}
-
-function tellHalted(report: RunReport, { deadmanFiresAt }: Aftermath, terminal: Output): void {
-  const { run } = report;
-  terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
-  for (const order of report.orders) {
-    if (isOver(order.state)) continue;
-    const [what, next] = UNSETTLED.includes(order.state)
-      ? ['look it up at the venue by its client order id', 'asks again']
-      : ['it may still fill', 'asks once more and cancels it'];
-    terminal.complain(
-      `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: ${what}; \`runbook resume ${run}\` ${next}, \`runbook audit show ${run}\` tells the story`,
-    );
-  }
-  if (deadmanFiresAt !== undefined) terminal.complain(deadmanText(deadmanFiresAt, new SystemClock().now()));
-  terminal.complain('what to do now, step by step: docs/live.md, Exit 4');
-}
-
-/** Of a run that was brought to its end: what it has not taken away, and that what halted it is settled. */
-function tellLeft(report: RunReport, { hadHalted }: Aftermath, terminal: Output): void {
-  if (report.outcome !== 'failed') return;
-  const left = report.orders.filter(({ state }) => state !== 'absent' && !isOver(state));
-  for (const order of left)
-    terminal.complain(
-      `left at the venue: ${orderText(order)} is ${order.state}; cancel it there if it should not be, \`runbook audit show ${report.run}\` tells the story`,
-    );
-  if (hadHalted && left.length === 0)
-    terminal.note(
-      'it had halted, and what was in doubt then is settled now: none of its orders is left at the venue, and there is nothing more to resume. The reason above is the one it halted for',
-    );
-}
-
-function orderText({ type, side, market, clientOrderId, orderId }: OrderRow): string {
-  return `order ${clientOrderId} (${orderId ?? 'no id yet'}), ${type} ${side} of ${market},`;
-}
-
-/** The venue's clock is not ours: the time is told so that nobody counts on the second. */
-export function deadmanText(firesAt: number, now: number): string {
-  const at = new Date(firesAt).toISOString();
-  return now >= firesAt
-    ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, stops too`
-    : `the deadman switch stays armed: at ${at}, in ${Math.ceil((firesAt - now) / 1000)} s, the venue cancels EVERY open order of the account, stops too, unless something renews it`;
-}
-
-export function printReport(report: RunReport, terminal: Output): void {
-  terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
 }

@@ -1,14 +1,14 @@
 /**
  * What a run says to whoever watches it, while it is under way: one line of progress, what it asks a person, that the venue
- * makes it wait, and, once it was asked to end, again and again what is open and what is awaited. What it says at its end is
- * verdict.ts.
+ * makes it wait, and, once it was asked to end, again and again what is open and what is awaited. How it ended is
+ * outcome.ts.
  */
 import type { Metronome, Timer } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
-import type { Output, Voice } from '../voice.ts';
-import { type EndedRun, isOver } from './outcome.ts';
+import type { Voice } from '../voice.ts';
+import { isOver, type KnownRun } from './outcome.ts';
 
 /** A line of progress is made this often at most, ms: of thousands of orders it is no matter of nothing. */
 const PROGRESS_EVERY_MS = 200;
@@ -20,12 +20,12 @@ const SETTLING_TOLD_MS = 15_000;
 export class RunTelling {
   private readonly run: string;
   private readonly voice: Voice;
-  private readonly known: EndedRun;
+  private readonly known: KnownRun;
   private entries = 0;
   private shownAt = 0;
   private firstAt: number | undefined;
 
-  constructor(run: string, voice: Voice, known: EndedRun) {
+  constructor(run: string, voice: Voice, known: KnownRun) {
     this.run = run;
     this.voice = voice;
     this.known = known;
@@ -62,7 +62,7 @@ function questionText({ run, step, data: { ask, by, until } }: EntryOf<'approval
 }
 
 /** What is open at the venue as far as the run knows, in one line. */
-export function standingText(known: EndedRun): string {
+export function standingText(known: KnownRun): string {
   const open = known.report().orders.filter(({ state }) => !isOver(state));
   const orders = open
     .slice(0, 3)
@@ -82,13 +82,13 @@ function counted(orders: number): string {
 /** A run that was asked to end, and whose venue may not answer: says how it stands until it is stopped. */
 export class SettlingTold {
   private readonly clock: Metronome;
-  private readonly terminal: Pick<Output, 'note'>;
-  private readonly known: EndedRun;
+  private readonly voice: Pick<Voice, 'note'>;
+  private readonly known: KnownRun;
   private timer: Timer;
 
-  constructor(clock: Metronome, terminal: Pick<Output, 'note'>, known: EndedRun) {
+  constructor(clock: Metronome, voice: Pick<Voice, 'note'>, known: KnownRun) {
     this.clock = clock;
-    this.terminal = terminal;
+    this.voice = voice;
     this.known = known;
     this.timer = this.later();
   }
@@ -100,7 +100,7 @@ export class SettlingTold {
       .requests.filter(({ status }) => status === null)
       .at(-1);
     const awaited = pending === undefined ? '' : `; the venue gave no answer to ${pending.method} ${pending.path}`;
-    this.terminal.note(
+    this.voice.note(
       `still settling: ${standingText(this.known)}${awaited}. Where the venue does not answer this takes minutes, three to seven for one order, and ends with exit 4; its own interface is quicker (docs/live.md, Stop one run)`,
     );
   }

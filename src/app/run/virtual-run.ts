@@ -4,7 +4,6 @@
  */
 
 import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
-import type { SourceText } from '../../base/diagnostic.ts';
 import { sha256 } from '../../base/digest.ts';
 import { Playback } from '../../engine/playback.ts';
 import type { OperatorCommand, RunSetup } from '../../engine/ports.ts';
@@ -23,14 +22,13 @@ import { OrderBook } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
-import type { CheckedRunbook } from '../../runbook/checked.ts';
-import { type Value, valueJson } from '../../runbook/values.ts';
+import type { Value } from '../../runbook/values.ts';
 import { chance } from '../../venue/order/identity.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import { profileSettings } from '../../venue/profile/in-force.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
-import type { LoadedRunbook } from '../files/load.ts';
+import { inputsJson, type LoadedRunbook } from '../files/load.ts';
 import { ENGINE_VERSION } from '../version.ts';
 
 export interface DryRun {
@@ -278,8 +276,4 @@ export function startedData(
     account,
     ...(fixture === undefined ? {} : { fixture }),
   };
-}
-
-function inputsJson(inputs: Readonly<Record<string, Value>>): JsonObject {
-  return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
 }

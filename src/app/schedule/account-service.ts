@@ -18,9 +18,9 @@ import { StoreError } from '../../journal/store.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
 import { schedulerHolder } from '../account/lease-holders.ts';
-import type { Invocation } from '../context.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
+import type { ActingContext } from '../process.ts';
 import { Recollection } from '../run/resurfaced-orders.ts';
 import { rememberStore } from '../stores/known-stores.ts';
 import type { AccountHealth } from './endpoints.ts';
@@ -46,11 +46,14 @@ export interface Seats {
   sit(plan: SeatPlan, during: (seat: Seat) => Promise<SeatEnd>): Promise<SeatEnd>;
 }
 
+/** What a seat is given beside its parts; it speaks through its log. */
+export type SeatContext = Pick<ActingContext, 'environment' | 'state' | 'endProcess'>;
+
 export interface SeatParts extends SeatPlan {
   /** Of this account. */
   readonly log: DaemonLog;
   readonly metrics: AccountMetrics;
-  readonly invocation: Invocation;
+  readonly context: SeatContext;
   /** Told once it runs what is due. */
   readonly begun: (slots: readonly PlannedSlot[], epoch: number) => void;
 }
@@ -123,8 +126,8 @@ export class Seat {
    * holds it and that is not to be waited for, and when its store fails before anything was begun.
    */
   async serve(patience: Patience): Promise<SeatEnd> {
-    const { profile, name, log, metrics, invocation } = this.parts;
-    const account = await openAccount(profile, { ...invocation, terminal: log.voice() });
+    const { profile, name, log, metrics, context } = this.parts;
+    const account = await openAccount(profile, { ...context, voice: log.voice() });
     this.account = account;
     log.redactWith(name, (text) => account.redactor.redact(text));
     try {
@@ -154,8 +157,8 @@ export class Seat {
   }
 
   private async schedule(account: Account, lease: LeaseKeeper, events: DaemonEvents): Promise<StopCause> {
-    const { files, log, metrics, invocation, begun } = this.parts;
-    rememberStore(invocation.state, account.place);
+    const { files, log, metrics, context, begun } = this.parts;
+    rememberStore(context.state, account.place);
     const agenda = await account.openAgenda();
     const host = {
       account: { ...account, store: metrics.timed(account.store) },
@@ -165,7 +168,7 @@ export class Seat {
       recollection: new Recollection(account.store, account.profile.account),
       observe: (entry: Entry) => events.entry(entry),
     };
-    const crashed = (error: unknown) => reportCrash(error, ['schedule'], invocation.state, invocation.environment);
+    const crashed = (error: unknown) => reportCrash(error, ['schedule'], context.state, context.environment);
     const journalFailed = (message: string) => {
       const then = 'nothing is sent under it any more, and whoever serves the account next takes its runs up';
       log.tell('fatal', 'journal_failed', `${printable(message, 500)}: ${then}`);
@@ -284,7 +287,7 @@ export class Seat {
   /** Whoever acts for the account by now has its runs as well: nothing that this process would still do may count. */
   private overtaken(message: string): never {
     this.parts.log.tell('fatal', 'overtaken', printable(message));
-    process.exit(EXIT.held);
+    this.parts.context.endProcess(EXIT.held);
   }
 
   // What is told on the loopback address.

@@ -1,11 +1,11 @@
 /**
- * The scheduler's log: one JSON object a line on standard error, made by pino. The last filter before anything is written is
+ * The scheduler's log: one JSON object a line, made by pino. The last filter before anything is written is
  * here: secrets are taken out, and what a venue or a file says can not move a terminal.
  */
 import type { Logger } from 'pino';
 import { type Diagnostic, inReadingOrder, place } from '../../base/diagnostic.ts';
 import { escapeUnprintable } from '../../base/printable.ts';
-import type { TextStream, Voice } from '../voice.ts';
+import type { Voice } from '../voice.ts';
 
 export type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -24,16 +24,15 @@ export class DaemonLog {
     this.common = common;
   }
 
-  static async to(stream: TextStream, level: Level = 'info'): Promise<DaemonLog> {
+  /** `write` is given each line with its end. */
+  static async to(write: (line: string) => void, level: Level = 'info'): Promise<DaemonLog> {
     // Of a module in the older system, a bundle gives the default alone.
     const {
       default: { pino },
     } = await import('pino');
     const filters = new Map<string, Filter>();
-    const write = (line: string) => {
-      stream.write(`${escapeUnprintable(filtered(filters, line.trimEnd()))}\n`);
-    };
-    return new DaemonLog(pino({ level, base: { pid: process.pid } }, { write }), filters, {});
+    const clean = (line: string) => write(`${escapeUnprintable(filtered(filters, line.trimEnd()))}\n`);
+    return new DaemonLog(pino({ level, base: { pid: process.pid } }, { write: clean }), filters, {});
   }
 
   /** The same log; every line of it names the account. */

@@ -22,7 +22,8 @@ import { inputValues, loadPinned } from '../files/load.ts';
 import { planFor } from '../plan.ts';
 import { type Origin, recordedProfile } from '../run/first-entry.ts';
 import { answeredBy, recordAnswers } from '../run/halt-answers.ts';
-import { type LiveHost, LiveRun } from '../run/live-run.ts';
+import type { LiveHost } from '../run/live-assembly.ts';
+import { LiveRun } from '../run/live-run.ts';
 import { exclusiveOf, knownConcurrency, type PlannedSlot } from './timetable.ts';
 
 export interface DaemonRunsParts {

@@ -1,61 +1,30 @@
 /**
- * `runbook schedule`: the scheduler as a process. Which accounts it serves, what it answers on the loopback address, and what
- * signals do to it. How one account is served lies in seat.ts. Accounts whose store is SQLite are served here or nowhere;
- * those whose store is PostgreSQL are shared with the other workers on it (seat-group.ts).
+ * The scheduler of a process: which accounts it serves, what it answers on the loopback address, and what signals do to it. How
+ * one account is served lies in account-service.ts. Accounts whose store is SQLite are served here or nowhere; those whose store
+ * is PostgreSQL are shared with the other workers on it (worker.ts).
  */
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { accountKey } from '../account/account.ts';
-import type { Invocation } from '../context.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
-import { readProfileFile } from '../files/profile.ts';
+import { type ActingContext, exitOf } from '../process.ts';
+import type { Voice } from '../voice.ts';
 import { Seat, type SeatCounts, type SeatEnd, type SeatPlan, type Seats, type StopCause } from './account-service.ts';
 import { type EndpointServer, type Health, serveEndpoints } from './endpoints.ts';
-import { DaemonLog } from './log.ts';
+import type { DaemonLog } from './log.ts';
 import { type DaemonMetrics, daemonMetrics } from './metrics.ts';
 import { type PlannedSlot, TimetableFiles } from './timetable.ts';
 import { Watchdog } from './watchdog.ts';
 
-export interface ScheduleOptions {
-  readonly profile: readonly string[];
-  readonly port: string | undefined;
-  /** Waits for the accounts that other processes hold. */
-  readonly standby: boolean;
-  /** How many accounts at a time, of a store that workers share. */
-  readonly seats: string | undefined;
-}
-
-const DEFAULT_PORT = 9464;
 const STALL_MS = 2_000;
 
-export async function runSchedules(
-  paths: readonly string[],
-  options: ScheduleOptions,
-  invocation: Invocation,
-): Promise<ExitCode> {
-  const { terminal } = invocation;
-  if (options.profile.length === 0)
-    throw new UserError('schedule acts for an account: name its profile with --profile FILE');
-  const port = portOption(options.port);
-  const profiles = options.profile.map((path) => readProfileFile(path, terminal));
-  const shared = profiles.filter(({ store }) => store !== undefined && 'postgres' in store);
-  if (shared.length > 0 && shared.length < profiles.length)
-    throw new UserError(
-      'accounts that workers share (store: postgres) and accounts of this machine (store: sqlite) are served by processes of their own',
-    );
-  const seats = seatsOption(options.seats, profiles.length);
-  if (shared.length === 0 && options.seats !== undefined)
-    throw new UserError('--seats is for accounts that workers share: profiles with store: {postgres: …}');
-  const plans = plansFor(paths, profiles, invocation);
-  const log = await DaemonLog.to(process.stderr);
-  terminal.redactWith((text) => log.redact(text));
-  const scheduler = new Scheduler({ plans, port, log, invocation });
-  return scheduler.serve(shared.length === 0 ? { kind: 'own', standby: options.standby } : { kind: 'shared', seats });
-}
-
 /** The accounts and what is to be run on each; throws a UserError for what could never run. */
-function plansFor(paths: readonly string[], profiles: readonly Profile[], { terminal }: Invocation): SeatPlan[] {
+export function seatPlans(
+  paths: readonly string[],
+  profiles: readonly Profile[],
+  voice: Pick<Voice, 'diagnostics'>,
+): readonly SeatPlan[] {
   const plans = profiles.map((profile) => {
     const twins = profiles.filter((other) => other.account === profile.account);
     if (twins.some((other) => other !== profile && accountKey(other) === accountKey(profile)))
@@ -65,7 +34,7 @@ function plansFor(paths: readonly string[], profiles: readonly Profile[], { term
   });
   for (const [index, { files }] of plans.entries()) {
     // The files are the same for all: what is to be said of them is said once.
-    const { slots, problems } = files.read(index === 0 ? terminal : { diagnostics: () => {} });
+    const { slots, problems } = files.read(index === 0 ? voice : { diagnostics: () => {} });
     const [problem] = problems;
     if (problem !== undefined)
       throw new UserError(problems.map(({ message }) => message).join('\n'), problem.exit, 'invalid');
@@ -79,14 +48,22 @@ export interface SchedulerParts {
   readonly plans: readonly SeatPlan[];
   readonly port: number;
   readonly log: DaemonLog;
-  readonly invocation: Invocation;
+  readonly context: Omit<ActingContext, 'voice'>;
+  /** Told what it serves once it does, and the address of what it answers. */
+  readonly announce: (what: string, url: string) => void;
 }
 
-type Serving =
+export type Serving =
   | { readonly kind: 'own'; readonly standby: boolean }
   | { readonly kind: 'shared'; readonly seats: number };
 
-class Scheduler implements Seats {
+/** How the scheduler ended: its exit code, and what it did. */
+export interface SchedulerEnd {
+  readonly exit: ExitCode;
+  readonly document: object;
+}
+
+export class Scheduler implements Seats {
   readonly plans: readonly SeatPlan[];
   readonly log: DaemonLog;
   private readonly parts: SchedulerParts;
@@ -111,43 +88,37 @@ class Scheduler implements Seats {
     });
   }
 
-  async serve(serving: Serving): Promise<ExitCode> {
-    const { port, invocation } = this.parts;
+  /** Serves until a signal comes, or what keeps an account from being served. */
+  async serve(serving: Serving): Promise<SchedulerEnd> {
+    const { port, context } = this.parts;
     const clock = new SystemClock();
     this.metrics = await daemonMetrics(
       () => new Map([...this.sitting].map(([name, seat]) => [name, seat.gauges()] as const)),
     );
     this.endpoints = await serveEndpoints({ health: () => this.health(), metrics: () => this.metrics.page() }, port);
     const watchdog = new Watchdog({ clock, stallMs: STALL_MS, stalled: (ms) => this.stalled(ms) });
-    const onInterrupt = () => this.askStop({ by: 'SIGINT', exit: EXIT.interrupted });
-    const onTerminate = (signal: NodeJS.Signals) => this.askStop({ by: signal, exit: EXIT.terminated });
-    process.on('SIGINT', onInterrupt);
-    process.on('SIGTERM', onTerminate);
-    // A terminal that was closed. Files are read again by themselves, so there is nothing to reload.
-    process.on('SIGHUP', onTerminate);
+    // SIGHUP too: files are read again by themselves, so there is nothing to reload.
+    const off = context.interrupts.on((signal) => this.askStop({ by: signal, exit: exitOf(signal) }));
     try {
       const { by, exit } = await (serving.kind === 'own'
         ? this.serveOwn(serving.standby)
         : this.serveShared(serving.seats));
-      invocation.terminal.answer(this.answer(by), () => '');
-      return exit;
+      return { exit, document: this.document(by) };
     } finally {
-      process.off('SIGINT', onInterrupt);
-      process.off('SIGTERM', onTerminate);
-      process.off('SIGHUP', onTerminate);
+      off();
       await watchdog.stop();
       await this.endpoints.close();
     }
   }
 
   async sit(plan: SeatPlan, during: (seat: Seat) => Promise<SeatEnd>): Promise<SeatEnd> {
-    const { log, invocation } = this.parts;
+    const { log, context } = this.parts;
     const { name } = plan;
     const seat = new Seat({
       ...plan,
       log: log.of(name),
       metrics: this.metrics.of(name),
-      invocation,
+      context,
       begun: (slots, epoch) => this.announce(name, slots, epoch),
     });
     this.sitting.set(name, seat);
@@ -185,15 +156,13 @@ class Scheduler implements Seats {
   /** Accounts that are shared with the other workers on their store. */
   private async serveShared(seats: number): Promise<StopCause> {
     const { SeatGroup } = await import('./worker.ts');
-    const { invocation } = this.parts;
-    const group = new SeatGroup(this, seats, invocation);
+    const { context, announce } = this.parts;
+    const group = new SeatGroup(this, seats, context);
     this.obstacle = () => group.obstacle();
     const accounts = this.plans.map(({ name }) => name).join(', ');
     const { url } = this.endpoints;
     this.log.tell('info', 'joined', `shares the accounts ${accounts} with other workers`, { seats, url });
-    invocation.terminal.print(
-      `shares the accounts ${accounts}, ${seats} at a time; ${url}/healthz, /readyz and /metrics; end it with Ctrl-C`,
-    );
+    announce(`shares the accounts ${accounts}, ${seats} at a time`, url);
     return group.serve(this.stopAsked);
   }
 
@@ -202,9 +171,7 @@ class Scheduler implements Seats {
     const runbooks = new Set(slots.map(({ runbook }) => runbook)).size;
     const what = `${slots.length} slots of ${runbooks} runbooks for the account ${name}`;
     this.log.of(name).tell('info', 'started', `scheduling ${what}`, { epoch, slots: slots.length, url });
-    this.parts.invocation.terminal.print(
-      `scheduling ${what}; ${url}/healthz, /readyz and /metrics; end it with Ctrl-C`,
-    );
+    this.parts.announce(`scheduling ${what}`, url);
   }
 
   private stalled(ms: number): void {
@@ -213,7 +180,7 @@ class Scheduler implements Seats {
   }
 
   /** Of one account as it has always been; of several, by account. */
-  private answer(stopped: string): object {
+  private document(stopped: string): object {
     const none: SeatCounts = { occurrences: {}, runs: {} };
     const [only, ...others] = this.plans;
     if (only !== undefined && others.length === 0)
@@ -251,19 +218,4 @@ function sum(before: SeatCounts | undefined, more: SeatCounts): SeatCounts {
       [...new Set([...Object.keys(a), ...Object.keys(b)])].map((key) => [key, (a[key] ?? 0) + (b[key] ?? 0)]),
     );
   return { occurrences: added(before.occurrences, more.occurrences), runs: added(before.runs, more.runs) };
-}
-
-function portOption(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_PORT;
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port >= 0 && port <= 65_535))
-    throw new UserError(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
-  return port;
-}
-
-function seatsOption(text: string | undefined, accounts: number): number {
-  if (text === undefined) return accounts;
-  const seats = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(seats >= 1)) throw new UserError(`--seats takes a number from 1, found ${printable(text, 60)}`);
-  return Math.min(seats, accounts);
 }

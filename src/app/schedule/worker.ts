@@ -13,8 +13,8 @@ import { loadSecrets, type Secret, secretVariables } from '../../gateway/live/se
 import { LEASE_LIFE_MS } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
 import { accountKey } from '../account/account.ts';
-import type { Invocation } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
+import type { ActingContext, EndProcess } from '../process.ts';
 import { Dispatch } from './account-queue.ts';
 import type { Patience, Seat, SeatPlan, Seats, StopCause } from './account-service.ts';
 
@@ -40,6 +40,7 @@ interface Sitting {
 export class SeatGroup {
   private readonly seats: Seats;
   private readonly room: number;
+  private readonly endProcess: EndProcess;
   private readonly url: Secret;
   private readonly clock = new SystemClock();
   private readonly sittings = new Map<SeatPlan, Sitting>();
@@ -52,9 +53,14 @@ export class SeatGroup {
   private readonly crashed: Promise<{ readonly error: unknown }>;
 
   /** `room`: accounts at a time. Throws a UserError when the accounts do not lie in one store. */
-  constructor(seats: Seats, room: number, { environment }: Pick<Invocation, 'environment'>) {
+  constructor(
+    seats: Seats,
+    room: number,
+    { environment, endProcess }: Pick<ActingContext, 'environment' | 'endProcess'>,
+  ) {
     this.seats = seats;
     this.room = room;
+    this.endProcess = endProcess;
     const urls = seats.plans.map(({ profile }) => {
       const variables = Object.fromEntries(secretVariables(profile).map((name) => [name, environment.variable(name)]));
       // Said here, where it is read: later a worker that has everything it needs waits for whatever is away.
@@ -104,10 +110,10 @@ export class SeatGroup {
     const clean = await this.dispatch.close(givenUp);
     // What waits for a database that is away would keep the process from ending; a mistake is told before.
     if ('error' in ending) {
-      if (!clean) this.clock.after(REPORT_MS, () => process.exit(cause.exit));
+      if (!clean) this.clock.after(REPORT_MS, () => this.endProcess(cause.exit));
       throw ending.error;
     }
-    if (!clean) process.exit(cause.exit);
+    if (!clean) this.endProcess(cause.exit);
     return cause;
   }
 

@@ -18,11 +18,10 @@ import {
   type StoredEntry,
   StoreError,
 } from '../../journal/store.ts';
-import type { Invocation } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
 import { asUserError } from '../system-errors.ts';
-import type { Output } from '../voice.ts';
+import type { Voice } from '../voice.ts';
 import { archiveFiles } from './archives.ts';
 import { storePlaces } from './known-stores.ts';
 import { folderOf, isThere, type StorePlace, storeAt } from './location.ts';
@@ -36,25 +35,22 @@ export interface Reviewed {
   readonly state: StateFolder;
   readonly archive?: string | undefined;
   /** Told of what is wrong with an archive. */
-  readonly terminal?: Pick<Output, 'complain'>;
+  readonly voice?: Pick<Voice, 'complain'>;
 }
-
-/** What a reviewing verb is called with. */
-export type Review = Invocation & Reviewed;
 
 /** Opens the journals for `read` and closes them after; undefined where there is none. */
 export async function withJournal<T>(
   reviewed: Reviewed,
   read: (store: JournalReader) => Promise<T>,
 ): Promise<T | undefined> {
-  const { terminal } = reviewed;
+  const { voice } = reviewed;
   const opened: JournalReader[] = [];
   try {
     for (const place of journalPlaces(reviewed))
       opened.push(await storeAt(place, reviewed.state.environment).journal());
     const archives = archivesOf(reviewed);
     for (const { damage } of archives)
-      if (damage !== undefined) terminal?.complain(`${printable(damage, 400)}; what can be read of it is read`);
+      if (damage !== undefined) voice?.complain(`${printable(damage, 400)}; what can be read of it is read`);
     opened.push(...archives);
     return opened.length === 0 ? undefined : await read(new Journals(opened));
   } catch (error) {

@@ -64,7 +64,7 @@ const SCHEDULE_VERBS: readonly VerbRow[] = [
     },
     example: 'schedule runbooks --profile main.yaml',
     async run({ files }, options, invocation) {
-      return (await import('../../app/schedule/scheduler.ts')).runSchedules(files, options, invocation);
+      return (await import('../commands/schedule.ts')).runSchedules(files, options, invocation);
     },
   }),
   verb({

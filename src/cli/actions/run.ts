@@ -33,7 +33,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
     },
     example: 'plan bracket-entry.yaml --input side=long --input size=0.25 --input trigger=64200',
     async run({ file }, options, invocation) {
-      return (await import('../../app/plan.ts')).planFile(file, options, invocation);
+      return (await import('../commands/plan.ts')).planFile(file, options, invocation);
     },
   }),
   verb({
@@ -129,7 +129,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
     },
     example: 'kill --profile main.yaml',
     async run(_args, options, invocation) {
-      return (await import('../../app/kill/kill.ts')).killFromTerminal(options, invocation);
+      return (await import('../commands/kill.ts')).killUntilSignal(options, invocation);
     },
   }),
   verb({
@@ -142,7 +142,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
     },
     example: 'release --profile main.yaml --by ada',
     async run(_args, options, invocation) {
-      return (await import('../../app/kill/kill.ts')).release(options, invocation);
+      return (await import('../commands/kill.ts')).releaseAccount(options, invocation);
     },
   }),
   verb({

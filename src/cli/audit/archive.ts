@@ -6,7 +6,6 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { archiveFiles, archiveFolder, archivingAlone, rememberArchive } from '../../app/stores/archives.ts';
 import { storeAt } from '../../app/stores/location.ts';
@@ -19,6 +18,7 @@ import { type ArchiveStore, openArchive, openWhatIsLeft } from '../../journal/ar
 import { type JournalStore, type RunRow, StoreError } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import { shown } from '../../report/wording.ts';
+import type { Invocation } from '../invocation.ts';
 import { textTable } from '../terminal/text-table.ts';
 
 export interface ArchiveOptions {

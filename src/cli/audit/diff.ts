@@ -2,8 +2,7 @@
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { allEntries, type Review, withRuns } from '../../app/stores/review.ts';
-import type { Output } from '../../app/voice.ts';
+import { allEntries, withRuns } from '../../app/stores/review.ts';
 import {
   type DiffDocument,
   type Difference,
@@ -13,6 +12,8 @@ import {
   type Occurrence,
 } from '../../report/compare/diff.ts';
 import { jsonText, shown } from '../../report/wording.ts';
+import type { Review } from '../invocation.ts';
+import type { Output } from '../terminal/output.ts';
 
 export async function diff(left: string, right: string, review: Review): Promise<ExitCode> {
   const { terminal } = review;

@@ -1,12 +1,12 @@
 /** `runbook audit show RUN --entry N`: one entry raw, as it was hashed: the evidence that an answer of `audit summary` names. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import type { Output } from '../../app/voice.ts';
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { isoTime } from '../../report/folds/run.ts';
 import { offsetText, shown } from '../../report/wording.ts';
-import { wholeOption } from './list.ts';
+import { wholeOption } from '../option-values.ts';
+import type { Output } from '../terminal/output.ts';
 
 export async function showEntry(
   store: JournalReader,

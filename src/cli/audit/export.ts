@@ -3,14 +3,7 @@
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { killsMeanwhile } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import {
-  anchorsOf,
-  beginningOf,
-  type Review,
-  type Reviewed,
-  storedEntries,
-  withRuns,
-} from '../../app/stores/review.ts';
+import { anchorsOf, beginningOf, type Reviewed, storedEntries, withRuns } from '../../app/stores/review.ts';
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { JournalReader, RunRow, StoredEntry } from '../../journal/store.ts';
@@ -20,6 +13,7 @@ import { CSV_TABLES, type CsvTableName, csvExport } from '../../report/export/cs
 import { jsonlExport } from '../../report/export/jsonl.ts';
 import { runPage } from '../../report/html/report.ts';
 import type { ExportFormat } from '../choices.ts';
+import type { Review } from '../invocation.ts';
 
 export interface ExportOptions {
   readonly format: string;

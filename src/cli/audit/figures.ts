@@ -2,8 +2,7 @@
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { folded, noRunYet, type Review, storedEntries, withJournal, withRuns } from '../../app/stores/review.ts';
-import type { Output, Style } from '../../app/voice.ts';
+import { folded, noRunYet, storedEntries, withJournal, withRuns } from '../../app/stores/review.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { counted } from '../../report/answers/answer.ts';
@@ -20,6 +19,8 @@ import { type FillsDocument, fillsOf } from '../../report/folds/fills.ts';
 import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
 import { ORDER_EVENT_MEANING } from '../../report/meanings.ts';
 import { isPartOfPosition, offsetText, quoteOf, shown, spanText } from '../../report/wording.ts';
+import type { Review } from '../invocation.ts';
+import type { Output, Style } from '../terminal/output.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';
 import { openTallies } from './tallies.ts';
 

@@ -1,13 +1,13 @@
 /** `runbook audit kills`: who engaged the kill switch and who released it, when and why. */
 
 import { accountKey } from '../../app/account/account.ts';
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { killRecords } from '../../app/kill/kill-records.ts';
 import { EVERY_ACCOUNT } from '../../journal/shared/shared.ts';
 import { isoTime } from '../../report/folds/run.ts';
 import { shown } from '../../report/wording.ts';
+import type { Invocation } from '../invocation.ts';
 import { textTable } from '../terminal/text-table.ts';
 
 export async function listKills(

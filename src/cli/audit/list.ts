@@ -1,12 +1,14 @@
 /** `runbook audit list`: which runs there are. */
 
-import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { noRunYet, type Review, withJournal } from '../../app/stores/review.ts';
-import type { Style } from '../../app/voice.ts';
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { noRunYet, withJournal } from '../../app/stores/review.ts';
 import { printable } from '../../base/printable.ts';
 import type { RunRow } from '../../journal/store.ts';
 import { isoTime } from '../../report/folds/run.ts';
 import { shown, spanText } from '../../report/wording.ts';
+import type { Review } from '../invocation.ts';
+import { wholeOption } from '../option-values.ts';
+import type { Style } from '../terminal/output.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';
 
 export interface ListOptions {
@@ -59,10 +61,3 @@ export const OUTCOME_STYLE: Readonly<Record<string, Style>> = {
   failed: 'bad',
   halted: 'warning',
 };
-
-export function wholeOption(option: string, text: string): number {
-  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(number))
-    throw new UserError(`${option} takes a whole number, found ${printable(text, 100)}`);
-  return number;
-}

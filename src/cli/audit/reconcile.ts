@@ -8,14 +8,15 @@ import { ask } from '../../app/account/one-request.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { recordedProfile } from '../../app/run/first-entry.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { allEntries, type Review, withRuns } from '../../app/stores/review.ts';
-import type { Output } from '../../app/voice.ts';
+import { allEntries, withRuns } from '../../app/stores/review.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { type Reconciliation, reconcileFills } from '../../report/compare/reconcile.ts';
 import type { FillRow } from '../../report/folds/fills.ts';
 import { isoText, shown } from '../../report/wording.ts';
 import type { FillRecord } from '../../venue/records.ts';
+import type { Review } from '../invocation.ts';
+import type { Output } from '../terminal/output.ts';
 import { textTable } from '../terminal/text-table.ts';
 
 /** Clocks differ, and a fill may be late: so far before the run's beginning and behind its end the venue is asked, ms. */

@@ -4,20 +4,20 @@
  * runbook in it is the one that ran, and that from what came from outside the same decisions follow. Nothing is sent.
  */
 
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { inputValues, loadPinned } from '../../app/files/load.ts';
 import { replayRun } from '../../app/run/virtual-run.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { allEntries, anchorsOf, type Review, storedEntries, withRuns } from '../../app/stores/review.ts';
+import { allEntries, anchorsOf, storedEntries, withRuns } from '../../app/stores/review.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
-import type { Output } from '../../app/voice.ts';
 import { printable } from '../../base/printable.ts';
 import { Divergence } from '../../engine/playback.ts';
 import { readEntry } from '../../journal/chain.ts';
 import { type Entry, type EntryOf, ORIGIN } from '../../journal/entry.ts';
 import { type RunVerdict, verifyRun } from '../../report/compare/verify.ts';
 import { jsonText, readBy, shown } from '../../report/wording.ts';
+import type { Invocation, Review } from '../invocation.ts';
+import type { Output } from '../terminal/output.ts';
 
 /** Exit 1 and the first difference when today's engine does not do the same. */
 export async function replay(name: string, invocation: Invocation): Promise<ExitCode> {

@@ -4,8 +4,7 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { type NamedOrder, orderNamed } from '../../app/stores/find-order.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { isWithin, noStep } from '../../app/stores/find-step.ts';
-import { entriesOf, type Review, withRuns } from '../../app/stores/review.ts';
-import type { Output, Style } from '../../app/voice.ts';
+import { entriesOf, withRuns } from '../../app/stores/review.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { ApprovalFold } from '../../report/folds/approvals.ts';
@@ -15,8 +14,10 @@ import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../
 import { type Role, shown } from '../../report/wording.ts';
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
 import { ROW_KINDS } from '../choices.ts';
+import type { Review } from '../invocation.ts';
+import { wholeOption } from '../option-values.ts';
+import type { Output, Style } from '../terminal/output.ts';
 import { showEntry } from './entry.ts';
-import { wholeOption } from './list.ts';
 import { explainStep } from './why.ts';
 
 export interface ShowOptions {

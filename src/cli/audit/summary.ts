@@ -7,8 +7,7 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
 import { killsMeanwhile } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { anchorsOf, beginningOf, folded, type Review, withRuns } from '../../app/stores/review.ts';
-import type { Output, Style } from '../../app/voice.ts';
+import { anchorsOf, beginningOf, folded, withRuns } from '../../app/stores/review.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { type Answer, type Reason, reasonText, saidText, type Tone } from '../../report/answers/answer.ts';
 import { reviewerAnswers } from '../../report/answers/six.ts';
@@ -17,6 +16,8 @@ import type { OrderLife } from '../../report/folds/order-lives.ts';
 import { isoTime } from '../../report/folds/run.ts';
 import { type RunPageDocument, RunPageFold } from '../../report/folds/run-facts.ts';
 import { amountText, offsetText, quoteOf, shown } from '../../report/wording.ts';
+import type { Review } from '../invocation.ts';
+import type { Output, Style } from '../terminal/output.ts';
 import { OUTCOME_STYLE } from './list.ts';
 
 export async function summarise(

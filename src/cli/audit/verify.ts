@@ -5,18 +5,12 @@ import { readText } from '../../app/files/files.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { archiveFiles } from '../../app/stores/archives.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import {
-  type AnchorsOfFile,
-  anchorsOf,
-  damagedArchives,
-  noRunYet,
-  type Review,
-  withJournal,
-} from '../../app/stores/review.ts';
-import type { Output } from '../../app/voice.ts';
+import { type AnchorsOfFile, anchorsOf, damagedArchives, noRunYet, withJournal } from '../../app/stores/review.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../../report/compare/verify.ts';
 import { shown } from '../../report/wording.ts';
+import type { Review } from '../invocation.ts';
+import type { Output } from '../terminal/output.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';
 
 type AnchorFiles = readonly AnchorsOfFile[];

@@ -3,12 +3,12 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { isIteration, isOwn, isWithin, noStep } from '../../app/stores/find-step.ts';
 import { entriesOf } from '../../app/stores/review.ts';
-import type { Output, Style } from '../../app/voice.ts';
 import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
 import { isoTime } from '../../report/folds/run.ts';
 import { jsonText, readBy, shown } from '../../report/wording.ts';
+import type { Output, Style } from '../terminal/output.ts';
 import { OUTCOME_STYLE } from './list.ts';
 
 /** What says how a step decided. */

@@ -6,11 +6,11 @@
 import { accountKey, openAccount } from '../../app/account/account.ts';
 import { isScheduler } from '../../app/account/lease-holders.ts';
 import { personOr } from '../../app/account/person.ts';
-import type { Invocation } from '../../app/context.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { recordedProfile } from '../../app/run/first-entry.ts';
 import { recordAnswers } from '../../app/run/halt-answers.ts';
+import { askedStep } from '../../app/stores/asked-step.ts';
 import { refusing, storeAt } from '../../app/stores/location.ts';
 import { type UnfinishedRun, unfinishedRuns } from '../../app/stores/unfinished-runs.ts';
 import { asUserError } from '../../app/system-errors.ts';
@@ -19,7 +19,7 @@ import { printable } from '../../base/printable.ts';
 import { takeLease } from '../../journal/shared/lease.ts';
 import type { RunCommand, Shared } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
-import { askedStep } from './asked-step.ts';
+import type { Invocation } from '../invocation.ts';
 
 export async function command(
   run: string,

@@ -2,12 +2,12 @@
 
 import { type Account, openAccount } from '../../app/account/account.ts';
 import { type Asked, ask } from '../../app/account/one-request.ts';
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { printable } from '../../base/printable.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
+import type { Invocation } from '../invocation.ts';
 
 interface Finding {
   readonly check: string;

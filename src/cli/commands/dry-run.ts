@@ -1,17 +1,19 @@
 /** `runbook dry-run`: a run that touches nothing but the journal. */
-import { randomBytes } from 'node:crypto';
-import type { Invocation } from '../../app/context.ts';
+
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
-import { inputValues, loadRunbook, sha256 } from '../../app/files/load.ts';
+import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
+import { newRunName } from '../../app/run/run-name.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
+import { sha256 } from '../../base/digest.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { RunFold } from '../../report/folds/run.ts';
-import { printSummary } from '../../report/summary.ts';
 import { readTime } from '../../runbook/expression/literals.ts';
+import type { Invocation } from '../invocation.ts';
+import { showReport } from '../terminal/run-end.ts';
 
 export interface DryRunOptions {
   readonly fixtures: string | undefined;
@@ -68,19 +70,12 @@ export async function dryRunFile(
     const { result, recording } = await dryRun({ loaded, inputs, run, at, seed, store, venue, onEntry });
     terminal.endProgress();
     if (recording !== undefined && options.record !== undefined) writeFixtureFile(options.record, recording);
-    const report = fold.report();
-    terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
+    showReport(fold.report(), terminal);
     if (result.outcome === 'halted') return EXIT.halted;
     return result.outcome === 'failed' ? EXIT.failed : EXIT.done;
   } finally {
     await store.close();
   }
-}
-
-/** Sorts by when it was started, says the runbook, and is not guessable: `20260105T080000123-bracket-entry-3f9a0c1b2d`. */
-export function newRunName(runbook: string, now = Date.now()): string {
-  const stamp = new Date(now).toISOString().replace(/[-:.Z]/g, '');
-  return `${stamp}-${runbook.slice(0, 40)}-${randomBytes(5).toString('hex')}`;
 }
 
 function timeOption(text: string): number {

@@ -1,11 +1,11 @@
 /** `runbook graph`: the state chart of a runbook, on standard output. */
 
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { loadRunbook } from '../../app/files/load.ts';
 import { dotChart, mermaidChart, xstateChart } from '../../engine/chart/chart.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { ChartFormat } from '../choices.ts';
+import type { Invocation } from '../invocation.ts';
 import { drawSvg } from '../terminal/svg.ts';
 
 export async function graphFile(file: string, format: string | undefined, { terminal }: Invocation): Promise<ExitCode> {

@@ -2,11 +2,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readText, writeNewText } from '../../app/files/files.ts';
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/spelling.ts';
+import type { Invocation } from '../invocation.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 

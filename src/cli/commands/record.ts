@@ -1,9 +1,9 @@
 /** `runbook record`: a recording from one format to another. Records nothing itself; `run --record` does. */
 
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { fixtureTarget, readFixtureFile, writeFixtureFile } from '../../app/files/fixture.ts';
 import { printable } from '../../base/printable.ts';
+import type { Invocation } from '../invocation.ts';
 
 export async function convertRecording(from: string, to: string, { terminal }: Invocation): Promise<ExitCode> {
   fixtureTarget(to);

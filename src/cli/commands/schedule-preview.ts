@@ -1,6 +1,5 @@
 /** `runbook schedule preview`: the next occurrences of runbooks' schedules as a list, and a month of them as a drawing. Starts nothing. */
 
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { replaceText } from '../../app/files/files.ts';
 import { readScheduled } from '../../app/schedule/timetable.ts';
@@ -8,6 +7,7 @@ import { printable } from '../../base/printable.ts';
 import { readTime } from '../../runbook/expression/literals.ts';
 import { scheduleCalendar } from '../../runbook/schedule/calendar-drawing.ts';
 import { previewJson, previewText, schedulePreview } from '../../runbook/schedule/preview.ts';
+import type { Invocation } from '../invocation.ts';
 
 export interface PreviewOptions {
   readonly next: string | undefined;

@@ -1,12 +1,16 @@
 /** `runbook sim`: the simulated venue over HTTP on the loopback address, until it is interrupted. */
 
-import type { Invocation } from '../../app/context.ts';
-import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
+import { exitOf } from '../../app/process.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { startSimServer } from '../../gateway/simulator/server.ts';
 import { Simulator } from '../../gateway/simulator/simulator.ts';
+import { endProcess } from '../exit.ts';
+import type { Invocation } from '../invocation.ts';
+import { portOption } from '../option-values.ts';
+import { interrupted } from '../terminal/signals.ts';
 
 const DEFAULT_PORT = 8080;
 
@@ -18,7 +22,7 @@ export async function serveSimulator(
   },
   { terminal }: Invocation,
 ): Promise<ExitCode> {
-  const port = options.port === undefined ? DEFAULT_PORT : portOption(options.port);
+  const port = portOption(options.port, DEFAULT_PORT);
   const config = options.config === undefined ? {} : readSimulatorFile(options.config);
   const seed = options.seed === undefined ? 1 : Number(options.seed);
   if (!Number.isSafeInteger(seed) || seed < 0)
@@ -36,18 +40,8 @@ export async function serveSimulator(
     () =>
       `the simulated venue listens on ${server.url} (${markets}); GET /_sim/books tells what is really so; end it with Ctrl-C`,
   );
-  const signal = await new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
-    process.once('SIGINT', () => resolve('SIGINT'));
-    process.once('SIGTERM', () => resolve('SIGTERM'));
-  });
+  const signal = await interrupted();
   await server.close();
   // What the venue still has to do with its orders is on timers, which would keep it from ending.
-  process.exit(signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated);
-}
-
-function portOption(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port >= 0 && port <= 65_535))
-    throw new UserError(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
-  return port;
+  endProcess(exitOf(signal));
 }

@@ -1,7 +1,6 @@
 /** `runbook test`: reads test files, executes their cases in virtual time, prints what holds and what does not. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readSource } from '../../app/files/files.ts';
 import type { LoadedRunbook } from '../../app/files/load.ts';
@@ -12,13 +11,14 @@ import { type Exploration, exploreCase } from '../../app/testing/exploration.ts'
 import { casesFor, type NamedCase } from '../../app/testing/file/runbook-names.ts';
 import type { TestFile } from '../../app/testing/file/test-case.ts';
 import { readTestFile } from '../../app/testing/file/test-file.ts';
-import type { Output } from '../../app/voice.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { type Diagnostic, inReadingOrder, type PlacedDiagnostic, place, positionAt } from '../../base/diagnostic.ts';
 import { durationWord } from '../../base/duration.ts';
 import { printable } from '../../base/printable.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
 import { finding } from '../../runbook/codes/codes.ts';
+import type { Invocation } from '../invocation.ts';
+import type { Output } from '../terminal/output.ts';
 
 /** A case as `--json` prints it. */
 export interface CaseVerdict {

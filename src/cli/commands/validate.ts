@@ -1,13 +1,13 @@
 /** `runbook validate`: loads, checks and type-checks files, offline, and prints what is wrong with them. */
 
-import type { Invocation } from '../../app/context.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readRunbook } from '../../app/files/runbook.ts';
-import type { Output } from '../../app/voice.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
+import type { Invocation } from '../invocation.ts';
+import type { Output } from '../terminal/output.ts';
 
 export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
   const read = files.map((file) => ({ file, read: orRefused(() => readRunbook(file)) }));

@@ -4,14 +4,14 @@
  */
 
 import { readName } from '../../app/account/person.ts';
-import type { Invocation } from '../../app/context.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { kill } from '../../app/kill/kill.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { printable } from '../../base/printable.ts';
 import { confirmationOf } from '../../report/page/confirmation.ts';
 import { command } from '../commands/approve-cancel.ts';
+import { kill } from '../commands/kill.ts';
+import { type Invocation, invocationAt } from '../invocation.ts';
 import { Terminal } from '../terminal/terminal.ts';
 
 export const ACTIONS = ['approve', 'reject', 'cancel', 'kill'] as const;
@@ -76,7 +76,7 @@ export async function act(
   const stream = { write: (text: string) => said.push(text) };
   const terminal = new Terminal({ out: stream, err: stream, json: false, quiet: false, color: false, environment });
   try {
-    const exit = await perform(request, { state, environment, terminal });
+    const exit = await perform(request, invocationAt(terminal, environment, state));
     return { ok: exit === EXIT.done, lines: linesOf(said) };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -5,14 +5,17 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Invocation } from '../../app/context.ts';
 import type { Environment } from '../../app/environment.ts';
-import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { type ExitCode, UserError } from '../../app/errors.ts';
+import { exitOf } from '../../app/process.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { HEADERS } from '../../report/page/shell.ts';
+import type { Invocation } from '../invocation.ts';
+import { portOption } from '../option-values.ts';
+import { interrupted } from '../terminal/signals.ts';
 import { act, readAction } from './actions.ts';
 import { denialOf, type ServerFacts } from './checks.ts';
 import { type Answer, answerTo, json, problem, type Routes } from './routes.ts';
@@ -44,7 +47,7 @@ export async function serveAudit(
   options: { readonly port: string | undefined; readonly allowActions: boolean },
   { terminal, state, environment }: Invocation,
 ): Promise<ExitCode> {
-  const port = options.port === undefined ? DEFAULT_PORT : portOption(options.port);
+  const port = portOption(options.port, DEFAULT_PORT);
   const { allowActions } = options;
   const onMistake = (error: unknown) =>
     terminal.complain(printable(error instanceof Error ? error.message : String(error), 300));
@@ -67,12 +70,9 @@ export async function serveAudit(
       'only this machine can reach it, and only with this address; end it with Ctrl-C',
     ].join('\n'),
   );
-  const signal = await new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
-    process.once('SIGINT', () => resolve('SIGINT'));
-    process.once('SIGTERM', () => resolve('SIGTERM'));
-  });
+  const signal = await interrupted();
   await server.close();
-  return signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
+  return exitOf(signal);
 }
 
 /** Rejects when the port is taken. */
@@ -171,11 +171,4 @@ function send(
     'content-length': Buffer.byteLength(body),
   });
   response.end(headOnly ? undefined : body);
-}
-
-function portOption(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port >= 0 && port <= 65_535))
-    throw new UserError(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
-  return port;
 }

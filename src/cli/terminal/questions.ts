@@ -5,6 +5,8 @@
  */
 import { createInterface, type Interface } from 'node:readline';
 import type { Wanted } from '../../venue/port.ts';
+import { interruptSelf } from './signals.ts';
+import { standard } from './streams.ts';
 
 export interface Person {
   readonly input: NodeJS.ReadableStream;
@@ -14,9 +16,9 @@ export interface Person {
 }
 
 const AT_THE_TERMINAL: Person = {
-  input: process.stdin,
-  output: process.stderr,
-  interrupt: () => void process.kill(process.pid, 'SIGINT'),
+  input: standard.input,
+  output: standard.error,
+  interrupt: interruptSelf,
 };
 
 export class Questions {

@@ -5,9 +5,9 @@
  */
 import { styleText } from 'node:util';
 import type { Environment } from '../../app/environment.ts';
-import type { Output, Style, TextStream } from '../../app/voice.ts';
 import { type Diagnostic, inReadingOrder, place } from '../../base/diagnostic.ts';
 import { escapeUnprintable, printable } from '../../base/printable.ts';
+import type { Output, Style, TextStream } from './output.ts';
 
 export interface TerminalOptions {
   readonly out: TextStream;

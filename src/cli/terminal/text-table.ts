@@ -1,5 +1,5 @@
 /** A table for people: columns as wide as their widest cell, numbers to the right, colours that do not disturb the widths. */
-import type { Output, Style } from '../../app/voice.ts';
+import type { Output, Style } from './output.ts';
 
 export type Cell = string | { readonly text: string; readonly style: Style };
 

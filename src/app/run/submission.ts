@@ -1,7 +1,6 @@
 /**
- * `runbook run` where a scheduler holds the account: the run is handed over through the store, with its texts pinned, and
- * followed in the journal to its end. This process sends nothing to the venue, and says what became of the run just as if it
- * had executed it itself.
+ * A run where a scheduler holds the account: handed over through the store, with its texts pinned, and followed in the
+ * journal to its end. This process sends nothing to the venue, and gives what became of the run just as if it had executed it.
  */
 import type { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
@@ -12,11 +11,11 @@ import { RunFold } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { Account } from '../account/account.ts';
 import { isScheduler } from '../account/lease-holders.ts';
-import type { Invocation } from '../context.ts';
-import { EXIT, type ExitCode, UserError } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputsJson } from '../files/load.ts';
-import { verdictOn } from '../run/outcome.ts';
+import type { ActingContext, Signal } from '../process.ts';
+import type { EndedRun } from './outcome.ts';
 
 export interface HandedRun {
   readonly account: Account;
@@ -33,12 +32,17 @@ const OF_THE_MOMENT: ReadonlySet<string> = new Set(['killed', 'busy', 'lost', 'f
 /** How long a run may be without anybody who holds its account before this tells a person: a restart takes seconds. */
 const PATIENCE_MS = 60_000;
 
-/** Gives the exit code once the run has ended; undefined when the scheduler went before it took the run. */
-export async function handOver(handed: HandedRun, invocation: Invocation): Promise<ExitCode | undefined> {
+/** A run that was taken back before the scheduler took it, at a signal: nothing of it was sent. */
+export interface Withdrawn {
+  readonly withdrawn: Signal;
+}
+
+/** Gives how the run ended; undefined when the scheduler went before it took the run. */
+export async function handOver(handed: HandedRun, context: ActingContext): Promise<EndedRun | Withdrawn | undefined> {
   const { account, loaded, inputs, run, plan, until } = handed;
   const agenda = await account.openAgenda();
   try {
-    const by = invocation.environment.variable('USER') ?? 'operator';
+    const by = context.environment.variable('USER') ?? 'operator';
     await posted(agenda, {
       run,
       account: account.key,
@@ -49,8 +53,8 @@ export async function handOver(handed: HandedRun, invocation: Invocation): Promi
       plan,
       ...(until === undefined ? {} : { until }),
     });
-    invocation.terminal.note(`the scheduler holds the account ${account.profile.account}: handed to it as ${run}`);
-    return await new Follower(handed, agenda, by, invocation).follow();
+    context.voice.note(`the scheduler holds the account ${account.profile.account}: handed to it as ${run}`);
+    return await new Follower(handed, agenda, by, context).follow();
   } finally {
     await agenda.close();
   }
@@ -73,33 +77,30 @@ class Follower {
   private readonly handed: HandedRun;
   private readonly agenda: AgendaStore;
   private readonly by: string;
-  private readonly invocation: Invocation;
+  private readonly context: ActingContext;
   private readonly fold = new RunFold();
   private seen = 0;
   private ended = false;
-  private signalled: ExitCode | undefined;
+  private signal: Signal | undefined;
   private cancelAsked = false;
 
-  constructor(handed: HandedRun, agenda: AgendaStore, by: string, invocation: Invocation) {
+  constructor(handed: HandedRun, agenda: AgendaStore, by: string, context: ActingContext) {
     this.handed = handed;
     this.agenda = agenda;
     this.by = by;
-    this.invocation = invocation;
+    this.context = context;
   }
 
-  async follow(): Promise<ExitCode | undefined> {
-    const onInterrupt = () => this.interrupt(EXIT.interrupted);
-    const onTerminate = () => this.interrupt(EXIT.terminated);
-    process.on('SIGINT', onInterrupt);
-    process.on('SIGTERM', onTerminate);
-    // A terminal that was closed: what waits is taken back, what goes on is asked to stop, as if it were executed here.
-    process.on('SIGHUP', onTerminate);
+  /** At a signal what waits is taken back, and what goes on is asked to stop, as if it were executed here. */
+  async follow(): Promise<EndedRun | Withdrawn | undefined> {
+    const off = this.context.interrupts.on((signal) => {
+      this.signal ??= signal;
+    });
     try {
-      return (await this.untilTaken()) ? await this.untilEnded() : this.signalled;
+      if (await this.untilTaken()) return await this.untilEnded();
+      return this.signal === undefined ? undefined : { withdrawn: this.signal };
     } finally {
-      process.off('SIGINT', onInterrupt);
-      process.off('SIGTERM', onTerminate);
-      process.off('SIGHUP', onTerminate);
+      off();
     }
   }
 
@@ -110,12 +111,12 @@ class Follower {
       const state = await this.state();
       if (state !== 'posted') return state !== 'withdrawn';
       const scheduled = isScheduler((await this.holder()) ?? '');
-      const given = this.signalled !== undefined || !scheduled;
+      const given = this.signal !== undefined || !scheduled;
       return given && (await this.agenda.answer(run, { state: 'withdrawn' })) ? false : undefined;
     });
   }
 
-  private untilEnded(): Promise<ExitCode> {
+  private untilEnded(): Promise<EndedRun> {
     const { account, run } = this.handed;
     const { clock } = account;
     let heldAt = clock.monotonic();
@@ -123,8 +124,11 @@ class Follower {
       await this.read();
       // Taken, and not begun: it may be refused yet, by its scheduler or by the one after it.
       if (this.seen === 0) await this.state();
-      if (this.ended) return verdictOn(this.fold, this.signalled, this.invocation.terminal);
-      if (this.signalled !== undefined) await this.askToCancel();
+      if (this.ended) {
+        const { fold, signal } = this;
+        return { report: fold.report(), aftermath: fold.aftermath(), signal, recording: undefined };
+      }
+      if (this.signal !== undefined) await this.askToCancel();
       if ((await this.holder()) !== undefined) heldAt = clock.monotonic();
       else if (clock.monotonic() - heldAt > PATIENCE_MS) {
         throw new UserError(
@@ -152,7 +156,7 @@ class Follower {
         readAt = clock.monotonic();
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
-        if (this.signalled !== undefined || clock.monotonic() - readAt > PATIENCE_MS)
+        if (this.signal !== undefined || clock.monotonic() - readAt > PATIENCE_MS)
           throw new UserError(
             `${printable(error.message)}, so run ${run} can not be followed. It was handed to the scheduler, which acts on it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
             EXIT.halted,
@@ -187,8 +191,7 @@ class Follower {
       this.fold.apply(entry);
       this.seen = entry.seq;
       this.ended ||= entry.type === 'run.ended';
-      if (entry.type === 'step.started')
-        this.invocation.terminal.progress(`${run}: ${entry.seq} entries, ${entry.step}`);
+      if (entry.type === 'step.started') this.context.voice.progress(`${run}: ${entry.seq} entries, ${entry.step}`);
     }
   }
 
@@ -197,15 +200,11 @@ class Follower {
     return shared.leases.holder(key);
   }
 
-  private interrupt(exit: ExitCode): void {
-    this.signalled ??= exit;
-  }
-
   private async askToCancel(): Promise<void> {
     if (this.cancelAsked) return;
     this.cancelAsked = true;
     const { account, run } = this.handed;
-    this.invocation.terminal.note('asking the run to stop in order');
+    this.context.voice.note('asking the run to stop in order');
     const at = account.clock.now();
     await account.shared.mailbox.post({
       run,

@@ -1,14 +1,14 @@
 /** The step that an answer is for: it has to ask at this moment, or the answer would be kept and count for nothing. */
 
-import { EXIT, UserError } from '../../app/errors.ts';
-import { isOwn } from '../../app/stores/find-step.ts';
-import { storedEntries } from '../../app/stores/review.ts';
 import type { Clock, Metronome } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
 import { shown } from '../../report/wording.ts';
+import { EXIT, UserError } from '../errors.ts';
+import { isOwn } from './find-step.ts';
+import { storedEntries } from './review.ts';
 
 /** A question is told to people a moment before it is in the journal: whoever answers at once must not be refused for that. */
 const PATIENCE_MS = 2_000;

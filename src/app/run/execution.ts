@@ -1,0 +1,136 @@
+/**
+ * Runs brought to their end: begun or resumed in this process where the account is free, by the scheduler where that holds it.
+ * Refused before anything is sent where something is missing; once begun, shut down cleanly whatever happens, or left so that
+ * it can be resumed.
+ */
+import { SystemClock } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import { type LeaseKeeper, takeLease } from '../../journal/shared/lease.ts';
+import type { LeaseAnswer } from '../../journal/shared/shared.ts';
+import type { Value } from '../../runbook/values.ts';
+import type { Account } from '../account/account.ts';
+import { isScheduler } from '../account/lease-holders.ts';
+import { killedError } from '../account/readiness.ts';
+import { EXIT, UserError } from '../errors.ts';
+import type { LoadedRunbook } from '../files/load.ts';
+import type { ActingContext, Signal } from '../process.ts';
+import type { LiveHost, LiveOptions } from './live-assembly.ts';
+import { LiveRun } from './live-run.ts';
+import type { EndedRun } from './outcome.ts';
+import { SettlingTold, standingText } from './progress.ts';
+import { Recollection } from './resurfaced-orders.ts';
+import { newRunName } from './run-name.ts';
+import { handOver, type Withdrawn } from './submission.ts';
+
+export interface RunRequest extends LiveOptions {
+  readonly loaded: LoadedRunbook;
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** The hash of its plan. */
+  readonly plan: string;
+  /** The step it stops after. */
+  readonly until: string | undefined;
+}
+
+/** Executes a runbook under the account, or hands it to the scheduler that has the account. */
+export async function executeRun(
+  account: Account,
+  { loaded, inputs, plan, until, record, confirm }: RunRequest,
+  context: ActingContext,
+): Promise<EndedRun | Withdrawn> {
+  // Who started it is the first thing a reviewer asks.
+  const by = context.environment.variable('USER');
+  const origin = {
+    trigger: 'manual',
+    plan,
+    ...(by === undefined ? {} : { by }),
+    ...(until === undefined ? {} : { until }),
+  };
+  for (;;) {
+    const run = newRunName(loaded.runbook.name);
+    const lease = await acquire(account, `run of ${loaded.runbook.name}`, context);
+    if (lease.kind === 'held')
+      return await holding(lease, async () => {
+        const killed = await account.shared.killSwitch.engaged(account.key);
+        if (killed !== undefined) throw killedError(killed);
+        const live = new LiveRun(hostOf(account, lease, context), run, { record, confirm });
+        await live.begin(loaded, inputs, origin);
+        return bringToEnd(live, context);
+      });
+    if (!isScheduler(lease.heldBy)) throw heldError(account, lease);
+    if (confirm !== undefined || record) throw heldError(account, lease, confirm !== undefined ? '--step' : '--record');
+    const ended = await handOver({ account, loaded, inputs, run, plan, until }, context);
+    // Undefined: the scheduler went before it took the run, and the account may be free now.
+    if (ended !== undefined) return ended;
+  }
+}
+
+/** Continues a run whose process died, or that halted. */
+export async function resumeRun(account: Account, run: string, context: ActingContext): Promise<EndedRun> {
+  const lease = await acquire(account, `resume of ${run}`, context);
+  if (lease.kind === 'taken') throw heldError(account, lease);
+  return holding(lease, async () => {
+    const live = new LiveRun(hostOf(account, lease, context), run);
+    await live.takeUp();
+    return bringToEnd(live, context);
+  });
+}
+
+/** Brings a run that is under way to its end; signals ask it to settle. */
+async function bringToEnd(live: LiveRun, { voice, interrupts }: ActingContext): Promise<EndedRun> {
+  let signal: Signal | undefined;
+  let settling: SettlingTold | undefined;
+  const off = interrupts.on((sent) => {
+    // A second one changes nothing; whoever sends it wants to know what is awaited.
+    if (signal !== undefined) return settling?.tell();
+    settling = new SettlingTold(new SystemClock(), voice, live);
+    signal = sent;
+    voice.note(`${sent}: settling; orders in flight are answered for before this ends; ${standingText(live)}`);
+    live.act({ command: 'interrupt', by: sent }, 'process');
+  });
+  try {
+    await live.ended();
+  } finally {
+    settling?.stop();
+    off();
+  }
+  return { report: live.report(), aftermath: live.aftermath(), signal, recording: live.recording() };
+}
+
+/** Asks for the account. When it is lost later the process ends at once: whoever has it acts for it by then. */
+function acquire(
+  account: Account,
+  holder: string,
+  { voice, endProcess }: ActingContext,
+): Promise<LeaseKeeper | Extract<LeaseAnswer, { kind: 'taken' }>> {
+  const onLost = () => {
+    // Whoever holds the account has the run as well: what this process would still write down would only be in the way.
+    voice.complain(
+      `another process holds the account ${account.profile.account} by now, because this one stood still for too long; it has ended where it stood, and sent nothing since. \`runbook resume\` goes on where nobody else does`,
+    );
+    endProcess(EXIT.held);
+  };
+  const { clock, shared, key } = account;
+  return takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
+}
+
+async function holding<T>(lease: LeaseKeeper, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    await lease.release();
+  }
+}
+
+function hostOf(account: Account, lease: LeaseKeeper, { voice }: ActingContext): LiveHost {
+  const recollection = new Recollection(account.store, account.profile.account);
+  return { account, lease, voice, gates: new Set(), recollection };
+}
+
+function heldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {
+  const handed = option === undefined ? '' : `; a run with ${option} can not be handed to it`;
+  return new UserError(
+    `the account ${account.profile.account} is held by another process (${printable(lease.heldBy, 200)}), for at most ${Math.ceil(lease.remainingMs / 1000)} s unless it renews${handed}; nothing was sent`,
+    EXIT.held,
+    'held',
+  );
+}

@@ -1,0 +1,204 @@
+/**
+ * The parts of a live run and how they are put together: its journal with its anchors, its limits, its road to the venue. What
+ * becomes of the run while they work is live-run.ts.
+ */
+import type { RunClock } from '../../base/run-clock.ts';
+import type { RunSetup } from '../../engine/ports.ts';
+import { VenueClient } from '../../gateway/client.ts';
+import type { Fixture } from '../../gateway/fixture/fixture.ts';
+import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
+import { LimitGate } from '../../gateway/limits/facts.ts';
+import { DeclaredFeeds, declaredRequests } from '../../gateway/live/declared.ts';
+import { Anchorer } from '../../journal/anchors/anchors.ts';
+import type { ChainHead } from '../../journal/chain.ts';
+import type { DataOf, Entry } from '../../journal/entry.ts';
+import { OrderBook } from '../../journal/orders.ts';
+import { RunLog } from '../../journal/run-log.ts';
+import type { LeaseKeeper } from '../../journal/shared/lease.ts';
+import { machineStart } from '../../journal/shared/machine.ts';
+import type { KillOrder } from '../../journal/shared/shared.ts';
+import type { RunRow } from '../../journal/store.ts';
+import { JournalWriter } from '../../journal/writer.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
+import type { Value } from '../../runbook/values.ts';
+import type { VenueCall } from '../../venue/port.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
+import type { Account } from '../account/account.ts';
+import { anchoring, anchorsOverdue } from '../account/anchoring.ts';
+import { inputsJson, type LoadedRunbook } from '../files/load.ts';
+import type { Voice } from '../voice.ts';
+import type { Recollection } from './resurfaced-orders.ts';
+
+/** What the runs of an account have in common within a process. */
+export interface LiveHost {
+  readonly account: Account;
+  readonly lease: LeaseKeeper;
+  readonly voice: Voice;
+  /** The gates of the runs under way: what each has working counts against the limits of all. */
+  readonly gates: Set<LimitGate>;
+  /** What they know of the account's earlier runs. */
+  readonly recollection: Recollection;
+  /** Told of every entry as it is written. */
+  readonly observe?: (entry: Entry) => void;
+}
+
+export interface LiveOptions {
+  /** Records the exchanges, for a fixture. */
+  readonly record?: boolean | undefined;
+  /** Asked before each write. */
+  readonly confirm?: ((call: VenueCall) => Promise<boolean>) | undefined;
+}
+
+/** What keeps a run from sending anything new, as of the last look. */
+export interface Bars {
+  /** The kill switch, engaged. */
+  killed: KillOrder | undefined;
+  /** An anchor that the journal contradicts. */
+  contradiction: string | undefined;
+}
+
+export interface LiveParts {
+  readonly clock: RunClock;
+  readonly log: RunLog;
+  readonly writer: JournalWriter;
+  readonly anchorer: Anchorer;
+  readonly gate: LimitGate;
+  readonly observers: readonly ((entry: Entry) => void)[];
+}
+
+/** The journal of a run that is resumed: where it ends, and its row, which is completed when the run ends. */
+export interface JournalSoFar {
+  readonly head: ChainHead;
+  readonly row: RunRow | undefined;
+}
+
+export class LiveAssembly {
+  private readonly host: LiveHost;
+  private readonly run: string;
+  private readonly profile: Profile;
+  private readonly options: LiveOptions;
+  private readonly bars: Readonly<Bars>;
+  private recorder: FixtureRecorder | undefined;
+
+  constructor(host: LiveHost, run: string, profile: Profile, options: LiveOptions, bars: Readonly<Bars>) {
+    this.host = host;
+    this.run = run;
+    this.profile = profile;
+    this.options = options;
+    this.bars = bars;
+  }
+
+  /** `observers`: told of every entry after the limits' facts. */
+  parts(runbook: CheckedRunbook, clock: RunClock, observers: LiveParts['observers'], soFar?: JournalSoFar): LiveParts {
+    const { account, lease, voice, gates } = this.host;
+    const { run, profile, bars } = this;
+    const writer = new JournalWriter(account.store, {
+      run,
+      account: profile.account,
+      def: runbook.sha256.slice(0, 16),
+      boot: machineStart(),
+      epoch: lease.epoch,
+      actor: 'engine',
+      clock,
+      durable: true,
+      ...(soFar === undefined ? {} : { head: soFar.head }),
+      ...(soFar?.row === undefined ? {} : { row: soFar.row }),
+    });
+    const anchorer = new Anchorer(writer, { run, clock, ...anchoring(account, voice) });
+    const book = new OrderBook({ absenceHorizonMs: profile.ambiguityWindowMs });
+    const gate: LimitGate = new LimitGate(book, profile.markets, () => ({
+      killed: bars.killed !== undefined,
+      working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
+    }));
+    const all = [(entry: Entry) => gate.apply(entry), ...observers];
+    return { clock, writer, anchorer, gate, observers: all, log: new RunLog(writer, book, all) };
+  }
+
+  /** The same parts with the orders of the record that was played. */
+  onBook(parts: LiveParts, book: OrderBook): LiveParts {
+    parts.gate.useBook(book);
+    return { ...parts, log: new RunLog(parts.writer, book, parts.observers) };
+  }
+
+  /** The road to the venue. */
+  client({ log, gate, writer, anchorer, clock }: LiveParts): VenueClient {
+    const { profile, bars, recorder } = this;
+    const { account, lease } = this.host;
+    const feeds = new DeclaredFeeds(profile, () => clock.now());
+    const client = new VenueClient({
+      profile,
+      transport: recorder ?? account.transport,
+      budget: account.budget,
+      barrier: account.barrier,
+      log: { append: log.append, flush: () => writer.flush(), book: log.book },
+      clock,
+      gate,
+      feeds: recorder === undefined ? feeds : recordingFeeds(feeds, recorder),
+      markets: profile.markets,
+      epoch: lease.epoch,
+      lease,
+      session: account.session,
+      requests: declaredRequests(profile),
+      ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
+      forbidden: (protective) => {
+        if (protective) return undefined;
+        if (account.session.failing)
+          return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
+        if (bars.contradiction !== undefined) return bars.contradiction;
+        const overdue = anchorsOverdue(anchorer, account);
+        if (overdue !== undefined) return overdue;
+        return bars.killed === undefined ? undefined : `KILL_SWITCH_ENGAGED: by ${bars.killed.by}`;
+      },
+    });
+    feeds.through(client);
+    return client;
+  }
+
+  setup(runbook: CheckedRunbook, inputs: Readonly<Record<string, Value>>, started: DataOf<'run.started'>): RunSetup {
+    const { profile, run } = this;
+    return {
+      run,
+      account: profile.account,
+      mode: 'live',
+      runbook,
+      inputs,
+      seed: started.seed,
+      startedAt: started.startedAt,
+      absenceHorizonMs: profile.ambiguityWindowMs,
+      plan: started.plan ?? '',
+      until: started.until,
+    };
+  }
+
+  /** Records the exchanges from now on, where the options ask for it. */
+  record(
+    { runbook }: LoadedRunbook,
+    inputs: Readonly<Record<string, Value>>,
+    { clock, seed }: { readonly clock: RunClock; readonly seed: number },
+  ): void {
+    if (this.options.record !== true) return;
+    const { transport, redactor } = this.host.account;
+    this.recorder = new FixtureRecorder(transport, clock, {
+      runbook: runbook.name,
+      inputs: inputsJson(inputs) as NonNullable<Fixture['inputs']>,
+      seed,
+      markets: this.profile.markets,
+      startMs: clock.now(),
+      redact: (text) => redactor.redact(text),
+    });
+  }
+
+  recording(): Fixture | undefined {
+    return this.recorder?.fixture();
+  }
+}
+
+function recordingFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
+  return {
+    async read(name: string, key: string | undefined, step: string) {
+      const value = await feeds.read(name, key, step);
+      if (value !== undefined) recorder.feed(value);
+      return value;
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/** `runbook schedule`: runs what is due under the accounts of the named profiles, until it is interrupted. */
+import { type ExitCode, UserError } from '../../app/errors.ts';
+import { readProfileFile } from '../../app/files/profile.ts';
+import { DaemonLog } from '../../app/schedule/log.ts';
+import { Scheduler, type Serving, seatPlans } from '../../app/schedule/scheduler.ts';
+import { printable } from '../../base/printable.ts';
+import type { Profile } from '../../venue/profile/profile.ts';
+import { endProcess } from '../exit.ts';
+import type { Invocation } from '../invocation.ts';
+import { portOption } from '../option-values.ts';
+import { interrupts } from '../terminal/signals.ts';
+import { standard } from '../terminal/streams.ts';
+
+export interface ScheduleOptions {
+  readonly profile: readonly string[];
+  readonly port: string | undefined;
+  /** Waits for the accounts that other processes hold. */
+  readonly standby: boolean;
+  /** How many accounts at a time, of a store that workers share. */
+  readonly seats: string | undefined;
+}
+
+const DEFAULT_PORT = 9464;
+
+export async function runSchedules(
+  paths: readonly string[],
+  options: ScheduleOptions,
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const { terminal } = invocation;
+  if (options.profile.length === 0)
+    throw new UserError('schedule acts for an account: name its profile with --profile FILE');
+  const port = portOption(options.port, DEFAULT_PORT);
+  const profiles = options.profile.map((path) => readProfileFile(path, terminal));
+  const serving = servingOf(profiles, options);
+  const plans = seatPlans(paths, profiles, terminal);
+  const log = await DaemonLog.to((line) => void standard.error.write(line));
+  terminal.redactWith((text) => log.redact(text));
+  const context = { ...invocation, interrupts, endProcess };
+  const announce = (what: string, url: string) =>
+    terminal.print(`${what}; ${url}/healthz, /readyz and /metrics; end it with Ctrl-C`);
+  const { exit, document } = await new Scheduler({ plans, port, log, context, announce }).serve(serving);
+  terminal.answer(document, () => '');
+  return exit;
+}
+
+function servingOf(profiles: readonly Profile[], { standby, seats: given }: ScheduleOptions): Serving {
+  const shared = profiles.filter(({ store }) => store !== undefined && 'postgres' in store);
+  if (shared.length > 0 && shared.length < profiles.length)
+    throw new UserError(
+      'accounts that workers share (store: postgres) and accounts of this machine (store: sqlite) are served by processes of their own',
+    );
+  const seats = seatsOption(given, profiles.length);
+  if (shared.length > 0) return { kind: 'shared', seats };
+  if (given !== undefined)
+    throw new UserError('--seats is for accounts that workers share: profiles with store: {postgres: …}');
+  return { kind: 'own', standby };
+}
+
+function seatsOption(text: string | undefined, accounts: number): number {
+  if (text === undefined) return accounts;
+  const seats = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(seats >= 1)) throw new UserError(`--seats takes a number from 1, found ${printable(text, 60)}`);
+  return Math.min(seats, accounts);
+}

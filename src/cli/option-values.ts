@@ -1,0 +1,19 @@
+/** Values of options that several commands take: read, or refused in a sentence. */
+import { UserError } from '../app/errors.ts';
+import { printable } from '../base/printable.ts';
+
+/** `--port`; 0 takes a free one. */
+export function portOption(text: string | undefined, whereNone: number): number {
+  if (text === undefined) return whereNone;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port >= 0 && port <= 65_535))
+    throw new UserError(`--port takes a port from 0 to 65535, found ${printable(text, 60)}`);
+  return port;
+}
+
+export function wholeOption(option: string, text: string): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(number))
+    throw new UserError(`${option} takes a whole number, found ${printable(text, 100)}`);
+  return number;
+}

@@ -1,0 +1,82 @@
+/**
+ * How a live run ended, shown to whoever waited for it: the report, then what needs a person: what is at the venue as far as
+ * that is known, what to do next, where to read on. The exit code.
+ */
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { exitOf } from '../../app/process.ts';
+import { type EndedRun, isOver } from '../../app/run/outcome.ts';
+import { SystemClock } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import { type Aftermath, uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
+import type { OrderRow } from '../../report/folds/orders.ts';
+import type { RunReport } from '../../report/folds/run.ts';
+import { printSummary } from '../../report/summary.ts';
+import type { Output } from './output.ts';
+
+/** States of an order that somebody has to look up at the venue. */
+const UNSETTLED: readonly string[] = ['unknown', 'absent', 'quarantined', 'submitting'];
+
+/** Shows the report, or has `answer` do it, and what needs a person; gives the exit code. */
+export function showEnd(
+  { report, aftermath, signal }: EndedRun,
+  terminal: Output,
+  answer: (report: RunReport, terminal: Output) => void = showReport,
+): ExitCode {
+  answer(report, terminal);
+  if (report.outcome === 'halted') sayHalted(report, aftermath, terminal);
+  else sayLeft(report, aftermath, terminal);
+  for (const position of aftermath.uncovered) {
+    const said = `${WITHOUT_STOP} ${uncoveredText(position)}. Look at the position at the venue, and place a stop or close it there; docs/live.md, Exit codes, says more`;
+    if (report.outcome === 'succeeded' || report.outcome === 'stopped') terminal.note(`warning: ${said}`);
+    else terminal.complain(said);
+  }
+  if (report.outcome === 'halted') return EXIT.halted;
+  if (signal !== undefined) return exitOf(signal);
+  return report.outcome === 'failed' ? EXIT.failed : EXIT.done;
+}
+
+export function showReport(report: RunReport, terminal: Output): void {
+  terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
+}
+
+function sayHalted(report: RunReport, { deadmanFiresAt }: Aftermath, terminal: Output): void {
+  const { run } = report;
+  terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
+  for (const order of report.orders) {
+    if (isOver(order.state)) continue;
+    const [what, next] = UNSETTLED.includes(order.state)
+      ? ['look it up at the venue by its client order id', 'asks again']
+      : ['it may still fill', 'asks once more and cancels it'];
+    terminal.complain(
+      `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: ${what}; \`runbook resume ${run}\` ${next}, \`runbook audit show ${run}\` tells the story`,
+    );
+  }
+  if (deadmanFiresAt !== undefined) terminal.complain(deadmanText(deadmanFiresAt, new SystemClock().now()));
+  terminal.complain('what to do now, step by step: docs/live.md, Exit 4');
+}
+
+/** Of a run that was brought to its end: what it has not taken away, and that what halted it is settled. */
+function sayLeft(report: RunReport, { hadHalted }: Aftermath, terminal: Output): void {
+  if (report.outcome !== 'failed') return;
+  const left = report.orders.filter(({ state }) => state !== 'absent' && !isOver(state));
+  for (const order of left)
+    terminal.complain(
+      `left at the venue: ${orderText(order)} is ${order.state}; cancel it there if it should not be, \`runbook audit show ${report.run}\` tells the story`,
+    );
+  if (hadHalted && left.length === 0)
+    terminal.note(
+      'it had halted, and what was in doubt then is settled now: none of its orders is left at the venue, and there is nothing more to resume. The reason above is the one it halted for',
+    );
+}
+
+function orderText({ type, side, market, clientOrderId, orderId }: OrderRow): string {
+  return `order ${clientOrderId} (${orderId ?? 'no id yet'}), ${type} ${side} of ${market},`;
+}
+
+/** The venue's clock is not ours: the time is told so that nobody counts on the second. */
+function deadmanText(firesAt: number, now: number): string {
+  const at = new Date(firesAt).toISOString();
+  return now >= firesAt
+    ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, stops too`
+    : `the deadman switch stays armed: at ${at}, in ${Math.ceil((firesAt - now) / 1000)} s, the venue cancels EVERY open order of the account, stops too, unless something renews it`;
+}
