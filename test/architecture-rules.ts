@@ -91,6 +91,12 @@ interface Door {
   readonly through: readonly string[];
 }
 
+/** Uses of a property of `process`: read from it, taken out of it, imported from its module. */
+const ofProcess = (names: string) =>
+  new RegExp(
+    `\\bprocess\\s*\\.\\s*(?:${names})\\b|\\{[^}]*\\b(?:${names})\\b[^}]*\\}\\s*(?:=\\s*process\\b|from\\s*['"](?:node:)?process['"])`,
+  );
+
 const importOf = (names: string) => new RegExp(`(?:from|import|import\\()\\s*['"](?:${names})(?:/[^'"]*)?['"]`);
 
 const DOORS: readonly Door[] = [
@@ -109,6 +115,20 @@ const DOORS: readonly Door[] = [
     what: 'process.env',
     uses: /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env)|\bprocess\b[^;\n]*\benv\b[^;\n]*=\s*process\b|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/,
     through: ['src/app/environment.ts'],
+  },
+  // `app` returns and throws: only the command line prints, hears signals and exits, each in one place.
+  { what: 'a standard stream', uses: ofProcess('stdin|stdout|stderr'), through: ['src/cli/terminal/streams.ts'] },
+  { what: 'the console', uses: /\bconsole\s*\./, through: [] },
+  {
+    what: 'the end of the process',
+    uses: ofProcess('exit|exitCode|reallyExit|abort'),
+    through: ['src/cli/exit.ts'],
+  },
+  {
+    what: 'signals of the process',
+    uses: ofProcess('on|once|off|(?:add|prepend|remove)\\w*Listeners?|kill(?=\\(\\s*process\\b)'),
+    // What was thrown and caught nowhere ends the process.
+    through: ['src/cli/terminal/signals.ts', 'src/cli/exit.ts'],
   },
   {
     what: 'the real time',
@@ -218,7 +238,7 @@ export function doorBreaches(sources: Sources, doors = DOORS): string[] {
           door.uses.test(code) &&
           !door.through.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)),
       )
-      .map((door) => `${file} uses ${door.what}; only ${door.through.join(', ')} may`);
+      .map((door) => `${file} uses ${door.what}; only ${door.through.join(', ') || 'nothing'} may`);
   });
 }
 

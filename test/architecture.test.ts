@@ -159,9 +159,35 @@ describe('each rule can fail', () => {
     'const at = new Date();',
     'setTimeout(() => {}, 5);',
     'const a = Math.random();',
+    'process.exit(1);',
+    'process.exitCode = 1;',
+    "process.on('SIGINT', stop);",
+    'for (const signal of SIGNALS) process.once(signal, stop);',
+    "process.off('SIGTERM', stop);",
+    "process.removeAllListeners('SIGHUP');",
+    "process.kill(process.pid, 'SIGINT');",
+    'process.stdout.write(text);',
+    'process.stderr.isTTY',
+    'read(process.stdin);',
+    "console.error('no');",
+    'const { exit } = process;',
+    "import { stdout } from 'node:process';",
   ])('doors: %s', (text) => {
     expect(doorBreaches({ 'src/engine/x.ts': text })).toHaveLength(1);
     expect(doorBreaches({ 'src/engine/x.ts': `// ${text}` })).toEqual([]);
+  });
+
+  it.each(['app/run/x.ts', 'cli/commands/x.ts', 'cli/main.ts'])(
+    'only one place of each ends, hears and prints: %s',
+    (file) => {
+      const text = "process.exit(0); process.on('SIGINT', stop); process.stdout.write('a'); console.log('b');";
+      expect(doorBreaches({ [`src/${file}`]: text })).toHaveLength(4);
+    },
+  );
+
+  it('a process may be asked about', () => {
+    expect(doorBreaches({ 'src/journal/x.ts': 'process.kill(pid, 0); process.pid; process.platform;' })).toEqual([]);
+    expect(doorBreaches({ 'src/cli/exit.ts': 'process.exit(0);' })).toEqual([]);
   });
 
   it('doors are open where they stand', () => {
