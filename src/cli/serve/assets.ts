@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
-const FOLDER = new URL('../report/page/assets/', import.meta.url);
+const FOLDER = new URL('../../report/page/assets/', import.meta.url);
 
 /** By file name. */
 export const ASSETS: Readonly<Record<string, string>> = Object.fromEntries(
