@@ -9,7 +9,7 @@ import type { Profile } from '../../venue/profile/profile.ts';
 import { accountKey } from '../account/account.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import { type ActingContext, exitOf } from '../process.ts';
-import type { Voice } from '../voice.ts';
+import { SILENT, type Voice } from '../voice.ts';
 import { Seat, type SeatCounts, type SeatEnd, type SeatPlan, type Seats, type StopCause } from './account-service.ts';
 import { type EndpointServer, type Health, serveEndpoints } from './endpoints.ts';
 import type { DaemonLog } from './log.ts';
@@ -34,7 +34,7 @@ export function seatPlans(
   });
   for (const [index, { files }] of plans.entries()) {
     // The files are the same for all: what is to be said of them is said once.
-    const { slots, problems } = files.read(index === 0 ? voice : { diagnostics: () => {} });
+    const { slots, problems } = files.read(index === 0 ? voice : SILENT);
     const [problem] = problems;
     if (problem !== undefined)
       throw new UserError(problems.map(({ message }) => message).join('\n'), problem.exit, 'invalid');

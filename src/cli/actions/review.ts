@@ -58,7 +58,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
     options: { history: { doc: 'with every move' }, archive: ARCHIVE },
     example: 'audit orders last --history',
     async run({ run }, options, invocation) {
-      return (await import('../audit/figures.ts')).showOrders(run, options, {
+      return (await import('../audit/orders.ts')).showOrders(run, options, {
         ...invocation,
         archive: options.archive,
       });
@@ -71,7 +71,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
     options: { archive: ARCHIVE },
     example: 'audit fills last',
     async run({ run }, { archive }, invocation) {
-      return (await import('../audit/figures.ts')).showFills(run, { ...invocation, archive });
+      return (await import('../audit/fills.ts')).showFills(run, { ...invocation, archive });
     },
   }),
   verb({
@@ -81,7 +81,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
     options: { archive: ARCHIVE },
     example: 'audit budget last',
     async run({ run }, { archive }, invocation) {
-      return (await import('../audit/figures.ts')).showBudget(run, { ...invocation, archive });
+      return (await import('../audit/budget.ts')).showBudget(run, { ...invocation, archive });
     },
   }),
   verb({
@@ -114,7 +114,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
     options: { runbook: { doc: 'only runs of this runbook', value: 'NAME' }, archive: ARCHIVE },
     example: 'audit stats',
     async run(_args, options, invocation) {
-      return (await import('../audit/figures.ts')).showStats(options, { ...invocation, archive: options.archive });
+      return (await import('../audit/stats.ts')).showStats(options, { ...invocation, archive: options.archive });
     },
   }),
   verb({

@@ -1,23 +1,23 @@
-/** `runbook audit show`: the story of a run, whole or the part that was asked for. */
+/** `runbook audit show`: the story of a run, whole or the part that was asked for, or one entry as it was hashed. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { type NamedOrder, orderNamed } from '../../app/stores/find-order.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { isWithin, noStep } from '../../app/stores/find-step.ts';
 import { entriesOf, withRuns } from '../../app/stores/review.ts';
-import { printable } from '../../base/printable.ts';
+import { escapeUnprintable, printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
+import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { ApprovalFold } from '../../report/folds/approvals.ts';
 import { isoTime } from '../../report/folds/run.ts';
 import { RoutineFilter } from '../../report/timeline/routine.ts';
 import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../../report/timeline/timeline.ts';
-import { type Role, shown } from '../../report/wording.ts';
+import { offsetText, type Role, shown } from '../../report/wording.ts';
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
 import { ROW_KINDS } from '../choices.ts';
 import type { Review } from '../invocation.ts';
 import { wholeOption } from '../option-values.ts';
 import type { Output, Style } from '../terminal/output.ts';
-import { showEntry } from './entry.ts';
 import { explainStep } from './why.ts';
 
 export interface ShowOptions {
@@ -182,4 +182,35 @@ function sinceOption(text: string, startedAt: number): number {
   throw new UserError(
     `--since takes a time in ISO 8601 with its offset, or a duration since the start such as 10m; found ${printable(text, 100)}`,
   );
+}
+
+/** One entry raw, as it was hashed: the evidence that an answer of `audit summary` names. */
+async function showEntry(
+  store: JournalReader,
+  { run, startedAt }: RunRow,
+  number: string,
+  terminal: Output,
+): Promise<ExitCode> {
+  const sequence = wholeOption('--entry', number);
+  const [stored] = await store.read(run, { after: sequence - 1, limit: 1 });
+  if (stored === undefined || stored.seq !== sequence)
+    throw new UserError(`run ${shown(run)} has no entry ${sequence}`);
+  const { at, type, step, line, hash } = stored;
+  terminal.answer({ run, sequence, at: isoTime(at), type, step, line, hash }, () =>
+    [
+      `${terminal.style('strong', `entry ${sequence}`)}  ${shown(type)}  ${isoTime(at)}, ${offsetText(at - startedAt)}${step === '' ? '' : `  ${shown(step)}`}`,
+      ...prettyLines(line).map(escapeUnprintable),
+      terminal.style('faint', `hash ${hash}`),
+    ].join('\n'),
+  );
+  return EXIT.done;
+}
+
+/** For reading, line by line; the line itself is what was hashed. */
+export function prettyLines(line: string): readonly string[] {
+  try {
+    return JSON.stringify(JSON.parse(line), null, 2).split('\n');
+  } catch {
+    return [line];
+  }
 }

@@ -17,7 +17,7 @@ import { confirmationOf } from '../../report/page/confirmation.ts';
 import { pageJson } from '../../report/page/page-json.ts';
 import { shell, VIEWS } from '../../report/page/shell.ts';
 import { isGoing } from '../../report/standing.ts';
-import { prettyLines } from '../audit/entry.ts';
+import { prettyLines } from '../audit/show.ts';
 import { ASSETS } from './assets.ts';
 import { chartOfRun } from './chart.ts';
 import type { FoundRun, ServedRuns } from './runs.ts';

@@ -1,0 +1,107 @@
+/** `runbook audit budget`: the tokens that a run used, over its time and by endpoint. */
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { findRun } from '../../app/stores/find-run.ts';
+import { folded, withRuns } from '../../app/stores/review.ts';
+import { counted } from '../../report/answers/answer.ts';
+import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../../report/folds/budget.ts';
+import { offsetText, shown, spanText } from '../../report/wording.ts';
+import type { Review } from '../invocation.ts';
+import type { Output, Style } from '../terminal/output.ts';
+import { type Cell, textTable } from '../terminal/text-table.ts';
+
+export async function showBudget(name: string, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  return withRuns(review, async (store) => {
+    const run = await findRun(store, name);
+    const document = (await folded(store, run.run, new BudgetFold())).document();
+    terminal.answer(document, () => budgetText(document, run.startedAt, terminal));
+    return EXIT.done;
+  });
+}
+
+const BAR_WIDTH = 40;
+
+function budgetText(document: BudgetDocument, startedAt: number, terminal: Output): string {
+  const {
+    used,
+    peak,
+    limit,
+    windowMs,
+    requests,
+    waits,
+    limited,
+    refused,
+    leastRemaining,
+    endpoints,
+    bucketMs,
+    buckets,
+  } = document;
+  if (requests === 0) return 'nothing was sent';
+  const window = spanText(windowMs);
+  const top = Math.max(limit ?? 0, peak);
+  const lines = [
+    `${terminal.style('strong', `${used} tokens`)} in ${counted(requests, 'request')}; at most ${peak} within ${window}${limit === undefined ? '' : `, of ${limit}`}`,
+    ...(leastRemaining === undefined ? [] : [`the venue said at the least that ${leastRemaining} were left`]),
+    ...(waits.count === 0
+      ? []
+      : [
+          `${counted(waits.count, 'request')} waited for tokens, ${spanText(waits.totalMs)} in all, ${spanText(waits.longestMs)} at most`,
+        ]),
+    ...(limited === 0
+      ? []
+      : [terminal.style('warning', `${limited} times the venue refused a request for its rate limit`)]),
+    ...(refused === 0
+      ? []
+      : [terminal.style('warning', `${refused} calls were not sent because tokens would have come too late`)]),
+    '',
+    terminal.style(
+      'faint',
+      `tokens within ${window}, at their highest in each ${spanText(bucketMs)}; a full bar is ${top}`,
+    ),
+    ...chart(buckets, { startedAt, bucketMs, top, limit }, terminal),
+    '',
+    textTable(
+      ['endpoint', '#requests', '#tokens'],
+      endpoints.map((each): readonly Cell[] => [shown(each.endpoint), String(each.requests), String(each.tokens)]),
+      terminal,
+    ),
+  ];
+  return lines.join('\n');
+}
+
+interface ChartScale {
+  readonly startedAt: number;
+  readonly bucketMs: number;
+  readonly top: number;
+  readonly limit: number | undefined;
+}
+
+function chart(
+  buckets: readonly BudgetBucket[],
+  { startedAt, bucketMs, top, limit }: ChartScale,
+  terminal: Output,
+): readonly string[] {
+  const lines: string[] = [];
+  let expected: number | undefined;
+  for (const bucket of buckets) {
+    const at = Date.parse(bucket.at);
+    if (expected !== undefined && at > expected)
+      lines.push(terminal.style('faint', `${''.padStart(12)}  nothing for ${spanText(at - expected)}`));
+    expected = at + bucketMs;
+    const share = bucket.peak / top;
+    const style: Style = limit !== undefined && bucket.peak > limit * 0.8 ? 'warning' : 'good';
+    const bar = `${'█'.repeat(Math.floor(share * BAR_WIDTH))}${PARTS[Math.floor(((share * BAR_WIDTH) % 1) * 8)] ?? ''}`;
+    const left = bucket.remaining === undefined ? '' : `, ${bucket.remaining} left`;
+    const after = terminal.style(
+      'faint',
+      offsetText(at - startedAt)
+        .replace(/\.000$/, '')
+        .padStart(12),
+    );
+    lines.push(
+      `${after}  ${terminal.style(style, bar.padEnd(BAR_WIDTH))}  ${bucket.peak}${terminal.style('faint', ` (${counted(bucket.requests, 'request')}${left})`)}`,
+    );
+  }
+  return lines;
+}
+const PARTS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];

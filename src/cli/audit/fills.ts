@@ -1,0 +1,67 @@
+/** `runbook audit fills`: what traded in a run, fill by fill and summed by market and side. */
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { findRun } from '../../app/stores/find-run.ts';
+import { folded, withRuns } from '../../app/stores/review.ts';
+import { type FillsDocument, fillsOf } from '../../report/folds/fills.ts';
+import { OrderFold } from '../../report/folds/orders.ts';
+import { quoteOf, shown } from '../../report/wording.ts';
+import type { Review } from '../invocation.ts';
+import type { Output } from '../terminal/output.ts';
+import { type Cell, textTable } from '../terminal/text-table.ts';
+
+export async function showFills(name: string, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  return withRuns(review, async (store) => {
+    const run = await findRun(store, name);
+    const document = fillsOf((await folded(store, run.run, new OrderFold())).orders());
+    terminal.answer(document, () =>
+      document.fills.length === 0 ? `nothing traded in run ${shown(run.run)}` : fillsText(document, terminal),
+    );
+    return EXIT.done;
+  });
+}
+
+function fillsText({ fills, totals, net }: FillsDocument, terminal: Output): string {
+  const rows = fills.map((fill): readonly Cell[] => [
+    fill.at,
+    shown(fill.orderId),
+    shown(fill.market),
+    shown(fill.side),
+    fill.size,
+    fill.price,
+    fill.value,
+    fill.fee,
+    `${fill.maker ? 'maker' : 'taker'}${fill.liquidation ? ', liquidation' : ''}`,
+  ]);
+  const sums = totals.map((total): readonly Cell[] => [
+    shown(total.market),
+    shown(total.side),
+    String(total.fills),
+    total.size,
+    total.averagePrice,
+    total.value,
+    total.fee,
+    net[total.market] ?? '',
+  ]);
+  return [
+    textTable(['at', 'order', 'market', 'side', '#size', '#price', '#value', '#fee', 'as'], rows, terminal),
+    textTable(
+      ['market', 'side', '#fills', '#size', '#average price', '#value', '#fees', '#net position change'],
+      sums,
+      terminal,
+    ),
+    quoteNote(['price', 'value', 'fee'], fills, terminal),
+  ].join('\n\n');
+}
+
+/** In which currency columns are: the tables name markets alone. */
+export function quoteNote(
+  columns: readonly string[],
+  rows: readonly { readonly market: string }[],
+  terminal: Output,
+): string {
+  const quotes = [...new Set(rows.map(({ market }) => quoteOf(market).trim()))];
+  const named = `${columns.slice(0, -1).join(', ')} and ${columns.at(-1)}`;
+  const unit = quotes.length === 1 && quotes[0] !== '' ? quotes[0] : "each market's quote currency";
+  return terminal.style('faint', `${named} in ${unit}`);
+}

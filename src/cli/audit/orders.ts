@@ -1,0 +1,74 @@
+/** `runbook audit orders`: the orders of a run and, where asked for, every move of each. */
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { findRun } from '../../app/stores/find-run.ts';
+import { folded, withRuns } from '../../app/stores/review.ts';
+import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
+import { ORDER_EVENT_MEANING } from '../../report/meanings.ts';
+import { isPartOfPosition, offsetText, shown } from '../../report/wording.ts';
+import type { Review } from '../invocation.ts';
+import type { Output, Style } from '../terminal/output.ts';
+import { type Cell, textTable } from '../terminal/text-table.ts';
+import { quoteNote } from './fills.ts';
+
+export async function showOrders(
+  name: string,
+  options: { readonly history: boolean },
+  review: Review,
+): Promise<ExitCode> {
+  const { terminal } = review;
+  return withRuns(review, async (store) => {
+    const run = await findRun(store, name);
+    const orders = (await folded(store, run.run, new OrderFold())).histories();
+    terminal.answer({ orders }, () => {
+      if (orders.length === 0) return `run ${shown(run.run)} has no orders`;
+      const money = quoteNote(['price', 'average'], orders, terminal);
+      if (!options.history) return [ordersTable(orders, terminal), money].join('\n\n');
+      const lives = orders.map((order) =>
+        [ordersTable([order], terminal), ...moves(order, run.startedAt, terminal)].join('\n'),
+      );
+      return [...lives, money].join('\n\n');
+    });
+    return EXIT.done;
+  });
+}
+
+const STATE_STYLE: Readonly<Record<string, Style>> = {
+  closed: 'good',
+  open: 'place',
+  placed: 'place',
+  rejected: 'bad',
+  denied: 'bad',
+  unknown: 'warning',
+  quarantined: 'warning',
+};
+
+function ordersTable(orders: readonly OrderHistory[], terminal: Output): string {
+  const rows = orders.map((order): readonly Cell[] => {
+    const { orderId, clientOrderId, market, side, type, price, size, filled, averagePrice, state } = order;
+    return [
+      shown(orderId ?? ''),
+      shown(clientOrderId),
+      shown(market),
+      shown(side),
+      shown(type),
+      isPartOfPosition(order) ? `${size} × position` : size,
+      price ?? '',
+      filled,
+      averagePrice ?? '',
+      { text: shown(state), style: STATE_STYLE[state] ?? 'faint' },
+    ];
+  });
+  return textTable(
+    ['order', 'client order id', 'market', 'side', 'type', '#size', '#price', '#filled', '#average', 'state'],
+    rows,
+    terminal,
+  );
+}
+
+function moves({ history }: OrderHistory, startedAt: number, terminal: Output): readonly string[] {
+  const meanings: Readonly<Record<string, string>> = ORDER_EVENT_MEANING;
+  return history.map(({ at, from, to, event }) => {
+    const after = terminal.style('faint', offsetText(Date.parse(at) - startedAt).padStart(12));
+    return `${after}  ${shown(from)} → ${shown(to)}${terminal.style('faint', `: ${meanings[event] ?? shown(event)}`)}`;
+  });
+}

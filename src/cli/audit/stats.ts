@@ -1,0 +1,196 @@
+/**
+ * `runbook audit stats`: runs, outcomes, denials and tokens, by runbook and by day. What runs that have ended add up to is kept,
+ * so that each is read once: an index beside the journals, made again from them when it is gone, never asked about anything but
+ * counts. A run that went on since counts anew.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import type { StateFolder } from '../../app/state.ts';
+import { noRunYet, storedEntries, withJournal } from '../../app/stores/review.ts';
+import { readEntry } from '../../journal/chain.ts';
+import { type Database, openDatabase } from '../../journal/sql/sqlite.ts';
+import type { JournalReader, RunRow } from '../../journal/store.ts';
+import {
+  type RunFigures,
+  type RunTally,
+  type StatsDocument,
+  StatsFold,
+  TALLIED,
+  TallyFold,
+} from '../../report/compare/stats.ts';
+import { shown } from '../../report/wording.ts';
+import type { Review } from '../invocation.ts';
+import type { Output, Style } from '../terminal/output.ts';
+import { type Cell, textTable } from '../terminal/text-table.ts';
+
+export async function showStats(options: { readonly runbook: string | undefined }, review: Review): Promise<ExitCode> {
+  const { terminal } = review;
+  const document = await withJournal(review, async (store) => {
+    const rows = await store.runs(options.runbook === undefined ? {} : { runbook: options.runbook });
+    const fold = new StatsFold();
+    const known = await openTallies(review.state);
+    try {
+      for (const row of rows) {
+        const tally = known.get(row) ?? (await tallyOf(store, row.run, terminal));
+        known.keep(row, tally);
+        fold.add(row, tally);
+      }
+      known.flush();
+    } finally {
+      known.close();
+    }
+    return fold.document();
+  });
+  terminal.answer(document ?? new StatsFold().document(), () =>
+    document === undefined || document.total.runs === 0 ? noRunYet(review.state) : statsText(document, terminal),
+  );
+  return EXIT.done;
+}
+
+async function tallyOf(store: JournalReader, run: string, terminal: Output): Promise<RunTally> {
+  terminal.progress(`reading ${run}`);
+  const fold = new TallyFold();
+  for await (const stored of storedEntries(store, run)) if (TALLIED.has(stored.type)) fold.apply(readEntry(stored));
+  return fold.tally();
+}
+
+function statsText({ total, byRunbook, byDay, denials }: StatsDocument, terminal: Output): string {
+  const columns = [
+    '#runs',
+    '#succeeded',
+    '#stopped',
+    '#failed',
+    '#halted',
+    '#no end',
+    '#orders',
+    '#denials',
+    '#rejections',
+    '#ambiguous',
+    '#alarms',
+    '#requests',
+    '#tokens',
+  ];
+  const sections = [
+    textTable(
+      ['runbook', ...columns],
+      [...byRunbook.map((each) => [shown(each.runbook), ...figures(each)]), ['all', ...figures(total)]],
+      terminal,
+    ),
+    textTable(
+      ['day', ...columns],
+      byDay.map((each) => [each.day, ...figures(each)]),
+      terminal,
+    ),
+    textTable(
+      ['refused here because of', '#times'],
+      denials.map(({ code, count }): readonly Cell[] => [shown(code), String(count)]),
+      terminal,
+    ),
+  ];
+  return sections.filter((section) => section !== '').join('\n\n');
+}
+
+function figures({
+  runs,
+  outcomes,
+  orders,
+  denials,
+  rejections,
+  ambiguous,
+  alarms,
+  requests,
+  tokens,
+}: RunFigures): readonly Cell[] {
+  const { succeeded, stopped, failed, halted, unfinished } = outcomes;
+  const alarming = (count: number, style: Style): Cell => (count === 0 ? '0' : { text: String(count), style });
+  return [
+    String(runs),
+    String(succeeded),
+    String(stopped),
+    alarming(failed, 'bad'),
+    alarming(halted, 'warning'),
+    alarming(unfinished, 'warning'),
+    String(orders),
+    alarming(denials, 'warning'),
+    alarming(rejections, 'warning'),
+    alarming(ambiguous, 'warning'),
+    alarming(alarms, 'bad'),
+    String(requests),
+    String(tokens),
+  ];
+}
+
+// The index of what runs add up to.
+
+/** Of what is counted: another version counts everything anew. */
+const VERSION = 1;
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS tally (
+    run TEXT PRIMARY KEY,
+    ended_at INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    tally TEXT NOT NULL
+  ) WITHOUT ROWID;`;
+
+interface Tallies {
+  get(row: RunRow): RunTally | undefined;
+  keep(row: RunRow, tally: RunTally): void;
+  /** Writes what was kept. */
+  flush(): void;
+  close(): void;
+}
+
+/** Opens the index of the state folder; one that can not be used is as good as none. */
+async function openTallies(state: StateFolder): Promise<Tallies> {
+  const nowhere: Tallies = { get: () => undefined, keep: () => {}, flush: () => {}, close: () => {} };
+  // Looking at an archive elsewhere makes no folder.
+  if (!existsSync(state.path)) return nowhere;
+  try {
+    const database = await openDatabase(join(state.path, 'tallies.db'));
+    database.setDurable(false);
+    database.exec(SCHEMA);
+    return new TallyIndex(database);
+  } catch {
+    return nowhere;
+  }
+}
+
+class TallyIndex implements Tallies {
+  private readonly database: Database;
+  private readonly known = new Map<string, RunTally>();
+  private readonly fresh: (readonly [RunRow, RunTally])[] = [];
+
+  constructor(database: Database) {
+    this.database = database;
+    const rows = database.statement('SELECT run, ended_at, outcome, tally FROM tally WHERE version = ?').all(VERSION);
+    for (const { run, ended_at, outcome, tally } of rows)
+      this.known.set(`${run} ${ended_at} ${outcome}`, JSON.parse(String(tally)) as RunTally);
+  }
+
+  get(row: RunRow): RunTally | undefined {
+    return this.known.get(keyOf(row));
+  }
+
+  keep(row: RunRow, tally: RunTally): void {
+    if (row.outcome !== undefined && !this.known.has(keyOf(row))) this.fresh.push([row, tally]);
+  }
+
+  flush(): void {
+    if (this.fresh.length === 0) return;
+    this.database.transaction(() => {
+      const insert = this.database.statement('INSERT OR REPLACE INTO tally VALUES (?, ?, ?, ?, ?)');
+      for (const [{ run, endedAt = 0, outcome = '' }, tally] of this.fresh.splice(0))
+        insert.run(run, endedAt, outcome, VERSION, JSON.stringify(tally));
+    });
+  }
+
+  close(): void {
+    this.database.close();
+  }
+}
+
+function keyOf({ run, endedAt, outcome }: RunRow): string {
+  return `${run} ${endedAt} ${outcome}`;
+}
