@@ -1,8 +1,8 @@
 /**
- * One live run from its begin, or from where its process died, to its end, and what reaches it meanwhile from outside: people's
+ * One live run from its start, or from where its process died, to its end, and what reaches it meanwhile from outside: people's
  * commands, the kill switch, the clock. Several of them live in one process, under one lease, one session and one token budget;
  * each counts the working orders of the others against its limits. Which run is begun, and what is done with its end, is the
- * business of execution.ts and of the scheduler.
+ * business of execution.ts and of the scheduler (schedule/runs.ts).
  */
 import type { Timer } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
@@ -245,7 +245,7 @@ export class LiveRun {
       this.killTold = true;
       this.act({ command: 'kill', by: this.bars.killed.by, reason: this.bars.killed.reason });
     }
-    // Of a run that has halted meanwhile the answer is somebody else's to write (answering.ts).
+    // Of a run that has halted meanwhile the answer is somebody else's to write (halt-answers.ts).
     if (this.over) return;
     try {
       const pending = await shared.mailbox.pending(this.run);
