@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
-import { EXIT, Refusal } from '../../src/app/errors.ts';
+import { EXIT, UserError } from '../../src/app/errors.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { ENGINE_VERSION } from '../../src/app/version.ts';
 import { VERBS } from '../../src/cli/actions/actions.ts';
+import { invocationAt } from '../../src/cli/invocation.ts';
 import { type Call, isHandled, program } from '../../src/cli/program.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import { ORIGIN } from '../../src/journal/entry.ts';
@@ -87,9 +88,9 @@ function copied() {
         ...globals,
       });
       try {
-        exit = await row.run(args, options, { terminal, environment, state: stateFolder(state, environment, path) });
+        exit = await row.run(args, options, invocationAt(terminal, environment, stateFolder(state, environment, path)));
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof UserError)) throw error;
         terminal.complain(error.message);
         if (globals.json) out += JSON.stringify({ error: { kind: error.kind, message: error.message } });
         exit = error.exit;
