@@ -110,6 +110,11 @@ const DOORS: readonly Door[] = [
   },
   { what: 'the PostgreSQL driver', uses: importOf('pg'), through: ['src/journal/sql/postgres.ts'] },
   { what: 'the queue of the workers', uses: importOf('bullmq'), through: ['src/app/schedule/account-queue.ts'] },
+  {
+    what: 'a server that listens',
+    uses: /\bcreateServer\b/,
+    through: ['src/gateway/simulator/server.ts', 'src/app/schedule/endpoints.ts', 'src/cli/serve/serve.ts'],
+  },
   { what: 'commander', uses: importOf('commander'), through: ['src/cli/program.ts'] },
   {
     what: 'process.env',

@@ -1,6 +1,4 @@
 import { existsSync } from 'node:fs';
-import { createConnection } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/app/errors.ts';
@@ -178,19 +176,6 @@ describe('the server of the review page', () => {
     const body = JSON.stringify({ action: 'kill', run: RUN, by: 'eve', confirm: 'sample-1' });
     expect((await served.ask('/api/actions', { method: 'POST', body })).status).toBe(403);
     expect(existsSync(join(served.folder, 'shared.db'))).toBe(false);
-  });
-
-  it('listens on loopback alone', async () => {
-    const outside = Object.values(networkInterfaces())
-      .flat()
-      .find((each) => each?.family === 'IPv4' && !each.internal);
-    if (outside === undefined) return;
-    const code = await new Promise((resolve) => {
-      const socket = createConnection({ host: outside.address, port: served.server.port });
-      socket.once('connect', () => resolve('connected'));
-      socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-    });
-    expect(code).toBe('ECONNREFUSED');
   });
 
   it('made no mistake on the way', () => expect(served.mistakes).toEqual([]));
