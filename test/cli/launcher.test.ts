@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -61,6 +62,6 @@ describe.skipIf('enableCompileCache' in nodeModule)('code that the build has kep
     ['is not there at all', text],
   ])('is made anew where what was kept %s', (_, content) => {
     writeFileSync(kept, content);
-    expect(run('--version')).toMatchObject({ status: 0, stdout: '0.1.0\n', stderr: '' });
+    expect(run('--version')).toMatchObject({ status: 0, stdout: `${manifest.version}\n`, stderr: '' });
   });
 });
