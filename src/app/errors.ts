@@ -1,4 +1,4 @@
-/** How a command ends: the exit codes other programs rely on (interface.md, Verbs), and an end that was foreseen. */
+/** How a command ends: the exit codes other programs rely on (interface.md, Exit codes), and an end that was foreseen. */
 
 export const EXIT = {
   /** As asked. */

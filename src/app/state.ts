@@ -1,5 +1,5 @@
 /**
- * The state folder: where dry-runs, the default store and crash reports live (interface.md, Verbs, `--state`). Made when
+ * The state folder: where dry-runs, the default store and crash reports live (interface.md, Commands). Made when
  * something is first written into it, for its owner alone.
  */
 import { chmodSync, mkdirSync, statSync } from 'node:fs';

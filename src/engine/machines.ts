@@ -7,7 +7,7 @@ import { type AnyMachineSnapshot, type AnyStateMachine, type EventFromLogic, typ
 
 /**
  * A run's life. A failure undoes completed steps in reverse before `on_error`; a halt goes the same way with what only
- * reduces risk and leaves the deadman switch alone; `stop` and success go to `finally` at once (language.md, "When a run ends").
+ * reduces risk and leaves the deadman switch alone; `stop` and success go to `finally` at once (docs/language.md, How a run ends).
  */
 export const runMachine = setup({
   types: {

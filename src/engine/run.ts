@@ -316,7 +316,7 @@ function journalOrders(log: RunPorts['log']): void {
   });
 }
 
-/** Whether steps hold nothing that adds risk: all that a halted run may still do (language.md, "When a run ends"). */
+/** Whether steps hold nothing that adds risk: all that a halted run may still do (docs/language.md, How a run ends). */
 function reducesOnly(steps: RunSetup['runbook']['steps']): boolean {
   return steps.every(
     (step) => !['place', 'amend', 'set_leverage', 'call'].includes(step.verb) || step.allow === 'reduce',

@@ -1,7 +1,7 @@
 /**
  * Takes every order of an account away, and believes it only when the venue shows, for a while, none that could still fill:
  * cancel_all, read back, and again. Orders that outlive two of them are cancelled one by one. An order that was on its way
- * when the first cancel_all came is one of them (reliability.md, fault 36). `runbook kill` and the step `cancel_all` differ in
+ * when the first cancel_all came is one of them (fault-matrix.md, row 36). `runbook kill` and the step `cancel_all` differ in
  * how long they insist, and in nothing else.
  */
 import type { EndpointName, Params, Result } from '../venue/catalogue.ts';

@@ -1,4 +1,4 @@
-/** Which of the four outcomes an answer means for the call that it is to. Nothing else decides (reliability.md, "Protocol to implement"). */
+/** Which of the four outcomes an answer means for the call that it is to. Nothing else decides (reliability.md, Protocol). */
 import { decimal, parseDecimal } from '../base/decimal.ts';
 import type { EndpointName, Result } from '../venue/catalogue.ts';
 import type { CallOutcome, OrderTerms, VenueCall } from '../venue/port.ts';

@@ -1,5 +1,5 @@
 /**
- * While an account-wide cancel is under way nothing new is sent for the account, whichever run wants it (reliability.md, I7):
+ * While an account-wide cancel is under way nothing new is sent for the account, whichever run wants it (ARCHITECTURE.md, I7):
  * an order that overtakes it on the road is one that the cancel was meant for, and one behind it is not.
  */
 export class CancelAllBarrier {

@@ -384,7 +384,7 @@ export const ORIGIN = {
   'clock.put': 'world',
 } as const satisfies Record<EntryType, 'engine' | 'gateway' | 'world'>;
 
-/** What every entry carries beside its type and data (reliability.md, Audit record envelope). */
+/** What every entry carries beside its type and data (reliability.md, Journal lines). */
 export interface Envelope {
   readonly v: 1;
   /** Gapless from 1 within the run. */

@@ -26,7 +26,7 @@ export interface WorstCase {
 
 export type Costs = (endpoint: EndpointName) => number;
 
-/** How often an order that is waited for is read (language.md, plan). */
+/** How often an order that is waited for is read. */
 export const ORDER_POLL_MS = 2000;
 const MINUTE_MS = 60_000;
 /** What an address has in a minute (Limits, Rate limit); what is done once is spread over as many minutes as it takes. */

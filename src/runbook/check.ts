@@ -1,6 +1,6 @@
 /**
  * Is this text a runbook that may be run? Five stages, all offline: YAML, shape, names, types and units, sense
- * (language.md, Checks before a run). Every finding of a file is given at once, in reading order, one per mistake; a
+ * (language.md, Checks). Every finding of a file is given at once, in reading order, one per mistake; a
  * runbook is given only when nothing is wrong with it. Never throws for what an author wrote, and reads no file itself:
  * `load` gives the texts of called runbooks.
  */

@@ -100,7 +100,7 @@ export interface ScheduleDeclaration {
   readonly span: Span;
 }
 
-/** Error kinds of `retry`, `catch` (language.md, Grammar). */
+/** Error kinds of `retry`, `catch` (docs/language.md, When a step fails). */
 export const ERROR_KINDS = [
   'transport',
   'rate_limited',
@@ -146,7 +146,7 @@ export interface StepBase {
   readonly id?: string;
   readonly span: Span;
   readonly if?: Expr<boolean>;
-  /** Always present for a verb that calls the venue: the class's default when the author gave none (decision 9). */
+  /** Always present for a verb that calls the venue: the class's default when the author gave none (language.md, decision 9). */
   readonly retry?: RetryDeclaration;
   readonly timeout?: Expr<Duration>;
   readonly catch: readonly CatchClause[];
@@ -327,7 +327,7 @@ export type CheckedStep =
 export type Verb = CheckedStep['verb'];
 export type StepOf<V extends Verb> = Extract<CheckedStep, { verb: V }>;
 
-/** The order record of the language: the venue's fields and what is derived (language.md, before "Checks before a run"). */
+/** The order record of the language: the venue's fields and what is derived. */
 export interface OrderFields {
   readonly id: string;
   readonly client_order_id: string;

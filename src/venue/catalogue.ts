@@ -69,7 +69,7 @@ export interface Endpoint {
   readonly answer: AnswerShape;
   /** Tokens it costs; undefined where the document does not say: then the profile's figure counts, 10 by default. */
   readonly tokens?: number;
-  /** Whether it counts as activity for the deadman switch (Deadman switch, rule 1). */
+  /** Whether it counts as activity for the deadman switch (venue-api.md, rule 1). */
   readonly qualifies: boolean;
   /** Whether it only ever lowers risk: allowed under a kill switch and on the reserve of the token budget. */
   readonly protective: boolean;

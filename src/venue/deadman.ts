@@ -61,7 +61,7 @@ export type DeadmanEvent =
     }
   /** `certain`: refused, or never left (a 429 is certain: it renewed nothing). Otherwise it may have arrived. */
   | { readonly type: 'ARM_FAILED'; readonly at: number; readonly sentAt: number; readonly certain: boolean }
-  /** POST, PUT, DELETE /orders or cancel_all was answered with success (rule 1). */
+  /** POST, PUT, DELETE /orders or cancel_all was answered with success (venue-api.md, rule 1). */
   | { readonly type: 'QUALIFYING_ANSWERED'; readonly at: number; readonly sentAt: number }
   /** GET /cancel_all_after was answered; null when it is not active. */
   | { readonly type: 'READ'; readonly at: number; readonly sentAt: number; readonly record: DeadmanRecord | null }
@@ -166,7 +166,7 @@ export function deadmanAllowsOrders(state: DeadmanState, now: number): boolean {
   return state.status === 'armed' && state.takenAway !== true && until !== undefined && now <= until;
 }
 
-/** Whether DELETE may leave: a POST that is still under way could arrive behind it and arm the switch again (row 40). */
+/** Whether DELETE may leave: a POST that is still under way could arrive behind it and arm the switch again (fault-matrix.md, row 40). */
 export function canDelete(state: DeadmanState): boolean {
   return state.status === 'disarming' && state.inFlight === 0;
 }

@@ -1,4 +1,4 @@
-/** The table "What is recorded" in docs/audit.md, row by row, against what real runs wrote. */
+/** Each row of the table (docs/audit.md, What is recorded) against what real runs wrote. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

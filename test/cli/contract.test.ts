@@ -1,5 +1,5 @@
 /**
- * interface.md, as another program would rely on it, of every verb that opens no socket: exit codes, the documents to the
+ * What interface.md promises other programs, of every verb that opens no socket: exit codes, the documents to the
  * letter, standard output that holds one of them and nothing else. What acts for real is in test/live.
  */
 import { describe, expect, it } from 'vitest';

@@ -4,7 +4,7 @@ import { PATIENT, patient, testing } from './testing-bench.ts';
 
 const shipped = (name: string) => readFileSync(new URL(`../../runbooks/${name}`, import.meta.url), 'utf8');
 
-/** The test file of language.md, as it stands there. */
+/** A test file with both kinds of case: answers that are given, and a process that dies. */
 const BRACKET = `tests: bracket-entry
 defaults: {clock: 2026-01-05T08:00:00Z, inputs: {side: long, size: 0.25, trigger: 64200}, account: recordings/acct-18k.json}
 cases:
@@ -29,7 +29,7 @@ cases:
 const ACCOUNT =
   '{"success":true,"error":"","result":[{"account_equity":"18000.5","balance":"18000.5","leverage":{"BTC-USD":"5"}}]}';
 
-describe('the test file of the language document', () => {
+describe('a whole test file', () => {
   it('holds, with both its cases', async () => {
     const tested = await testing({
       'bracket-entry.yaml': shipped('bracket-entry.yaml'),

@@ -1,6 +1,6 @@
 /**
  * The agenda decides: misfire, overlap and concurrency by cases a person can check, then whole histories of a clock that
- * jumps, a machine that sleeps and a process that dies, against the promise of one verdict each (reliability.md, I16).
+ * jumps, a machine that sleeps and a process that dies, against the promise of one verdict each (ARCHITECTURE.md, I16).
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

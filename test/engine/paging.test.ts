@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inputsFrom, loadedFrom, perform, type Scene, START } from './stage.ts';
 
-/** 1005 fills, a second apart: more than the 1000 rows that one page holds (venue-api.md, GET /fills). */
+/** 1005 fills, a second apart: more than the 1000 rows that one page holds (venue-api.md, Fills). */
 const positions = Array.from({ length: 1005 }, (_, index) => ({
   market: 'BTC-USD',
   size: '0.001',

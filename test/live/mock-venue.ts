@@ -299,7 +299,7 @@ export function refused(error: string): { status: number; body: object } {
   return { status: 200, body: envelope([], error) };
 }
 
-/** The signature that a request must have, computed from the bytes that came (venue-notes.md, a signed request). */
+/** The signature that a request must have, computed from the bytes that came (venue-notes.md, Signed requests). */
 export function signedAs(heard: Heard, secret: string, expiry: string): string {
   const members: (readonly [string, string])[] = Object.entries(heard.body === '' ? {} : bodyParams(heard.body));
   const parts = [...members, ['method', heard.method] as const, ['path', heard.path] as const];

@@ -12,7 +12,7 @@ const KILL_REACHES_MS = 250;
 /** How long a cancel or a beat may wait for tokens. */
 const URGENT_WAIT_MS = 2000;
 
-/** What counts as activity for the deadman switch (venue-api.md, Deadman switch, rule 1). */
+/** What counts as activity for the deadman switch (venue-api.md, rule 1). */
 const ACTIVITY: ReadonlySet<string> = new Set([
   'POST /orders',
   'PUT /orders',
@@ -35,7 +35,7 @@ export const ACCOUNT_INVARIANTS = {
       const limit = tokens?.limit ?? 1200;
       const isAlone = (tokens?.foreign ?? []).length === 0;
       if (isAlone) {
-        // A sliding counter is met by bounded probes (budget.md, contract for users).
+        // A sliding counter is met by bounded probes (budget.md, What it promises).
         if (books.tokens.refused > 0 && tokens?.algorithm !== 'sliding_counter')
           yield `the venue refused ${books.tokens.refused} requests for want of tokens`;
         const charged = books.requests

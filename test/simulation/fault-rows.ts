@@ -1,5 +1,5 @@
 /**
- * The fault matrix of reliability.md, row by row, with the tests that cover each: what is named here must exist, and a row
+ * The rows of fault-matrix.md with the tests that cover each: what is named here must exist, and a row
  * that nothing covers says so. `docs/fault-matrix.md` is made from it.
  */
 import { invariantTable } from './invariant-rows.ts';
@@ -476,7 +476,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'tolerated, not terminal, told once',
     covers: [
       venue('answers', 'keeps unknown statuses and types and notes them, and ignores unknown fields'),
-      venue('order', 'are not counted where a status is only unknown (reliability.md, row 56)'),
+      venue('order', 'are not counted where a status is only unknown (fault-matrix.md, row 56)'),
     ],
   },
   {

@@ -1,4 +1,4 @@
-/** Which invariant of reliability.md the simulation asks of what, and what of it only tests elsewhere can show. */
+/** Which invariant of ARCHITECTURE.md the simulation asks of what, and what of it only tests elsewhere can show. */
 import type { Cover } from './fault-rows.ts';
 import { INVARIANTS, type Invariant } from './invariants.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The invariants of reliability.md, each as a question to what happened: what the journals say, what left the processes, and
+ * The invariants of ARCHITECTURE.md as questions to what happened: what the journals say, what left the processes, and
  * the venue's own books. None of them believes the engine: where the engine's account and the books disagree, the books
  * are right. Each gives a sentence for every breach. Which is asked of what, and what is tested elsewhere, is a table in
  * docs/fault-matrix.md.

@@ -4,7 +4,7 @@ import { type Breach, breachesOf } from './invariants.ts';
 import { MUTANTS } from './mutants.ts';
 import { simulate } from './world.ts';
 
-/** Reliability.md, Protocol mutants: each dies within as many seeds. */
+/** Each broken protocol is found within as many seeds. */
 const SEEDS = 20_000;
 const caught: string[] = [];
 

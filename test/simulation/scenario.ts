@@ -80,7 +80,7 @@ const POINTS: Readonly<Partial<Record<CrashPoint | 'time', number>>> = {
 
 /**
  * Between the last question whether the account is still ours and the first byte nothing can be asked any more: a process
- * stopped in these few microseconds for as long as a lease lives is the race that remains (reliability.md, Schedules).
+ * stopped in these few microseconds for as long as a lease lives is the race that remains (ARCHITECTURE.md, Several processes).
  */
 const ASKED_LAST: ReadonlySet<string> = new Set(['CP4', 'CP5', 'CP6', 'CP13', 'CP17', 'CP18', 'CP20']);
 

@@ -1,4 +1,4 @@
-/** What can be made to go wrong by configuration (reliability.md, Fault matrix), seen from the transport and from the books. */
+/** What can be made to go wrong by configuration (fault-matrix.md), seen from the transport and from the books. */
 import { describe, expect, it } from 'vitest';
 import { FAULT_KINDS, type FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import { CALM, SimulatedVenue } from './harness.ts';

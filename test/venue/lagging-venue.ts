@@ -201,7 +201,7 @@ class VenueOrder {
         this.write(applied ? { status: 'open', price, ...resized } : { status: 'open' });
       };
       if (this.random() < 0.3) {
-        // For an instant it looks cancelled (surprise 4).
+        // For an instant it looks cancelled (venue-notes.md, surprise 4).
         this.write({ status: 'canceled' });
         this.time.in(this.random() * 400, settle);
       } else settle();
@@ -289,7 +289,7 @@ class Life {
     this.problems.push(`seed ${this.seed} at ${this.time.now - START} ms: ${problem}`);
   }
 
-  /** Whatever works at the venue is covered by what the machine counts at worst (reliability.md, I15). */
+  /** Whatever works at the venue is covered by what the machine counts at worst (ARCHITECTURE.md, I15). */
   private boundHolds(event: string): void {
     if (isTerminal(this.order.state)) return;
     const { filled, worstRemaining } = exposureOf(this.order);
@@ -338,7 +338,7 @@ class Life {
   private post(): void {
     const { time, random } = this;
     if (!orderCan.submit(this.order)) return;
-    // One request that changes something at a time, for one order (reliability.md, I7).
+    // One request that changes something at a time, for one order (ARCHITECTURE.md, I7).
     if (this.inFlight) {
       time.in(500, () => this.post());
       return;

@@ -18,43 +18,11 @@ import {
   stepOrder,
   TRANSITIONS,
 } from '../../src/venue/order/life.ts';
+import { tableBelow } from '../page-tables.ts';
 import { eventOf, eventsTo, fill, life, orderIn, record, T0, terms } from './order-samples.ts';
 
-/** orders.md, The transition table: one line per event, cells in the document's column order. */
-const DOCUMENT = `
-SUBMIT | submitting | X | X | X | X | X | X | X | X | X | submitting | X | X
-DENY | denied | X | X | X | X | X | X | X | X | X | X | . | X
-AMEND | . | X | X | X | amending | X | X | X | X | X | X | X | X
-CANCEL | denied | . | . | canceling | canceling | canceling | . | . | . | . | . | . | .
-ACK | X | processing | processing | ~ | ~ | ~ | ~ | ~ | ~ | ~ | processing | X | processing
-REFUSED | X | rejected | rejected | ~ | ~ | ~ | ~ | ~ | ~ | ~ | ~ | X | .
-RATE_LIMITED | X | draft | . | ~ | ~ | ~ | ~ | ~ | ~ | ~ | ~ | X | .
-DUPLICATE | X | unknown | . | ~ | ~ | ~ | ~ | ~ | ~ | ~ | unknown | X | .
-SUBMIT_UNKNOWN | X | unknown | . | ~ | ~ | ~ | ~ | ~ | ~ | ~ | ~ | X | .
-AMEND_ACK | X | X | ! | ! | amending | . | . | ~ | ~ | ~ | ~ | X | .
-AMEND_REFUSED | X | X | ! | ~ | ~ | open | . | ~ | ~ | ~ | ~ | X | .
-AMEND_UNKNOWN | X | X | ! | ~ | amending | . | . | ~ | ~ | ~ | ~ | X | .
-CANCEL_ACK | X | X | canceling | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | X | .
-CANCEL_FINAL | X | X | canceled | canceled | canceled | canceled | canceled | ~ | ~ | ~ | ~ | X | canceled
-CANCEL_REFUSED | X | X | . | . | ~ | . | open / . | ~ | ~ | ~ | ~ | X | .
-CANCEL_UNKNOWN | X | X | . | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | X | .
-CANCELALL_ACK | . | . | . | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | ~ | .
-CANCELALL_UNKNOWN | . | . | . | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | ~ | .
-DEADMAN | . | . | . | canceling | canceling | canceling | . | ~ | ~ | ~ | ~ | ~ | .
-P_PROCESSING | processing / ! | processing | processing | . | ~ | ~ | . | ~ | ~ | ~ | processing | ! | .
-P_OPEN | open / ! | open | open | open | . | open / . | open / . | ~ / ! | ~ / open | ~ / open | open | ! | open
-P_AMENDING | ! | ! | ! | ! | amending | . | . | ~ | ~ / open | ~ | ! | ! | .
-P_CANCELING | canceling / ! | canceling | canceling | canceling | canceling | canceling | . | ~ | ~ | ~ | canceling | ! | .
-P_CLOSED | closed / ! | closed | closed | closed | closed | closed | closed | . | closed | closed | closed | ! | closed
-P_CANCELED | canceled / ! | canceled | canceled | canceled | canceled | canceled / . | canceled / . | ! | . | ! | canceled | ! | canceled
-P_REJECTED | rejected / ! | rejected | rejected | rejected | rejected | rejected / . | rejected | ! | ! | . | rejected | ! | rejected
-P_STRANGE | ! | ! | ! | ! | ! | ! | ! | ! | ! | ! | ! | ! | !
-P_NOT_FOUND | . | . | . | . | ~ / ! | ~ / ! | . / ~ / ! | ~ | ~ | ~ | . | . | .
-FILL | open / ! | . | . | open | . | . | . | . | . | ! | open | ! | .
-T_CONFIRM | ~ | unknown | . | . | . | . | . | ~ | ~ | ~ | ~ | ~ | .
-T_EXHAUSTED | ~ | unknown | absent / quarantined | quarantined | quarantined | quarantined | absent / quarantined | ~ | ~ | ~ | ~ | ~ | .
-T_SETTLE | ~ | ~ | ~ | ~ | ~ | ~ | ~ | . | . | . | . | . | ~
-`;
+/** The table of the design (orders.md, The transition table): the states of its columns, and a row for each event. */
+const [[, ...DOCUMENTED_STATES] = [], ...DOCUMENTED] = tableBelow('docs/design/orders.md', 'The transition table');
 
 const CELLS = ORDER_EVENT_TYPES.flatMap((type) =>
   ORDER_STATES.map((state) => ({ type, state, cell: TRANSITIONS[type][state] })),
@@ -65,12 +33,10 @@ function outcomesOf(cell: (typeof CELLS)[number]['cell']): readonly string[] {
 }
 
 describe('the table', () => {
-  it('is the one of the document, with the rules for late "not found" and for a refused draft that shows written into its rows', () => {
-    const rows = DOCUMENT.trim()
-      .split('\n')
-      .map((line) => line.split('|').map((cell) => cell.trim()));
-    expect(rows.map(([type]) => type)).toEqual(ORDER_EVENT_TYPES);
-    for (const [type, ...cells] of rows) {
+  it('is the one of the design', () => {
+    expect(DOCUMENTED_STATES).toEqual(ORDER_STATES);
+    expect(DOCUMENTED.map(([type]) => type)).toEqual(ORDER_EVENT_TYPES);
+    for (const [type, ...cells] of DOCUMENTED) {
       const ours = ORDER_STATES.map((state) => [...outcomesOf(TRANSITIONS[type as 'ACK'][state])].sort().join(' / '));
       expect([type, ...ours]).toEqual([type, ...cells.map((cell) => cell.split(' / ').sort().join(' / '))]);
     }
@@ -254,7 +220,7 @@ describe('contradictions', () => {
     expect(life(events, orderIn('open')).snapshot.state).toBe('open');
   });
 
-  it('are not counted where a status is only unknown (reliability.md, row 56)', () => {
+  it('are not counted where a status is only unknown (fault-matrix.md, row 56)', () => {
     const events = [1_000, 2_000, 3_000, 4_000, 5_000].map((ms) => eventOf('P_STRANGE', ms));
     expect(life(events, orderIn('open')).snapshot.state).toBe('open');
   });
@@ -418,7 +384,7 @@ describe('exposure', () => {
     expect([exposureOf(up).worstRemaining, exposureOf(down).worstRemaining]).toEqual(['25', '10']);
   });
 
-  it('takes what is left from the record where that is not size less filled (surprise 5)', () => {
+  it('takes what is left from the record where that is not size less filled (venue-notes.md, surprise 5)', () => {
     const odd = stepOrder(
       orderIn('open'),
       eventOf('P_OPEN', 1_000, 50, { total_filled_size: '4', size: '8' }),

@@ -12,7 +12,7 @@ import { looksSecret } from '../../src/venue/profile/secret-like.ts';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
 
-/** The profile of interface.md. */
+/** A whole profile. */
 const EXAMPLE = {
   profile: 'local-sim',
   base_url: 'http://127.0.0.1:8080',
@@ -72,7 +72,7 @@ function profileOf(data: unknown): Profile {
 }
 
 describe('readProfile, what is good', () => {
-  it('reads the profile of interface.md, with every default filled in', () => {
+  it('reads a whole profile, with every default filled in', () => {
     const profile = profileOf(EXAMPLE);
     expect(profile).toEqual({
       name: 'local-sim',

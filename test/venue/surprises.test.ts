@@ -1,4 +1,4 @@
-/** One case for each numbered surprise of venue-notes.md, as the simulated venue shows it. */
+/** One case for each of the surprises (venue-notes.md, Surprises), as the simulated venue shows it. */
 import { describe, expect, it } from 'vitest';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { CALM, moving, SimulatedVenue } from './harness.ts';

@@ -38,7 +38,7 @@ export function anchoring(
   };
 }
 
-/** Why nothing new may be sent: a place for anchors has been down for longer than the profile bears (fault matrix, row 73). */
+/** Why nothing new may be sent: a place for anchors has been down for longer than the profile bears (fault-matrix.md, row 73). */
 export function anchorsOverdue(
   { longestFailure }: Pick<Anchorer, 'longestFailure'>,
   { profile }: Pick<Account, 'profile'>,
@@ -49,7 +49,7 @@ export function anchorsOverdue(
 }
 
 /**
- * Why nothing new may be sent on top of this journal: an anchor names a hash that it does not have (fault matrix, row 74);
+ * Why nothing new may be sent on top of this journal: an anchor names a hash that it does not have (fault-matrix.md, row 74);
  * undefined where all of the newest agree. Copies in files are asked too: who rewrites a journal can rewrite the file beside it.
  */
 export async function contradictionOf({

@@ -1,7 +1,7 @@
 /**
  * Orders of ours that the venue shows although the journals of earlier live runs do not know of them any more: one that works
  * where it was called ended, and one that came, filled or ended where nobody could tell whether it was there. Nobody watches
- * them, so whoever begins the next run of the account looks, and tells (fault matrix, row 3).
+ * them, so whoever begins the next run of the account looks, and tells (fault-matrix.md, row 3).
  */
 
 import { printable } from '../../base/printable.ts';
@@ -50,7 +50,7 @@ interface LeftOrder {
 const PAGE_ENTRIES = 2_000;
 /** How many runs are looked through: an order that no recent one knows belongs to another journal, and was shown as such. */
 const NEWEST_RUNS = 200;
-/** How long what became of an order is asked again (reliability.md, "Unresolved intents … are re-checked for 24 h"). */
+/** How long what became of an order is asked again (fault-matrix.md, row 3). */
 const RECHECKED_MS = 86_400_000;
 /** Clocks differ: records are read from so long before the first order in doubt. */
 const LOOK_BACK_MS = 3_600_000;

@@ -92,7 +92,7 @@ export function problemsOf(result: CaseResult): readonly string[] {
   return problems;
 }
 
-/** Orders.md, "Unknown outcomes": a second POST for an intent only where the first certainly did nothing, or where `resend` allows it. */
+/** A second POST for an intent only where the first certainly did nothing, or where `resend` allows it (orders.md, Unknown outcomes). */
 function secondOrders({ entries, venue }: CaseResult): readonly string[] {
   const resends = new Set<string>();
   for (const entry of entries) {

@@ -1,5 +1,5 @@
 /**
- * The whole chart of a checked runbook: its steps, and the phases a run ends in (language.md, "When a run ends"). Drawn from
+ * The whole chart of a checked runbook: its steps, and the phases a run ends in (docs/language.md, How a run ends). Drawn from
  * the runbook alone, for people and their tools; nothing executes it (what executes are the flat machines of machines.ts).
  */
 import type { CheckedRunbook, CheckedStep } from '../../runbook/checked.ts';
@@ -21,7 +21,7 @@ class RunChart {
     this.steps = new StepChart(runbook.source, phase(this.firstOf('finally', 'on_exit') ?? 'stopped'));
   }
 
-  /** The phases of a run (language.md, "When a run ends"). */
+  /** The phases of a run (docs/language.md, How a run ends). */
   run(): ChartBlock {
     const { runbook } = this;
     const undos = undoable(runbook);

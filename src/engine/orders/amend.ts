@@ -1,6 +1,6 @@
 /**
  * Amends orders of ours, one request for an order at a time: a second PUT before the terms are known would leave nobody
- * knowing them (orders.md, 8). An acknowledged amend is an intent; which terms are in force a record says.
+ * knowing them (orders.md, Unknown outcomes 8). An acknowledged amend is an intent; which terms are in force a record says.
  */
 import { type Decimal, decimal } from '../../base/decimal.ts';
 import type { BookOrder } from '../../journal/orders.ts';

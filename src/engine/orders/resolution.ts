@@ -10,7 +10,7 @@ import { conclude, type DeskParts } from './parts.ts';
 import { CONFIRM_WITHIN_MS, isFound, isQuarantined, isStrange, nameOf, quarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
-/** Look-ups of an order whose fate is not known, ms after the doubt began; then every five seconds (orders.md, 5). */
+/** Look-ups of an order whose fate is not known, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
 const LOOKUPS_MS = [500, 1000, 2000, 4000, 8000] as const;
 const LOOKUP_EVERY_MS = 5000;
 /** A venue that answers nothing at all for this many absence horizons is a person's business. */

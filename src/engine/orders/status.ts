@@ -10,7 +10,7 @@ import { isTerminal } from '../../venue/order/life.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { Halt } from '../interruption.ts';
 
-/** An order that is not what it was asked to be for this long is a case for a cancel, or a person (reliability.md, fault 29). */
+/** An order that is not what it was asked to be for this long is a case for a cancel, or a person (fault-matrix.md, row 29). */
 export const CONFIRM_WITHIN_MS = 60_000;
 
 export function isConfirmed(order: BookOrder): boolean {

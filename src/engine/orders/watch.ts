@@ -14,9 +14,9 @@ import type { WallTime } from '../wall-time.ts';
 
 /** The first reading after an order was placed or amended, ms; the venue answers `processing` and decides a moment later. */
 const FIRST_POLL_MS = 500;
-/** Every further reading, ms: with GET /orders at 10 tokens that is 300 of 1200 tokens a minute (language.md, plan). */
+/** Every further reading, ms: with GET /orders at 10 tokens that is 300 of 1200 tokens a minute. */
 export const POLL_MS = 2000;
-/** How far before an order's intent a reading begins: clocks differ (reliability.md, fault 51). */
+/** How far before an order's intent a reading begins: clocks differ (fault-matrix.md, row 51). */
 export const LOOK_BACK_MS = 3_600_000;
 interface Waiter {
   readonly order: BookOrder;

@@ -2,7 +2,7 @@
  * What is done about each occurrence of each schedule. Pure: slots, what was decided before, the time and the runs under
  * way in; decisions out. It reads no clock and starts nothing: whoever asks records a decision durably, then acts on it.
  *
- * What holds, whatever the clock does (reliability.md, I16): every nominal instant of a slot since it became known has
+ * What holds, whatever the clock does (ARCHITECTURE.md, I16): every nominal instant of a slot since it became known has
  * exactly one verdict (start, skip, missed); it is started at most once, never before its time, never after its window.
  * What has been decided lies at or before a mark that only moves forward: a clock put back finds nothing due until it has
  * passed the mark again, a clock put forward finds everything between, and the misfire policy decides. A suspended machine

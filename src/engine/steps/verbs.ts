@@ -143,7 +143,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
       { market_id, leverage },
       'enter',
     );
-    // A leverage that was set twice is set once: an answer that never came is simply asked for again (reliability.md, fault 64).
+    // A leverage that was set twice is set once: an answer that never came is simply asked for again (fault-matrix.md, row 64).
     const settled =
       outcome.kind === 'unresolved'
         ? await call<'set_leverage', 'PUT /account/leverage'>(

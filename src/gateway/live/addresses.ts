@@ -1,6 +1,6 @@
 /**
  * Which addresses the program may connect to. A base URL names a host, and whoever answers for that name chooses the address:
- * one inside the own network must not be reached that way (reliability.md, SSRF/TLS). Opens no connection.
+ * one inside the own network must not be reached that way (SECURITY.md, Promises). Opens no connection.
  */
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';

@@ -1,7 +1,7 @@
 /**
  * The last filter before anything is written: takes every secret the process holds out of a text, in whatever spelling it
  * got there: as it is, in JSON, in a URL, in base 64 at any place. A part of twelve characters is hidden too, so that a text
- * cut short shows nothing either (reliability.md, I19).
+ * cut short shows nothing either (ARCHITECTURE.md, I19).
  */
 import type { Secret } from './secret.ts';
 

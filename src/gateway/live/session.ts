@@ -51,7 +51,7 @@ export interface SessionRequest {
 const REFRESH_AT = 0.8;
 /** Also the time in which a second refusal is about the token that has just been replaced. */
 const EXCHANGE_MS = 10_000;
-/** A clock may be off by so much: a JWT that ran out by ours may still be good by the venue's (fault matrix, row 51). */
+/** A clock may be off by so much: a JWT that ran out by ours may still be good by the venue's (fault-matrix.md, row 51). */
 const SKEW_MS = 600_000;
 const BACKOFF_MS = { first: 1_000, most: 60_000 } as const;
 const ALARM_AFTER = 3;

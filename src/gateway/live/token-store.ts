@@ -1,6 +1,6 @@
 /**
  * Where a rotated refresh token is kept. The venue spends the old one when it gives a new one: whoever loses the new one has
- * lost the session, so it is on the disk before it is used (venue-notes.md, shape of POST /jwt's result).
+ * lost the session, so it is on the disk before it is used (assumption `jwtResult`).
  */
 import { createHash } from 'node:crypto';
 import type { Profile } from '../../venue/profile/profile.ts';

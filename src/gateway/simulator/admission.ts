@@ -83,7 +83,7 @@ export class Gate {
     const name = requestName(request);
     if (!isEndpoint(name)) return this.publicRead(request, at);
     if (name !== 'POST /jwt') this.venue.sessions.check(request, caller, at);
-    // Deadman switch, rule 1: what counts is that the request came, not that it was liked.
+    // venue-api.md, rule 1: what counts is that the request came, not that it was liked.
     if (endpoint(name).qualifies) this.venue.deadman.activity(at);
     if (request.unreadable !== undefined) throw request.unreadable;
     return this.handle(name, request, at, fault);

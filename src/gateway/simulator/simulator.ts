@@ -1,5 +1,5 @@
 /**
- * The simulated venue: every private endpoint of venue-api.md, in process, on the clock and the seed it is given. It
+ * The simulated venue: every private endpoint of venue-api.md in process, on the clock and the seed it is given. It
  * shares the shapes of the endpoint table and the records with the client and nothing else: the order machine, the
  * budget, the limits and the deadman model of the client are never imported here, or it would agree with our mistakes.
  * It opens no socket; `sim-server.ts` serves it over HTTP.

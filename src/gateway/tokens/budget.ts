@@ -171,7 +171,7 @@ export class LocalBudget implements Budget {
     this.tell((ledger, now) => ledger.standDown(of, now));
   }
 
-  /** Takes tokens as used just now: after a restart without a ledger, what the journal's last window attempted (fault matrix, row 66). */
+  /** Takes tokens as used just now: after a restart without a ledger, what the journal's last window attempted (fault-matrix.md, row 66). */
   assume(tokens: number): void {
     this.tell((ledger, now) => ledger.assume(tokens, now));
   }

@@ -83,7 +83,7 @@ export class LeaseKeeper {
 
   /**
    * Whether an attempt may be sent under this lease: asked immediately before each. Half a life is left for the request
-   * itself, so that whoever takes over finds nothing of ours on the way (reliability.md, Schedules).
+   * itself, so that whoever takes over finds nothing of ours on the way (ARCHITECTURE.md, Several processes).
    */
   mayAct(): boolean {
     return this.state === 'kept' && this.request.clock.monotonic() - this.renewedAt < LEASE_LIFE_MS / 2;

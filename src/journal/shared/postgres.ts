@@ -36,7 +36,7 @@ import {
 /** A lease is renewed every 5 s and half spent after 7.5: what takes longer than this is tried again on a new connection. */
 const MANNERS = { connections: 2, connectMs: 1_500, lockMs: 1_000, answerMs: 1_500 };
 /**
- * A cancel waits no longer than 2 s for its tokens (reliability.md, I10), so the budget must hear within that time that the
+ * A cancel waits no longer than 2 s for its tokens (ARCHITECTURE.md, I10), so the budget must hear within that time that the
  * ledger can not be had. One connection, for a process asks for one change after another.
  */
 const LEDGER_MANNERS = { connections: 1, connectMs: 600, lockMs: 500, answerMs: 700 };

@@ -78,7 +78,7 @@ export interface KillSwitch {
   engaged(account: string): Promise<KillOrder | undefined>;
   /**
    * Lifts every order in force for `scope`: an account's name lifts a kill of `*` for that account alone. True when there
-   * was one. Throws a RangeError without a name: nobody else may take the responsibility (reliability.md, I13).
+   * was one. Throws a RangeError without a name: nobody else may take the responsibility (ARCHITECTURE.md, I13).
    */
   release(scope: string, by: string, at: number): Promise<boolean>;
   /** Who engaged and who lifted it, the oldest first: of the account and of `*`; of every account where none is named. */
@@ -158,7 +158,7 @@ export function isInForce(events: readonly KillEvent[], scope: string): boolean 
   return [...scopes].some((each) => killInForce(events, each) !== undefined);
 }
 
-/** What `engaged` answers when the switch can not be read: closed is the side to fail on (fault matrix, row 72). */
+/** What `engaged` answers when the switch can not be read: closed is the side to fail on (fault-matrix.md, row 72). */
 export function unreadableKill(account: string, error: unknown): KillOrder {
   const why = error instanceof Error ? error.message : String(error);
   return {

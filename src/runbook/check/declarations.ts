@@ -288,7 +288,7 @@ function constantLimits(checking: Checking, limits: LimitsDeclaration): Checking
   }) as Checking['limits'];
 }
 
-/** The venue's smallest timeout (Deadman switch, rule 3), and what a live run refuses to go below. */
+/** The venue's smallest timeout (venue-api.md, rule 3), and what a live run refuses to go below. */
 const SHORTEST_LIVE_TIMEOUT_MS = 5000;
 
 export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclaration | undefined {

@@ -1,6 +1,6 @@
 /**
  * When a schedule fires: the nominal instants of a cron expression, an interval or a single time, with what daylight-saving
- * changes do to them worked out on purpose (interface.md, settled points on gap and overlap). Pure: it is never asked what
+ * changes do to them worked out on purpose (interface.md, Settled points). Pure: it is never asked what
  * time it is, starts nothing, and knows no run; engine/agenda.ts decides what is done about an instant.
  *
  * The rules, by the clock on the wall of the schedule's zone:

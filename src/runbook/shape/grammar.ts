@@ -1,6 +1,6 @@
 /**
- * What stands around the verbs: the modifiers of a step and the keys of a file (language.md, Grammar), in the vocabulary of
- * shape.ts. Which verb takes which modifier is a column of the step table.
+ * What stands around the verbs: the modifiers of a step and the keys of a file, in the vocabulary of shape.ts. Which verb
+ * takes which modifier is a column of the step table.
  */
 import { ERROR_KINDS } from '../checked.ts';
 import type { Modifier } from '../steps.ts';
@@ -111,7 +111,7 @@ const scheduleEntry = fields(
   { atLeastOne: [['cron', 'every', 'at']], atMostOne: [['cron', 'every', 'at']], together: { cron: 'tz' } },
 );
 
-/** The keys of the file (language.md, Grammar); no others. */
+/** The keys of the file; no others. */
 export const FILE = fields({
   runbook: need(
     { kind: 'text', pattern: FREE_NAME_PATTERN, accepts: 'a name of letters, digits, dots, dashes and underscores' },

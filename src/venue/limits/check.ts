@@ -1,5 +1,5 @@
 /**
- * The check before every write (limits.md): what is about to be sent, the rules, and the facts, in; a verdict with the
+ * The check before every write (docs/language.md, Limits): what is about to be sent, the rules and the facts, in; a verdict with the
  * figures that decided it, out. Cheap and static checks come first; the first that denies wins. Cancels and calls of the
  * deadman switch always pass. A rule whose fact is missing denies: not knowing is no reason to send. It reads nothing,
  * asks no time and keeps no counters: whoever asks brings the facts.
@@ -45,7 +45,7 @@ export {
   tighter,
 } from './rules.ts';
 
-/** The venue takes 1000 open orders per account; the last fifty are kept for what protects (reliability.md, row 63). */
+/** The venue takes 1000 open orders per account; the last fifty are kept for what protects (fault-matrix.md, row 63). */
 export const MOST_OPEN_ORDERS = 950;
 /** PUT /account/leverage, where no rule says less. */
 export const MOST_LEVERAGE = '20';

@@ -1,6 +1,6 @@
 /**
- * The controls of limits.md as data, and how two sets of them combine: per control the tighter wins. Decimals as strings.
- * Nothing is checked here.
+ * The controls of a profile and of a runbook (profile.md, Limits) as data, and how two sets of them combine: per control
+ * the tighter wins. Decimals as strings. Nothing is checked here.
  */
 import { type DecimalString, decimal } from '../../base/decimal.ts';
 import type { OrderType, Side } from '../records.ts';

@@ -36,7 +36,7 @@ export function afterAnomaly(
     : changeOf(draft);
 }
 
-/** Three contradictions on one order within 60 s make it a case for a person (orders.md, illegal events). */
+/** Three contradictions on one order within 60 s make it a case for a person (orders.md, Contradictions). */
 export function isQuarantineDue(
   state: OrderState,
   context: OrderContext,
@@ -95,7 +95,7 @@ function contradictionDetail(order: OrderContext, from: OrderState, event: Order
 }
 
 /**
- * Whether a contradiction counts towards quarantine. An unknown status is tolerated (reliability.md, row 56), and fills of
+ * Whether a contradiction counts towards quarantine. An unknown status is tolerated (fault-matrix.md, row 56), and fills of
  * a rejected order are booked and alarmed while it keeps its status: neither is made better by stopping the market.
  */
 function counts(context: OrderContext, event: OrderEvent): boolean {

@@ -30,7 +30,7 @@ export const TIMINGS = {
   amendLagMs: 3_000,
   /** How many such late reads with the old terms make an amend lost: one alone may come from a replica that hangs. */
   amendLostReads: 2,
-  /** A `canceled` seen around an amend must still be there this much later: the venue may show it for an instant (surprise 4). */
+  /** A `canceled` seen around an amend must still be there this much later: the venue may show it for an instant (venue-notes.md, surprise 4). */
   phantomMs: 2_000,
   /** How long after an amend a `canceled` is suspected to be that instant. */
   phantomWindowMs: 20_000,

@@ -67,7 +67,7 @@ function updateRemaining(order: Writable<OrderContext>): void {
     SHOWS_REST.has(lastRecord.status) &&
     sameDecimal(lastRecord.initial_size, order.size)
   ) {
-    // The record's own rest, less what was filled since: after an amend it need not be size less filled (surprise 5).
+    // The record's own rest, less what was filled since: after an amend it need not be size less filled (venue-notes.md, surprise 5).
     order.remaining = fraction ? '0' : shortfall(lastRecord.size, shortfall(done, lastRecord.total_filled_size));
   } else {
     order.remaining = fraction ? '0' : shortfall(order.size, done);

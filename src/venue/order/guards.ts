@@ -108,7 +108,7 @@ export function showsOtherTerms(context: OrderContext, record: OrderRecord): boo
   return !isPositionStop(context.intent) && !sameDecimal(context.size, record.initial_size);
 }
 
-/** Whether a record belongs to another order: two orders with one client order id (reliability.md, I1). */
+/** Whether a record belongs to another order: two orders with one client order id (ARCHITECTURE.md, I1). */
 export function isForeign(context: OrderContext, event: OrderEvent): boolean {
   if (context.venueId === undefined) return false;
   if (event.type === 'FILL') return event.fill.order_id !== context.venueId;

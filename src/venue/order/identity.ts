@@ -1,6 +1,6 @@
 /**
  * Names that must come out the same whenever they are made: client order ids are a pure function of the intent
- * (reliability.md, I6), so that a process that died can find its orders again, and no two intents share one.
+ * (ARCHITECTURE.md, I6), so that a process that died can find its orders again, and no two intents share one.
  */
 import { sha256 } from '../../base/digest.ts';
 

@@ -151,12 +151,12 @@ const ROWS = {
   P_CANCELING:       [afterCncl,  canceling,  canceling,  canceling,  canceling,  canceling,  _,          Z,          Z,          Z,          canceling,  C,          _],
   // Terminal records are admissible at once. `closed` outranks `canceled` and `rejected`: a fill that won shows last.
   P_CLOSED:          [afterClsd,  closed,     closed,     closed,     closed,     closed,     closed,     _,          closed,     closed,     closed,     C,          closed],
-  // Around an amend the venue may show `canceled` for an instant (surprise 4): there it must be seen twice.
+  // Around an amend the venue may show `canceled` for an instant (venue-notes.md, surprise 4): there it must be seen twice.
   P_CANCELED:        [afterCncd,  canceled,   canceled,   canceled,   canceled,   phantCanc,  cancelCon,  C,          _,          C,          canceled,   C,          canceled],
   P_REJECTED:        [afterRejd,  rejected,   rejected,   rejected,   rejected,   phantReje,  rejected,   C,          C,          _,          rejected,   C,          rejected],
-  // An unknown status never crashes and never ends anything; reported once, and not counted towards quarantine (reliability.md, row 56).
+  // An unknown status never crashes and never ends anything; reported once, and not counted towards quarantine (fault-matrix.md, row 56).
   P_STRANGE:         [C,          C,          C,          C,          C,          C,          C,          C,          C,          C,          C,          C,          C],
-  // Not found is not "not placed" (surprise 2): counted while nothing was ever seen, contradicting once something was.
+  // Not found is not "not placed" (venue-notes.md, surprise 2): counted while nothing was ever seen, contradicting once something was.
   P_NOT_FOUND:       [_,          _,          _,          _,          notFound,   notFound,   notFoundC,  Z,          Z,          Z,          _,          _,          _],
   // A fill is booked in every state, the contradicting ones too: exposure must not wait for an explanation.
   FILL:              [afterOpen,  _,          _,          open,       _,          _,          _,          _,          _,          C,          open,       C,          _],
@@ -168,7 +168,7 @@ const ROWS = {
 
 export const ORDER_EVENT_TYPES = Object.keys(ROWS) as readonly OrderEventType[];
 
-/** The table of orders.md: event, then state, then what happens. */
+/** The table (orders.md, The transition table): event, then state, then what happens. */
 export const TRANSITIONS: Readonly<Record<OrderEventType, Readonly<Record<OrderState, Cell>>>> = Object.fromEntries(
   ORDER_EVENT_TYPES.map((type) => [
     type,
@@ -212,7 +212,7 @@ export const orderCan = {
   },
   /**
    * PUT. A new size only while nothing is filled, and never for a part of the position: whether the venue reads it as the
-   * whole, as the rest or as a fraction is not shown (reliability.md, row 32).
+   * whole, as the rest or as a fraction is not shown (fault-matrix.md, row 32).
    */
   amend(order: OrderSnapshot, change: { readonly size?: string | undefined } = {}): boolean {
     if (order.state !== 'open') return false;

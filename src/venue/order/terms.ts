@@ -113,7 +113,7 @@ export function adoptTerms(order: Writable<OrderContext>, record: OrderRecord, s
   order.termsSince = since ?? order.termsSince;
   order.price = record.price;
   order.size = record.initial_size;
-  // Whether an amended size is the whole or the rest is not shown (surprise 5): what may fill in all is the larger reading.
+  // Whether an amended size is the whole or the rest is not shown (venue-notes.md, surprise 5): what may fill in all is the larger reading.
   // Of an order that has filled nothing, which most records are of, the two are one text.
   const untouched = record.total_filled_size === '0' && record.size === record.initial_size;
   const most = untouched

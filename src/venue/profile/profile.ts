@@ -173,7 +173,7 @@ function inlineSecret(path: DataPath): ProfileFinding {
   };
 }
 
-/** A place for anchors that is down for so long is no accident any more (fault matrix, row 73). */
+/** A place for anchors that is down for so long is no accident any more (fault-matrix.md, row 73). */
 const ANCHOR_PATIENCE_MS = 600_000;
 
 /** The profile with all defaults filled in. Only for settings that have no error. */

@@ -1,7 +1,7 @@
 /**
  * What the headers of an answer say about tokens: X-RateLimit-* and Retry-After (venue-api.md, Rate limit response
  * headers). Read with distrust: a header that makes no sense is as good as absent, and none may stop the program for more
- * than two minutes (fault matrix, rows 11 and 14).
+ * than two minutes (fault-matrix.md, row 11 and row 14).
  */
 
 /** Lower-case names, as a transport gives them. */

@@ -232,7 +232,7 @@ export class Ledger {
   /**
    * When an ordinary request may take of the last tokens. Urgent requests use up the reserve, and ordinary ones could then
    * fill the rest of the window and leave the next cancel nothing for seconds: so half the reserve is lent only against
-   * tokens about to come back (reliability.md, I10: a cancel never waits more than 2 s).
+   * tokens about to come back (ARCHITECTURE.md, I10: a cancel never waits more than 2 s).
    */
   private lentAt(after: number): number {
     const free = this.readings.limit - this.readings.foreignUse - this.beats.left - after;

@@ -1,7 +1,7 @@
 /**
  * What refusals for want of tokens teach: which weights must wait, for how long, and when one request may try the venue
  * alone. A refused 20-token read must not stop a 1-token cancel, so a refusal stands in the way of its own weight and
- * heavier ones only; and one of an ordinary request never stands in the way of urgent ones (fault matrix, row 10).
+ * heavier ones only; and one of an ordinary request never stands in the way of urgent ones (fault-matrix.md, row 10).
  */
 
 /** What the venue said of when to try again, ms from then. */
@@ -35,9 +35,9 @@ export interface SavedRefusals {
 }
 
 const REFUSAL_BACKOFF_MS = { base: 250, cap: 8_000 } as const;
-/** Urgent probes stay under the two seconds that a cancel may wait (reliability.md, I10). */
+/** Urgent probes stay under the two seconds that a cancel may wait (ARCHITECTURE.md, I10). */
 const PROBE_BACKOFF_MS = { ordinary: { least: 250, most: 4_000 }, urgent: { least: 250, most: 1_500 } } as const;
-/** A venue that asks for more is not believed (fault matrix, row 11). */
+/** A venue that asks for more is not believed (fault-matrix.md, row 11). */
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 const NO_PROBE: Probe = { flight: undefined, backoffMs: 250, notBefore: Number.NEGATIVE_INFINITY };

@@ -1,7 +1,4 @@
-/**
- * The two times a JWT tells of itself. It is opaque otherwise: nothing is verified, and no other claim is looked at
- * (reliability.md, JWT).
- */
+/** The two times a JWT tells of itself. It is opaque otherwise: nothing is verified, and no other claim is looked at. */
 import { isLosslessNumber } from 'lossless-json';
 import { readJson } from './request.ts';
 

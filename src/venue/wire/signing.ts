@@ -1,5 +1,5 @@
 /**
- * API-key signatures (venue-notes.md, Settings: off unless the profile says so). Pure: the secret's bytes and the expiry
+ * API-key signatures (venue-notes.md, Signed requests: off unless the profile says so). Pure: the secret's bytes and the expiry
  * are passed in, nothing is remembered. Where a message or a signature goes is the session's business.
  */
 import { createHash, createHmac } from 'node:crypto';

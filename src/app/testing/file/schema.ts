@@ -1,5 +1,5 @@
 /**
- * The form of a test file as JSON Schema (language.md, Test files), for editors and for reading. It says what may stand
+ * The form of a test file as JSON Schema (testing.md, What a case says), for editors and for reading. It says what may stand
  * where; whether a request, a time or a reply makes sense is said when the file is read.
  */
 import { DURATION_PATTERN } from '../../../base/duration.ts';

@@ -112,7 +112,7 @@ export interface AuthConfig {
   readonly apiKey?: { readonly key: string; readonly secret: string };
 }
 
-/** The switches: each a reading of something venue-api.md leaves open (venue-notes.md, Settings and Surprises). */
+/** The switches: each a reading of something venue-api.md leaves open (venue-notes.md, Surprises). */
 export interface SurprisesConfig {
   /** Status shown for an untriggered stop: `open`, or `placed`, or any other text. */
   readonly stopStatus: string;
@@ -131,7 +131,7 @@ export interface SurprisesConfig {
   readonly cancelAllResult: 'empty' | 'true';
   readonly deadmanResult: 'object' | 'array';
   readonly deadmanEmpty: 'object' | 'array' | 'null';
-  /** Firing can take seconds (surprise 7). */
+  /** Firing can take seconds (venue-notes.md, surprise 7). */
   readonly deadmanDelayMs: number;
   /** cancel_all and the deadman switch miss orders that are still `processing`. */
   readonly cancelAllSkipsProcessing: boolean;

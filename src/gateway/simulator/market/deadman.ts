@@ -77,7 +77,7 @@ export class DeadmanSwitch {
       }
       this.armed.delete(armed.marketId);
       this.events.push({ at: dueAt, event: 'fired', ...armed });
-      // Rule 2, "immediately"; firing can take seconds (venue-notes.md, surprise 7).
+      // "Immediately" (venue-api.md, rule 2); firing can take seconds (venue-notes.md, surprise 7).
       if (this.firingDelayMs === 0) this.fire(dueAt);
       else this.clock.at(dueAt + this.firingDelayMs, () => this.fire(dueAt + this.firingDelayMs));
     });

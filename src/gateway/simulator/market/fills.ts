@@ -110,7 +110,7 @@ export class Floor {
     }
   }
 
-  /** What becomes of an order that has been acknowledged (surprise 1). */
+  /** What becomes of an order that has been acknowledged (venue-notes.md, surprise 1). */
   decide(order: SimOrder, at: number): void {
     const position = isPositionOrder(order);
     if (position && !this.closes(order)) {

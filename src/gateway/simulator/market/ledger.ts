@@ -110,7 +110,7 @@ export class Book {
     return this.byId.get(id);
   }
 
-  /** Every order with a client order id, in order of arrival; there may be several (surprise 8). */
+  /** Every order with a client order id, in order of arrival; there may be several (venue-notes.md, surprise 8). */
   withClientId(clientOrderId: string): readonly SimOrder[] {
     return this.byClientId.get(clientOrderId) ?? [];
   }

@@ -53,7 +53,7 @@ function inRange(timestampUs: number, { start_time, end_time }: Paging): boolean
   return (start_time === undefined || timestampUs >= start_time) && (end_time === undefined || timestampUs <= end_time);
 }
 
-/** One page of what `read` keeps of `rows`, which are in rising order of time. Pages are offsets: they drift (surprise 10). */
+/** One page of what `read` keeps of `rows`, which are in rising order of time. Pages are offsets: they drift (venue-notes.md, surprise 10). */
 function page<Row, Kept>(rows: readonly Row[], params: Paging, read: (row: Row) => Kept | undefined): Kept[] {
   const limit = params.p_limit ?? DEFAULT_PAGE_ROWS;
   let skip = (params.p_page ?? 0) * limit;

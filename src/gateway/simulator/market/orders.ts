@@ -107,7 +107,7 @@ export class Desk {
     });
   }
 
-  /** Deadman switch, rule 2: every open order of every market, stops too, at once. */
+  /** venue-api.md, rule 2: every open order of every market, stops too, at once. */
   cancelByDeadman(at: number): void {
     const { agenda, floor } = this.parts;
     agenda.settle(at);

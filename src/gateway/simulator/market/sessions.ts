@@ -13,7 +13,7 @@ export interface Caller {
   readonly token: string | undefined;
 }
 
-/** Longest life of a signature, seconds (venue-notes.md, API-key signing). */
+/** Longest life of a signature, seconds (venue-notes.md, Signed requests). */
 const SIGNATURE_LIFE_S = 600;
 
 export class Sessions {
