@@ -21,6 +21,9 @@ export function pageOf(name: string, from: string, pages: Texts): string | undef
 
 const CITED = /(?<![\w/.-])((?:[\w.-]+\/)*[\w-]+\.md)\b(?:#([\w-]+))?(?=(?:, (.{1,160}))?)/g;
 
+/** A heading begins with a capital, an item is a word and a number; what else follows a page's name is prose. */
+const CITES = /^["“'`]?(?:\p{Lu}|[a-z]+ \d)/u;
+
 /** Pages that do not exist, and headings and items that their page does not have. */
 export function brokenCitations(texts: Texts, pages: Texts): string[] {
   const knownTargets = new Map<string, ReadonlySet<string>>();
@@ -35,8 +38,7 @@ export function brokenCitations(texts: Texts, pages: Texts): string[] {
       if (page === undefined) return [`${path}: ${name} does not exist`];
       if (anchor !== undefined && !anchors(pages[page] ?? '').has(anchor))
         return [`${path}: ${name} has no #${anchor}`];
-      // What is put together when the program runs is checked where its parts are.
-      if (section === undefined || section.startsWith('${') || isTarget(section, targetsIn(page))) return [];
+      if (section === undefined || !CITES.test(section) || isTarget(section, targetsIn(page))) return [];
       return [`${path}: ${page} has no "${section.slice(0, 40)}"`];
     }),
   );

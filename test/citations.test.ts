@@ -91,6 +91,7 @@ describe('each rule can fail', () => {
     '// orders.md, "States" says',
     '// orders.md; README.md',
     '// see https://x.org/a/gone.md',
+    '// the lines of orders.md, and what follows',
   ])('a citation that holds: %s', (text) => expect(broken(text)).toEqual([]));
 
   it.each([
@@ -103,7 +104,7 @@ describe('each rule can fail', () => {
     ['// (orders.md, I8)', 'src/a/b.ts: docs/design/orders.md has no "I8)"'],
     ['// (orders.md, States of mind)', 'src/a/b.ts: docs/design/orders.md has no "States of mind)"'],
     ['// README.md#no-heading', 'src/a/b.ts: README.md has no #no-heading'],
-    ['// README.md, no heading', 'src/a/b.ts: README.md has no "no heading"'],
+    ['// README.md, No heading', 'src/a/b.ts: README.md has no "No heading"'],
   ])('a citation that does not: %s', (text, problem) => expect(broken(text)).toEqual([problem]));
 
   it('citations in pages, but for fences and the targets of links', () => {

@@ -1,11 +1,11 @@
 /**
- * The hand-written pages against what they speak of: pasted output is what the program prints now, links lead somewhere,
- * the set-up commands work, verbs that are named exist and every verb is named.
+ * The hand-written pages against what they speak of: pasted output is what the program prints now, the set-up
+ * commands work, verbs that are named exist and every verb is named. Links are for citations.test.ts.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { VERBS } from '../src/cli/actions/actions.ts';
@@ -14,7 +14,6 @@ import { machinePaths } from './architecture-rules.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const GUIDES = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
 const WRITTEN = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', ...GUIDES.map((name) => `docs/${name}`)];
-const GENERATED = readdirSync(join(ROOT, 'docs/reference')).map((name) => `docs/reference/${name}`);
 const text = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const README = text('README.md');
 
@@ -33,36 +32,6 @@ function blocks(markdown: string): readonly string[] {
   return [...markdown.matchAll(/^```[a-z]*\n([\s\S]*?)^```$/gm)].map(([, body]) => (body ?? '').trim());
 }
 
-function prose(markdown: string): string {
-  return markdown.replaceAll(/^```[a-z]*\n[\s\S]*?^```$/gm, '');
-}
-
-/** Anchors of headings, as GitHub makes them. */
-function anchors(markdown: string): ReadonlySet<string> {
-  const headings = [...prose(markdown).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) => heading ?? '');
-  return new Set(
-    headings.map((heading) =>
-      heading
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
-}
-
-function brokenLinks(path: string): readonly string[] {
-  const links = [...prose(text(path)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? '');
-  return links
-    .filter((target) => !/^https?:/.test(target))
-    .filter((target) => {
-      const [file = '', anchor] = target.split('#');
-      const place = file === '' ? path : join(dirname(path), file);
-      if (!existsSync(join(ROOT, place))) return true;
-      return anchor !== undefined && !anchors(text(place)).has(anchor);
-    })
-    .map((target) => `${path}: ${target}`);
-}
-
 describe('the pages', () => {
   it('show what the program prints now', () => {
     const { status, stderr } = run('docs/paste.js', '--check');
@@ -74,10 +43,6 @@ describe('the pages', () => {
       [...text(path).matchAll(/<!-- (paste.*?) -->\n?<!-- \/paste -->/g)].map(([, what]) => `${path}: ${what}`),
     );
     expect(empty).toEqual([]);
-  });
-
-  it('link to what exists', () => {
-    expect([...WRITTEN, ...GENERATED].flatMap((path) => brokenLinks(path))).toEqual([]);
   });
 
   it('name no machine', () => {

@@ -35,7 +35,7 @@ export function isDecimalText(text: string, maxDigits = 400): boolean {
   return text.length <= maxDigits + 2 && PLAIN.test(text);
 }
 
-/** A decimal that an author writes: at most 36 digits, at most 18 of them after the point (interface.md, settled points). */
+/** A decimal that an author writes: at most 36 digits, at most 18 of them after the point (interface.md, Settled points). */
 export function parseAuthoredDecimal(text: string): Decimal | undefined {
   const value = parseDecimal(text);
   if (value === undefined) return undefined;

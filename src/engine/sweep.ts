@@ -49,7 +49,7 @@ export interface SweepBounds {
 
 /**
  * `runbook kill`: nothing waits for it, and a person believes what it says. So it outlasts whatever had left a process when
- * the switch was engaged (budget.md, in-transit limit): an order that comes behind "nothing is left" is watched by nobody.
+ * the switch was engaged (budget.md, In-transit limit): an order that comes behind "nothing is left" is watched by nobody.
  */
 export const KILL_SWEEP: SweepBounds = {
   quietMs: 10_000,

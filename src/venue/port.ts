@@ -107,7 +107,7 @@ export type CallOutcome<E extends EndpointName = EndpointName> =
       readonly failure: RejectionCause;
       /** The venue's text, whole; hostile when printed. */
       readonly message: string;
-      /** False where the text is not known to be definite: a POST then looks the order up once (interface.md, settled points). */
+      /** False where the text is not known to be definite: a POST then looks the order up once (interface.md, Settled points). */
       readonly definite: boolean;
       readonly retryAfterMs?: number;
     })

@@ -1,6 +1,6 @@
 /**
  * Journals written by released versions stay readable for ever: what a later version says of them is what the version
- * said that wrote them. How they were made, and why they are never made again: test/golden/journals/VERSION/README.md.
+ * said that wrote them. How they were made, and why they are never made again: the page in each folder of test/golden/journals.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -9,7 +9,7 @@ import { overcommitted } from '../../venue/tokens/heartbeat-reserve.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { EXIT, UserError } from '../errors.ts';
 
-/** The shortest deadman timeout a live run may have, ms: below it a slow answer is taken for silence (interface.md, settled points). */
+/** The shortest deadman timeout a live run may have, ms: below it a slow answer is taken for silence (interface.md, Settled points). */
 const LEAST_DEADMAN_MS = 5_000;
 
 export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {

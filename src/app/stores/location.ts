@@ -137,7 +137,7 @@ function urlOf(reference: SecretReference, environment: Environment): Secret {
 
 /**
  * The user's own state folder: an address has one token limit, and an account one process, whichever project they are used
- * from (interface.md, settled points).
+ * from (interface.md, Settled points).
  */
 function userFolder(environment: Environment): string {
   const home = environment.variable('HOME') ?? homedir();

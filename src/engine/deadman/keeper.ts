@@ -33,7 +33,7 @@ import { Progress } from './progress.ts';
 /** Tries to arm, and tries to disarm with each verified by a GET. */
 const TRIES = 6;
 const FIRST_RETRY_MS = 250;
-/** A beat whose answer is not waited for any more may arrive until so long after it was sent (budget.md, in-transit limit). */
+/** A beat whose answer is not waited for any more may arrive until so long after it was sent (budget.md, In-transit limit). */
 const IN_TRANSIT_MS = 10_000;
 
 interface KeeperParts {

@@ -70,7 +70,7 @@ export interface KillOrder {
   readonly unread?: true;
 }
 
-/** Lasts until a named person lifts it; needs no lease (interface.md, settled points). */
+/** Lasts until a named person lifts it; needs no lease (interface.md, Settled points). */
 export interface KillSwitch {
   /** Durable once resolved. */
   engage(order: KillOrder): Promise<void>;
@@ -123,7 +123,7 @@ export interface Shared {
   close(): Promise<void>;
 }
 
-/** The key of an address's ledger: base URL and the profile's `shared_as` (interface.md, settled points). */
+/** The key of an address's ledger: base URL and the profile's `shared_as` (interface.md, Settled points). */
 export function ledgerKey(baseUrl: string, sharedAs: string): string {
   return `${canonicalBaseUrl(baseUrl)} ${sharedAs}`;
 }

@@ -285,7 +285,7 @@ function located(reference: SecretReference, folder: string): SecretReference {
   return 'file' in reference ? { file: besideProfile(reference.file, folder) } : reference;
 }
 
-/** Relative paths are relative to the profile's file (interface.md, settled points). */
+/** Relative paths are relative to the profile's file (interface.md, Settled points). */
 function besideProfile(path: string, folder: string): string {
   return isAbsolute(path) ? path : join(folder, path);
 }

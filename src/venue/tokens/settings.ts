@@ -18,7 +18,7 @@ export interface BudgetSettings {
   readonly longestRequestMs: number;
 }
 
-/** The profile's `rate_limit`, with everything scaled to its tokens and window (interface.md, settled points). */
+/** The profile's `rate_limit`, with everything scaled to its tokens and window (interface.md, Settled points). */
 export function budgetSettings(given: Partial<BudgetSettings> = {}): BudgetSettings {
   const tokens = given.tokens ?? 1200;
   const windowMs = given.windowMs ?? 60_000;
