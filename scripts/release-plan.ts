@@ -1,4 +1,4 @@
-/** What a release changes, and what stands in its way, from what the files and git say. Nothing is read or run here. */
+/** What a release changes, and what prevents it, from what the files and git say. Nothing is read or run here. */
 
 export interface ReleaseSource {
   /** Of package.json. */

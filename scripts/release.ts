@@ -1,5 +1,5 @@
 /**
- * `npm run release`: makes the commit and the tag of the version that package.json names, when nothing stands in the way
+ * `npm run release`: makes the commit and the tag of the version that package.json names, when nothing prevents it
  * (docs/versions.md). `--dry-run` says what it would do. It never pushes and never publishes; it prints the commands.
  */
 import { execFileSync, spawnSync } from 'node:child_process';

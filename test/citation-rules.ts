@@ -126,7 +126,7 @@ export function missingPaths(pages: Texts, exists: Exists, textOf: (path: string
   );
 }
 
-/** A page without what stands in fences: output and examples name what need not exist. */
+/** A page without its fences: output and examples name what need not exist. */
 function prose(page: string): string {
   return page.replaceAll(/^```[a-z]*\n[\s\S]*?^```$/gm, '');
 }

@@ -34,7 +34,7 @@ describe('a release', () => {
     tags: ['v0.1.0', ''],
   };
 
-  it('is made where nothing stands in its way', () => {
+  it('is made where nothing prevents it', () => {
     expect(planRelease(READY, DATE)).toEqual({
       tag: 'v0.2.0',
       problems: [],

@@ -1,4 +1,4 @@
-/** Whatever listens does so on the loopback address alone. Which files may listen is a door (test/architecture-rules.ts). */
+/** What listens does so on the loopback address alone. Which files may listen is a door (test/architecture-rules.ts). */
 import { createConnection } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
