@@ -7,33 +7,32 @@ import type { Value } from '../../runbook/values.ts';
 import { Cancellation, StepFailure } from '../interruption.ts';
 import { startRoots } from '../roots.ts';
 import { Frame, StepScope } from '../scope.ts';
-import type { StepRun, Walker } from './walker.ts';
+import type { StepExecution } from './execution.ts';
 
-export async function callRunbook(walker: Walker, at: StepRun<StepOf<'call'>>): Promise<Value> {
-  const { runbook: name, with: given } = at.step.args;
-  const callee = at.frame.roots.runbook.calls[name];
+export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Promise<Value> {
+  const { run, path } = execution;
+  const { runbook: name, with: given } = execution.args;
+  const { limits, runbook: caller } = execution.frame.roots;
+  const callee = caller.calls[name];
   if (callee === undefined) throw new Error(`engine: runbook ${name} was not checked with its caller`);
   const inputs: Record<string, Value> = Object.create(null);
   for (const input of callee.inputs) {
     const expr = given[input.name];
-    inputs[input.name] = expr === undefined ? input.default : walker.evaluate(expr, at.scope, at.path);
+    inputs[input.name] = expr === undefined ? input.default : execution.evaluate(expr);
   }
-  const { limits } = at.frame.roots;
-  const roots = await startRoots(walker.run, callee, inputs, { path: at.path, limits });
-  const frame = new Frame(roots, { staticPath: '', path: `${at.path}/` });
-  const lease = await walker.run.keeper.enter(frame, walker.run.wall.now(), at.path);
+  const roots = await startRoots(run, callee, inputs, { path, limits });
+  const frame = new Frame(roots, { staticPath: '', path: `${path}/` });
+  const lease = await run.keeper.enter(frame, run.wall.now(), path);
   try {
-    await walker.block(callee.steps, frame, at.cancel);
+    await execution.block(callee.steps, frame);
   } catch (error) {
-    if (error instanceof StepFailure) await walker.block(callee.onError, frame.inner(undefined, error.fact), at.cancel);
+    if (error instanceof StepFailure) await execution.block(callee.onError, frame.inner(undefined, error.fact));
     throw error;
   } finally {
     // What a callee promises at its end is kept however it ended.
-    await walker.block(callee.finally, frame.inner(), new Cancellation());
+    await execution.walker.block(callee.finally, frame.inner(), new Cancellation());
     await lease.leave();
   }
-  const scope = new StepScope(frame, walker.run.wall.now());
-  return Object.fromEntries(
-    callee.outputs.map((output) => [output.name, walker.evaluate(output.value, scope, at.path)]),
-  );
+  const scope = new StepScope(frame, run.wall.now());
+  return Object.fromEntries(callee.outputs.map(({ name, value }) => [name, execution.evaluate(value, scope)]));
 }

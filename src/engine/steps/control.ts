@@ -4,219 +4,213 @@
  */
 import { Decimal, wholeNumber } from '../../base/decimal.ts';
 import type { CheckedStep, StepOf, Verb } from '../../runbook/checked.ts';
-import { type RecordValue, type Value, valueJson } from '../../runbook/values.ts';
+import { type Expr, type RecordValue, type Value, valueJson } from '../../runbook/values.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { callRunbook } from './call.ts';
+import type { StepExecution } from './execution.ts';
 import { waitForOrder } from './order-steps.ts';
 import type { VenueVerb } from './verbs.ts';
-import type { StepRun, Walker } from './walker.ts';
 
 export type ControlVerb = Exclude<Verb, VenueVerb>;
-type Control<V extends ControlVerb> = (walker: Walker, at: StepRun<StepOf<V>>) => Promise<Value> | Value;
+type Control<V extends ControlVerb> = (execution: StepExecution<StepOf<V>>) => Promise<Value> | Value;
 
-export function runControl(walker: Walker, at: StepRun): Promise<Value> | Value {
-  const control = CONTROLS[at.step.verb as ControlVerb] as Control<ControlVerb>;
-  return control(walker, at as StepRun<StepOf<ControlVerb>>);
+export function runControl(execution: StepExecution): Promise<Value> | Value {
+  const control = CONTROLS[execution.step.verb as ControlVerb] as Control<ControlVerb>;
+  return control(execution as StepExecution<StepOf<ControlVerb>>);
 }
 
 const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
-  let(walker, at) {
-    for (const { name, value } of at.step.args.names) at.frame.set(name, walker.evaluate(value, at.scope, at.path));
+  let(execution) {
+    for (const { name, value } of execution.args.names) execution.frame.set(name, execution.evaluate(value));
     return undefined;
   },
 
-  set(walker, at) {
-    const values = at.step.args.names.map(
-      ({ name, value }) => [name, walker.evaluate(value, at.scope, at.path)] as const,
-    );
+  set(execution) {
+    const values = execution.args.names.map(({ name, value }) => [name, execution.evaluate(value)] as const);
     for (const [name, value] of values) {
-      at.frame.roots.values.set(name, value);
-      walker.run.log.append('variable.set', { name, value: valueJson(value) }, at.path);
+      execution.frame.roots.values.set(name, value);
+      execution.run.log.append('variable.set', { name, value: valueJson(value) }, execution.path);
     }
     return undefined;
   },
 
-  assert(walker, at) {
-    if (walker.decideCondition('assert', at.step.args.condition, at.scope, at.path)) return undefined;
-    const because = at.step.because === undefined ? '' : `: ${walker.evaluate(at.step.because, at.scope, at.path)}`;
-    throw new StepFailure('assertion', `not true: ${at.step.args.condition.text}${because}`, at.path);
+  assert(execution) {
+    if (execution.decide('assert', execution.args.condition)) return undefined;
+    const because = execution.evaluateGiven(execution.step.because);
+    throw new StepFailure(
+      'assertion',
+      `not true: ${execution.args.condition.text}${because === undefined ? '' : `: ${because}`}`,
+      execution.path,
+    );
   },
 
-  async wait(walker, at) {
-    const { args } = at.step;
-    const { clock, wall, keeper } = walker.run;
+  async wait(execution) {
+    const { args } = execution;
+    const { clock, wall, keeper } = execution.run;
     if (args.kind === 'until') {
-      const instant = Math.ceil(walker.evaluate(args.until, at.scope, at.path).us / 1000);
-      await wall.until(instant, at.cancel, (until) => keeper.waitsUntil(at.path, until));
+      const instant = Math.ceil(execution.evaluate(args.until).us / 1000);
+      await wall.until(instant, execution.cancel, (until) => keeper.waitsUntil(execution.path, until));
       return undefined;
     }
-    const until = clock.now() + walker.evaluate(args.for, at.scope, at.path).ms;
-    await waits(walker, at, until);
+    const until = clock.now() + execution.evaluate(args.for).ms;
+    await waitUntil(execution, until);
     return undefined;
   },
 
-  async wait_for(walker, at) {
-    const { args } = at.step;
-    if (args.kind === 'order') return waitForOrder(walker, at, args);
-    const { clock } = walker.run;
-    const deadline = clock.now() + walker.evaluate(args.within, at.scope, at.path).ms;
-    const every = walker.evaluate(args.every, at.scope, at.path).ms;
+  async wait_for(execution) {
+    const { args } = execution;
+    if (args.kind === 'order') return waitForOrder(execution, args);
+    const { clock, wall } = execution.run;
+    const deadline = clock.now() + execution.evaluate(args.within).ms;
+    const every = execution.evaluate(args.every).ms;
     for (let round = 0; ; round += 1) {
-      const frame = at.frame.inner({ staticPath: at.step.path, path: `${at.path}[${round}]` });
+      const frame = iteration(execution, round);
       const startedAt = clock.now();
-      await walker.step(args.read, frame, at.cancel);
+      await execution.walker.step(args.read, frame, execution.cancel);
       const { id } = args.read;
       // The read's name outlives the wait: on_timeout and the steps after speak of what was read last.
-      if (id !== undefined) at.frame.set(id, frame.find(id));
-      if (walker.decideCondition('until', args.until, new StepScope(frame, walker.run.wall.now()), at.path))
-        return undefined;
+      if (id !== undefined) execution.frame.set(id, frame.find(id));
+      if (execution.decide('until', args.until, new StepScope(frame, wall.now()))) return undefined;
       const next = startedAt + every;
       if (next > deadline) {
-        if (clock.now() < deadline) await waits(walker, at, deadline);
-        throw new StepFailure('timeout', `not true within the time given: ${args.until.text}`, at.path);
+        if (clock.now() < deadline) await waitUntil(execution, deadline);
+        throw new StepFailure('timeout', `not true within the time given: ${args.until.text}`, execution.path);
       }
-      await waits(walker, at, next);
+      await waitUntil(execution, next);
     }
   },
 
-  async for_each(walker, at) {
-    const { each, in: list, at: position, do: steps, collect } = at.step.args;
-    const items = walker.evaluate(list, at.scope, at.path);
+  async for_each(execution) {
+    const { each, in: list, at: position, do: steps, collect } = execution.args;
+    const items = execution.evaluate(list);
     const collected: RecordValue[] = [];
     for (const [index, item] of items.entries()) {
-      const pause = walker.pace.next(at.cancel);
+      const pause = execution.walker.pace.next(execution.cancel);
       if (pause !== undefined) await pause;
-      const frame = iteration(at, index);
+      const frame = iteration(execution, index);
       frame.set(each, item);
       if (position !== undefined) frame.set(position, new Decimal(index));
-      await walker.block(steps, frame, at.cancel);
+      await execution.block(steps, frame);
       if (collect !== undefined) {
-        const scope = new StepScope(frame, walker.run.wall.now());
-        collected.push(
-          Object.fromEntries(collect.map(({ name, value }) => [name, walker.evaluate(value, scope, at.path)])),
-        );
+        const scope = new StepScope(frame, execution.run.wall.now());
+        collected.push(Object.fromEntries(collect.map(({ name, value }) => [name, execution.evaluate(value, scope)])));
       }
     }
     return collect === undefined ? undefined : collected;
   },
 
-  async repeat(walker, at) {
-    const { every, for: duration, max, while: condition, until, do: steps } = at.step.args;
-    const { clock } = walker.run;
+  async repeat(execution) {
+    const { every, for: duration, max, while: condition, until, do: steps } = execution.args;
+    const { clock } = execution.run;
     const startedAt = clock.now();
-    const period = every === undefined ? undefined : walker.evaluate(every, at.scope, at.path).ms;
-    const endsAt = duration === undefined ? undefined : startedAt + walker.evaluate(duration, at.scope, at.path).ms;
-    const most = max === undefined ? undefined : wholeNumber(walker.evaluate(max, at.scope, at.path));
+    const period = execution.evaluateGiven(every)?.ms;
+    const endsAt = duration === undefined ? undefined : startedAt + execution.evaluate(duration).ms;
+    const most = max === undefined ? undefined : wholeNumber(execution.evaluate(max));
     for (let round = 0; most === undefined || round < most; round += 1) {
-      const pause = walker.pace.next(at.cancel);
+      const pause = execution.walker.pace.next(execution.cancel);
       if (pause !== undefined) await pause;
       if (endsAt !== undefined && clock.now() >= endsAt) break;
-      const frame = iteration(at, round);
-      if (condition !== undefined && !(await decideFresh(walker, at, 'while', condition, frame))) break;
+      const frame = iteration(execution, round);
+      if (condition !== undefined && !(await decideFresh(execution, 'while', condition, frame))) break;
       const roundAt = clock.now();
-      await walker.block(steps, frame, at.cancel);
-      if (until !== undefined && (await decideFresh(walker, at, 'until', until, frame))) break;
+      await execution.block(steps, frame);
+      if (until !== undefined && (await decideFresh(execution, 'until', until, frame))) break;
       if (period === undefined) continue;
       const next = roundAt + period;
       if (endsAt !== undefined && next >= endsAt) {
-        if (most === undefined || round + 1 < most) await waits(walker, at, endsAt);
+        if (most === undefined || round + 1 < most) await waitUntil(execution, endsAt);
         break;
       }
-      if (most === undefined || round + 1 < most) await waits(walker, at, next);
+      if (most === undefined || round + 1 < most) await waitUntil(execution, next);
     }
     return undefined;
   },
 
-  async parallel(walker, at) {
-    const { args } = at.step;
+  async parallel(execution) {
+    const { args } = execution;
     const branches =
       args.kind === 'branches'
         ? args.branches.map(({ name, do: steps }) => ({
             steps,
-            frame: at.frame.inner({
-              staticPath: `${at.step.path}/branches/${name}`,
-              path: `${at.path}/branches/${name}`,
+            frame: execution.frame.inner({
+              staticPath: `${execution.step.path}/branches/${name}`,
+              path: `${execution.path}/branches/${name}`,
             }),
           }))
-        : walker.evaluate(args.in, at.scope, at.path).map((item, index) => {
-            const frame = iteration(at, index);
+        : execution.evaluate(args.in).map((item, index) => {
+            const frame = iteration(execution, index);
             frame.set(args.each, item);
             return { steps: args.do, frame };
           });
-    const width = args.kind === 'each' ? wholeNumber(walker.evaluate(args.max, at.scope, at.path)) : branches.length;
+    const width = args.kind === 'each' ? wholeNumber(execution.evaluate(args.max)) : branches.length;
     const join = args.kind === 'branches' ? args.join : 'all';
-    await runBranches(walker, at, branches, { width, join, onFail: args.onFail });
+    await runBranches(execution, branches, { width, join, onFail: args.onFail });
     if (args.kind === 'branches') {
       // Branch names live on behind the join; a branch that did not finish leaves its names absent.
       for (const [index, branch] of args.branches.entries()) {
         for (const step of branch.do)
-          if (step.id !== undefined) at.frame.set(step.id, branches[index]?.frame.find(step.id));
+          if (step.id !== undefined) execution.frame.set(step.id, branches[index]?.frame.find(step.id));
       }
     }
     return undefined;
   },
 
-  async switch(walker, at) {
-    for (const { when, do: steps } of at.step.args.cases) {
-      if (!walker.decideCondition('when', when, at.scope, at.path)) continue;
-      await walker.block(steps, at.frame.inner(), at.cancel);
+  async switch(execution) {
+    for (const { when, do: steps } of execution.args.cases) {
+      if (!execution.decide('when', when)) continue;
+      await execution.block(steps, execution.frame.inner());
       return undefined;
     }
-    if (at.step.args.else !== undefined) await walker.block(at.step.args.else, at.frame.inner(), at.cancel);
+    if (execution.args.else !== undefined) await execution.block(execution.args.else, execution.frame.inner());
     return undefined;
   },
 
   call: callRunbook,
 
-  async approve(walker, at) {
-    const { ask, by, within, onTimeout } = at.step.args;
-    const { clock, log, approvals, keeper, setup } = walker.run;
-    const until = clock.now() + walker.evaluate(within, at.scope, at.path).ms;
-    log.append(
-      'approval.asked',
-      { ask: walker.evaluate(ask, at.scope, at.path), by, until, plan: setup.plan },
-      at.path,
-    );
-    keeper.waitsUntil(at.path, until);
-    const own = new Cancellation(at.cancel);
+  async approve(execution) {
+    const { ask, by, within, onTimeout } = execution.args;
+    const { clock, log, approvals, keeper, setup } = execution.run;
+    const until = clock.now() + execution.evaluate(within).ms;
+    log.append('approval.asked', { ask: execution.evaluate(ask), by, until, plan: setup.plan }, execution.path);
+    keeper.waitsUntil(execution.path, until);
+    const own = new Cancellation(execution.cancel);
     const timer = clock.at(until, () => own.cancel('timeout', `nobody answered within the time given`));
     try {
-      const answer = await approvals.answer(at.path, own);
+      const answer = await approvals.answer(execution.path, own);
       if (answer.command === 'approve') return undefined;
       throw new StepFailure(
         'approval_rejected',
         `rejected by ${answer.by}${answer.reason === undefined ? '' : `: ${answer.reason}`}`,
-        at.path,
+        execution.path,
       );
     } catch (error) {
       if (!(error instanceof Abandoned) || !own.timedOut) throw error;
       const kind = onTimeout === 'reject' ? 'approval_rejected' : 'timeout';
-      throw new StepFailure(kind, error.reason.message, at.path);
+      throw new StepFailure(kind, error.reason.message, execution.path);
     } finally {
       timer.cancel();
       own.close();
     }
   },
 
-  notify(walker, at) {
-    const { to, text } = at.step.args;
-    const said = walker.evaluate(text, at.scope, at.path);
-    walker.run.log.append('notification.sent', { to, text: said }, at.path);
-    walker.run.notifier.send(to, said);
+  notify(execution) {
+    const { to, text } = execution.args;
+    const said = execution.evaluate(text);
+    execution.run.log.append('notification.sent', { to, text: said }, execution.path);
+    execution.run.notifier.send(to, said);
     return undefined;
   },
 
-  stop(walker, at) {
-    const because = at.step.because === undefined ? '' : walker.evaluate(at.step.because, at.scope, at.path);
-    throw new Stop(at.step.args.outcome, because);
+  stop(execution) {
+    const because = execution.evaluateGiven(execution.step.because) ?? '';
+    throw new Stop(execution.args.outcome, because);
   },
 
-  fail(walker, at) {
-    const because =
-      at.step.because === undefined ? 'the runbook says fail' : walker.evaluate(at.step.because, at.scope, at.path);
-    throw new StepFailure('assertion', because, at.path);
+  fail(execution) {
+    const because = execution.evaluateGiven(execution.step.because) ?? 'the runbook says fail';
+    throw new StepFailure('assertion', because, execution.path);
   },
 };
 
@@ -224,26 +218,25 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
  * Waits on purpose. The keeper hears of the wait alone, and not of all the time that a loop has: a step inside it that hangs
  * must not be taken for a loop that waits.
  */
-function waits(walker: Walker, at: StepRun, until: number): Promise<void> {
-  walker.run.keeper.waitsUntil(at.path, until);
-  return sleepUntil(walker.run.clock, until, at.cancel);
+function waitUntil(execution: StepExecution, until: number): Promise<void> {
+  execution.run.keeper.waitsUntil(execution.path, until);
+  return sleepUntil(execution.run.clock, until, execution.cancel);
 }
 
-function iteration(at: StepRun, index: number): Frame {
-  return at.frame.inner({ staticPath: at.step.path, path: `${at.path}[${index}]` });
+function iteration({ frame, step, path }: StepExecution, index: number): Frame {
+  return frame.inner({ staticPath: step.path, path: `${path}[${index}]` });
 }
 
 async function decideFresh(
-  walker: Walker,
-  at: StepRun,
+  execution: StepExecution,
   what: string,
-  condition: Parameters<Walker['decideCondition']>[1],
+  condition: Expr<boolean>,
   frame: Frame,
 ): Promise<boolean> {
-  const { wall, feeds } = walker.run;
+  const { wall, feeds } = execution.run;
   const scope = new StepScope(frame, wall.now());
-  await feeds.ensure(at.step.feeds, frame.roots.runbook.feeds, scope, at.path);
-  return walker.decideCondition(what, condition, new StepScope(frame, wall.now()), frame.path);
+  await feeds.ensure(execution.step.feeds, frame.roots.runbook.feeds, scope, execution.path);
+  return execution.walker.decideCondition(what, condition, new StepScope(frame, wall.now()), frame.path);
 }
 
 interface Branch {
@@ -256,8 +249,7 @@ interface Branch {
  * cancels the others' waits (cancel_others) or lets them finish; either way it is the first failure that is thrown.
  */
 async function runBranches(
-  walker: Walker,
-  at: StepRun,
+  execution: StepExecution,
   branches: readonly Branch[],
   policy: {
     readonly width: number;
@@ -265,7 +257,8 @@ async function runBranches(
     readonly onFail: 'cancel_others' | 'let_others_finish';
   },
 ): Promise<void> {
-  const own = new Cancellation(at.cancel);
+  const { walker } = execution;
+  const own = new Cancellation(execution.cancel);
   const failures: unknown[] = [];
   let finished = 0;
   let next = 0;
@@ -293,7 +286,7 @@ async function runBranches(
   // An outcome that is not known halts the run, also one that is being cancelled: cancelled it would count as over.
   const halt = failures.find((error) => error instanceof Halt);
   if (halt !== undefined) throw halt;
-  at.cancel.check();
+  execution.cancel.check();
   // An interruption of the whole run counts before a failure that a catch could take.
   const worst = failures.find((error) => !(error instanceof StepFailure)) ?? failures[0];
   if (worst !== undefined && (policy.join === 'all' || finished === 0 || !(worst instanceof StepFailure))) throw worst;

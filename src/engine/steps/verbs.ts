@@ -6,7 +6,7 @@ import { Decimal, decimalText, wholeNumber } from '../../base/decimal.ts';
 import type { StepOf, Verb } from '../../runbook/checked.ts';
 import { ACCOUNT, DEADMAN, FILL, TIER } from '../../runbook/functions/records.ts';
 import { STEPS } from '../../runbook/steps.ts';
-import type { Duration, Expr, Time, Value, ValueType } from '../../runbook/values.ts';
+import type { Duration, Expr, Value, ValueType } from '../../runbook/values.ts';
 import { type EndpointName, endpoint, type Params, type Result } from '../../venue/catalogue.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord, Side } from '../../venue/records.ts';
@@ -16,11 +16,11 @@ import { StepFailure } from '../interruption.ts';
 import { handleOf } from '../orders/handles.ts';
 import { type Terms, whileWanted } from '../orders/parts.ts';
 import { sleepUntil } from '../waiting.ts';
+import type { StepExecution } from './execution.ts';
 import {
   clearEarlier,
   deskOf,
   ensureBand,
-  given,
   handleById,
   legTerms,
   listed,
@@ -28,58 +28,55 @@ import {
   orderOf,
   undoLater,
 } from './order-steps.ts';
-import type { StepRun, Walker } from './walker.ts';
 
 type Rows = typeof STEPS;
 export type VenueVerb = { [V in Verb]: Rows[V]['group'] extends 'venue' ? V : never }[Verb];
-type VerbFunction<V extends VenueVerb> = (walker: Walker, at: StepRun<StepOf<V>>) => Promise<Value>;
-type EndpointsOf<V extends VenueVerb> = Rows[V]['endpoints'][number];
+type VerbFunction<V extends VenueVerb> = (execution: StepExecution<StepOf<V>>) => Promise<Value>;
+type EndpointsOf<V extends VenueVerb> = Rows[V]['endpoints'][number] & EndpointName;
 
 /** Pages of one `all_pages` list: a bound on a list that never ends. */
 const MOST_PAGES = 100;
 const PAGE_ROWS = 1000;
 
-export function isVenueVerb(at: StepRun): at is StepRun<StepOf<VenueVerb>> {
-  return STEPS[at.step.verb].group === 'venue';
+export function isVenueVerb(execution: StepExecution): execution is StepExecution<StepOf<VenueVerb>> {
+  return STEPS[execution.step.verb].group === 'venue';
 }
 
-export function runVenueVerb(walker: Walker, at: StepRun<StepOf<VenueVerb>>): Promise<Value> {
-  const run = VERBS[at.step.verb] as VerbFunction<VenueVerb>;
-  return run(walker, at);
+export function runVenueVerb(execution: StepExecution<StepOf<VenueVerb>>): Promise<Value> {
+  const run = VERBS[execution.step.verb] as VerbFunction<VenueVerb>;
+  return run(execution);
 }
 
 const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
-  async place(walker, at) {
-    const { args } = at.step;
-    const market = text(walker, at, args.market);
+  async place(execution) {
+    const { args, step, run } = execution;
+    const market = execution.evaluate(args.market);
     const terms: Terms = {
       market,
-      side: text(walker, at, args.side) as Side,
+      side: execution.evaluate(args.side) as Side,
       type: args.type,
-      size: decimalText(walker.evaluate(args.size, at.scope, at.path)),
-      ...given('price', args.price, walker, at),
-      ...given('trigger', args.trigger, walker, at),
+      size: decimalText(execution.evaluate(args.size)),
+      ...(args.price === undefined ? {} : { price: decimalText(execution.evaluate(args.price)) }),
+      ...(args.trigger === undefined ? {} : { trigger: decimalText(execution.evaluate(args.trigger)) }),
       timeInForce: args.tif,
       onAmbiguous: args.onAmbiguous,
-      ...(at.step.allow === undefined ? {} : { allow: at.step.allow }),
+      ...(step.allow === undefined ? {} : { allow: step.allow }),
       ...(args.tag === undefined ? {} : { tag: args.tag }),
     };
-    const { desk } = walker.run;
-    await ensureBand(walker, at);
-    const on = deskOf(walker, at, market);
-    await clearEarlier(walker, at, '');
-    const handle = await desk.place(on, '', terms);
-    undoLater(walker, at, [handle]);
-    await desk.reach(handle, at.step.await ?? 'live', on);
+    await ensureBand(execution);
+    const on = deskOf(execution, market);
+    await clearEarlier(execution, '');
+    const handle = await run.desk.place(on, '', terms);
+    undoLater(execution, handle);
+    await run.desk.reach(handle, step.await ?? 'live', on);
     return handle.value;
   },
 
-  async protect(walker, at) {
-    const { args } = at.step;
-    const market = text(walker, at, args.market);
-    const side = text(walker, at, args.side) as Side;
-    const { desk } = walker.run;
-    const on = deskOf(walker, at, market);
+  async protect(execution) {
+    const { args, step, run } = execution;
+    const market = execution.evaluate(args.market);
+    const side = execution.evaluate(args.side) as Side;
+    const on = deskOf(execution, market);
     const legs = [
       ['stop_loss', args.stopLoss],
       ['take_profit', args.takeProfit],
@@ -87,270 +84,216 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const value: Record<string, Value> = {};
     for (const [type, leg] of legs) {
       if (leg === undefined) continue;
-      const handle = await desk.place(on, type, legTerms(walker, at, leg, { market, side, type }));
-      undoLater(walker, at, [handle]);
-      await desk.reach(handle, at.step.await ?? 'live', on);
+      const handle = await run.desk.place(on, type, legTerms(execution, leg, { market, side, type }));
+      await run.desk.reach(handle, step.await ?? 'live', on);
       value[type] = handle.value;
     }
     return value;
   },
 
-  async amend(walker, at) {
-    const { args } = at.step;
-    const handle = orderOf(walker, at, args.order);
-    const price = walker.evaluate(args.price, at.scope, at.path);
-    const size = args.size === undefined ? undefined : walker.evaluate(args.size, at.scope, at.path);
-    await ensureBand(walker, at);
-    await walker.run.desk.amend(handle, price, size, deskOf(walker, at, handle.market_id));
+  async amend(execution) {
+    const { args, run } = execution;
+    const handle = orderOf(execution, args.order);
+    const price = execution.evaluate(args.price);
+    const size = execution.evaluateGiven(args.size);
+    await ensureBand(execution);
+    await run.desk.amend(handle, price, size, deskOf(execution, handle.market_id));
     return handle.value;
   },
 
-  async cancel(walker, at) {
-    const { args } = at.step;
-    const { desk } = walker.run;
-    const target = at.step.await ?? 'accepted';
+  async cancel(execution) {
+    const { args, run } = execution;
+    const { desk } = run;
+    const target = execution.step.await ?? 'accepted';
     if (args.kind === 'order') {
-      const handle = orderOf(walker, at, args.order);
-      await desk.cancel(handle, target, deskOf(walker, at, handle.market_id));
+      const handle = orderOf(execution, args.order);
+      await desk.cancel(handle, target, deskOf(execution, handle.market_id));
       return handle.value;
     }
     if (args.kind === 'mine') {
-      const market = text(walker, at, args.market);
+      const market = execution.evaluate(args.market);
       for (const order of desk.working(market))
-        await desk.cancel(desk.handle(order), target, deskOf(walker, at, market));
+        await desk.cancel(desk.handle(order), target, deskOf(execution, market));
       return undefined;
     }
-    for (const value of walker.evaluate(args.ids, at.scope, at.path)) {
-      const handle = handleOf(value) ?? handleById(walker, String(value));
-      await desk.cancel(handle, target, deskOf(walker, at, handle.market_id));
+    for (const value of execution.evaluate(args.ids)) {
+      const handle = handleOf(value) ?? handleById(run, String(value));
+      await desk.cancel(handle, target, deskOf(execution, handle.market_id));
     }
     return undefined;
   },
 
-  async cancel_all(walker, at) {
-    const left = await walker.run.desk.cancelAll(deskOf(walker, at, undefined));
-    const { book } = walker.run.log;
-    return { left: left.map((record) => listed(record, book.get(record.client_order_id))) };
+  async cancel_all(execution) {
+    const { desk, log } = execution.run;
+    const left = await desk.cancelAll(deskOf(execution, undefined));
+    return { left: left.map((record) => listed(record, log.book.get(record.client_order_id))) };
   },
 
-  async set_leverage(walker, at) {
-    const market_id = text(walker, at, at.step.args.market);
-    const leverage = wholeNumber(walker.evaluate(at.step.args.leverage, at.scope, at.path));
-    const outcome = await call<'set_leverage', 'PUT /account/leverage'>(
-      walker,
-      at,
-      'PUT /account/leverage',
-      { market_id, leverage },
-      'enter',
-    );
-    // A leverage that was set twice is set once: an answer that never came is simply asked for again (fault-matrix.md, row 64).
-    const settled =
-      outcome.kind === 'unresolved'
-        ? await call<'set_leverage', 'PUT /account/leverage'>(
-            walker,
-            at,
-            'PUT /account/leverage',
-            { market_id, leverage },
-            'enter',
-          )
-        : outcome;
-    return named(at, ACCOUNT, one(confirmed(settled, at), at));
+  async set_leverage(execution) {
+    const market_id = execution.evaluate(execution.args.market);
+    const leverage = wholeNumber(execution.evaluate(execution.args.leverage));
+    const set = () => call(execution, 'PUT /account/leverage', { market_id, leverage }, 'enter');
+    const outcome = await set();
+    // A leverage that was set twice is set once: an answer that never came is simply asked for again (reliability.md, fault 64).
+    const settled = outcome.kind === 'unresolved' ? await set() : outcome;
+    return named(execution, ACCOUNT, one(execution, confirmed(execution, settled)));
   },
 
-  async read_account(walker, at) {
-    return named(
-      at,
-      ACCOUNT,
-      one(confirmed(await call<'read_account', 'GET /account'>(walker, at, 'GET /account', {}, 'read'), at), at),
-    );
+  async read_account(execution) {
+    const outcome = await call(execution, 'GET /account', {}, 'read');
+    return named(execution, ACCOUNT, one(execution, confirmed(execution, outcome)));
   },
 
-  async read_tier(walker, at) {
-    return named(
-      at,
-      TIER,
-      one(confirmed(await call<'read_tier', 'GET /profile'>(walker, at, 'GET /profile', {}, 'read'), at), at),
-    );
+  async read_tier(execution) {
+    const outcome = await call(execution, 'GET /profile', {}, 'read');
+    return named(execution, TIER, one(execution, confirmed(execution, outcome)));
   },
 
-  async list_orders(walker, at) {
-    const { args } = at.step;
+  async list_orders(execution) {
+    const { args } = execution;
     const filter = {
-      market_id: optionalText(walker, at, args.market),
-      status: optionalText(walker, at, args.status) as Params<'GET /orders'>['status'],
-      order_id: args.order === undefined ? undefined : orderIdOf(walker, at, args.order),
-      client_order_id: optionalText(walker, at, args.clientOrderId),
+      market_id: execution.evaluateGiven(args.market),
+      status: execution.evaluateGiven(args.status) as Params<'GET /orders'>['status'],
+      order_id: args.order === undefined ? undefined : orderIdOf(execution, args.order),
+      client_order_id: execution.evaluateGiven(args.clientOrderId),
     };
-    const records = await pages(walker, at, (paging) =>
-      call<'list_orders', 'GET /orders'>(walker, at, 'GET /orders', { ...filter, ...paging }, 'read'),
+    const records = await pages(execution, (paging) =>
+      call(execution, 'GET /orders', { ...filter, ...paging }, 'read'),
     );
-    const { book } = walker.run.log;
+    const { book } = execution.run.log;
     return { orders: records.map((record) => listed(record, book.get(record.client_order_id))) };
   },
 
-  async list_fills(walker, at) {
-    const { args } = at.step;
+  async list_fills(execution) {
+    const { args } = execution;
     if (args.order !== undefined) {
-      const order_id = orderIdOf(walker, at, args.order);
-      const fills = confirmed(
-        await call<'list_fills', 'GET /fills/order'>(walker, at, 'GET /fills/order', { order_id }, 'read'),
-        at,
-      );
+      const order_id = orderIdOf(execution, args.order);
+      const fills = confirmed(execution, await call(execution, 'GET /fills/order', { order_id }, 'read'));
       return { fills: fills.map(hydrateFill) };
     }
-    const market_id = optionalText(walker, at, args.market);
-    const fills = await pages(walker, at, (paging) =>
-      call<'list_fills', 'GET /fills'>(walker, at, 'GET /fills', { market_id, ...paging }, 'read'),
-    );
+    const market_id = execution.evaluateGiven(args.market);
+    const fills = await pages(execution, (paging) => call(execution, 'GET /fills', { market_id, ...paging }, 'read'));
     return { fills: fills.map(hydrateFill) };
   },
 
-  async refresh(walker, at) {
-    const handle = orderOf(walker, at, at.step.args.order);
-    await walker.run.desk.refresh(handle, deskOf(walker, at, handle.market_id));
+  async refresh(execution) {
+    const handle = orderOf(execution, execution.args.order);
+    await execution.run.desk.refresh(handle, deskOf(execution, handle.market_id));
     return handle.value;
   },
 
-  async arm_deadman(walker, at) {
-    const market_id = text(walker, at, at.step.args.market);
-    const timeout: Duration = walker.evaluate(at.step.args.timeout, at.scope, at.path);
-    const outcome = await insisted(walker, at, () =>
-      call<'arm_deadman', 'POST /cancel_all_after'>(
-        walker,
-        at,
-        'POST /cancel_all_after',
-        { market_id, timeout: timeout.ms },
-        'protect',
-      ),
+  async arm_deadman(execution) {
+    const market_id = execution.evaluate(execution.args.market);
+    const timeout: Duration = execution.evaluate(execution.args.timeout);
+    const outcome = await insisted(execution, () =>
+      call(execution, 'POST /cancel_all_after', { market_id, timeout: timeout.ms }, 'protect'),
     );
-    const record = confirmed(outcome, at);
-    walker.run.log.append(
+    const record = confirmed(execution, outcome);
+    execution.run.log.append(
       'deadman.moved',
       { event: 'armed', market: market_id, timeoutMs: timeout.ms, because: 'arm_deadman' },
-      at.path,
+      execution.path,
     );
-    return record === null ? undefined : named(at, DEADMAN, record);
+    return record === null ? undefined : named(execution, DEADMAN, record);
   },
 
-  async read_deadman(walker, at) {
-    const market_id = text(walker, at, at.step.args.market);
-    const askedAt = walker.run.clock.now();
-    const outcome = await call<'read_deadman', 'GET /cancel_all_after'>(
-      walker,
-      at,
-      'GET /cancel_all_after',
-      { market_id },
-      'read',
-    );
-    const record = confirmed(outcome, at);
-    walker.run.keeper.observed(market_id, outcome.sentAt ?? askedAt, record);
-    return record === null ? undefined : named(at, DEADMAN, record);
+  async read_deadman(execution) {
+    const { clock, keeper } = execution.run;
+    const market_id = execution.evaluate(execution.args.market);
+    const askedAt = clock.now();
+    const outcome = await call(execution, 'GET /cancel_all_after', { market_id }, 'read');
+    const record = confirmed(execution, outcome);
+    keeper.observed(market_id, outcome.sentAt ?? askedAt, record);
+    return record === null ? undefined : named(execution, DEADMAN, record);
   },
 
-  async disarm_deadman(walker, at) {
-    const market_id = text(walker, at, at.step.args.market);
-    confirmed(
-      await insisted(walker, at, () =>
-        call<'disarm_deadman', 'DELETE /cancel_all_after'>(
-          walker,
-          at,
-          'DELETE /cancel_all_after',
-          { market_id },
-          'protect',
-        ),
-      ),
-      at,
+  async disarm_deadman(execution) {
+    const market_id = execution.evaluate(execution.args.market);
+    const outcome = await insisted(execution, () =>
+      call(execution, 'DELETE /cancel_all_after', { market_id }, 'protect'),
     );
-    walker.run.log.append(
+    confirmed(execution, outcome);
+    execution.run.log.append(
       'deadman.moved',
       { event: 'disarmed', market: market_id, because: 'disarm_deadman' },
-      at.path,
+      execution.path,
     );
     return undefined;
   },
 
-  async refresh_session(walker, at) {
+  async refresh_session(execution) {
     // The gateway holds the refresh token and puts it in; it never passes through the engine or the journal.
-    confirmed(
-      await call<'refresh_session', 'POST /jwt'>(
-        walker,
-        at,
-        'POST /jwt',
-        { is_client: true, refresh_token: '' },
-        'protect',
-      ),
-      at,
-    );
+    const outcome = await call(execution, 'POST /jwt', { is_client: true, refresh_token: '' }, 'protect');
+    confirmed(execution, outcome);
     return undefined;
   },
 
-  async request(walker, at) {
+  async request(execution) {
+    const { args, run, path } = execution;
     const params = Object.fromEntries(
-      Object.entries(at.step.args.with).map(([name, expr]) => {
-        const value = walker.evaluate(expr, at.scope, at.path);
+      Object.entries(args.with).map(([name, expr]) => {
+        const value = execution.evaluate(expr);
         return [name, Decimal.isDecimal(value) ? decimalText(value as Decimal) : String(value)];
       }),
     );
-    const outcome = await walker.run.venue.request(at.step.args.name, params, walker.run.callId(at.path), at.path);
+    const outcome = await run.venue.request(args.name, params, run.callId(path), path);
     if (outcome.kind !== 'confirmed') {
       const kind =
         outcome.failure === 'cancelled' || outcome.failure === 'unknown_outcome' ? 'transport' : outcome.failure;
-      throw new StepFailure(kind, outcome.message, at.path, outcome.retryAfterMs);
+      throw new StepFailure(kind, outcome.message, path, outcome.retryAfterMs);
     }
     return outcome.result as Value;
   },
 };
 
-/** Calls one of the endpoints that the verb's row names. */
-function call<V extends VenueVerb, E extends EndpointsOf<V> & EndpointName>(
-  walker: Walker,
-  at: StepRun,
+/** Calls one of the endpoints that the step's row names. */
+function call<S extends StepOf<VenueVerb>, E extends EndpointsOf<S['verb']>>(
+  { run, frame, path, cancel }: StepExecution<S>,
   name: E,
   params: Params<E>,
   klass: CallClass,
 ): Promise<CallOutcome<E>> {
-  const { venue, callId } = walker.run;
-  const { limits } = at.frame.roots;
+  const { venue, callId } = run;
+  const { limits } = frame.roots;
   const { method, protective } = endpoint(name);
   const wants: VenueCall<E> = {
-    id: callId(at.path),
-    step: at.path,
+    id: callId(path),
+    step: path,
     endpoint: name,
     params,
     class: klass,
     ...(limits === undefined || method === 'GET' ? {} : { limits }),
   };
   if (method === 'GET' || protective) return venue.call(wants);
-  return whileWanted(at.cancel, (wanted) => venue.call({ ...wants, wanted }));
+  return whileWanted(cancel, (wanted) => venue.call({ ...wants, wanted }));
 }
 
 /** Repeats a call whose effect is the same however often it arrives, while no answer comes. */
 async function insisted<E extends EndpointName>(
-  walker: Walker,
-  at: StepRun,
+  { run: { clock }, cancel }: StepExecution,
   once: () => Promise<CallOutcome<E>>,
 ): Promise<CallOutcome<E>> {
   let outcome = await once();
   for (let tries = 0; outcome.kind === 'unresolved' && tries < 4; tries += 1) {
-    await sleepUntil(walker.run.clock, walker.run.clock.now() + 250 * 2 ** tries, at.cancel);
+    await sleepUntil(clock, clock.now() + 250 * 2 ** tries, cancel);
     outcome = await once();
   }
   return outcome;
 }
 
-function confirmed<E extends EndpointName>(outcome: CallOutcome<E>, at: StepRun): Result<E> {
+function confirmed<E extends EndpointName>({ path }: StepExecution, outcome: CallOutcome<E>): Result<E> {
   if (outcome.kind === 'confirmed') return outcome.result;
-  throw failureOfOutcome(outcome, at.path);
+  throw failureOfOutcome(outcome, path);
 }
 
-/** The value of a record where the step has a name; of any other nobody can speak, and it is not made. */
-function named(at: StepRun, type: ValueType, record: unknown): Value {
-  return at.step.id === undefined ? undefined : hydrate(type, record);
+/** The value of a record where the step has a name; where it has none nothing can refer to it, and it is not made. */
+function named({ step }: StepExecution, type: ValueType, record: unknown): Value {
+  return step.id === undefined ? undefined : hydrate(type, record);
 }
 
-function one<T>(records: readonly T[], at: StepRun): T {
+function one<T>({ path }: StepExecution, records: readonly T[]): T {
   const [record] = records;
-  if (record === undefined) throw new StepFailure('transport', 'the venue confirmed and sent no record', at.path);
+  if (record === undefined) throw new StepFailure('transport', 'the venue confirmed and sent no record', path);
   return record;
 }
 
@@ -367,26 +310,29 @@ interface Paging {
  * and a record that comes twice counts once (venue-notes.md, surprise 10).
  */
 async function pages<E extends 'GET /orders' | 'GET /fills'>(
-  walker: Walker,
-  at: StepRun<StepOf<'list_orders'>> | StepRun<StepOf<'list_fills'>>,
+  execution: StepExecution<StepOf<'list_orders'>> | StepExecution<StepOf<'list_fills'>>,
   read: (paging: Paging) => Promise<CallOutcome<E>>,
 ): Promise<Result<E>> {
-  const { args } = at.step;
+  const { args } = execution;
   const number = (expr: Expr<Decimal> | undefined) =>
-    expr === undefined ? undefined : wholeNumber(walker.evaluate(expr, at.scope, at.path));
-  const time = (expr: Expr<Time> | undefined) =>
-    expr === undefined ? undefined : walker.evaluate(expr, at.scope, at.path).us;
-  const range = { start_time: time(args.since), end_time: time(args.until) };
+    expr === undefined ? undefined : wholeNumber(execution.evaluate(expr));
+  const range = {
+    start_time: execution.evaluateGiven(args.since)?.us,
+    end_time: execution.evaluateGiven(args.until)?.us,
+  };
   if (!args.allPages) {
     const p_order = args.sort === undefined ? undefined : args.sort === 'asc' ? 'ASC' : 'DESC';
-    return confirmed(await read({ ...range, p_limit: number(args.limit), p_page: number(args.page), p_order }), at);
+    return confirmed(
+      execution,
+      await read({ ...range, p_limit: number(args.limit), p_page: number(args.page), p_order }),
+    );
   }
   const found = new Map<string, OrderRecord | FillRecord>();
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const rows = confirmed(await read({ ...range, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' }), at) as readonly (
-      | OrderRecord
-      | FillRecord
-    )[];
+    const rows = confirmed(
+      execution,
+      await read({ ...range, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' }),
+    ) as readonly (OrderRecord | FillRecord)[];
     for (const row of rows) found.set(row.id, row);
     if (rows.length < PAGE_ROWS) break;
   }
@@ -396,12 +342,4 @@ async function pages<E extends 'GET /orders' | 'GET /fills'>(
 
 function hydrateFill(fill: FillRecord): Value {
   return hydrate(FILL, fill);
-}
-
-function text(walker: Walker, at: StepRun, expr: Expr<string>): string {
-  return walker.evaluate(expr, at.scope, at.path);
-}
-
-function optionalText(walker: Walker, at: StepRun, expr: Expr<string> | undefined): string | undefined {
-  return expr === undefined ? undefined : walker.evaluate(expr, at.scope, at.path);
 }

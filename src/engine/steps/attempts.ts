@@ -1,0 +1,282 @@
+/**
+ * The attempts of one step: its condition, its feeds, what it does within its time, then what was caught, and one entry for
+ * each of these in the journal. What an attempt leads to is decided by the step machine.
+ */
+import { Decimal, wholeNumber } from '../../base/decimal.ts';
+import type { ErrorFact, StepOutcome } from '../../journal/entry.ts';
+import type { CatchClause, CheckedStep, ErrorKind } from '../../runbook/checked.ts';
+import { stepRow } from '../../runbook/steps.ts';
+import { type Value, valueJson } from '../../runbook/values.ts';
+import { chance } from '../../venue/order/identity.ts';
+import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
+import { startStepActor } from '../machines.ts';
+import { type Frame, StepScope } from '../scope.ts';
+import { sleepUntil } from '../waiting.ts';
+import { runControl } from './control.ts';
+import { StepExecution, type StepPlace } from './execution.ts';
+import { isVenueVerb, runVenueVerb } from './verbs.ts';
+import type { Walker } from './walker.ts';
+
+/** More `then: retry` than this from one catch is a loop that nothing bounds. */
+const CATCH_RETRIES = 10;
+
+export class StepAttempts implements StepPlace {
+  readonly walker: Walker;
+  readonly step: CheckedStep;
+  readonly path: string;
+  readonly frame: Frame;
+  readonly memory = new Map<string, unknown>();
+  private readonly cancel: Cancellation;
+  private readonly machine = startStepActor();
+  /** The number of the attempt under way. */
+  private attempt = 0;
+
+  constructor(walker: Walker, step: CheckedStep, frame: Frame, cancel: Cancellation) {
+    this.walker = walker;
+    this.step = step;
+    this.path = frame.pathOf(step.path);
+    this.frame = frame;
+    this.cancel = cancel;
+  }
+
+  /** Runs the step until it has succeeded, is skipped, or has failed in a way that its `catch` continues from. */
+  async run(): Promise<void> {
+    const { step, frame, machine } = this;
+    let catchRetries = 0;
+    let begun = step.if === undefined;
+    for (;;) {
+      this.attempt += 1;
+      const wanted = begun || (await this.isWanted());
+      if (wanted === false) {
+        machine.decide('SKIP');
+        if (step.id !== undefined) frame.set(step.id, undefined);
+        this.end('skipped', { attempts: 0 });
+        return;
+      }
+      begun = wanted === true;
+      const failure = wanted === true ? await this.execute() : wanted;
+      if (failure === undefined) return;
+      if (failure.kind === 'timeout' && step.onTimeout !== undefined) {
+        machine.decide('TIMED_OUT');
+        await this.handle(step.onTimeout, failure);
+        machine.decide('OK');
+        this.end('succeeded', { error: failure.fact });
+        return;
+      }
+      if (mayRetry(step, failure, this.attempt)) {
+        await this.backOff(failure);
+        continue;
+      }
+      const clause = await this.clauseFor(failure);
+      if (clause === undefined) {
+        machine.decide('FAIL');
+        this.end('failed', { error: failure.fact });
+        throw failure;
+      }
+      machine.decide('CATCH');
+      await this.handle(clause.do, failure);
+      if (clause.then === 'retry' && catchRetries < CATCH_RETRIES) {
+        catchRetries += 1;
+        await this.backOff(failure);
+        continue;
+      }
+      if (clause.then === 'continue') {
+        machine.decide('OK');
+        if (step.id !== undefined && frame.find(step.id) === undefined) frame.set(step.id, undefined);
+        this.end('failed', { error: failure.fact });
+        return;
+      }
+      machine.decide('FAIL');
+      this.end('failed', { error: failure.fact });
+      if (clause.then === 'stop') throw new Stop('stopped', failure.message);
+      throw failure;
+    }
+  }
+
+  /** Whether the step's `if` holds. A condition that cannot be evaluated fails the step: its `retry` and `catch` apply. */
+  private async isWanted(): Promise<boolean | StepFailure> {
+    const { step, path, frame } = this;
+    const { wall, feeds, log } = this.walker.run;
+    if (step.if === undefined) return true;
+    const now = wall.now();
+    try {
+      await feeds.ensure(step.feeds, frame.roots.runbook.feeds, new StepScope(frame, wall.now()), path);
+      return this.walker.decideCondition('if', step.if, new StepScope(frame, wall.now()), path);
+    } catch (error) {
+      if (!(error instanceof StepFailure)) throw error;
+      log.append('step.started', { verb: step.verb, ...named(step), attempt: this.attempt, now }, path);
+      return error;
+    }
+  }
+
+  /** One attempt; gives the failure a runbook may catch, throws what it may not. */
+  private async execute(): Promise<StepFailure | undefined> {
+    const { step, path, frame, machine } = this;
+    const { clock, wall, log, keeper, feeds } = this.walker.run;
+    const startedAt = clock.now();
+    const now = wall.now();
+    machine.decide('BEGIN');
+    log.append('step.started', { verb: step.verb, ...named(step), attempt: this.attempt, now }, path);
+    const own = new Cancellation(this.cancel);
+    const execution = new StepExecution(this, this.attempt, new StepScope(frame, now), own);
+    let progress: { end(): void } | undefined;
+    let timer: { cancel(): void } | undefined;
+    try {
+      const timeout = execution.evaluateGiven(step.timeout);
+      if (timeout !== undefined) {
+        timer = clock.at(startedAt + timeout.ms, () =>
+          own.cancel('timeout', `${step.verb} took longer than ${timeout.ms} ms`),
+        );
+      }
+      progress = keeper.began(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);
+      await feeds.ensure(step.feeds, frame.roots.runbook.feeds, execution.scope, path);
+      const value = isVenueVerb(execution) ? await runVenueVerb(execution) : await runControl(execution);
+      // A read that was answered too late is no read in time. A write is another matter: what it did is done.
+      if (stepRow(step.verb).retry === 'read') own.check();
+      if (step.id !== undefined) frame.set(step.id, value);
+      this.undoLater();
+      await keeper.stepSucceeded(step.id, frame);
+      machine.decide('OK');
+      this.end('succeeded', step.id === undefined ? {} : { value });
+      return undefined;
+    } catch (error) {
+      const failure = failureOf(error, own, path) ?? doubtCaught(step, error);
+      if (failure !== undefined) return failure.step === execution.path ? failure.at(path) : failure;
+      if (isHalt(error)) {
+        machine.decide('HALT');
+        this.end('halted', { error: error instanceof Halt ? error.fact : undefined });
+      } else {
+        machine.decide('FAIL');
+        this.end(error instanceof Stop ? 'succeeded' : 'failed', { error: factOf(error, path) });
+      }
+      throw error;
+    } finally {
+      timer?.cancel();
+      progress?.end();
+      own.close();
+    }
+  }
+
+  /** Steps of `undo` see the names of the block they are in, as they are when it comes to undoing. */
+  private undoLater(): void {
+    const { walker, path, frame } = this;
+    const { undo } = this.step;
+    if (!Array.isArray(undo)) return;
+    walker.run.undos.push({
+      path: `${path}/undo`,
+      run: (cancel) => walker.block(undo as readonly CheckedStep[], frame.inner(), cancel),
+    });
+  }
+
+  /** Runs the steps of a catch or on_timeout; what they throw ends this step too. */
+  private async handle(steps: readonly CheckedStep[], failure: StepFailure): Promise<void> {
+    const { walker, frame, machine } = this;
+    const inner = frame.inner({ staticPath: frame.staticPath, path: frame.path }, failure.fact);
+    try {
+      await walker.block(steps, inner, this.cancel);
+    } catch (error) {
+      const halted = isHalt(error);
+      machine.decide(halted ? 'HALT' : 'FAIL');
+      this.end(halted ? 'halted' : error instanceof Stop ? 'succeeded' : 'failed', { error: failure.fact });
+      throw error;
+    }
+  }
+
+  private async clauseFor(failure: StepFailure): Promise<CatchClause | undefined> {
+    const { walker, frame, path } = this;
+    for (const clause of this.step.catch) {
+      if (!catches(clause, failure.kind)) continue;
+      if (clause.if === undefined) return clause;
+      const scope = new StepScope(frame.inner(undefined, failure.fact), walker.run.wall.now());
+      if (walker.decideCondition('catch', clause.if, scope, path)) return clause;
+    }
+    return undefined;
+  }
+
+  private async backOff(failure: StepFailure): Promise<void> {
+    const { step, path, attempt, machine } = this;
+    const { setup, clock, log, keeper } = this.walker.run;
+    machine.decide('RETRY');
+    const delay = backOffMs(step, attempt, failure, chance(setup.seed, `${path}~${attempt}`));
+    const retryAt = clock.now() + delay;
+    log.append('step.retried', { verb: step.verb, attempt, error: failure.fact, retryAt }, path);
+    keeper.waitsUntil(path, retryAt);
+    await sleepUntil(clock, retryAt, this.cancel);
+  }
+
+  private end(
+    outcome: StepOutcome,
+    { attempts = this.attempt, error, value }: { attempts?: number; error?: ErrorFact | undefined; value?: Value },
+  ): void {
+    const { step, path } = this;
+    this.walker.run.log.append(
+      'step.ended',
+      {
+        verb: step.verb,
+        ...named(step),
+        outcome,
+        attempts,
+        ...(error === undefined ? {} : { error }),
+        ...(value === undefined ? {} : { value: valueJson(value) }),
+      },
+      path,
+    );
+  }
+}
+
+function named(step: CheckedStep): { id?: string } {
+  return step.id === undefined ? {} : { id: step.id };
+}
+
+function isHalt(error: unknown): boolean {
+  return error instanceof Halt || (error instanceof Abandoned && error.reason.why === 'halt');
+}
+
+/** What a runbook may catch of an error; undefined for what passes through every catch. */
+function failureOf(error: unknown, own: Cancellation, path: string): StepFailure | undefined {
+  if (error instanceof StepFailure) return error;
+  if (error instanceof Abandoned) {
+    if (own.timedOut) return new StepFailure('timeout', error.reason.message, path);
+    if (error.reason.why === 'deadman') return new StepFailure('deadman_fired', error.reason.message, path);
+  }
+  return undefined;
+}
+
+/** An outcome that is not known halts the run, unless the step's own `catch` names it: then its author takes it on. */
+function doubtCaught(step: CheckedStep, error: unknown): StepFailure | undefined {
+  if (!(error instanceof Halt) || error.fact.kind !== 'unknown_outcome') return undefined;
+  const named = step.catch.some(({ on }) => on !== 'any' && on.includes('unknown_outcome'));
+  return named ? new StepFailure('unknown_outcome', error.fact.message, error.fact.step ?? '') : undefined;
+}
+
+function factOf(error: unknown, step: string): ErrorFact | undefined {
+  if (error instanceof Abandoned) {
+    return { kind: error.reason.why === 'timeout' ? 'timeout' : 'cancelled', message: error.reason.message, step };
+  }
+  return undefined;
+}
+
+function mayRetry(step: CheckedStep, failure: StepFailure, attempt: number): boolean {
+  return step.retry !== undefined && attempt <= step.retry.max && step.retry.on.includes(failure.kind);
+}
+
+/**
+ * `any` does not take two kinds: an outcome that is not known (it halts), and, with `continue`, a denial: a limit must not
+ * be stepped over by a catch that was written for something else (language.md, decision 11).
+ */
+function catches(clause: CatchClause, kind: ErrorKind): boolean {
+  if (clause.on !== 'any') return clause.on.includes(kind);
+  if (kind === 'unknown_outcome') return false;
+  return !(kind === 'denied' && clause.then === 'continue');
+}
+
+/** Exponential from `first`, capped, with half of it jittered; never before what the venue asked for. */
+function backOffMs(step: CheckedStep, attempt: number, failure: StepFailure, draw: number): number {
+  const retry = step.retry;
+  const first = new Decimal(retry?.first.ms ?? 250);
+  const most = retry?.maxDelay.ms ?? 8000;
+  const grown = first.times((retry?.factor ?? new Decimal(2)).pow(attempt - 1));
+  const full = wholeNumber(Decimal.min(most, grown).floor());
+  const delay = retry?.jitter === false ? full : full / 2 + (full / 2) * draw;
+  return Math.ceil(Math.max(delay, failure.retryAfterMs ?? 0));
+}

@@ -1,0 +1,89 @@
+/**
+ * One execution of one step, which is one of its attempts: the step, where it is in the run, what its expressions see, and
+ * the scope that its waits belong to. Every function that carries out a step is handed this one object.
+ */
+import type { CheckedStep } from '../../runbook/checked.ts';
+import { EvaluationFailure, type Expr, type Value } from '../../runbook/values.ts';
+import type { RunContext } from '../context.ts';
+import { type Cancellation, StepFailure } from '../interruption.ts';
+import type { Frame, StepScope } from '../scope.ts';
+import type { Walker } from './walker.ts';
+
+/** A step at its place in the run: what all its attempts share. */
+export interface StepPlace<S extends CheckedStep = CheckedStep> {
+  readonly walker: Walker;
+  readonly step: S;
+  /** Path with iterations. */
+  readonly path: string;
+  /** The block that the step is in. */
+  readonly frame: Frame;
+  /** Kept from one attempt to the next: orders placed so far, by role. */
+  readonly memory: Map<string, unknown>;
+}
+
+export class StepExecution<S extends CheckedStep = CheckedStep> implements StepPlace<S> {
+  readonly walker: Walker;
+  readonly step: S;
+  /** Path with iterations, and `~n` for attempts after the first. */
+  readonly path: string;
+  readonly frame: Frame;
+  readonly memory: Map<string, unknown>;
+  readonly attempt: number;
+  readonly scope: StepScope;
+  /** Left when the step's own time is over, or with the block around it. */
+  readonly cancel: Cancellation;
+
+  constructor(place: StepPlace<S>, attempt: number, scope: StepScope, cancel: Cancellation) {
+    this.walker = place.walker;
+    this.step = place.step;
+    this.path = pathOfAttempt(place.path, attempt);
+    this.frame = place.frame;
+    this.memory = place.memory;
+    this.attempt = attempt;
+    this.scope = scope;
+    this.cancel = cancel;
+  }
+
+  get run(): RunContext {
+    return this.walker.run;
+  }
+
+  get args(): S['args'] {
+    return this.step.args;
+  }
+
+  /** Evaluates with the failure in words that a runbook can catch. */
+  evaluate<T extends Value>(expr: Expr<T>, scope = this.scope): T {
+    return evaluate(expr, scope, this.path);
+  }
+
+  /** The same of an argument that may be left out. */
+  evaluateGiven<T extends Value>(expr: Expr<T> | undefined): T | undefined {
+    return expr === undefined ? undefined : this.evaluate(expr);
+  }
+
+  /** Evaluates a condition and writes down what it was decided from. */
+  decide(what: string, condition: Expr<boolean>, scope = this.scope): boolean {
+    return this.walker.decideCondition(what, condition, scope, this.path);
+  }
+
+  /** Runs steps inside this one. */
+  block(steps: readonly CheckedStep[], frame: Frame): Promise<void> {
+    return this.walker.block(steps, frame, this.cancel);
+  }
+}
+
+/** What the calls of an attempt are named after; a step that failed is named without it. */
+export function pathOfAttempt(path: string, attempt: number): string {
+  return attempt === 1 ? path : `${path}~${attempt}`;
+}
+
+/** Evaluates with the failure in words that a runbook can catch. */
+export function evaluate<T extends Value>(expr: Expr<T>, scope: StepScope, path: string): T {
+  try {
+    return expr.evaluate(scope);
+  } catch (error) {
+    if (error instanceof EvaluationFailure) throw new StepFailure('assertion', `${expr.text}: ${error.message}`, path);
+    throw error;
+  }
+}
