@@ -18,13 +18,19 @@ export function journalParams(name: EndpointName, params: object): JsonObject {
   );
 }
 
+/** One attempt of a call, just before it is sent. */
+export interface Attempt {
+  readonly n: number;
+  readonly request: WireRequest;
+  readonly tokens: number;
+  /** How long it waited for its tokens. */
+  readonly waitedMs: number;
+}
+
 export function attemptOf(
   call: string,
-  n: number,
-  request: WireRequest,
-  tokens: number,
+  { n, request, tokens, waitedMs }: Attempt,
   epoch: number,
-  waitedMs: number,
 ): DataOf<'call.attempted'> {
   const secret = request.endpoint in SECRET_OF ? SECRET_OF[request.endpoint] : undefined;
   const params = Object.fromEntries(

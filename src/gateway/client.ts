@@ -26,7 +26,7 @@ import type { Beat } from '../venue/tokens/heartbeat-reserve.ts';
 import { readAnswer } from '../venue/wire/answer.ts';
 import { requestProblems } from '../venue/wire/bounds.ts';
 import { wireRequest } from '../venue/wire/request.ts';
-import { attemptOf, journalParams, rateHeaders, settledData } from './call-entries.ts';
+import { type Attempt, attemptOf, journalParams, rateHeaders, settledData } from './call-entries.ts';
 import { outcomeOf } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
 import { type CrashPoint, type CrashPoints, pointOf } from './crash-points.ts';
@@ -221,11 +221,8 @@ export class VenueClient implements VenuePort {
         { code: granted.code },
       );
     }
-    log.append(
-      'call.attempted',
-      attemptOf(id, 1, wired.request, wired.tokens, this.parts.epoch, granted.waitedMs),
-      step,
-    );
+    const attempt = { n: 1, request: wired.request, tokens: wired.tokens, waitedMs: granted.waitedMs };
+    log.append('call.attempted', attemptOf(id, attempt, this.parts.epoch), step);
     granted.ticket.sent();
     const sentAt = clock.now();
     const reply = await transport.send(wired.request, { timeoutMs: EXCHANGE_TIMEOUT_MS });
@@ -296,7 +293,8 @@ export class VenueClient implements VenuePort {
         return this.deny(call, codeOf(barred), barred);
       }
       const request = wireRequest(call.endpoint, call.params, profile);
-      const sent = await this.exchange(call, n, request, granted.ticket, weight, granted.waitedMs);
+      const attempt = { n, request, tokens: weight, waitedMs: granted.waitedMs };
+      const sent = await this.exchange(call, attempt, granted.ticket);
       if (call.endpoint === 'DELETE /cancel_all_after' && sent.outcome.kind === 'confirmed')
         budget.standDown(profile.account);
       if (sent.unauthorized && row.repeatable !== 'never' && n === attempts + 1 && (await session?.renew())) {
@@ -318,14 +316,12 @@ export class VenueClient implements VenuePort {
 
   private async exchange<E extends EndpointName>(
     call: VenueCall<E>,
-    n: number,
-    request: WireRequest,
+    attempt: Attempt,
     ticket: Ticket,
-    tokens: number,
-    waitedMs: number,
   ): Promise<{ outcome: CallOutcome<E>; unauthorized: boolean; reply?: WireReply }> {
     const { log, clock, transport, epoch, profile } = this.parts;
-    log.append('call.attempted', attemptOf(call.id, n, request, tokens, epoch, waitedMs), call.step);
+    const { request } = attempt;
+    log.append('call.attempted', attemptOf(call.id, attempt, epoch), call.step);
     this.reached('CP3', call);
     if (request.method !== 'GET') {
       try {

@@ -13,7 +13,7 @@ function fill(ledger: Ledger, weight: number, cls: CallClass, at: number, prefix
   const ids: string[] = [];
   while (ledger.admit(weight, cls, at).ok) {
     const id = `${prefix}${ids.length}`;
-    ledger.hold(id, 'POST /orders', weight, cls, at);
+    ledger.hold(id, { endpoint: 'POST /orders', weight, class: cls }, at);
     ids.push(id);
   }
   return ids;
@@ -106,8 +106,8 @@ describe('holding', () => {
 
   it('holds a request without an answer for the in-transit time as well, and forgets one that never left', () => {
     const ledger = new Ledger(settings, half);
-    ledger.hold('lost', 'POST /orders', 3, 'enter', 0);
-    ledger.hold('never', 'POST /orders', 4, 'enter', 0);
+    ledger.hold('lost', { endpoint: 'POST /orders', weight: 3, class: 'enter' }, 0);
+    ledger.hold('never', { endpoint: 'POST /orders', weight: 4, class: 'enter' }, 0);
     ledger.notSent('never', 10);
     ledger.aborted('lost', 5_000);
     expect(ledger.report(75_049).used).toBe(3);
@@ -116,7 +116,7 @@ describe('holding', () => {
 
   it('holds what is under way for as long as it takes, and frees what a dead process left when nothing can come of it', () => {
     const ledger = new Ledger(settings, half);
-    ledger.hold('dead', 'POST /orders', 7, 'protect', 0);
+    ledger.hold('dead', { endpoint: 'POST /orders', weight: 7, class: 'protect' }, 0);
     expect(ledger.report(130_049).used).toBe(7);
     expect(ledger.report(130_050)).toMatchObject({ used: 0, urgentUsed: 0 });
     ledger.answered('dead', remaining(3), 131_000);
@@ -133,7 +133,7 @@ describe('holding', () => {
   it('lets a request heavier than all that is allowed go alone', () => {
     const ledger = new Ledger(budgetSettings({ tokens: 8 }), half);
     expect(ledger.admit(20, 'read', 0)).toEqual({ ok: true });
-    ledger.hold('heavy', 'GET /account', 20, 'read', 0);
+    ledger.hold('heavy', { endpoint: 'GET /account', weight: 20, class: 'read' }, 0);
     ledger.answered('heavy', {}, 100);
     expect(ledger.admit(20, 'read', 30_000).ok).toBe(false);
   });
@@ -154,7 +154,7 @@ describe('admission', () => {
     expect(fill(ledger, 1, 'read', 0, 'o')).toHaveLength(1140);
     expect(fill(ledger, 1, 'protect', 0, 'u')).toHaveLength(60);
     const lent = new Ledger(budgetSettings({ burst: 1200 }), half);
-    lent.hold('u', 'POST /orders', 20, 'protect', 0);
+    lent.hold('u', { endpoint: 'POST /orders', weight: 20, class: 'protect' }, 0);
     expect(fill(lent, 1, 'read', 0, 'o')).toHaveLength(1140);
   });
 
@@ -172,7 +172,7 @@ describe("the venue's word", () => {
   it('lowers the limit at once and raises it after three equal readings', () => {
     const ledger = new Ledger(settings, half);
     const read = (id: string, limit: string, at: number) => {
-      ledger.hold(id, 'POST /orders', 1, 'enter', at);
+      ledger.hold(id, { endpoint: 'POST /orders', weight: 1, class: 'enter' }, at);
       ledger.answered(id, { 'x-ratelimit-limit': limit }, at + 10);
       return ledger.report(at + 10).limit;
     };
@@ -189,10 +189,10 @@ describe("the venue's word", () => {
 
   it('takes what it can not have used itself for the use of others, for a window', () => {
     const ledger = new Ledger(settings, half);
-    ledger.hold('a', 'POST /orders', 1, 'enter', 0);
+    ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
     ledger.answered('a', remaining(899), 50);
     expect(ledger.report(50)).toMatchObject({ foreign: 300, used: 1, venueRemaining: 899 });
-    ledger.hold('b', 'POST /orders', 1, 'enter', 30_000);
+    ledger.hold('b', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 30_000);
     ledger.answered('b', remaining(1_000), 30_050);
     expect(ledger.report(60_049).foreign).toBe(300);
     expect(ledger.report(60_050).foreign).toBe(198);
@@ -201,18 +201,18 @@ describe("the venue's word", () => {
 
   it('sends one probe against the word, urgent ones at once, and backs off when it is refused', () => {
     const ledger = new Ledger(settings, () => 0);
-    ledger.hold('a', 'POST /orders', 1, 'enter', 0);
+    ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
     ledger.answered('a', remaining(0), 100);
     // Nothing of ours comes back within the minute, so nothing but a probe can tell that others have stopped.
     expect(ledger.admit(1, 'protect', 100)).toEqual({ ok: true });
-    ledger.hold('p', 'DELETE /orders', 1, 'protect', 100);
+    ledger.hold('p', { endpoint: 'DELETE /orders', weight: 1, class: 'protect' }, 100);
     expect(ledger.admit(1, 'protect', 120)).toEqual({ ok: false, at: 1_120, because: 'venue' });
     ledger.refused('p', remaining(0), {}, 200);
     expect(ledger.admit(1, 'protect', 200)).toEqual({ ok: false, at: 450, because: 'venue' });
-    ledger.hold('q', 'DELETE /orders', 1, 'protect', 450);
+    ledger.hold('q', { endpoint: 'DELETE /orders', weight: 1, class: 'protect' }, 450);
     ledger.refused('q', remaining(0), {}, 500);
     expect(ledger.admit(1, 'protect', 500)).toEqual({ ok: false, at: 1_000, because: 'venue' });
-    ledger.hold('r', 'DELETE /orders', 1, 'protect', 1_000);
+    ledger.hold('r', { endpoint: 'DELETE /orders', weight: 1, class: 'protect' }, 1_000);
     ledger.answered('r', remaining(40), 1_050);
     expect(ledger.admit(1, 'protect', 1_050)).toEqual({ ok: true });
     // For ordinary ones the minute's worst reading counts, until it is a minute old.
@@ -222,20 +222,20 @@ describe("the venue's word", () => {
   it('lets an ordinary request wait for the word against it to grow old, and sends it alone', () => {
     const ledger = new Ledger(settings, half);
     ledger.assume(1_000, 0);
-    ledger.hold('slow', 'POST /orders', 30, 'enter', 0);
-    ledger.hold('fast', 'POST /orders', 1, 'enter', 10);
+    ledger.hold('slow', { endpoint: 'POST /orders', weight: 30, class: 'enter' }, 0);
+    ledger.hold('fast', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 10);
     ledger.answered('fast', remaining(169), 100);
     // Of the 169 the slow one may still take thirty, and sixty are reserved.
     expect(ledger.admit(79, 'read', 100)).toEqual({ ok: true });
     expect(ledger.admit(80, 'read', 100)).toEqual({ ok: false, at: 350, because: 'venue' });
     expect(ledger.admit(80, 'read', 350)).toEqual({ ok: true });
-    ledger.hold('probe', 'GET /account', 80, 'read', 350);
+    ledger.hold('probe', { endpoint: 'GET /account', weight: 80, class: 'read' }, 350);
     expect(ledger.admit(1, 'read', 1_400)).toEqual({ ok: false, at: 2_400, because: 'venue' });
   });
 
   it('does not believe a word older than a window', () => {
     const ledger = new Ledger(settings, half);
-    ledger.hold('a', 'POST /orders', 1, 'enter', 0);
+    ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
     ledger.answered('a', remaining(0), 100);
     expect(ledger.admit(20, 'read', 150).ok).toBe(false);
     expect(ledger.admit(20, 'read', 60_200)).toEqual({ ok: true });
@@ -245,7 +245,7 @@ describe("the venue's word", () => {
 describe('a refusal', () => {
   function refusedRead(retryAfterMs: number | undefined, random = half): Ledger {
     const ledger = new Ledger(settings, random);
-    ledger.hold('read', 'GET /account', 20, 'read', 0);
+    ledger.hold('read', { endpoint: 'GET /account', weight: 20, class: 'read' }, 0);
     ledger.refused('read', {}, { retryAfterMs }, 100);
     return ledger;
   }
@@ -262,7 +262,7 @@ describe('a refusal', () => {
 
   it('of an urgent request holds urgent ones back as well, until the venue said', () => {
     const ledger = new Ledger(settings, half);
-    ledger.hold('c', 'DELETE /orders', 1, 'protect', 0);
+    ledger.hold('c', { endpoint: 'DELETE /orders', weight: 1, class: 'protect' }, 0);
     ledger.refused('c', {}, { retryAfterMs: 2_000 }, 0);
     expect(ledger.admit(1, 'protect', 1_999)).toEqual({ ok: false, at: 2_000, because: 'refused' });
     expect(ledger.admit(1, 'protect', 2_000)).toEqual({ ok: true });
@@ -273,7 +273,7 @@ describe('a refusal', () => {
     let at = 0;
     const waits: number[] = [];
     for (let n = 0; n < 8; n += 1) {
-      ledger.hold(`r${n}`, 'GET /account', 20, 'read', at);
+      ledger.hold(`r${n}`, { endpoint: 'GET /account', weight: 20, class: 'read' }, at);
       ledger.refused(`r${n}`, {}, {}, at);
       const admission = ledger.admit(20, 'read', at);
       if (admission.ok) throw new Error('admitted right after a refusal');
@@ -290,7 +290,7 @@ describe('a refusal', () => {
   it('is followed by one request alone, and is over when that is granted', () => {
     const ledger = refusedRead(1_000);
     expect(ledger.admit(20, 'read', 1_100)).toEqual({ ok: true });
-    ledger.hold('probe', 'GET /account', 20, 'read', 1_100);
+    ledger.hold('probe', { endpoint: 'GET /account', weight: 20, class: 'read' }, 1_100);
     expect(ledger.admit(20, 'read', 1_150)).toMatchObject({ ok: false, because: 'venue' });
     ledger.answered('probe', {}, 1_200);
     expect(fill(ledger, 20, 'read', 1_200)).toHaveLength(5);
@@ -300,9 +300,9 @@ describe('a refusal', () => {
 describe('a refusal that says that nothing remains', () => {
   function refusedAtNothing(remainingThen: number): Ledger {
     const ledger = new Ledger(settings, () => 0);
-    ledger.hold('a', 'GET /account', 20, 'read', 0);
+    ledger.hold('a', { endpoint: 'GET /account', weight: 20, class: 'read' }, 0);
     ledger.answered('a', remaining(1_180), 50);
-    ledger.hold('b', 'GET /account', 20, 'read', 1_000);
+    ledger.hold('b', { endpoint: 'GET /account', weight: 20, class: 'read' }, 1_000);
     ledger.refused('b', remaining(remainingThen), { retryAfterMs: 2_000 }, 1_050);
     return ledger;
   }
@@ -312,7 +312,7 @@ describe('a refusal that says that nothing remains', () => {
     expect(ledger.report(1_050)).toMatchObject({ foreign: 0, venueRemaining: 0 });
     expect(ledger.admit(20, 'read', 3_049)).toMatchObject({ ok: false, at: 3_050 });
     expect(ledger.admit(20, 'read', 3_050)).toEqual({ ok: true });
-    ledger.hold('c', 'GET /account', 20, 'read', 3_050);
+    ledger.hold('c', { endpoint: 'GET /account', weight: 20, class: 'read' }, 3_050);
     expect(ledger.admit(20, 'read', 3_060)).toMatchObject({ ok: false, because: 'venue' });
     ledger.answered('c', remaining(1_160), 3_100);
     expect(ledger.admit(20, 'read', 3_100)).toEqual({ ok: true });
@@ -332,7 +332,7 @@ describe('a refusal that says that nothing remains', () => {
     for (let at = 3_050; at < 60_000; at += 10) {
       if (!ledger.admit(20, 'read', at).ok) continue;
       sent.push(at);
-      ledger.hold(`p${at}`, 'GET /account', 20, 'read', at);
+      ledger.hold(`p${at}`, { endpoint: 'GET /account', weight: 20, class: 'read' }, at);
       ledger.refused(`p${at}`, remaining(0), {}, at + 5);
     }
     expect(sent.length).toBeLessThan(20);
@@ -350,7 +350,7 @@ describe('costs that the document does not give', () => {
     let left = 1_000;
     let at = 0;
     const figures = requests.map(([endpoint, cost], index) => {
-      ledger.hold(`${index}`, endpoint, ledger.costFor(endpoint), 'read', at);
+      ledger.hold(`${index}`, { endpoint, weight: ledger.costFor(endpoint), class: 'read' }, at);
       left -= cost;
       ledger.answered(`${index}`, remaining(left), at + 60);
       at += 2_000;
@@ -392,7 +392,7 @@ describe('costs that the document does not give', () => {
     for (let n = 0; n < 40; n += 1) {
       const at = 1_000 + n * 1_500;
       const endpoint = n % 4 === 0 ? 'POST /orders' : 'GET /orders';
-      ledger.hold(`${n}`, endpoint, ledger.costFor(endpoint), 'read', at);
+      ledger.hold(`${n}`, { endpoint, weight: ledger.costFor(endpoint), class: 'read' }, at);
       const said = bucket.count(n % 4 === 0 ? 1 : 10, at + 30);
       ledger.answered(`${n}`, remaining(said.remaining), at + 60);
     }
@@ -401,10 +401,10 @@ describe('costs that the document does not give', () => {
 
   it('are not read off a request that did not run alone', () => {
     const ledger = new Ledger(settings, half);
-    ledger.hold('first', 'POST /orders', 1, 'enter', 0);
+    ledger.hold('first', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
     ledger.answered('first', remaining(1_000), 50);
-    ledger.hold('a', 'GET /orders', 10, 'read', 1_000);
-    ledger.hold('b', 'POST /orders', 1, 'enter', 1_010);
+    ledger.hold('a', { endpoint: 'GET /orders', weight: 10, class: 'read' }, 1_000);
+    ledger.hold('b', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 1_010);
     ledger.answered('a', remaining(940), 1_100);
     ledger.answered('b', remaining(939), 1_120);
     expect(ledger.costFor('GET /orders')).toBe(10);
@@ -415,7 +415,7 @@ describe('a saved ledger', () => {
   it('gives everything back', () => {
     const ledger = new Ledger(settings, half);
     fill(ledger, 10, 'read', 0);
-    ledger.hold('u', 'DELETE /orders', 1, 'protect', 0);
+    ledger.hold('u', { endpoint: 'DELETE /orders', weight: 1, class: 'protect' }, 0);
     ledger.answered('f0', remaining(700, 1_100), 40);
     ledger.refused('f1', {}, { retryAfterMs: 3_000 }, 50);
     const copy = Ledger.restore(ledger.save(), 60, settings, half);
@@ -435,7 +435,7 @@ describe('a saved ledger', () => {
     const ledger = new Ledger(settings, half);
     const lower = budgetSettings({ tokens: 300 });
     expect(Ledger.restore(ledger.save(), 0, lower, half).report(0).limit).toBe(300);
-    ledger.hold('a', 'POST /orders', 1, 'enter', 0);
+    ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
     ledger.answered('a', { 'x-ratelimit-limit': '900' }, 10);
     expect(Ledger.restore(ledger.save(), 10, lower, half).report(10).limit).toBe(900);
   });

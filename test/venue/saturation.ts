@@ -62,7 +62,7 @@ export function saturate(load: Load): LoadResult {
 
   const send = (weight: number, cls: 'protect' | 'read') => {
     const id = `${++sums.requests}`;
-    ledger.hold(id, 'GET /account', weight, cls, now);
+    ledger.hold(id, { endpoint: 'GET /account', weight, class: cls }, now);
     const latency = latencyFrom(random);
     let said = { granted: false, remaining: 0 };
     events.add(now + latency * random(), () => {

@@ -29,6 +29,13 @@ const KIND_STYLE: Readonly<Record<ChartState['kind'], string>> = {
   final: ', peripheries=2',
 };
 
+/** Where an edge begins: its state, with its path and those beside it. */
+interface Tail {
+  readonly state: ChartState;
+  readonly path: readonly string[];
+  readonly siblings: readonly ChartState[];
+}
+
 class Rendering {
   readonly lines: string[] = [];
   readonly edges: string[] = [];
@@ -65,7 +72,7 @@ class Rendering {
 
   private arrows(state: ChartState, parent: readonly string[], siblings: readonly ChartState[]): void {
     const path = [...parent, state.key];
-    const draw = ({ to }: Arrow, label: string | undefined) => this.edge(state, path, to, siblings, label);
+    const draw = ({ to }: Arrow, label: string | undefined) => this.edge({ state, path, siblings }, to, label);
     const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
     for (const arrow of state.leads) draw(arrow, arrow.guard ?? otherwise);
     if (state.after !== undefined)
@@ -74,13 +81,7 @@ class Rendering {
     if (state.halts !== undefined) draw({ to: state.halts }, 'an outcome is not known');
   }
 
-  private edge(
-    state: ChartState,
-    path: readonly string[],
-    to: Target,
-    siblings: readonly ChartState[],
-    label: string | undefined,
-  ): void {
+  private edge({ state, path, siblings }: Tail, to: Target, label: string | undefined): void {
     const parent = path.slice(0, -1);
     const block =
       to.in === 'run' ? this.root.states : to.in === 'block' ? siblings : this.statesAt(parent.slice(0, -1));

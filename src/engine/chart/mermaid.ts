@@ -11,6 +11,15 @@ export function renderMermaid(root: ChartBlock): string {
   return `stateDiagram-v2\n  direction TB\n${rendering.lines.join('\n')}\n`;
 }
 
+/** Where an arrow begins: its state, and the block around that. */
+interface Tail {
+  readonly from: string;
+  readonly parent: readonly string[];
+  readonly depth: number;
+  /** Whether the block's end is drawn as Mermaid's own. */
+  readonly hasEnd: boolean;
+}
+
 class Rendering {
   readonly lines: string[] = [];
   private readonly ids = new Map<string, string>();
@@ -49,35 +58,20 @@ class Rendering {
 
   private arrows(state: ChartState, parent: readonly string[], depth: number, hasEnd: boolean): void {
     const from = this.id([...parent, state.key]);
+    const draw = (arrow: Arrow, label: string | undefined) => this.arrow({ from, parent, depth, hasEnd }, arrow, label);
     const otherwise = state.leads.length > 1 ? 'otherwise' : undefined;
-    for (const arrow of state.leads) this.arrow(from, arrow, arrow.guard ?? otherwise, parent, depth, hasEnd);
+    for (const arrow of state.leads) draw(arrow, arrow.guard ?? otherwise);
     if (state.after !== undefined)
-      this.arrow(
-        from,
-        state.after,
-        state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`,
-        parent,
-        depth,
-        hasEnd,
-      );
+      draw(state.after, state.after.delay.startsWith('until ') ? state.after.delay : `after ${state.after.delay}`);
     // Clean-up goes on in the same direction whether it failed or not.
-    if (state.fails !== state.leads)
-      for (const arrow of state.fails) this.arrow(from, arrow, arrow.guard ?? 'fails', parent, depth, hasEnd);
-    if (state.halts !== undefined)
-      this.arrow(from, { to: state.halts }, 'an outcome is not known', parent, depth, hasEnd);
+    if (state.fails !== state.leads) for (const arrow of state.fails) draw(arrow, arrow.guard ?? 'fails');
+    if (state.halts !== undefined) draw({ to: state.halts }, 'an outcome is not known');
     if (state.kind === 'final') this.line(depth, `${from} --> [*]`);
     if (state.key === 'running' && parent.length === 0) this.stops(depth);
   }
 
   /** Arrows out of a block become a box that says so. */
-  private arrow(
-    from: string,
-    { to }: Arrow,
-    label: string | undefined,
-    parent: readonly string[],
-    depth: number,
-    hasEnd: boolean,
-  ): void {
+  private arrow({ from, parent, depth, hasEnd }: Tail, { to }: Arrow, label: string | undefined): void {
     if (to.in === 'run' && parent.length > 0) {
       this.stopPhase = to.key;
       // A `stop` step says by itself what it does.

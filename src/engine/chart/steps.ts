@@ -63,7 +63,9 @@ export class StepChart {
     let timedOut: string | undefined;
     if (step.onTimeout !== undefined) {
       timedOut = names.of(`${key}_on_timeout`);
-      handlers.push(holding(timedOut, 'handler', 'on timeout', this.block(step.onTimeout), [{ to: next }]));
+      handlers.push(
+        holding({ key: timedOut, kind: 'handler', label: 'on timeout' }, this.block(step.onTimeout), [{ to: next }]),
+      );
     }
     const delay = step.verb === 'wait_for' ? step.args.within : step.timeout;
     states.push({
@@ -118,7 +120,11 @@ export class StepChart {
           ]
         : [];
     handlers.push(
-      holding(key, 'handler', `catch ${guard}`, this.block(clause.do, last), to === undefined ? [] : [{ to }]),
+      holding(
+        { key, kind: 'handler', label: `catch ${guard}` },
+        this.block(clause.do, last),
+        to === undefined ? [] : [{ to }],
+      ),
     );
     return [{ guard, to: here(key) }];
   }
@@ -206,7 +212,7 @@ export class StepChart {
       fails: [],
     };
     const branch = (key: string, label: string, steps: readonly CheckedStep[]): ChartState =>
-      holding(key, 'branch', label, this.block(steps), [{ to: here(DONE) }]);
+      holding({ key, kind: 'branch', label }, this.block(steps), [{ to: here(DONE) }]);
     return {
       initial: 'choose',
       states: [
@@ -267,13 +273,11 @@ interface StepPlace {
 
 /** A state that holds a block. */
 function holding(
-  key: string,
-  kind: ChartState['kind'],
-  label: string,
+  state: Pick<ChartState, 'key' | 'kind' | 'label'>,
   inside: ChartBlock,
   leads: readonly Arrow[],
 ): ChartState {
-  return { key, kind, label, inside, leads: onwards(inside, leads), fails: [] };
+  return { ...state, inside, leads: onwards(inside, leads), fails: [] };
 }
 
 function rounds(

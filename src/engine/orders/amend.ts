@@ -56,7 +56,12 @@ export class Amending {
       cancel,
     );
     if (!told)
-      conclude(this.run.log, order, 'T_EXHAUSTED', `the terms were not known within ${CONFIRM_WITHIN_MS} ms`, step);
+      conclude(
+        this.run.log,
+        order,
+        { event: 'T_EXHAUSTED', because: `the terms were not known within ${CONFIRM_WITHIN_MS} ms` },
+        step,
+      );
     if (isQuarantined(order)) throw quarantined(order, step);
   }
 
@@ -106,7 +111,12 @@ export class Amending {
       at.cancel,
     );
     if (!told)
-      conclude(this.run.log, order, 'T_EXHAUSTED', `its terms could not be told for ${AMEND_WITHIN_MS} ms`, at.step);
+      conclude(
+        this.run.log,
+        order,
+        { event: 'T_EXHAUSTED', because: `its terms could not be told for ${AMEND_WITHIN_MS} ms` },
+        at.step,
+      );
     strand(this.run, order, at.step);
     await this.watch.readFills(order, at.step, at.cancel);
     if (isTerminal(order.snapshot.state)) {

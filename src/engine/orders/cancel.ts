@@ -69,7 +69,12 @@ export class Cancelling {
           `the venue did not cancel order ${nameOf(order)}, asked ${tries === 1 ? 'once more' : `${tries} times`}${saying(outcome)}`,
           at.step,
         );
-      conclude(this.run.log, order, 'T_EXHAUSTED', `no end to be seen after ${tries} cancels`, at.step);
+      conclude(
+        this.run.log,
+        order,
+        { event: 'T_EXHAUSTED', because: `no end to be seen after ${tries} cancels` },
+        at.step,
+      );
       break;
     }
     if (isQuarantined(order)) throw quarantined(order, at.step);

@@ -17,7 +17,6 @@ import { Cancelling } from './cancel.ts';
 import { OrderHandle } from './handles.ts';
 import { intentOf, paramsOf, sameTerms } from './intent.ts';
 import {
-  type Conclusion,
   conclude,
   type Desk,
   type DeskParts,
@@ -96,7 +95,8 @@ export class OrderDesk {
     }
     const again = before !== undefined && before.snapshot.state === 'draft' && sameTerms(before.intent, terms);
     if (!again) {
-      if (before?.snapshot.state === 'draft') this.conclude(before, 'DENY', 'superseded by other terms', at.step);
+      if (before?.snapshot.state === 'draft')
+        conclude(this.run.log, before, { event: 'DENY', because: 'superseded by other terms' }, at.step);
       placed.attempt += 1;
       placed.limited = false;
     }
@@ -226,7 +226,8 @@ export class OrderDesk {
     );
     await this.takeAway(leftOver, ownErrand(step, cancel));
     for (const order of this.run.log.book.orders()) {
-      if (order.snapshot.state === 'draft') this.conclude(order, 'DENY', 'the run ended before it was sent', step);
+      if (order.snapshot.state === 'draft')
+        conclude(this.run.log, order, { event: 'DENY', because: 'the run ended before it was sent' }, step);
     }
   }
 
@@ -309,7 +310,12 @@ export class OrderDesk {
           if (outcome.definite || outcome.failure === 'transport' || outcome.failure === 'rate_limited')
             throw failureOfOutcome(outcome, at.step);
           if (await this.resolution.lookUpRefused(order, at.step)) return this.adopted(order, at.step);
-          this.conclude(order, 'REFUSED', 'refused, and one look-up found no order', at.step);
+          conclude(
+            this.run.log,
+            order,
+            { event: 'REFUSED', because: 'refused, and one look-up found no order' },
+            at.step,
+          );
           throw failureOfOutcome(outcome, at.step);
         }
         case 'unresolved':
@@ -344,7 +350,12 @@ export class OrderDesk {
   private async confirm(order: BookOrder, confirmBy: number, at: Desk): Promise<void> {
     const { clock } = this.run;
     if (await this.watch.within(confirmBy - clock.now(), order, isConfirmed, at.cancel)) return;
-    this.conclude(order, 'T_CONFIRM', `not confirmed within ${CONFIRM_WITHIN_MS} ms`, at.step);
+    conclude(
+      this.run.log,
+      order,
+      { event: 'T_CONFIRM', because: `not confirmed within ${CONFIRM_WITHIN_MS} ms` },
+      at.step,
+    );
     await this.cancelling.send(order, at);
     if (await this.watch.within(CONFIRM_WITHIN_MS / 2, order, isEnded, at.cancel)) {
       if (order.snapshot.state !== 'canceled') return;
@@ -399,9 +410,5 @@ export class OrderDesk {
       );
     }
     return handle.own;
-  }
-
-  private conclude(order: BookOrder, event: Conclusion, because: string, step: string): void {
-    conclude(this.run.log, order, event, because, step);
   }
 }

@@ -55,11 +55,11 @@ export async function whileWanted<E extends EndpointName>(
   }
 }
 
-export type Conclusion = DataOf<'order.concluded'>['event'];
+export type Conclusion = Omit<DataOf<'order.concluded'>, 'clientOrderId'>;
 
 /** Writes down what the engine concludes about an order without a new answer; the book takes it in. */
-export function conclude(log: RunJournal, order: BookOrder, event: Conclusion, because: string, step: string): void {
-  log.append('order.concluded', { clientOrderId: order.intent.clientOrderId, event, because }, step);
+export function conclude(log: RunJournal, order: BookOrder, conclusion: Conclusion, step: string): void {
+  log.append('order.concluded', { clientOrderId: order.intent.clientOrderId, ...conclusion }, step);
 }
 
 /** A desk order of the run itself, where no step gives one: before it ends, or when it is taken up again. */
@@ -73,6 +73,7 @@ export function isStranded(run: DeskParts, order: BookOrder): boolean {
 }
 
 export function strand(run: DeskParts, order: BookOrder, step: string): void {
-  if (isStranded(run, order) && !isEnded(order))
-    conclude(run.log, order, 'T_EXHAUSTED', `shown under an unknown status for ${CONFIRM_WITHIN_MS} ms`, step);
+  if (!isStranded(run, order) || isEnded(order)) return;
+  const because = `shown under an unknown status for ${CONFIRM_WITHIN_MS} ms`;
+  conclude(run.log, order, { event: 'T_EXHAUSTED', because }, step);
 }

@@ -55,7 +55,7 @@ export class Resolution {
         break;
     }
     // An independent question: a page of the market, and its fills, in case the look-up itself is what fails.
-    await this.watch.readMarket(order.intent.market, order.createdAt, step, 'lookup', 'resolve');
+    await this.watch.readMarket(order.intent.market, order.createdAt, step, 'lookup');
     if (isFound(order)) return;
     await venue.call({
       id: callId(step),
@@ -65,13 +65,8 @@ export class Resolution {
       class: 'resolve',
       purpose: 'lookup',
     });
-    conclude(
-      this.run.log,
-      order,
-      'T_EXHAUSTED',
-      `${reads} look-ups found nothing in ${clock.now() - doubtAt} ms`,
-      step,
-    );
+    const because = `${reads} look-ups found nothing in ${clock.now() - doubtAt} ms`;
+    conclude(this.run.log, order, { event: 'T_EXHAUSTED', because }, step);
     if (isQuarantined(order)) throw quarantined(order, step);
   }
 

@@ -128,15 +128,14 @@ export class OrderWatch {
     market: string,
     sinceMs: number,
     step: string,
-    purpose: string,
-    klass: CallClass,
+    purpose: 'confirm' | 'lookup',
   ): Promise<CallOutcome<'GET /orders'>> {
     return this.venue.call({
       id: this.callId(step),
       step,
       endpoint: 'GET /orders',
       params: { market_id: market, start_time: this.lookFrom(sinceMs), p_limit: 1000 },
-      class: klass,
+      class: purpose === 'lookup' ? 'resolve' : 'reconcile',
       purpose,
     });
   }
@@ -225,7 +224,7 @@ export class OrderWatch {
         await this.read(only, 'watch', 'confirm', 'reconcile');
       } else {
         const since = Math.min(...orders.map((order) => order.createdAt));
-        await this.readMarket(market, since, 'watch', 'confirm', 'reconcile');
+        await this.readMarket(market, since, 'watch', 'confirm');
       }
     } finally {
       this.polls.delete(market);

@@ -257,7 +257,7 @@ export class LocalBudget implements Budget {
       const admission = ledger.admit(entry.weight, entry.class, now, beat);
       if (admission.ok) {
         const id = this.nextId();
-        ledger.hold(id, endpoint, entry.weight, entry.class, now, beat);
+        ledger.hold(id, { endpoint, weight: entry.weight, class: entry.class, beat }, now);
         if (ordering) this.rate.began(id, now);
         this.queue.remove(entry);
         granted.push({ entry, id });
@@ -440,9 +440,9 @@ export class LocalBudget implements Budget {
     }
     for (const entry of [...this.queue.inClass('protect'), ...this.queue.inClass('resolve')]) {
       const id = this.nextId();
-      const { endpoint, weight, class: cls, beat } = entry.request;
-      shared.tell((ledger, now) => ledger.hold(id, endpoint, weight, cls, now, beat));
-      if (isOrderAction(endpoint)) this.rate.began(id, this.now());
+      const { request } = entry;
+      shared.tell((ledger, now) => ledger.hold(id, request, now));
+      if (isOrderAction(request.endpoint)) this.rate.began(id, this.now());
       this.queue.remove(entry);
       this.uncounted += 1;
       this.grant(entry, id);

@@ -48,7 +48,7 @@ const checkInner: StepChecks['inner'] = (checking, node, prefix, before, after) 
 
 const CHECKS: StepChecks = {
   inner: checkInner,
-  one: (checking, node, verb, prefix) => checkStep(checking, node, verb, prefix, undefined).step,
+  one: (checking, node, verb, prefix) => checkStep(checking, node, verb, { prefix }).step,
 };
 
 class BlockCheck {
@@ -84,7 +84,7 @@ class BlockCheck {
         this.forget(item);
         continue;
       }
-      const step = checkStep(this.checking, item, verb, this.prefix, index, this.guarded);
+      const step = checkStep(this.checking, item, verb, { prefix: this.prefix, index, guarded: this.guarded });
       if (this.checking.compiler.isFaulty(item.entry(verb)?.value)) this.checking.dropped = true;
       else steps.push(step.step);
       if (step.ends) ended ??= verb;
@@ -102,14 +102,19 @@ class BlockCheck {
   }
 }
 
-/** The one step of `wait_for`'s read, or a step of a list. `guarded` remembers what conditions ids hang on, for the steps after it. */
+interface StepPosition {
+  readonly prefix: string;
+  /** In its list; undefined for the one step of `wait_for`'s read. */
+  readonly index?: number;
+  /** What conditions ids depend on, for the steps after it. */
+  readonly guarded?: Map<string, string[]>;
+}
+
 function checkStep(
   checking: Checking,
   node: MapNode,
   verb: Verb,
-  prefix: string,
-  index: number | undefined,
-  guarded: Map<string, string[]> = new Map(),
+  { prefix, index, guarded = new Map() }: StepPosition,
 ): { readonly step: CheckedStep; readonly ends: boolean } {
   const { compiler, names } = checking;
   const entry = node.entry(verb);
@@ -138,7 +143,10 @@ function checkStep(
   const awaited = readAwait(checking, verb, node.get('await'));
   const yielded = id !== undefined && built.yields !== undefined ? { name: id, type: built.yields } : undefined;
   const clauses = checkCatch(checking, node.get('catch'), path, yielded);
-  const onTimeout = checkOnTimeout(checking, node, verb, path, yielded, built.hoisted ?? []);
+  const onTimeout = checkOnTimeout(checking, node, { verb, path }, [
+    ...(built.hoisted ?? []),
+    ...(yielded === undefined ? [] : [yielded]),
+  ]);
   const undo = checkUndo(checking, verb, node.get('undo'), path, yielded);
   names.leave(mark);
   const { feeds } = compiler;
@@ -265,10 +273,8 @@ function checkCatch(
 function checkOnTimeout(
   checking: Checking,
   node: MapNode,
-  verb: Verb,
-  path: string,
-  own: Declared | undefined,
-  hoisted: readonly Declared[],
+  { verb, path }: { readonly verb: Verb; readonly path: string },
+  declared: readonly Declared[],
 ): Block | undefined {
   const entry = node.entry('on_timeout');
   if (entry === undefined || checking.compiler.isFaulty(entry.value)) return undefined;
@@ -279,8 +285,7 @@ function checkOnTimeout(
       `on_timeout of ${verb} is never done: the step has no timeout`,
     );
   return checkInner(checking, entry.value, `${path}/on_timeout`, () => {
-    for (const { name, type } of own === undefined ? hoisted : [...hoisted, own])
-      checking.names.declare(name, verb === 'wait_for' ? type : optional(type));
+    for (const { name, type } of declared) checking.names.declare(name, verb === 'wait_for' ? type : optional(type));
   });
 }
 

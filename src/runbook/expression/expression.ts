@@ -88,7 +88,7 @@ export function compileField(
     expected === 'any' ? undefined : fitted({ type, run: () => value, bare: false, constant: true }, expected);
   if (fit !== undefined && isRefusal(fit))
     return refused(node, source, type === NUMBER ? 'ratio-not-here' : fit.refused, fit.message);
-  return { expr: expression(text, fit?.type ?? type, [], () => value, 1, NO_FACTS, true), diagnostics: [] };
+  return { expr: literalExpr(text, fit?.type ?? type, value), diagnostics: [] };
 }
 
 /** Compiles a bare expression. */
@@ -108,7 +108,7 @@ export function compileExpression(
       ],
     };
   }
-  return compileSlice(node, source, env, expected, node.text, 0);
+  return compileSlice({ node, source, text: node.text, from: 0 }, env, expected);
 }
 
 /**
@@ -143,7 +143,7 @@ export function compileTemplate(
   if (only?.kind === 'expression' && parts.length === 1) {
     // A free text takes whatever can be written; a closed set, a market and a declared type take their own kind only.
     const free = expected !== 'any' && wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true;
-    const compiled = compileSlice(node, source, env, free ? 'any' : expected, only.text, only.start);
+    const compiled = compileSlice({ node, source, text: only.text, from: only.start }, env, free ? 'any' : expected);
     if (!free || compiled.expr === undefined || compiled.expr.type.kind === 'text') return compiled;
     return joined(node, source, [compiled.expr], compiled.diagnostics);
   }
@@ -157,7 +157,7 @@ export function compileTemplate(
       `${typeName(wanted)} is needed; a text put together from parts can not be checked against it`,
     );
   const compiled = parts.map((part) =>
-    part.kind === 'text' ? part.text : compileSlice(node, source, env, 'any', part.text, part.start),
+    part.kind === 'text' ? part.text : compileSlice({ node, source, text: part.text, from: part.start }, env, 'any'),
   );
   const diagnostics = compiled.flatMap((part) => (typeof part === 'string' ? [] : part.diagnostics));
   const exprs = compiled.map((part) => (typeof part === 'string' ? part : part.expr));
@@ -204,7 +204,7 @@ function literalText(node: ScalarNode, source: SourceText, wanted: ValueType, te
   const { value } = reading;
   const type: ValueType =
     wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true ? { kind: 'text', of: [text] } : wanted;
-  return { expr: expression(node.text, type, [], () => value, 1, { ...NO_FACTS, bare: true }, true), diagnostics: [] };
+  return { expr: literalExpr(node.text, type, value, { ...NO_FACTS, bare: true }), diagnostics: [] };
 }
 
 /** Puts texts and expressions together; says so where a part may be absent, refuses what has no text. */
@@ -234,20 +234,27 @@ function joined(
   const run: Run = ({ scope }) =>
     parts.map((part) => (typeof part === 'string' ? part : textOf(part.evaluate(scope)))).join('');
   return {
-    expr: expression(node.text, TEXT, reads, run, parts.length, NO_FACTS, constant) as Expr<string>,
+    expr: expression(node.text, {
+      type: TEXT,
+      reads,
+      run,
+      weight: parts.length,
+      facts: NO_FACTS,
+      constant,
+    }) as Expr<string>,
     diagnostics,
   };
 }
 
-/** Compiles an expression that begins at character `from` of the node's text. */
-function compileSlice(
-  node: ScalarNode,
-  source: SourceText,
-  env: TypeEnv,
-  expected: ValueType | 'any',
-  text: string,
-  from: number,
-): Compiled {
+/** An expression within a node's text, from character `from` on. */
+interface Slice {
+  readonly node: ScalarNode;
+  readonly source: SourceText;
+  readonly text: string;
+  readonly from: number;
+}
+
+function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expected: ValueType | 'any'): Compiled {
   const diagnostic = ({ code, message, hint, span }: Fault): Diagnostic =>
     diagnose(source, spanIn(node, from, span), code, message, hint);
   const parsed = parseExpression(text);
@@ -259,10 +266,9 @@ function compileSlice(
   if (fit === undefined || diagnostics.some((each) => each.severity === 'error'))
     return { expr: undefined, diagnostics };
   const facts = { whenTrue: fit.whenTrue ?? [], whenFalse: fit.whenFalse ?? [], bare: fit.bare };
-  return {
-    expr: expression(text, fit.type, analysis.reads, fit.run, analysis.weight, facts, fit.constant),
-    diagnostics,
-  };
+  const { type, run, constant } = fit;
+  const { reads, weight } = analysis;
+  return { expr: expression(text, { type, reads, run, weight, facts, constant }), diagnostics };
 }
 
 function factsOf(env: TypeEnv, name: string): Facts | undefined {
@@ -270,15 +276,21 @@ function factsOf(env: TypeEnv, name: string): Facts | undefined {
   return expr === undefined ? undefined : FACTS.get(expr);
 }
 
-function expression(
-  text: string,
-  type: ValueType,
-  reads: Iterable<string>,
-  run: Run,
-  weight: number,
-  facts: Facts,
-  constant: boolean,
-): Expr {
+/** What was found out about an expression's text. */
+interface Meaning {
+  readonly type: ValueType;
+  readonly reads: Iterable<string>;
+  readonly run: Run;
+  readonly weight: number;
+  readonly facts: Facts;
+  readonly constant: boolean;
+}
+
+function literalExpr(text: string, type: ValueType, value: Value, facts = NO_FACTS): Expr {
+  return expression(text, { type, reads: [], run: () => value, weight: 1, facts, constant: true });
+}
+
+function expression(text: string, { type, reads, run, weight, facts, constant }: Meaning): Expr {
   const sorted = [...new Set(reads)].sort();
   const expr: Expr = {
     text,

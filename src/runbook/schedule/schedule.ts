@@ -181,34 +181,33 @@ function* cronOccurrences(
     if (wall === undefined) return;
     startMs = Math.max(startMs, wall - REACH_MS);
     const endMs = Math.min(toMs, startMs + CHUNK_MS);
-    yield* chunkOccurrences(declaration, when, times, startMs, endMs);
+    yield* chunkOccurrences({ declaration, when, times }, startMs, endMs);
     startMs = endMs;
   }
 }
 
-function* chunkOccurrences(
-  declaration: ScheduleDeclaration,
-  when: CronWhen,
-  times: CronTimes,
-  fromMs: number,
-  toMs: number,
-): Generator<Occurrence, void, undefined> {
-  const stretches = [...zoneStretches(when.tz, fromMs - REACH_MS, toMs + REACH_MS)];
+/** A declaration by a cron expression, with its times. */
+interface CronSlot {
+  readonly declaration: ScheduleDeclaration;
+  readonly when: CronWhen;
+  readonly times: CronTimes;
+}
+
+function* chunkOccurrences(cron: CronSlot, fromMs: number, toMs: number): Generator<Occurrence, void, undefined> {
+  const stretches = [...zoneStretches(cron.when.tz, fromMs - REACH_MS, toMs + REACH_MS)];
   for (const [index, stretch] of stretches.entries()) {
     if (stretch.endMs <= fromMs || stretch.startMs >= toMs) continue;
     const window = { fromMs: Math.max(fromMs, stretch.startMs), toMs: Math.min(toMs, stretch.endMs) };
-    yield* stretchOccurrences(declaration, when, times, stretch, window, stretches[index - 1], stretches[index + 1]);
+    const around = { before: stretches[index - 1], after: stretches[index + 1] };
+    yield* stretchOccurrences(cron, stretch, window, around);
   }
 }
 
 function* stretchOccurrences(
-  declaration: ScheduleDeclaration,
-  when: CronWhen,
-  times: CronTimes,
+  { declaration, when, times }: CronSlot,
   stretch: ZoneStretch,
   window: { readonly fromMs: number; readonly toMs: number },
-  before: ZoneStretch | undefined,
-  after: ZoneStretch | undefined,
+  { before, after }: { readonly before: ZoneStretch | undefined; readonly after: ZoneStretch | undefined },
 ): Generator<Occurrence, void, undefined> {
   const { slot, dst } = declaration;
   const { offsetMs } = stretch;

@@ -55,6 +55,14 @@ const QUIET_MS = 2_000;
 const LENT_SHARE = 0.5;
 const LENT_MS = 1_000;
 
+/** A request as the ledger counts it. */
+interface HeldRequest {
+  readonly endpoint: CostedEndpoint;
+  readonly weight: number;
+  readonly class: CallClass;
+  readonly beat?: Beat | undefined;
+}
+
 export class Ledger {
   private readonly settings: BudgetSettings;
   private readonly costs: CostBook;
@@ -107,10 +115,10 @@ export class Ledger {
   }
 
   /** Holds the tokens of a request that was admitted at this same instant. `id` is unique among all who share the ledger. */
-  hold(id: string, endpoint: CostedEndpoint, weight: number, cls: CallClass, at: number, beat?: Beat): void {
+  hold(id: string, { endpoint, weight, class: klass, beat }: HeldRequest, at: number): void {
     this.advance(at);
-    const urgent = isUrgent(cls);
-    if (this.isProbe(weight, urgent, this.withheld(weight, cls, beat))) this.refusals.probing(id, urgent);
+    const urgent = isUrgent(klass);
+    if (this.isProbe(weight, urgent, this.withheld(weight, klass, beat))) this.refusals.probing(id, urgent);
     const { word } = this.readings;
     this.flights.begin(id, {
       endpoint,

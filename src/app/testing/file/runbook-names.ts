@@ -43,7 +43,7 @@ function inputsOf(
     if (declared.has(name)) texts[name] = text;
     else
       diagnostics.push(
-        unknown(file, keySpan, 'unknown-input', `${runbook.name} has no input "${printable(name, 60)}"`, name, [
+        unknown(file, { span: keySpan, code: 'unknown-input', text: `${runbook.name} has no input` }, name, [
           ...declared,
         ]),
       );
@@ -70,9 +70,7 @@ function nameFindings(
       : [
           unknown(
             file,
-            steps.span,
-            'unknown-step',
-            `no step of ${file.runbook} has the id "${printable(word, 60)}"`,
+            { span: steps.span, code: 'unknown-step', text: `no step of ${file.runbook} has the id` },
             word,
             known.ids,
           ),
@@ -81,30 +79,21 @@ function nameFindings(
   const names = outputs.flatMap(({ value: { name }, span }) =>
     known.outputs.includes(name)
       ? []
-      : [
-          unknown(
-            file,
-            span,
-            'unknown-key',
-            `${file.runbook} has no output "${printable(name, 60)}"`,
-            name,
-            known.outputs,
-          ),
-        ],
+      : [unknown(file, { span, code: 'unknown-key', text: `${file.runbook} has no output` }, name, known.outputs)],
   );
   return [...ids, ...names];
 }
 
+/** A word that names nothing; `text` says what is not there, and the word follows it. */
 function unknown(
   file: TestFile,
-  span: Diagnostic['span'],
-  code: CheckCode,
-  message: string,
+  { span, code, text }: { readonly span: Diagnostic['span']; readonly code: CheckCode; readonly text: string },
   word: string,
   known: readonly string[],
 ): Diagnostic {
   const meant = didYouMean(word, known);
   const list = known.length === 0 ? 'There are none.' : `There are ${known.join(', ')}.`;
+  const message = `${text} "${printable(word, 60)}"`;
   return finding(file.source, span, code, message, meant === undefined ? list : `Did you mean ${meant}?`);
 }
 

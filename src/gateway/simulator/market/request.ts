@@ -93,7 +93,11 @@ export function readParams<E extends EndpointName>(
   for (const [key, value] of Object.entries(given)) {
     const row = Object.hasOwn(rows, key) ? rows[key] : undefined;
     if (row !== undefined)
-      values[key] = readValue(key, value, row, request.placement === 'body', bounds[key]?.max, surprises);
+      values[key] = readValue(key, value, row, {
+        strict: request.placement === 'body',
+        max: bounds[key]?.max,
+        surprises,
+      });
     else if (surprises.unknownParameters === 'refuse')
       throw new Refusal('INVALID_PARAMETER', `${name} has no parameter "${key}"`);
   }
@@ -130,9 +134,7 @@ function readValue(
   name: string,
   value: WireValue,
   row: Parameter,
-  strict: boolean,
-  max: number | undefined,
-  surprises: SurprisesConfig,
+  { strict, max, surprises }: { strict: boolean; max: number | undefined; surprises: SurprisesConfig },
 ): unknown {
   const refuse = (wanted: string): never => {
     throw new Refusal('INVALID_PARAMETER', `${name} must be ${wanted}, found ${value.text.slice(0, 60)}`);
