@@ -1,9 +1,16 @@
 /**
  * The two machines that decide how a run and a step go on. They are flat and hold no timers, no calls and no children:
  * an event goes in, the next state comes out, and the interpreter does what the state asks for. (The third, an order's,
- * is in venue/order.ts.) They are fed standalone, one actor each, and never persisted: a resumed run feeds them again.
+ * is in venue/order.) They are never persisted: a resumed run feeds them again.
  */
-import { type AnyMachineSnapshot, type AnyStateMachine, type EventFromLogic, type StateValue, setup } from 'xstate';
+import {
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  type EventFromLogic,
+  initialTransition,
+  setup,
+  transition,
+} from 'xstate';
 
 /**
  * A run's life. A failure undoes completed steps in reverse before `on_error`; a halt goes the same way with what only
@@ -110,10 +117,9 @@ export const stepMachine = setup({
 export type StepEvent = EventFromLogic<typeof stepMachine>['type'];
 
 /**
- * An actor of one of these machines. They are flat and have no context and no actions, so all that XState can say of a
- * state and an event is where the transition leads, for every actor the same: each pair is asked once and remembered, and a
- * step of a long run costs no more than a look-up. XState's own `transition` would make an actor, with a first state of its
- * own, for every question.
+ * One walk through one of these machines. They have no context and no actions, so all that XState can say of a state and an
+ * event is which state follows, for every walk the same: each pair is asked once and remembered, and a step of a long run
+ * costs no more than a look-up.
  */
 export interface Decider<E extends string> {
   readonly state: string;
@@ -126,8 +132,8 @@ export interface Decider<E extends string> {
 export type RunActor = Decider<RunEvent>;
 export type StepActor = Decider<StepEvent>;
 
-export const startRunActor: () => RunActor = actorsOf<RunEvent>(runMachine);
-export const startStepActor: () => StepActor = actorsOf<StepEvent>(stepMachine);
+export const startRunActor: () => RunActor = decidersOf<RunEvent>(runMachine);
+export const startStepActor: () => StepActor = decidersOf<StepEvent>(stepMachine);
 
 /** A state that has been met, and what was found to follow from it. */
 interface KnownState<E extends string> {
@@ -136,26 +142,24 @@ interface KnownState<E extends string> {
   readonly next: Map<E, KnownState<E>>;
 }
 
-function actorsOf<E extends string>(machine: AnyStateMachine): () => Decider<E> {
+function decidersOf<E extends string>(machine: AnyStateMachine): () => Decider<E> {
   const states = new Map<string, KnownState<E>>();
-  /** `value`: a state's name, or `{}` for the one the machine begins in. */
-  const known = (value: StateValue): KnownState<E> => {
-    const snapshot: AnyMachineSnapshot = machine.resolveState({ value, context: undefined });
+  const known = (snapshot: AnyMachineSnapshot): KnownState<E> => {
     const name = String(snapshot.value);
     const state = states.get(name) ?? { name, snapshot, next: new Map() };
     states.set(name, state);
     return state;
   };
   const after = ({ name, snapshot, next }: KnownState<E>, type: E): KnownState<E> => {
-    const [target] = machine.getTransitionData(snapshot, { type })[0]?.target ?? [];
-    if (target === undefined) throw new Error(`engine: state ${name} does not take ${type}`);
-    const found = known(target.key);
-    next.set(type, found);
-    return found;
+    if (!snapshot.can({ type })) throw new Error(`engine: state ${name} does not take ${type}`);
+    const [found] = transition(machine, snapshot, { type });
+    const state = known(found);
+    next.set(type, state);
+    return state;
   };
   let initial: KnownState<E> | undefined;
   return () => {
-    initial ??= known({});
+    initial ??= known(initialTransition(machine)[0]);
     let state = initial;
     return {
       get state() {
