@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createActor, createMachine } from 'xstate';
 import type { Entry } from '../../src/journal/entry.ts';
-import { OrderActor, observed } from '../../src/venue/order/life.ts';
+import { newOrder } from '../../src/venue/order/context.ts';
+import { observed, stepOrder } from '../../src/venue/order/life.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { readAnswer } from '../../src/venue/wire/answer.ts';
 import { inTurns, median, ratio } from '../measure.ts';
@@ -43,10 +44,11 @@ function perEvent(send: (n: number) => void): number {
 }
 
 function ourEvents(): number {
-  const actor = new OrderActor(terms(1), AT);
-  actor.send({ type: 'SUBMIT', at: AT });
+  let order = stepOrder(newOrder(terms(1), AT), { type: 'SUBMIT', at: AT }).snapshot;
   const record = orderRecord(1);
-  return perEvent((n) => void actor.send(observed(record, AT + n, AT + n)));
+  return perEvent((n) => {
+    order = stepOrder(order, observed(record, AT + n, AT + n)).snapshot;
+  });
 }
 
 function theirEvents(): number {

@@ -5,15 +5,14 @@
  */
 import type { EndpointName, Params } from '../venue/catalogue.ts';
 import {
-  OrderActor,
+  newOrder,
   type OrderAlarm,
   type OrderEvent,
   type OrderSnapshot,
-  type OrderState,
-  type OrderStep,
   type OrderWant,
-  observed,
-} from '../venue/order/life.ts';
+} from '../venue/order/context.ts';
+import { observed, stepOrder } from '../venue/order/life.ts';
+import type { OrderState } from '../venue/order/states.ts';
 import type { OrderTerms } from '../venue/port.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
 import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
@@ -55,12 +54,10 @@ export interface SettledCall {
   readonly at: number;
 }
 
-interface Tracked {
-  readonly actor: OrderActor;
-  readonly order: { -readonly [K in keyof BookOrder]: BookOrder[K] } & {
-    history: { at: number; from: OrderState; to: OrderState; event: string }[];
-  };
-}
+/** The book's own hold on an order, which it alone changes. */
+type Tracked = { -readonly [K in keyof BookOrder]: BookOrder[K] } & {
+  history: { at: number; from: OrderState; to: OrderState; event: string }[];
+};
 
 export interface OrderBookOptions {
   /** Profile, ambiguity.window, ms. */
@@ -80,13 +77,13 @@ export class OrderBook {
   }
 
   get(clientOrderId: string): BookOrder | undefined {
-    return this.byClientId.get(clientOrderId)?.order;
+    return this.byClientId.get(clientOrderId);
   }
   byId(orderId: string): BookOrder | undefined {
-    return this.byVenueId.get(orderId)?.order;
+    return this.byVenueId.get(orderId);
   }
   orders(): readonly BookOrder[] {
-    return [...this.byClientId.values()].map(({ order }) => order);
+    return [...this.byClientId.values()];
   }
 
   /** Told of every settled call, after the orders have taken it in. */
@@ -139,11 +136,8 @@ export class OrderBook {
     this.intended.set(data.call, data);
     const { intent } = data;
     if (intent === undefined || this.byClientId.has(intent.clientOrderId)) return;
-    const actor = new OrderActor(intent, at, this.options);
-    this.byClientId.set(intent.clientOrderId, {
-      actor,
-      order: { intent, createdAt: at, step, snapshot: actor.snapshot, history: [] },
-    });
+    const snapshot = newOrder(intent, at, this.options);
+    this.byClientId.set(intent.clientOrderId, { intent, createdAt: at, step, snapshot, history: [] });
   }
 
   private attempted(
@@ -181,7 +175,7 @@ export class OrderBook {
     switch (call.endpoint as EndpointName) {
       case 'POST /orders': {
         const ordered = this.ordered(call);
-        send(ordered, placementEvent(data, at, ordered?.order.snapshot.state === 'submitting'));
+        send(ordered, placementEvent(data, at, ordered?.snapshot.state === 'submitting'));
         break;
       }
       case 'PUT /orders':
@@ -248,16 +242,16 @@ export class OrderBook {
     return tracked ?? (order_id === undefined ? undefined : this.byVenueId.get(order_id));
   }
 
-  private send(tracked: Tracked, event: OrderEvent): BookChange | undefined {
-    const from = tracked.order.snapshot.state;
-    const step: OrderStep = tracked.actor.send(event);
-    tracked.order.snapshot = step.snapshot;
-    const to = step.snapshot.state;
-    const { venueId } = step.snapshot.context;
-    if (venueId !== undefined && !this.byVenueId.has(venueId)) this.byVenueId.set(venueId, tracked);
-    if (from !== to) tracked.order.history.push({ at: event.at, from, to, event: event.type });
-    if (from === to && step.alarms.length === 0 && step.wants.length === 0) return undefined;
-    return { order: tracked.order, from, to, event: event.type, alarms: step.alarms, wants: step.wants };
+  private send(order: Tracked, event: OrderEvent): BookChange | undefined {
+    const from = order.snapshot.state;
+    const { snapshot, alarms, wants } = stepOrder(order.snapshot, event);
+    order.snapshot = snapshot;
+    const to = snapshot.state;
+    const { venueId } = snapshot.context;
+    if (venueId !== undefined && !this.byVenueId.has(venueId)) this.byVenueId.set(venueId, order);
+    if (from !== to) order.history.push({ at: event.at, from, to, event: event.type });
+    if (from === to && alarms.length === 0 && wants.length === 0) return undefined;
+    return { order, from, to, event: event.type, alarms, wants };
   }
 }
 

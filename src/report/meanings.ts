@@ -1,10 +1,10 @@
 /**
- * What the words of a journal mean, in a sentence for someone who never saw a runbook: verbs, states and events of an order,
- * purposes of a call. Only the timeline reads it; a word that is not here is shown as it stands.
+ * What the words of a journal mean, in a sentence for someone who never saw a runbook: verbs, events of an order, purposes of
+ * a call. Only the timeline reads it; a word that is not here is shown as it stands.
  */
 
 import type { DataOf, RunMode, RunOutcome, StepOutcome } from '../journal/entry.ts';
-import type { OrderEventType, OrderState } from '../venue/order/context.ts';
+import type { OrderEventType } from '../venue/order/context.ts';
 
 export const VERBS: Readonly<Record<string, string>> = {
   place: 'places an order',
@@ -38,22 +38,6 @@ export const VERBS: Readonly<Record<string, string>> = {
   stop: 'ends the run, as intended',
   fail: 'ends the run as failed',
 };
-
-export const ORDER_STATE_MEANING = {
-  draft: 'meant, not sent',
-  submitting: 'on its way to the venue',
-  unknown: 'sent, and whether the venue has it is not known',
-  processing: 'the venue has it, not confirmed yet',
-  open: 'working at the venue',
-  amending: 'being changed',
-  canceling: 'being cancelled',
-  closed: 'done',
-  canceled: 'cancelled',
-  rejected: 'rejected by the venue',
-  absent: 'proven not to be at the venue',
-  denied: 'refused here, never sent',
-  quarantined: 'not to be settled by machine; a person is needed',
-} as const satisfies Record<OrderState, string>;
 
 export const ORDER_EVENT_MEANING = {
   SUBMIT: 'it was sent',

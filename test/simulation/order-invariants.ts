@@ -2,7 +2,8 @@
 import { decimal } from '../../src/base/decimal.ts';
 import { isPositionStop, TIMINGS } from '../../src/venue/order/context.ts';
 import { CLIENT_ORDER_PREFIX } from '../../src/venue/order/identity.ts';
-import { exposureOf, isTerminal } from '../../src/venue/order/life.ts';
+import { exposureOf } from '../../src/venue/order/life.ts';
+import { isTerminal } from '../../src/venue/order/states.ts';
 import { isTerminalStatus } from '../../src/venue/records.ts';
 import type { Facts, Settled } from './facts.ts';
 import type { Invariant } from './invariants.ts';

@@ -4,17 +4,9 @@
  * It is written from venue-notes.md alone and shares nothing with the project's simulator.
  */
 import { Decimal } from '../../src/base/decimal.ts';
-import {
-  exposureOf,
-  isTerminal,
-  newOrder,
-  type OrderEvent,
-  type OrderSnapshot,
-  type OrderStep,
-  observed,
-  orderCan,
-  stepOrder,
-} from '../../src/venue/order/life.ts';
+import { newOrder, type OrderEvent, type OrderSnapshot, type OrderStep } from '../../src/venue/order/context.ts';
+import { exposureOf, observed, orderCan, stepOrder } from '../../src/venue/order/life.ts';
+import { isTerminal } from '../../src/venue/order/states.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 

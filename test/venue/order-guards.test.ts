@@ -1,16 +1,9 @@
 /** Both arms of every split cell, at the edge where they part, and what the odd rows leave behind (orders.md, Guards and actions). */
 import { describe, expect, it } from 'vitest';
-import {
-  isTerminal,
-  newOrder,
-  ORDER_STATES,
-  type OrderEvent,
-  type OrderSnapshot,
-  type OrderState,
-  stepOrder,
-  TIMINGS,
-  TRANSITIONS,
-} from '../../src/venue/order/life.ts';
+import { newOrder, type OrderEvent, type OrderSnapshot, TIMINGS } from '../../src/venue/order/context.ts';
+import { stepOrder } from '../../src/venue/order/life.ts';
+import { isTerminal, ORDER_STATES, type OrderState } from '../../src/venue/order/states.ts';
+import { TRANSITIONS } from '../../src/venue/order/transitions.ts';
 import type { OrderRecord } from '../../src/venue/records.ts';
 import { eventOf, fill, life, orderIn, type record, T0, terms } from './order-samples.ts';
 

@@ -4,10 +4,10 @@ import {
   type OrderEvent,
   type OrderEventType,
   type OrderSnapshot,
-  type OrderState,
   type OrderStep,
-  stepOrder,
-} from '../../src/venue/order/life.ts';
+} from '../../src/venue/order/context.ts';
+import { stepOrder } from '../../src/venue/order/life.ts';
+import type { OrderState } from '../../src/venue/order/states.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 

@@ -18,11 +18,3 @@ export interface EndedRun {
   /** Its exchanges, where they were to be recorded. */
   readonly recording: Fixture | undefined;
 }
-
-/** States of an order of which nothing is at the venue, for sure. */
-const OVER: readonly string[] = ['draft', 'closed', 'canceled', 'rejected', 'denied'];
-
-/** Whether nothing of an order is at the venue, for sure. */
-export function isOver(state: string): boolean {
-  return OVER.includes(state);
-}

@@ -7,8 +7,10 @@ import type { Metronome, Timer } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
+import { type OrderRow, stateOf } from '../../report/folds/orders.ts';
+import { isGone } from '../../venue/order/states.ts';
 import type { Voice } from '../voice.ts';
-import { isOver, type KnownRun } from './outcome.ts';
+import type { KnownRun } from './outcome.ts';
 
 /** A line of progress is made this often at most, ms: of thousands of orders it is no matter of nothing. */
 const PROGRESS_EVERY_MS = 200;
@@ -39,7 +41,7 @@ export class RunTelling {
     if (entry.type !== 'step.started' && entry.type !== 'order.moved') return;
     if (entry.at - this.shownAt < PROGRESS_EVERY_MS) return;
     this.shownAt = entry.at;
-    const open = this.known.report().orders.filter(({ state }) => !isOver(state)).length;
+    const open = openOrders(this.known).length;
     // What matters comes first: a narrow terminal cuts the rest.
     this.voice.progress(
       `${counted(open)} open, ${Math.round((entry.at - this.firstAt) / 1000)} s, ${printable(entry.step, 80)}, ${this.entries} entries, ${this.run}`,
@@ -63,7 +65,7 @@ function questionText({ run, step, data: { ask, by, until } }: EntryOf<'approval
 
 /** What is open at the venue as far as the run knows, in one line. */
 export function standingText(known: KnownRun): string {
-  const open = known.report().orders.filter(({ state }) => !isOver(state));
+  const open = openOrders(known);
   const orders = open
     .slice(0, 3)
     .map(
@@ -73,6 +75,10 @@ export function standingText(known: KnownRun): string {
   const more = open.length > orders.length ? ` and ${open.length - orders.length} more` : '';
   const bare = known.aftermath().uncovered.map((each) => `; ${WITHOUT_STOP} ${uncoveredText(each)}`);
   return `as far as is known ${counted(open.length)} open${open.length === 0 ? '' : `: ${orders.join(', ')}${more}`}${bare.join('')}`;
+}
+
+function openOrders(known: KnownRun): readonly OrderRow[] {
+  return known.report().orders.filter((order) => !isGone(stateOf(order)));
 }
 
 function counted(orders: number): string {

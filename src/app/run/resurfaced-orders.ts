@@ -8,7 +8,7 @@ import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { DataOf, JsonObject, ResurfacedOrder } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
-import { isTerminal, type OrderState } from '../../venue/order/life.ts';
+import { isAtVenue, isInDoubt, isOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Account } from '../account/account.ts';
 import { noticesOf, OPERATORS } from '../account/notifications.ts';
@@ -56,11 +56,6 @@ const RECHECKED_MS = 86_400_000;
 const LOOK_BACK_MS = 3_600_000;
 const MOST_PAGES = 3;
 export const RECALL_ROWS = 1000;
-
-/** States in which a journal leaves an order of which nobody knows whether it came. */
-const UNKNOWN: ReadonlySet<OrderState> = new Set(['submitting', 'unknown', 'absent', 'quarantined']);
-/** States in which a run that halted leaves an order to nobody: what became of it since is as little known. */
-const UNWATCHED: ReadonlySet<OrderState> = new Set(['processing', 'open', 'amending', 'canceling']);
 
 /** What the processes of an account remember of its earlier runs. One for all runs of a process. */
 export class Recollection {
@@ -147,7 +142,8 @@ export class Recollection {
       let doubts = endedAt === undefined ? undefined : this.doubts.get(key);
       if (doubts === undefined) {
         const left = await this.leftBy(run, breathe);
-        doubts = new Map([...left].filter(([, order]) => isUnknown(order) || UNWATCHED.has(order.state)));
+        // A run that halted watches its orders no longer: what became of those that worked is as little known.
+        doubts = new Map([...left].filter(([, order]) => isUnknown(order) || isAtVenue(order.state)));
         if (endedAt !== undefined) this.doubts.set(key, doubts);
       }
       for (const [id, order] of doubts) all.set(id, order);
@@ -172,7 +168,7 @@ export class Recollection {
         if (wanted !== undefined && !wanted.has(clientOrderId)) continue;
         const order = left.get(clientOrderId) ?? { run, state: 'draft', since: entry.at, wasGuessed: false };
         left.set(clientOrderId, order);
-        if (entry.type === 'order.moved') order.state = entry.data.to as OrderState;
+        if (entry.type === 'order.moved' && isOrderState(entry.data.to)) order.state = entry.data.to;
         else if (entry.data.event === 'REFUSED') order.wasGuessed = true;
       }
       after = page.at(-1)?.seq;
@@ -183,7 +179,7 @@ export class Recollection {
 }
 
 function isUnknown({ state, wasGuessed }: LeftOrder): boolean {
-  return UNKNOWN.has(state) || (state === 'rejected' && wasGuessed);
+  return isInDoubt(state) || (state === 'rejected' && wasGuessed);
 }
 
 function shown(record: OrderRecord, { run, state }: LeftOrder): ResurfacedOrder {

@@ -5,7 +5,7 @@
  */
 import { verifyChain } from '../../journal/chain.ts';
 import { OrderBook } from '../../journal/orders.ts';
-import { isTerminal } from '../../venue/order/life.ts';
+import { isInDoubt, isTerminal, isWorking } from '../../venue/order/states.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { type CaseResult, type CaseRun, runCase } from './case-run.ts';
 import { requestName } from './file/request-names.ts';
@@ -139,7 +139,7 @@ function unaccounted({ entries, report, venue }: CaseResult): readonly string[] 
   }
   for (const order of book.orders()) {
     const { state } = order.snapshot;
-    if (state === 'unknown' || state === 'submitting' || state === 'quarantined')
+    if (isWorking(state) && isInDoubt(state))
       problems.push(
         `order ${order.intent.clientOrderId} is ${state}, and the run ${report.outcome} instead of halting`,
       );

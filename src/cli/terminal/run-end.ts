@@ -4,17 +4,15 @@
  */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { exitOf } from '../../app/process.ts';
-import { type EndedRun, isOver } from '../../app/run/outcome.ts';
+import type { EndedRun } from '../../app/run/outcome.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { type Aftermath, uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
-import type { OrderRow } from '../../report/folds/orders.ts';
+import { type OrderRow, stateOf } from '../../report/folds/orders.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import { printSummary } from '../../report/summary.ts';
+import { isGone, isInDoubt, isWorking } from '../../venue/order/states.ts';
 import type { Output } from './output.ts';
-
-/** States of an order that somebody has to look up at the venue. */
-const UNSETTLED: readonly string[] = ['unknown', 'absent', 'quarantined', 'submitting'];
 
 /** Shows the report, or has `answer` do it, and what needs a person; gives the exit code. */
 export function showEnd(
@@ -43,8 +41,9 @@ function sayHalted(report: RunReport, { deadmanFiresAt }: Aftermath, terminal: O
   const { run } = report;
   terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
   for (const order of report.orders) {
-    if (isOver(order.state)) continue;
-    const [what, next] = UNSETTLED.includes(order.state)
+    const state = stateOf(order);
+    if (isGone(state)) continue;
+    const [what, next] = isInDoubt(state)
       ? ['look it up at the venue by its client order id', 'asks again']
       : ['it may still fill', 'asks once more and cancels it'];
     terminal.complain(
@@ -58,7 +57,7 @@ function sayHalted(report: RunReport, { deadmanFiresAt }: Aftermath, terminal: O
 /** Of a run that was brought to its end: what it has not taken away, and that what halted it is settled. */
 function sayLeft(report: RunReport, { hadHalted }: Aftermath, terminal: Output): void {
   if (report.outcome !== 'failed') return;
-  const left = report.orders.filter(({ state }) => state !== 'absent' && !isOver(state));
+  const left = report.orders.filter((order) => isWorking(stateOf(order)));
   for (const order of left)
     terminal.complain(
       `left at the venue: ${orderText(order)} is ${order.state}; cancel it there if it should not be, \`runbook audit show ${report.run}\` tells the story`,

@@ -4,7 +4,9 @@
  */
 import { type Decimal, decimal } from '../../base/decimal.ts';
 import type { BookOrder } from '../../journal/orders.ts';
-import { exposureOf, isPositionStop, isTerminal, orderCan } from '../../venue/order/life.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
+import { exposureOf, orderCan } from '../../venue/order/life.ts';
+import { isTerminal } from '../../venue/order/states.ts';
 import { failureOfOutcome } from '../failure.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
 import { conclude, type Desk, type DeskParts, isStranded, limitsOf, strand, whileWanted } from './parts.ts';

@@ -5,7 +5,8 @@
 import type { BookOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { type EndpointName, endpoint, type Params } from '../../venue/catalogue.ts';
-import { isTerminal, TIMINGS } from '../../venue/order/life.ts';
+import { TIMINGS } from '../../venue/order/context.ts';
+import { isInDoubt, isPlaced, isTerminal } from '../../venue/order/states.ts';
 import { type CallOutcome, NOT_RECORDED, SWEEP } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { failureOfOutcome } from '../failure.ts';
@@ -123,7 +124,7 @@ export class Cancelling {
     });
     if (swept === undefined) return [];
     const { left, cancels, readings, because } = swept;
-    const inDoubt = log.book.orders().filter(({ snapshot }) => ['submitting', 'unknown'].includes(snapshot.state));
+    const inDoubt = log.book.orders().filter(({ snapshot: { state } }) => isInDoubt(state) && !isPlaced(state));
     log.append(
       'account.swept',
       {

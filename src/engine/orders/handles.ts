@@ -7,7 +7,7 @@ import type { BookOrder } from '../../journal/orders.ts';
 import type { OrderFields } from '../../runbook/checked.ts';
 import { type RecordValue, Time, type Value } from '../../runbook/values.ts';
 import { averagePrice } from '../../venue/order/fills.ts';
-import { isTerminal } from '../../venue/order/life.ts';
+import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 
 /** An order of this run, or one that a list showed; its fields read like a record's. */
@@ -131,7 +131,7 @@ function ownFields(order: BookOrder): OrderFields {
     filled,
     remaining: rest,
     avg_price: average === undefined ? undefined : decimal(average),
-    open: state === 'open' || state === 'amending' || state === 'canceling' || state === 'processing',
+    open: isAtVenue(state),
     terminal,
   };
 }

@@ -6,8 +6,9 @@
 import type { Decimal } from '../../base/decimal.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
+import { TIMINGS } from '../../venue/order/context.ts';
 import { clientOrderId } from '../../venue/order/identity.ts';
-import { isTerminal, TIMINGS } from '../../venue/order/life.ts';
+import { isTerminal, isWorking } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { failureOfOutcome } from '../failure.ts';
@@ -90,9 +91,7 @@ export class OrderDesk {
     at.cancel.check();
     const placed = this.placedBefore(at, leg);
     const before = placed.order;
-    if (before !== undefined && before.snapshot.state !== 'draft' && !isTerminal(before.snapshot.state)) {
-      return this.handle(before);
-    }
+    if (before !== undefined && isWorking(before.snapshot.state)) return this.handle(before);
     const again = before !== undefined && before.snapshot.state === 'draft' && sameTerms(before.intent, terms);
     if (!again) {
       if (before?.snapshot.state === 'draft')
@@ -183,12 +182,7 @@ export class OrderDesk {
   working(market?: string): readonly BookOrder[] {
     return this.run.log.book
       .orders()
-      .filter(
-        (order) =>
-          (market === undefined || order.intent.market === market) &&
-          !isTerminal(order.snapshot.state) &&
-          order.snapshot.state !== 'draft',
-      );
+      .filter((order) => (market === undefined || order.intent.market === market) && isWorking(order.snapshot.state));
   }
 
   /**

@@ -3,11 +3,12 @@
  * tell (orders.md, "Unknown outcomes"). It only ever reads; whether an order is sent again is the desk's decision.
  */
 import type { BookOrder } from '../../journal/orders.ts';
-import { TIMINGS } from '../../venue/order/life.ts';
+import { TIMINGS } from '../../venue/order/context.ts';
+import { isFound, isInDoubt } from '../../venue/order/states.ts';
 import { Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import { conclude, type DeskParts } from './parts.ts';
-import { CONFIRM_WITHIN_MS, isFound, isQuarantined, isStrange, nameOf, quarantined } from './status.ts';
+import { CONFIRM_WITHIN_MS, isQuarantined, isStrange, nameOf, quarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 /** Look-ups of an order whose fate is not known, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
@@ -15,9 +16,6 @@ const LOOKUPS_MS = [500, 1000, 2000, 4000, 8000] as const;
 const LOOKUP_EVERY_MS = 5000;
 /** A venue that answers nothing at all for this many absence horizons is a person's business. */
 const PATIENCE = 10;
-
-/** States in which nobody knows whether the venue has the order. */
-const IN_DOUBT: ReadonlySet<string> = new Set(['submitting', 'unknown', 'absent', 'quarantined']);
 
 export class Resolution {
   private readonly run: DeskParts;
@@ -44,7 +42,7 @@ export class Resolution {
       const sentAt = clock.now();
       const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
       this.watch.check();
-      if (isFound(order)) return;
+      if (isFound(order.snapshot.state)) return;
       // It is there, under a status that nobody knows: more look-ups would only say so again.
       if (isStrange(order, clock.now(), CONFIRM_WITHIN_MS)) break;
       if (outcome.kind === 'confirmed') reads += 1;
@@ -56,7 +54,7 @@ export class Resolution {
     }
     // An independent question: a page of the market, and its fills, in case the look-up itself is what fails.
     await this.watch.readMarket(order.intent.market, order.createdAt, step, 'lookup');
-    if (isFound(order)) return;
+    if (isFound(order.snapshot.state)) return;
     await venue.call({
       id: callId(step),
       step,
@@ -88,7 +86,7 @@ export class Resolution {
       return outcome.result.some((record) => record.client_order_id === order.intent.clientOrderId);
     // Not even the look-up was answered: the doubt stands, and is resolved with patience.
     await this.resolve(order, step);
-    return isFound(order);
+    return isFound(order.snapshot.state);
   }
 
   /**
@@ -97,11 +95,11 @@ export class Resolution {
    */
   async settleDoubts(step: string): Promise<void> {
     for (const order of this.run.log.book.orders()) {
-      if (!IN_DOUBT.has(order.snapshot.state)) continue;
+      if (!isInDoubt(order.snapshot.state)) continue;
       const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
       if (outcome.kind !== 'confirmed')
         throw new Halt('unknown_outcome', `order ${nameOf(order)} could not be looked up: ${outcome.message}`, step);
-      if (isFound(order)) continue;
+      if (isFound(order.snapshot.state)) continue;
       // The horizon passed before the run halted, and the venue still knows no such order: absent, and a person has seen it.
       if (order.snapshot.state !== 'absent') await this.resolve(order, step);
     }

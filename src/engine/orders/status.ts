@@ -6,7 +6,7 @@ import { Decimal, decimal } from '../../base/decimal.ts';
 import type { JsonObject } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
-import { isTerminal } from '../../venue/order/life.ts';
+import { isPlaced, isTerminal } from '../../venue/order/states.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { Halt } from '../interruption.ts';
 
@@ -14,10 +14,7 @@ import { Halt } from '../interruption.ts';
 export const CONFIRM_WITHIN_MS = 60_000;
 
 export function isConfirmed(order: BookOrder): boolean {
-  return !['draft', 'submitting', 'unknown', 'processing'].includes(order.snapshot.state);
-}
-export function isFound(order: BookOrder): boolean {
-  return !['draft', 'submitting', 'unknown', 'absent'].includes(order.snapshot.state);
+  return isPlaced(order.snapshot.state);
 }
 export function isQuarantined(order: BookOrder): boolean {
   return order.snapshot.state === 'quarantined';

@@ -14,7 +14,8 @@ import {
   type WorkingOrder,
 } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
-import { exposureOf, isTerminal } from '../../venue/order/life.ts';
+import { exposureOf } from '../../venue/order/life.ts';
+import { isWorking } from '../../venue/order/states.ts';
 import type { MarketRules, VenueCall } from '../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
 import { SwitchStanding } from './deadman.ts';
@@ -156,7 +157,7 @@ export class LimitGate {
   workingOrders(summed = false): readonly WorkingOrder[] {
     return this.book
       .orders()
-      .filter(({ snapshot }) => !isTerminal(snapshot.state) && snapshot.state !== 'draft')
+      .filter(({ snapshot }) => isWorking(snapshot.state))
       .map((order) => {
         const { intent, snapshot } = order;
         const counted = summed ? this.sent.of(order, this.lastPrices.get(intent.market)?.price) : undefined;

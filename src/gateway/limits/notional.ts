@@ -8,9 +8,7 @@ import type { BookOrder } from '../../journal/orders.ts';
 import { measuredPrice, type WriteTerms } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { exposureOf } from '../../venue/order/life.ts';
-
-/** States of an order that the venue has certainly refused, or never had. */
-const CAME_TO_NOTHING: ReadonlySet<string> = new Set(['draft', 'denied', 'absent', 'rejected']);
+import { countsAsSent } from '../../venue/order/states.ts';
 
 /** Types whose record shows the price that is in force. */
 const PRICED: ReadonlySet<string> = new Set(['limit', 'stop_limit']);
@@ -79,7 +77,7 @@ export class SentNotional {
     if (isPositionStop(intent)) return new Decimal(0);
     const { context, state } = snapshot;
     const { filled } = exposureOf(snapshot);
-    const nothing = CAME_TO_NOTHING.has(state);
+    const nothing = !countsAsSent(state);
     if (nothing && filled === '0') return new Decimal(0);
     let most = new Decimal(0);
     for (const fill of context.fills.values()) most = most.plus(decimal(fill.size).times(decimal(fill.price)));

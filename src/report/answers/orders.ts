@@ -1,5 +1,7 @@
 /** What became of a run's orders, what they traded, and which of them a reviewer looks at first. */
+import { reviewOf } from '../../venue/order/states.ts';
 import type { OrderLife } from '../folds/order-lives.ts';
+import { stateOf } from '../folds/orders.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
 import { isSilent } from '../standing.ts';
 import { quoteOf, shown } from '../wording.ts';
@@ -72,8 +74,10 @@ function oddReason(order: OrderLife): Reason {
 }
 
 /** How much an order needs a look. */
-function weightOf({ state, isOver, alarms }: OrderLife): number {
-  if (state === 'unknown' || state === 'quarantined') return UNCLEAR;
-  if (state === 'rejected' || state === 'absent' || alarms.length > 0) return ODD;
+function weightOf(life: OrderLife): number {
+  const { isOver, alarms } = life;
+  const review = reviewOf(stateOf(life));
+  if (review === 'unclear') return UNCLEAR;
+  if (review === 'odd' || alarms.length > 0) return ODD;
   return isOver ? 0 : 1;
 }

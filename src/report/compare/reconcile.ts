@@ -4,6 +4,7 @@
  */
 import type { Entry } from '../../journal/entry.ts';
 import { sameDecimal } from '../../venue/order/fills.ts';
+import { isInDoubt, isWorking } from '../../venue/order/states.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import { type FillRow, fillRow, fillsOf } from '../folds/fills.ts';
 import { foldOrders } from '../folds/orders.ts';
@@ -61,7 +62,7 @@ export function reconcileFills(entries: Iterable<Entry>, listed: Iterable<FillRe
   }
   const notListed = [...booked.values()].filter(({ id }) => !seen.has(id));
   const withoutId = orders
-    .filter(({ snapshot }) => snapshot.context.venueId === undefined && UNCERTAIN.has(snapshot.state))
+    .filter(({ snapshot: { state, context } }) => context.venueId === undefined && isWorking(state) && isInDoubt(state))
     .map(({ intent }) => intent.clientOrderId);
   return {
     ok: notBooked.length === 0 && notListed.length === 0 && different.length === 0 && withoutId.length === 0,
@@ -73,9 +74,6 @@ export function reconcileFills(entries: Iterable<Entry>, listed: Iterable<FillRe
     withoutId,
   };
 }
-
-/** States in which an order may be at the venue. */
-const UNCERTAIN: ReadonlySet<string> = new Set(['submitting', 'unknown', 'quarantined']);
 
 function alike(a: string | boolean, b: string | boolean): boolean {
   return a === b || (typeof a === 'string' && typeof b === 'string' && isNumber(a) && isNumber(b) && sameDecimal(a, b));

@@ -5,6 +5,7 @@
 import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
+import { isResting } from '../../venue/order/states.ts';
 import type { Side } from '../../venue/records.ts';
 import { shown } from '../wording.ts';
 import { DeadmanRecordFold } from './deadman.ts';
@@ -106,7 +107,7 @@ function netOf(orders: readonly BookOrder[]): Decimal {
 /** How much of a position a stop works for; one that the venue has not been seen to hold works for none. */
 function coverOf({ intent, snapshot: { state, context } }: BookOrder, side: Side, held: Decimal): Decimal {
   const nothing = new Decimal(0);
-  if (intent.side === side || (state !== 'open' && state !== 'amending')) return nothing;
+  if (intent.side === side || !isResting(state)) return nothing;
   if (intent.type === 'stop_loss') {
     // A venue that says a size may have fixed it when less was held; one that repeats the fraction says no less by it.
     const share = held.times(decimal(intent.size));

@@ -5,8 +5,9 @@
 import type { DecimalString } from '../../base/decimal.ts';
 import type { DataOf, Entry, Json } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
-import { ORDER_ALARMS, type OrderState } from '../../venue/order/context.ts';
-import { meaningOf, ORDER_EVENT_MEANING, ORDER_STATE_MEANING } from '../meanings.ts';
+import { ORDER_ALARMS } from '../../venue/order/context.ts';
+import { isTerminal, type OrderState, wordsOf } from '../../venue/order/states.ts';
+import { meaningOf, ORDER_EVENT_MEANING } from '../meanings.ts';
 import { amountText, isPartOfPosition, pairs, quoteOf, stepName } from '../wording.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 import { lanePath } from './steps.ts';
@@ -72,8 +73,6 @@ interface Notes {
   readonly alarms: OrderAlarmRow[];
 }
 
-const OVER: ReadonlySet<string> = new Set<OrderState>(['closed', 'canceled', 'rejected', 'absent', 'denied']);
-
 export class OrderLifeFold {
   private readonly orders = new OrderFold();
   private readonly notes = new Map<string, Notes>();
@@ -113,7 +112,7 @@ export class OrderLifeFold {
   private life(order: BookOrder, row: OrderRow): OrderLife {
     const { intent, step, createdAt, snapshot } = order;
     const { seq, moves, levels, alarms } = this.notesOf(order, 0);
-    const stateMeaning = meaningOf(ORDER_STATE_MEANING, snapshot.state);
+    const stateMeaning = wordsOf(snapshot.state);
     const wanted = this.steps.get(lanePath(step));
     return {
       ...row,
@@ -128,7 +127,7 @@ export class OrderLifeFold {
       ...(intent.trigger === undefined ? {} : { trigger: intent.trigger }),
       ...(intent.onAmbiguous === undefined ? {} : { onAmbiguous: intent.onAmbiguous }),
       ...(stateMeaning === undefined ? {} : { stateMeaning }),
-      isOver: OVER.has(snapshot.state),
+      isOver: isTerminal(snapshot.state),
       moves,
       levels,
       alarms,

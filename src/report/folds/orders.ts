@@ -6,6 +6,7 @@ import type { DecimalString } from '../../base/decimal.ts';
 import type { Entry, JsonObject } from '../../journal/entry.ts';
 import { type BookChange, type BookOrder, OrderBook, type OrderBookOptions } from '../../journal/orders.ts';
 import { averagePrice, largerDecimal } from '../../venue/order/fills.ts';
+import { isOrderState, type OrderState } from '../../venue/order/states.ts';
 import type { OrderType, Side } from '../../venue/records.ts';
 
 export interface OrderRow {
@@ -101,4 +102,9 @@ function orderRow({ intent, snapshot }: BookOrder): OrderRow {
     // The venue may call a working order by a name of its own, such as `placed` for a stop that waits.
     state: state === 'open' ? (context.lastRecord?.status ?? state) : state,
   };
+}
+
+/** The state that a row's word stands for: an open order may have the venue's own word for it. */
+export function stateOf({ state }: Pick<OrderRow, 'state'>): OrderState {
+  return isOrderState(state) ? state : 'open';
 }

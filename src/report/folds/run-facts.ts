@@ -6,6 +6,7 @@
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
+import { reviewOf } from '../../venue/order/states.ts';
 import { meaningOf } from '../meanings.ts';
 import { isGoing } from '../standing.ts';
 import { jsonText } from '../wording.ts';
@@ -17,6 +18,7 @@ import { type DeadmanRecord, DeadmanRecordFold } from './deadman.ts';
 import { EntryIndex } from './entry-index.ts';
 import { type FillsDocument, fillsOf } from './fills.ts';
 import { type OrderLife, OrderLifeFold } from './order-lives.ts';
+import { stateOf } from './orders.ts';
 import { PriceReadingFold, type PriceReadings } from './prices.ts';
 import { type OpenRequest, RequestMarkFold, type RequestMarks } from './requests.ts';
 import type { RunProgress } from './runs-list.ts';
@@ -283,7 +285,7 @@ export class RunPageFold {
     return {
       unanswered: this.requests.open(),
       lost: this.requests.lost(),
-      unclearOrders: orders.filter(({ state }) => state === 'unknown' || state === 'quarantined').map(idOf),
+      unclearOrders: orders.filter((order) => reviewOf(stateOf(order)) === 'unclear').map(idOf),
       leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(idOf) : [],
       uncovered: this.started?.data.mode === 'live' ? this.aftermath.aftermath(this.orders.book()).uncovered : [],
       alarms: this.alarms,

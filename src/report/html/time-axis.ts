@@ -4,7 +4,7 @@
  */
 
 import type { BookOrder } from '../../journal/orders.ts';
-import type { OrderState } from '../../venue/order/context.ts';
+import type { OrderState } from '../../venue/order/states.ts';
 import type { RunReport } from '../folds/run.ts';
 import { offsetText, shown, spanText } from '../wording.ts';
 import { type Html, html } from './text.ts';

@@ -1,14 +1,15 @@
 /** How what became of orders reads in the timeline: their moves, what was concluded, alarms, what an account had open; and the switch that cancels them. */
 import type { DataOf, JsonObject, ResurfacedOrder } from '../../journal/entry.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
-import { DEADMAN_EVENTS, meaningOf, ORDER_EVENT_MEANING, ORDER_STATE_MEANING } from '../meanings.ts';
+import { wordsOf } from '../../venue/order/states.ts';
+import { DEADMAN_EVENTS, meaningOf, ORDER_EVENT_MEANING } from '../meanings.ts';
 import { bad, doubt, good, jsonText, muted, name, pairs, plain, type Span, shown, spanText } from '../wording.ts';
 
 /** Orders that are named one by one. */
 const MOST_NAMED = 20;
 
 export function orderMoved(data: DataOf<'order.moved'>, explain: boolean): readonly Span[] {
-  const state = explain ? meaningOf(ORDER_STATE_MEANING, data.to) : undefined;
+  const state = explain ? wordsOf(data.to) : undefined;
   const event = meaningOf(ORDER_EVENT_MEANING, data.event);
   return [
     name(`order ${shown(data.clientOrderId)}`),

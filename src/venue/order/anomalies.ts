@@ -10,12 +10,12 @@ import {
   type OrderContext,
   type OrderEvent,
   type OrderSnapshot,
-  type OrderState,
   TIMINGS,
 } from './context.ts';
 import { book, takeFilled } from './filled.ts';
 import { largerDecimal } from './fills.ts';
 import { isForeign, isObservation } from './guards.ts';
+import type { OrderState } from './states.ts';
 
 /** Takes an event that the table turns away: dropped and counted, or kept as a contradiction with both facts. */
 export function afterAnomaly(

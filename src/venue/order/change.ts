@@ -1,16 +1,16 @@
 /**
  * One event's working copy of an order, and what every event may do to it: raise an alarm, ask for something, enter a
- * state. Which state is decided by the table in order.ts.
+ * state. Which state is decided by the table in transitions.ts.
  */
 import {
   type OrderAlarm,
   type OrderAlarmName,
   type OrderContext,
   type OrderEvent,
-  type OrderState,
   type OrderWant,
   TIMINGS,
 } from './context.ts';
+import { isTerminal, type OrderState } from './states.ts';
 
 export interface Change {
   readonly context: OrderContext;
@@ -54,10 +54,10 @@ export function want(draft: Draft, wanted: OrderWant): void {
 export function enter(draft: Draft, event: OrderEvent): void {
   const { order, from, to } = draft;
   order.since = event.at;
-  if (ENDED.has(to)) {
+  if (isTerminal(to)) {
     order.phantom = undefined;
     order.terminalAt = event.at;
-  } else if (ENDED.has(from)) {
+  } else if (isTerminal(from)) {
     order.terminalAt = undefined;
     order.settled = false;
     if (from !== 'absent') raise(draft, 'Resurrected', { from, to, event: event.type });
@@ -82,11 +82,3 @@ export function enter(draft: Draft, event: OrderEvent): void {
     want(draft, 'cancel_again');
   }
 }
-
-export const ENDED: ReadonlySet<OrderState> = new Set<OrderState>([
-  'closed',
-  'canceled',
-  'rejected',
-  'absent',
-  'denied',
-]);

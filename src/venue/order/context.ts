@@ -1,28 +1,11 @@
 /**
  * What is remembered of one order beside its state, and the events that change it: pure data, decimals as strings,
- * instants in epoch ms. Nothing is decided here; the table is in order.ts, its guards in order-guards.ts.
+ * instants in epoch ms. Nothing is decided here; the table is in transitions.ts, its guards in guards.ts.
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import type { OrderTerms } from '../port.ts';
 import type { FillRecord, OrderRecord } from '../records.ts';
-
-/** The thirteen local states, in the column order of the table (orders.md, States). */
-export const ORDER_STATES = [
-  'draft',
-  'submitting',
-  'unknown',
-  'processing',
-  'open',
-  'amending',
-  'canceling',
-  'closed',
-  'canceled',
-  'rejected',
-  'absent',
-  'denied',
-  'quarantined',
-] as const;
-export type OrderState = (typeof ORDER_STATES)[number];
+import type { OrderState } from './states.ts';
 
 /** Every figure a guard or a caller's timer is measured with. The lags are guesses about a venue that shows none (orders.md). */
 export const TIMINGS = {

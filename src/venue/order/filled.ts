@@ -4,9 +4,10 @@
  */
 
 import type { FillRecord, OrderRecord } from '../records.ts';
-import { type Draft, ENDED, raise, type Writable, want } from './change.ts';
+import { type Draft, raise, type Writable, want } from './change.ts';
 import { isPositionStop, type OrderContext } from './context.ts';
 import { bookFill, exceeds, largerDecimal, sameDecimal, shortfall } from './fills.ts';
+import { isTerminal } from './states.ts';
 
 /** A filled size only grows, so the largest that any record says is true, however late it was read. */
 export function takeFilled(draft: Draft, record: OrderRecord, outdated = false): void {
@@ -34,7 +35,7 @@ export function book(draft: Draft, fill: FillRecord): void {
   order.fills = booking.fills;
   order.filled = booking.filled;
   order.venueId ??= fill.order_id;
-  if (ENDED.has(from) && (order.settled || exceeds(order.filled, order.recordFilled))) {
+  if (isTerminal(from) && (order.settled || exceeds(order.filled, order.recordFilled))) {
     raise(draft, 'LateFill', {
       state: from,
       fill: fill.id,

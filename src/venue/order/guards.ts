@@ -1,8 +1,8 @@
 /**
- * The guards of the split cells of the table in order.ts: pure predicates over what is known of an order and the event at
+ * The guards of the split cells of the table in transitions.ts: pure predicates over what is known of an order and the event at
  * hand (orders.md, Guards and actions). The rule behind all of them replaces the version number that the venue's records
  * lack: an observation counts by the time its request was *sent*, compared with the time the command in question was
- * *resolved*. A guard decides only; what an event leaves behind is written in order-updates.ts.
+ * *resolved*. A guard decides only; what an event leaves behind is written in updates.ts.
  */
 
 import type { OrderRecord } from '../records.ts';

@@ -12,11 +12,11 @@ import {
   type OrderAlarm,
   type OrderContext,
   type OrderEvent,
-  type OrderState,
   TIMINGS,
 } from './context.ts';
 import { largerDecimal, sameDecimal } from './fills.ts';
 import { isLateOldRead, showsOtherTerms, showsRequested } from './guards.ts';
+import type { OrderState } from './states.ts';
 
 export function reviseDraft(
   order: Writable<OrderContext>,

@@ -1,31 +1,14 @@
 /**
  * What an event that the table lets through leaves behind in an order's context, and what it asks for. Where the order
- * goes is not decided here: the table in order.ts has said so already, and hands in the states before and after.
+ * goes is not decided here: the table in transitions.ts has said so already, and hands in the states before and after.
  */
 
 import type { OrderRecord } from '../records.ts';
-import {
-  begin,
-  type Change,
-  changeOf,
-  type Draft,
-  ENDED,
-  enter,
-  NOTHING,
-  raise,
-  type Writable,
-  want,
-} from './change.ts';
-import {
-  type CancelCause,
-  isPositionStop,
-  type Observation,
-  type OrderContext,
-  type OrderEvent,
-  type OrderState,
-} from './context.ts';
+import { begin, type Change, changeOf, type Draft, enter, NOTHING, raise, type Writable, want } from './change.ts';
+import { type CancelCause, isPositionStop, type Observation, type OrderContext, type OrderEvent } from './context.ts';
 import { book, settle, takeFilled } from './filled.ts';
 import { isZeroDecimal } from './fills.ts';
+import { isTerminal, type OrderState } from './states.ts';
 import {
   adoptTerms,
   beginAmend,
@@ -214,7 +197,7 @@ function countAbsence(order: Writable<OrderContext>, sentAt: number): void {
 }
 
 function askCancel({ order, from }: Draft, cause: CancelCause, at: number): void {
-  if (ENDED.has(from) || from === 'draft') return;
+  if (isTerminal(from) || from === 'draft') return;
   // No DELETE leaves while the POST is in flight: the wish is kept, its tries begin when there is something to cancel.
   const tries = (order.cancel?.tries ?? 0) + (from === 'submitting' ? 0 : 1);
   order.cancel = { cause: order.cancel?.cause ?? cause, sentAt: at, tries };
@@ -248,7 +231,7 @@ function observe(draft: Draft, event: Observation): void {
   watchPhantom(draft, event);
   const outdated = event.type === 'P_OPEN' && takeTerms(draft, event, first) === 'outdated';
   if (first && event.type !== 'P_OPEN') adoptTerms(order, record, undefined);
-  else if (ENDED.has(to)) settleTerms(order, record);
+  else if (isTerminal(to)) settleTerms(order, record);
   if (event.type === 'P_AMENDING') noteAmending(order, event);
   if (event.type === 'P_CANCELING' && (order.cancel === undefined || order.cancel.ackedAt === undefined)) {
     resolveCancel(order, 'external', event.at);

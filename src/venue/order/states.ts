@@ -1,0 +1,111 @@
+/**
+ * The thirteen states of an order as one table: a row for each state, a column for each question that the program asks of a
+ * state. Every list of states elsewhere is a column here (orders.md, States).
+ */
+
+/** What is known of an order in a state. */
+interface StateRow {
+  /**
+   * `working`: it is in the venue's book, or may come to be. `terminal`: it does not leave the state by itself; fills may
+   * still arrive, and a contradicting record can still re-open it.
+   */
+  readonly life: 'draft' | 'working' | 'terminal';
+  /** Whether the venue has it, or ever had it, is not known for certain. */
+  readonly inDoubt: boolean;
+  /** What became of placing it is known, or is left to a person: no step waits for that any longer. */
+  readonly placed: boolean;
+  /** There is nothing left that a look-up by its client order id could find. */
+  readonly found: boolean;
+  /** It rests at the venue, and nothing is taking it away. */
+  readonly resting: boolean;
+  /** Its terms count towards what was sent: the venue has not certainly refused it, or never had it. */
+  readonly counts: boolean;
+  /** What a reviewer looks at first. */
+  readonly review: 'unclear' | 'odd' | 'plain';
+  /** In a few words, for someone who never saw a runbook. */
+  readonly words: string;
+}
+
+const yes = true;
+const no = false;
+
+// biome-ignore format: a table is read by its columns
+const STATES = {
+  draft:       { life: 'draft',    inDoubt: no,  placed: no,  found: no,  resting: no,  counts: no,  review: 'plain',   words: 'meant, not sent' },
+  submitting:  { life: 'working',  inDoubt: yes, placed: no,  found: no,  resting: no,  counts: yes, review: 'plain',   words: 'on its way to the venue' },
+  unknown:     { life: 'working',  inDoubt: yes, placed: no,  found: no,  resting: no,  counts: yes, review: 'unclear', words: 'sent, and whether the venue has it is not known' },
+  processing:  { life: 'working',  inDoubt: no,  placed: no,  found: yes, resting: no,  counts: yes, review: 'plain',   words: 'the venue has it, not confirmed yet' },
+  open:        { life: 'working',  inDoubt: no,  placed: yes, found: yes, resting: yes, counts: yes, review: 'plain',   words: 'working at the venue' },
+  amending:    { life: 'working',  inDoubt: no,  placed: yes, found: yes, resting: yes, counts: yes, review: 'plain',   words: 'being changed' },
+  canceling:   { life: 'working',  inDoubt: no,  placed: yes, found: yes, resting: no,  counts: yes, review: 'plain',   words: 'being cancelled' },
+  closed:      { life: 'terminal', inDoubt: no,  placed: yes, found: yes, resting: no,  counts: yes, review: 'plain',   words: 'done' },
+  canceled:    { life: 'terminal', inDoubt: no,  placed: yes, found: yes, resting: no,  counts: yes, review: 'plain',   words: 'cancelled' },
+  rejected:    { life: 'terminal', inDoubt: no,  placed: yes, found: yes, resting: no,  counts: no,  review: 'odd',     words: 'rejected by the venue' },
+  // Proven absent, and still asked for: a late answer may say otherwise.
+  absent:      { life: 'terminal', inDoubt: yes, placed: yes, found: no,  resting: no,  counts: no,  review: 'odd',     words: 'proven not to be at the venue' },
+  denied:      { life: 'terminal', inDoubt: no,  placed: yes, found: yes, resting: no,  counts: no,  review: 'plain',   words: 'refused here, never sent' },
+  quarantined: { life: 'working',  inDoubt: yes, placed: yes, found: yes, resting: no,  counts: yes, review: 'unclear', words: 'not to be settled by machine; a person is needed' },
+} as const satisfies Record<string, StateRow>;
+
+export type OrderState = keyof typeof STATES;
+
+/** In the column order of the transitions. */
+export const ORDER_STATES = Object.keys(STATES) as readonly OrderState[];
+
+export function isTerminal(state: OrderState): boolean {
+  return STATES[state].life === 'terminal';
+}
+
+/** Whether it counts as live in every limit: `submitting`, `unknown` and `quarantined` orders too, for it may be. */
+export function isWorking(state: OrderState): boolean {
+  return STATES[state].life === 'working';
+}
+
+/** Whether nobody knows for certain if the venue has it. */
+export function isInDoubt(state: OrderState): boolean {
+  return STATES[state].inDoubt;
+}
+
+/** Whether the venue has shown it, and no end of it. */
+export function isAtVenue(state: OrderState): boolean {
+  return isWorking(state) && !isInDoubt(state);
+}
+
+/** Whether nothing of it is at the venue, for certain. */
+export function isGone(state: OrderState): boolean {
+  return !isWorking(state) && !isInDoubt(state);
+}
+
+/** Whether what became of placing it is known, or is left to a person. */
+export function isPlaced(state: OrderState): boolean {
+  return STATES[state].placed;
+}
+
+/** Whether there is nothing left that a look-up by its client order id could find. */
+export function isFound(state: OrderState): boolean {
+  return STATES[state].found;
+}
+
+/** Whether it rests at the venue, and nothing is taking it away. */
+export function isResting(state: OrderState): boolean {
+  return STATES[state].resting;
+}
+
+/** Whether its terms count towards what was sent. */
+export function countsAsSent(state: OrderState): boolean {
+  return STATES[state].counts;
+}
+
+/** What a reviewer looks at first. */
+export function reviewOf(state: OrderState): StateRow['review'] {
+  return STATES[state].review;
+}
+
+/** The state in a few words; undefined for a word that a journal has and this table has not. */
+export function wordsOf(state: string): string | undefined {
+  return isOrderState(state) ? STATES[state].words : undefined;
+}
+
+export function isOrderState(word: string): word is OrderState {
+  return Object.hasOwn(STATES, word);
+}
