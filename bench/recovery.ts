@@ -2,7 +2,7 @@
  * A process that takes up what another has left, up to where it would ask the venue: `recovery.mjs JOURNAL`. Prints the ms
  * beyond a start that finds nothing to take up, and how many orders were open.
  */
-import { Playback } from '../src/engine/playback.ts';
+import { Playback } from '../src/engine/playback/playback.ts';
 import { startRun } from '../src/engine/run.ts';
 import { readEntry } from '../src/journal/chain.ts';
 import { openSqliteStore } from '../src/journal/stores/sqlite.ts';

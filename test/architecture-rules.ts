@@ -44,6 +44,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'engine/deadman': [],
   'engine/orders': [],
   'engine/plan': ['orders'],
+  'engine/playback': [],
   'engine/schedule': [],
   'engine/steps': ['orders'],
   'gateway/fixture': ['live'],

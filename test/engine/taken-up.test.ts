@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { RunClock } from '../../src/base/run-clock.ts';
-import { Playback } from '../../src/engine/playback.ts';
+import { Playback } from '../../src/engine/playback/playback.ts';
 import { startRun } from '../../src/engine/run.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
 import { LimitGate } from '../../src/gateway/limits/facts.ts';

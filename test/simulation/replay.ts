@@ -1,5 +1,5 @@
 /** Executes what a simulation left on the disk once more, as `runbook replay` does: from the record alone, to its end. */
-import { Divergence, Playback } from '../../src/engine/playback.ts';
+import { Divergence, Playback } from '../../src/engine/playback/playback.ts';
 import { startRun } from '../../src/engine/run.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';

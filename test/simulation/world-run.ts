@@ -3,7 +3,7 @@
  * puts a live run together (cli/live.ts). Its parts are the product's own, but for those that a broken protocol replaces.
  */
 import { awaySince, RunClock } from '../../src/base/run-clock.ts';
-import { Divergence, Playback } from '../../src/engine/playback.ts';
+import { Divergence, Playback } from '../../src/engine/playback/playback.ts';
 import type { RunPorts, RunSetup } from '../../src/engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../src/engine/run.ts';
 import type { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';

@@ -7,7 +7,7 @@
 import type { Timer } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { RunClock } from '../../base/run-clock.ts';
-import { Divergence, Playback } from '../../engine/playback.ts';
+import { Divergence, Playback } from '../../engine/playback/playback.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';

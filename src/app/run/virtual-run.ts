@@ -5,7 +5,7 @@
 
 import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
 import { sha256 } from '../../base/digest.ts';
-import { Playback } from '../../engine/playback.ts';
+import { Playback } from '../../engine/playback/playback.ts';
 import type { OperatorCommand, RunSetup } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import { type ClientParts, type FeedSource, VenueClient } from '../../gateway/client.ts';

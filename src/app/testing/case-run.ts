@@ -3,7 +3,7 @@
  * those that take the run up again from what was written down. Says what happened; judges nothing.
  */
 import { type Clock, type Metronome, type Timer, VirtualClock } from '../../base/clock.ts';
-import { Divergence, Playback } from '../../engine/playback.ts';
+import { Divergence, Playback } from '../../engine/playback/playback.ts';
 import type { RunSetup } from '../../engine/ports.ts';
 import { type RunningRun, startRun } from '../../engine/run.ts';
 import type { VenueClient } from '../../gateway/client.ts';

@@ -11,7 +11,7 @@ import { findRun } from '../../app/stores/find-run.ts';
 import { allEntries, anchorsOf, storedEntries, withRuns } from '../../app/stores/review.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { printable } from '../../base/printable.ts';
-import { Divergence } from '../../engine/playback.ts';
+import { Divergence } from '../../engine/playback/playback.ts';
 import { readEntry } from '../../journal/chain.ts';
 import { type Entry, type EntryOf, ORIGIN } from '../../journal/entry.ts';
 import { type RunVerdict, verifyRun } from '../../report/compare/verify.ts';

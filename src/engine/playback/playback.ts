@@ -3,22 +3,16 @@
  * time; what the engine writes is compared with what it wrote then. To the end, that is a replay; up to where a process
  * died, it is how a run is taken up again: the journal is the truth, and starting is resuming.
  */
-import { type Clock, type Timer, VirtualClock } from '../base/clock.ts';
-import { canonicalJson, isSameJson } from '../base/json.ts';
-import type { Away, DataOf, Entry, EntryOf, EntryType, ProcessFact } from '../journal/entry.ts';
-import { isFeedRequest, ORIGIN } from '../journal/entry.ts';
-import { OrderBook } from '../journal/orders.ts';
-import type { EndpointName, Result } from '../venue/catalogue.ts';
-import type {
-  CallOutcome,
-  FeedValue,
-  MarketRules,
-  RejectionCause,
-  RequestOutcome,
-  VenueCall,
-  VenuePort,
-} from '../venue/port.ts';
-import type { Notifier, OperatorCommand, RunJournal } from './ports.ts';
+import { type Clock, VirtualClock } from '../../base/clock.ts';
+import { canonicalJson, isSameJson } from '../../base/json.ts';
+import { RelayClock } from '../../base/relay-clock.ts';
+import type { Away, DataOf, Entry, EntryOf, EntryType, ProcessFact } from '../../journal/entry.ts';
+import { isFeedRequest, ORIGIN } from '../../journal/entry.ts';
+import { OrderBook } from '../../journal/orders.ts';
+import type { EndpointName } from '../../venue/catalogue.ts';
+import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
+import type { Notifier, OperatorCommand, RunJournal } from '../ports.ts';
+import { feedId, feedOf, outcomeOf, requestOutcomeOf } from './answers.ts';
 
 /** The first thing that today's engine does differently. */
 export class Divergence extends Error {
@@ -368,123 +362,6 @@ function isSilent(entry: Entry): boolean {
   return ['call.attempted', 'call.answered', 'call.checked', 'run.resumed'].includes(entry.type);
 }
 
-/** A feed reading's name in the journal. */
-export function feedId(name: string, key: string | undefined, step: string): string {
-  return `${step}#feed:${name}${key === undefined ? '' : `:${key}`}`;
-}
-
 function brief(entry: Entry): string {
   return `${entry.type} ${canonicalJson(entry.data)}`;
-}
-
-function feedOf(data: DataOf<'feed.read'>): FeedValue | undefined {
-  const { name, key, value, at } = data;
-  if (value === undefined || at === undefined) return undefined;
-  return { name, ...(key === undefined ? {} : { key }), value, at };
-}
-
-/** The outcome that a settled entry recorded. */
-export function outcomeOf(entry: EntryOf<'call.settled'>): CallOutcome {
-  const { data, at } = entry;
-  const times = { settledAt: at, ...(data.sentAt === undefined ? {} : { sentAt: data.sentAt }) };
-  switch (data.kind) {
-    case 'confirmed':
-      return { kind: 'confirmed', result: data.result as unknown as Result<EndpointName>, ...times };
-    case 'rejected':
-      return {
-        kind: 'rejected',
-        failure: (data.failure ?? 'rejected') as RejectionCause,
-        message: data.message ?? '',
-        definite: data.definite ?? true,
-        ...(data.retryAfterMs === undefined ? {} : { retryAfterMs: data.retryAfterMs }),
-        ...times,
-      };
-    case 'denied':
-      return { kind: 'denied', code: data.code ?? '', message: data.message ?? '', ...times };
-    case 'unresolved':
-      return {
-        kind: 'unresolved',
-        message: data.message ?? '',
-        ...(data.code === undefined ? {} : { code: data.code }),
-        ...times,
-      };
-    default:
-      return data.kind satisfies never;
-  }
-}
-
-function requestOutcomeOf(entry: EntryOf<'call.settled'>): RequestOutcome {
-  const { kind, message, failure, retryAfterMs, result } = entry.data;
-  if (kind === 'confirmed') return { kind, result };
-  return {
-    kind,
-    failure:
-      failure === 'rate_limited' || failure === 'not_found' || failure === 'rejected'
-        ? failure
-        : kind === 'denied'
-          ? 'denied'
-          : 'transport',
-    message: message ?? '',
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  };
-}
-
-/** A clock that can be exchanged under those who use it: their timers move along. */
-export class RelayClock implements Clock {
-  private inner: Clock;
-  private readonly pending = new Set<{ readonly when: number; readonly turn: () => void; timer: Timer }>();
-  private stopped = false;
-
-  constructor(inner: Clock) {
-    this.inner = inner;
-  }
-
-  now(): number {
-    return this.inner.now();
-  }
-  monotonic(): number {
-    return this.inner.monotonic();
-  }
-
-  at(when: number, turn: () => void): Timer {
-    if (this.stopped) return { cancel() {} };
-    const entry = { when, turn, timer: undefined as unknown as Timer };
-    const arm = () => {
-      entry.timer = this.inner.at(when, () => {
-        this.pending.delete(entry);
-        turn();
-      });
-    };
-    this.pending.add(entry);
-    arm();
-    return {
-      cancel: () => {
-        this.pending.delete(entry);
-        entry.timer.cancel();
-      },
-    };
-  }
-
-  arrive(turn: () => void): void {
-    if (!this.stopped) this.inner.arrive(turn);
-  }
-
-  /** Moves every timer to another clock, in the order in which they were set. */
-  switchTo(clock: Clock): void {
-    this.inner = clock;
-    for (const entry of this.pending) {
-      entry.timer.cancel();
-      entry.timer = clock.at(entry.when, () => {
-        this.pending.delete(entry);
-        entry.turn();
-      });
-    }
-  }
-
-  /** Nothing set on this clock ever runs again: the end of a process, in a test. */
-  stop(): void {
-    this.stopped = true;
-    for (const entry of this.pending) entry.timer.cancel();
-    this.pending.clear();
-  }
 }

@@ -1,0 +1,62 @@
+/** A clock that hands over to another one while it is in use: a run goes from its recorded time to the present. */
+import type { Clock, Timer } from './clock.ts';
+
+/** The timers set on it move along to the next clock. */
+export class RelayClock implements Clock {
+  private inner: Clock;
+  private readonly pending = new Set<{ readonly when: number; readonly turn: () => void; timer: Timer }>();
+  private stopped = false;
+
+  constructor(inner: Clock) {
+    this.inner = inner;
+  }
+
+  now(): number {
+    return this.inner.now();
+  }
+  monotonic(): number {
+    return this.inner.monotonic();
+  }
+
+  at(when: number, turn: () => void): Timer {
+    if (this.stopped) return { cancel() {} };
+    const entry = { when, turn, timer: undefined as unknown as Timer };
+    const arm = () => {
+      entry.timer = this.inner.at(when, () => {
+        this.pending.delete(entry);
+        turn();
+      });
+    };
+    this.pending.add(entry);
+    arm();
+    return {
+      cancel: () => {
+        this.pending.delete(entry);
+        entry.timer.cancel();
+      },
+    };
+  }
+
+  arrive(turn: () => void): void {
+    if (!this.stopped) this.inner.arrive(turn);
+  }
+
+  /** Moves every timer to another clock, in the order in which they were set. */
+  switchTo(clock: Clock): void {
+    this.inner = clock;
+    for (const entry of this.pending) {
+      entry.timer.cancel();
+      entry.timer = clock.at(entry.when, () => {
+        this.pending.delete(entry);
+        entry.turn();
+      });
+    }
+  }
+
+  /** Nothing set on this clock ever runs again: the end of a process, in a test. */
+  stop(): void {
+    this.stopped = true;
+    for (const entry of this.pending) entry.timer.cancel();
+    this.pending.clear();
+  }
+}
