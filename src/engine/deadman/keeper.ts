@@ -3,7 +3,7 @@
  * run makes progress, read back now and then, disarmed as declared. A beat from a free-running timer would keep orders alive
  * for a program that hangs, and a beat that counts as progress is one: those are the mistakes to avoid here.
  */
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { SettledCall } from '../../journal/orders.ts';
 import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
 import {
@@ -16,8 +16,6 @@ import {
   defaultKeepAliveMs,
   needsDelete,
   newDeadman,
-  renewDueAt,
-  standsUntil,
   stepDeadman,
   wantedDeadman,
 } from '../../venue/deadman.ts';
@@ -28,6 +26,7 @@ import { Cancellation, Halt, StepFailure } from '../interruption.ts';
 import type { RunJournal } from '../ports.ts';
 import { type Frame, type RunbookRoots, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
+import { HeartbeatTimer, readAnswerMs } from './heartbeat.ts';
 import { Progress } from './progress.ts';
 
 /** Tries to arm, and tries to disarm with each verified by a GET. */
@@ -62,13 +61,9 @@ export class DeadmanKeeper {
   private readonly leases = new Map<string, Lease>();
   private onExit: 'disarm' | 'leave_armed' = 'disarm';
   private readonly progress: Progress;
-  private timer: Timer | undefined;
-  private timerAt = 0;
+  private readonly heartbeat: HeartbeatTimer;
   private beats: Promise<unknown> = Promise.resolve();
-  /** When the switch is to be read back; undefined before it was armed, and while that is done. */
-  private readDueAt: number | undefined;
   private reading: Promise<unknown> = Promise.resolve();
-  private abandoned = false;
   /** Until when a beat that was given up may still arrive. */
   private strayUntil = 0;
   /** What the venue's answers said of the switch that nobody here asked for, until it is written down. */
@@ -77,6 +72,7 @@ export class DeadmanKeeper {
   constructor(parts: KeeperParts) {
     this.parts = parts;
     this.progress = new Progress(parts.clock);
+    this.heartbeat = new HeartbeatTimer(parts.clock, this.progress, (at) => this.woke(at));
     // Whoever sends a qualifying request has renewed the switch: the keeper listens on the road itself.
     parts.log.book.onSettled((call) => this.heard(call));
   }
@@ -209,12 +205,12 @@ export class DeadmanKeeper {
 
   private async arm(step: string): Promise<void> {
     const { clock } = this.parts;
-    this.abandoned = false;
+    this.heartbeat.start();
     for (let tries = 1; ; tries += 1) {
       const outcome = await this.post(step, 'arm');
       if (deadmanAllowsOrders(this.state, clock.now())) {
         this.wrote('armed');
-        this.readDueAt = clock.now() + deadmanReadEveryMs(this.state.timeoutMs);
+        this.heartbeat.readAfter(clock.now() + deadmanReadEveryMs(this.state.timeoutMs));
         this.schedule();
         return;
       }
@@ -312,7 +308,7 @@ export class DeadmanKeeper {
     this.surprises.push(...alarms.filter(({ alarm }) => alarm !== 'assumed_fired').map(({ because }) => because));
     if (state.status === 'assumed_fired' && before !== 'assumed_fired') {
       const because = alarms.find(({ alarm }) => alarm === 'assumed_fired')?.because ?? '';
-      this.stopBeating();
+      this.heartbeat.stop();
       this.parts.log.append(
         'deadman.moved',
         { event: 'assumed_fired', market: state.market ?? '', because },
@@ -330,58 +326,20 @@ export class DeadmanKeeper {
 
   /** No beat is sent any more, and what is under way is answered for. */
   private async stopped(): Promise<void> {
-    this.stopBeating();
+    this.heartbeat.stop();
     await this.beats;
     await this.reading;
   }
 
-  private stopBeating(): void {
-    this.abandoned = true;
-    this.timer?.cancel();
-    this.timer = undefined;
-  }
-
-  /** Sets the one timer: the next beat while there is progress, and the moment at which the switch must be taken for fired. */
   private schedule(): void {
-    if (this.abandoned) return;
-    const due = renewDueAt(this.state);
-    const until = standsUntil(this.state);
-    const beatAt = due !== undefined && this.mayRenewAt(due) ? due : until === undefined ? undefined : until + 1;
-    const readAt = this.readAt();
-    const next = readAt === undefined || (beatAt !== undefined && beatAt < readAt) ? beatAt : readAt;
-    // Requests put the beat off all the time: a timer that wakes too early looks again, and is cheaper than a new one each time.
-    if (next === undefined || (this.timer !== undefined && this.timerAt <= next)) return;
-    this.timer?.cancel();
-    this.timerAt = next;
-    this.timer = this.parts.clock.at(next, () => this.woke());
+    this.heartbeat.schedule(this.state);
   }
 
-  /**
-   * When the switch is to be read back, as its orders are: between two beats, so that one which hangs is given up before the next
-   * is due. Undefined where no such time is known: the next answer leads to one.
-   */
-  private readAt(): number | undefined {
-    const { readDueAt, state } = this;
-    if (readDueAt === undefined || state.status !== 'armed' || state.inFlight > 0) return undefined;
-    const at = Math.max(readDueAt, this.parts.clock.now());
-    const due = renewDueAt(state);
-    const fits = due === undefined || at + readAnswerMs(state) <= due;
-    return fits && this.mayRenewAt(at) ? at : undefined;
-  }
-
-  private mayRenewAt(due: number): boolean {
-    return due <= this.progress.countsUntil(this.state.timeoutMs);
-  }
-
-  private woke(): void {
-    this.timer = undefined;
-    // A timer that was set for too early only looks again, however late it runs: a replay, where nothing tells of it, may run
-    // it later than it ran then, and must come to the same order of things.
-    const at = this.timerAt;
+  private woke(at: number): void {
     this.take({ type: 'TIME', at: this.parts.clock.now() });
-    const due = renewDueAt(this.state);
-    if (!this.abandoned && due !== undefined && due <= at && this.mayRenewAt(due)) this.beats = this.beat();
-    else if (!this.abandoned && (this.readAt() ?? at + 1) <= at) this.reading = this.readBack();
+    const due = this.heartbeat.dueBy(at, this.state);
+    if (due === 'beat') this.beats = this.beat();
+    else if (due === 'reading') this.reading = this.readBack();
     else this.schedule();
   }
 
@@ -390,7 +348,7 @@ export class DeadmanKeeper {
     const { venue, clock, callId } = this.parts;
     const { market, timeoutMs } = this.state;
     if (market === undefined) return;
-    this.readDueAt = undefined;
+    this.heartbeat.readAfter(undefined);
     const askedAt = clock.now();
     const answerMs = readAnswerMs(this.state);
     const read = await venue.call({
@@ -406,7 +364,7 @@ export class DeadmanKeeper {
       repeatsMs: deadmanReadEveryMs(timeoutMs),
     });
     const at = clock.now();
-    this.readDueAt = at + (read.kind === 'confirmed' ? deadmanReadEveryMs(timeoutMs) : timeoutMs);
+    this.heartbeat.readAfter(at + (read.kind === 'confirmed' ? deadmanReadEveryMs(timeoutMs) : timeoutMs));
     if (read.kind === 'confirmed') this.take({ type: 'READ', at, sentAt: read.sentAt ?? askedAt, record: read.result });
     else this.schedule();
   }
@@ -425,11 +383,6 @@ export class DeadmanKeeper {
       'deadman',
     );
   }
-}
-
-/** How long a reading between two beats may take, ms: half of the pause between them. */
-function readAnswerMs({ keepAliveMs, timeoutMs }: DeadmanState): number {
-  return keepAliveMs === 0 ? deadmanAnswerMs(timeoutMs) : Math.max(1, Math.floor(keepAliveMs / 2));
 }
 
 /** Whether asking again can only be answered the same: refused here, or by the venue in words that are known to be definite. */
