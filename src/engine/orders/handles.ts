@@ -9,6 +9,7 @@ import { type RecordValue, Time, type Value } from '../../runbook/values.ts';
 import { averagePrice } from '../../venue/order/fills.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
+import { StepFailure } from '../interruption.ts';
 
 /** An order of this run, or one that a list showed; its fields read like a record's. */
 export class OrderHandle implements OrderFields {
@@ -102,6 +103,31 @@ export class OrderHandle implements OrderFields {
 /** The handle behind an expression's value; undefined for anything else. */
 export function handleOf(value: Value): OrderHandle | undefined {
   return value instanceof OrderHandle ? value : undefined;
+}
+
+/** The handles of a run's own orders: one for each, whoever holds it. */
+export class OrderHandles {
+  private readonly handles = new Map<string, OrderHandle>();
+
+  of(order: BookOrder): OrderHandle {
+    const known = this.handles.get(order.intent.clientOrderId);
+    if (known !== undefined) return known;
+    const handle = OrderHandle.ofOwn(order);
+    this.handles.set(order.intent.clientOrderId, handle);
+    return handle;
+  }
+}
+
+/** The order of this run behind a handle. Throws StepFailure where it is of somebody else. */
+export function ownOrder(handle: OrderHandle, step: string): BookOrder {
+  if (handle.own === undefined) {
+    throw new StepFailure(
+      'denied',
+      `NOT_OUR_ORDER: order ${handle.id} was not placed by this run; it can be listed, refreshed and cancelled only`,
+      step,
+    );
+  }
+  return handle.own;
 }
 
 function ownFields(order: BookOrder): OrderFields {

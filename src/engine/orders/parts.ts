@@ -3,6 +3,7 @@ import type { DataOf } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
+import { isWorking } from '../../venue/order/states.ts';
 import { type CallOutcome, type OrderTerms, STEP_OVER, type Wanted } from '../../venue/port.ts';
 import { Abandoned, type Cancellation } from '../interruption.ts';
 import type { RunJournal, RunPorts, RunSetup } from '../ports.ts';
@@ -76,4 +77,11 @@ export function strand(run: DeskParts, order: BookOrder, step: string): void {
   if (!isStranded(run, order) || isEnded(order)) return;
   const because = `shown under an unknown status for ${CONFIRM_WITHIN_MS} ms`;
   conclude(run.log, order, { event: 'T_EXHAUSTED', because }, step);
+}
+
+/** Orders of the run that rest or may rest. */
+export function workingOrders(log: RunJournal, market?: string): readonly BookOrder[] {
+  return log.book
+    .orders()
+    .filter(({ intent, snapshot }) => (market === undefined || intent.market === market) && isWorking(snapshot.state));
 }

@@ -1,0 +1,159 @@
+/**
+ * Places an order, and finds out whether it is at the venue. It never sends a second POST for an intent whose first may have
+ * arrived (orders.md, "Unknown outcomes").
+ */
+import type { BookOrder } from '../../journal/orders.ts';
+import { clientOrderId } from '../../venue/order/identity.ts';
+import { isWorking } from '../../venue/order/states.ts';
+import type { OrderTerms } from '../../venue/port.ts';
+import { failureOfOutcome } from '../failure.ts';
+import { Halt } from '../interruption.ts';
+import type { OrderHandle, OrderHandles } from './handles.ts';
+import { intentOf, paramsOf, sameTerms } from './intent.ts';
+import { conclude, type Desk, type DeskParts, limitsOf, type Terms, whileWanted } from './parts.ts';
+import type { Resolution } from './resolution.ts';
+import { quarantined } from './status.ts';
+
+/** Second POSTs of a `resend` intent, each only after proven absence. */
+const RESENDS = 2;
+
+interface Placed {
+  attempt: number;
+  order: BookOrder | undefined;
+  limited: boolean;
+}
+
+export class Placing {
+  private readonly run: DeskParts;
+  private readonly resolution: Resolution;
+  private readonly handles: OrderHandles;
+  /** Resolves when no cancel_all of the run is under way. */
+  private readonly swept: () => Promise<unknown>;
+
+  constructor(run: DeskParts, resolution: Resolution, handles: OrderHandles, swept: () => Promise<unknown>) {
+    this.run = run;
+    this.resolution = resolution;
+    this.handles = handles;
+    this.swept = swept;
+  }
+
+  /**
+   * Places an order and resolves when its fate is known to be at the venue: acknowledged or found. Throws StepFailure when
+   * it certainly is not, Halt when that cannot be told.
+   */
+  async place(at: Desk, leg: string, terms: Terms): Promise<OrderHandle> {
+    await this.swept();
+    at.cancel.check();
+    await this.run.keeper.beforeOrder(at.step);
+    // Arming the switch takes its time, and so does looking for an order that was refused for want of tokens.
+    at.cancel.check();
+    const placed = this.placedBefore(at, leg);
+    const before = placed.order;
+    if (before !== undefined && isWorking(before.snapshot.state)) return this.handles.of(before);
+    const again = before !== undefined && before.snapshot.state === 'draft' && sameTerms(before.intent, terms);
+    if (!again) {
+      if (before?.snapshot.state === 'draft')
+        conclude(this.run.log, before, { event: 'DENY', because: 'superseded by other terms' }, at.step);
+      placed.attempt += 1;
+      placed.limited = false;
+    }
+    const id = again
+      ? before.intent.clientOrderId
+      : clientOrderId({
+          account: this.run.setup.account,
+          run: this.run.setup.run,
+          path: leg === '' ? at.step : `${at.step}#${leg}`,
+          attempt: placed.attempt,
+          ...(terms.tag === undefined ? {} : { tag: terms.tag }),
+        });
+    const intent = intentOf(terms, id);
+    if (placed.limited && before !== undefined && (await this.resolution.lookUpOnce(before, at.step)))
+      return this.adopted(before, at.step);
+    at.cancel.check();
+    return this.post(at, placed, intent);
+  }
+
+  private async post(at: Desk, placed: Placed, intent: OrderTerms): Promise<OrderHandle> {
+    for (let sends = 1; ; sends += 1) {
+      // Finding out what became of the first may have taken longer than the deadman switch lasts.
+      if (sends > 1) await this.beforeResend(at);
+      const outcome = await whileWanted(at.cancel, (wanted) =>
+        this.run.venue.call({
+          id: this.run.callId(at.step),
+          step: at.step,
+          endpoint: 'POST /orders',
+          params: paramsOf(intent),
+          class: 'enter',
+          intent,
+          clientOrderId: intent.clientOrderId,
+          wanted,
+          ...limitsOf(at),
+        }),
+      );
+      const order = this.run.log.book.get(intent.clientOrderId);
+      if (order === undefined) throw new Error(`engine: intent ${intent.clientOrderId} did not reach the book`);
+      placed.order = order;
+      placed.limited = outcome.kind === 'rejected' && outcome.failure === 'rate_limited';
+      switch (outcome.kind) {
+        case 'confirmed':
+          return this.handles.of(order);
+        case 'denied':
+          throw failureOfOutcome(outcome, at.step);
+        case 'rejected': {
+          if (outcome.failure === 'duplicate') break;
+          // A refused session is definite by the venue's document. One that took the order all the same has had the time to show it.
+          if (
+            outcome.failure === 'unauthorized' &&
+            sends === 1 &&
+            !(await this.resolution.lookUpRefused(order, at.step))
+          )
+            continue;
+          if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft')
+            return this.adopted(order, at.step);
+          if (outcome.definite || outcome.failure === 'transport' || outcome.failure === 'rate_limited')
+            throw failureOfOutcome(outcome, at.step);
+          if (await this.resolution.lookUpRefused(order, at.step)) return this.adopted(order, at.step);
+          conclude(
+            this.run.log,
+            order,
+            { event: 'REFUSED', because: 'refused, and one look-up found no order' },
+            at.step,
+          );
+          throw failureOfOutcome(outcome, at.step);
+        }
+        case 'unresolved':
+          break;
+        default:
+          outcome satisfies never;
+      }
+      await this.resolution.resolve(order, at.step);
+      if (order.snapshot.state !== 'absent') return this.adopted(order, at.step);
+      if (intent.onAmbiguous !== 'resend' || sends > RESENDS) {
+        throw new Halt(
+          'unknown_outcome',
+          `no answer to the order ${intent.clientOrderId} and no trace of it at the venue; it is not sent again unless on_ambiguous says resend`,
+          at.step,
+        );
+      }
+    }
+  }
+
+  private async beforeResend(at: Desk): Promise<void> {
+    at.cancel.check();
+    await this.swept();
+    await this.run.keeper.beforeOrder(at.step);
+    at.cancel.check();
+  }
+
+  private adopted(order: BookOrder, step: string): OrderHandle {
+    if (order.snapshot.state === 'quarantined') throw quarantined(order, step);
+    return this.handles.of(order);
+  }
+
+  private placedBefore(at: Desk, leg: string): Placed {
+    const known = at.memory.get(`order:${leg}`) as Placed | undefined;
+    const placed: Placed = known ?? { attempt: 0, order: undefined, limited: false };
+    if (known === undefined) at.memory.set(`order:${leg}`, placed);
+    return placed;
+  }
+}
