@@ -1,0 +1,262 @@
+/**
+ * Walks a runbook with values where they are known and "(known after run)" where they are not. Every write is listed with its
+ * exact parameters, its tokens, the limit it uses, whether the limits would deny it, and how it would be undone. Branches that
+ * only a failure takes (catch, on_timeout, on_error) are not walked.
+ */
+import { Decimal, decimalText } from '../../base/decimal.ts';
+import type { CheckedRunbook, CheckedStep, StepOf } from '../../runbook/checked.ts';
+import type { Value } from '../../runbook/values.ts';
+import { type LimitRules, tighter } from '../../venue/limits/check.ts';
+import { POLL_MS } from '../orders/watch.ts';
+import { ruleValues } from '../roots.ts';
+import { type Planned, PlannedCalls, UNKNOWN, type VenueStep } from './calls.ts';
+import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
+import { type Bounds, PlanRows } from './rows.ts';
+import { KNOWN_AFTER_RUN, lazyRecord, type PlanContext, PlanScope } from './scope.ts';
+
+/** Where the walk is: the runbook, what its names stand for, what its paths begin with, and its deadman switch. */
+interface Place {
+  readonly runbook: CheckedRunbook;
+  readonly scope: PlanScope;
+  readonly prefix: string;
+  readonly deadman: PlannedSwitch | undefined;
+}
+
+export class PlanWalk {
+  readonly rows: PlanRows;
+  private readonly context: PlanContext;
+  private readonly switches: PlannedSwitches;
+  private readonly calls: PlannedCalls;
+
+  constructor(context: PlanContext) {
+    this.context = context;
+    this.rows = new PlanRows(context);
+    this.switches = new PlannedSwitches(this.rows);
+    this.calls = new PlannedCalls(this.rows, this.switches, context.read);
+  }
+
+  runbook(runbook: CheckedRunbook, inputs: Readonly<Record<string, Value>>, prefix: string): PlanScope {
+    const scope = new PlanScope(this.context, runbook);
+    scope.set('inputs', inputs);
+    for (const { name, value } of runbook.let) scope.define(name, value);
+    for (const { name, init } of runbook.vars) scope.define(name, init);
+    const outer = this.rows.bounds;
+    this.rows.bounds = boundsOf(runbook, scope, outer.rules);
+    const deadman = runbook.deadman && this.switches.expect(runbook.deadman, scope, prefix);
+    const place: Place = { runbook, scope, prefix, deadman };
+    this.block(runbook.steps, place);
+    if (runbook.finally.length > 0) {
+      this.rows.note(prefix, 'finally:');
+      this.block(runbook.finally, this.inside(place));
+    }
+    if (deadman !== undefined) this.switches.end(deadman);
+    this.rows.bounds = outer;
+    return scope;
+  }
+
+  /** The same place, with names of its own. */
+  private inside(place: Place): Place {
+    return { ...place, scope: new PlanScope(this.context, undefined, place.scope) };
+  }
+
+  private block(steps: readonly CheckedStep[], place: Place): void {
+    for (const step of steps) {
+      const holds = step.if === undefined ? true : place.scope.known(step.if);
+      if (holds === false) {
+        this.rows.note(pathOf(step, place), `skipped: ${step.if?.text ?? ''} is false`);
+        if (step.id !== undefined) place.scope.set(step.id, undefined);
+        continue;
+      }
+      this.rows.under(holds === undefined ? step.if?.text : undefined, () => this.step(step, place));
+    }
+  }
+
+  private step(step: CheckedStep, place: Place): void {
+    const value = this.effect(step, place, pathOf(step, place));
+    if (step.id === undefined) return;
+    const { deadman, scope } = place;
+    if (deadman !== undefined && deadman.deadman.releaseAfter === step.id) this.switches.disarm(deadman);
+    if (value === UNKNOWN) scope.setUnknown(step.id);
+    else scope.set(step.id, value);
+  }
+
+  private effect(step: CheckedStep, place: Place, at: string): Planned {
+    const { rows } = this;
+    const { scope } = place;
+    switch (step.verb) {
+      case 'let':
+        for (const { name, value } of step.args.names) scope.define(name, value);
+        return undefined;
+      case 'set': {
+        // Where a step stands in a block it may be done any number of times: what its variables are then is not known.
+        const once = place.prefix === '' && step.if === undefined && step.path.split('/').length === 2;
+        const values = step.args.names.map(({ name, value }) => [name, once ? scope.known(value) : undefined] as const);
+        for (const [name, value] of values) scope.assign(name, value);
+        return undefined;
+      }
+      case 'assert': {
+        const holds = scope.known(step.args.condition);
+        const verdict = holds === undefined ? KNOWN_AFTER_RUN : holds ? 'OK' : 'FAILS';
+        rows.note(at, `assert ${step.args.condition.text}   ${verdict}`);
+        return undefined;
+      }
+      case 'wait':
+        rows.note(
+          at,
+          step.args.kind === 'for'
+            ? `wait ${scope.shown(step.args.for)}`
+            : `wait until ${scope.shown(step.args.until)}`,
+        );
+        return undefined;
+      case 'wait_for':
+        this.waitFor(step, place, at);
+        return undefined;
+      case 'for_each':
+        return this.forEach(step, place);
+      case 'repeat':
+        rows.loop(boundOf(step, scope), () => this.block(step.args.do, this.inside(place)));
+        return undefined;
+      case 'parallel':
+        this.parallel(step, place, at);
+        return undefined;
+      case 'switch':
+        this.switch(step, place);
+        return undefined;
+      case 'call':
+        return this.call(step, place, at);
+      case 'approve':
+        rows.note(
+          at,
+          `approve "${scope.shown(step.args.ask)}" by ${step.args.by.join(' or ')} within ${scope.shown(step.args.within)}`,
+        );
+        return undefined;
+      case 'notify':
+        rows.note(at, `notify ${step.args.to}: ${scope.shown(step.args.text)}`);
+        return undefined;
+      case 'stop':
+        rows.note(at, `stop as ${step.args.outcome}`);
+        return undefined;
+      case 'fail':
+        rows.note(at, 'fail');
+        return undefined;
+      default:
+        return this.calls.call(step satisfies VenueStep, scope, at);
+    }
+  }
+
+  private waitFor({ args }: StepOf<'wait_for'>, place: Place, at: string): void {
+    const { scope } = place;
+    const within = scope.shown(args.within);
+    if (args.kind === 'order')
+      this.rows.note(at, `wait ${args.is} <= ${within}   poll GET /orders every ${POLL_MS / 1000}s`);
+    else
+      this.rows.loop(`every ${scope.shown(args.every)} until ${args.until.text}, at most ${within}`, () =>
+        this.step(args.read, place),
+      );
+  }
+
+  private forEach(step: StepOf<'for_each'>, place: Place): Planned {
+    const { each, in: list, at: position, do: steps, collect } = step.args;
+    const items = place.scope.known(list);
+    if (items === undefined) {
+      const inner = this.inside(place);
+      inner.scope.setUnknown(each);
+      if (position !== undefined) inner.scope.setUnknown(position);
+      this.rows.loop(`for each ${each} in ${list.text}`, () => this.block(steps, inner));
+      return UNKNOWN;
+    }
+    const collected: Value[] = [];
+    for (const [index, item] of items.entries()) {
+      const inner = this.inside(place);
+      inner.scope.set(each, item);
+      if (position !== undefined) inner.scope.set(position, new Decimal(index));
+      this.block(steps, inner);
+      if (collect === undefined) continue;
+      collected.push(lazyRecord(collect.map(({ name, value }) => [name, () => value.evaluate(inner.scope)])));
+    }
+    return collect === undefined ? undefined : collected;
+  }
+
+  private parallel({ args }: StepOf<'parallel'>, place: Place, at: string): void {
+    if (args.kind === 'branches') {
+      this.rows.note(at, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
+      this.rows.beside(() => {
+        for (const branch of args.branches) this.block(branch.do, place);
+      });
+      return;
+    }
+    const items = place.scope.known(args.in);
+    this.rows.note(at, `in parallel for each ${args.each} in ${args.in.text}`);
+    this.rows.beside(() => {
+      for (const item of items ?? [UNKNOWN]) {
+        const inner = this.inside(place);
+        if (item === UNKNOWN) inner.scope.setUnknown(args.each);
+        else inner.scope.set(args.each, item as Value);
+        this.block(args.do, inner);
+      }
+    });
+  }
+
+  private switch({ args }: StepOf<'switch'>, place: Place): void {
+    const undecided: string[] = [];
+    const otherwise = (): string | undefined =>
+      undecided.length === 0 ? undefined : `not (${undecided.join(' || ')})`;
+    for (const { when, do: steps } of args.cases) {
+      const holds = place.scope.known(when);
+      if (holds === false) continue;
+      this.rows.under(holds ? otherwise() : when.text, () => this.block(steps, this.inside(place)));
+      if (holds) return;
+      undecided.push(when.text);
+    }
+    this.rows.under(otherwise(), () => this.block(args.else ?? [], this.inside(place)));
+  }
+
+  private call({ args }: StepOf<'call'>, { runbook, scope }: Place, at: string): Planned {
+    const callee = runbook.calls[args.runbook];
+    if (callee === undefined) throw new Error(`${runbook.name} calls ${args.runbook}, which was not loaded with it`);
+    this.rows.note(at, `call ${args.runbook}:`);
+    const inputs = lazyRecord(
+      callee.inputs.map((input) => {
+        const expr = args.with[input.name];
+        return [input.name, () => (expr === undefined ? input.default : expr.evaluate(scope))];
+      }),
+    );
+    const inner = this.runbook(callee, inputs, `${at}/`);
+    return lazyRecord(callee.outputs.map(({ name, value }) => [name, () => value.evaluate(inner)]));
+  }
+}
+
+function pathOf(step: CheckedStep, { prefix }: Place): string {
+  return prefix + step.path;
+}
+
+/** The tighter of what holds outside of a runbook and what it asks for itself. */
+function boundsOf({ limits }: CheckedRunbook, scope: PlanScope, outer: LimitRules): Bounds {
+  if (limits === undefined) return { rules: outer, reference: () => undefined };
+  const around = limits.priceBand?.around;
+  return {
+    rules: tighter(
+      outer,
+      ruleValues(limits, (expr) => scope.known(expr)),
+    ),
+    reference: () => {
+      if (around === undefined) return undefined;
+      const price = scope.known(around);
+      return price === undefined ? 'open' : decimalText(price);
+    },
+  };
+}
+
+/** How often a loop goes round at most, in words. */
+function boundOf({ args }: StepOf<'repeat'>, scope: PlanScope): string {
+  const { every, for: duration, max } = args;
+  return [
+    every === undefined ? '' : `every ${scope.shown(every)}`,
+    duration === undefined ? '' : `for at most ${scope.shown(duration)}`,
+    max === undefined ? '' : `at most ${scope.shown(max)} times`,
+    args.while === undefined ? '' : `while ${args.while.text}`,
+    args.until === undefined ? '' : `until ${args.until.text}`,
+  ]
+    .filter((each) => each !== '')
+    .join(', ');
+}
