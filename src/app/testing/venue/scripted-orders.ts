@@ -4,7 +4,7 @@
  * before. It matches nothing and fills nothing of itself.
  */
 import { type Decimal, decimal, decimalText, parseDecimal, roundToStep } from '../../../base/decimal.ts';
-import type { FillRecord, OrderRecord, PlacementAck } from '../../../venue/records.ts';
+import { type FillRecord, isTerminalStatus, type OrderRecord, type PlacementAck } from '../../../venue/records.ts';
 import { wholeRecord } from '../file/reply-shape.ts';
 
 /** Parameters as they were sent: literals by name. */
@@ -17,7 +17,6 @@ interface ScriptedOrder {
   readonly executions: { readonly size: string; readonly price: string; readonly atUs: number }[];
 }
 
-const TERMINAL: ReadonlySet<string> = new Set(['closed', 'canceled', 'rejected']);
 /** What a taker pays on the simulated venue. */
 const FEE_RATE = '0.0005';
 /** Numbers of scripted orders without an id: out of the way of the simulated venue's own. */
@@ -178,7 +177,7 @@ export class ScriptedOrders {
 }
 
 export function isOver({ status }: Pick<OrderRecord, 'status'>): boolean {
-  return TERMINAL.has(status);
+  return isTerminalStatus(status);
 }
 
 /** The sizes a rule leaves out, so that they add up: what is filled and what remains make the initial size. */
