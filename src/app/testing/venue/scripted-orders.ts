@@ -61,7 +61,7 @@ export class ScriptedOrders {
       price: ack.price,
       size,
       initial_size: size,
-      status: TERMINAL.has(ack.status) ? ack.status : 'open',
+      status: isTerminalStatus(ack.status) ? ack.status : 'open',
       timestamp: now * 1000,
       time_in_force: ack.time_in_force,
     });
