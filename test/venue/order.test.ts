@@ -20,6 +20,7 @@ import {
   reviewOf,
 } from '../../src/venue/order/states.ts';
 import { ORDER_EVENT_TYPES, TRANSITIONS } from '../../src/venue/order/transitions.ts';
+import { tableBelow } from '../page-tables.ts';
 import { eventOf, fill, life, orderIn, record, T0, terms } from './order-samples.ts';
 
 /** The table of the design (orders.md, The transition table): the states of its columns, and a row for each event. */

@@ -134,7 +134,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const leverage = wholeNumber(execution.evaluate(execution.args.leverage));
     const set = () => call(execution, 'PUT /account/leverage', { market_id, leverage }, 'enter');
     const outcome = await set();
-    // A leverage that was set twice is set once: an answer that never came is simply asked for again (reliability.md, fault 64).
+    // A leverage that was set twice is set once: an answer that never came is simply asked for again (fault-matrix.md, row 64).
     const settled = outcome.kind === 'unresolved' ? await set() : outcome;
     return named(execution, ACCOUNT, one(execution, confirmed(execution, settled)));
   },

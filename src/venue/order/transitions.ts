@@ -103,7 +103,7 @@ const ROWS = {
   // Around an amend the venue may show `canceled` for an instant (surprise 4): there it must be seen twice.
   P_CANCELED:        [canceledIfRefused,   canceled,    canceled,            canceled,    canceled,          canceledIfSeenTwice, canceledIfConfirmed, contradicts,      _,               contradicts,     canceled,    contradicts, canceled],
   P_REJECTED:        [rejectedIfRefused,   rejected,    rejected,            rejected,    rejected,          rejectedIfSeenTwice, rejected,            contradicts,      contradicts,     _,               rejected,    contradicts, rejected],
-  // An unknown status never crashes and never ends anything; reported once, and not counted towards quarantine (reliability.md, row 56).
+  // An unknown status never crashes and never ends anything; reported once, and not counted towards quarantine (fault-matrix.md, row 56).
   P_STRANGE:         [contradicts,         contradicts, contradicts,         contradicts, contradicts,       contradicts,         contradicts,         contradicts,      contradicts,     contradicts,     contradicts, contradicts, contradicts],
   // Not found is not "not placed" (surprise 2): counted while nothing was ever seen, contradicting once something was.
   P_NOT_FOUND:       [_,                   _,           _,                   _,           staleBeforeRecord, staleBeforeRecord,   stayBeforeRecord,    stale,            stale,           stale,           _,           _,           _],
