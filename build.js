@@ -134,7 +134,7 @@ async function bundle(tools, generator) {
     minifySyntax: true,
     // Its prebuilt binaries lie in its own folder.
     external: ['@photostructure/sqlite'],
-    plugins: [validatorsAheadOfTime(), pageAssetsAsText(), versionsAsText(), withoutNeedless()],
+    plugins: [validatorsAheadOfTime(), pageAssetsAsText(generator), versionsAsText(), withoutNeedless()],
     logLevel: 'warning',
   });
   const pieces = await Promise.all(outputFiles.map((file) => commonJs(tools, file)));
@@ -205,15 +205,13 @@ function validatorsAheadOfTime() {
 }
 
 /** The review page's scripts and styles as texts, in the place of src/cli/serve/assets.ts, which reads their files. */
-function pageAssetsAsText() {
-  const folder = join(root, 'src/report/page/assets');
+function pageAssetsAsText({ pageAssets }) {
+  const folder = pathToFileURL(join(root, 'src/report/page/assets/'));
   return {
     name: 'page-assets-as-text',
     setup({ onLoad }) {
       onLoad({ filter: /[\\/]src[\\/]cli[\\/]serve[\\/]assets\.ts$/ }, () => {
-        const names = readdirSync(folder).filter((name) => /\.(?:js|css|svg)$/.test(name));
-        const texts = Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
-        return { contents: `export const ASSETS = ${JSON.stringify(texts)};`, loader: 'js' };
+        return { contents: `export const ASSETS = ${JSON.stringify(pageAssets(folder))};`, loader: 'js' };
       });
     },
   };

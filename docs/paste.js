@@ -115,7 +115,7 @@ function alike(text, folder) {
   };
   return text
     .replaceAll(join(folder, 'state'), '.runbook')
-    .replaceAll(/ in [\d.]+ s$/gm, '')
+    .replaceAll(/(?<= passed) in .+$/gm, '')
     .replaceAll(/\b\d{8}T\d{9}-([a-z0-9-]+)-[0-9a-f]{10}\b/g, '20260105T080000000-$1-0a1b2c3d4e')
     .replaceAll(/\brb[a-z2-7]{20}\b/g, order);
 }

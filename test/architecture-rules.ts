@@ -37,7 +37,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'cli/actions': ['audit', 'commands', 'serve'],
   'cli/audit': ['terminal'],
   'cli/commands': ['terminal'],
-  'cli/generate': ['actions'],
+  'cli/generate': ['actions', 'serve'],
   'cli/serve': ['audit', 'commands', 'terminal'],
   'cli/terminal': [],
   'engine/chart': [],

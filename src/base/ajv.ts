@@ -4,7 +4,7 @@
  */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
-export type CompiledSchema = { (value: unknown): boolean; errors?: ErrorObject[] | null };
+type CompiledSchema = { (value: unknown): boolean; errors?: ErrorObject[] | null };
 
 /** The build compiles with the same settings. */
 export const AJV_OPTIONS = {

@@ -1,6 +1,6 @@
 /**
- * Durations in files other than runbooks: whole milliseconds, written as people read them (`1m30s`, `42ms`). Knows no other
- * notation; the language's own durations are literals of the language.
+ * Reads and writes durations as profiles and fixtures have them, and writes those of the language: whole milliseconds as
+ * `1m30s` or `42ms`. What is only read by people is written by format.ts.
  */
 
 const UNITS = [

@@ -12,7 +12,7 @@ export interface ProcessClock extends Clock, Metronome {
 }
 
 /** What an instant was written down with. */
-export interface Reading {
+interface Reading {
   /** Epoch ms, of the run or of the wall. */
   readonly at: number;
   /** Ms since the machine's start, its sleep included. */

@@ -27,7 +27,7 @@ export interface OptionRow {
   readonly required?: true;
 }
 
-export type Arguments = Readonly<Record<string, ArgumentRow>>;
+type Arguments = Readonly<Record<string, ArgumentRow>>;
 export type Options = Readonly<Record<string, OptionRow>>;
 
 type ArgumentsGiven<A extends Arguments> = {

@@ -14,14 +14,14 @@ export interface Call {
   readonly globals: Globals;
 }
 
-export interface Globals {
+interface Globals {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly color: boolean;
   readonly state: string | undefined;
 }
 
-export interface Output {
+interface Output {
   out(text: string): void;
   err(text: string): void;
 }

@@ -5,6 +5,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { type Decimal, parseDecimal } from '../base/decimal.ts';
+import { formatSpan } from '../base/format.ts';
 import type { FeedDeclaration } from '../runbook/checked.ts';
 import type { RecordValue, Scope, Value } from '../runbook/values.ts';
 import type { VenuePort } from '../venue/port.ts';
@@ -103,10 +104,10 @@ export class FeedCache {
       this.readings.delete(name);
       return;
     }
-    const found = age === undefined ? 'no value could be read' : `the newest value is ${age} ms old`;
+    const found = age === undefined ? 'no value could be read' : `the newest value is ${formatSpan(age)} old`;
     throw new StepFailure(
       'stale_feed',
-      `feed ${feed.name}${market === undefined ? '' : ` of ${market}`}: ${found}, at most ${maxAge} ms is accepted`,
+      `feed ${feed.name}${market === undefined ? '' : ` of ${market}`}: ${found}, at most ${formatSpan(maxAge)} is accepted`,
       step,
     );
   }

@@ -4,7 +4,7 @@
  * call had is decided in call-outcome.ts, what it leaves in the journal made in call-entries.ts.
  */
 import type { Clock } from '../base/clock.ts';
-import { durationWord } from '../base/duration.ts';
+import { formatCount, formatSpan } from '../base/format.ts';
 import type { DataOf, EntryType, Json } from '../journal/entry.ts';
 import type { OrderBook } from '../journal/orders.ts';
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
@@ -41,7 +41,7 @@ const EXCHANGE_TIMEOUT_MS = 10_000;
 const STALE_AFTER_MS = 60_000;
 
 /** Where the road writes; `flush` resolves when what was written is durable. */
-export interface GatewayLog {
+interface GatewayLog {
   append<T extends EntryType>(type: T, data: DataOf<T>, step?: string): void;
   flush(): Promise<void>;
   readonly book: OrderBook;
@@ -283,7 +283,11 @@ export class VenueClient implements VenuePort {
         return this.deny(call, STEP_OVER, this.forbids(call) ?? STEP_OVER);
       if (granted.kind === 'refused') {
         const when = new Date(granted.earliestAt).toISOString();
-        return this.deny(call, granted.code, `${granted.code}: ${weight} tokens could not be had before ${when}`);
+        return this.deny(
+          call,
+          granted.code,
+          `${granted.code}: ${formatCount(weight, 'token')} could not be had before ${when}`,
+        );
       }
       await this.mayLeave(call, granted.ticket);
       // Asked again, with nothing awaited before the attempt is written: an order of another branch may have come between.
@@ -455,7 +459,7 @@ export class VenueClient implements VenuePort {
     if (decidedAt === undefined || !(isOrder(call) || isSweeping)) return undefined;
     const age = clock.now() - decidedAt;
     if (age <= (isSweeping ? profile.ambiguityWindowMs : STALE_AFTER_MS)) return undefined;
-    const when = Number.isFinite(age) ? `${durationWord(age)} ago` : 'nobody can tell how long ago';
+    const when = Number.isFinite(age) ? `${formatSpan(age)} ago` : 'nobody can tell how long ago';
     return `it was decided ${when}, by a process that died before it was ${isSweeping ? 'answered' : 'sent'}`;
   }
 

@@ -70,7 +70,7 @@ export interface ChainProblem {
   readonly detail: string;
 }
 
-export type ChainVerdict =
+type ChainVerdict =
   | { readonly ok: true; readonly entries: number; readonly head: string }
   | { readonly ok: false; readonly entries: number; readonly problem: ChainProblem };
 

@@ -2,12 +2,13 @@
  * A run on one screen: how it ended, its steps, requests, orders and tokens. What a person sees at the end of a dry-run or a
  * run; the whole story is the timeline (`audit show`).
  */
+import { formatCount, formatOffset, formatTable } from '../base/format.ts';
 import { printable } from '../base/printable.ts';
 import type { RunReport } from './folds/run.ts';
-import { amountText } from './wording.ts';
+import { amountText } from './format.ts';
 
-export type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
-export type Paint = (role: SummaryRole, text: string) => string;
+type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
+type Paint = (role: SummaryRole, text: string) => string;
 
 /** Requests beyond this many are counted by endpoint instead of listed. */
 const MOST_REQUESTS = 40;
@@ -46,9 +47,9 @@ function steps(report: RunReport, paint: Paint): string {
   const start = Date.parse(report.startedAt);
   const rows = report.steps.slice(0, MOST_STEPS).map((step) => {
     const role = step.outcome === 'succeeded' ? 'good' : step.outcome === 'skipped' ? 'faint' : 'bad';
-    const attempts = step.attempts > 1 ? `${step.attempts} attempts` : '';
+    const attempts = step.attempts > 1 ? formatCount(step.attempts, 'attempt') : '';
     return [
-      elapsed(Date.parse(step.startedAt) - start),
+      formatOffset(Date.parse(step.startedAt) - start),
       step.verb,
       printable(step.path, 120),
       paint(role, step.outcome),
@@ -56,21 +57,21 @@ function steps(report: RunReport, paint: Paint): string {
     ];
   });
   const more = report.steps.length - rows.length;
-  return section('steps', more > 0 ? [...rows, ['', `and ${more} more`]] : rows, paint);
+  return section('steps', more > 0 ? [...rows, ['', `and ${more} more`]] : rows, paint, [0]);
 }
 
 function requests(report: RunReport, paint: Paint): string {
   if (report.requests.length === 0) return '';
   const start = Date.parse(report.startedAt);
-  if (report.requests.length > MOST_REQUESTS) return section('requests', countedRequests(report), paint);
+  if (report.requests.length > MOST_REQUESTS) return section('requests', countedRequests(report), paint, [0, 3]);
   const rows = report.requests.map((request) => [
-    elapsed(Date.parse(request.at) - start),
+    formatOffset(Date.parse(request.at) - start),
     `${request.method} ${request.path}`,
     paint(request.success ? 'good' : 'bad', request.status === null ? 'no answer' : String(request.status)),
     `${request.tokens}`,
     paint('faint', printable(paramsText(request.params), 160)),
   ]);
-  return section('requests', rows, paint);
+  return section('requests', rows, paint, [0, 3]);
 }
 
 function countedRequests(report: RunReport): string[][] {
@@ -88,7 +89,7 @@ function countedRequests(report: RunReport): string[][] {
     `${count}x`,
     name,
     failed === 0 ? '' : `${failed} not confirmed`,
-    `${tokens} tokens`,
+    formatCount(tokens, 'token'),
   ]);
 }
 
@@ -107,7 +108,7 @@ function orders(report: RunReport, paint: Paint): string {
 }
 
 function footer(report: RunReport, paint: Paint): string {
-  const lines = [`${report.tokens.used} tokens, at most ${report.tokens.peakPerMinute} in a minute`];
+  const lines = [`${formatCount(report.tokens.used, 'token')}, at most ${report.tokens.peakPerMinute} in a minute`];
   if (report.deadman.length > 0)
     lines.push(`deadman switch: ${[...new Set(report.deadman.map(({ event }) => event))].join(', ')}`);
   const outputs = Object.entries(report.outputs);
@@ -132,30 +133,12 @@ function paramsText(params: RunReport['requests'][number]['params']): string {
     .join(' ');
 }
 
-/** `+1h02m03.250s` after the start. */
-function elapsed(ms: number): string {
-  const hours = Math.floor(ms / 3_600_000);
-  const minutes = Math.floor(ms / 60_000) % 60;
-  const seconds = ((ms % 60_000) / 1000).toFixed(3);
-  if (hours > 0) return `+${hours}h${String(minutes).padStart(2, '0')}m${seconds.padStart(6, '0')}s`;
-  return minutes > 0 ? `+${minutes}m${seconds.padStart(6, '0')}s` : `+${seconds}s`;
-}
-
-/** Aligned by what is visible: colour codes take no room. */
-function section(title: string, rows: readonly (readonly string[])[], paint: Paint): string {
-  const widths: number[] = [];
-  for (const row of rows)
-    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, visible(cell));
-  const lines = rows.map((row) =>
-    row
-      .map((cell, index) => (index === row.length - 1 ? cell : cell + ' '.repeat((widths[index] ?? 0) - visible(cell))))
-      .join('  ')
-      .trimEnd(),
-  );
-  return [paint('strong', title), ...lines.map((line) => `  ${line}`)].join('\n');
-}
-
-const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
-function visible(text: string): number {
-  return text.replace(COLOUR, '').length;
+/** `right`: the columns of numbers. */
+function section(
+  title: string,
+  rows: readonly (readonly string[])[],
+  paint: Paint,
+  right: readonly number[] = [],
+): string {
+  return `${paint('strong', title)}\n${formatTable(rows, right).replace(/^/gm, '  ')}`;
 }

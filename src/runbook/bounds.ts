@@ -13,7 +13,7 @@ import type { CheckedRunbook, CheckedStep, StepOf } from './checked.ts';
 import { countOf, Known } from './expression/known-values.ts';
 import type { Value } from './values.ts';
 
-export interface WorstCase {
+interface WorstCase {
   /** Of a minute in which the most expensive wait or loop goes on, keep-alives included. */
   readonly tokensPerMinute: number;
   /** Requests that change something, keep-alives apart. */
@@ -34,7 +34,7 @@ export const TOKENS_PER_MINUTE = 1200;
 /** A quarter of the shortest timeout that a live run takes; shorter ones exist in virtual time alone. */
 const QUICKEST_KEEP_ALIVE_MS = 1250;
 /** What an endpoint costs that the venue document gives no figure for. */
-export const UNKNOWN_COST = 10;
+const UNKNOWN_COST = 10;
 
 /** Tokens by the venue's document, the pessimistic figure where it is silent. */
 export function documentedCost(name: EndpointName): number {

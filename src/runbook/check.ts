@@ -42,7 +42,7 @@ import type { Expr, ValueType } from './values.ts';
 export { defaultMarket } from './check/declarations.ts';
 export { readInputs } from './check/inputs.ts';
 
-export interface Checked {
+interface Checked {
   /** Only when there is no error. */
   readonly runbook: CheckedRunbook | undefined;
   readonly diagnostics: readonly Diagnostic[];
@@ -51,7 +51,7 @@ export interface Checked {
 /** Findings about a checked schedule: occurrences, daylight saving, collisions. Says nothing of syntax. */
 export type ScheduleLint = (runbook: CheckedRunbook) => readonly Diagnostic[];
 
-export interface CheckOptions {
+interface CheckOptions {
   /** Tokens by endpoint and per minute; the document's figures and 1200 when left out. */
   readonly allowance?: Allowance;
   readonly scheduleLint?: ScheduleLint;

@@ -3,6 +3,8 @@
  * no null: what may be absent has an optional type and is `undefined` while it is absent.
  */
 import { Decimal, type DecimalString, decimalText } from '../base/decimal.ts';
+import { durationWord } from '../base/duration.ts';
+import { formatMicros } from '../base/format.ts';
 
 /** `ratio` is a number without dimension that came from pct or bps; it mixes with plain numbers freely. */
 export type Unit = 'price' | 'size' | 'money' | 'number';
@@ -119,31 +121,14 @@ export function valueJson(value: Value): JsonValue {
   const fields: RecordValue = typeof record.toJSON === 'function' ? (record.toJSON as () => RecordValue)() : record;
   return Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, valueJson(each)]));
 }
-export type JsonValue = null | boolean | string | number | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+type JsonValue = null | boolean | string | number | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** `2026-01-05T08:00:00.000Z`; six digits when the microseconds matter. */
 export function timeText(time: Time): string {
-  const iso = new Date(time.ms).toISOString();
-  const rest = time.us - time.ms * 1000;
-  return rest === 0 ? iso : `${iso.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
+  return formatMicros(time.us);
 }
 
 /** `4h`, `1h30m`, `250ms`: the language's own spelling. */
 export function durationText(duration: Duration): string {
-  if (duration.ms === 0) return '0s';
-  const units = [
-    ['d', 86_400_000],
-    ['h', 3_600_000],
-    ['m', 60_000],
-    ['s', 1000],
-    ['ms', 1],
-  ] as const;
-  let rest = Math.abs(duration.ms);
-  let text = duration.ms < 0 ? '-' : '';
-  for (const [name, size] of units) {
-    const count = Math.floor(rest / size);
-    if (count > 0) text += `${count}${name}`;
-    rest -= count * size;
-  }
-  return text;
+  return duration.ms === 0 ? '0s' : durationWord(duration.ms);
 }

@@ -60,7 +60,7 @@ export interface RecordOf {
 export type RecordName = keyof RecordOf;
 
 /** What a repeated request does: nothing at all, the same again, or possibly a second order. */
-export type Repeatable = 'safe' | 'effect' | 'value' | 'never';
+type Repeatable = 'safe' | 'effect' | 'value' | 'never';
 
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

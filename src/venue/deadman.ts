@@ -5,6 +5,7 @@
  * fired; that a switch which still stands is taken for fired is possible, and the cheaper mistake. It sends nothing, and
  * does not know whether the run makes progress: the keeper asks for a beat only while it does (language.md, decision 12).
  */
+import { formatSpan } from '../base/format.ts';
 import type { DeadmanRecord } from './records.ts';
 
 /** One runbook's wish for the switch. The venue has one switch for the whole account, so leases are combined. */
@@ -16,7 +17,7 @@ export interface DeadmanLease {
   readonly keepAliveMs: number;
 }
 
-export type DeadmanStatus = 'off' | 'arming' | 'armed' | 'disarming' | 'unknown' | 'assumed_fired';
+type DeadmanStatus = 'off' | 'arming' | 'armed' | 'disarming' | 'unknown' | 'assumed_fired';
 
 export interface DeadmanState {
   readonly status: DeadmanStatus;
@@ -79,12 +80,12 @@ export type DeadmanEvent =
   | { readonly type: 'RECONCILED'; readonly at: number }
   | { readonly type: 'TIME'; readonly at: number };
 
-export interface DeadmanAlarm {
+interface DeadmanAlarm {
   readonly alarm: 'assumed_fired' | 'timeout_mismatch' | 'foreign_switch' | 'late_beat';
   readonly because: string;
 }
 
-export interface DeadmanStep {
+interface DeadmanStep {
   readonly state: DeadmanState;
   readonly alarms: readonly DeadmanAlarm[];
 }
@@ -181,7 +182,7 @@ function expire(state: DeadmanState, now: number): DeadmanStep {
   if (until === undefined || now <= until) return { state, alarms: [] };
   return fired(
     state,
-    `no qualifying request was answered that was sent within ${now - (state.lastQualifyingSentAt ?? now)} ms; it fires after ${state.timeoutMs} ms`,
+    `no qualifying request was answered that was sent within ${formatSpan(now - (state.lastQualifyingSentAt ?? now))}; it fires after ${formatSpan(state.timeoutMs)}`,
   );
 }
 
@@ -239,7 +240,7 @@ function take(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
         ? only(state)
         : fired(
             state,
-            `nobody can tell how long no process was there; it fires after ${state.timeoutMs} ms, and may have done so`,
+            `nobody can tell how long no process was there; it fires after ${formatSpan(state.timeoutMs)}, and may have done so`,
           );
     case 'RECONCILED':
       return only(state.status === 'assumed_fired' ? { ...cleared(state), status: 'off' } : state);
@@ -295,7 +296,7 @@ function armAnswered(state: DeadmanState, event: DeadmanEvent & { type: 'ARM_ANS
   if (echo !== null && echo.timeout !== event.timeoutMs) {
     alarms.push({
       alarm: 'timeout_mismatch',
-      because: `asked for ${event.timeoutMs} ms, the venue says ${echo.timeout} ms`,
+      because: `asked for ${formatSpan(event.timeoutMs)}, the venue says ${formatSpan(echo.timeout)}`,
     });
   }
   if (echo !== null && echo.status !== 'active') {
@@ -368,7 +369,7 @@ function read(state: DeadmanState, { at, sentAt, record }: DeadmanEvent & { type
         alarms: [
           {
             alarm: 'foreign_switch',
-            because: `a switch of ${record.timeout} ms is armed already, by another program or an earlier run`,
+            because: `a switch of ${formatSpan(record.timeout)} is armed already, by another program or an earlier run`,
           },
         ],
       };
@@ -404,7 +405,7 @@ function readDisarming(
   }
   if (sentAt < deletion.sentAt || state.inFlight > 0) return only(state);
   if (!active) return only({ ...cleared(state), status: 'off' });
-  const because = `the switch is active again after DELETE (${record?.timeout ?? '?'} ms)`;
+  const because = `the switch is active again after DELETE (${record ? formatSpan(record.timeout) : 'of unknown time'})`;
   // A beat arrived behind the DELETE, or the DELETE never did: sent again.
   return {
     state: { ...state, deletion: undefined },
@@ -415,7 +416,7 @@ function readDisarming(
 /** The shorter counts until a beat, which goes at once, has asked for ours again. */
 function mismatch(state: DeadmanState, record: DeadmanRecord, at: number): DeadmanStep {
   if (record.timeout === state.timeoutMs || state.inFlight > 0) return only(state);
-  const because = `armed with ${state.timeoutMs} ms, the venue says ${record.timeout} ms: another program has changed it`;
+  const because = `armed with ${formatSpan(state.timeoutMs)}, the venue says ${formatSpan(record.timeout)}: another program has changed it`;
   return {
     state: { ...state, timeoutMs: Math.min(state.timeoutMs, record.timeout), retryAt: at },
     alarms: [{ alarm: 'timeout_mismatch', because }],

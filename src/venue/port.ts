@@ -73,7 +73,7 @@ export interface Wanted {
 }
 
 /** The error kinds a runbook can catch that come from a call. */
-export type CallFailureKind =
+type CallFailureKind =
   | 'transport'
   | 'rate_limited'
   | 'rejected'

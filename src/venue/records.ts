@@ -47,7 +47,7 @@ export function isTerminalStatus(status: string): boolean {
 }
 
 /** Microseconds since the epoch, a safe integer. */
-export type TimestampUs = number;
+type TimestampUs = number;
 
 /** Account record (GET /account, PUT /account/leverage). */
 export interface AccountRecord {

@@ -435,7 +435,7 @@ describe('audit verify', () => {
       runs: [{ run: 'r1', ok: false, problem: { sequence, kind } }],
     });
     expect(verdict(here, 'r1')).toMatchObject({ exit: EXIT.failed, ok: false });
-    expect(here.run('audit', 'verify').out).toContain('1 of 1 runs is not what was written');
+    expect(here.run('audit', 'verify').out).toContain('1 of 1 run is not what was written');
   });
 
   it('says which line can not be read, whatever else is asked of the run', async () => {

@@ -62,12 +62,12 @@ describe('runbook schedule preview', () => {
     const shifted = (slot: string) =>
       there.write('shifted.yaml', NIGHTLY.replace('{cron: "30 2', `{${slot}, cron: "30 2`));
     shifted('jitter: 5m, misfire: {within: 20m, then: run_once}');
-    expect(there.run(...words).out).toContain('\n    starts up to 5m later (jitter)\n');
-    expect(JSON.parse(there.run(...words, '--json').out).occurrences[0].note).toBe('starts up to 5m later (jitter)');
+    expect(there.run(...words).out).toContain('\n    starts up to 5 min later (jitter)\n');
+    expect(JSON.parse(there.run(...words, '--json').out).occurrences[0].note).toBe('starts up to 5 min later (jitter)');
     // The window of a minute leaves half of it for whoever looks late.
     shifted('jitter: 5m');
     expect(JSON.parse(there.run(...words, '--json').out).occurrences[0].note).toBe(
-      'starts up to 30s later (jitter of 5m, as far as misfire.within and the next occurrence leave room)',
+      'starts up to 30 s later (jitter of 5 min, as far as misfire.within and the next occurrence leave room)',
     );
   });
 

@@ -141,7 +141,7 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
 
     const { exit, out } = await scheduler.stop('SIGTERM');
     expect(exit).toBe(143);
-    expect(out).toMatch(/^scheduling 1 slots of 1 runbooks for the account main; http/);
+    expect(out).toMatch(/^scheduling 1 slot of 1 runbook for the account main; http/);
     expect(scheduler.log().at(-1)?.event).toBe('stopped');
     expect(scheduler.events('run_ended').filter(({ outcome }) => outcome !== 'succeeded').length).toBeLessThanOrEqual(
       1,

@@ -1,7 +1,7 @@
 /** Steps by the names that timelines, order lists and paths give them. */
 import { describe, expect, it } from 'vitest';
 import { isIteration, isOwn, isWithin } from '../../src/app/stores/find-step.ts';
-import { stepName } from '../../src/report/wording.ts';
+import { stepName } from '../../src/report/format.ts';
 
 const PATHS = [
   'steps/1:for_each[0]/o',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
 import type { Diagnostic } from '../../src/base/diagnostic.ts';
-import { columns, excerpt, Terminal } from '../../src/cli/terminal/terminal.ts';
+import { excerpt, Terminal } from '../../src/cli/terminal/terminal.ts';
 
 function diagnostic(text: string, start: number, end: number): Diagnostic {
   return { severity: 'error', code: 'c', message: 'm', source: { file: 'f.yaml', text }, span: { start, end } };
@@ -83,17 +83,5 @@ describe('a terminal', () => {
     const piped = terminal();
     piped.made.progress('half');
     expect(piped.written.err).toBe('');
-  });
-});
-
-describe('columns', () => {
-  it('are as wide as their widest cell, the last without trailing blanks', () => {
-    expect(
-      columns([
-        ['a', 'bb', 'c'],
-        ['aaa', 'b', ''],
-      ]),
-    ).toBe('a    bb  c\naaa  b   ');
-    expect(columns([])).toBe('');
   });
 });

@@ -28,7 +28,7 @@ describe('--explore', () => {
     // POST /orders meets eight, each of the reads seven.
     const [orders, ...reads] = [8, 7, 7];
     expect(verdict?.explored?.variations).toBe((orders ?? 0) + reads.reduce((sum, each) => sum + each, 0));
-    expect(tested.out).toMatch(/✓ fills {2}succeeded after \d+ms, 22 variations/);
+    expect(tested.out).toMatch(/✓ fills {2}succeeded after \d+ ms, 22 variations/);
   });
 
   it('does not explore a case that does not hold', async () => {

@@ -83,8 +83,8 @@ describe('what `runbook test` says', () => {
     ]);
     const lines = tested.out.split('\n');
     expect(lines[0]).toBe('patient.test.yaml');
-    expect(lines[1]).toMatch(/^ {2}✓ fills at once {2}succeeded after \d+ms$/);
-    expect(lines[2]).toMatch(/^ {2}✗ never fills {2}stopped after 31s\d+ms$/);
+    expect(lines[1]).toMatch(/^ {2}✓ fills at once {2}succeeded after \d+ ms$/);
+    expect(lines[2]).toMatch(/^ {2}✗ never fills {2}stopped after 31\.\d+ s$/);
     expect(lines.slice(3, 10)).toEqual([
       '      patient.test.yaml:10 outcome',
       '        expected  succeeded',
@@ -94,7 +94,7 @@ describe('what `runbook test` says', () => {
       '        found     filled: 0',
       '      note: the rule in line 8 answered nothing',
     ]);
-    expect(lines[10]).toMatch(/^1 failed, 1 passed in \d+\.\d\d s$/);
+    expect(lines[10]).toMatch(/^1 failed, 1 passed in [\d.]+ m?s$/);
   });
 
   it('is silent about what holds with --quiet', async () => {

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 /** The limit is far above the pauses of a busy machine, and the stall far above the limit. */
 const PROGRAM = `
 import { SystemClock } from './src/base/clock.ts';
-import { Watchdog } from './src/cli/watchdog.ts';
+import { Watchdog } from './src/app/schedule/watchdog.ts';
 const clock = new SystemClock();
 const watchdog = new Watchdog({ clock, stallMs: 1000, stalled: (ms) => console.log(ms) });
 clock.after(600, () => { for (const end = Date.now() + 2500; Date.now() < end; ); });

@@ -211,7 +211,7 @@ steps:
     );
     expect(net(performance)).toBe('0.5');
     expect(denials(performance)).toEqual([
-      "REDUCING_ONLY: mode=reducing, side=long, size=0.5, position=0, working=0; what is held is proven by fills of this run's own orders, or by list_fills of BTC-USD with all_pages: true, from a day ago or earlier and read in the last 2 minutes; a position stop passes in any case",
+      "REDUCING_ONLY: mode=reducing, side=long, size=0.5, position=0, working=0; what is held is proven by fills of this run's own orders, or by list_fills of BTC-USD with all_pages: true, from a day ago or earlier and read in the last 2 min; a position stop passes in any case",
     ]);
   });
 

@@ -108,7 +108,7 @@ it('says in the journal that the venue armed its switch with another time-out th
   });
   const [armed] = entries.flatMap((entry) => (entry.type === 'deadman.moved' ? [entry.data] : []));
   expect(report.outcome).toBe('succeeded');
-  expect(armed).toMatchObject({ event: 'armed', timeoutMs: 15_000, because: expect.stringContaining('15000') });
+  expect(armed).toMatchObject({ event: 'armed', timeoutMs: 15_000, because: expect.stringContaining('15 s') });
 });
 
 describe('an order that was to be taken away and can not be', () => {

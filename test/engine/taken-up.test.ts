@@ -111,7 +111,7 @@ it('a cancel of everything is sent again soon after the process died', async () 
 it('and not hours later, when it would take what somebody else has placed since: a person is asked', async () => {
   const { result, statuses } = await cancelledAll(10 * HOUR);
   expect([result.outcome, result.error?.kind, statuses]).toEqual(['halted', 'unknown_outcome', ['open']]);
-  expect(result.reason).toContain('10h ago, by a process that died before it was answered');
+  expect(result.reason).toContain('10 h ago, by a process that died before it was answered');
 });
 
 const placed = (diesBehind: (entry: Entry) => boolean, away: Away) =>

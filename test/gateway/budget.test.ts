@@ -471,7 +471,7 @@ describe('beats of a deadman switch', () => {
       kind: 'refused',
       code: 'BEATS',
       because:
-        'beats every 1250 ms, with a reading every 20000 ms, need 530 tokens per 60 s, and other switches of the address 1060; of the limit of 1200 there are 1120 for beats. A longer timeout or keep_alive needs fewer',
+        'beats every 1.25 s, with a reading every 20 s, need 530 tokens in 1 min, and other switches of the address 1060; of the limit of 1200 there are 1120 for beats. A longer timeout or keep_alive needs fewer',
     });
   });
 });

@@ -90,7 +90,7 @@ describe('a HAR as fixture', () => {
       ],
     });
     expect(notes).toEqual([
-      '1 entries that are no requests to https://api.example.test/v1 were left out',
+      '1 entry left out: no request to https://api.example.test/v1',
       expect.stringMatching(/^a HAR does not tell the steps of the markets/),
     ]);
   });

@@ -47,14 +47,14 @@ const REFUSED: Readonly<Record<string, Refused>> = {
   'a file of inputs that is not there': { words: ['--inputs', 'no.yaml'], says: /no\.yaml can not be read/ },
   'a deadman timeout too short to act by': {
     runbook: LIMIT.replace('dsl: 1', 'dsl: 1\ndeadman: {market: BTC-USD, timeout: 1s, on_exit: disarm}'),
-    says: /a deadman timeout of 1000 ms is too short/,
+    says: /a deadman timeout of 1 s is too short/,
   },
   'a deadman switch whose beats the limit can not carry': {
     runbook: LIMIT.replace(
       'dsl: 1',
       'dsl: 1\ndeadman: {market: BTC-USD, timeout: 5s, keep_alive: 100ms, on_exit: disarm}',
     ),
-    says: /the token limit can not carry the deadman switch: beats every 100 ms, with a reading every 20000 ms, need 6050 tokens per 60 s; of the limit of 1200 there are 1120/,
+    says: /the token limit can not carry the deadman switch: beats every 100 ms, with a reading every 20 s, need 6050 tokens in 1 min; of the limit of 1200 there are 1120/,
   },
   'a step to stop after that is not there': { words: ['--until', 'nope'], says: /--until names no step: nope/ },
   'asking where nobody can answer': { words: ['--step'], says: /standard input is no terminal/ },

@@ -109,7 +109,7 @@ describe('what is missing', () => {
 
   it('is said in one sentence, the worst first', () => {
     expect(said({})).toEqual(['good', 'Nothing']);
-    expect(said({ unanswered: [open] })).toEqual(['doubt', 'An answer']);
+    expect(said({ unanswered: [open] })).toEqual(['doubt', '1 answer']);
     expect(said({ unanswered: [open, open], alarmCount: 1 })).toEqual(['doubt', '2 answers; there was 1 alarm']);
     expect(said({ alarmCount: 2 }, { verdict }, 'halted')).toEqual([
       'doubt',

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
+import { timeScale } from '../../src/report/time-scale.ts';
 import { sampleRun } from './sample-run.ts';
 
 interface Drawn {
@@ -17,9 +18,6 @@ interface Lane {
 const folder = new URL('../../src/report/page/assets/', import.meta.url).href;
 const { lanesOf } = (await import(`${folder}lanes.js`)) as {
   lanesOf(run: RunPageDocument, known: number): readonly { readonly key: string; readonly lanes: readonly Lane[] }[];
-};
-const { timeScale } = (await import(`${folder}scale.js`)) as {
-  timeScale(from: number, until: number, width: number): object;
 };
 
 const KNOWN = 75_160;

@@ -546,7 +546,7 @@ describe('allow: reduce', () => {
       facts({ positions: { 'BTC-USD': { least: '-1', most: '2', certain, unread } }, ...market });
     expect(code(exit(), rules, doubtful('0.5'))).toBe('ok');
     expect(message(exit(), rules, doubtful('0.4'))).toBe(
-      "NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=30000, max=1; allow: reduce: what is held is proven by fills of this run's own orders, or by list_fills of BTC-USD with all_pages: true, from a day ago or earlier and read in the last 2 minutes; a position stop passes in any case",
+      "NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=30000, max=1; allow: reduce: what is held is proven by fills of this run's own orders, or by list_fills of BTC-USD with all_pages: true, from a day ago or earlier and read in the last 2 min; a position stop passes in any case",
     );
     expect(message(place({ side: 'short' }), { mode: 'reducing' }, doubtful('0', ['BTC-USD@7']))).toBe(
       'REDUCING_ONLY: mode=reducing, side=short, size=0.5, position=0, working=0; refresh BTC-USD@7: how much was filled before it ended has not been read',

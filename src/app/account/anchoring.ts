@@ -1,11 +1,11 @@
 /** Where the anchors of an account's live runs go: beside the journal, and wherever else its profile says. */
 import { join } from 'node:path';
+import { formatSpan } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { anchorWebhook } from '../../gateway/live/webhook.ts';
 import { type Anchorer, type AnchorerOptions, AnchorFile, type AnchorSink } from '../../journal/anchors/anchors.ts';
 import { contradictedAnchor, newestAnchors } from '../../journal/anchors/newest.ts';
 import { StoreError } from '../../journal/store.ts';
-import { spanText } from '../../report/wording.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 
@@ -33,7 +33,7 @@ export function anchoring(
       failure === undefined
         ? voice.note(`anchors are written to ${printable(sink, 300)} again`)
         : voice.complain(
-            `anchors can not be written to ${printable(sink, 300)}: ${printable(failure, 300)}; when that has lasted ${spanText(patienceMs)}, nothing new is sent`,
+            `anchors can not be written to ${printable(sink, 300)}: ${printable(failure, 300)}; when that has lasted ${formatSpan(patienceMs)}, nothing new is sent`,
           ),
   };
 }
@@ -45,7 +45,7 @@ export function anchorsOverdue(
 ): string | undefined {
   if (longestFailure === undefined || longestFailure.ms <= profile.anchors.patienceMs) return undefined;
   const { sink, ms } = longestFailure;
-  return `ANCHORS_FAILING: anchors could not be written to ${printable(sink, 300)} for ${spanText(ms)}; nothing new is sent without them`;
+  return `ANCHORS_FAILING: anchors could not be written to ${printable(sink, 300)} for ${formatSpan(ms)}; nothing new is sent without them`;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What a live run needs and a profile or runbook does not give: refused in a sentence, before anything is sent. */
+import { formatSpan, pluralize } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import { everyStep } from '../../runbook/check/risk.ts';
@@ -26,7 +26,7 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
   const unbound = feeds.filter((name) => !Object.hasOwn(profile.feeds, name));
   if (unbound.length > 0) {
     throw new UserError(
-      `${runbook.name} reads the feed${unbound.length > 1 ? 's' : ''} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'}. Name what ${unbound.length > 1 ? 'each' : 'it'} is read from under feeds in the profile; nothing was sent`,
+      `${runbook.name} reads the ${pluralize(unbound.length, 'feed')} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'}. Name what ${unbound.length > 1 ? 'each' : 'it'} is read from under feeds in the profile; nothing was sent`,
     );
   }
   const { deadman } = runbook;
@@ -35,7 +35,7 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
     const timeoutMs = deadman.timeout.evaluate(nothing).ms;
     if (timeoutMs < LEAST_DEADMAN_MS)
       throw new UserError(
-        `a deadman timeout of ${timeoutMs} ms is too short to act by; live it is at least ${LEAST_DEADMAN_MS} ms; nothing was sent`,
+        `a deadman timeout of ${formatSpan(timeoutMs)} is too short to act by; live it is at least ${formatSpan(LEAST_DEADMAN_MS)}; nothing was sent`,
       );
     // One that inputs decide is refused when it is to be armed, and so is one that others on the address leave no room for.
     if (deadman.keepAlive?.constant === false) return;

@@ -2,9 +2,11 @@
  * Fixtures in files: which of the three formats by the ending (`.yaml`, `.yml`, `.jsonl`, `.har`), reading with every
  * number to the digit, problems with their place. The format itself is the gateway's business.
  */
+
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import { type Diagnostic, positionAt, type SourceText } from '../../base/diagnostic.ts';
+import { formatFirst } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { exactNumber } from '../../gateway/fixture/exact-json.ts';
 import { type Fixture, readFixture, readFixtureLines } from '../../gateway/fixture/fixture.ts';
@@ -136,10 +138,9 @@ function placed(source: SourceText, offset: number, { message }: Pick<Diagnostic
 const MOST_SHOWN = 5;
 
 function unreadable(source: SourceText, problems: readonly string[]): UserError {
-  const more = problems.length > MOST_SHOWN ? `; and ${problems.length - MOST_SHOWN} more` : '';
-  const shown = problems.slice(0, MOST_SHOWN).map((each) => printable(each, 400));
+  const shown = problems.map((each) => printable(each, 400));
   return new UserError(
-    `${printable(source.file, 300)} is no fixture: ${shown.join('; ')}${more}`,
+    `${printable(source.file, 300)} is no fixture: ${formatFirst(shown, MOST_SHOWN, '; ')}`,
     EXIT.usage,
     'configuration',
   );

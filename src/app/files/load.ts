@@ -1,5 +1,6 @@
 /** A runbook loaded, checked and with its inputs read: where every verb that plans or runs begins. */
 import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { JsonObject } from '../../journal/entry.ts';
 import { readInputs, valueOfJson } from '../../runbook/check/inputs.ts';
@@ -23,7 +24,7 @@ export interface LoadedRunbook {
 export class Invalid extends UserError {
   constructor(file: string, diagnostics: readonly Diagnostic[]) {
     const count = diagnostics.filter(({ severity }) => severity === 'error').length;
-    super(`${printable(file, 300)} is invalid: ${count} error${count === 1 ? '' : 's'}`, EXIT.failed, 'invalid', {
+    super(`${printable(file, 300)} is invalid: ${formatCount(count, 'error')}`, EXIT.failed, 'invalid', {
       diagnostics: inReadingOrder(diagnostics).map(place),
     });
   }

@@ -4,6 +4,7 @@
  * that is full, an account that can not be opened cost what they stand for, and are said.
  */
 import { type Clock, type Metronome, SystemClock } from '../../base/clock.ts';
+import { formatCount, formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
 import { EVERY_ACCOUNT, type KillOrder } from '../../journal/shared/shared.ts';
@@ -211,7 +212,7 @@ async function cancelEverything(account: Account, { voice }: AppContext, progres
       pause: (ms) => new Promise<void>((resolve) => void clock.after(ms, resolve)),
       progress(count) {
         progress.left = count;
-        voice.progress(`${count} ${count === 1 ? 'order' : 'orders'} open`);
+        voice.progress(`${formatCount(count, 'order')} open`);
       },
     },
     KILL_SWEEP,
@@ -253,7 +254,7 @@ class Silence {
       const forMs = this.clock.monotonic() - this.since;
       if (forMs >= SILENCE_TOLD_MS)
         this.tell(
-          `the venue has not answered for ${Math.round(forMs / 1000)} s (${printable(this.why, 200)}); it is asked on, for two minutes without progress. Its own interface may be quicker`,
+          `the venue has not answered for ${formatWholeSeconds(forMs)} (${printable(this.why, 200)}); it is asked on, for two minutes without progress. Its own interface may be quicker`,
         );
       this.timer = this.later();
     });

@@ -3,7 +3,9 @@
  * Refused before anything is sent where something is missing; once begun, shut down cleanly whatever happens, or left so that
  * it can be resumed.
  */
+
 import { SystemClock } from '../../base/clock.ts';
+import { formatSpan } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { type LeaseKeeper, takeLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer } from '../../journal/shared/shared.ts';
@@ -129,7 +131,7 @@ function hostOf(account: Account, lease: LeaseKeeper, { voice }: ActingContext):
 function heldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {
   const handed = option === undefined ? '' : `; a run with ${option} can not be handed to it`;
   return new UserError(
-    `the account ${account.profile.account} is held by another process (${printable(lease.heldBy, 200)}), for at most ${Math.ceil(lease.remainingMs / 1000)} s unless it renews${handed}; nothing was sent`,
+    `the account ${account.profile.account} is held by another process (${printable(lease.heldBy, 200)}), for at most ${formatSpan(Math.ceil(lease.remainingMs / 1000) * 1000)} unless it renews${handed}; nothing was sent`,
     EXIT.held,
     'held',
   );

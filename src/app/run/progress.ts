@@ -4,6 +4,7 @@
  * outcome.ts.
  */
 import type { Metronome, Timer } from '../../base/clock.ts';
+import { formatCount, formatFirst, formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
@@ -44,14 +45,14 @@ export class RunTelling {
     const open = openOrders(this.known).length;
     // What matters comes first: a narrow terminal cuts the rest.
     this.voice.progress(
-      `${counted(open)} open, ${Math.round((entry.at - this.firstAt) / 1000)} s, ${printable(entry.step, 80)}, ${this.entries} entries, ${this.run}`,
+      `${formatCount(open, 'order')} open, ${formatWholeSeconds(entry.at - this.firstAt)}, ${printable(entry.step, 80)}, ${formatCount(this.entries, 'entry', 'entries')}, ${this.run}`,
     );
   }
 
   private waits({ at, data: { failure, retryAfterMs = 0 } }: EntryOf<'call.settled'>): void {
     if (failure !== 'rate_limited' || retryAfterMs < LONG_WAIT_MS) return;
     this.voice.note(
-      `the venue refuses for want of tokens and asks for ${Math.round(retryAfterMs / 1000)} s of patience: nothing is tried again before ${new Date(at + retryAfterMs).toISOString()}. Ctrl-C, or \`runbook cancel ${this.run} --by NAME\`, ends the run in order`,
+      `the venue refuses for want of tokens and asks for ${formatWholeSeconds(retryAfterMs)} of patience: nothing is tried again before ${new Date(at + retryAfterMs).toISOString()}. Ctrl-C, or \`runbook cancel ${this.run} --by NAME\`, ends the run in order`,
     );
   }
 }
@@ -66,23 +67,16 @@ function questionText({ run, step, data: { ask, by, until } }: EntryOf<'approval
 /** What is open at the venue as far as the run knows, in one line. */
 export function standingText(known: KnownRun): string {
   const open = openOrders(known);
-  const orders = open
-    .slice(0, 3)
-    .map(
-      ({ orderId, clientOrderId, type, side, market, state }) =>
-        `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
-    );
-  const more = open.length > orders.length ? ` and ${open.length - orders.length} more` : '';
+  const orders = open.map(
+    ({ orderId, clientOrderId, type, side, market, state }) =>
+      `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
+  );
   const bare = known.aftermath().uncovered.map((each) => `; ${WITHOUT_STOP} ${uncoveredText(each)}`);
-  return `as far as is known ${counted(open.length)} open${open.length === 0 ? '' : `: ${orders.join(', ')}${more}`}${bare.join('')}`;
+  return `as far as is known ${formatCount(open.length, 'order')} open${open.length === 0 ? '' : `: ${formatFirst(orders, 3)}`}${bare.join('')}`;
 }
 
 function openOrders(known: KnownRun): readonly OrderRow[] {
   return known.report().orders.filter((order) => !isGone(stateOf(order)));
-}
-
-function counted(orders: number): string {
-  return `${orders} ${orders === 1 ? 'order' : 'orders'}`;
 }
 
 /** A run that was asked to end, and whose venue may not answer: says how it stands until it is stopped. */

@@ -4,6 +4,7 @@
  * them, so whoever begins the next run of the account looks, and tells (fault-matrix.md, row 3).
  */
 
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { DataOf, JsonObject, ResurfacedOrder } from '../../journal/entry.ts';
@@ -225,7 +226,7 @@ export async function tellResurfaced(
     const { inDoubt, requests } = recalled;
     if (inDoubt > 0 && requests.at(-1)?.success !== true)
       voice.complain(
-        `what became of ${inDoubt} orders of earlier runs could not be asked, or was not answered; the next run asks again`,
+        `what became of ${formatCount(inDoubt, 'order')} of earlier runs could not be asked, or was not answered; the next run asks again`,
       );
     for (const order of recalled.resurfaced) {
       if (!recollection.isNews(order)) continue;

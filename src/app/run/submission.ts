@@ -2,7 +2,9 @@
  * A run where a scheduler holds the account: handed over through the store, with its texts pinned, and followed in the
  * journal to its end. This process sends nothing to the venue, and gives what became of the run just as if it had executed it.
  */
+
 import type { SystemClock } from '../../base/clock.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { AgendaStore, HandoverRequest } from '../../journal/schedule/store.ts';
@@ -191,7 +193,8 @@ class Follower {
       this.fold.apply(entry);
       this.seen = entry.seq;
       this.ended ||= entry.type === 'run.ended';
-      if (entry.type === 'step.started') this.context.voice.progress(`${run}: ${entry.seq} entries, ${entry.step}`);
+      if (entry.type === 'step.started')
+        this.context.voice.progress(`${run}: ${formatCount(entry.seq, 'entry', 'entries')}, ${entry.step}`);
     }
   }
 

@@ -9,6 +9,7 @@
  * they are taken up from their journals.
  */
 import type { Timer } from '../../base/clock.ts';
+import { formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { Daemon, type DaemonEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -295,7 +296,7 @@ export class Seat {
   ailments(): readonly string[] {
     const age = this.lookAge();
     return age !== undefined && age > HEALTHY_LOOK_MS / 1000
-      ? [`the schedules were last looked at ${Math.round(age)} s ago`]
+      ? [`the schedules were last looked at ${formatWholeSeconds(age * 1000)} ago`]
       : [];
   }
 

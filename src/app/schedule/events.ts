@@ -1,4 +1,5 @@
 /** What happens in the scheduler, told to whoever watches: the log, the figures, and the target `ops` of the profile. Nobody is waited for. */
+import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Notifier } from '../../engine/ports.ts';
 import type { RunEnding } from '../../engine/schedule/launcher.ts';
@@ -62,7 +63,7 @@ export class DaemonEvents {
         this.alarm(
           'warn',
           'clock_jumped',
-          `the wall clock jumped by ${event.ms} ms: what it jumped over is judged by each schedule's misfire. If the machine did not sleep, look at its time service`,
+          `the wall clock jumped by ${formatSpan(event.ms)}: what it jumped over is judged by each schedule's misfire. If the machine did not sleep, look at its time service`,
           { ms: event.ms },
         );
         return;
@@ -100,7 +101,7 @@ export class DaemonEvents {
       this.alarm(
         'warn',
         'approval_asked',
-        `${run} asks ${printable(by.join(' or '), 200)}: ${printable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${iso(until)}`,
+        `${run} asks ${printable(formatList(by, 'or'), 200)}: ${printable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${iso(until)}`,
         { run, step },
       );
     } else if (entry.type === 'order.alarmed') {
@@ -136,7 +137,7 @@ export class DaemonEvents {
       const then = kept ? 'what was in force before stays in force' : 'it is left out';
       this.alarm('error', 'reload_refused', `${printable(message, 500)}; ${then}`);
     }
-    this.log.tell('info', 'reloaded', `files were read again: ${slots} slots in force`, {
+    this.log.tell('info', 'reloaded', `files were read again: ${formatCount(slots, 'slot')} in force`, {
       slots,
       problems: problems.length,
     });
@@ -154,7 +155,7 @@ export class DaemonEvents {
   }
 
   stalled(ms: number): void {
-    this.alarm('error', 'loop_resumed', `the event loop had stood still for ${ms} ms`, { ms });
+    this.alarm('error', 'loop_resumed', `the event loop had stood still for ${formatSpan(ms)}`, { ms });
   }
 
   private decided({ decision, runbook, run }: Extract<DaemonEvent, { type: 'decided' }>): void {

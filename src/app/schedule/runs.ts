@@ -1,7 +1,4 @@
-/**
- * Runs as the scheduler has them: those a slot starts, those a process before it left unfinished, those that are handed to
- * it. They share the account's lease, session, budget and limits; whatever goes wrong with one is how that one ended.
- */
+import { formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import type { AgendaRun } from '../../engine/schedule/decide.ts';
@@ -323,7 +320,7 @@ function refuseStale({ at }: HandoverRequest, nowMs: number): void {
   const ageMs = nowMs - at;
   if (ageMs > FRESH_MS)
     throw new UserError(
-      `it was handed over ${Math.round(ageMs / 1000)} s before a scheduler saw it, and may not be wanted any more; run it again if it is`,
+      `it was handed over ${formatWholeSeconds(ageMs)} before a scheduler saw it, and may not be wanted any more; run it again if it is`,
       EXIT.failed,
       'lost',
     );

@@ -4,6 +4,7 @@
  * is PostgreSQL are shared with the other workers on it (worker.ts).
  */
 import { SystemClock } from '../../base/clock.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { accountKey } from '../account/account.ts';
@@ -169,7 +170,7 @@ export class Scheduler implements Seats {
   private announce(name: string, slots: readonly PlannedSlot[], epoch: number): void {
     const { url } = this.endpoints;
     const runbooks = new Set(slots.map(({ runbook }) => runbook)).size;
-    const what = `${slots.length} slots of ${runbooks} runbooks for the account ${name}`;
+    const what = `${formatCount(slots.length, 'slot')} of ${formatCount(runbooks, 'runbook')} for the account ${name}`;
     this.log.of(name).tell('info', 'started', `scheduling ${what}`, { epoch, slots: slots.length, url });
     this.parts.announce(`scheduling ${what}`, url);
   }

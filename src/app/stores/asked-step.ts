@@ -5,7 +5,7 @@ import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
-import { shown } from '../../report/wording.ts';
+import { shown } from '../../report/format.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { isOwn } from './find-step.ts';
 import { storedEntries } from './review.ts';

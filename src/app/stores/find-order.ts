@@ -2,7 +2,7 @@
 
 import { printable } from '../../base/printable.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
-import { shown } from '../../report/wording.ts';
+import { shown } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 import { isWithin } from './find-step.ts';
 import { entriesOf } from './review.ts';

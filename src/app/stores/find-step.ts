@@ -2,7 +2,7 @@
 
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/spelling.ts';
-import { shown, stepName } from '../../report/wording.ts';
+import { shown, stepName } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 
 /** Whether a step's path is what was named (an id, a verb with its position, a path) or lies within it. */

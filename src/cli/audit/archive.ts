@@ -11,13 +11,14 @@ import { archiveFiles, archiveFolder, archivingAlone, rememberArchive } from '..
 import { storeAt } from '../../app/stores/location.ts';
 import { anchorsOf, journalPlaces, storedEntries } from '../../app/stores/review.ts';
 import { asUserError } from '../../app/system-errors.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
 import { ArchiveWriter, removeRemains } from '../../journal/archive/archive.ts';
 import { type ArchiveStore, openArchive, openWhatIsLeft } from '../../journal/archive/store.ts';
 import { type JournalStore, type RunRow, StoreError } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
-import { shown } from '../../report/wording.ts';
+import { shown } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
 import { textTable } from '../terminal/text-table.ts';
 
@@ -70,7 +71,7 @@ async function archiveWanted(
         .there.map(openWhatIsLeft)
         .filter(({ damage }) => damage === undefined);
       for (const [month, rows] of closedMonths(await store.runs(), wanted)) {
-        terminal.progress(`archiving ${rows.length} runs of ${month}`);
+        terminal.progress(`archiving ${formatCount(rows.length, 'run')} of ${month}`);
         const work = new MonthArchiver({ store, month, folder, archives, anchors, left });
         const archived = await work.archive(rows);
         if (archived.file !== undefined) rememberArchive(state, archived.file);

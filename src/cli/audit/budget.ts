@@ -2,9 +2,9 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { folded, withRuns } from '../../app/stores/review.ts';
-import { counted } from '../../report/answers/answer.ts';
+import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../../report/folds/budget.ts';
-import { offsetText, shown, spanText } from '../../report/wording.ts';
+import { shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';
@@ -37,15 +37,15 @@ function budgetText(document: BudgetDocument, startedAt: number, terminal: Outpu
     buckets,
   } = document;
   if (requests === 0) return 'nothing was sent';
-  const window = spanText(windowMs);
+  const window = formatSpan(windowMs);
   const top = Math.max(limit ?? 0, peak);
   const lines = [
-    `${terminal.style('strong', `${used} tokens`)} in ${counted(requests, 'request')}; at most ${peak} within ${window}${limit === undefined ? '' : `, of ${limit}`}`,
+    `${terminal.style('strong', formatCount(used, 'token'))} in ${formatCount(requests, 'request')}; at most ${peak} within ${window}${limit === undefined ? '' : `, of ${limit}`}`,
     ...(leastRemaining === undefined ? [] : [`the venue said at the least that ${leastRemaining} were left`]),
     ...(waits.count === 0
       ? []
       : [
-          `${counted(waits.count, 'request')} waited for tokens, ${spanText(waits.totalMs)} in all, ${spanText(waits.longestMs)} at most`,
+          `${formatCount(waits.count, 'request')} waited for tokens, ${formatSpan(waits.totalMs)} in all, ${formatSpan(waits.longestMs)} at most`,
         ]),
     ...(limited === 0
       ? []
@@ -56,7 +56,7 @@ function budgetText(document: BudgetDocument, startedAt: number, terminal: Outpu
     '',
     terminal.style(
       'faint',
-      `tokens within ${window}, at their highest in each ${spanText(bucketMs)}; a full bar is ${top}`,
+      `tokens within ${window}, at their highest in each ${formatSpan(bucketMs)}; a full bar is ${top}`,
     ),
     ...chart(buckets, { startedAt, bucketMs, top, limit }, terminal),
     '',
@@ -86,7 +86,7 @@ function chart(
   for (const bucket of buckets) {
     const at = Date.parse(bucket.at);
     if (expected !== undefined && at > expected)
-      lines.push(terminal.style('faint', `${''.padStart(12)}  nothing for ${spanText(at - expected)}`));
+      lines.push(terminal.style('faint', `${''.padStart(12)}  nothing for ${formatSpan(at - expected)}`));
     expected = at + bucketMs;
     const share = bucket.peak / top;
     const style: Style = limit !== undefined && bucket.peak > limit * 0.8 ? 'warning' : 'good';
@@ -94,12 +94,12 @@ function chart(
     const left = bucket.remaining === undefined ? '' : `, ${bucket.remaining} left`;
     const after = terminal.style(
       'faint',
-      offsetText(at - startedAt)
+      formatOffset(at - startedAt, 0)
         .replace(/\.000$/, '')
         .padStart(12),
     );
     lines.push(
-      `${after}  ${terminal.style(style, bar.padEnd(BAR_WIDTH))}  ${bucket.peak}${terminal.style('faint', ` (${counted(bucket.requests, 'request')}${left})`)}`,
+      `${after}  ${terminal.style(style, bar.padEnd(BAR_WIDTH))}  ${bucket.peak}${terminal.style('faint', ` (${formatCount(bucket.requests, 'request')}${left})`)}`,
     );
   }
   return lines;

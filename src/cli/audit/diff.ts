@@ -11,7 +11,7 @@ import {
   type FieldDifference,
   type Occurrence,
 } from '../../report/compare/diff.ts';
-import { jsonText, shown } from '../../report/wording.ts';
+import { jsonText, shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 

@@ -4,7 +4,7 @@ import { findRun } from '../../app/stores/find-run.ts';
 import { folded, withRuns } from '../../app/stores/review.ts';
 import { type FillsDocument, fillsOf } from '../../report/folds/fills.ts';
 import { OrderFold } from '../../report/folds/orders.ts';
-import { quoteOf, shown } from '../../report/wording.ts';
+import { quoteOf, shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';

@@ -5,8 +5,7 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { killRecords } from '../../app/kill/kill-records.ts';
 import { EVERY_ACCOUNT } from '../../journal/shared/shared.ts';
-import { isoTime } from '../../report/folds/run.ts';
-import { shown } from '../../report/wording.ts';
+import { isoTime, shown } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
 import { textTable } from '../terminal/text-table.ts';
 

@@ -2,10 +2,10 @@
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { noRunYet, withJournal } from '../../app/stores/review.ts';
+import { formatSpan } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { RunRow } from '../../journal/store.ts';
-import { isoTime } from '../../report/folds/run.ts';
-import { shown, spanText } from '../../report/wording.ts';
+import { isoTime, shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import { wholeOption } from '../option-values.ts';
 import type { Style } from '../terminal/output.ts';
@@ -47,7 +47,7 @@ export async function listRuns({ runbook, limit }: ListOptions, review: Review):
 }
 
 function runCells({ run, runbook, mode, outcome, startedAt, endedAt, trigger }: RunRow): readonly Cell[] {
-  const took = endedAt === undefined ? '' : spanText(endedAt - startedAt);
+  const took = endedAt === undefined ? '' : formatSpan(endedAt - startedAt);
   const ending: Cell =
     outcome === undefined
       ? { text: 'no end yet', style: 'warning' }

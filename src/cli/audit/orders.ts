@@ -2,9 +2,10 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { folded, withRuns } from '../../app/stores/review.ts';
+import { formatOffset } from '../../base/format.ts';
 import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
-import { ORDER_EVENT_MEANING } from '../../report/meanings.ts';
-import { isPartOfPosition, offsetText, shown } from '../../report/wording.ts';
+import { isPartOfPosition, shown } from '../../report/format.ts';
+import { ORDER_EVENT_MEANING } from '../../report/glossary.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';
@@ -68,7 +69,7 @@ function ordersTable(orders: readonly OrderHistory[], terminal: Output): string 
 function moves({ history }: OrderHistory, startedAt: number, terminal: Output): readonly string[] {
   const meanings: Readonly<Record<string, string>> = ORDER_EVENT_MEANING;
   return history.map(({ at, from, to, event }) => {
-    const after = terminal.style('faint', offsetText(Date.parse(at) - startedAt).padStart(12));
+    const after = terminal.style('faint', formatOffset(Date.parse(at) - startedAt).padStart(12));
     return `${after}  ${shown(from)} → ${shown(to)}${terminal.style('faint', `: ${meanings[event] ?? shown(event)}`)}`;
   });
 }

@@ -9,11 +9,12 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { recordedProfile } from '../../app/run/first-entry.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { allEntries, withRuns } from '../../app/stores/review.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { type Reconciliation, reconcileFills } from '../../report/compare/reconcile.ts';
 import type { FillRow } from '../../report/folds/fills.ts';
-import { isoText, shown } from '../../report/wording.ts';
+import { isoTime, shown } from '../../report/format.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
@@ -39,7 +40,7 @@ export async function reconcileRun(name: string, review: Review): Promise<ExitCo
     const from = first.data.startedAt - MARGIN_MS;
     const until = Math.min(account.clock.now(), (run.endedAt ?? account.clock.now()) + MARGIN_MS);
     const reconciliation = reconcileFills(entries, await listedFills(account, from, until));
-    const document = { run: run.run, from: isoText(from), until: isoText(until), ...reconciliation };
+    const document = { run: run.run, from: isoTime(from), until: isoTime(until), ...reconciliation };
     terminal.answer(document, () => reconciliationText(document, terminal));
     return reconciliation.ok ? EXIT.done : EXIT.failed;
   } finally {
@@ -80,10 +81,10 @@ function reconciliationText(
 ): string {
   const { run, from, until, ok, agreed, notBooked, notListed, different, others, withoutId } = document;
   const lines = [
-    `${terminal.style(ok ? 'good' : 'bad', ok ? 'the same' : 'differs')}: run ${shown(run)}, ${agreed} fills as the venue lists them`,
+    `${terminal.style(ok ? 'good' : 'bad', ok ? 'the same' : 'differs')}: run ${shown(run)}, ${formatCount(agreed, 'fill')} as the venue lists them`,
     terminal.style(
       'faint',
-      `asked for ${from} to ${until}; ${others} fills of other orders of the account in that time`,
+      `asked for ${from} to ${until}; ${formatCount(others, 'fill')} of other orders of the account in that time`,
     ),
   ];
   if (notBooked.length > 0) lines.push('', 'the venue lists, the run did not book', table(notBooked, terminal));

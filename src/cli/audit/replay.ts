@@ -10,12 +10,13 @@ import { replayRun } from '../../app/run/virtual-run.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { allEntries, anchorsOf, storedEntries, withRuns } from '../../app/stores/review.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { Divergence } from '../../engine/playback/playback.ts';
 import { readEntry } from '../../journal/chain.ts';
 import { type Entry, type EntryOf, ORIGIN } from '../../journal/entry.ts';
 import { type RunVerdict, verifyRun } from '../../report/compare/verify.ts';
-import { jsonText, readBy, shown } from '../../report/wording.ts';
+import { jsonText, readBy, shown } from '../../report/format.ts';
 import type { Invocation, Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -30,7 +31,8 @@ export async function replay(name: string, invocation: Invocation): Promise<Exit
   if (divergence === undefined) {
     terminal.answer(
       { run, ok: true, entries: entries.length },
-      () => `${terminal.style('good', 'the same')}: run ${shown(run)}, ${entries.length} entries`,
+      () =>
+        `${terminal.style('good', 'the same')}: run ${shown(run)}, ${formatCount(entries.length, 'entry', 'entries')}`,
     );
     return EXIT.done;
   }
@@ -164,7 +166,7 @@ function proofText(proof: Proof, decision: EntryOf<'step.decided'> | undefined, 
     line(
       journal.ok,
       journal.ok
-        ? `the journal is what was written: ${journal.entries} entries, ${journal.anchors} anchors`
+        ? `the journal is what was written: ${formatCount(journal.entries, 'entry', 'entries')}, ${formatCount(journal.anchors, 'anchor')}`
         : `the journal is not what was written: ${shown(journal.problem ?? '')}`,
     ),
     line(
@@ -175,7 +177,7 @@ function proofText(proof: Proof, decision: EntryOf<'step.decided'> | undefined, 
     ),
     line(
       divergence === undefined,
-      `${divergence === undefined ? 'the same follows' : 'something else follows'} from ${given.answers} answers, ${given.feeds} feed readings and ${given.commands} commands: ${divergence === undefined ? '' : 'the same up to there, '}${compared.steps} steps, ${compared.decisions} decisions, ${compared.requests} requests, ${compared.orderMoves} moves of orders`,
+      `${divergence === undefined ? 'the same follows' : 'something else follows'} from ${formatCount(given.answers, 'answer')}, ${formatCount(given.feeds, 'feed reading')} and ${formatCount(given.commands, 'command')}: ${divergence === undefined ? '' : 'the same up to there, '}${formatCount(compared.steps, 'step')}, ${formatCount(compared.decisions, 'decision')}, ${formatCount(compared.requests, 'request')}, ${formatCount(compared.orderMoves, 'order transition')}`,
     ),
     `    written by version ${shown(engine.recorded)}, executed again by version ${engine.now}`,
     ...(ended ? [] : ['    the run has no end in the journal: compared as far as it goes']),

@@ -5,14 +5,14 @@ import { type NamedOrder, orderNamed } from '../../app/stores/find-order.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { isWithin, noStep } from '../../app/stores/find-step.ts';
 import { entriesOf, withRuns } from '../../app/stores/review.ts';
+import { formatOffset } from '../../base/format.ts';
 import { escapeUnprintable, printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { ApprovalFold } from '../../report/folds/approvals.ts';
-import { isoTime } from '../../report/folds/run.ts';
+import { isoTime, type Role, shown } from '../../report/format.ts';
 import { RoutineFilter } from '../../report/timeline/routine.ts';
 import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../../report/timeline/timeline.ts';
-import { offsetText, type Role, shown } from '../../report/wording.ts';
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
 import { ROW_KINDS } from '../choices.ts';
 import type { Review } from '../invocation.ts';
@@ -198,7 +198,7 @@ async function showEntry(
   const { at, type, step, line, hash } = stored;
   terminal.answer({ run, sequence, at: isoTime(at), type, step, line, hash }, () =>
     [
-      `${terminal.style('strong', `entry ${sequence}`)}  ${shown(type)}  ${isoTime(at)}, ${offsetText(at - startedAt)}${step === '' ? '' : `  ${shown(step)}`}`,
+      `${terminal.style('strong', `entry ${sequence}`)}  ${shown(type)}  ${isoTime(at)}, ${formatOffset(at - startedAt)}${step === '' ? '' : `  ${shown(step)}`}`,
       ...prettyLines(line).map(escapeUnprintable),
       terminal.style('faint', `hash ${hash}`),
     ].join('\n'),

@@ -19,7 +19,7 @@ import {
   TALLIED,
   TallyFold,
 } from '../../report/compare/stats.ts';
-import { shown } from '../../report/wording.ts';
+import { shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';

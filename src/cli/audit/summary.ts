@@ -9,13 +9,13 @@ import { killsMeanwhile } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { anchorsOf, beginningOf, folded, withRuns } from '../../app/stores/review.ts';
 import { SystemClock } from '../../base/clock.ts';
+import { formatCount, formatOffset } from '../../base/format.ts';
 import { type Answer, type Reason, reasonText, saidText, type Tone } from '../../report/answers/answer.ts';
 import { reviewerAnswers } from '../../report/answers/six.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import type { OrderLife } from '../../report/folds/order-lives.ts';
-import { isoTime } from '../../report/folds/run.ts';
 import { type RunPageDocument, RunPageFold } from '../../report/folds/run-facts.ts';
-import { amountText, offsetText, quoteOf, shown } from '../../report/wording.ts';
+import { amountText, isoTime, quoteOf, shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { OUTCOME_STYLE } from './list.ts';
@@ -117,13 +117,13 @@ function orderLines(order: OrderLife, terminal: Output): readonly string[] {
   const lines = told.map(({ at: after, from, to, meaning, because, step }) => {
     const reason = because === undefined ? '' : `: ${shown(because)}`;
     const asker = step === undefined ? '' : `, by step ${shown(step)}`;
-    return `${terminal.style('faint', offsetText(after).padStart(12))}  ${from === to ? `stays ${to}` : `${from} → ${to}`}  ${terminal.style('faint', `${meaning}${reason}${asker}`)}`;
+    return `${terminal.style('faint', formatOffset(after).padStart(12))}  ${from === to ? `stays ${to}` : `${from} → ${to}`}  ${terminal.style('faint', `${meaning}${reason}${asker}`)}`;
   });
   if (told.length < moves.length)
     lines.splice(
       MOST_MOVES / 2,
       0,
-      terminal.style('faint', `              … ${moves.length - told.length} moves between`),
+      terminal.style('faint', `              … ${formatCount(moves.length - told.length, 'move')} between`),
     );
   return [
     `${terminal.style('strong', shown(label))}  ${shown(orderId ?? 'no venue id')} ${terminal.style('faint', shown(clientOrderId))}  ${type} ${side} ${amountText(order)}${at}: ${shown(state)}, filled ${filled}${average}`,

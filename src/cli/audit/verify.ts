@@ -6,9 +6,10 @@ import type { StateFolder } from '../../app/state.ts';
 import { archiveFiles } from '../../app/stores/archives.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { type AnchorsOfFile, anchorsOf, damagedArchives, noRunYet, withJournal } from '../../app/stores/review.ts';
+import { formatCount, formatFirst, pluralize } from '../../base/format.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../../report/compare/verify.ts';
-import { shown } from '../../report/wording.ts';
+import { shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Cell, textTable } from '../terminal/text-table.ts';
@@ -41,7 +42,7 @@ export async function verify(
   const unanchored = verdicts.filter((verdict) => verdict.unanchored === true).map(({ run }) => run);
   if (unanchored.length > 0)
     terminal.note(
-      `no anchor speaks for ${unanchored.length === 1 ? 'the live run' : `${unanchored.length} live runs,`} ${shown(unanchored.slice(0, 5).join(', '))}: were the anchors lost, or taken away?`,
+      `no anchor speaks for ${formatCount(unanchored.length, 'live run')}, ${shown(formatFirst(unanchored, 5))}: were the anchors lost, or taken away?`,
     );
   if (review.archive === undefined)
     for (const file of archiveFiles(state).gone)
@@ -66,7 +67,8 @@ function withoutJournal(
   const runs = anchored.map((run) => ({ run, ok: false, entries: 0, problem: { sequence: 1, kind: 'missing' } }));
   terminal.answer(
     { ok: false, runs },
-    () => `the journal is gone: anchors know of ${anchored.length} runs, ${shown(anchored.slice(0, 5).join(', '))}`,
+    () =>
+      `the journal is gone: anchors know of ${formatCount(anchored.length, 'run')}, ${shown(formatFirst(anchored, 5))}`,
   );
   return EXIT.failed;
 }
@@ -81,7 +83,7 @@ function anchorsDocument(files: AnchorFiles): object {
 
 function warnOfAnchors(files: AnchorFiles, terminal: Output): void {
   for (const { file, unreadable, changed, unsigned } of files) {
-    const lines = (list: readonly number[]) => list.slice(0, 10).join(', ');
+    const lines = (list: readonly number[]) => formatFirst(list.map(String), 10);
     const cut = unreadable.filter((line) => !changed.includes(line));
     if (cut.length > 0)
       terminal.note(`${shown(file)}: line ${lines(cut)} is only the beginning of an anchor, as a crash can leave it`);
@@ -118,12 +120,12 @@ function verdictsText(verdicts: readonly RunVerdict[], ok: boolean, terminal: Ou
   ]);
   const bad = verdicts.filter((verdict) => !verdict.ok).length;
   const verdict = ok
-    ? terminal.style('good', `${verdicts.length === 1 ? '1 run is' : `${verdicts.length} runs are`} what was written`)
+    ? terminal.style('good', `${formatCount(verdicts.length, 'run is', 'runs are')} what was written`)
     : terminal.style(
         'bad',
         bad === 0
           ? 'what is beside the runs, archives and anchors, is not as it should be'
-          : `${bad} of ${verdicts.length} runs ${bad === 1 ? 'is' : 'are'} not what was written`,
+          : `${bad} of ${formatCount(verdicts.length, 'run')} ${pluralize(bad, 'is', 'are')} not what was written`,
       );
   return [textTable(['run', '#entries', '#anchors', 'verdict'], rows, terminal), verdict]
     .filter((part) => part !== '')

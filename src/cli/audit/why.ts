@@ -3,11 +3,11 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { isIteration, isOwn, isWithin, noStep } from '../../app/stores/find-step.ts';
 import { entriesOf } from '../../app/stores/review.ts';
+import { formatList } from '../../base/format.ts';
 import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts';
-import { isoTime } from '../../report/folds/run.ts';
-import { jsonText, readBy, shown } from '../../report/wording.ts';
+import { isoTime, jsonText, readBy, shown } from '../../report/format.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { OUTCOME_STYLE } from './list.ts';
 
@@ -143,7 +143,7 @@ function explained({ entry, step }: Found, approvals: readonly ApprovalRow[], te
     }
     case 'approval.asked': {
       const { ask, by, until } = entry.data;
-      return `${when}\n  asks ${shown(by.join(' or '))}: ${terminal.style('place', shown(ask))}, until ${isoTime(until)}${forPlan(entry.data.plan)}`;
+      return `${when}\n  asks ${shown(formatList(by, 'or'))}: ${terminal.style('place', shown(ask))}, until ${isoTime(until)}${forPlan(entry.data.plan)}`;
     }
     case 'operator.acted': {
       const { command, by, reason } = entry.data;

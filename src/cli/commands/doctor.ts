@@ -4,6 +4,7 @@ import { type Account, openAccount } from '../../app/account/account.ts';
 import { type Asked, ask } from '../../app/account/one-request.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
+import { formatCount, formatSpan, formatTable, formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
@@ -27,12 +28,13 @@ export async function examine(options: { readonly profile: string }, invocation:
     const findings = await findingsOf(account);
     const ok = findings.every((finding) => finding.ok);
     terminal.answer({ ok, findings }, () =>
-      findings
-        .map(
-          ({ check, ok: good, found }) =>
-            `${terminal.style(good ? 'good' : 'bad', good ? 'ok  ' : 'bad ')} ${check.padEnd(24)} ${found}`,
-        )
-        .join('\n'),
+      formatTable(
+        findings.map(({ check, ok: good, found }) => [
+          terminal.style(good ? 'good' : 'bad', good ? 'ok' : 'bad'),
+          check,
+          found,
+        ]),
+      ),
     );
     return ok ? EXIT.done : EXIT.failed;
   } finally {
@@ -55,7 +57,7 @@ async function findingsOf(account: Account): Promise<readonly Finding[]> {
         account,
         'GET /orders',
         { status: 'open', p_limit: 1000, start_time: (clock.now() - 7 * 86_400_000) * 1000 },
-        (result) => `${result.length} open orders of the last week`,
+        (result) => `${formatCount(result.length, 'open order')} of the last week`,
       ),
     () =>
       read(
@@ -69,7 +71,7 @@ async function findingsOf(account: Account): Promise<readonly Finding[]> {
         read(account, 'GET /cancel_all_after', { market_id: market }, (result) =>
           result === null
             ? `${market}: the deadman switch is off`
-            : `${market}: the deadman switch is ${result.status}, ${result.timeout} ms`,
+            : `${market}: the deadman switch is ${result.status}, ${formatSpan(result.timeout)}`,
         ),
     ),
   ];
@@ -160,7 +162,7 @@ function clockFinding(headers: Readonly<Record<string, string>>, now: number): F
   return {
     check: 'clock',
     ok: Math.abs(offset) <= WORRYING_OFFSET_MS,
-    found: `${Math.round(offset / 1000)} s apart from the venue's Date header`,
+    found: `${formatWholeSeconds(offset)} apart from the venue's Date header`,
   };
 }
 

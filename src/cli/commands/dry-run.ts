@@ -7,6 +7,7 @@ import { readSimulatorFile } from '../../app/files/simulator.ts';
 import { newRunName } from '../../app/run/run-name.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
 import { sha256 } from '../../base/digest.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
@@ -64,7 +65,7 @@ export async function dryRunFile(
       entries += 1;
       if (entries % 200 === 0)
         terminal.progress(
-          `${loaded.runbook.name}: ${entries} entries, ${new Date(entry.at).toISOString()} of virtual time`,
+          `${loaded.runbook.name}: ${formatCount(entries, 'entry', 'entries')}, ${new Date(entry.at).toISOString()} of virtual time`,
         );
     };
     const { result, recording } = await dryRun({ loaded, inputs, run, at, seed, store, venue, onEntry });

@@ -1,9 +1,11 @@
 /** `runbook kill` and `runbook release`: the kill switch engaged and everything cancelled, and the switch lifted again. */
+
 import { namedPerson, personOr } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { type KillProgress, READ_ON, release, kill as requestKill } from '../../app/kill/kill.ts';
 import { exitOf } from '../../app/process.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
@@ -32,7 +34,7 @@ function progressText({ engaged, left }: KillProgress): string {
   const open =
     left === undefined
       ? 'what is open at the venue is not known'
-      : `${left} ${left === 1 ? 'order was' : 'orders were'} open when it was last read`;
+      : `${formatCount(left, 'order was', 'orders were')} open when it was last read`;
   return `${engaged === true ? 'The kill switch is engaged and stays so' : 'The kill switch is NOT engaged'}; ${open}`;
 }
 
@@ -56,7 +58,7 @@ export async function kill(options: KillOptions, invocation: Invocation, progres
 
 function leftText(left: number): string {
   if (left === 0) return 'killed: nothing is left that could still fill';
-  return `${left} ${left === 1 ? 'order' : 'orders'} could still fill: cancel at the venue, or kill again. ${READ_ON}`;
+  return `${formatCount(left, 'order')} could still fill: cancel at the venue, or kill again. ${READ_ON}`;
 }
 
 export async function releaseAccount(

@@ -1,9 +1,11 @@
 /** `runbook plan`: prints what a run would send; sends nothing. */
+
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { noteUnchecked, planDocument, planFor, type Worst } from '../../app/plan.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Plan, PlannedRequest } from '../../engine/plan/plan.ts';
 import { worstCase } from '../../runbook/bounds.ts';
@@ -44,7 +46,7 @@ export function planText(
   const given = Object.entries(inputs).map(([name, value]) => `${name}=${shown(value)}`);
   const lines = [
     `${terminal.style('strong', `plan ${runbook.name}`)}  ${printable(given.join(' '), 400)}`,
-    `worst case ${worst.tokensPerMinute} tokens a minute of 1200, ${worst.orders} orders${worst.notional === undefined ? '' : `, notional ${worst.notional}`}`,
+    `worst case ${formatCount(worst.tokensPerMinute, 'token')} a minute of 1200, ${worst.orders === 'unbounded' ? 'unbounded orders' : formatCount(worst.orders, 'order')}${worst.notional === undefined ? '' : `, notional ${worst.notional}`}`,
     terminal.style('faint', 'steady load; reads that confirm an order or a cancel come on top, and are not listed'),
     '',
   ];
@@ -75,8 +77,7 @@ export function planText(
     denied += 1;
     lines.push(terminal.style('bad', `       would be denied: ${printable(row.denied.message, 400)}`));
   }
-  if (denied > 0)
-    lines.push('', terminal.style('bad', `${denied} ${denied === 1 ? 'request' : 'requests'} would be denied`));
+  if (denied > 0) lines.push('', terminal.style('bad', `${formatCount(denied, 'request')} would be denied`));
   lines.push('', `plan hash ${plan.hash}`);
   return lines.join('\n');
 }

@@ -2,6 +2,7 @@
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { fixtureTarget, readFixtureFile, writeFixtureFile } from '../../app/files/fixture.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Invocation } from '../invocation.ts';
 
@@ -14,7 +15,7 @@ export async function convertRecording(from: string, to: string, { terminal }: I
   terminal.answer(
     { from, to, exchanges: fixture.exchanges.length, endpoints, notes },
     () =>
-      `${printable(to, 300)}: ${fixture.exchanges.length} exchanges with ${endpoints.map((each) => printable(each, 80)).join(', ')}`,
+      `${printable(to, 300)}: ${formatCount(fixture.exchanges.length, 'exchange')} with ${endpoints.map((each) => printable(each, 80)).join(', ')}`,
   );
   return EXIT.done;
 }

@@ -13,7 +13,7 @@ import type { TestFile } from '../../app/testing/file/test-case.ts';
 import { readTestFile } from '../../app/testing/file/test-file.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { type Diagnostic, inReadingOrder, type PlacedDiagnostic, place, positionAt } from '../../base/diagnostic.ts';
-import { durationWord } from '../../base/duration.ts';
+import { formatCount, formatSpan, pluralize } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { RunOutcome } from '../../journal/entry.ts';
 import { finding } from '../../runbook/codes/codes.ts';
@@ -153,9 +153,7 @@ function printFile(verdict: FileVerdict, terminal: Output): void {
   if (terminal.quiet && ok) return;
   const lines = [terminal.style('strong', printable(file, 300))];
   if (diagnostics !== undefined)
-    lines.push(
-      `  ${terminal.style('bad', 'invalid')}, ${diagnostics.length} error${diagnostics.length === 1 ? '' : 's'}`,
-    );
+    lines.push(`  ${terminal.style('bad', 'invalid')}, ${formatCount(diagnostics.length, 'error')}`);
   if (error !== undefined) lines.push(`  ${terminal.style('bad', error)}`);
   for (const each of cases) if (!terminal.quiet || !each.ok) lines.push(...caseLines(each, terminal));
   terminal.print(lines.join('\n'));
@@ -166,9 +164,9 @@ function caseLines(
   terminal: Output,
 ): readonly string[] {
   const mark = ok ? terminal.style('good', '✓') : terminal.style('bad', '✗');
-  const variations = explored === undefined ? '' : `, ${explored.variations} variations`;
+  const variations = explored === undefined ? '' : `, ${formatCount(explored.variations, 'variation')}`;
   const lines = [
-    `  ${mark} ${printable(name, 200)}  ${terminal.style('faint', `${outcome} after ${durationWord(ms)}${variations}`)}`,
+    `  ${mark} ${printable(name, 200)}  ${terminal.style('faint', `${outcome} after ${formatSpan(ms)}${variations}`)}`,
   ];
   for (const { expectation, expected, found, file, line } of failures) {
     lines.push(
@@ -183,7 +181,7 @@ function caseLines(
     );
   }
   if (failures.length > 0 && unusedRules.length > 0) {
-    const rules = `rule${unusedRules.length === 1 ? '' : 's'} in line ${unusedRules.join(', ')}`;
+    const rules = `${pluralize(unusedRules.length, 'rule')} in line ${unusedRules.join(', ')}`;
     lines.push(terminal.style('faint', `      note: the ${rules} answered nothing`));
   }
   return lines;
@@ -193,5 +191,5 @@ function totals(passed: number, failed: number, tookMs: number, terminal: Output
   const parts = [failed > 0 ? terminal.style('bad', `${failed} failed`) : '', `${passed} passed`].filter(
     (each) => each !== '',
   );
-  return terminal.quiet && failed === 0 ? '' : `${parts.join(', ')} in ${(tookMs / 1000).toFixed(2)} s`;
+  return terminal.quiet && failed === 0 ? '' : `${parts.join(', ')} in ${formatSpan(tookMs)}`;
 }

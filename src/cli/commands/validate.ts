@@ -4,6 +4,7 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readRunbook } from '../../app/files/runbook.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { checkRunbook, type ScheduleLint } from '../../runbook/check.ts';
 import type { Invocation } from '../invocation.ts';
@@ -91,18 +92,16 @@ function verdicts(checked: readonly CheckedFile[], terminal: Output): string {
     if (refused !== undefined) continue;
     terminal.diagnostics(diagnostics);
     const errors = diagnostics.filter(isError).length;
-    const counts = [counted(errors, 'error'), counted(diagnostics.length - errors, 'warning')].filter(
-      (each) => each !== '',
-    );
+    const warnings = diagnostics.length - errors;
+    const counts = [
+      ...(errors === 0 ? [] : [formatCount(errors, 'error')]),
+      ...(warnings === 0 ? [] : [formatCount(warnings, 'warning')]),
+    ];
     const verdict = errors > 0 ? terminal.style('bad', 'invalid') : terminal.style('good', 'valid');
     if (errors > 0 || !terminal.quiet)
       lines.push(`${printable(file, 300)}: ${verdict}${counts.length === 0 ? '' : `, ${counts.join(', ')}`}`);
   }
   return lines.join('\n');
-}
-
-function counted(count: number, noun: string): string {
-  return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function isError({ severity }: Diagnostic): boolean {

@@ -1,11 +1,12 @@
 /**
- * What the build asks of the sources: schemas to compile and every file that is written from the tables. Bundled and run
- * by build.js; no part of the program itself.
+ * Gives the build what it needs of the sources: schemas to compile, the page's assets and every file that is written from the
+ * tables. Bundled and run by build.js; no part of the program itself.
  */
 import { referencePages } from './reference.ts';
 import { SCHEMAS } from './schemas.ts';
 
 export { AJV_OPTIONS } from '../../base/ajv.ts';
+export { pageAssets } from '../serve/page-assets.ts';
 export { SCHEMAS } from './schemas.ts';
 
 /** Every generated file that is checked in: path from the root of the project to its text. */

@@ -9,7 +9,7 @@ import { SIMULATOR_SCHEMA } from '../../gateway/simulator/config/schema.ts';
 import { runbookSchema } from '../../runbook/schema.ts';
 import { PROFILE_SCHEMA_NAME, profileSchema } from '../../venue/profile/schema.ts';
 
-export interface BundledSchema {
+interface BundledSchema {
   /** The file is `schemas/NAME.schema.json`; `schemaIssues` is called with this name. */
   readonly name: string;
   readonly schema: object;

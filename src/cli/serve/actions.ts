@@ -14,10 +14,10 @@ import { kill } from '../commands/kill.ts';
 import { type Invocation, invocationAt } from '../invocation.ts';
 import { Terminal } from '../terminal/terminal.ts';
 
-export const ACTIONS = ['approve', 'reject', 'cancel', 'kill'] as const;
-export type Action = (typeof ACTIONS)[number];
+const ACTIONS = ['approve', 'reject', 'cancel', 'kill'] as const;
+type Action = (typeof ACTIONS)[number];
 
-export interface ActionRequest {
+interface ActionRequest {
   readonly action: Action;
   readonly run: string;
   /** For approve and reject. */
@@ -29,7 +29,7 @@ export interface ActionRequest {
   readonly confirm: string;
 }
 
-export interface ActionAnswer {
+interface ActionAnswer {
   readonly ok: boolean;
   /** For the person, line by line. */
   readonly lines: readonly string[];

@@ -4,6 +4,7 @@
  * (no other origin), and carries the token that the start printed (no guess). Pure: it reads a request's head, and nothing else.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { formatList } from '../../base/format.ts';
 
 export interface RequestHead {
   readonly method: string;
@@ -18,7 +19,7 @@ export interface ServerFacts {
   readonly allowActions: boolean;
 }
 
-export interface Denial {
+interface Denial {
   readonly status: 400 | 401 | 403 | 405 | 415 | 421;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -37,14 +38,14 @@ export function denialOf(request: RequestHead, facts: ServerFacts): Denial | und
 }
 
 /** Paths behind which data lies. */
-export function isData(path: string): boolean {
+function isData(path: string): boolean {
   return path.startsWith('/api/');
 }
 
 function wrongHost({ headers }: RequestHead, { port }: ServerFacts): Denial | undefined {
   const host = single(headers.host);
   if (host !== undefined && hostsOf(port).includes(host.toLowerCase())) return undefined;
-  return { status: 421, message: `this server answers to ${hostsOf(port).join(' and ')} only` };
+  return { status: 421, message: `this server answers to ${formatList(hostsOf(port))} only` };
 }
 
 function hostsOf(port: number): readonly string[] {
@@ -59,12 +60,12 @@ function wrongMethod({ method, path }: RequestHead): Denial | undefined {
   const headers = { allow: allowed.join(', ') };
   return {
     status: 405,
-    message: `${path === ACTIONS_PATH ? 'actions are' : 'this is'} asked for with ${allowed.join(' or ')}`,
+    message: `${path === ACTIONS_PATH ? 'actions are' : 'this is'} asked for with ${formatList(allowed, 'or')}`,
     headers,
   };
 }
 
-export const ACTIONS_PATH = '/api/actions';
+const ACTIONS_PATH = '/api/actions';
 
 /** The browser itself says where a request comes from; what sends neither header is no browser and needs the token all the same. */
 function wrongSite({ headers, path, method }: RequestHead): Denial | undefined {

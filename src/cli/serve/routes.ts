@@ -12,11 +12,11 @@ import { StoreError } from '../../journal/store.ts';
 import { reviewerAnswers } from '../../report/answers/six.ts';
 import { ENTRY_GROUPS, type EntryGroup, type EntrySelection, entryRow } from '../../report/folds/entry-index.ts';
 import { type RunsFilter, runsDocument } from '../../report/folds/runs-list.ts';
+import { isGoing } from '../../report/liveness.ts';
 import { compareRuns } from '../../report/page/comparison.ts';
 import { confirmationOf } from '../../report/page/confirmation.ts';
 import { pageJson } from '../../report/page/page-json.ts';
 import { shell, VIEWS } from '../../report/page/shell.ts';
-import { isGoing } from '../../report/standing.ts';
 import { prettyLines } from '../audit/show.ts';
 import { ASSETS } from './assets.ts';
 import { chartOfRun } from './chart.ts';
@@ -29,7 +29,7 @@ export interface Answer {
 }
 
 /** What the page is told of the server itself. */
-export interface ServerWords {
+interface ServerWords {
   readonly allowActions: boolean;
   readonly version: string;
   /** The state folder, as a person would write it. */

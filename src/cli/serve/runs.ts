@@ -39,7 +39,7 @@ export interface FoundRun {
 }
 
 /** What is not in a run's entries, as it was when it was last looked at. */
-export interface Checks {
+interface Checks {
   readonly verdict: VerdictSoFar;
   /** What was done to the kill switch of the run's account while it ran. */
   readonly kills: KillsMeanwhile;

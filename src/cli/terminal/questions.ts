@@ -8,7 +8,7 @@ import type { Wanted } from '../../venue/port.ts';
 import { interruptSelf } from './signals.ts';
 import { standard } from './streams.ts';
 
-export interface Person {
+interface Person {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   /** What Ctrl-C does, which does not come as a signal while the terminal is listened to. */

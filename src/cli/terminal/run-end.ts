@@ -2,10 +2,12 @@
  * How a live run ended, shown to whoever waited for it: the report, then what needs a person: what is at the venue as far as
  * that is known, what to do next, where to read on. The exit code.
  */
+
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { exitOf } from '../../app/process.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { SystemClock } from '../../base/clock.ts';
+import { formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { type Aftermath, uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
 import { type OrderRow, stateOf } from '../../report/folds/orders.ts';
@@ -77,5 +79,5 @@ function deadmanText(firesAt: number, now: number): string {
   const at = new Date(firesAt).toISOString();
   return now >= firesAt
     ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, stops too`
-    : `the deadman switch stays armed: at ${at}, in ${Math.ceil((firesAt - now) / 1000)} s, the venue cancels EVERY open order of the account, stops too, unless something renews it`;
+    : `the deadman switch stays armed: at ${at}, in ${formatWholeSeconds(firesAt - now)}, the venue cancels EVERY open order of the account, stops too, unless something renews it`;
 }

@@ -9,7 +9,7 @@ import { type Diagnostic, inReadingOrder, place } from '../../base/diagnostic.ts
 import { escapeUnprintable, printable } from '../../base/printable.ts';
 import type { Output, Style, TextStream } from './output.ts';
 
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly out: TextStream;
   readonly err: TextStream;
   readonly json: boolean;
@@ -141,16 +141,4 @@ function lineAt(text: string, offset: number): string {
   const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const end = text.indexOf('\n', offset);
   return text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
-}
-
-/** Rows in columns as wide as their widest cell; texts of others must have been made printable. The last column runs free. */
-export function columns(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows)
-    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
-  return rows
-    .map((row) =>
-      row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0))).join('  '),
-    )
-    .join('\n');
 }

@@ -2,7 +2,9 @@
  * Amends orders of ours, one request for an order at a time: a second PUT before the terms are known would leave nobody
  * knowing them (orders.md, Unknown outcomes 8). An acknowledged amend is an intent; which terms are in force a record says.
  */
+
 import { type Decimal, decimal } from '../../base/decimal.ts';
+import { formatSpan } from '../../base/format.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { exposureOf, orderCan } from '../../venue/order/life.ts';
@@ -61,7 +63,7 @@ export class Amending {
       conclude(
         this.run.log,
         order,
-        { event: 'T_EXHAUSTED', because: `the terms were not known within ${CONFIRM_WITHIN_MS} ms` },
+        { event: 'T_EXHAUSTED', because: `the terms were not known within ${formatSpan(CONFIRM_WITHIN_MS)}` },
         step,
       );
     if (isQuarantined(order)) throw quarantined(order, step);
@@ -116,7 +118,7 @@ export class Amending {
       conclude(
         this.run.log,
         order,
-        { event: 'T_EXHAUSTED', because: `its terms could not be told for ${AMEND_WITHIN_MS} ms` },
+        { event: 'T_EXHAUSTED', because: `its terms could not be told for ${formatSpan(AMEND_WITHIN_MS)}` },
         at.step,
       );
     strand(this.run, order, at.step);

@@ -2,6 +2,7 @@
  * Waits until an order has come as far as was asked: confirmed by a record, filled, over. One that no record shows in time is
  * cancelled; an acknowledgement is never taken for an outcome.
  */
+import { formatSpan } from '../../base/format.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { Halt, StepFailure } from '../interruption.ts';
@@ -44,7 +45,7 @@ export class Confirming {
     conclude(
       this.run.log,
       order,
-      { event: 'T_CONFIRM', because: `not confirmed within ${CONFIRM_WITHIN_MS} ms` },
+      { event: 'T_CONFIRM', because: `not confirmed within ${formatSpan(CONFIRM_WITHIN_MS)}` },
       at.step,
     );
     await this.cancelling.send(order, at);
@@ -54,7 +55,7 @@ export class Confirming {
       const { filled } = order.snapshot.context;
       throw new StepFailure(
         'cancelled',
-        `order ${nameOf(order)} was not confirmed within ${CONFIRM_WITHIN_MS} ms and was cancelled with ${filled} filled`,
+        `order ${nameOf(order)} was not confirmed within ${formatSpan(CONFIRM_WITHIN_MS)} and was cancelled with ${filled} filled`,
         at.step,
       );
     }

@@ -1,4 +1,4 @@
-/** What those who handle a run's orders are given: the run's own parts, and where in the run an order is given. */
+import { formatSpan } from '../../base/format.ts';
 import type { DataOf } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
@@ -75,7 +75,7 @@ export function isStranded(run: DeskParts, order: BookOrder): boolean {
 
 export function strand(run: DeskParts, order: BookOrder, step: string): void {
   if (!isStranded(run, order) || isEnded(order)) return;
-  const because = `shown under an unknown status for ${CONFIRM_WITHIN_MS} ms`;
+  const because = `shown under an unknown status for ${formatSpan(CONFIRM_WITHIN_MS)}`;
   conclude(run.log, order, { event: 'T_EXHAUSTED', because }, step);
 }
 

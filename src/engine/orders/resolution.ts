@@ -1,7 +1,4 @@
-/**
- * Finds out what became of an order whose POST got no answer: whether the venue has it, certainly has not, or nobody can
- * tell (orders.md, "Unknown outcomes"). It only ever reads; whether an order is sent again is the desk's decision.
- */
+import { formatCount, formatSpan } from '../../base/format.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
 import { isFound, isInDoubt } from '../../venue/order/states.ts';
@@ -63,7 +60,7 @@ export class Resolution {
       class: 'resolve',
       purpose: 'lookup',
     });
-    const because = `${reads} look-ups found nothing in ${clock.now() - doubtAt} ms`;
+    const because = `${formatCount(reads, 'look-up')} found nothing in ${formatSpan(clock.now() - doubtAt)}`;
     conclude(this.run.log, order, { event: 'T_EXHAUSTED', because }, step);
     if (isQuarantined(order)) throw quarantined(order, step);
   }

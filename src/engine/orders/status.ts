@@ -3,6 +3,7 @@
  * alone; none of them asks the venue.
  */
 import { Decimal, decimal } from '../../base/decimal.ts';
+import { pluralize } from '../../base/format.ts';
 import type { JsonObject } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
@@ -95,7 +96,7 @@ export function quarantined(order: BookOrder, step: string): Halt {
 export function leftBehind(names: readonly string[], why: string, step: string): Halt {
   return new Halt(
     'unknown_outcome',
-    `${names.length === 1 ? 'order' : 'orders'} ${names.join(', ')} could not be cancelled and may still fill: ${why}; resume the run, which asks once more and cancels, or cancel at the venue`,
+    `${pluralize(names.length, 'order')} ${names.join(', ')} could not be cancelled and may still fill: ${why}; resume the run, which asks once more and cancels, or cancel at the venue`,
     step,
   );
 }

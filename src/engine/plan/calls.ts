@@ -3,6 +3,7 @@
  * value the step would yield as far as that is known before the run.
  */
 import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
+import { formatCount } from '../../base/format.ts';
 import type { VenueVerb } from '../../runbook/check/arguments.ts';
 import type { CheckedStep, PlaceStep, StepOf } from '../../runbook/checked.ts';
 import { ACCOUNT, FILL } from '../../runbook/functions/records.ts';
@@ -133,7 +134,11 @@ export class PlannedCalls {
       time_in_force: args.tif,
     };
     const undo =
-      step.undo === 'keep' ? 'none' : Array.isArray(step.undo) ? `${step.undo.length} steps` : 'DELETE /orders';
+      step.undo === 'keep'
+        ? 'none'
+        : Array.isArray(step.undo)
+          ? formatCount(step.undo.length, 'step')
+          : 'DELETE /orders';
     const notional = this.notionalOf(params);
     const { maxOrderNotional } = this.rows.bounds.rules;
     const most = maxOrderNotional === undefined ? '' : `/${decimalText(decimal(maxOrderNotional))}`;

@@ -2,6 +2,7 @@
  * The deadman switches of a plan: each is listed right before the first order that stands under it, wherever that is, and
  * where it is taken off again.
  */
+import { durationWord } from '../../base/duration.ts';
 import type { DeadmanDeclaration } from '../../runbook/checked.ts';
 import type { PlanRows } from './rows.ts';
 import { KNOWN_AFTER_RUN, type PlanScope } from './scope.ts';
@@ -68,7 +69,7 @@ export class PlannedSwitches {
     if (every !== undefined)
       this.rows.note(
         prefix,
-        `while orders rest: keep-alive POST /cancel_all_after every ${every / 1000}s without an order request`,
+        `while orders rest: keep-alive POST /cancel_all_after every ${durationWord(every)} without an order request`,
       );
   }
 }

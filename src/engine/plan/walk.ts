@@ -3,7 +3,9 @@
  * exact parameters, its tokens, the limit it uses, whether the limits would deny it, and how it would be undone. Branches that
  * only a failure takes (catch, on_timeout, on_error) are not walked.
  */
+
 import { Decimal, decimalText } from '../../base/decimal.ts';
+import { durationWord } from '../../base/duration.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
@@ -148,7 +150,7 @@ export class PlanWalk {
     const { scope } = place;
     const within = scope.shown(args.within);
     if (args.kind === 'order')
-      this.rows.note(at, `wait ${args.is} <= ${within}   poll GET /orders every ${POLL_MS / 1000}s`);
+      this.rows.note(at, `wait ${args.is} <= ${within}   poll GET /orders every ${durationWord(POLL_MS)}`);
     else
       this.rows.loop(`every ${scope.shown(args.every)} until ${args.until.text}, at most ${within}`, () =>
         this.step(args.read, place),

@@ -2,7 +2,9 @@
  * The attempts of one step: its condition, its feeds, what it does within its time, then what was caught, and one entry for
  * each of these in the journal. What an attempt leads to is decided by the step machine.
  */
+
 import { Decimal, wholeNumber } from '../../base/decimal.ts';
+import { formatSpan } from '../../base/format.ts';
 import type { ErrorFact, StepOutcome } from '../../journal/entry.ts';
 import type { CatchClause, CheckedStep, ErrorKind } from '../../runbook/checked.ts';
 import { stepRow } from '../../runbook/steps.ts';
@@ -125,7 +127,7 @@ export class StepAttempts implements StepPlace {
       const timeout = execution.evaluateGiven(step.timeout);
       if (timeout !== undefined) {
         timer = clock.at(startedAt + timeout.ms, () =>
-          own.cancel('timeout', `${step.verb} took longer than ${timeout.ms} ms`),
+          own.cancel('timeout', `${step.verb} took longer than ${formatSpan(timeout.ms)}`),
         );
       }
       progress = keeper.began(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);

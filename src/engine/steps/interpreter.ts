@@ -2,6 +2,7 @@
  * Walks a checked runbook. Blocks are data and are walked here; the attempts of one step are in attempts.ts, what a step
  * does is in verbs.ts (venue) and control.ts (control flow).
  */
+
 import type { CheckedStep } from '../../runbook/checked.ts';
 import { type Expr, type Value, valueJson } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';

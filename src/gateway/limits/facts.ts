@@ -27,7 +27,7 @@ const MINUTE_MS = 60_000;
 const REFUSALS_KEPT_MS = 3_600_000;
 
 /** What other runs and people know that this run's journal does not. */
-export interface AccountFacts {
+interface AccountFacts {
   readonly killed: boolean;
   /** Working orders of other runs of the account. */
   readonly working: readonly WorkingOrder[];

@@ -42,7 +42,7 @@ const privateList = blockList([...PRIVATE_V4, ...PRIVATE_V6]);
 const loopbackList = blockList(LOOPBACK);
 
 /** Refused when a name resolves to an address that may not be reached. */
-export class BlockedAddress extends Error {
+class BlockedAddress extends Error {
   readonly code = 'BLOCKED_ADDRESS';
 }
 

@@ -6,7 +6,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } fro
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-export type SecretFileReading = { readonly text: string } | { readonly problem: string; readonly absent: boolean };
+type SecretFileReading = { readonly text: string } | { readonly problem: string; readonly absent: boolean };
 
 const LARGEST_BYTES = 64 * 1024;
 

@@ -48,11 +48,11 @@ export interface ProfileSecrets {
 }
 
 /** Where a profile refers to secrets. */
-export type SecretSettings = Pick<Profile, 'auth' | 'store' | 'notify' | 'anchors'>;
+type SecretSettings = Pick<Profile, 'auth' | 'store' | 'notify' | 'anchors'>;
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Each is a sentence that names the setting and what is wrong, without any value. */
-export type SecretsReading = {
+type SecretsReading = {
   readonly secrets: ProfileSecrets;
   readonly all: readonly Secret[];
   readonly problems: readonly string[];

@@ -40,7 +40,7 @@ export interface SessionParts {
 }
 
 /** A POST /jwt: when it was sent (epoch ms), what it cost (tokens), and how it was answered. */
-export interface SessionRequest {
+interface SessionRequest {
   readonly sentAt: number;
   readonly tokens: number;
   readonly status?: number;

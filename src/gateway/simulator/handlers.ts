@@ -12,7 +12,7 @@ import { listFills, listFillsOf, listOrders } from './market/listing.ts';
 import { Refusal } from './market/request.ts';
 import type { Venue } from './market/venue.ts';
 
-export interface Received<E extends EndpointName> {
+interface Received<E extends EndpointName> {
   readonly params: Params<E>;
   /** Epoch ms of arrival. */
   readonly at: number;

@@ -21,7 +21,7 @@ export interface SimServer {
   close(): Promise<void>;
 }
 
-export interface SimServerOptions {
+interface SimServerOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly host?: '127.0.0.1' | '::1';

@@ -70,7 +70,7 @@ export interface BudgetOptions {
   readonly resetUnit?: ResetUnit;
 }
 
-export interface LocalBudgetReport extends BudgetReport {
+interface LocalBudgetReport extends BudgetReport {
   /** Tokens of the requests this process sent, in all and at most within one window. */
   readonly ownTokens: number;
   readonly peakPerMinute: number;

@@ -218,7 +218,7 @@ export interface ReadAnchors {
   readonly unsigned: readonly number[];
 }
 
-export interface WantedAnchors {
+interface WantedAnchors {
   /** PEM of an Ed25519 public key; then only anchors signed with it count. */
   readonly publicKey?: string | undefined;
   /** Only this run's; a line that can not be read may be anybody's. */

@@ -25,7 +25,7 @@ export function newestAnchors(file: string): readonly Anchor[] {
   return [...byRun.values()];
 }
 
-export interface Contradiction {
+interface Contradiction {
   readonly anchor: Anchor;
   /** `cut`: the journal ends before the entry; `changed`: the entry has another hash. */
   readonly kind: 'cut' | 'changed';

@@ -54,7 +54,7 @@ export function pruneHandoversSql(postedAt: string): string {
 /** How a request stands that was taken and nothing more is known of. */
 export const TAKEN = answerText({ state: 'taken' });
 
-export function answerText(answer: HandoverAnswer): string {
+function answerText(answer: HandoverAnswer): string {
   return JSON.stringify(answer);
 }
 

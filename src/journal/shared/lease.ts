@@ -17,7 +17,7 @@ export interface LeaseRow {
   readonly untilMs: number;
 }
 
-export type LeaseVerdict =
+type LeaseVerdict =
   | { readonly kind: 'free' }
   | { readonly kind: 'taken'; readonly heldBy: string; readonly remainingMs: number }
   /**
@@ -39,7 +39,7 @@ export function leaseVerdict(
   return remainingMs <= 0 ? { kind: 'free' } : { kind: 'taken', heldBy: row.heldBy, remainingMs };
 }
 
-export interface LeaseRequest {
+interface LeaseRequest {
   readonly leases: Leases;
   readonly account: string;
   /** Who, for the message that others get. */

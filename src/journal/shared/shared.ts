@@ -85,10 +85,10 @@ export interface KillSwitch {
   history(account?: string): Promise<readonly KillEvent[]>;
 }
 
-export const RUN_COMMANDS = ['cancel', 'approve', 'reject', 'kill'] as const;
+const RUN_COMMANDS = ['cancel', 'approve', 'reject', 'kill'] as const;
 export type RunCommand = (typeof RUN_COMMANDS)[number];
 
-export interface Message {
+interface Message {
   readonly run: string;
   readonly command: RunCommand;
   readonly by: string;

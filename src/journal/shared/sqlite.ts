@@ -23,7 +23,7 @@ import {
   unreadableKill,
 } from './shared.ts';
 
-export interface SharedFiles {
+interface SharedFiles {
   /** Leases, kill switch and mailbox. */
   readonly file: string;
   /** Token ledgers: of the user, not of a project, for an address has one limit whoever sends from it. */

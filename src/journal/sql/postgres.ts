@@ -20,15 +20,15 @@ export interface PostgresAccess {
 }
 
 /** A value of a parameter; lists are for `unnest`. */
-export type PostgresValue = SqlValue | readonly (string | number | null)[];
+type PostgresValue = SqlValue | readonly (string | number | null)[];
 /** Runs one statement, parameters written `?`, and gives its rows; of an UPDATE without RETURNING, none but their number. */
 export type Query = (sql: string, values?: readonly PostgresValue[]) => Promise<Answer>;
-export interface Answer {
+interface Answer {
   readonly rows: readonly SqlRow[];
   readonly changes: number;
 }
 
-export interface TransactionOptions {
+interface TransactionOptions {
   /** False: the commit waits for the server's memory alone; a crash of the server may lose the last ones. */
   readonly durable?: boolean;
   /**
@@ -54,7 +54,7 @@ export interface PostgresDatabase {
 }
 
 /** How long a caller waits, and how many connections it may have. */
-export interface PostgresManners {
+interface PostgresManners {
   readonly connections: number;
   /** For a connection to be made or to become free, ms. */
   readonly connectMs: number;

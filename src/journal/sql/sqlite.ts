@@ -5,10 +5,11 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { formatSpan } from '../../base/format.ts';
 import { StoreError } from '../store.ts';
 import type { SqlRow, SqlValue } from './values.ts';
 
-export interface Statement {
+interface Statement {
   run(...values: SqlValue[]): { readonly changes: number };
   get(...values: SqlValue[]): SqlRow | undefined;
   all(...values: SqlValue[]): readonly SqlRow[];
@@ -269,7 +270,7 @@ const FAILURES: Readonly<Record<number, readonly [reason: StoreError['reason'], 
   [SQLITE.PERM]: ['unavailable', 'may not be written: permission denied', 'access permission denied'],
   [SQLITE.BUSY]: [
     'unavailable',
-    `was held by another process for more than ${BUSY_TIMEOUT_MS / 1000} s`,
+    `was held by another process for more than ${formatSpan(BUSY_TIMEOUT_MS)}`,
     'database is locked',
   ],
   [SQLITE.LOCKED]: ['unavailable', 'is locked by another connection of this process', 'database table is locked'],

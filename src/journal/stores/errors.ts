@@ -5,7 +5,7 @@
 import { type AppendOptions, type StoredEntry, StoreError } from '../store.ts';
 
 /** What a store knows of a run before an append; `epoch` undefined where it does not know the run. */
-export interface RunHead {
+interface RunHead {
   readonly epoch: number | undefined;
   /** Number of the last entry, 0 for none. */
   readonly last: number;

@@ -14,7 +14,7 @@ import {
 } from '../store.ts';
 import { conflict, refuseAppend } from './errors.ts';
 
-export interface MemoryStoreFaults {
+interface MemoryStoreFaults {
   /** Appends that succeed before every further one fails as a disk does (`unavailable`). */
   readonly failAfter?: number;
   /** Appends that succeed before every further one finds that another process wrote first (`conflict`). */

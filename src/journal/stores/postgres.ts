@@ -18,7 +18,7 @@ import { JOURNAL_SQL, runRow, runsQuery, runValues, storedEntry } from './rows.t
 
 const MANNERS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
 
-export interface PostgresStoreOptions {
+interface PostgresStoreOptions {
   /** How long an append or a read waits for a server that is away, ms: a writer whose append has failed never writes again. */
   readonly patienceMs?: number;
 }

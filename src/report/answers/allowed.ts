@@ -1,10 +1,11 @@
 /** What a run was allowed to do, how near it came, what was refused, and what was done to the kill switch meanwhile. */
+import { formatCount } from '../../base/format.ts';
 import type { JsonObject } from '../../journal/entry.ts';
 import { EVERY_ACCOUNT, type KillEvent } from '../../journal/shared/shared.ts';
 import type { Allowance } from '../folds/allowances.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { isoText, jsonText, quoteOf, shown } from '../wording.ts';
-import { type Answer, counted, type Reason } from './answer.ts';
+import { isoTime, jsonText, quoteOf, shown } from '../format.ts';
+import type { Answer, Reason } from './answer.ts';
 
 export type KillsMeanwhile = readonly KillEvent[] | 'not read' | { readonly failed: string };
 
@@ -16,10 +17,10 @@ export function whatWasAllowed(run: RunPageDocument, kills: KillsMeanwhile): Ans
   const nearestFirst = [...checked].sort((a, b) => (b.percent ?? -1) - (a.percent ?? -1));
   const said =
     denied > 0
-      ? `${counted(denied, 'call')} refused here, before anything was sent`
+      ? `${formatCount(denied, 'call')} refused here, before anything was sent`
       : checked.length === 0
         ? unlimited(run.orders.length > 0, limited)
-        : `Within ${counted(checked.length, 'limit')}, nothing refused`;
+        : `Within ${formatCount(checked.length, 'limit')}, nothing refused`;
   const wasKilled = Array.isArray(kills) && kills.some(({ action }) => action === 'engage');
   const isUnlimited = checked.length === 0 && run.orders.length > 0;
   const isUnread = !Array.isArray(kills) && kills !== 'not read';
@@ -93,7 +94,7 @@ function killReasons({ mode }: RunPageDocument, kills: KillsMeanwhile): readonly
   return kills.map(({ action, scope, by, reason, at }) => {
     const whom = scope === EVERY_ACCOUNT ? ', for every account' : '';
     const why = reason === '' ? '' : `: ${shown(reason)}`;
-    const text = `by ${shown(by)}, ${isoText(at)}${whom}${why}`;
+    const text = `by ${shown(by)}, ${isoTime(at)}${whom}${why}`;
     return action === 'engage'
       ? { term: 'kill switch engaged', text, tone: 'doubt' }
       : { term: 'kill switch released', text, tone: 'good' };

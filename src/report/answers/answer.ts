@@ -27,7 +27,7 @@ export interface Reason {
 }
 
 /** Never a colour alone. */
-export const MARKS: Readonly<Record<Tone, string>> = { good: '✓', doubt: '!', bad: '✕', soft: '' };
+const MARKS: Readonly<Record<Tone, string>> = { good: '✓', doubt: '!', bad: '✕', soft: '' };
 
 /** The mark and what was said. */
 export function saidText({ tone, said }: Answer): string {
@@ -36,8 +36,4 @@ export function saidText({ tone, said }: Answer): string {
 
 export function reasonText({ term, text }: Reason): string {
   return `${term} ${text}`;
-}
-
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
 }

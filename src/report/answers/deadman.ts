@@ -2,10 +2,11 @@
  * Whether the deadman switch was ever at risk. The journal tells of silences that ended; one that has not is known by the
  * clock: of a process that died with the switch armed nothing was ever written, and the venue cancelled all the same.
  */
+import { formatCount, formatSpan } from '../../base/format.ts';
 import { RISK_SHARE } from '../folds/deadman.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { isoText, shown, spanText } from '../wording.ts';
-import { type Answer, counted, type Reason } from './answer.ts';
+import { isoTime, shown } from '../format.ts';
+import type { Answer, Reason } from './answer.ts';
 
 const MOST_FIRED = 2;
 
@@ -28,7 +29,7 @@ export function deadmanSwitch(run: RunPageDocument, now: number | undefined): An
       ...fired.slice(0, MOST_FIRED).map(
         ({ seq, at, because: why }): Reason => ({
           term: 'fired',
-          text: `${isoText(run.startedAt + at)}: ${why === undefined ? 'it must have' : shown(why)}`,
+          text: `${isoTime(run.startedAt + at)}: ${why === undefined ? 'it must have' : shown(why)}`,
           tone: 'bad',
           entry: seq,
         }),
@@ -36,7 +37,7 @@ export function deadmanSwitch(run: RunPageDocument, now: number | undefined): An
       ...(longest === undefined ? [] : [longestReason(longest)]),
       {
         term: 'armed',
-        text: `${market === undefined ? '' : `for ${shown(market)}, `}renewed ${counted(renewals, 'time')}${timeoutMs === undefined ? '' : `; it fires after ${spanText(timeoutMs)} of silence`}`,
+        text: `${market === undefined ? '' : `for ${shown(market)}, `}renewed ${formatCount(renewals, 'time')}${timeoutMs === undefined ? '' : `; it fires after ${formatSpan(timeoutMs)} of silence`}`,
       },
       ...(state === 'armed'
         ? []
@@ -70,16 +71,19 @@ function saidOf(
 ): Pick<Answer, 'tone' | 'said'> {
   const hasEnded = outcome !== undefined;
   if (fired.length > 0)
-    return { tone: 'bad', said: `It must have fired${fired.length === 1 ? '' : ` ${fired.length} times`}` };
+    return {
+      tone: 'bad',
+      said: `It must have fired${fired.length === 1 ? '' : ` ${formatCount(fired.length, 'time')}`}`,
+    };
   if (countdown?.isOver === true)
     return hasEnded
       ? { tone: 'doubt', said: 'Left armed at the end, and its time is over' }
       : { tone: 'bad', said: 'It must have fired: the run fell silent' };
   if (longest !== undefined && longest.ms >= longest.timeoutMs)
-    return { tone: 'bad', said: `It may have fired: ${spanText(longest.ms)} of silence` };
+    return { tone: 'bad', said: `It may have fired: ${formatSpan(longest.ms)} of silence` };
   if (!hasEnded && countdown !== undefined && now !== undefined && isAtRisk(countdown, now))
     return { tone: 'doubt', said: 'At risk now: more than half its time-out is over' };
-  if (risks > 0) return { tone: 'doubt', said: `${counted(risks, 'silence')} of more than half its time-out` };
+  if (risks > 0) return { tone: 'doubt', said: `${formatCount(risks, 'silence')} of more than half its time-out` };
   if (hasEnded) return { tone: 'good', said: 'Never at risk' };
   if (state !== 'armed' || (countdown !== undefined && now !== undefined)) return { tone: 'good', said: 'Not so far' };
   return { tone: 'doubt', said: 'Not so far; it was armed when the journal ends' };
@@ -93,19 +97,19 @@ function armedReason({ outcome, deadman }: RunPageDocument, countdown: Countdown
   if (countdown === undefined)
     return deadman.firesAt === undefined
       ? []
-      : [{ term: 'left armed:', text: `fires at ${isoText(deadman.firesAt)} by the run's own clock, unless renewed` }];
+      : [{ term: 'left armed:', text: `fires at ${isoTime(deadman.firesAt)} by the run's own clock, unless renewed` }];
   const { firesAt, timeoutMs, isOver } = countdown;
   if (isOver)
     return [
       {
         term: 'not renewed',
-        text: `after ${isoText(firesAt - timeoutMs)} by this run: unless something else did, the venue has cancelled every open order of the account at ${isoText(firesAt)}`,
+        text: `after ${isoTime(firesAt - timeoutMs)} by this run: unless something else did, the venue has cancelled every open order of the account at ${isoTime(firesAt)}`,
         tone: outcome === undefined ? 'bad' : 'doubt',
       },
     ];
-  const text = `the venue cancels every open order of the account at ${isoText(firesAt)}, unless something renews it`;
+  const text = `the venue cancels every open order of the account at ${isoTime(firesAt)}, unless something renews it`;
   return outcome === undefined
-    ? [{ term: 'fires', text: `at ${isoText(firesAt)} unless renewed`, awaited: { at: firesAt, ofMs: timeoutMs } }]
+    ? [{ term: 'fires', text: `at ${isoTime(firesAt)} unless renewed`, awaited: { at: firesAt, ofMs: timeoutMs } }]
     : [{ term: 'left armed:', text }];
 }
 
@@ -114,7 +118,7 @@ function longestReason({ ms, timeoutMs, seq }: NonNullable<RunPageDocument['dead
   const tone = ms >= timeoutMs ? 'bad' : ms > timeoutMs * RISK_SHARE ? 'doubt' : 'good';
   return {
     term: 'longest silence',
-    text: `${spanText(ms)} of ${spanText(timeoutMs)}`,
+    text: `${formatSpan(ms)} of ${formatSpan(timeoutMs)}`,
     entry: seq,
     share: { percent, tone },
   };

@@ -1,11 +1,12 @@
 /** Whether anything is missing: of the journal, of its end, of answers, of what is known of its orders. */
 
+import { formatCount, formatList, pluralize } from '../../base/format.ts';
 import type { RunVerdict } from '../compare/verify.ts';
 import { uncoveredText, WITHOUT_STOP } from '../folds/aftermath.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { isGoing, isSilent } from '../standing.ts';
-import { isoText, shown } from '../wording.ts';
-import { type Answer, counted, type Reason, type Tone } from './answer.ts';
+import { isoTime, shown } from '../format.ts';
+import { isGoing, isSilent } from '../liveness.ts';
+import type { Answer, Reason, Tone } from './answer.ts';
 
 /** What is known of the journal so far. */
 export type VerdictSoFar = RunVerdict | 'under way' | { readonly failed: string };
@@ -35,7 +36,7 @@ export function whatIsMissing(
           outcome ??
           (isGoing(run, now)
             ? 'not yet'
-            : `not in the journal, whose last entry is of ${isoText(lastAt)}: the process waits, or is gone`),
+            : `not in the journal, whose last entry is of ${isoTime(lastAt)}: the process waits, or is gone`),
       },
       ...(outcome === 'halted' && why !== undefined ? [{ term: 'because', text: shown(why) }] : []),
       ...listed(unclearOrders, 'not known:', (order) => ({ text: shown(order), tone: 'bad' })),
@@ -85,18 +86,18 @@ function saidOf(
   const { unclearOrders, alarmCount } = run.unaccounted;
   const doubtful = unclearOrders.length;
   if (isVerdict(verdict) && !verdict.ok) return { tone: 'bad', said: 'The journal is not what was written' };
-  if (doubtful > 0) return { tone: 'bad', said: `What became of ${counted(doubtful, 'order')} is not known` };
+  if (doubtful > 0) return { tone: 'bad', said: `What became of ${formatCount(doubtful, 'order')} is not known` };
   const gone = [
     ...(isSilent(run, now) ? ['its end'] : []),
-    ...(open > 0 ? [open === 1 ? 'an answer' : `${open} answers`] : []),
+    ...(open > 0 ? [formatCount(open, 'answer')] : []),
     ...(isVerdict(verdict) && verdict.unanchored === true ? ['its anchors'] : []),
   ];
   const notes = [
-    ...(bare > 0 ? [`${bare === 1 ? 'a position is' : `${bare} positions are`} without a stop of the run`] : []),
+    ...(bare > 0 ? [`${formatCount(bare, 'position is', 'positions are')} without a stop of the run`] : []),
     ...(run.outcome === 'halted' ? ['a person has to look at it'] : []),
-    ...(alarmCount > 0 ? [`there ${alarmCount === 1 ? 'was' : 'were'} ${counted(alarmCount, 'alarm')}`] : []),
+    ...(alarmCount > 0 ? [`there ${pluralize(alarmCount, 'was', 'were')} ${formatCount(alarmCount, 'alarm')}`] : []),
   ];
-  if (gone.length > 0) return { tone: 'doubt', said: capital([gone.join(' and '), ...notes].join('; ')) };
+  if (gone.length > 0) return { tone: 'doubt', said: capital([formatList(gone), ...notes].join('; ')) };
   if (notes.length > 0) return { tone: 'doubt', said: `Nothing, but ${notes.join(', and ')}` };
   if (verdict === 'under way') return { tone: 'soft', said: 'Checking …' };
   if (verdict === undefined) return { tone: 'doubt', said: 'Not verified' };
@@ -110,15 +111,15 @@ function isVerdict(verdict: VerdictSoFar | undefined): verdict is RunVerdict {
 
 function journalReason(verdict: VerdictSoFar | undefined, count: number): Reason {
   const journal = (tone: Tone, text: string): Reason => ({ term: 'journal', text, tone });
-  if (verdict === undefined) return journal('doubt', `not verified, ${counted(count, 'entry', 'entries')}`);
-  if (verdict === 'under way') return journal('soft', `being verified, ${counted(count, 'entry', 'entries')}`);
+  if (verdict === undefined) return journal('doubt', `not verified, ${formatCount(count, 'entry', 'entries')}`);
+  if (verdict === 'under way') return journal('soft', `being verified, ${formatCount(count, 'entry', 'entries')}`);
   if (!isVerdict(verdict)) return journal('doubt', `not verified: ${shown(verdict.failed)}`);
   const { ok, problem, entries, anchors, unanchored } = verdict;
   if (!ok) return journal('bad', `not as it was written: ${shown(problem?.detail ?? 'unknown')}`);
   // A run that goes on has written more since.
-  const read = `${entries < count ? `the first ${entries} of ${count}` : entries} ${count === 1 ? 'entry' : 'entries'}`;
+  const read = `${entries < count ? `the first ${entries} of ${count}` : entries} ${pluralize(count, 'entry', 'entries')}`;
   if (unanchored === true) return journal('doubt', `verified by itself alone: ${read}, no anchor speaks for them`);
-  return journal('good', `verified: ${read}, ${counted(anchors, 'anchor')}`);
+  return journal('good', `verified: ${read}, ${formatCount(anchors, 'anchor')}`);
 }
 
 function capital(text: string): string {

@@ -1,11 +1,13 @@
 /** What became of a run's orders, what they traded, and which of them a reviewer looks at first. */
+
+import { formatCount } from '../../base/format.ts';
 import { reviewOf } from '../../venue/order/states.ts';
 import type { OrderLife } from '../folds/order-lives.ts';
 import { stateOf } from '../folds/orders.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { isSilent } from '../standing.ts';
-import { quoteOf, shown } from '../wording.ts';
-import { type Answer, counted, type Reason } from './answer.ts';
+import { quoteOf, shown } from '../format.ts';
+import { isSilent } from '../liveness.ts';
+import type { Answer, Reason } from './answer.ts';
 
 export function whatBecameOfOrders(run: RunPageDocument, now: number | undefined): Answer {
   const { orders: lives, fills, unaccounted } = run;
@@ -26,7 +28,7 @@ export function whatBecameOfOrders(run: RunPageDocument, now: number | undefined
     said:
       lives.length === 0
         ? 'It placed none'
-        : `${counted(lives.length, 'order')}: ${statesText(states, lives.length)}${isUnsure ? ', when it last looked' : ''}`,
+        : `${formatCount(lives.length, 'order')}: ${statesText(states, lives.length)}${isUnsure ? ', when it last looked' : ''}`,
     because: [
       ...lives
         .filter((life) => weightOf(life) >= ODD)
@@ -34,7 +36,7 @@ export function whatBecameOfOrders(run: RunPageDocument, now: number | undefined
         .map(oddReason),
       ...fills.totals.map(({ side, size, market, averagePrice, fee, fills: count }) => ({
         term: side === 'long' ? 'bought' : 'sold',
-        text: `${size} ${shown(market)} at ${averagePrice}${quoteOf(market)}, fee ${fee}${quoteOf(market)}, in ${counted(count, 'fill')}`,
+        text: `${size} ${shown(market)} at ${averagePrice}${quoteOf(market)}, fee ${fee}${quoteOf(market)}, in ${formatCount(count, 'fill')}`,
       })),
       ...Object.entries(fills.net).map(([market, size]) => ({
         term: 'position changed by',
@@ -64,7 +66,7 @@ const MOST_FIRST = 4;
 function oddReason(order: OrderLife): Reason {
   const { state, orderId, clientOrderId, stateMeaning, moves, alarms, seq } = order;
   const meaning = stateMeaning === undefined ? '' : `, ${stateMeaning}`;
-  const alarmed = alarms.length === 0 ? '' : `; ${counted(alarms.length, 'alarm')}`;
+  const alarmed = alarms.length === 0 ? '' : `; ${formatCount(alarms.length, 'alarm')}`;
   return {
     term: state,
     text: `${shown(orderId ?? clientOrderId)}${meaning}${alarmed}`,

@@ -1,9 +1,10 @@
 /** Who started it, and who had a hand in it afterwards. */
 
+import { formatSpan } from '../../base/format.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { MODE_MEANING, meaningOf, TRIGGERS } from '../meanings.ts';
-import { isGoing } from '../standing.ts';
-import { isoText, shown, spanText } from '../wording.ts';
+import { isoTime, shown } from '../format.ts';
+import { MODE_MEANING, meaningOf, TRIGGERS } from '../glossary.ts';
+import { isGoing } from '../liveness.ts';
 import type { Answer, Reason } from './answer.ts';
 
 /** Deeds, and takeovers, that are told one by one. */
@@ -12,14 +13,14 @@ const MOST_TOLD = 4;
 export function whoStarted(run: RunPageDocument, now: number | undefined): Answer {
   const { by, trigger, startedAt, endedAt, lastAt, account, mode, occurrence, takeovers, plan, definition } = run;
   const how = meaningOf(TRIGGERS, trigger) ?? shown(trigger);
-  const length = spanText(Math.max(0, (endedAt ?? lastAt) - startedAt));
+  const length = formatSpan(Math.max(0, (endedAt ?? lastAt) - startedAt));
   return {
     subject: 'who',
     question: 'Who started it?',
     tone: 'soft',
     said: by === undefined ? `Started ${how}` : `${shown(by)}, ${how}`,
     because: [
-      { term: 'began', text: isoText(startedAt), entry: 1 },
+      { term: 'began', text: isoTime(startedAt), entry: 1 },
       {
         term: 'took',
         text: endedAt === undefined ? `${length} ${isGoing(run, now) ? 'so far' : 'up to its last entry'}` : length,
@@ -27,7 +28,7 @@ export function whoStarted(run: RunPageDocument, now: number | undefined): Answe
       { term: 'account', text: `${shown(account)}, ${MODE_MEANING[mode]}` },
       ...(occurrence === undefined
         ? []
-        : [{ term: 'schedule', text: `${shown(occurrence.slot)}, due ${isoText(occurrence.nominal)}` }]),
+        : [{ term: 'schedule', text: `${shown(occurrence.slot)}, due ${isoTime(occurrence.nominal)}` }]),
       ...deedsOf(run).slice(0, MOST_TOLD),
       ...takeovers.slice(-MOST_TOLD).map(takenUp),
       ...(plan === undefined ? [] : [{ term: 'plan', text: shown(plan.slice(0, 16)) }]),
@@ -49,12 +50,12 @@ function deedsOf({ people }: RunPageDocument): readonly Reason[] {
 function takenUp({ seq, at, hadHalted, pid, away }: RunPageDocument['takeovers'][number]): Reason {
   const process = pid === undefined ? '' : ` by process ${pid}`;
   const doubt = away?.by === 'wall' ? ' by the clock on the wall, which proves nothing' : '';
-  const gone = away === undefined ? '' : `, nobody was there for ${spanText(away.ms)}${doubt}`;
+  const gone = away === undefined ? '' : `, nobody was there for ${formatSpan(away.ms)}${doubt}`;
   return hadHalted
-    ? { term: 'asked once more', text: `${isoText(at)}${process}, after it had halted`, entry: seq }
+    ? { term: 'asked once more', text: `${isoTime(at)}${process}, after it had halted`, entry: seq }
     : {
         term: 'taken up again',
-        text: `${isoText(at)}${process}: its process had died${gone}`,
+        text: `${isoTime(at)}${process}: its process had died${gone}`,
         tone: 'doubt',
         entry: seq,
       };

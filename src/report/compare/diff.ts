@@ -7,11 +7,10 @@
 import { canonicalJson } from '../../base/json.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
-import { isoTime } from '../folds/run.ts';
-import { readBy } from '../wording.ts';
+import { isoTime, readBy } from '../format.ts';
 
 /** `told`: inputs, feeds, answers, people. `done`: decisions, requests, variables, step ends. */
-export type DifferenceSide = 'told' | 'done';
+type DifferenceSide = 'told' | 'done';
 
 export interface Difference {
   readonly side: DifferenceSide;

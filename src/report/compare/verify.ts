@@ -2,6 +2,7 @@
  * Whether a journal is what was written: every run's chain, entry by entry, and then against the anchors, which know how
  * far a chain had come and what it was. Reads in pages, so that a run of any length takes the same memory. It repairs nothing.
  */
+import { formatCount } from '../../base/format.ts';
 import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
 import { ChainCheck, type ChainProblem, readEntry } from '../../journal/chain.ts';
 import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../journal/store.ts';
@@ -20,7 +21,7 @@ export interface RunVerdict {
 }
 
 /** `audit verify --json`. */
-export interface VerifyDocument {
+interface VerifyDocument {
   readonly ok: boolean;
   readonly runs: readonly {
     readonly run: string;
@@ -205,13 +206,13 @@ class Reading {
       return {
         sequence: 1,
         kind: 'missing',
-        detail: `the whole run is gone${last === undefined ? '' : `: ${last.count} entries were anchored at ${last.time}`}`,
+        detail: `the whole run is gone${last === undefined ? '' : `: ${formatCount(last.count, 'entry was', 'entries were')} anchored at ${last.time}`}`,
       };
     if (last === undefined || last.seq <= this.entries) return undefined;
     return {
       sequence,
       kind: 'truncated',
-      detail: `${last.seq} entries were anchored at ${last.time}, ${this.entries} are there`,
+      detail: `${formatCount(last.seq, 'entry was', 'entries were')} anchored at ${last.time}, ${this.entries} are there`,
     };
   }
 }

@@ -4,7 +4,7 @@
  */
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { isoTime } from '../folds/run.ts';
+import { isoTime } from '../format.ts';
 
 export function cloudEventsExport(entries: Iterable<Entry>): string {
   let text = '';

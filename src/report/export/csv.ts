@@ -8,7 +8,8 @@ import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry, Json } from '../../journal/entry.ts';
 import { fillsOf } from '../folds/fills.ts';
 import { foldOrders, ordersDocument } from '../folds/orders.ts';
-import { isoTime, runReport } from '../folds/run.ts';
+import { runReport } from '../folds/run.ts';
+import { isoTime } from '../format.ts';
 import { timeline } from '../timeline/timeline.ts';
 
 type Row = Readonly<Record<string, Json | undefined>>;

@@ -7,7 +7,7 @@ import type { Entry } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import { isResting } from '../../venue/order/states.ts';
 import type { Side } from '../../venue/records.ts';
-import { shown } from '../wording.ts';
+import { shown } from '../format.ts';
 import { DeadmanRecordFold } from './deadman.ts';
 
 export interface Aftermath {

@@ -4,7 +4,7 @@
  */
 import { Decimal, parseDecimal, wholeNumber } from '../../base/decimal.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
-import { jsonText } from '../wording.ts';
+import { jsonText } from '../format.ts';
 
 export interface Allowance {
   readonly limit: string;

@@ -3,7 +3,7 @@
  * reached the run. It says which questions are still open; whether an answer counts is the engine's business.
  */
 import type { Entry } from '../../journal/entry.ts';
-import { stepName } from '../wording.ts';
+import { stepName } from '../format.ts';
 
 export interface ApprovalRow {
   readonly seq: number;

@@ -7,7 +7,8 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
-import { isoTime, requestsBeside } from './run.ts';
+import { isoTime } from '../format.ts';
+import { requestsBeside } from './run.ts';
 
 /** `audit budget RUN --json`. */
 export interface BudgetDocument {

@@ -11,7 +11,7 @@ export const RISK_SHARE = 0.5;
 /** Beats that are kept for the drawing; of more, every second is left out, again and again. */
 const MOST_BEATS = 8000;
 
-export interface Silence {
+interface Silence {
   readonly ms: number;
   readonly timeoutMs: number;
   /** ms since the run began, of its begin. */

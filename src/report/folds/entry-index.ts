@@ -2,8 +2,9 @@
  * Where the entries of a run are, by kind and by step, so that any page of any selection can be read without reading the
  * others. It keeps numbers, not entries: a run of a hundred thousand takes a few hundred kilobytes.
  */
+import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import type { Entry, EntryType } from '../../journal/entry.ts';
-import { jsonText, pairs, shown, summary } from '../wording.ts';
+import { jsonText, pairs, shown, summary } from '../format.ts';
 import { lanePath } from './steps.ts';
 
 /** The groups a reader filters by. */
@@ -39,7 +40,7 @@ export interface EntrySelection {
 }
 
 /** An entry in a line of the raw table. */
-export interface EntryRow {
+interface EntryRow {
   readonly seq: number;
   /** Epoch ms. */
   readonly at: number;
@@ -149,7 +150,7 @@ function entryText(entry: Entry): string {
     case 'run.ended':
       return shown(`${entry.data.outcome}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`);
     case 'run.resumed':
-      return shown(`taken up again, ${entry.data.openCalls.length} requests in flight`);
+      return shown(`taken up again, ${formatCount(entry.data.openCalls.length, 'request')} in flight`);
     case 'step.started':
       return shown(`${entry.data.verb}${entry.data.attempt > 1 ? `, attempt ${entry.data.attempt}` : ''}`);
     case 'step.decided':
@@ -177,7 +178,9 @@ function entryText(entry: Entry): string {
     case 'call.checked':
       return shown(pairs(entry.data.limits));
     case 'call.attempted':
-      return shown(`${entry.data.method} ${entry.data.path}, ${entry.data.tokens} tokens ${pairs(entry.data.params)}`);
+      return shown(
+        `${entry.data.method} ${entry.data.path}, ${formatCount(entry.data.tokens, 'token')} ${pairs(entry.data.params)}`,
+      );
     case 'call.answered':
       return shown(`attempt ${entry.data.n} refused (HTTP ${entry.data.status}): ${entry.data.message}`);
     case 'call.settled': {
@@ -198,20 +201,20 @@ function entryText(entry: Entry): string {
     case 'order.alarmed':
       return shown(`${entry.data.clientOrderId} ${entry.data.alarm} ${pairs(entry.data.detail)}`);
     case 'account.reconciled':
-      return `${entry.data.open} open orders on the account`;
+      return `${formatCount(entry.data.open, 'open order')} on the account`;
     case 'account.swept': {
       const { left, inDoubt } = entry.data;
       const doubt = inDoubt.length === 0 ? '' : `, ${inDoubt.length} not known`;
-      return `${left === undefined ? 'not known what is' : `${left.length} orders`} left by cancel_all${doubt}`;
+      return `${left === undefined ? 'not known what is' : formatCount(left.length, 'order')} left by cancel_all${doubt}`;
     }
     case 'account.recalled':
-      return `${entry.data.resurfaced.length} orders of earlier runs that their journals do not know of`;
+      return `${formatCount(entry.data.resurfaced.length, 'order')} of earlier runs that their journals do not know of`;
     case 'deadman.moved':
       return shown(
         `${entry.data.event} ${entry.data.market}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`,
       );
     case 'approval.asked':
-      return shown(`${entry.data.ask} (${entry.data.by.join(' or ')})`);
+      return shown(`${entry.data.ask} (${formatList(entry.data.by, 'or')})`);
     case 'operator.acted':
       return shown(
         `${entry.data.command} by ${entry.data.by}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`,
@@ -219,7 +222,7 @@ function entryText(entry: Entry): string {
     case 'session.moved':
       return shown(`${entry.data.event}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
     case 'clock.put':
-      return `the clock on the wall was put: ${entry.data.wallAheadMs} ms ahead of the run’s own`;
+      return `the clock on the wall was put: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s own`;
     default:
       // A journal of a later version may hold entries this one has no words for.
       entry satisfies never;

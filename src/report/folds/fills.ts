@@ -3,6 +3,7 @@
  * book of the engine booked them; an account's other trades, which a read may show as well, are not the run's.
  */
 import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
+import { formatMicros } from '../../base/format.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import { averagePrice, netSizeOfFills, sumOfFills } from '../../venue/order/fills.ts';
@@ -33,7 +34,7 @@ export interface FillRow {
 }
 
 /** What traded on one side of one market. */
-export interface FillTotal {
+interface FillTotal {
   readonly market: string;
   readonly side: Side;
   readonly fills: number;
@@ -126,10 +127,6 @@ function grouped<T>(
 
 /** Microseconds since the epoch as ISO 8601: six digits where they matter. */
 export function timeOfUs(us: number): string {
-  const ms = Math.floor(us / 1000);
   // A forged or garbled time must not make a report throw.
-  if (!Number.isSafeInteger(us) || Math.abs(ms) > 8.64e15) return String(us);
-  const rest = us - ms * 1000;
-  const iso = new Date(ms).toISOString();
-  return rest === 0 ? iso : `${iso.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
+  return Number.isSafeInteger(us) && Math.abs(us / 1000) <= 8.64e15 ? formatMicros(us) : String(us);
 }

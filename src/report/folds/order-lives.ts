@@ -7,12 +7,12 @@ import type { DataOf, Entry, Json } from '../../journal/entry.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { isTerminal, type OrderState, wordsOf } from '../../venue/order/states.ts';
-import { meaningOf, ORDER_EVENT_MEANING } from '../meanings.ts';
-import { amountText, isPartOfPosition, pairs, quoteOf, stepName } from '../wording.ts';
+import { amountText, isPartOfPosition, pairs, quoteOf, stepName } from '../format.ts';
+import { meaningOf, ORDER_EVENT_MEANING } from '../glossary.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 import { lanePath } from './steps.ts';
 
-export interface OrderMove {
+interface OrderMove {
   readonly seq: number;
   /** ms since the run began. */
   readonly at: number;
@@ -28,12 +28,12 @@ export interface OrderMove {
 }
 
 /** A price the order had, from a time on. */
-export interface PriceLevel {
+interface PriceLevel {
   readonly at: number;
   readonly price: DecimalString;
 }
 
-export interface OrderAlarmRow {
+interface OrderAlarmRow {
   readonly seq: number;
   readonly at: number;
   readonly alarm: string;

@@ -38,7 +38,7 @@ export interface OrderHistory extends OrderRow {
 }
 
 /** `audit orders RUN --json`. */
-export interface OrdersDocument {
+interface OrdersDocument {
   readonly orders: readonly OrderHistory[];
 }
 

@@ -9,8 +9,8 @@ const MOST_MARKS = 12_000;
 /** Lost answers that are listed one by one. */
 const MOST_LOST = 50;
 
-export const MARK_KINDS = ['read', 'keep_alive', 'write', 'refused', 'lost', 'denied'] as const;
-export type MarkKind = (typeof MARK_KINDS)[number];
+const MARK_KINDS = ['read', 'keep_alive', 'write', 'refused', 'lost', 'denied'] as const;
+type MarkKind = (typeof MARK_KINDS)[number];
 
 /** Columns of equal length, oldest first. */
 export interface RequestMarks {

@@ -7,9 +7,9 @@ import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutc
 import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { reviewOf } from '../../venue/order/states.ts';
-import { meaningOf } from '../meanings.ts';
-import { isGoing } from '../standing.ts';
-import { jsonText } from '../wording.ts';
+import { jsonText } from '../format.ts';
+import { meaningOf } from '../glossary.ts';
+import { isGoing } from '../liveness.ts';
 import { AftermathFold, type Uncovered } from './aftermath.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
 import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
@@ -69,7 +69,7 @@ export interface RunPageDocument {
   readonly unaccounted: Unaccounted;
 }
 
-export interface Takeover {
+interface Takeover {
   readonly seq: number;
   /** Epoch ms. */
   readonly at: number;
@@ -81,13 +81,13 @@ export interface Takeover {
   readonly away?: Away;
 }
 
-export interface Fact {
+interface Fact {
   readonly name: string;
   readonly value: string;
 }
 
 /** What a reviewer must not overlook. All empty: nothing is missing that the run itself could know of. */
-export interface Unaccounted {
+interface Unaccounted {
   /** Sent, and the journal has no answer. */
   readonly unanswered: readonly OpenRequest[];
   /** Sent, and the answer can not be relied on; what became of it may have been found out since. */

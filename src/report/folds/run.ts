@@ -14,6 +14,7 @@ import type {
   StepOutcome,
 } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
+import { isoTime } from '../format.ts';
 import { type Aftermath, AftermathFold } from './aftermath.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
 
@@ -41,7 +42,7 @@ export interface RunReport {
   }[];
 }
 
-export interface StepRow {
+interface StepRow {
   readonly path: string;
   readonly id?: string;
   readonly verb: string;
@@ -51,7 +52,7 @@ export interface StepRow {
   readonly attempts: number;
 }
 
-export interface RequestRow {
+interface RequestRow {
   readonly method: string;
   readonly path: string;
   /** What went on the wire; numbers as their literal text. */
@@ -63,7 +64,7 @@ export interface RequestRow {
   readonly at: string;
 }
 
-export interface TokenUse {
+interface TokenUse {
   readonly used: number;
   /** The most that were spent within any 60 s. */
   readonly peakPerMinute: number;
@@ -290,9 +291,4 @@ function literals(params: JsonObject): JsonObject {
       typeof value === 'number' ? String(value) : value,
     ]),
   );
-}
-
-/** Epoch ms as ISO 8601 in UTC. */
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

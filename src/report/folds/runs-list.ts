@@ -30,7 +30,7 @@ export interface RunProgress {
   readonly waitsForPerson: boolean;
 }
 
-export interface RunsDocument {
+interface RunsDocument {
   /** After filtering. */
   readonly total: number;
   readonly offset: number;

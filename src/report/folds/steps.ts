@@ -3,15 +3,15 @@
  * repeat. A lane of very many rounds is drawn together here, so that a page stays the same size however long the run is.
  */
 import type { Entry, ErrorFact, StepOutcome } from '../../journal/entry.ts';
-import { stepName } from '../wording.ts';
+import { stepName } from '../format.ts';
 
 /** A lane keeps at most this many bars; neighbours are merged beyond it. */
 const MOST_BARS = 1500;
 
-export type BarOutcome = StepOutcome | 'active';
+type BarOutcome = StepOutcome | 'active';
 
 /** Columns of equal length, one element per bar; times are ms since the run began. */
-export interface Bars {
+interface Bars {
   readonly from: readonly number[];
   readonly until: readonly number[];
   readonly outcome: readonly BarOutcome[];

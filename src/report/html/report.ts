@@ -3,6 +3,7 @@
  * head forbids whatever it does not need, so that even a mistake in the escaping could load or run nothing.
  */
 import { createHash } from 'node:crypto';
+import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { KillsMeanwhile } from '../answers/allowed.ts';
@@ -14,16 +15,16 @@ import type { OrderLife } from '../folds/order-lives.ts';
 import { OrderFold } from '../folds/orders.ts';
 import { RunFold, type RunReport } from '../folds/run.ts';
 import { type RunPageDocument, RunPageFold } from '../folds/run-facts.ts';
-import { MODE_MEANING } from '../meanings.ts';
+import { jsonText, readBy, shown } from '../format.ts';
+import { MODE_MEANING } from '../glossary.ts';
 import { RoutineFilter } from '../timeline/routine.ts';
 import { TimelineFold, type TimelineRow } from '../timeline/timeline.ts';
-import { jsonText, offsetText, readBy, shown, spanText } from '../wording.ts';
 import { anchorOf, answersHtml } from './answers.ts';
 import { STYLE } from './style.ts';
 import { type Html, html, markupOf, type Piece, preformatted } from './text.ts';
 import { timeAxis } from './time-axis.ts';
 
-export interface PageOptions {
+interface PageOptions {
   /** What `audit verify` found, to be printed on top. */
   readonly verdict?: RunVerdict | undefined;
   /** What was done to the kill switch of the account meanwhile. */
@@ -175,7 +176,7 @@ function ordersTable(orders: readonly OrderLife[]): Html | undefined {
 
 function move({ at, to, meaning, because, step }: OrderLife['moves'][number]): Html {
   const reasons = [step === undefined ? [] : `asked by ${step}`, because ?? []].flat();
-  return html`<li>${offsetText(at)} <b>${to}</b>: ${meaning}${reasons.length === 0 ? undefined : html`<span class="soft">; ${shown(reasons.join('; '))}</span>`}</li>`;
+  return html`<li>${formatOffset(at)} <b>${to}</b>: ${meaning}${reasons.length === 0 ? undefined : html`<span class="soft">; ${shown(reasons.join('; '))}</span>`}</li>`;
 }
 
 function stepsTable(report: RunReport): Html {
@@ -183,13 +184,13 @@ function stepsTable(report: RunReport): Html {
   const rows = report.steps
     .slice(0, MOST_ROWS)
     .map((step) => [
-      time(offsetText(Date.parse(step.startedAt) - start)),
+      time(formatOffset(Date.parse(step.startedAt) - start)),
       cell(
         html`<span class="name">${shown(step.id ?? step.verb)}</span>${step.id === undefined ? undefined : ` ${step.verb}`}<br><span class="soft">${shown(step.path)}</span>`,
       ),
       html`<td class="${step.outcome}">${step.outcome}</td>`,
       number(step.attempts),
-      number(spanText(Date.parse(step.endedAt) - Date.parse(step.startedAt))),
+      number(formatSpan(Date.parse(step.endedAt) - Date.parse(step.startedAt))),
     ]);
   return section(
     'Steps',
@@ -248,10 +249,10 @@ function fillsTable({ fills, totals }: FillsDocument): Html | undefined {
 function timelineTable(told: readonly TimelineRow[], leftOut: number): Html {
   const rows = told.map(({ seq, offsetMs, depth, spans }, index) => [
     // The first row of an entry: an id is given once.
-    told[index - 1]?.seq === seq ? time(offsetText(offsetMs)) : time(offsetText(offsetMs), anchorOf(seq)),
+    told[index - 1]?.seq === seq ? time(formatOffset(offsetMs)) : time(formatOffset(offsetMs), anchorOf(seq)),
     html`<td><div class="d${Math.min(depth, 4)}">${spans.map(({ role, text }) => html`<span class="${role}">${text}</span>`)}</div></td>`,
   ]);
-  const more = leftOut === 0 ? '' : `; ${leftOut} more lines are in the journal`;
+  const more = leftOut === 0 ? '' : `; ${formatCount(leftOut, 'more line is', 'more lines are')} in the journal`;
   return section(
     'The story',
     `what happened, in order; reads and keep-alives that changed nothing are counted, not listed${more}`,
@@ -265,7 +266,7 @@ function requestsTable(report: RunReport): Html {
   const rows = report.requests
     .slice(0, MOST_ROWS)
     .map((request) => [
-      time(offsetText(Date.parse(request.at) - start)),
+      time(formatOffset(Date.parse(request.at) - start)),
       cell(`${request.method} ${shown(request.path)}`),
       cell(
         html`<span class="value">${Object.entries(request.params).map(([name, value]) => `${shown(name)}=${jsonText(value)} `)}</span>`,

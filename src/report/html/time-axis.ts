@@ -3,13 +3,15 @@
  * limit. An SVG without styles of its own: its classes are the page's. The tables of the page say the same in words.
  */
 
+import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import type { BookOrder } from '../../journal/orders.ts';
 import type { OrderState } from '../../venue/order/states.ts';
 import type { RunReport } from '../folds/run.ts';
-import { offsetText, shown, spanText } from '../wording.ts';
+import { shown } from '../format.ts';
+import { clamp, tenth, timeScale, timeTicks, tokenColumns } from '../time-scale.ts';
 import { type Html, html } from './text.ts';
 
-export interface TimeAxisData {
+interface TimeAxisData {
   readonly report: RunReport;
   readonly orders: readonly BookOrder[];
   readonly spending: readonly { readonly at: number; readonly tokens: number }[];
@@ -23,36 +25,30 @@ const LEFT = 190;
 const RIGHT = 12;
 const ROW = 20;
 const BAR = 12;
+const MOST_TICKS = 8;
 const TOKENS_HEIGHT = 90;
 /** More rows than this are drawn together as one. */
 const MOST_STEPS = 40;
 const MOST_ORDERS = 40;
 
 /** Where a moment is on the page. */
-class Axis {
+interface Axis {
   readonly start: number;
   readonly end: number;
-
-  constructor(start: number, end: number) {
-    this.start = start;
-    // A run without any length still has a place for its marks.
-    this.end = Math.max(end, start + 1);
-  }
-
-  x(at: number): number {
-    const share = (Math.min(Math.max(at, this.start), this.end) - this.start) / (this.end - this.start);
-    return round(LEFT + share * (WIDTH - LEFT - RIGHT));
-  }
-
+  x(at: number): number;
   /** A bar that can be seen, however short. */
-  width(from: number, to: number): number {
-    return Math.max(1.5, round(this.x(to) - this.x(from)));
-  }
+  width(from: number, to: number): number;
+}
+
+function axisOf(start: number, end: number): Axis {
+  const scale = timeScale(start, end, WIDTH - LEFT - RIGHT);
+  const x = (at: number) => tenth(LEFT + scale.x(clamp(at, start, end)));
+  return { start, end, x, width: (from, to) => Math.max(1.5, tenth(x(to) - x(from))) };
 }
 
 export function timeAxis(data: TimeAxisData): Html {
   const { report } = data;
-  const axis = new Axis(Date.parse(report.startedAt), Date.parse(report.endedAt));
+  const axis = axisOf(Date.parse(report.startedAt), Date.parse(report.endedAt));
   const lanes: Lane[] = [
     stepLanes(report, axis),
     orderLanes(data.orders, axis),
@@ -67,10 +63,10 @@ export function timeAxis(data: TimeAxisData): Html {
     parts.push(html`<g transform="translate(0 ${y})">${lane.draw}</g>`);
     y += lane.rows * ROW + 10;
   }
-  parts.push(html`<text class="lane" x="0" y="${y + 12}">tokens in ${spanText(data.windowMs)}</text>`);
+  parts.push(html`<text class="lane" x="0" y="${y + 12}">tokens in ${formatSpan(data.windowMs)}</text>`);
   parts.push(html`<g transform="translate(0 ${y + ROW})">${tokenArea(data, axis)}</g>`);
   const height = y + ROW + TOKENS_HEIGHT + 10;
-  const about = `${report.runbook} from ${report.startedAt} to ${report.endedAt}: ${report.steps.length} steps, ${report.orders.length} orders, ${report.requests.length} requests, ${report.tokens.used} tokens.`;
+  const about = `${report.runbook} from ${report.startedAt} to ${report.endedAt}: ${formatCount(report.steps.length, 'step')}, ${formatCount(report.orders.length, 'order')}, ${formatCount(report.requests.length, 'request')}, ${formatCount(report.tokens.used, 'token')}.`;
   return html`<svg class="axis" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="axis-title axis-about" preserveAspectRatio="xMinYMin meet">
 <title id="axis-title">The run over its time</title><desc id="axis-about">${about} The tables below say the same.</desc>
 ${grid(axis, height)}${parts}
@@ -84,33 +80,13 @@ interface Lane {
 }
 
 function grid(axis: Axis, height: number): Html {
-  const lengthMs = axis.end - axis.start;
-  const step = TICKS_MS.find((each) => lengthMs / each <= 8) ?? Math.ceil(lengthMs / 8 / 86_400_000) * 86_400_000;
-  const ticks: Html[] = [];
-  for (let at = 0; at <= lengthMs; at += step) {
+  const { ticks, digits } = timeTicks(0, axis.end - axis.start, MOST_TICKS);
+  const lines = ticks.map((at) => {
     const x = axis.x(axis.start + at);
-    ticks.push(
-      html`<line class="grid" x1="${x}" y1="16" x2="${x}" y2="${height}"/><text class="tick" x="${x}" y="11">${offsetText(at).replace(/\.000$/, '')}</text>`,
-    );
-  }
-  return html`<g aria-hidden="true">${ticks}</g>`;
+    return html`<line class="grid" x1="${x}" y1="16" x2="${x}" y2="${height}"/><text class="tick" x="${x}" y="11">${formatOffset(at, digits)}</text>`;
+  });
+  return html`<g aria-hidden="true">${lines}</g>`;
 }
-
-const SECOND = 1000;
-const TICKS_MS = [
-  1,
-  2,
-  5,
-  10,
-  20,
-  50,
-  100,
-  200,
-  500,
-  ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400].map(
-    (seconds) => seconds * SECOND,
-  ),
-];
 
 /** A row per step of the runbook; its iterations share it. */
 function stepLanes(report: RunReport, axis: Axis): Lane {
@@ -123,7 +99,7 @@ function stepLanes(report: RunReport, axis: Axis): Lane {
     rows.set(key, bars);
     if (bars.length > MOST_BARS) continue;
     bars.push(
-      html`<rect class="bar ${step.outcome}" x="${axis.x(from)}" y="0" width="${axis.width(from, to)}" height="${BAR}" rx="2"><title>${shown(step.path)}: ${step.verb}, ${step.outcome}, ${spanText(to - from)}</title></rect>`,
+      html`<rect class="bar ${step.outcome}" x="${axis.x(from)}" y="0" width="${axis.width(from, to)}" height="${BAR}" rx="2"><title>${shown(step.path)}: ${step.verb}, ${step.outcome}, ${formatSpan(to - from)}</title></rect>`,
     );
   }
   const draw = [...rows].map(([path, bars], row) => {
@@ -164,7 +140,7 @@ function orderLanes(orders: readonly BookOrder[], axis: Axis): Lane {
     const moves = [{ at: createdAt, to: 'draft' as OrderState }, ...history.map(({ at, to }) => ({ at, to }))];
     const bars = moves.map(({ at, to }, index) => {
       const until = moves[index + 1]?.at ?? (STATE_CLASS[to] === 'ended' ? at : axis.end);
-      return html`<rect class="life ${STATE_CLASS[to]}" x="${axis.x(at)}" y="0" width="${axis.width(at, until)}" height="${BAR}"><title>${shown(intent.clientOrderId)}: ${to}, ${spanText(Math.max(0, until - at))}</title></rect>`;
+      return html`<rect class="life ${STATE_CLASS[to]}" x="${axis.x(at)}" y="0" width="${axis.width(at, until)}" height="${BAR}"><title>${shown(intent.clientOrderId)}: ${to}, ${formatSpan(Math.max(0, until - at))}</title></rect>`;
     });
     const fills = [...snapshot.context.fills.values()].map((fill) => {
       const x = axis.x(Math.floor(fill.timestamp / 1000));
@@ -194,7 +170,7 @@ function requestLanes(report: RunReport, axis: Axis): Lane {
     }
     const marks = [...places].map(([x, { ok, bad, lost }]) => {
       const worst = lost > 0 ? 'lost' : bad > 0 ? 'bad' : 'ok';
-      return html`<rect class="mark ${worst}" x="${x}" y="0" width="1.5" height="${BAR}"><title>${ok + bad + lost === 1 ? '1 request' : `${ok + bad + lost} requests`}: ${ok} succeeded, ${bad} refused, ${lost} without an answer</title></rect>`;
+      return html`<rect class="mark ${worst}" x="${x}" y="0" width="1.5" height="${BAR}"><title>${formatCount(ok + bad + lost, 'request')}: ${ok} succeeded, ${bad} refused, ${lost} without an answer</title></rect>`;
     });
     return html`<g transform="translate(0 ${row * ROW})"><text class="label" x="6" y="10">${label} (${of.length})</text>${marks}</g>`;
   });
@@ -207,7 +183,7 @@ function deadmanLane(report: RunReport, axis: Axis): Lane {
   const close = (until: number) => {
     if (armedAt === undefined) return;
     bars.push(
-      html`<rect class="bar armed" x="${axis.x(armedAt)}" y="0" width="${axis.width(armedAt, until)}" height="${BAR}" rx="2"><title>armed for ${spanText(until - armedAt)}</title></rect>`,
+      html`<rect class="bar armed" x="${axis.x(armedAt)}" y="0" width="${axis.width(armedAt, until)}" height="${BAR}" rx="2"><title>armed for ${formatSpan(until - armedAt)}</title></rect>`,
     );
     armedAt = undefined;
   };
@@ -230,38 +206,13 @@ function deadmanLane(report: RunReport, axis: Axis): Lane {
 const COLUMN = 2;
 
 function tokenArea({ spending, limit, windowMs }: TimeAxisData, axis: Axis): readonly Html[] {
+  const marks = { at: spending.map(({ at }) => at), tokens: spending.map(({ tokens }) => tokens) };
   const columns = (WIDTH - LEFT - RIGHT) / COLUMN;
-  const perColumn = (axis.end - axis.start) / columns;
-  const heights: number[] = [];
-  let next = 0;
-  let oldest = 0;
-  let inWindow = 0;
-  for (let column = 0; column <= columns; column += 1) {
-    const until = axis.start + column * perColumn;
-    const drain = (at: number) => {
-      for (
-        let first = spending[oldest];
-        first !== undefined && oldest < next && first.at <= at - windowMs;
-        first = spending[oldest]
-      ) {
-        inWindow -= first.tokens;
-        oldest += 1;
-      }
-    };
-    let most = 0;
-    for (let spent = spending[next]; spent !== undefined && spent.at <= until; spent = spending[next]) {
-      drain(spent.at);
-      inWindow += spent.tokens;
-      most = Math.max(most, inWindow);
-      next += 1;
-    }
-    drain(until);
-    heights.push(Math.max(most, inWindow));
-  }
+  const heights = tokenColumns(marks, windowMs, axis.start, axis.end, columns);
   const peak = heights.reduce((most, each) => Math.max(most, each), 0);
   const top = Math.max(peak, limit ?? 0, 1);
-  const y = (tokens: number) => round(TOKENS_HEIGHT - (tokens / top) * TOKENS_HEIGHT);
-  const line = heights.map((tokens, column) => `L${round(LEFT + column * COLUMN)} ${y(tokens)}`).join('');
+  const y = (tokens: number) => tenth(TOKENS_HEIGHT - (tokens / top) * TOKENS_HEIGHT);
+  const line = [heights[0] ?? 0, ...heights].map((tokens, end) => `L${LEFT + end * COLUMN} ${y(tokens)}`).join('');
   const limitLine =
     limit === undefined
       ? []
@@ -269,7 +220,7 @@ function tokenArea({ spending, limit, windowMs }: TimeAxisData, axis: Axis): rea
           html`<line class="limit" x1="${LEFT}" y1="${y(limit)}" x2="${WIDTH - RIGHT}" y2="${y(limit)}"/><text class="label" x="6" y="${y(limit) + 10}">limit ${limit}</text>`,
         ];
   return [
-    html`<path class="tokens" d="M${LEFT} ${TOKENS_HEIGHT}${line}L${WIDTH - RIGHT} ${TOKENS_HEIGHT}Z"><title>at most ${peak} tokens within ${spanText(windowMs)}</title></path>`,
+    html`<path class="tokens" d="M${LEFT} ${TOKENS_HEIGHT}${line}L${WIDTH - RIGHT} ${TOKENS_HEIGHT}Z"><title>at most ${formatCount(peak, 'token')} within ${formatSpan(windowMs)}</title></path>`,
     html`<line class="base" x1="${LEFT}" y1="${TOKENS_HEIGHT}" x2="${WIDTH - RIGHT}" y2="${TOKENS_HEIGHT}"/>`,
     ...limitLine,
     html`<text class="label" x="6" y="${TOKENS_HEIGHT - 2}">peak ${peak}</text>`,
@@ -279,8 +230,4 @@ function tokenArea({ spending, limit, windowMs }: TimeAxisData, axis: Axis): rea
 function clipped(text: string, length: number): string {
   const whole = shown(text);
   return whole.length <= length ? whole : `${whole.slice(0, length - 1)}…`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

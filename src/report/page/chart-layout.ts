@@ -3,9 +3,10 @@
  * computed (its JSON, never its SVG): no markup of another program comes near the page, and the page colours the states
  * itself. Where nothing was laid out the states are listed, nested as their blocks are.
  */
+import { tenth } from '../time-scale.ts';
 
 /** What is known of a state beside its place; from the chart of the engine. */
-export interface ChartStateFacts {
+interface ChartStateFacts {
   /** As in the layout: keys from the root, joined by `/`. */
   readonly id: string;
   readonly kind: string;
@@ -17,14 +18,14 @@ export interface ChartStateFacts {
   readonly line?: number;
 }
 
-export interface ChartBox extends ChartStateFacts {
+interface ChartBox extends ChartStateFacts {
   readonly x: number;
   readonly y: number;
   readonly width: number;
   readonly height: number;
 }
 
-export interface ChartArrow {
+interface ChartArrow {
   readonly from: string;
   readonly to: string;
   /** An SVG path. */
@@ -193,8 +194,4 @@ function numbers(text: string): readonly number[] {
     .split(',')
     .map((each) => Number(each))
     .filter((each) => Number.isFinite(each));
-}
-
-function tenth(value: number): number {
-  return Math.round(value * 10) / 10;
 }

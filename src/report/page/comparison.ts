@@ -3,7 +3,7 @@ import type { Entry } from '../../journal/entry.ts';
 import { type DiffDocument, diffRuns } from '../compare/diff.ts';
 import { type RunPageDocument, RunPageFold } from '../folds/run-facts.ts';
 
-export interface ComparisonDocument {
+interface ComparisonDocument {
   readonly left: RunPageDocument;
   readonly right: RunPageDocument;
   readonly diff: Omit<DiffDocument, 'differences'> & {

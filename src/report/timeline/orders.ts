@@ -1,9 +1,10 @@
 /** How what became of orders reads in the timeline: their moves, what was concluded, alarms, what an account had open; and the switch that cancels them. */
+import { formatCount, formatFirst, formatSpan } from '../../base/format.ts';
 import type { DataOf, JsonObject, ResurfacedOrder } from '../../journal/entry.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { wordsOf } from '../../venue/order/states.ts';
-import { DEADMAN_EVENTS, meaningOf, ORDER_EVENT_MEANING } from '../meanings.ts';
-import { bad, doubt, good, jsonText, muted, name, pairs, plain, type Span, shown, spanText } from '../wording.ts';
+import { bad, doubt, good, jsonText, muted, name, pairs, plain, type Span, shown } from '../format.ts';
+import { DEADMAN_EVENTS, meaningOf, ORDER_EVENT_MEANING } from '../glossary.ts';
 
 /** Orders that are named one by one. */
 const MOST_NAMED = 20;
@@ -45,8 +46,8 @@ export function accountReconciled({ open, external, ofOtherRuns }: DataOf<'accou
     ...ofOtherRuns.map((each) => `of another run ${idOf(each)}`),
   ];
   return [
-    name(`${ordersText(open, 'open ')} on the account before this run`),
-    muted(others.length === 0 ? '' : `, left alone: ${firstOf(others)}`),
+    name(`${formatCount(open, 'open order')} on the account before this run`),
+    muted(others.length === 0 ? '' : `, left alone: ${formatFirst(others, MOST_NAMED)}`),
   ];
 }
 
@@ -59,9 +60,9 @@ export function accountSwept(data: DataOf<'account.swept'>): readonly Span[] {
       ? doubt('what cancel_all left is not known')
       : told.length === 0
         ? good('no order is left that could fill')
-        : bad(`${ordersText(told.length)} could still fill: ${firstOf(told)}`),
-    doubt(inDoubt.length === 0 ? '' : `, not known of ${shown(firstOf(inDoubt))}`),
-    muted(`, after ${cancels} × cancel_all and ${readings} reading${readings === 1 ? '' : 's'}`),
+        : bad(`${formatCount(told.length, 'order')} could still fill: ${formatFirst(told, MOST_NAMED)}`),
+    doubt(inDoubt.length === 0 ? '' : `, not known of ${shown(formatFirst(inDoubt, MOST_NAMED))}`),
+    muted(`, after ${cancels} × cancel_all and ${formatCount(readings, 'reading')}`),
     plain(isClear || because === undefined ? '' : `: ${shown(because)}`),
   ];
 }
@@ -82,22 +83,13 @@ export function deadmanMoved({ event, market, timeoutMs, because }: DataOf<'dead
   if (event === 'armed' && timeoutMs !== undefined)
     spans.push(
       plain(
-        `: the venue cancels every open order of the account after ${spanText(timeoutMs)} without a request of ours`,
+        `: the venue cancels every open order of the account after ${formatSpan(timeoutMs)} without a request of ours`,
       ),
     );
   if (because !== undefined) spans.push(muted(` (${shown(because)})`));
   return spans;
 }
 
-function ordersText(count: number, which = ''): string {
-  return `${count} ${which}order${count === 1 ? '' : 's'}`;
-}
-
 function idOf(record: JsonObject): string {
   return shown(jsonText(record['id'] ?? ''));
-}
-
-function firstOf(all: readonly string[]): string {
-  const more = all.length - MOST_NAMED;
-  return `${all.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

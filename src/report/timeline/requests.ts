@@ -1,7 +1,7 @@
 /** How requests read in the timeline: what was sent, what was answered, which fills an answer showed first, and what was never answered. */
+import { formatCount, formatSpan } from '../../base/format.ts';
 import type { DataOf, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import { CATALOGUE, ENDPOINT_NAMES } from '../../venue/catalogue.ts';
-import { meaningOf, PURPOSES } from '../meanings.ts';
 import {
   bad,
   doubt,
@@ -14,11 +14,10 @@ import {
   quoteOf,
   type Span,
   shown,
-  spanText,
   summary,
-  tokensText,
   value,
-} from '../wording.ts';
+} from '../format.ts';
+import { meaningOf, PURPOSES } from '../glossary.ts';
 
 interface Call {
   readonly endpoint: string;
@@ -67,9 +66,9 @@ export class RequestsTold {
       value(Object.keys(data.params).length === 0 ? '' : ` ${pairs(data.params)}`),
     ];
     if (purpose !== undefined) spans.push(plain(`, ${shown(purpose)}`));
-    spans.push(muted(`, ${tokensText(data.tokens)}`));
+    spans.push(muted(`, ${formatCount(data.tokens, 'token')}`));
     if (data.n > 1) spans.push(doubt(`, attempt ${data.n}`));
-    if (data.waitedMs > 0) spans.push(muted(`, after waiting ${spanText(data.waitedMs)} for tokens`));
+    if (data.waitedMs > 0) spans.push(muted(`, after waiting ${formatSpan(data.waitedMs)} for tokens`));
     const about = this.explain ? this.about(title) : undefined;
     if (about !== undefined) spans.push(muted(`  (${about})`));
     return spans;
@@ -133,7 +132,7 @@ export class RequestsTold {
 }
 
 function answerSpans(data: DataOf<'call.settled'>, call: Call | undefined, at: number): readonly Span[] {
-  const took = call?.sentAt === undefined ? '' : `, after ${spanText(at - call.sentAt)}`;
+  const took = call?.sentAt === undefined ? '' : `, after ${formatSpan(at - call.sentAt)}`;
   const status = data.status === undefined ? '' : ` (HTTP ${data.status})`;
   const about = plain(`${call?.title ?? shown(data.call)} `);
   const message = shown(data.message ?? data.code ?? data.failure ?? 'no reason given');

@@ -3,8 +3,9 @@
  * nothing came of them. One row says how many there were. The read that showed a change is always kept, and so is every
  * request that was refused, lost or not of this kind.
  */
+import { formatCount } from '../../base/format.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { muted, plain, shown, tokensText } from '../wording.ts';
+import { muted, plain, shown } from '../format.ts';
 import type { TimelineRow } from './timeline.ts';
 
 /** Purposes of calls that are made again and again (venue port, `purpose`). */
@@ -84,7 +85,7 @@ export class RoutineFilter {
         muted('… '),
         plain(requests.join(', ')),
         muted(
-          `, as a matter of routine; ${found ? 'only the last showed a change' : 'nothing changed'}, ${tokensText(tokens)}`,
+          `, as a matter of routine; ${found ? 'only the last showed a change' : 'nothing changed'}, ${formatCount(tokens, 'token')}`,
         ),
       ],
     };

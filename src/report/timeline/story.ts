@@ -6,7 +6,7 @@ import type { Entry } from '../../journal/entry.ts';
 import { RoutineFilter } from './routine.ts';
 import { TimelineFold, type TimelineRow } from './timeline.ts';
 
-export interface StoryDocument {
+interface StoryDocument {
   readonly from: number;
   /** Rows there are so far. */
   readonly total: number;

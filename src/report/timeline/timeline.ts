@@ -3,31 +3,29 @@
  * decision fell as it did, for a reader who never saw the runbook. Rows carry roles, not colours, and every text in them is
  * printable. It is fed entry by entry, so a run can be told while it goes on.
  */
+import { formatCount, formatList, formatOffset, formatSpan } from '../../base/format.ts';
 import type { Away, DataOf, Entry, EntryOf } from '../../journal/entry.ts';
-import { MODE_MEANING, meaningOf, RUN_OUTCOMES, STEP_OUTCOMES, TRIGGERS, VERBS } from '../meanings.ts';
 import {
   bad,
   doubt,
   errorText,
   good,
-  isoText,
+  isoTime,
   jsonText,
   muted,
   name,
-  offsetText,
   pairs,
   plain,
   type Role,
   readBy,
   type Span,
   shown,
-  spanText,
   stepName,
   stepTitle,
   summary,
-  tokensText,
   value,
-} from '../wording.ts';
+} from '../format.ts';
+import { MODE_MEANING, meaningOf, RUN_OUTCOMES, STEP_OUTCOMES, TRIGGERS, VERBS } from '../glossary.ts';
 import {
   accountReconciled,
   accountSwept,
@@ -64,7 +62,7 @@ export interface TimelineRow {
   readonly spans: readonly Span[];
 }
 
-export interface TimelineOptions {
+interface TimelineOptions {
   /** Says what verbs, states and endpoints mean; true unless told otherwise. */
   readonly explain?: boolean;
   /** Only these kinds of rows. */
@@ -88,7 +86,7 @@ export function printTimeline(
   return rows
     .map(({ offsetMs, depth, spans }) => {
       const text = spans.map((span) => paint(span.role, span.text)).join('');
-      return `${paint('muted', offsetText(offsetMs).padStart(12))}  ${'  '.repeat(depth)}${text}\n`;
+      return `${paint('muted', formatOffset(offsetMs).padStart(12))}  ${'  '.repeat(depth)}${text}\n`;
     })
     .join('');
 }
@@ -148,7 +146,7 @@ export class TimelineFold {
           doubt('again '),
           plain(`attempt ${entry.data.attempt} failed: `),
           bad(errorText(entry.data.error)),
-          muted(`; next attempt at ${offsetText(entry.data.retryAt - (this.startedAt ?? 0))}`),
+          muted(`; next attempt at ${formatOffset(entry.data.retryAt - (this.startedAt ?? 0))}`),
         ]);
       case 'step.ended':
         return this.stepEnded(entry);
@@ -197,11 +195,11 @@ export class TimelineFold {
       case 'approval.asked':
         return this.rows('person', this.depth(entry.step), [
           name('asked '),
-          plain(`${shown(entry.data.by.join(' or '))}: `),
+          plain(`${shown(formatList(entry.data.by, 'or'))}: `),
           value(shown(entry.data.ask)),
           // A dry-run has no plan that anybody agreed to.
           muted(
-            `, until ${isoText(entry.data.until)}${entry.data.plan === '' ? '' : `, for plan ${shown(entry.data.plan)}`}`,
+            `, until ${isoTime(entry.data.until)}${entry.data.plan === '' ? '' : `, for plan ${shown(entry.data.plan)}`}`,
           ),
         ]);
       case 'operator.acted':
@@ -216,13 +214,13 @@ export class TimelineFold {
           name('the session with the venue '),
           entry.data.event === 'failing' ? bad('can not be renewed') : plain(SESSION_EVENTS[entry.data.event]),
           muted(entry.data.request === undefined ? '' : sessionRequest(entry.data.request)),
-          muted(entry.data.expiresAt === undefined ? '' : `, until ${isoText(entry.data.expiresAt)}`),
+          muted(entry.data.expiresAt === undefined ? '' : `, until ${isoTime(entry.data.expiresAt)}`),
           muted(entry.data.because === undefined ? '' : `: ${shown(entry.data.because)}`),
         ]);
       case 'clock.put':
         return this.rows('run', 0, [
           name('the clock on the wall was put'),
-          muted(`: ${entry.data.wallAheadMs} ms ahead of the run’s own, which all times here are told by`),
+          muted(`: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s own, which all times here are told by`),
         ]);
       default:
         // A journal of a later version may hold entries this one has no words for.
@@ -234,7 +232,7 @@ export class TimelineFold {
   private runStarted({ data, run }: EntryOf<'run.started'>): readonly TimelineRow[] {
     const rows = this.rows('run', 0, [
       name(shown(data.runbook)),
-      plain(` begins at ${isoText(data.startedAt)}, ${MODE_MEANING[data.mode]}, account ${shown(data.account)}`),
+      plain(` begins at ${isoTime(data.startedAt)}, ${MODE_MEANING[data.mode]}, account ${shown(data.account)}`),
       muted(
         `, run ${shown(run)}, started ${data.by === undefined ? (meaningOf(TRIGGERS, data.trigger) ?? shown(data.trigger)) : `by ${shown(data.by)}`}`,
       ),
@@ -251,7 +249,7 @@ export class TimelineFold {
       name('run '),
       role(RUN_OUTCOMES[data.outcome]),
       plain(why === undefined ? '' : ` (${shown(why)})`),
-      muted(`, after ${spanText(at - (this.startedAt ?? at))}, ${tokensText(this.requests.tokens)} used`),
+      muted(`, after ${formatSpan(at - (this.startedAt ?? at))}, ${formatCount(this.requests.tokens, 'token')} used`),
     ]);
     const outputs = Object.entries(data.outputs).map(([key, each]) =>
       this.row('run', 1, [name(shown(key)), plain(' = '), value(jsonText(each))]),
@@ -282,7 +280,7 @@ export class TimelineFold {
     const spans = [...title, plain(' '), role(STEP_OUTCOMES[data.outcome])];
     if (data.error !== undefined) spans.push(bad(` (${errorText(data.error)})`));
     if (data.value !== undefined && data.value !== null) spans.push(plain(': '), value(summary(data.value)));
-    if (startedAt !== undefined && at > startedAt) spans.push(muted(`, after ${spanText(at - startedAt)}`));
+    if (startedAt !== undefined && at > startedAt) spans.push(muted(`, after ${formatSpan(at - startedAt)}`));
     return this.rows('step', this.depth(step), spans);
   }
 
@@ -306,7 +304,7 @@ export class TimelineFold {
   private feedRead({ data, step }: EntryOf<'feed.read'>): readonly TimelineRow[] {
     const feed = name(`feed ${shown(data.name)}${data.key === undefined ? '' : `[${shown(data.key)}]`}`);
     if (data.value === undefined) return this.rows('feed', this.depth(step), [feed, doubt(' could not be read')]);
-    const when = data.at === undefined ? '' : `, as of ${isoText(data.at)}`;
+    const when = data.at === undefined ? '' : `, as of ${isoTime(data.at)}`;
     return this.rows('feed', this.depth(step), [feed, plain(' is '), value(shown(data.value)), muted(when)]);
   }
 
@@ -346,12 +344,12 @@ export class TimelineFold {
 const SESSION_EVENTS = { requested: 'was asked for', renewed: 'was renewed' } as const;
 
 function sessionRequest({ tokens, status }: NonNullable<DataOf<'session.moved'>['request']>): string {
-  return `: POST /jwt, ${status === undefined ? 'no answer' : `answered ${status}`}, ${tokens} tokens`;
+  return `: POST /jwt, ${status === undefined ? 'no answer' : `answered ${status}`}, ${formatCount(tokens, 'token')}`;
 }
 
 /** For how long nobody was there; of older journals that is not known. */
 function absence(away: Away | undefined): readonly Span[] {
   if (away === undefined) return [];
   const doubted = away.by === 'wall' ? [doubt(' by the clock on the wall, which proves nothing')] : [];
-  return [muted(`, after ${spanText(away.ms)}`), plain(' with nobody there'), ...doubted];
+  return [muted(`, after ${formatSpan(away.ms)}`), plain(' with nobody there'), ...doubted];
 }

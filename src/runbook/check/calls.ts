@@ -1,5 +1,6 @@
 /** Calls of other runbooks: the callee must be there, be sound, and be given what it needs; its outputs are what the id names. */
 import type { Span } from '../../base/diagnostic.ts';
+import { formatCount } from '../../base/format.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import type { CheckCode } from '../codes/check.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
@@ -40,7 +41,7 @@ export function call(checking: Checking, node: Node, { verb }: Site): Built<'cal
     checking.report(
       at,
       'called-runbook-invalid',
-      `${name} has ${callee.errors.length === 1 ? 'an error' : `${callee.errors.length} errors`}; the first: ${callee.errors[0]?.message ?? ''}`,
+      `${name} has ${formatCount(callee.errors.length, 'error')}; the first: ${callee.errors[0]?.message ?? ''}`,
     );
   for (const { value } of entriesOf(given)) checking.compiler.value(value, 'any');
   return { args: { runbook: name, with: {} }, yields: FAULTY.type };

@@ -21,14 +21,14 @@ export type Callee =
   | { readonly kind: 'invalid'; readonly errors: readonly Diagnostic[] };
 
 /** Where a checked step stands in the text. */
-export interface StepPlace {
+interface StepPlace {
   readonly node: MapNode;
   /** The verb's key. */
   readonly verb: Span;
 }
 
 /** The limits that are the same in every run. */
-export interface ConstantLimits {
+interface ConstantLimits {
   readonly markets?: readonly string[];
   readonly sides?: readonly string[];
   readonly maxOrderSize?: Decimal;

@@ -9,9 +9,7 @@ import { readInputText } from '../expression/expression.ts';
 import { type Reading, readDuration, readTime } from '../expression/literals.ts';
 import { Duration, durationText, Time, timeText, type Value, type ValueType } from '../values.ts';
 
-export type InputValues =
-  | { readonly values: Readonly<Record<string, Value>> }
-  | { readonly problems: readonly string[] };
+type InputValues = { readonly values: Readonly<Record<string, Value>> } | { readonly problems: readonly string[] };
 
 /** Reads `--input` texts by the declared types and fills in defaults. Wrong, unknown and missing inputs are all named. */
 export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<string, string>>): InputValues {

@@ -20,7 +20,7 @@ export function innerBlocks(step: CheckedStep): readonly (readonly CheckedStep[]
 }
 
 /** The blocks of a step's modifiers: what is done when something went wrong. */
-export function exceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+function exceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
   return [
     ...step.catch.map((clause) => clause.do),
     ...(step.onTimeout === undefined ? [] : [step.onTimeout]),

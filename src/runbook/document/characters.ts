@@ -12,7 +12,7 @@ const LONE = /\p{Surrogate}/u;
 const LONE_RETURN = /\r(?!\n)/;
 
 /** A character at fault. */
-export interface StrangeCharacter {
+interface StrangeCharacter {
   readonly code: 'yaml-control-character' | 'yaml-hidden-character';
   readonly at: number;
   readonly message: string;

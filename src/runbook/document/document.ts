@@ -29,7 +29,7 @@ export interface DocumentLimits {
 /** For what people write. A recording may be larger and hold nulls, and says so. */
 export const AUTHORED: DocumentLimits = { maxBytes: 256 * 1024, maxNodes: 20_000, maxDepth: 32, nulls: 'refused' };
 
-export interface ReadDocument {
+interface ReadDocument {
   /** Undefined when the text is not YAML or was refused whole; single faults leave a tree to go on with. */
   readonly root: Node | undefined;
   readonly diagnostics: readonly Diagnostic[];

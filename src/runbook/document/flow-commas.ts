@@ -10,7 +10,7 @@ export interface Piece {
   readonly span: Span;
 }
 
-export interface CutValue {
+interface CutValue {
   readonly span: Span;
   /** How many pieces it makes up. */
   readonly pieces: number;

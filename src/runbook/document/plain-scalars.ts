@@ -7,7 +7,7 @@ import type { SyntaxCode } from '../codes/syntax.ts';
 
 export type PlainType = 'text' | 'number' | 'boolean' | 'null';
 
-export interface PlainScalar {
+interface PlainScalar {
   readonly type: PlainType;
   /** Why it may not be written so. */
   readonly fault?: { readonly code: SyntaxCode; readonly message: string };

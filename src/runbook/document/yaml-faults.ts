@@ -7,13 +7,13 @@ import type { SyntaxCode } from '../codes/syntax.ts';
 import { codePoint, oddBlank } from './characters.ts';
 
 /** As the parser gives it: its own code, its sentence, and two offsets. */
-export interface ParserProblem {
+interface ParserProblem {
   readonly code: string;
   readonly message: string;
   readonly pos: readonly [number, number];
 }
 
-export interface YamlFault {
+interface YamlFault {
   readonly code: SyntaxCode;
   readonly span: Span;
   readonly message: string;

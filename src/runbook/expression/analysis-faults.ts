@@ -130,7 +130,3 @@ export abstract class AnalysisFaults {
 export function shown(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
-
-export function counted(args: number): string {
-  return `${args} argument${args === 1 ? '' : 's'}`;
-}

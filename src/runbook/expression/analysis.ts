@@ -8,6 +8,7 @@
  */
 import { type Decimal, parseAuthoredDecimal, wholeNumber } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
+import { formatCount } from '../../base/format.ts';
 import { type Frame, type Run, spend } from '../functions/evaluation.ts';
 import { FUNCTIONS, functionRow, isZone } from '../functions/functions.ts';
 import { BINARY_OPERATORS, type BinaryOperator, binary, negation } from '../functions/operators.ts';
@@ -15,7 +16,7 @@ import { applied, arity, impliesMarket, type Match, matched } from '../functions
 import { fitted, isRefusal, type Term, unified } from '../functions/term.ts';
 import { BOOLEAN, INTEGER, NUMBER, TEXT, typeName } from '../functions/typing.ts';
 import { EvaluationFailure, type Scope, type Value, type ValueType } from '../values.ts';
-import { AnalysisFaults, counted, shown } from './analysis-faults.ts';
+import { AnalysisFaults, shown } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
 import { MAX_DEPTH, type SyntaxNode } from './syntax.ts';
 import { type Facts, VisibleNames } from './visible-names.ts';
@@ -296,7 +297,7 @@ export class Analysis extends AnalysisFaults {
       return this.fault(
         'argument-count',
         place,
-        `${name} takes ${wanted} argument${wanted === 1 ? '' : 's'}, found ${args.length}`,
+        `${name} takes ${formatCount(wanted, 'argument')}, found ${args.length}`,
       );
     if (receiver.type.kind !== 'optional' && receiver.narrowed !== true)
       this.fault('always-present', place, `this ${typeName(receiver.type)} is always there`);
@@ -329,7 +330,7 @@ export class Analysis extends AnalysisFaults {
       return this.fault(
         'argument-count',
         place,
-        `${name} takes a name and an expression, found ${counted(args.length)}`,
+        `${name} takes a name and an expression, found ${formatCount(args.length, 'argument')}`,
       );
     const [variable, body] = args as readonly [SyntaxNode, SyntaxNode];
     if (variable.op !== 'id') return this.fault('expression-syntax', variable, `${name} takes a name first`);
@@ -381,7 +382,11 @@ export class Analysis extends AnalysisFaults {
     if (args === undefined) return undefined;
     const match = matched(row, args);
     if (match === undefined)
-      return this.fault('argument-count', place, `${name} takes ${arity(row)}, found ${counted(args.length)}`);
+      return this.fault(
+        'argument-count',
+        place,
+        `${name} takes ${arity(row)}, found ${formatCount(args.length, 'argument')}`,
+      );
     if (isRefusal(match)) return this.settle({ ...match, message: `${name}: ${match.message}` }, nodes, node);
     const strange = strangeZone(match);
     if (strange !== undefined)

@@ -6,12 +6,12 @@ import type { Span } from '../../base/diagnostic.ts';
 import { codePoint, ordinary } from '../document/characters.ts';
 
 /** As the parser gives it: its sentence, and the range it stopped at. */
-export interface ParserStop {
+interface ParserStop {
   readonly summary: string;
   readonly span: Span;
 }
 
-export interface ExpressionFault {
+interface ExpressionFault {
   readonly message: string;
   readonly hint?: string;
   readonly span: Span;

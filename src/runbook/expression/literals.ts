@@ -5,6 +5,7 @@
 import { isLosslessNumber, parse } from 'lossless-json';
 import { type Decimal, parseAuthoredDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { durationWord } from '../../base/duration.ts';
 import { luxon } from '../calendar.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
@@ -19,7 +20,7 @@ export type Reading<T extends Value = Value> =
   | { readonly value: T }
   | { readonly code: SyntaxCode; readonly problem: string; readonly hint?: string };
 
-export interface LiteralReading {
+interface LiteralReading {
   readonly value: Value | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -114,19 +115,7 @@ function durationMeant(text: string): string | undefined {
   const [, count = '', word = ''] = found;
   const unit = /^(?:ms|milli)/.test(word) ? 'ms' : word.charAt(0);
   const ms = Number(count) * (UNITS_MS[unit] ?? Number.NaN);
-  return Number.isSafeInteger(ms) && ms > 0 ? `Did you mean ${durationText(ms)}?` : undefined;
-}
-
-function durationText(ms: number): string {
-  let rest = ms;
-  return Object.entries(UNITS_MS)
-    .reverse()
-    .map(([unit, size]) => {
-      const count = Math.floor(rest / size);
-      rest -= count * size;
-      return count === 0 ? '' : `${count}${unit}`;
-    })
-    .join('');
+  return Number.isSafeInteger(ms) && ms > 0 ? `Did you mean ${durationWord(ms)}?` : undefined;
 }
 
 export function looksLikeDuration(text: string): boolean {

@@ -11,7 +11,7 @@ import { expressionFault } from './expression-faults.ts';
 
 export type SyntaxNode = ASTNode;
 
-export const MAX_LENGTH = 2000;
+const MAX_LENGTH = 2000;
 export const MAX_DEPTH = 64;
 
 const parser = new Environment({
@@ -19,7 +19,7 @@ const parser = new Environment({
   limits: { maxDepth: MAX_DEPTH, maxAstNodes: 8000, maxListElements: 500, maxCallArguments: 32, maxMapEntries: 1 },
 });
 
-export type Parsed =
+type Parsed =
   | { readonly tree: SyntaxNode }
   | { readonly code: SyntaxCode; readonly message: string; readonly hint?: string; readonly span: Span };
 

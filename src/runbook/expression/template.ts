@@ -2,12 +2,12 @@
  * Texts with `${…}`: cuts them into literal parts and expressions, each with its place in the text. `$${` stands for the
  * characters `${` themselves. What is inside is not looked at here, but for quotes and brackets, to find where it ends.
  */
-export type TemplatePart =
+type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
   /** `start`: where the expression begins in the template, after `${`. */
   | { readonly kind: 'expression'; readonly text: string; readonly start: number };
 
-export interface Template {
+interface Template {
   readonly parts: readonly TemplatePart[];
   /** Where an expression begins that has no end. */
   readonly unclosed?: number;

@@ -16,7 +16,7 @@ export interface Frame {
 export type Run = (frame: Frame) => Value;
 
 /** Iterations and list items that one evaluation may go through, those of the `def`s it reads among them. */
-export const MAX_STEPS = 100_000;
+const MAX_STEPS = 100_000;
 
 // Evaluation is synchronous, so that one counter serves an expression and all it sets off through its scope.
 let depth = 0;

@@ -70,7 +70,7 @@ const ORDERS: Shape = { kind: 'list_of', of: ORDER };
 const SAMPLE_FILLS = 'fills: long 0.3 at 64000, long 0.1 at 64400, short 0.1 at 64100';
 
 /** The most items `range` gives. */
-export const LONGEST_RANGE = 10_000;
+const LONGEST_RANGE = 10_000;
 
 export const FUNCTIONS = {
   abs: {
@@ -273,7 +273,7 @@ export const FUNCTIONS = {
   },
 } as const satisfies Record<string, FunctionRow>;
 
-export type FunctionName = keyof typeof FUNCTIONS;
+type FunctionName = keyof typeof FUNCTIONS;
 
 /** The row of a function, seen as `FunctionRow`; undefined for a name that is none. */
 export function functionRow(name: string): FunctionRow | undefined {

@@ -3,6 +3,7 @@
  * that signature then are, and the term that the call becomes. Knows types and rows, no places and no names.
  */
 
+import { formatList } from '../../base/format.ts';
 import type { Expr, Scope, ValueType } from '../values.ts';
 import { type Run, spend } from './evaluation.ts';
 import type { Application, FunctionRow, Parameter, Shape, Signature } from './functions.ts';
@@ -146,5 +147,5 @@ export function arity(row: FunctionRow): string {
   const lists = row.signatures.map(({ parameters }) =>
     parameters.map((each) => `${each.name}${each.rest === true ? ', …' : ''}${each.implied === true ? '?' : ''}`),
   );
-  return [...new Set(lists.map((names) => `(${names.join(', ')})`))].join(' or ');
+  return formatList([...new Set(lists.map((names) => `(${names.join(', ')})`))], 'or');
 }

@@ -2,12 +2,13 @@
  * A month of schedules as an SVG drawing that stands by itself: no script, no font, no reference to anything outside, light
  * or dark as the reader's system is. Everything that comes from a runbook is text, never markup.
  */
+import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { ScheduledSlot } from './collisions.ts';
 import { clockText, dateText, type ZoneChange, zoneChanges, zoneStretches } from './local-time.ts';
 import { eachOccurrence, type Occurrence } from './schedule.ts';
 
-export interface CalendarMonth {
+interface CalendarMonth {
   readonly year: number;
   /** From 1. */
   readonly month: number;
@@ -228,7 +229,7 @@ function description(
   zone: string,
 ): string {
   const shifts = [...changes].map(([date, change]) => ` On ${date} the ${changeText(change)}.`).join('');
-  return `${total} occurrences on ${byDay.size} days, at local times of ${zone}.${shifts}`;
+  return `${formatCount(total, 'occurrence')} on ${formatCount(byDay.size, 'day')}, at local times of ${zone}.${shifts}`;
 }
 
 /** A cell holds about this many characters; the rest is told in full by its title. */

@@ -88,7 +88,7 @@ function searchDay(zone: string, startMs: number, endMs: number, changes: ZoneCh
 }
 
 /** Local time minus UTC of `zone` at an instant, in ms. A name that is no zone is our mistake: the check refuses it. */
-export function zoneOffsetMs(zone: string, atMs: number): number {
+function zoneOffsetMs(zone: string, atMs: number): number {
   const minutes = luxon().IANAZone.create(zone).offset(atMs);
   if (!Number.isFinite(minutes)) throw new RangeError(`not a zone, or not an instant: ${zone} at ${atMs}`);
   return Math.round(minutes * 60_000);
@@ -100,7 +100,7 @@ export function localText(atMs: number, offsetMs: number): string {
 }
 
 /** `2026-03-29T03:00:00.000`, of a wall-clock time counted as if it were UTC. */
-export function wallText(wallMs: number): string {
+function wallText(wallMs: number): string {
   return new Date(wallMs).toISOString().slice(0, -1);
 }
 

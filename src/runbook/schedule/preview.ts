@@ -3,12 +3,12 @@
  * concurrency keys do to them, as data, as text and as the JSON of `schedule preview` (interface.md, JSON). Says what the
  * schedules say; whether a run then starts is for the engine to decide.
  */
+import { formatSpan, formatTable } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
-import { Duration, durationText } from '../values.ts';
 import type { ScheduledSlot } from './collisions.ts';
 import { clockEffects, eachOccurrence, effectText, longestDelayMs, type Occurrence } from './schedule.ts';
 
-export interface PreviewRow {
+interface PreviewRow {
   readonly runbook: string;
   readonly slot: string;
   readonly nominalMs: number;
@@ -76,9 +76,9 @@ function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[]
   if (jitter === undefined || mostMs <= 0) return [];
   const cut =
     mostMs < jitter.ms
-      ? ` of ${durationText(jitter)}, as far as misfire.within and the next occurrence leave room`
+      ? ` of ${formatSpan(jitter.ms)}, as far as misfire.within and the next occurrence leave room`
       : '';
-  return [`starts up to ${durationText(new Duration(mostMs))} later (jitter${cut})`];
+  return [`starts up to ${formatSpan(mostMs)} later (jitter${cut})`];
 }
 
 /** What a gap took away since the slot's row before; with `gap: skip` no row would tell of it otherwise. */
@@ -141,14 +141,9 @@ export function previewText(rows: readonly PreviewRow[]): string {
     printable(row.runbook),
     `slot ${printable(row.slot)}`,
   ]);
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
-  const lines = cells.flatMap((line, index) => [
-    line
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-    ...(rows[index]?.notes ?? []).map((note) => `    ${printable(note)}`),
-  ]);
+  const lines = formatTable(cells)
+    .split('\n')
+    .flatMap((line, index) => [line, ...(rows[index]?.notes ?? []).map((note) => `    ${printable(note)}`)]);
   return `${lines.join('\n')}\n`;
 }
 

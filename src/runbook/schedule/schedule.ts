@@ -34,14 +34,14 @@ export interface Occurrence {
   readonly notes: readonly OccurrenceNote[];
 }
 
-export interface OccurrenceNote {
+interface OccurrenceNote {
   /** `gap`: it stands for times that do not exist; `repeated`: its local time comes twice. */
   readonly kind: 'gap' | 'repeated';
   /** Half a sentence for a person. */
   readonly text: string;
 }
 
-export interface OccurrenceRange {
+interface OccurrenceRange {
   /** Inclusive, epoch ms. */
   readonly fromMs: number;
   /** Exclusive, epoch ms. */
@@ -238,7 +238,7 @@ function* stretchOccurrences(
 // What a change of the clocks does to a schedule.
 
 /** A change of the clocks that meets a schedule: wall-clock times of it are lost, or come twice. */
-export interface ClockEffect {
+interface ClockEffect {
   readonly slot: string;
   readonly zone: string;
   readonly kind: 'gap' | 'overlap';

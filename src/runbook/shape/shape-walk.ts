@@ -3,6 +3,7 @@
  * accepted. Knows neither files nor steps; who does extends it.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { formatList } from '../../base/format.ts';
 import { didYouMean } from '../../base/spelling.ts';
 import type { CheckCode } from '../codes/check.ts';
 import { finding } from '../codes/codes.ts';
@@ -245,7 +246,7 @@ export abstract class ShapeWalk {
         this.report(
           owner.span,
           codes['atLeastOne'] ?? 'missing-key',
-          `${owner.name} needs ${group.map(quoted).join(' or ')}`,
+          `${owner.name} needs ${formatList(group.map(quoted), 'or')}`,
         );
     for (const group of shape.atMostOne ?? []) {
       const [first, second] = node.entries.filter((entry) => group.includes(entry.key));
@@ -329,7 +330,10 @@ export abstract class ShapeWalk {
         owner.span,
         'missing-key',
         `${owner.name} takes ${shape.accepts}; it has neither ${known.map(quoted).join(' nor ')}`,
-        `Add ${known.map((each) => `${each}:`).join(' or ')}.`,
+        `Add ${formatList(
+          known.map((each) => `${each}:`),
+          'or',
+        )}.`,
       );
     }
     this.wrongType(node, owner, shape.accepts);

@@ -12,7 +12,7 @@ import { FILE, MODIFIERS } from './grammar.ts';
 import { firstKey, type Owner, ShapeWalk } from './shape-walk.ts';
 import { quoted } from './shape-words.ts';
 
-export interface Inspection {
+interface Inspection {
   readonly diagnostics: readonly Diagnostic[];
   /** Values that do not have the shape needed: later checks leave them alone. */
   readonly faulty: ReadonlySet<Node>;

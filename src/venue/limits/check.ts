@@ -48,7 +48,7 @@ export {
 /** The venue takes 1000 open orders per account; the last fifty are kept for what protects (fault-matrix.md, row 63). */
 export const MOST_OPEN_ORDERS = 950;
 /** PUT /account/leverage, where no rule says less. */
-export const MOST_LEVERAGE = '20';
+const MOST_LEVERAGE = '20';
 
 export type LimitVerdict =
   /** `considered`: control to figures, for the journal: `max_order_notional: 16066.05/25000`. */

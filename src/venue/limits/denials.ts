@@ -2,7 +2,7 @@
  * Every code a limit denies with: what it means, which figures its message names, and what to do about it. The codes are a
  * contract: a runbook's `catch`, an alert and a test may hold on to them.
  */
-export interface Denial {
+interface Denial {
   readonly summary: string;
   /** The figures of the message, in order. */
   readonly names: readonly string[];

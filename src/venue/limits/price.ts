@@ -16,7 +16,7 @@ import {
 } from './case.ts';
 
 /** What is known of where the market stands. */
-export interface PricesSeen {
+interface PricesSeen {
   /** Of the price band. */
   readonly reference?: DecimalString | undefined;
   /** How far the band lets a price be from it: a ratio. */

@@ -3,6 +3,7 @@
  * where nothing does yet. To take an order for an exit that is none would open a position that no cap was asked about.
  */
 import { Decimal, decimalText } from '../../base/decimal.ts';
+import { formatSpan } from '../../base/format.ts';
 import type { Side } from '../records.ts';
 import { type Case, Exact, exact, isFraction, ofMarket, workingOnSide } from './case.ts';
 
@@ -44,7 +45,7 @@ export function whatWouldProve(at: Case): string {
   if (unread.length > 0) return `refresh ${unread.join(' ')}: how much was filled before it ended has not been read`;
   return (
     `what is held is proven by fills of this run's own orders, or by list_fills of ${market} with all_pages: true, ` +
-    `from a day ago or earlier and read in the last ${PROVING_LIST.speaksForMs / 60_000} minutes; a position stop passes in any case`
+    `from a day ago or earlier and read in the last ${formatSpan(PROVING_LIST.speaksForMs)}; a position stop passes in any case`
   );
 }
 

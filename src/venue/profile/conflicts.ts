@@ -31,7 +31,7 @@ export function conflicts(settings: ReadProfile): ProfileFinding[] {
 }
 
 /** https, or http to a loopback address; nothing that could carry a secret or be lost when a path is put behind it. */
-export function readBaseUrl(text: string): { readonly url: URL } | { readonly problem: string } {
+function readBaseUrl(text: string): { readonly url: URL } | { readonly problem: string } {
   let url: URL;
   try {
     url = new URL(text);

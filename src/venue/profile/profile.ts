@@ -20,7 +20,7 @@ import type { ReadProfile, ResultShape, ResultWord, SecretReference } from './se
 export type { ResultShape, ResultWord, SecretReference } from './settings.ts';
 
 /** Where the JWT travels. */
-export type JwtCarrier =
+type JwtCarrier =
   | { readonly in: 'header'; readonly header: string; readonly prefix: string }
   | { readonly in: 'cookie'; readonly cookie: string };
 
@@ -58,7 +58,7 @@ export interface DeclaredRequest {
   readonly result: ResultShape;
 }
 
-export interface DeclaredFeed {
+interface DeclaredFeed {
   readonly request: string;
   /** `${market}` in a value stands for the feed's market. */
   readonly with: Readonly<Record<string, string>>;
@@ -66,9 +66,9 @@ export interface DeclaredFeed {
   readonly read: string;
 }
 
-export type StoreSettings = { readonly sqlite: string } | { readonly postgres: SecretReference };
-export type AnchorCopy = { readonly file: string } | { readonly webhook: SecretReference };
-export type NotifyTarget = { readonly webhook: SecretReference } | { readonly log: true };
+type StoreSettings = { readonly sqlite: string } | { readonly postgres: SecretReference };
+type AnchorCopy = { readonly file: string } | { readonly webhook: SecretReference };
+type NotifyTarget = { readonly webhook: SecretReference } | { readonly log: true };
 
 export interface Profile {
   readonly name: string;
@@ -119,13 +119,13 @@ export interface Profile {
   readonly notify: Readonly<Record<string, NotifyTarget>>;
 }
 
-export interface ProfileReading {
+interface ProfileReading {
   readonly profile?: Profile;
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /** Where in the source a path of the data stands. */
-export type Locate = (path: DataPath) => Span;
+type Locate = (path: DataPath) => Span;
 
 /**
  * Reads a profile from plain data. Numbers may come as the text they were written as. Relative paths are taken from the

@@ -57,7 +57,7 @@ export type SettingForm =
 export type Setting = SettingForm & { readonly about: string; readonly required?: true };
 
 /** What the reader gives for a form. */
-export type ReadSetting<S> = S extends { form: 'text' }
+type ReadSetting<S> = S extends { form: 'text' }
   ? string
   : S extends { form: 'word'; of: readonly (infer W)[] }
     ? W
@@ -84,8 +84,8 @@ export type ReadGroup<F> = {
   readonly [K in keyof F as F[K] extends { required: true } ? never : K]?: ReadSetting<F[K]>;
 };
 
-export const MARKET_PATTERN = '^[A-Za-z0-9._]{1,32}-[A-Za-z0-9._]{1,32}$';
-export const NAME_PATTERN = '^[A-Za-z][A-Za-z0-9_-]{0,63}$';
+const MARKET_PATTERN = '^[A-Za-z0-9._]{1,32}-[A-Za-z0-9._]{1,32}$';
+const NAME_PATTERN = '^[A-Za-z][A-Za-z0-9_-]{0,63}$';
 const HEADER_PATTERN = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$";
 
 const header = (about: string) => ({ form: 'text', pattern: HEADER_PATTERN, accepts: 'a header name', about }) as const;

@@ -7,7 +7,7 @@
 const READINGS_TO_RAISE = 3;
 
 /** The venue's last word on what remains, and the marks to count from. */
-export interface Word {
+interface Word {
   readonly remaining: number;
   readonly at: number;
   /** Of the request whose answer brought it. */

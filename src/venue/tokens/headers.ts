@@ -7,7 +7,7 @@
 /** Lower-case names, as a transport gives them. */
 export type Headers = Readonly<Record<string, string>>;
 
-export interface RateHeaders {
+interface RateHeaders {
   /** Tokens allowed in the window. */
   readonly limit?: number;
   readonly remaining?: number;

@@ -4,11 +4,12 @@
  * the switch still stands, less those that are counted in it already. A switch is forgotten when it is given back, or when nothing has renewed it for longer than a window: its process
  * has died then, or its orders renew it, and the next beat keeps its tokens again.
  */
+import { formatSpan } from '../../base/format.ts';
 import { deadmanReadEveryMs } from '../deadman.ts';
 import { Holdings, type SavedHoldings } from './holds.ts';
 
 /** How often a switch is heard of. */
-export interface Rhythm {
+interface Rhythm {
   /** How often a beat is sent at most, ms; 0 where none follows. */
   readonly everyMs: number;
   /** When the switch fires without one, ms. */
@@ -120,12 +121,12 @@ export class BeatReserve {
 }
 
 /** What the beats of a switch cost in a window, and its readings: one more of each than fit, for the first is held from before it is sent. */
-export function beatTokens(windowMs: number, { everyMs, timeoutMs, readWeight }: Rhythm, weight: number): number {
+function beatTokens(windowMs: number, { everyMs, timeoutMs, readWeight }: Rhythm, weight: number): number {
   const sent = (pauseMs: number) => (pauseMs > 0 ? Math.ceil(windowMs / pauseMs) + 1 : 1);
   return weight * sent(everyMs) + readWeight * sent(deadmanReadEveryMs(timeoutMs));
 }
 
-export interface BeatNeed extends Rhythm {
+interface BeatNeed extends Rhythm {
   readonly limit: number;
   readonly reserve: number;
   readonly windowMs: number;
@@ -147,5 +148,5 @@ export function overcommitted({
   const own = beatTokens(windowMs, rhythm, weight);
   if (own + others + reserve + HEAVIEST <= limit) return undefined;
   const beside = others === 0 ? '' : `, and other switches of the address ${others}`;
-  return `beats every ${rhythm.everyMs} ms, with a reading every ${deadmanReadEveryMs(rhythm.timeoutMs)} ms, need ${own} tokens per ${windowMs / 1000} s${beside}; of the limit of ${limit} there are ${Math.max(0, limit - reserve - HEAVIEST)} for beats. A longer timeout or keep_alive needs fewer`;
+  return `beats every ${formatSpan(rhythm.everyMs)}, with a reading every ${formatSpan(deadmanReadEveryMs(rhythm.timeoutMs))}, need ${own} tokens in ${formatSpan(windowMs)}${beside}; of the limit of ${limit} there are ${Math.max(0, limit - reserve - HEAVIEST)} for beats. A longer timeout or keep_alive needs fewer`;
 }

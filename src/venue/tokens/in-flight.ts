@@ -22,7 +22,7 @@ export interface Flight {
 }
 
 /** What is known of a request that begins. */
-export interface Beginning extends Pick<Flight, 'endpoint' | 'weight' | 'urgent' | 'beat' | 'at' | 'expiredMark'> {
+interface Beginning extends Pick<Flight, 'endpoint' | 'weight' | 'urgent' | 'beat' | 'at' | 'expiredMark'> {
   /** Nothing has been sent since the venue's last word. */
   readonly undisturbed: boolean;
 }

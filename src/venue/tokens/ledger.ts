@@ -22,8 +22,8 @@ import type { BudgetSettings } from './settings.ts';
 export { type BudgetSettings, budgetSettings } from './settings.ts';
 
 /** Why a request may not be sent yet: own tokens, pacing, the venue's word, or a refusal of its weight. */
-export type Hindrance = 'window' | 'pace' | 'venue' | 'refused';
-export type Admission =
+type Hindrance = 'window' | 'pace' | 'venue' | 'refused';
+type Admission =
   | { readonly ok: true }
   /** `at`: asking earlier is useless unless a request settles first. */
   | { readonly ok: false; readonly at: number; readonly because: Hindrance };

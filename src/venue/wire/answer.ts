@@ -14,7 +14,7 @@ import { Notes, readRecord, Unreadable } from './records.ts';
 import { readJson } from './request.ts';
 
 /** Header names in lower case; the body as it came. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;

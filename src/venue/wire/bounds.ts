@@ -10,7 +10,7 @@ import { isClientOrderId, isMarketId, isOrderId, marketOf } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 
 /** What of a profile moves a bound; without it the document's own hold. */
-export type RequestSettings = Pick<Profile, 'maxLeverage' | 'marketOrderPrice'>;
+type RequestSettings = Pick<Profile, 'maxLeverage' | 'marketOrderPrice'>;
 
 type Given = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
 import { isLosslessNumber } from 'lossless-json';
 import { readJson } from './request.ts';
 
-export interface JwtTimes {
+interface JwtTimes {
   /** Epoch ms; absent where the claim is missing or makes no sense. */
   readonly issuedAt?: number;
   readonly expiresAt?: number;

@@ -27,7 +27,7 @@ export interface WireValue {
 }
 
 /** What of a profile decides a request's form. */
-export type WireSettings = Pick<Profile, 'encoding' | 'positionOrders'>;
+type WireSettings = Pick<Profile, 'encoding' | 'positionOrders'>;
 
 /** The request of a call whose parameters `requestProblems` found nothing wrong with; anything else throws: it is our mistake. */
 export function wireRequest(name: EndpointName, params: object, settings: WireSettings): WireRequest {
@@ -138,7 +138,7 @@ export interface JsonLimits {
 }
 
 /** A page has at most 1000 rows of some twenty fields; three times that is generous. */
-export const ANSWER_LIMITS: JsonLimits = { maxLength: 8 * 1024 * 1024, maxDepth: 16, maxValues: 100_000 };
+const ANSWER_LIMITS: JsonLimits = { maxLength: 8 * 1024 * 1024, maxDepth: 16, maxValues: 100_000 };
 
 export type JsonReading = { readonly value: unknown; readonly problem?: undefined } | { readonly problem: string };
 

@@ -3,6 +3,7 @@
  * file may give in a reply, how each is written on the wire, and what stands where nothing was given.
  */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
+import { pluralize } from '../../../base/format.ts';
 import { didYouMean } from '../../../base/spelling.ts';
 import { exactJsonText, exactNumber } from '../../../gateway/fixture/exact-json.ts';
 import { finding } from '../../../runbook/codes/codes.ts';
@@ -171,7 +172,7 @@ export function recordFindings(
   }
   const missing = check === 'strict' ? fields.filter((field) => record.get(field) === undefined) : [];
   if (missing.length > 0) {
-    const message = `replies: strict wants every field of the record; ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
+    const message = `replies: strict wants every field of the record; ${missing.join(', ')} ${pluralize(missing.length, 'is', 'are')} missing`;
     return [
       finding(
         source,

@@ -91,7 +91,7 @@ export interface FaultRule {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface FaultQuestion {
+interface FaultQuestion {
   readonly endpoint: string;
   readonly type?: string | undefined;
   readonly market?: string | undefined;

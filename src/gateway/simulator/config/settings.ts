@@ -8,7 +8,7 @@ import type { Side } from '../../../venue/records.ts';
 import type { FaultRule } from './faults.ts';
 
 /** Milliseconds, both ends possible. */
-export interface RangeMs {
+interface RangeMs {
   readonly min: number;
   readonly max: number;
 }

@@ -13,7 +13,7 @@ const FEEDS = {
   last: (path: PricePath, step: number) =>
     path.mid(step) >= path.mid(Math.max(0, step - 1)) ? path.quote(step).ask : path.quote(step).bid,
 } as const;
-export type FeedName = keyof typeof FEEDS;
+type FeedName = keyof typeof FEEDS;
 
 export function isFeedName(name: string): name is FeedName {
   return Object.hasOwn(FEEDS, name);
@@ -24,7 +24,7 @@ export function feedPrice(market: Market, name: FeedName, at: number): DecimalSt
 }
 
 /** A record of GET /markets, which is this simulator's own: venue-api.md names market info and does not show it. */
-export interface MarketRecord {
+interface MarketRecord {
   readonly id: string;
   readonly fair_price: DecimalString;
   readonly index_price: DecimalString;

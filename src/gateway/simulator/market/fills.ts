@@ -10,7 +10,7 @@ import { type Book, isPositionOrder, isTerminal, type SimOrder, type Stage } fro
 import type { Execution, Market } from './matching.ts';
 import { Refusal } from './request.ts';
 
-export interface FloorParts {
+interface FloorParts {
   readonly settings: Settings;
   readonly book: Book;
   readonly account: Account;

@@ -3,6 +3,7 @@
  * what becomes of it happens after a delay, and need not be what was asked for (venue-notes.md, surprise 1).
  */
 import { type Decimal, decimal } from '../../../base/decimal.ts';
+import { formatCount } from '../../../base/format.ts';
 import type { Params } from '../../../venue/catalogue.ts';
 import type { FaultRule } from '../config/faults.ts';
 import type { Chance } from '../config/random.ts';
@@ -13,7 +14,7 @@ import { type Book, isPositionOrder, isTerminal, type SimOrder } from './ledger.
 import { Refusal } from './request.ts';
 import { checkSteps, checkTerms } from './terms.ts';
 
-export interface DeskParts {
+interface DeskParts {
   readonly settings: Settings;
   readonly chance: Chance;
   readonly agenda: Agenda;
@@ -40,7 +41,7 @@ export class Desk {
       throw new Refusal('CLIENT_ORDER_ID_DUPLICATE', `client order id ${clientOrderId} has been used`);
     }
     if (book.open.size >= settings.account.maxOpenOrders) {
-      throw new Refusal('OPEN_ORDERS_LIMIT', `the account has ${book.open.size} open orders already`);
+      throw new Refusal('OPEN_ORDERS_LIMIT', `the account has ${formatCount(book.open.size, 'open order')} already`);
     }
     const order = floor.add(
       {

@@ -2,9 +2,11 @@
  * The state chart of the runbook with what the run did in it: where it is, where it went, where it failed. Drawn from places a
  * layout library computed, or listed where none did.
  */
+
+import { formatSpan } from '../../../base/format.ts';
 import { get, runPath } from './api.js';
 import { element, replace, svg } from './dom.js';
-import { countText, OUTCOMES, plural, spanText } from './words.js';
+import { countText, OUTCOMES, plural } from './words.js';
 
 const ZOOMS = [0.35, 0.5, 0.65, 0.8, 1, 1.25, 1.6, 2];
 const FINALS = ['succeeded', 'stopped', 'failed', 'halted'];
@@ -267,7 +269,7 @@ export function chartTab(first, { open }) {
       ['verb', verb],
       ['rounds', countText(count)],
       ['ended', ends.map(([outcome, many]) => `${countText(many)} ${OUTCOMES[outcome].word}`).join(', ')],
-      ['took', `${spanText(totalMs)} in all`],
+      ['took', `${formatSpan(totalMs)} in all`],
       ...(retries > 0 ? [['retries', countText(retries)]] : []),
       ...(error === undefined ? [] : [['last error', element('span.problem', {}, `${error.kind}: ${error.message}`)]]),
     ];

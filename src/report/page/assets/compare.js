@@ -1,9 +1,12 @@
 /** Two runs side by side: what each was, where they first differ, and both on the same scale of time. */
+
+import { formatSpan } from '../../../base/format.ts';
+import { MODE_MEANING } from '../../glossary.ts';
 import { get } from './api.js';
 import { element, replace } from './dom.js';
 import { createInspector } from './inspector.js';
 import { createAxis } from './timeline.js';
-import { countText, MODES, OUTCOMES, plural, shortName, spanText, timeText } from './words.js';
+import { countText, OUTCOMES, plural, shortName, timeText } from './words.js';
 
 export function compareView(main, { left = '', right = '' }, context) {
   const leaving = [];
@@ -101,9 +104,9 @@ export function compareView(main, { left = '', right = '' }, context) {
       ['why', (run) => (run.error === undefined ? (run.reason ?? '') : `${run.error.kind}: ${run.error.message}`)],
       ['runbook', (run) => run.runbook],
       ['definition', (run) => element('code', {}, run.definition), (run) => run.definition],
-      ['mode', (run) => MODES[run.mode]],
+      ['mode', (run) => MODE_MEANING[run.mode]],
       ['began', (run) => timeText(run.startedAt, 0), () => ''],
-      ['took', (run) => spanText((run.endedAt ?? run.lastAt) - run.startedAt)],
+      ['took', (run) => formatSpan((run.endedAt ?? run.lastAt) - run.startedAt)],
       [
         'inputs',
         (run) => run.inputs.map(({ name, value }) => element('span.block', {}, `${name} = ${value}`)),
@@ -131,7 +134,7 @@ export function compareView(main, { left = '', right = '' }, context) {
         (run) =>
           run.deadman.longest === undefined
             ? ''
-            : `${spanText(run.deadman.longest.ms)} of ${spanText(run.deadman.longest.timeoutMs)}`,
+            : `${formatSpan(run.deadman.longest.ms)} of ${formatSpan(run.deadman.longest.timeoutMs)}`,
       ],
     ];
     return element(

@@ -2,10 +2,12 @@
  * Every entry of the journal, raw. Only the rows in view exist; the rest is fetched when somebody scrolls there, so a hundred
  * thousand entries open as fast as ten.
  */
+
+import { formatOffset } from '../../../base/format.ts';
+import { clamp } from '../../time-scale.ts';
 import { get, runPath } from './api.js';
 import { announce, element, replace } from './dom.js';
-import { clamp } from './scale.js';
-import { countText, offsetText } from './words.js';
+import { countText } from './words.js';
 
 const ROW = 30;
 const PAGE = 200;
@@ -167,7 +169,7 @@ export function entriesTab(first, { inspect, context }) {
         },
       },
       element('span.number', { role: 'cell' }, seq),
-      element('span.number', { role: 'cell' }, offsetText(at - run.startedAt)),
+      element('span.number', { role: 'cell' }, formatOffset(at - run.startedAt)),
       element('span.type', { role: 'cell', data: { group: type.split('.')[0] } }, type),
       element('span.step', { role: 'cell', title: step }, step),
       element('span.text', { role: 'cell', title: text }, text),

@@ -3,9 +3,11 @@
  * draw for a stretch of time, what it was at a moment, and which entry is nearest. Many marks become one path, so a lane costs
  * the same whether it holds ten rounds or ten thousand.
  */
+
+import { formatSpan } from '../../../base/format.ts';
+import { lowerBound, nearest, silenceColumns, tenth, tokenColumns } from '../../time-scale.ts';
 import { priceGroups } from './price-lanes.js';
-import { lowerBound, nearest, silenceColumns, tenth, tokenColumns } from './scale.js';
-import { countText, plural, spanText } from './words.js';
+import { countText, plural } from './words.js';
 
 const BAR = 14;
 
@@ -38,7 +40,7 @@ function stepLane({ path, label, verb, depth, count, bars, outcomes, retries, er
     indent: depth,
     height: 22,
     tone: worst,
-    about: `${path}: ${verb}, ${plural(count, 'time')}, ${spanText(totalMs)} in all${retries > 0 ? `, ${plural(retries, 'retry', 'retries')}` : ''}${error === undefined ? '' : `; ${error.kind}: ${error.message}`}`,
+    about: `${path}: ${verb}, ${plural(count, 'time')}, ${formatSpan(totalMs)} in all${retries > 0 ? `, ${plural(retries, 'retry', 'retries')}` : ''}${error === undefined ? '' : `; ${error.kind}: ${error.message}`}`,
     draw(scale, width) {
       return barPaths(bars.from, until, (index) => bars.outcome[index], scale, width, 4, BAR);
     },
@@ -46,7 +48,7 @@ function stepLane({ path, label, verb, depth, count, bars, outcomes, retries, er
       const index = lastStarted(bars.from, time);
       if (index < 0 || until[index] < time) return undefined;
       const outcome = bars.outcome[index] === 'active' ? 'under way' : bars.outcome[index];
-      return `${label} ${outcome}, ${spanText(until[index] - bars.from[index])}${bars.count[index] > 1 ? ` (${bars.count[index]} rounds)` : ''}`;
+      return `${label} ${outcome}, ${formatSpan(until[index] - bars.from[index])}${bars.count[index] > 1 ? ` (${bars.count[index]} rounds)` : ''}`;
     },
     seqNear: (time) => bars.seq[nearest(bars.from, time)],
   };
@@ -178,7 +180,7 @@ function requestLanes({ requests }) {
           const index = nearest(at, time);
           if (index < 0) return undefined;
           const mark = indexes[index];
-          return `${MARK_WORDS[requests.kind[mark]]} ${spanText(Math.abs(at[index] - time))} ${at[index] <= time ? 'before' : 'after'}, ${requests.tokens[mark]} tokens`;
+          return `${MARK_WORDS[requests.kind[mark]]} ${formatSpan(Math.abs(at[index] - time))} ${at[index] <= time ? 'before' : 'after'}, ${plural(requests.tokens[mark], 'token')}`;
         },
         seqNear: (time) => requests.seq[indexes[nearest(at, time)]],
       },
@@ -213,7 +215,7 @@ function deadmanLanes({ deadman }, known) {
     {
       key: 'silence',
       label: 'silence',
-      hint: deadman.timeoutMs === undefined ? '' : `of ${spanText(deadman.timeoutMs)}`,
+      hint: deadman.timeoutMs === undefined ? '' : `of ${formatSpan(deadman.timeoutMs)}`,
       count: '',
       indent: 0,
       height,
@@ -252,7 +254,7 @@ function deadmanLanes({ deadman }, known) {
           texts:
             deadman.timeoutMs === undefined
               ? []
-              : [{ x: 4, y: half - 3, text: spanText(deadman.timeoutMs / 2), name: 'level-label' }],
+              : [{ x: 4, y: half - 3, text: formatSpan(deadman.timeoutMs / 2), name: 'level-label' }],
         };
       },
       at(time) {
@@ -261,7 +263,7 @@ function deadmanLanes({ deadman }, known) {
         const beat = deadman.beats[lowerBound(deadman.beats, time + 1) - 1];
         const silentFor = time - Math.max(beat ?? stretch.from, stretch.from);
         const left = stretch.timeoutMs - silentFor;
-        return left > 0 ? `armed, fires in ${spanText(left)} unless renewed` : 'its time-out is over';
+        return left > 0 ? `armed, fires in ${formatSpan(left)} unless renewed` : 'its time-out is over';
       },
       seqNear: () => deadman.longest?.seq ?? deadman.fired[0]?.seq,
     },
@@ -290,12 +292,12 @@ function tokenLanes({ tokens, requests }) {
   return [
     {
       key: 'tokens',
-      label: `in ${spanText(tokens.windowMs)}`,
+      label: `in ${formatSpan(tokens.windowMs)}`,
       hint: tokens.limit === undefined ? '' : `limit ${countText(tokens.limit)}`,
       count: `peak ${countText(tokens.peak)}`,
       indent: 0,
       height,
-      about: `tokens spent within any ${spanText(tokens.windowMs)}, against the limit`,
+      about: `tokens spent within any ${formatSpan(tokens.windowMs)}, against the limit`,
       draw(scale, width) {
         const values = tokenColumns(requests, tokens.windowMs, scale.at(0), scale.at(width), Math.ceil(width));
         const limit = tokens.limit === undefined ? [] : [{ name: 'limit', d: `M0 ${tenth(y(tokens.limit))}H${width}` }];
@@ -307,7 +309,7 @@ function tokenLanes({ tokens, requests }) {
       },
       at(time) {
         const [value] = tokenColumns(requests, tokens.windowMs, time, time + 1, 1);
-        return `${countText(value)} tokens${tokens.limit === undefined ? '' : ` of ${countText(tokens.limit)}`}`;
+        return `${plural(value, 'token')}${tokens.limit === undefined ? '' : ` of ${countText(tokens.limit)}`}`;
       },
       seqNear: (time) => requests.seq[nearest(requests.at, time)],
     },

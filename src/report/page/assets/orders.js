@@ -1,6 +1,8 @@
 /** Each order's life: every change with the time, the reason and the entry that shows it. */
+
+import { formatOffset } from '../../../base/format.ts';
 import { element, replace } from './dom.js';
-import { countText, offsetText, plural, stateTone } from './words.js';
+import { countText, plural, stateTone } from './words.js';
 
 const PAGE = 50;
 
@@ -177,7 +179,7 @@ export function ordersTab(_run, { inspect, open }) {
                 element(
                   'button.link.problem',
                   { type: 'button', on: { click: () => inspect(entry) } },
-                  `${offsetText(at)} ${alarm}`,
+                  `${formatOffset(at)} ${alarm}`,
                 ),
                 ` ${meaning ?? ''} ${detail}`,
               ),
@@ -193,7 +195,7 @@ export function ordersTab(_run, { inspect, open }) {
               {},
               fills
                 .slice(0, 12)
-                .map((fill) => `${fill.size} at ${fill.price} ${currency} (${offsetText(fill.at)})`)
+                .map((fill) => `${fill.size} at ${fill.price} ${currency} (${formatOffset(fill.at)})`)
                 .join(', '),
             ),
             fills.length > 12 && ` and ${countText(fills.length - 12)} more`,
@@ -236,7 +238,7 @@ export function ordersTab(_run, { inspect, open }) {
       element(
         'button.link.move-at',
         { type: 'button', title: `Entry ${seq}`, on: { click: () => inspect(seq) } },
-        offsetText(at),
+        formatOffset(at),
       ),
       element('span.move-to', {}, to),
       element('span.move-why', {}, meaning, because !== '' && element('span.soft', {}, `: ${because}`)),

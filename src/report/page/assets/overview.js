@@ -1,6 +1,7 @@
 /** The whole run as a strip of requests, with the stretch that is looked at: dragged to another, or drawn anew. */
+
+import { clamp, timeScale } from '../../time-scale.ts';
 import { svg } from './dom.js';
-import { clamp, timeScale } from './scale.js';
 
 /** Reads and keep-alives behind, writes before them, what went wrong in front. */
 const TIERS = [0, 0, 1, 2, 2, 2];

@@ -2,7 +2,7 @@
  * The lane of a market's price: what the run read of it, the price and trigger of each order while it worked, and the fills.
  * A price is a text wherever it is shown; only where it stands on the scale is a number.
  */
-import { lowerBound, nearest, position, tenth } from './scale.js';
+import { lowerBound, nearest, tenth } from '../../time-scale.ts';
 
 /** One for each market that was traded or read. */
 export function priceGroups(run, known) {
@@ -19,6 +19,14 @@ export function priceGroups(run, known) {
 }
 
 const PRICE_HEIGHT = 180;
+
+/**
+ * A price's place on the scale, in no unit at all; NaN for what is no number. The only place that makes a number of a price,
+ * and only to draw it: labels are the texts the journal holds.
+ */
+export function position(priceText) {
+  return Number(priceText);
+}
 
 function priceLane(market, orders, feeds, known) {
   const levels = orders.flatMap((order) => levelsOf(order, known));

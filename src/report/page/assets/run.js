@@ -1,4 +1,7 @@
 /** One run: what it is, the answers a reviewer comes for, what waits for a person, and the tabs with everything else. */
+
+import { formatWholeSeconds } from '../../../base/format.ts';
+import { MODE_MEANING } from '../../glossary.ts';
 import { actionButtons } from './actions.js';
 import { answers } from './answers.js';
 import { get, runPath } from './api.js';
@@ -12,7 +15,7 @@ import { polling } from './polling.js';
 import { stepsTab } from './steps.js';
 import { storyTab } from './story.js';
 import { timelineTab } from './timeline.js';
-import { agoText, countText, endOf, MODES, shortName, timeText } from './words.js';
+import { agoText, countText, endOf, shortName, timeText } from './words.js';
 
 const EVERY_MS = 2000;
 
@@ -135,7 +138,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
           element('span', { 'aria-hidden': 'true' }, mark),
           word,
         ),
-        element('span.mode', { data: { mode }, title: MODES[mode] }, mode),
+        element('span.mode', { data: { mode }, title: MODE_MEANING[mode] }, mode),
         element('span.spring'),
         actionButtons(run, context, poll.now),
         element('a.button', { href: `/compare?left=${encodeURIComponent(id)}` }, 'Compare with …'),
@@ -151,7 +154,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
         'p.soft.ids',
         {},
         element('span.id', {}, id),
-        ` · ${MODES[mode]} · account ${account}`,
+        ` · ${MODE_MEANING[mode]} · account ${account}`,
         outcome === 'unfinished' && ` · ${phase}${run.isGoing ? '' : ' when it last wrote'}`,
       ),
       outcome === 'unfinished' && nowLine(isLive),
@@ -279,7 +282,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
       place.textContent = agoText(now() - Number(place.dataset.since));
     for (const place of main.querySelectorAll('[data-until]')) {
       const left = Number(place.dataset.until) - now();
-      place.textContent = left > 0 ? `${(left / 1000).toFixed(1)} s` : 'any moment';
+      place.textContent = left > 0 ? formatWholeSeconds(left) : 'any moment';
       place.style.setProperty('--left', String(Math.max(0, Math.min(1, left / Number(place.dataset.of)))));
     }
   }

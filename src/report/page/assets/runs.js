@@ -1,8 +1,11 @@
 /** The list of runs: filters that are kept in the address, progress of those under way, two of them to compare. */
+
+import { formatSpan } from '../../../base/format.ts';
+import { MODE_MEANING } from '../../glossary.ts';
 import { get } from './api.js';
 import { announce, element, isTyping, replace } from './dom.js';
 import { polling } from './polling.js';
-import { agoText, countText, endOf, MODES, OUTCOMES, plural, shortName, spanText, timeText } from './words.js';
+import { agoText, countText, endOf, OUTCOMES, plural, shortName, timeText } from './words.js';
 
 const PAGE = 100;
 const EVERY_MS = 2000;
@@ -198,11 +201,11 @@ export function runsView(main, parameters, context) {
         element('a', { href: `/run?id=${encodeURIComponent(run.run)}` }, run.runbook),
         element('span.id', {}, run.run),
       ),
-      element('span.mode', { data: { mode }, title: MODES[mode] }, mode),
+      element('span.mode', { data: { mode }, title: MODE_MEANING[mode] }, mode),
       element('span.account', {}, account),
       element('span.trigger', {}, trigger),
       element('time.when', { datetime: new Date(startedAt).toISOString(), title: 'began' }, timeText(startedAt, 0)),
-      element('span.took', {}, endedAt === undefined ? '' : spanText(endedAt - startedAt)),
+      element('span.took', {}, endedAt === undefined ? '' : formatSpan(endedAt - startedAt)),
       progress === undefined ? undefined : progressLine(progress, now, isLive),
     );
   }

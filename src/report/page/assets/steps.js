@@ -1,6 +1,8 @@
 /** The steps of the run in the order of the runbook's first use of them, with how often and how each ended. */
+
+import { formatOffset, formatSpan } from '../../../base/format.ts';
 import { element, replace } from './dom.js';
-import { countText, OUTCOMES, offsetText, plural, spanText } from './words.js';
+import { countText, OUTCOMES, plural } from './words.js';
 
 export function stepsTab(_run, { open, inspect }) {
   const body = element('tbody');
@@ -54,7 +56,7 @@ export function stepsTab(_run, { open, inspect }) {
         element(
           'button.link',
           { type: 'button', on: { click: () => inspect(bars.seq[0]) } },
-          offsetText(bars.from[0] ?? 0),
+          formatOffset(bars.from[0] ?? 0),
         ),
       ),
       element(
@@ -74,7 +76,7 @@ export function stepsTab(_run, { open, inspect }) {
           ),
         ),
       ),
-      element('td.number', {}, spanText(totalMs)),
+      element('td.number', {}, formatSpan(totalMs)),
       element(
         'td.why-cell',
         {},

@@ -1,7 +1,9 @@
 /** The run told in sentences, from first to last; reads and keep-alives that changed nothing are counted, not listed. */
+
+import { formatOffset } from '../../../base/format.ts';
 import { get, runPath } from './api.js';
 import { append, element, replace } from './dom.js';
-import { countText, offsetText } from './words.js';
+import { countText } from './words.js';
 
 const PAGE = 250;
 const KINDS = ['run', 'step', 'decision', 'request', 'answer', 'order', 'fill', 'feed', 'deadman', 'person'];
@@ -74,7 +76,7 @@ export function storyTab(first, { inspect }) {
       element(
         'button.link.story-at',
         { type: 'button', title: `Entry ${seq}`, on: { click: () => inspect(seq) } },
-        offsetText(offsetMs),
+        formatOffset(offsetMs),
       ),
       element(
         'span.story-text',

@@ -2,12 +2,14 @@
  * The run on one time axis: an overview to choose a stretch from, a ruler, the lanes, and a cursor that says in words what was
  * so at a moment. By wheel, by dragging, by keys.
  */
+
+import { formatOffset, formatSpan } from '../../../base/format.ts';
+import { clamp, timeScale, timeTicks } from '../../time-scale.ts';
 import { announce, element, replace, svg } from './dom.js';
 import { createLaneRows } from './lane-rows.js';
 import { lanesOf } from './lanes.js';
 import { createOverview } from './overview.js';
-import { clamp, timeScale, timeTicks } from './scale.js';
-import { countText, offsetText, spanText, timeText } from './words.js';
+import { plural, timeText } from './words.js';
 
 /** So much longer than it was heard of. */
 const FOLLOWED_MS = 60_000;
@@ -151,11 +153,11 @@ export function createAxis(
         svg(
           'text',
           { x: scale.x(at), y: 13, class: scale.x(at) > width - 40 ? 'end' : scale.x(at) < 30 ? 'start' : 'middle' },
-          offsetText(at, digits),
+          formatOffset(at, digits),
         ),
       ]),
     );
-    rangeText.textContent = `${timeText(run.startedAt + Math.max(from, 0), isWhole ? 0 : 3)}, ${spanText(Math.min(until, known) - Math.max(from, 0))}${follows && run.outcome === undefined ? ', following' : ''}`;
+    rangeText.textContent = `${timeText(run.startedAt + Math.max(from, 0), isWhole ? 0 : 3)}, ${formatSpan(Math.min(until, known) - Math.max(from, 0))}${follows && run.outcome === undefined ? ', following' : ''}`;
   }
 
   function setRange(nextFrom, nextUntil, isTold = true) {
@@ -203,7 +205,7 @@ export function createAxis(
     const facts = [lane?.at(cursor) ?? (lane === undefined ? undefined : `${lane.label}: nothing`), ...summary()];
     replace(
       readout,
-      element('strong', {}, offsetText(cursor)),
+      element('strong', {}, formatOffset(cursor)),
       element('span.soft', {}, ` ${timeText(run.startedAt + cursor)}`),
       facts.filter((fact) => fact !== undefined).map((fact) => element('span.fact', {}, fact)),
     );
@@ -220,7 +222,7 @@ export function createAxis(
       ({ createdAt, isOver, moves }) => createdAt <= cursor && (!isOver || (moves.at(-1)?.at ?? 0) >= cursor),
     ).length;
     return [
-      run.orders.length > 0 ? `${countText(working)} orders not over` : undefined,
+      run.orders.length > 0 ? `${plural(working, 'order')} not over` : undefined,
       told('tokens'),
       told('silence'),
     ];

@@ -1,39 +1,5 @@
-/** How times, lengths and states read. Nothing here reads a price: those are shown as the texts they came as. */
-
-/** `80 ms`, `1.2 s`, `4 h 2 min`: the two largest units. */
-export function spanText(ms) {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 2 : 1))} s`;
-  const units = [
-    ['d', 86_400_000],
-    ['h', 3_600_000],
-    ['min', 60_000],
-    ['s', 1000],
-  ];
-  const first = units.findIndex(([, size]) => ms >= size);
-  let rest = ms;
-  const parts = [];
-  for (const [unit, size] of units.slice(first, first + 2)) {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
-    if (count > 0) parts.push(`${count} ${unit}`);
-  }
-  return parts.join(' ');
-}
-
-/** Since the run began: `+3.250`, `+1:02:03.456`; with `digits` after the second. */
-export function offsetText(ms, digits = 3) {
-  const sign = ms < 0 ? '−' : '+';
-  const whole = Math.abs(ms);
-  const minutes = Math.floor(whole / 60_000);
-  const seconds = ((whole - minutes * 60_000) / 1000).toFixed(digits);
-  if (minutes === 0) return `${sign}${seconds}${digits === 0 ? ' s' : ''}`;
-  const padded = seconds.padStart(digits === 0 ? 2 : 3 + digits, '0');
-  const hours = Math.floor(minutes / 60);
-  return hours === 0
-    ? `${sign}${minutes}:${padded}`
-    : `${sign}${hours}:${String(minutes % 60).padStart(2, '0')}:${padded}`;
-}
+/** Writes times, counts and states for the page. Nothing here reads a price: those are shown as the texts they came as. */
+import { formatCount, formatWholeSeconds } from '../../../base/format.ts';
 
 /** `2026-11-21 03:56:37.308 UTC`: one clock for every reader. */
 export function timeText(ms, digits = 3) {
@@ -41,20 +7,23 @@ export function timeText(ms, digits = 3) {
   return `${iso.slice(0, 10)} ${iso.slice(11, digits === 0 ? 19 : 20 + digits)} UTC`;
 }
 
-/** How long ago, coarse. */
+/** How long ago, to the second. */
 export function agoText(ms) {
-  if (ms < 1500) return 'just now';
-  if (ms < 60_000) return `${Math.round(ms / 1000)} s ago`;
-  return `${spanText(ms)} ago`;
+  return ms < 1500 ? 'just now' : `${formatWholeSeconds(ms)} ago`;
 }
 
 /** `12 345`, with thin spaces. */
 export function countText(count) {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  return grouped(String(count));
 }
 
-export function plural(count, one, many = `${one}s`) {
-  return `${countText(count)} ${count === 1 ? one : many}`;
+/** `1 order`, `12 345 orders`. */
+export function plural(count, one, many) {
+  return grouped(formatCount(count, one, many));
+}
+
+function grouped(text) {
+  return text.replace(/\d+/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f'));
 }
 
 /** What became of a run, or is becoming: one that goes on, or one of which nobody knows. */
@@ -72,12 +41,6 @@ export const OUTCOMES = {
   unfinished: { word: 'no end yet', tone: 'live', mark: '●' },
   skipped: { word: 'skipped', tone: 'soft', mark: '–' },
   active: { word: 'under way', tone: 'live', mark: '●' },
-};
-
-export const MODES = {
-  live: 'with real orders',
-  simulated: 'against the simulated venue',
-  fixtures: 'against recorded answers',
 };
 
 const STATE_TONES = {

@@ -1,6 +1,6 @@
 /**
- * How names, values and lengths of time read inside a line of the timeline: short, printable, and with a role instead of a
- * colour. It knows no entry and no order of events.
+ * Writes names, values and records of a run inside a line: short, printable, and in spans with a role instead of a colour.
+ * Spans of time, counts and tables are written by base/format.ts.
  */
 import { printable } from '../base/printable.ts';
 import type { ErrorFact, Json, JsonObject } from '../journal/entry.ts';
@@ -145,41 +145,7 @@ export function quoteOf(market: string): string {
   return at < 0 ? '' : ` ${shown(market.slice(at + 1))}`;
 }
 
-export function tokensText(tokens: number): string {
-  return `${tokens} token${tokens === 1 ? '' : 's'}`;
-}
-
-export function isoText(ms: number): string {
+/** Epoch ms as ISO 8601 in UTC. */
+export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-/** `+1:02:03.456`: hours and minutes only where there are any. */
-export function offsetText(ms: number): string {
-  const minutes = Math.floor(ms / 60_000);
-  const seconds = ((ms - minutes * 60_000) / 1000).toFixed(3);
-  if (minutes === 0) return `+${seconds}`;
-  const hours = Math.floor(minutes / 60);
-  const clock = `${String(minutes % 60).padStart(hours === 0 ? 1 : 2, '0')}:${seconds.padStart(6, '0')}`;
-  return hours === 0 ? `+${clock}` : `+${hours}:${clock}`;
-}
-
-/** `80 ms`, `1.2 s`, `4 h 2 min`: the two largest units. */
-export function spanText(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${Number((ms / 1000).toFixed(3))} s`;
-  const units = [
-    ['d', 86_400_000],
-    ['h', 3_600_000],
-    ['min', 60_000],
-    ['s', 1000],
-  ] as const;
-  const first = units.findIndex(([, size]) => ms >= size);
-  let rest = ms;
-  const parts: string[] = [];
-  for (const [unit, size] of units.slice(first, first + 2)) {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
-    if (count > 0) parts.push(`${count} ${unit}`);
-  }
-  return parts.join(' ');
 }

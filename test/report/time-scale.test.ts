@@ -1,39 +1,22 @@
-/** The pure parts of the page's own scripts. */
 import { describe, expect, it } from 'vitest';
+import {
+  lowerBound,
+  nearest,
+  silenceColumns,
+  timeScale,
+  timeTicks,
+  tokenColumns,
+} from '../../src/report/time-scale.ts';
 
-interface Scale {
-  position(price: string): number;
-  timeScale(from: number, until: number, width: number): { x(at: number): number; at(x: number): number };
-  timeTicks(from: number, until: number, most: number): { ticks: number[]; step: number; digits: number };
-  lowerBound(list: readonly number[], value: number): number;
-  nearest(list: readonly number[], value: number): number;
-  tokenColumns(
-    marks: { at: readonly number[]; tokens: readonly number[] },
-    windowMs: number,
-    from: number,
-    until: number,
-    columns: number,
-  ): number[];
-  silenceColumns(
-    deadman: { beats: readonly number[]; armed: readonly { from: number; until?: number; timeoutMs: number }[] },
-    from: number,
-    until: number,
-    columns: number,
-    knownUntil: number,
-  ): number[];
-}
-interface Words {
-  spanText(ms: number): string;
-  offsetText(ms: number, digits?: number): string;
+/** The page's own scripts are JavaScript. */
+const folder = new URL('../../src/report/page/assets/', import.meta.url).href;
+const { position } = (await import(`${folder}price-lanes.js`)) as { position(price: string): number };
+const { agoText, countText, plural, shortName } = (await import(`${folder}words.js`)) as {
+  agoText(ms: number): string;
   countText(count: number): string;
+  plural(count: number, one: string, many?: string): string;
   shortName(run: string): string;
-}
-
-const assets = '../../src/report/page/assets';
-const { lowerBound, nearest, position, silenceColumns, timeScale, timeTicks, tokenColumns } = (await import(
-  `${assets}/scale.js`
-)) as Scale;
-const { countText, offsetText, shortName, spanText } = (await import(`${assets}/words.js`)) as Words;
+};
 
 describe('time on the axis', () => {
   it('goes to pixels and back', () => {
@@ -80,6 +63,10 @@ describe('tokens within a window', () => {
     expect(tokenColumns(marks, 60, 161, 162, 1)).toEqual([1]);
   });
 
+  it('has the last request in its last column', () => {
+    expect(tokenColumns({ at: [0, 87], tokens: [1, 2] }, 60, 0, 87, 399).at(-1)).toBe(2);
+  });
+
   it('agree with counting one by one', () => {
     const at = Array.from({ length: 300 }, (_none, index) => (index * index * 7) % 5000).sort((a, b) => a - b);
     const tokens = at.map((_at, index) => 1 + (index % 9));
@@ -107,28 +94,13 @@ describe('silence of the deadman switch', () => {
   });
 });
 
-describe('words', () => {
-  it.each([
-    [0, '+0.000'],
-    [61_234, '+1:01.234'],
-    [3_723_456, '+1:02:03.456'],
-    [-500, '−0.500'],
-  ])('%d ms after the start is %s', (ms, text) => expect(offsetText(ms)).toBe(text));
-  it('of a tick leave out what tells nothing', () => {
-    expect([offsetText(5000, 0), offsetText(65_000, 0), offsetText(3_605_000, 0)]).toEqual([
-      '+5 s',
-      '+1:05',
-      '+1:00:05',
-    ]);
-  });
-  it.each([
-    [80, '80 ms'],
-    [1234, '1.23 s'],
-    [14_520_000, '4 h 2 min'],
-    [90_000, '1 min 30 s'],
-  ])('%d ms long is %s', (ms, text) => expect(spanText(ms)).toBe(text));
+describe('words of the page', () => {
   it('group digits and shorten names', () => {
     expect([countText(7), countText(1234567)]).toEqual(['7', '1\u202f234\u202f567']);
+    expect([plural(1, 'entry', 'entries'), plural(12_345, 'order')]).toEqual(['1 entry', '12\u202f345 orders']);
     expect(shortName('20260105T080000123-ladder-3f9a')).toBe('ladder-3f9a');
+  });
+  it('say how long ago, to the second', () => {
+    expect([1400, 12_345, 62_000].map(agoText)).toEqual(['just now', '12 s ago', '1 min 2 s ago']);
   });
 });

@@ -1,0 +1,170 @@
+/**
+ * Places on a time axis: from times to pixels and back, round ticks, and what a lane shows in each of its columns. The HTML
+ * report and the review page draw with it; the page runs this file in the browser, so it imports nothing.
+ */
+
+interface TimeScale {
+  x(at: number): number;
+  at(x: number): number;
+  readonly perPixel: number;
+}
+
+/** Times in ms, `width` in pixels. A stretch without any length has one of 1 ms. */
+export function timeScale(from: number, until: number, width: number): TimeScale {
+  const span = Math.max(until - from, 1);
+  return {
+    x: (at) => ((at - from) / span) * width,
+    at: (x) => from + (x / Math.max(width, 1)) * span,
+    perPixel: span / Math.max(width, 1),
+  };
+}
+
+const SECOND = 1000;
+const WEEK = 604_800 * SECOND;
+const TICKS_MS = [
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
+  ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800].map(
+    (seconds) => seconds * SECOND,
+  ),
+  WEEK,
+];
+
+interface TimeTicks {
+  readonly ticks: readonly number[];
+  readonly step: number;
+  /** After the second, to tell one tick from the next. */
+  readonly digits: number;
+}
+
+/** Round times between two, ms, at most about `most` of them. */
+export function timeTicks(from: number, until: number, most: number): TimeTicks {
+  const span = Math.max(until - from, 1);
+  const step = TICKS_MS.find((each) => span / each <= most) ?? Math.ceil(span / most / WEEK) * WEEK;
+  const ticks: number[] = [];
+  for (let at = Math.ceil(from / step) * step; at <= until; at += step) ticks.push(at);
+  return { ticks, step, digits: step >= SECOND ? 0 : step >= 100 ? 1 : step >= 10 ? 2 : 3 };
+}
+
+/** The first position in an ascending list whose element is not below `value`. */
+export function lowerBound(list: readonly number[], value: number): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((list[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The element nearest to `value` in an ascending list, as its position; -1 in an empty one. */
+export function nearest(list: readonly number[], value: number): number {
+  const after = lowerBound(list, value);
+  if (after === 0) return list.length === 0 ? -1 : 0;
+  if (after === list.length) return list.length - 1;
+  return value - (list[after - 1] as number) <= (list[after] as number) - value ? after - 1 : after;
+}
+
+/** Requests in the order they were sent: when, and what each cost. */
+interface TokenMarks {
+  readonly at: readonly number[];
+  readonly tokens: readonly number[];
+}
+
+/** For each of `columns` stretches: the most tokens that were within one window at any time in it. */
+export function tokenColumns(
+  { at, tokens }: TokenMarks,
+  windowMs: number,
+  from: number,
+  until: number,
+  columns: number,
+): readonly number[] {
+  const span = Math.max(until - from, 1);
+  const most = new Array<number>(columns).fill(0);
+  let oldest = lowerBound(at, from - windowMs + 1);
+  let next = oldest;
+  let inWindow = 0;
+  const drain = (time: number) => {
+    while (oldest < next && (at[oldest] as number) <= time - windowMs) {
+      inWindow -= tokens[oldest] as number;
+      oldest += 1;
+    }
+  };
+  /** Takes what was sent up to `end`; the most that was within a window meanwhile. */
+  const take = (end: number): number => {
+    let peak = 0;
+    for (; next < at.length && (at[next] as number) <= end; next += 1) {
+      drain(at[next] as number);
+      inWindow += tokens[next] as number;
+      peak = Math.max(peak, inWindow);
+    }
+    return peak;
+  };
+  for (let column = 0; column < columns; column += 1) {
+    const start = from + (column / columns) * span;
+    take(start);
+    drain(start);
+    most[column] = Math.max(inWindow, take(from + ((column + 1) / columns) * span));
+  }
+  return most;
+}
+
+/** When anything was sent that renews the deadman switch, and the stretches in which it was armed. */
+interface SilenceMarks {
+  readonly beats: readonly number[];
+  readonly armed: readonly { readonly from: number; readonly until?: number; readonly timeoutMs: number }[];
+}
+
+/**
+ * For each of `columns` stretches: the longest silence towards the venue in it while the switch was armed, as a share of the
+ * time-out. `knownUntil`: how far anything is known.
+ */
+export function silenceColumns(
+  { beats, armed }: SilenceMarks,
+  from: number,
+  until: number,
+  columns: number,
+  knownUntil: number,
+): readonly number[] {
+  const perColumn = Math.max(until - from, 1) / columns;
+  const shares = new Array<number>(columns).fill(0);
+  for (const stretch of armed) {
+    const end = Math.min(stretch.until ?? knownUntil, knownUntil);
+    const first = Math.max(0, Math.floor((stretch.from - from) / perColumn));
+    const last = Math.min(columns - 1, Math.floor((end - from) / perColumn));
+    for (let column = first; column <= last; column += 1) {
+      const columnEnd = Math.min(from + (column + 1) * perColumn, end);
+      const columnStart = Math.max(from + column * perColumn, stretch.from);
+      const before = beats[lowerBound(beats, columnStart) - 1];
+      let silentSince = Math.max(before ?? stretch.from, stretch.from);
+      let longest = 0;
+      for (let index = lowerBound(beats, columnStart); index < beats.length; index += 1) {
+        const beat = beats[index] as number;
+        if (beat > columnEnd) break;
+        longest = Math.max(longest, beat - silentSince);
+        silentSince = beat;
+      }
+      longest = Math.max(longest, columnEnd - silentSince);
+      shares[column] = Math.max(shares[column] as number, stretch.timeoutMs > 0 ? longest / stretch.timeoutMs : 0);
+    }
+  }
+  return shares;
+}
+
+/** A place between two numbers. */
+export function clamp(value: number, low: number, high: number): number {
+  return Math.min(Math.max(value, low), high);
+}
+
+/** To a tenth of a pixel: the eye sees nothing finer. */
+export function tenth(value: number): number {
+  return Math.round(value * 10) / 10;
+}
