@@ -1,6 +1,6 @@
 /** Orders as a book holds them while they rest at the venue. */
 import type { Entry } from '../src/journal/entry.ts';
-import { OrderBook } from '../src/journal/orders.ts';
+import { OrderTracker } from '../src/journal/orders.ts';
 import type { OrderTerms } from '../src/venue/port.ts';
 import type { OrderRecord } from '../src/venue/records.ts';
 
@@ -39,8 +39,8 @@ export function orderRecord(n: number): OrderRecord {
 }
 
 /** A book with so many orders, each placed, acknowledged and seen open. */
-export function openOrders(count: number): OrderBook {
-  const book = new OrderBook();
+export function openOrders(count: number): OrderTracker {
+  const tracker = new OrderTracker();
   for (let n = 0; n < count; n += 1) {
     const [post, read] = [`steps/${n}#1`, `steps/${n}#2`];
     const { id } = orderRecord(n);
@@ -58,7 +58,7 @@ export function openOrders(count: number): OrderBook {
       { type: 'call.intended', data: { call: read, endpoint: 'GET /orders', params: { order_id: id }, class: 'read' } },
       { type: 'call.settled', data: { call: read, kind: 'confirmed', result: [orderRecord(n)], sentAt: AT } },
     ];
-    for (const entry of entries) book.apply({ ...entry, at: AT, step: `steps/${n}` } as unknown as Entry);
+    for (const entry of entries) tracker.apply({ ...entry, at: AT, step: `steps/${n}` } as unknown as Entry);
   }
-  return book;
+  return tracker;
 }

@@ -33,6 +33,6 @@ const running = startRun(
 playback.commandsTo((command) => running.command(command));
 await playback.play(running.done);
 const tookMs = performance.now() - begun;
-const open = playback.log.book.orders().filter(({ snapshot }) => snapshot.state === 'open').length;
+const open = playback.log.tracker.orders().filter(({ snapshot }) => snapshot.state === 'open').length;
 process.stdout.write(JSON.stringify({ tookMs, open, entries: entries.length }));
 process.exit(0);

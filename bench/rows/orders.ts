@@ -64,7 +64,7 @@ const page = JSON.stringify({
 
 /** Takes in one answer with a thousand orders that stand as they did. */
 function reconciler(): () => number {
-  const book = openOrders(ORDERS);
+  const tracker = openOrders(ORDERS);
   let turn = 0;
   return () => {
     const begun = performance.now();
@@ -72,12 +72,12 @@ function reconciler(): () => number {
     const envelope = { at: AT + turn, step: 'list' };
     const verdict = readAnswer('GET /orders', { status: 200, headers: {}, body: page }, SIMULATED_PROFILE);
     if (verdict.kind !== 'confirmed') throw new Error('the page could not be read');
-    book.apply({
+    tracker.apply({
       ...envelope,
       type: 'call.intended',
       data: { call, endpoint: 'GET /orders', params: { status: 'open' }, class: 'read' },
     } as unknown as Entry);
-    book.apply({
+    tracker.apply({
       ...envelope,
       type: 'call.settled',
       data: { call, kind: 'confirmed', result: verdict.result, sentAt: AT + turn },

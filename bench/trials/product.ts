@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LoadedRunbook } from '../../src/app/files/load.ts';
 import { dryRun } from '../../src/app/run/virtual-run.ts';
-import { decide, EMPTY_AGENDA } from '../../src/engine/schedule/decide.ts';
+import { decide, EMPTY_SCHEDULE } from '../../src/engine/schedule/decide.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
@@ -79,7 +79,7 @@ const schedules: Trial = {
       })),
     );
     if (slots.length !== size) throw new Error(`${slots.length} schedules, not ${size}`);
-    return async () => void decide(slots, EMPTY_AGENDA, { nowMs: START_MS, running: [], killed: false });
+    return async () => void decide(slots, EMPTY_SCHEDULE, { nowMs: START_MS, running: [], killed: false });
   },
 };
 

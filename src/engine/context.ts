@@ -1,17 +1,17 @@
 /** What all parts of one run share while it is executed; run.ts makes one, everything else in the engine is handed it. */
 
-import type { DeadmanKeeper } from './deadman/keeper.ts';
+import type { Heartbeat } from './deadman/heartbeat.ts';
 import type { FeedCache } from './feeds.ts';
 import type { Cancellation } from './interruption.ts';
-import type { OrderDesk } from './orders/orders.ts';
+import type { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import type { WallTime } from './wall-time.ts';
 
 export interface RunContext extends RunPorts {
   readonly setup: RunSetup;
   readonly wall: WallTime;
-  readonly desk: OrderDesk;
-  readonly keeper: DeadmanKeeper;
+  readonly orderManager: OrderManager;
+  readonly heartbeat: Heartbeat;
   readonly feeds: FeedCache;
   readonly approvals: Approvals;
   /** Numbers the calls of a step: `<path>#<n>`, the same whenever the run is executed again. */

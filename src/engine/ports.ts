@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { DataOf, EntryType, RunMode } from '../journal/entry.ts';
-import type { OrderBook } from '../journal/orders.ts';
+import type { OrderTracker } from '../journal/orders.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import type { Value } from '../runbook/values.ts';
 import type { VenuePort } from '../venue/port.ts';
@@ -12,7 +12,7 @@ import type { VenuePort } from '../venue/port.ts';
 /** Where the engine writes what happens; entries come back to `book` in the order they were written. */
 export interface RunJournal {
   append<T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): void;
-  readonly book: OrderBook;
+  readonly tracker: OrderTracker;
 }
 
 /** What a person or a signal wants of a run while it goes on. */

@@ -22,7 +22,7 @@ export async function reconcile(parts: ReconciliationParts, cancel: Cancellation
   const { log } = parts;
   const open = await openOrders(parts, cancel);
   const unknown = open.filter(
-    (record) => log.book.byId(record.id) === undefined && log.book.get(record.client_order_id) === undefined,
+    (record) => log.tracker.byId(record.id) === undefined && log.tracker.get(record.client_order_id) === undefined,
   );
   const named = (ours: boolean) =>
     unknown

@@ -6,14 +6,14 @@ import type { Away, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.t
 import { type Value, valueJson } from '../runbook/values.ts';
 import { largerDecimal } from '../venue/order/fills.ts';
 import type { Approvals, RunContext, UndoEntry } from './context.ts';
-import { DeadmanKeeper } from './deadman/keeper.ts';
+import { Heartbeat } from './deadman/heartbeat.ts';
 import { FeedCache } from './feeds.ts';
+import { startGlobals } from './globals.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from './interruption.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
-import { OrderDesk } from './orders/orders.ts';
+import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { reconcile } from './reconciliation.ts';
-import { startRoots } from './roots.ts';
 import { Frame, StepScope } from './scope.ts';
 import { Interpreter } from './steps/interpreter.ts';
 import { signal } from './waiting.ts';
@@ -72,7 +72,7 @@ class Execution {
   private readonly interpreter: Interpreter;
   private readonly actor = startRunActor();
   private readonly whole = new Cancellation();
-  private readonly approvals = new ApprovalDesk();
+  private readonly approvals = new OpenApprovals();
   private frame: Frame | undefined;
   private haltedFor: ErrorFact | undefined;
 
@@ -87,14 +87,14 @@ class Execution {
     journalOrders(ports.log);
     const feeds = new FeedCache(ports.venue, ports.clock);
     const wall = new WallTime(ports.clock);
-    const keeper = new DeadmanKeeper({
+    const heartbeat = new Heartbeat({
       ...ports,
       callId,
       whole: this.whole,
-      readAll: (step) => this.context.desk.readAll(step),
+      readAll: (step) => this.context.orderManager.readAll(step),
     });
-    const shared = { ...ports, setup, wall, feeds, keeper, undos, callId, approvals: this.approvals };
-    this.context = { ...shared, desk: new OrderDesk(shared) };
+    const shared = { ...ports, setup, wall, feeds, heartbeat, undos, callId, approvals: this.approvals };
+    this.context = { ...shared, orderManager: new OrderManager(shared) };
     this.interpreter = new Interpreter(this.context);
   }
 
@@ -115,15 +115,15 @@ class Execution {
   }
 
   goesOn(): void {
-    this.context.keeper.takenUp();
+    this.context.heartbeat.takenUp();
   }
 
   leftUnseen(): void {
-    this.context.keeper.unseen();
+    this.context.heartbeat.unseen();
   }
 
   async run(): Promise<RunResult> {
-    const { desk, keeper } = this.context;
+    const { orderManager, heartbeat } = this.context;
     let ending = await this.walk();
     let error = 'error' in ending ? ending.error : undefined;
     let state = this.move(
@@ -145,8 +145,8 @@ class Execution {
             : 'DONE',
       );
     }
-    if (state === 'halted') await keeper.abandon();
-    await desk.watch.quiet();
+    if (state === 'halted') await heartbeat.abandon();
+    await orderManager.watch.quiet();
     const outcome = state as RunOutcome;
     const outputs = outcome === 'succeeded' || outcome === 'stopped' ? this.outputs() : {};
     this.haltedFor = outcome === 'halted' ? error : undefined;
@@ -168,14 +168,14 @@ class Execution {
 
   /** What a halted run can still do: find out, take away what rests, and give the switch back. */
   async settleHalted(): Promise<RunResult> {
-    const { desk, keeper, log } = this.context;
+    const { orderManager, heartbeat, log } = this.context;
     const before = this.haltedFor;
     this.haltedFor = undefined;
     this.move('RESUMED');
     const part = await this.attempt(async () => {
-      await desk.settleDoubts('settle');
+      await orderManager.settleDoubts('settle');
       await this.undo(this.context.undos, new Cancellation());
-      await keeper.exit();
+      await heartbeat.exit();
     });
     const failed = part.kind === 'failed' || part.kind === 'halted' ? part.error : undefined;
     const outcome = this.move(failed === undefined ? 'DONE' : 'HALTED') as RunOutcome;
@@ -186,20 +186,20 @@ class Execution {
       ...(error === undefined ? {} : { reason: error.message, error }),
       outputs: {},
     };
-    await desk.watch.quiet();
+    await orderManager.watch.quiet();
     log.append('run.ended', result, '');
     return result;
   }
 
   /** The runbook's steps. */
   private async walk(): Promise<Ending> {
-    const { setup, keeper } = this.context;
+    const { setup, heartbeat } = this.context;
     return this.attempt(async () => {
-      const roots = await startRoots(this.context, setup.runbook, setup.inputs, { path: '', limits: undefined });
-      this.frame = new Frame(roots, { staticPath: '', path: '' });
+      const globals = await startGlobals(this.context, setup.runbook, setup.inputs, { path: '', limits: undefined });
+      this.frame = new Frame(globals, { staticPath: '', path: '' });
       this.move('STARTED');
       if (setup.mode === 'live') await reconcile(this.context, this.whole);
-      await keeper.enter(this.frame, this.context.wall.now(), '');
+      await heartbeat.enter(this.frame, this.context.wall.now(), '');
       await this.interpreter.block(setup.runbook.steps, this.frame, this.whole);
       // What nobody was waiting for when it came: the switch fired in the last step, or a person cancelled.
       this.whole.check();
@@ -209,7 +209,7 @@ class Execution {
   /** What a state of the run machine asks for. Clean-up has a scope of its own: it goes on after the run was cancelled. */
   private async part(state: string, error: ErrorFact | undefined): Promise<void> {
     const { runbook } = this.context.setup;
-    const { desk, keeper, undos } = this.context;
+    const { orderManager, heartbeat, undos } = this.context;
     const cleanup = new Cancellation();
     const frame = this.frame?.inner(undefined, error);
     switch (state) {
@@ -228,11 +228,11 @@ class Execution {
       case 'finalizingHalted':
         await this.both(
           async () => frame !== undefined && this.interpreter.block(runbook.finally, frame, cleanup),
-          () => desk.settle('settle', cleanup, state === 'finalizingFailed'),
+          () => orderManager.settle('settle', cleanup, state === 'finalizingFailed'),
         );
         return;
       default:
-        await keeper.exit();
+        await heartbeat.exit();
     }
   }
 
@@ -303,7 +303,7 @@ const ENDED = new Set(['succeeded', 'stopped', 'failed', 'halted']);
 
 /** Writes down what becomes of the orders, right behind the entry that caused it. */
 function journalOrders(log: RunPorts['log']): void {
-  log.book.onChange(({ order, from, to, event, alarms }) => {
+  log.tracker.onChange(({ order, from, to, event, alarms }) => {
     const { clientOrderId } = order.intent;
     const { venueId, filled: read, recordFilled } = order.snapshot.context;
     // A record may be ahead of the fills that were read.
@@ -324,7 +324,7 @@ function reducesOnly(steps: RunSetup['runbook']['steps']): boolean {
 }
 
 /** Answers to `approve` steps, by the step they are for. */
-class ApprovalDesk implements Approvals {
+class OpenApprovals implements Approvals {
   private readonly waiting = new Map<string, (command: OperatorCommand) => void>();
 
   answer(step: string, cancel: Cancellation): Promise<OperatorCommand> {

@@ -13,7 +13,7 @@ export type MarketLookup = (
 ) => { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
 
 /** The roots of one runbook (the run's own, or one that it calls): inputs, lets, vars, defs. */
-export interface RunbookRoots {
+export interface RunbookGlobals {
   readonly runbook: CheckedRunbook;
   readonly values: Map<string, Value>;
   readonly defs: ReadonlyMap<string, Expr>;
@@ -29,7 +29,7 @@ export interface RunbookRoots {
 
 /** A block's names, and the blocks around it. `path` and `staticPath` place its steps: iterations come in brackets. */
 export class Frame {
-  readonly roots: RunbookRoots;
+  readonly globals: RunbookGlobals;
   readonly parent: Frame | undefined;
   /** Path in the file of the step this frame is the body of, and the same with its iterations. */
   readonly staticPath: string;
@@ -37,8 +37,8 @@ export class Frame {
   readonly error: ErrorFact | undefined;
   private readonly names = new Map<string, Value>();
 
-  constructor(roots: RunbookRoots, at: { staticPath: string; path: string }, parent?: Frame, error?: ErrorFact) {
-    this.roots = roots;
+  constructor(globals: RunbookGlobals, at: { staticPath: string; path: string }, parent?: Frame, error?: ErrorFact) {
+    this.globals = globals;
     this.parent = parent;
     this.staticPath = at.staticPath;
     this.path = at.path;
@@ -47,7 +47,7 @@ export class Frame {
 
   /** The frame of a block inside: same place unless said otherwise. */
   inner(at?: { staticPath: string; path: string }, error?: ErrorFact): Frame {
-    return new Frame(this.roots, at ?? this, this, error);
+    return new Frame(this.globals, at ?? this, this, error);
   }
 
   set(name: string, value: Value): void {
@@ -65,7 +65,7 @@ export class Frame {
     for (let frame: Frame | undefined = this; frame !== undefined; frame = frame.parent) {
       if (frame.names.has(name)) return frame.names.get(name);
     }
-    return this.roots.values.get(name);
+    return this.globals.values.get(name);
   }
 }
 
@@ -81,14 +81,14 @@ export class StepScope implements Scope {
 
   get(root: string): Value {
     if (root === 'now') return this.now;
-    if (root === 'feeds') return this.frame.roots.feeds(this);
+    if (root === 'feeds') return this.frame.globals.feeds(this);
     if (root === 'error') return this.frame.error === undefined ? undefined : errorRecord(this.frame.error);
-    const def = this.frame.roots.defs.get(root);
+    const def = this.frame.globals.defs.get(root);
     return def === undefined ? this.frame.find(root) : def.evaluate(this);
   }
 
   rules(market: string): ReturnType<MarketLookup> {
-    return this.frame.roots.rules(market);
+    return this.frame.globals.rules(market);
   }
 }
 

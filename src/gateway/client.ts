@@ -6,7 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { formatCount, formatSpan } from '../base/format.ts';
 import type { DataOf, EntryType, Json } from '../journal/entry.ts';
-import type { OrderBook } from '../journal/orders.ts';
+import type { OrderTracker } from '../journal/orders.ts';
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
 import { type LimitRules, type LimitVerdict, tighter } from '../venue/limits/check.ts';
 import {
@@ -16,13 +16,13 @@ import {
   NOT_RECORDED,
   type RequestOutcome,
   STALE_INTENT,
-  STEP_OVER,
+  STEP_ENDED,
   SWEEP,
   type VenueCall,
   type VenuePort,
 } from '../venue/port.ts';
 import type { Profile } from '../venue/profile/profile.ts';
-import type { Beat } from '../venue/tokens/heartbeat-reserve.ts';
+import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
 import { readAnswer } from '../venue/wire/answer.ts';
 import { requestProblems } from '../venue/wire/bounds.ts';
 import { wireRequest } from '../venue/wire/request.ts';
@@ -30,7 +30,7 @@ import { type Attempt, attemptOf, journalParams, rateHeaders, settledData } from
 import { outcomeOf } from './call-outcome.ts';
 import { CancelAllBarrier } from './cancel-all-barrier.ts';
 import { type CrashPoint, type CrashPoints, pointOf } from './crash-points.ts';
-import type { LimitGate } from './limits/facts.ts';
+import type { LimitFactsFold } from './limits/facts.ts';
 import type { Budget, Ticket } from './tokens/budget.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from './transport.ts';
 
@@ -44,7 +44,7 @@ const STALE_AFTER_MS = 60_000;
 interface GatewayLog {
   append<T extends EntryType>(type: T, data: DataOf<T>, step?: string): void;
   flush(): Promise<void>;
-  readonly book: OrderBook;
+  readonly tracker: OrderTracker;
 }
 
 /** The session behind a transport that needs one; simulated and recorded transports need none. */
@@ -67,7 +67,7 @@ export interface ClientParts {
   readonly log: GatewayLog;
   readonly clock: Clock;
   /** Fed with the entries of the run by whoever feeds the book. */
-  readonly gate: LimitGate;
+  readonly gate: LimitFactsFold;
   readonly feeds: FeedSource;
   readonly markets: Readonly<Record<string, MarketRules>>;
   readonly epoch: number;
@@ -277,10 +277,10 @@ export class VenueClient implements VenuePort {
         ...(call.wanted === undefined ? {} : { wanted: call.wanted }),
         ...beatOf(call, profile.account, budget),
       });
-      if (granted.kind === 'refused' && granted.code === 'BEATS')
+      if (granted.kind === 'refused' && granted.code === 'HEARTBEAT_TOKENS')
         return this.deny(call, granted.code, `${granted.code}: ${granted.because}`);
       if (granted.kind === 'refused' && granted.code === 'WITHDRAWN')
-        return this.deny(call, STEP_OVER, this.forbids(call) ?? STEP_OVER);
+        return this.deny(call, STEP_ENDED, this.forbids(call) ?? STEP_ENDED);
       if (granted.kind === 'refused') {
         const when = new Date(granted.earliestAt).toISOString();
         return this.deny(
@@ -332,7 +332,7 @@ export class VenueClient implements VenuePort {
         await log.flush();
       } catch (error) {
         // No durable attempt, no order. What only protects still goes: a full disk must not keep an order alive.
-        if (!goesUnrecorded(call)) {
+        if (!maySkipJournal(call)) {
           ticket.notSent();
           const message = `JOURNAL: ${error instanceof Error ? error.message : String(error)}`;
           return { outcome: { kind: 'denied', code: 'JOURNAL', message, settledAt: clock.now() }, unauthorized: false };
@@ -388,7 +388,7 @@ export class VenueClient implements VenuePort {
    */
   private async stillHeld(call: VenueCall, ticket: Ticket): Promise<void> {
     const { lease } = this.parts;
-    const harmless = endpoint(call.endpoint).method === 'GET' || goesUnrecorded(call);
+    const harmless = endpoint(call.endpoint).method === 'GET' || maySkipJournal(call);
     if (lease === undefined || (await lease.holds(harmless))) return;
     ticket.notSent();
     await new Promise(() => {});
@@ -406,7 +406,7 @@ export class VenueClient implements VenuePort {
   /** Why it may not leave at this moment, whatever it is: nobody wants it any more, a kill switch is engaged, the deadman switch may have fired. */
   private forbids(call: VenueCall): string | undefined {
     const withdrawn = call.wanted?.withdrawn;
-    if (withdrawn !== undefined) return `${STEP_OVER}: it had not left when its step was over: ${withdrawn}`;
+    if (withdrawn !== undefined) return `${STEP_ENDED}: it had not left when its step was over: ${withdrawn}`;
     const { method, protective } = endpoint(call.endpoint);
     const { forbidden, gate, clock } = this.parts;
     return forbidden?.(protective || method === 'GET') ?? gate.lapsed(call, clock.now());
@@ -479,7 +479,7 @@ export class VenueClient implements VenuePort {
   private reached<E extends EndpointName>(point: CrashPoint, call: VenueCall<E>): void {
     const { crashPoints, log } = this.parts;
     crashPoints?.reached(
-      pointOf(point, call as unknown as VenueCall, log.book.get(call.clientOrderId ?? '')),
+      pointOf(point, call as unknown as VenueCall, log.tracker.get(call.clientOrderId ?? '')),
       call as unknown as VenueCall,
     );
   }
@@ -494,7 +494,7 @@ export class VenueClient implements VenuePort {
  * What is sent although the journal takes nothing any more: cancels, and beats of a switch that stands. To arm the deadman
  * switch or to give it back needs a record, as an order does: whoever takes the run up goes by what the record says of it.
  */
-function goesUnrecorded(call: { readonly endpoint: EndpointName; readonly purpose?: string }): boolean {
+function maySkipJournal(call: { readonly endpoint: EndpointName; readonly purpose?: string }): boolean {
   if (call.endpoint === 'DELETE /cancel_all_after') return false;
   if (call.endpoint === 'POST /cancel_all_after') return call.purpose === 'keep-alive';
   return endpoint(call.endpoint).protective;
@@ -517,7 +517,11 @@ function codeOf(message: string): string {
 }
 
 /** What the budget keeps tokens by: an account has one switch. */
-function beatOf<E extends EndpointName>(call: VenueCall<E>, of: string, budget: Budget): { readonly beat?: Beat } {
+function beatOf<E extends EndpointName>(
+  call: VenueCall<E>,
+  of: string,
+  budget: Budget,
+): { readonly beat?: HeartbeatDemand } {
   const { timeout: timeoutMs = 0 } = call.params as { readonly timeout?: number };
   if (call.repeatsMs === undefined) return {};
   const reads = call.endpoint === 'GET /cancel_all_after' ? { reads: true as const } : {};

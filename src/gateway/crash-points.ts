@@ -4,7 +4,7 @@
  * deadman switch and the leverage. Nothing here acts: a simulation that wants a process to die somewhere listens for the
  * name; in production nobody does.
  */
-import type { BookOrder } from '../journal/orders.ts';
+import type { TrackedOrder } from '../journal/orders.ts';
 import type { VenueCall } from '../venue/port.ts';
 
 interface CrashPointRow {
@@ -195,7 +195,7 @@ export interface CrashPoints {
 }
 
 /** Calls that ask how an order stands have points of their own; so have a second attempt of an order, and cancel_all. */
-export function pointOf(point: CrashPoint, call: VenueCall, order: BookOrder | undefined): CrashPoint {
+export function pointOf(point: CrashPoint, call: VenueCall, order: TrackedOrder | undefined): CrashPoint {
   if (point === 'CP10') return call.purpose === 'confirm' ? 'CP14' : point;
   if (point !== 'CP4') return point;
   if (call.purpose === 'lookup') return 'CP17';

@@ -5,7 +5,8 @@
  */
 import { hash as digest } from 'node:crypto';
 import { escapeUnprintable } from '../base/printable.ts';
-import type { Entry, EntryBody, Envelope } from './entry.ts';
+import { ENTRY_VERSION, type Entry, type EntryBody, type Envelope, type JsonObject } from './entry.ts';
+import { upgradeEntry } from './entry-v1.ts';
 import { type StoredEntry, StoreError } from './store.ts';
 
 /** Where a chain stands: the last entry's number and hash. */
@@ -36,10 +37,26 @@ export function sealEntry(
   const prev = head.hash;
   // Its beginning is `lineStart`'s. One call for all of it: in a short run most entries are written by code that was never
   // optimised, and there every further text that is put together costs more than what it saves.
-  const content = { v: 1, run, seq, at, type, step, prev, mono, boot, epoch, account, def, actor, data };
+  const content = { v: ENTRY_VERSION, run, seq, at, type, step, prev, mono, boot, epoch, account, def, actor, data };
   const line = escapeUnprintable(JSON.stringify(content));
   const hash = hashLine(line);
-  const entry = { v: 1, seq, at, mono, boot, epoch, account, run, def, step, actor, prev, type, data, hash } as Entry;
+  const entry = {
+    v: ENTRY_VERSION,
+    seq,
+    at,
+    mono,
+    boot,
+    epoch,
+    account,
+    run,
+    def,
+    step,
+    actor,
+    prev,
+    type,
+    data,
+    hash,
+  } as Entry;
   return { entry, stored: { run, seq, at, type, step, line, hash } };
 }
 
@@ -52,8 +69,10 @@ export function readEntry(stored: StoredEntry): Entry {
       `entry ${stored.seq} of run ${stored.run} can not be read: its line is not an entry`,
     );
   }
-  // What was parsed is nobody else's: a copy of every entry would be most of what reading them costs beside the parsing.
-  return Object.assign(parsed, { hash: stored.hash }) as Entry;
+  // The parsed object has no other owner. Copying every entry would cost more than everything else but the parsing.
+  return Object.assign(parsed, parsed.v === 1 ? upgradeEntry(parsed.type, parsed.data as JsonObject) : undefined, {
+    hash: stored.hash,
+  }) as Entry;
 }
 
 /** The head after an entry. */
@@ -180,7 +199,7 @@ function swappedOrInserted(found: number, expected: number): string {
 /** Whether a stored entry is what follows `head`: numbers, columns, link and hash, without parsing its line. */
 function fits(stored: StoredEntry, head: ChainHead): boolean {
   if (stored.seq !== head.seq + 1) return false;
-  const start = lineStart(stored, head.hash);
+  const start = lineStart(stored, head.hash, stored.line.startsWith('{"v":1,') ? 1 : ENTRY_VERSION);
   // Hardly any start holds something to escape, and looking for it costs as much as comparing.
   if (!stored.line.startsWith(start) && !stored.line.startsWith(escapeUnprintable(start))) return false;
   return hashLine(stored.line) === stored.hash;
@@ -190,9 +209,9 @@ function fits(stored: StoredEntry, head: ChainHead): boolean {
  * The beginning of a line: what a store keeps in columns and the link to the entry before. It comes first, so that a
  * million entries can be verified by comparing texts instead of parsing them.
  */
-function lineStart(columns: Omit<StoredEntry, 'line' | 'hash'>, prev: string): string {
+function lineStart(columns: Omit<StoredEntry, 'line' | 'hash'>, prev: string, version: Entry['v']): string {
   const { run, seq, at, type, step } = columns;
-  return `{"v":1,"run":${quoted(run)},"seq":${seq},"at":${at},"type":${quoted(type)},"step":${quoted(step)},"prev":"${prev}",`;
+  return `{"v":${version},"run":${quoted(run)},"seq":${seq},"at":${at},"type":${quoted(type)},"step":${quoted(step)},"prev":"${prev}",`;
 }
 
 /** Printable ASCII but for the quote and the backslash. */
@@ -227,7 +246,7 @@ function parseLine(line: string): Omit<Entry, 'hash'> | undefined {
   if (typeof parsed !== 'object' || parsed === null) return undefined;
   const { v, seq, at, run, type, prev, step, data } = parsed as { readonly [key: string]: unknown };
   const isEntry =
-    v === 1 &&
+    (v === 1 || v === ENTRY_VERSION) &&
     Number.isSafeInteger(seq) &&
     isInstant(at) &&
     typeof run === 'string' &&

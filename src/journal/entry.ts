@@ -44,7 +44,7 @@ export interface Away {
 }
 
 /** An order that an earlier run gave up on, and that the venue shows: what that run's journal says of it, and what the venue does. */
-export interface ResurfacedOrder {
+export interface LateOrder {
   readonly clientOrderId: string;
   readonly orderId: string;
   readonly market: string;
@@ -252,7 +252,7 @@ export type EntryBody =
         readonly filled: string;
       };
     }
-  /** LateFill, Overfill, Resurrected, RejectedWithFill, ExternalChange, AmendLost, CancelLost, illegal events, duplicates, orphans. */
+  /** LateFill, Overfill, LateOrder, RejectedWithFill, ExternalChange, AmendLost, CancelLost, illegal events, duplicates, orphans. */
   | {
       readonly type: 'order.alarmed';
       readonly data: { readonly clientOrderId: string; readonly alarm: string; readonly detail: JsonObject };
@@ -285,11 +285,11 @@ export type EntryBody =
    * more: what whoever begins a run learned from journals and venue. Written where something was asked or found.
    */
   | {
-      readonly type: 'account.recalled';
+      readonly type: 'account.late_orders';
       readonly data: {
         /** Orders of those runs whose fate their journals do not know, or do not know any more. */
         readonly inDoubt: number;
-        readonly resurfaced: readonly ResurfacedOrder[];
+        readonly late: readonly LateOrder[];
         /** What was asked for it, each GET /orders; `status` is absent where no answer came. */
         readonly requests: readonly {
           /** Epoch ms. */
@@ -348,7 +348,7 @@ export type EntryBody =
       };
     }
   /** The clock on the wall was put: by how many ms it is beyond the run's own time from now on; negative where it is behind. */
-  | { readonly type: 'clock.put'; readonly data: { readonly wallAheadMs: number } };
+  | { readonly type: 'clock.adjusted'; readonly data: { readonly wallAheadMs: number } };
 
 export type EntryType = EntryBody['type'];
 export type DataOf<T extends EntryType> = Extract<EntryBody, { type: T }>['data'];
@@ -376,20 +376,24 @@ export const ORIGIN = {
   'order.alarmed': 'engine',
   'account.reconciled': 'engine',
   'account.swept': 'engine',
-  'account.recalled': 'world',
+  'account.late_orders': 'world',
   'deadman.moved': 'engine',
   'approval.asked': 'engine',
   'operator.acted': 'world',
   'session.moved': 'world',
-  'clock.put': 'world',
+  'clock.adjusted': 'world',
 } as const satisfies Record<EntryType, 'engine' | 'gateway' | 'world'>;
+
+/** The version of the entries that this program writes. Those of version 1 are read by entry-v1.ts. */
+export const ENTRY_VERSION = 2;
 
 /** What every entry carries beside its type and data (reliability.md, Journal lines). */
 export interface Envelope {
-  readonly v: 1;
+  /** The version in which the entry was written; its names are always those of `ENTRY_VERSION`. */
+  readonly v: 1 | 2;
   /** Gapless from 1 within the run. */
   readonly seq: number;
-  /** Epoch ms of the turn it was written in, on the run's own clock; `clock.put` tells where the one on the wall differs. */
+  /** Epoch ms of the turn it was written in, on the run's own clock; `clock.adjusted` tells where the one on the wall differs. */
   readonly at: number;
   /** Monotonic ms since the machine's start, its sleep included: of one zero for all entries of one `boot`. */
   readonly mono: number;

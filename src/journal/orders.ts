@@ -17,7 +17,7 @@ import type { OrderTerms } from '../venue/port.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
 import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
 
-export interface BookOrder {
+export interface TrackedOrder {
   readonly intent: OrderTerms;
   /** Epoch ms of its intent. */
   readonly createdAt: number;
@@ -35,8 +35,8 @@ export interface BookOrder {
 }
 
 /** What one entry did to one order. */
-export interface BookChange {
-  readonly order: BookOrder;
+export interface TrackerChange {
+  readonly order: TrackedOrder;
   readonly from: OrderState;
   readonly to: OrderState;
   readonly event: OrderEvent['type'];
@@ -55,34 +55,34 @@ export interface SettledCall {
 }
 
 /** The book's own hold on an order, which it alone changes. */
-type Tracked = { -readonly [K in keyof BookOrder]: BookOrder[K] } & {
+type Tracked = { -readonly [K in keyof TrackedOrder]: TrackedOrder[K] } & {
   history: { at: number; from: OrderState; to: OrderState; event: string }[];
 };
 
-export interface OrderBookOptions {
+export interface OrderTrackerOptions {
   /** Profile, ambiguity.window, ms. */
   readonly absenceHorizonMs?: number;
 }
 
-export class OrderBook {
-  private readonly options: OrderBookOptions;
+export class OrderTracker {
+  private readonly options: OrderTrackerOptions;
   private readonly byClientId = new Map<string, Tracked>();
   private readonly byVenueId = new Map<string, Tracked>();
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
   private readonly settledListeners = new Set<(call: SettledCall) => void>();
-  private readonly changeListeners = new Set<(change: BookChange) => void>();
+  private readonly changeListeners = new Set<(change: TrackerChange) => void>();
 
-  constructor(options: OrderBookOptions = {}) {
+  constructor(options: OrderTrackerOptions = {}) {
     this.options = options;
   }
 
-  get(clientOrderId: string): BookOrder | undefined {
+  get(clientOrderId: string): TrackedOrder | undefined {
     return this.byClientId.get(clientOrderId);
   }
-  byId(orderId: string): BookOrder | undefined {
+  byId(orderId: string): TrackedOrder | undefined {
     return this.byVenueId.get(orderId);
   }
-  orders(): readonly BookOrder[] {
+  orders(): readonly TrackedOrder[] {
     return [...this.byClientId.values()];
   }
 
@@ -92,14 +92,14 @@ export class OrderBook {
     return () => void this.settledListeners.delete(listener);
   }
   /** Told of every move and alarm, in order. */
-  onChange(listener: (change: BookChange) => void): () => void {
+  onChange(listener: (change: TrackerChange) => void): () => void {
     this.changeListeners.add(listener);
     return () => void this.changeListeners.delete(listener);
   }
 
   /** Takes in one entry, in the order of the journal. Entries that concern no order do nothing. */
-  apply(entry: Entry): readonly BookChange[] {
-    const changes: BookChange[] = [];
+  apply(entry: Entry): readonly TrackerChange[] {
+    const changes: TrackerChange[] = [];
     const send = (tracked: Tracked | undefined, event: OrderEvent) => {
       const change = tracked === undefined ? undefined : this.send(tracked, event);
       if (change !== undefined) changes.push(change);
@@ -242,7 +242,7 @@ export class OrderBook {
     return tracked ?? (order_id === undefined ? undefined : this.byVenueId.get(order_id));
   }
 
-  private send(order: Tracked, event: OrderEvent): BookChange | undefined {
+  private send(order: Tracked, event: OrderEvent): TrackerChange | undefined {
     const from = order.snapshot.state;
     const { snapshot, alarms, wants } = stepOrder(order.snapshot, event);
     order.snapshot = snapshot;

@@ -3,23 +3,23 @@
  * order book, in that order, before `append` returns. What the book concludes is appended right behind its cause.
  */
 import type { DataOf, Entry, EntryType } from './entry.ts';
-import type { OrderBook } from './orders.ts';
+import type { OrderTracker } from './orders.ts';
 import type { JournalWriter } from './writer.ts';
 
 export class RunLog {
-  readonly book: OrderBook;
+  readonly tracker: OrderTracker;
   private readonly writer: JournalWriter;
   private readonly observers: readonly ((entry: Entry) => void)[];
 
   /** `observers` are told before the book, whose listeners write entries of their own. */
-  constructor(writer: JournalWriter, book: OrderBook, observers: readonly ((entry: Entry) => void)[]) {
+  constructor(writer: JournalWriter, tracker: OrderTracker, observers: readonly ((entry: Entry) => void)[]) {
     this.writer = writer;
-    this.book = book;
+    this.tracker = tracker;
     this.observers = observers;
   }
 
   readonly append = <T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): void => {
-    this.book.apply(this.sealed(type, data, step, actor));
+    this.tracker.apply(this.sealed(type, data, step, actor));
   };
 
   /** Writes what the book has taken in before it could be sealed: behind the end of a record, as a run is taken up again. */

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { type ChainHead, EMPTY_HEAD, sealEntry } from './chain.ts';
-import type { DataOf, Entry, EntryBody, EntryOf, EntryType } from './entry.ts';
+import { type DataOf, ENTRY_VERSION, type Entry, type EntryBody, type EntryOf, type EntryType } from './entry.ts';
 import { type JournalStore, type RunRow, type StoredEntry, StoreError } from './store.ts';
 
 export interface WriterOptions {
@@ -87,7 +87,7 @@ export class JournalWriter {
     const mono = Math.round(clock.monotonic() * 1000) / 1000;
     const { entry, stored } = sealEntry(
       body,
-      { v: 1, at: clock.now(), mono, boot, epoch, account, run, def, step, actor },
+      { v: ENTRY_VERSION, at: clock.now(), mono, boot, epoch, account, run, def, step, actor },
       this.sealed,
     );
     this.sealed = { seq: entry.seq, hash: entry.hash };

@@ -66,7 +66,7 @@ export const ORDER_EVENT_MEANING = {
   P_CLOSED: 'a read shows it closed',
   P_CANCELED: 'a read shows it cancelled',
   P_REJECTED: 'a read shows it rejected',
-  P_STRANGE: 'a read shows a status nobody knows',
+  P_UNKNOWN_STATUS: 'a read shows a status nobody knows',
   P_NOT_FOUND: 'a read did not find it',
   FILL: 'it traded',
   T_CONFIRM: 'it was in flight for too long',

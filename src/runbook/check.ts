@@ -19,7 +19,7 @@ import {
   checkLets,
   checkLimits,
   checkVars,
-  declareRoots,
+  declareGlobals,
   defaultMarket,
   defined,
   textOf,
@@ -140,7 +140,7 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   collectIds(checking, root);
 
   const name = textOf(root.get('runbook')) ?? '';
-  declareRoots(checking);
+  declareGlobals(checking);
   noteLost(checking, root);
   const inputs = checkInputs(checking, root.get('inputs'));
   compiler.market = defaultMarket(

@@ -9,7 +9,7 @@ import { formatSpan } from '../base/format.ts';
 import type { DeadmanRecord } from './records.ts';
 
 /** One runbook's wish for the switch. The venue has one switch for the whole account, so leases are combined. */
-export interface DeadmanLease {
+export interface DeadmanRequirement {
   readonly id: string;
   readonly market: string;
   readonly timeoutMs: number;
@@ -21,7 +21,7 @@ type DeadmanStatus = 'off' | 'arming' | 'armed' | 'disarming' | 'unknown' | 'ass
 
 export interface DeadmanState {
   readonly status: DeadmanStatus;
-  readonly leases: readonly DeadmanLease[];
+  readonly leases: readonly DeadmanRequirement[];
   /** Of the switch as it may stand at the venue: where two time-outs are possible, the shorter. */
   readonly market?: string | undefined;
   readonly timeoutMs: number;
@@ -49,7 +49,7 @@ export interface DeadmanState {
 }
 
 export type DeadmanEvent =
-  | { readonly type: 'LEASE_ENTERED'; readonly at: number; readonly lease: DeadmanLease }
+  | { readonly type: 'LEASE_ENTERED'; readonly at: number; readonly lease: DeadmanRequirement }
   | { readonly type: 'LEASE_LEFT'; readonly at: number; readonly id: string }
   /** POST /cancel_all_after leaves: to arm or to renew. */
   | { readonly type: 'ARM_SENT'; readonly at: number; readonly market: string; readonly timeoutMs: number }
@@ -122,7 +122,7 @@ export function stepDeadman(before: DeadmanState, event: DeadmanEvent): DeadmanS
 }
 
 /** The lease in force: the shortest time-out wins, and the shortest keep-alive, at most half of it. Undefined without leases. */
-export function wantedDeadman({ leases }: DeadmanState): DeadmanLease | undefined {
+export function wantedDeadman({ leases }: DeadmanState): DeadmanRequirement | undefined {
   const [first, ...others] = leases;
   if (first === undefined) return undefined;
   const shortest = others.reduce((best, each) => (each.timeoutMs < best.timeoutMs ? each : best), first);
@@ -143,10 +143,10 @@ export function renewDueAt(state: DeadmanState): number | undefined {
   if (state.meddledAt !== undefined) return state.retryAt ?? state.meddledAt;
   if (wanted.timeoutMs < state.timeoutMs) return state.retryAt ?? state.changedAt ?? state.lastQualifyingSentAt;
   if (wanted.keepAliveMs === 0) return undefined;
-  return state.retryAt ?? Math.min(state.lastQualifyingSentAt + state.keepAliveMs, beatOverdueAt(state));
+  return state.retryAt ?? Math.min(state.lastQualifyingSentAt + state.keepAliveMs, heartbeatOverdueAt(state));
 }
 
-function beatOverdueAt({ beatSentAt, timeoutMs }: DeadmanState): number {
+function heartbeatOverdueAt({ beatSentAt, timeoutMs }: DeadmanState): number {
   return beatSentAt === undefined ? Number.POSITIVE_INFINITY : beatSentAt + timeoutMs;
 }
 
@@ -201,11 +201,11 @@ function take(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
   switch (event.type) {
     case 'LEASE_ENTERED':
       return only(
-        withLeases(state, [...state.leases.filter(({ id }) => id !== event.lease.id), event.lease], event.at),
+        withRequirements(state, [...state.leases.filter(({ id }) => id !== event.lease.id), event.lease], event.at),
       );
     case 'LEASE_LEFT':
       return only(
-        withLeases(
+        withRequirements(
           state,
           state.leases.filter(({ id }) => id !== event.id),
           event.at,
@@ -258,7 +258,7 @@ function disarmBegun(state: DeadmanState): DeadmanState {
   return { ...state, status: 'disarming', retryAt: undefined, deletion: undefined, ...lapsed };
 }
 
-function withLeases(state: DeadmanState, leases: readonly DeadmanLease[], at: number): DeadmanState {
+function withRequirements(state: DeadmanState, leases: readonly DeadmanRequirement[], at: number): DeadmanState {
   const next = { ...state, leases, changedAt: at };
   return { ...next, keepAliveMs: wantedDeadman(next)?.keepAliveMs ?? state.keepAliveMs };
 }
@@ -347,7 +347,7 @@ function renewed(state: DeadmanState, sentAt: number): DeadmanState {
   // What is not there any more is renewed by nothing.
   if (state.takenAway === true || (last !== undefined && last >= sentAt)) return state;
   // A beat that is tried again for its own sake keeps its pause.
-  const retryAt = beatOverdueAt(state) <= sentAt ? state.retryAt : undefined;
+  const retryAt = heartbeatOverdueAt(state) <= sentAt ? state.retryAt : undefined;
   return { ...state, lastQualifyingSentAt: sentAt, retryAt };
 }
 

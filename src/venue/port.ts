@@ -31,7 +31,7 @@ export interface OrderTerms {
 /** Code of what a process decided that died before it was done, and that is too old by now to be done. */
 export const STALE_INTENT = 'STALE_INTENT';
 /** Code of a call that was withdrawn before it left. */
-export const STEP_OVER = 'STEP_OVER';
+export const STEP_ENDED = 'STEP_ENDED';
 /** The purpose of what is asked only to make sure: not asked of a recording that has no answer to it, but denied with this code. */
 export const SWEEP = 'sweep';
 export const NOT_RECORDED = 'NOT_RECORDED';
@@ -53,7 +53,7 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
   /** For POST /orders: the intent; for PUT and DELETE /orders: which of our orders it is for. */
   readonly intent?: OrderTerms;
   readonly clientOrderId?: string;
-  /** Of a write that adds risk: whether it is still wanted, asked until its first byte leaves. Withdrawn, it is denied as STEP_OVER. */
+  /** Of a write that adds risk: whether it is still wanted, asked until its first byte leaves. Withdrawn, it is denied as STEP_ENDED. */
   readonly wanted?: Wanted;
   /** Epoch ms of the decision, where the process that made it died before anything left: what is too old by now is denied as STALE_INTENT. */
   readonly decidedAt?: number;

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { readAnchors } from '../../src/journal/anchors/anchors.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import { type Entry, ORIGIN } from '../../src/journal/entry.ts';
-import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
+import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { inputsFrom, loadedFrom, perform, type Scene } from '../engine/stage.ts';
@@ -177,7 +177,7 @@ describe('what is recorded', () => {
       } as never,
     });
     await playedLive();
-    const agenda = new MemoryAgenda();
+    const scheduleStore = new MemoryScheduleStore();
     const row = {
       slot: 'morning',
       nominalMs: 1,
@@ -185,9 +185,9 @@ describe('what is recorded', () => {
       why: 'the process was down',
       decidedAt: 2,
     } as const;
-    await agenda.engage('main', 1, ['morning'], 0);
-    await agenda.record('main', 1, [row]);
-    for (const each of await agenda.occurrences('main')) keep('agenda', each);
+    await scheduleStore.engage('main', 1, ['morning'], 0);
+    await scheduleStore.record('main', 1, [row]);
+    for (const each of await scheduleStore.occurrences('main')) keep('agenda', each);
   }, 120_000);
 
   it('is told in a table that names every type of entry', () => {

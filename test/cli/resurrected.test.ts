@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AskedOrders, Recollection } from '../../src/app/run/resurfaced-orders.ts';
+import { type AskedOrders, LateOrders } from '../../src/app/run/late-orders.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import type { Entry } from '../../src/journal/entry.ts';
@@ -54,13 +54,16 @@ interface Looked {
   readonly open?: readonly string[];
   readonly now?: number;
   readonly orders?: (startTime: number, page: number) => Promise<AskedOrders>;
-  readonly recollection?: Recollection;
+  readonly lateOrders?: LateOrders;
 }
 
 /** What the next run learns; asks nothing where `orders` is not given. */
-async function recalled(store: MemoryStore, { account = 'main', open = [], now = START, ...given }: Looked = {}) {
+async function lookForLateOrders(
+  store: MemoryStore,
+  { account = 'main', open = [], now = START, ...given }: Looked = {},
+) {
   let pauses = 0;
-  const found = await (given.recollection ?? new Recollection(store, account)).recall({
+  const found = await (given.lateOrders ?? new LateOrders(store, account)).recall({
     run: 'next',
     now,
     ofOtherRuns: open.map((id) => ({ id: `BTC-USD@${id}`, client_order_id: id, market_id: 'BTC-USD' })),
@@ -79,7 +82,7 @@ describe('orders that are open although a journal calls them ended', () => {
     await kept(store, 'second', { left: ['open'], other: ['closed'] });
     await kept(store, 'rehearsed', { lost: ['closed'] }, 'simulated');
     const open = ['ended', 'again', 'left', 'lost'];
-    expect((await recalled(store, { open })).found?.resurfaced).toEqual([
+    expect((await lookForLateOrders(store, { open })).found?.late).toEqual([
       {
         clientOrderId: 'ended',
         orderId: 'BTC-USD@ended',
@@ -89,24 +92,24 @@ describe('orders that are open although a journal calls them ended', () => {
         status: 'open',
       },
     ]);
-    expect((await recalled(store, { open, account: 'someone else' })).found).toBeUndefined();
+    expect((await lookForLateOrders(store, { open, account: 'someone else' })).found).toBeUndefined();
   });
 
   it('are looked for a page at a time, giving way before each', async () => {
     const store = new MemoryStore();
     await kept(store, 'long', { ended: [...Array.from({ length: 4_500 }, () => 'open'), 'closed'] });
-    const asked = await recalled(store, { open: ['ended'], now: START + 25 * HOUR });
-    expect([asked.found?.resurfaced.length, asked.pauses]).toEqual([1, 4]);
+    const asked = await lookForLateOrders(store, { open: ['ended'], now: START + 25 * HOUR });
+    expect([asked.found?.late.length, asked.pauses]).toEqual([1, 4]);
   });
 
   it('are told to people once, and again when the venue says something new of them', () => {
-    const recollection = new Recollection(new MemoryStore(), 'main');
+    const watched = new LateOrders(new MemoryStore(), 'main');
     const order = { clientOrderId: 'a', orderId: 'BTC-USD@1', market: 'BTC-USD', run: 'first', recorded: 'absent' };
     const told = [
       { ...order, status: 'open', filled: '0' },
       { ...order, status: 'open', filled: '0' },
       { ...order, status: 'closed', filled: '0.1' },
-    ].map((each) => recollection.isNews(each));
+    ].map((each) => watched.isNews(each));
     expect(told).toEqual([true, false, true]);
   });
 });
@@ -186,11 +189,11 @@ describe('an order that reaches the venue after its run has ended', () => {
         records: success ? verdict.result : undefined,
       };
     };
-    const { found } = await recalled(store, { now: START + HOUR, orders });
+    const { found } = await lookForLateOrders(store, { now: START + HOUR, orders });
     const [order] = performance.report.orders;
     expect(found).toEqual({
       inDoubt: 1,
-      resurfaced: [
+      late: [
         {
           clientOrderId: order?.clientOrderId,
           orderId: books.orders[0]?.id,
@@ -206,12 +209,12 @@ describe('an order that reaches the venue after its run has ended', () => {
     expect(asked).toEqual([{ start_time: (START - HOUR) * 1000, p_limit: 1000, p_page: 0, p_order: 'ASC' }]);
     // After a day, and of runs that are watched, nothing is asked any more.
     asked.length = 0;
-    expect((await recalled(store, { now: START + 25 * HOUR, orders })).found).toBeUndefined();
-    const recollection = new Recollection(store, 'main');
-    const unwatched = recollection.watches('lost');
-    expect((await recalled(store, { now: START + HOUR, orders, recollection })).found).toBeUndefined();
+    expect((await lookForLateOrders(store, { now: START + 25 * HOUR, orders })).found).toBeUndefined();
+    const watched = new LateOrders(store, 'main');
+    const unwatched = watched.watches('lost');
+    expect((await lookForLateOrders(store, { now: START + HOUR, orders, lateOrders: watched })).found).toBeUndefined();
     unwatched();
-    expect((await recalled(store, { now: START + HOUR, orders, recollection })).found?.inDoubt).toBe(1);
+    expect((await lookForLateOrders(store, { now: START + HOUR, orders, lateOrders: watched })).found?.inDoubt).toBe(1);
     expect(asked).toHaveLength(1);
   });
 });
@@ -235,7 +238,7 @@ describe('what became of orders in doubt', () => {
       denied: ['denied'],
     });
     let pages = 0;
-    const { found } = await recalled(store, {
+    const { found } = await lookForLateOrders(store, {
       now: START + HOUR,
       orders: async (_since, page) => {
         pages += 1;
@@ -252,14 +255,19 @@ describe('what became of orders in doubt', () => {
       },
     });
     expect(pages).toBe(3);
-    expect([
-      ...new Set(found?.resurfaced.map(({ clientOrderId, recorded }) => `${clientOrderId} ${recorded}`)),
-    ]).toEqual(['quarantined quarantined', 'over open']);
+    expect([...new Set(found?.late.map(({ clientOrderId, recorded }) => `${clientOrderId} ${recorded}`))]).toEqual([
+      'quarantined quarantined',
+      'over open',
+    ]);
   });
 
   it('stays in doubt where no tokens can be had: nothing is told but that', async () => {
     const store = new MemoryStore();
     await kept(store, 'halted', { lost: ['unknown'] });
-    expect((await recalled(store, { now: START + HOUR })).found).toEqual({ inDoubt: 1, resurfaced: [], requests: [] });
+    expect((await lookForLateOrders(store, { now: START + HOUR })).found).toEqual({
+      inDoubt: 1,
+      late: [],
+      requests: [],
+    });
   });
 });

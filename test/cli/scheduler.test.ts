@@ -8,8 +8,8 @@ import { SystemClock } from '../../src/base/clock.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { readEntry } from '../../src/journal/chain.ts';
-import { openSqliteAgenda } from '../../src/journal/schedule/sqlite.ts';
-import type { HandoverRequest } from '../../src/journal/schedule/store.ts';
+import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
+import type { SubmissionRequest } from '../../src/journal/schedule/store.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { type Background, background, profileFor, until } from './background.ts';
@@ -150,9 +150,9 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
     // Each occurrence has one verdict, and each verdict that says so a run.
     const { document } = await json(['audit', 'list']);
     const runs = (document['runs'] as { run: string; trigger: string }[]).map(({ run }) => run);
-    const agenda = await openSqliteAgenda(join(at.path, '.runbook', 'runbook.db'));
-    const rows = await agenda.occurrences(`${venue.url} main`);
-    await agenda.close();
+    const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
+    const rows = await scheduleStore.occurrences(`${venue.url} main`);
+    await scheduleStore.close();
     const begun = rows.filter(({ verdict }) => verdict === 'started');
     expect(begun.length).toBeGreaterThanOrEqual(4);
     expect(begun.map(({ run }) => run).sort()).toEqual([...runs].sort());
@@ -285,12 +285,12 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
 
   it('a run handed to one that dies between taking and beginning it is refused by the next, and its command ends', async () => {
     const { scheduler, run } = await handedToOneThatStands();
-    const agenda = await openSqliteAgenda(join(at.path, '.runbook', 'runbook.db'));
+    const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
     const account = `${venue.url} main`;
     try {
-      await until(async () => (await agenda.posted(account)).length > 0);
-      const [posted] = (await agenda.posted(account)) as [HandoverRequest];
-      expect(await agenda.answer(posted.run, { state: 'taken' })).toBe(true);
+      await until(async () => (await scheduleStore.posted(account)).length > 0);
+      const [posted] = (await scheduleStore.posted(account)) as [SubmissionRequest];
+      expect(await scheduleStore.answer(posted.run, { state: 'taken' })).toBe(true);
       await scheduler.stop('SIGKILL');
       const next = schedule(['tick.yaml']);
       await next.sees('run_ended');
@@ -304,31 +304,31 @@ describe('runbook schedule', { timeout: 60_000 }, () => {
       });
       const { document } = await json(['run', 'asked.yaml', '--profile', 'profile.yaml']);
       expect(document['outcome']).toBe('succeeded');
-      expect(await agenda.handover(String(document['run']))).toEqual({ state: 'begun' });
+      expect(await scheduleStore.submission(String(document['run']))).toEqual({ state: 'begun' });
       await next.stop('SIGTERM');
     } finally {
-      await agenda.close();
+      await scheduleStore.close();
     }
   });
 
   it('a run that was handed over before everybody died is not begun by whoever comes long after', async () => {
     const { scheduler, run } = await handedToOneThatStands();
-    const agenda = await openSqliteAgenda(join(at.path, '.runbook', 'runbook.db'));
+    const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
     const account = `${venue.url} main`;
     try {
-      await until(async () => (await agenda.posted(account)).length > 0);
-      const [posted] = (await agenda.posted(account)) as [HandoverRequest];
+      await until(async () => (await scheduleStore.posted(account)).length > 0);
+      const [posted] = (await scheduleStore.posted(account)) as [SubmissionRequest];
       run.child.kill('SIGKILL');
       await scheduler.stop('SIGKILL');
-      await agenda.answer(posted.run, { state: 'withdrawn' });
-      await agenda.post({ ...posted, run: `${posted.run}0`, at: posted.at - 300_000 });
+      await scheduleStore.answer(posted.run, { state: 'withdrawn' });
+      await scheduleStore.post({ ...posted, run: `${posted.run}0`, at: posted.at - 300_000 });
       const next = schedule(['tick.yaml']);
       await next.sees('run_ended', 2);
-      expect(await agenda.handover(`${posted.run}0`)).toMatchObject({ state: 'refused', kind: 'lost' });
+      expect(await scheduleStore.submission(`${posted.run}0`)).toMatchObject({ state: 'refused', kind: 'lost' });
       expect(next.events('run_begun').map(({ runbook }) => runbook)).not.toContain('asked');
       await next.stop('SIGTERM');
     } finally {
-      await agenda.close();
+      await scheduleStore.close();
     }
   });
 

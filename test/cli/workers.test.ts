@@ -4,15 +4,21 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ActingContext } from '../../src/app/process.ts';
-import type { Seat, SeatEnd, SeatPlan, Seats, StopCause } from '../../src/app/schedule/account-service.ts';
-import { SeatGroup } from '../../src/app/schedule/worker.ts';
+import type {
+  AccountService,
+  AccountServices,
+  ServedAccount,
+  ServiceEnd,
+  StopCause,
+} from '../../src/app/schedule/account-service.ts';
+import { Worker } from '../../src/app/schedule/worker.ts';
 import { SystemClock } from '../../src/base/clock.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { EntryType } from '../../src/journal/entry.ts';
-import { openPostgresAgenda } from '../../src/journal/schedule/postgres.ts';
-import type { AgendaStore } from '../../src/journal/schedule/store.ts';
+import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
+import type { ScheduleStore } from '../../src/journal/schedule/store.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
@@ -71,7 +77,7 @@ let venue: SimServer;
 let at: Background;
 let url: string;
 let journal: JournalStore;
-let agenda: AgendaStore;
+let scheduleStore: ScheduleStore;
 
 describe.runIf(hasPostgres)('workers that share accounts', () => {
   const workers: Scheduler[] = [];
@@ -85,12 +91,12 @@ describe.runIf(hasPostgres)('workers that share accounts', () => {
     for (const account of ['main', 'other']) at.write(`${account}.yaml`, profileOf(account));
     const access = { url, name: 'the database' };
     journal = await openPostgresStore(access);
-    agenda = await openPostgresAgenda(access);
+    scheduleStore = await openPostgresScheduleStore(access);
   });
   afterEach(async () => {
     for (const worker of workers.splice(0)) await worker.stop('SIGKILL');
     await journal.close();
-    await agenda.close();
+    await scheduleStore.close();
     await venue.close();
   });
 
@@ -113,7 +119,7 @@ describe.runIf(hasPostgres)('workers that share accounts', () => {
 
   /** Each occurrence once, each run once and ended, each order of the venue in one run's journal. */
   async function accounted(account: string): Promise<void> {
-    const rows = await agenda.occurrences(key(account));
+    const rows = await scheduleStore.occurrences(key(account));
     expect(new Set(rows.map(({ slot, nominalMs }) => `${slot} ${nominalMs}`)).size).toBe(rows.length);
     const started = rows.flatMap(({ verdict, run }) => (verdict === 'started' && run !== undefined ? [run] : []));
     const runs = await journal.runs({ account });
@@ -269,7 +275,7 @@ describe.runIf(hasPostgres)('workers that share accounts', () => {
   it('end for a mistake of the program in one seat, and give the others up in order before', async () => {
     const told: string[] = [];
     const never = new Promise<never>(() => {});
-    const served: Readonly<Record<string, () => Promise<SeatEnd>>> = {
+    const served: Readonly<Record<string, () => Promise<ServiceEnd>>> = {
       main: async () => {
         await until(() => told.includes('other is served'));
         throw new TypeError('a mistake');
@@ -291,12 +297,12 @@ describe.runIf(hasPostgres)('workers that share accounts', () => {
         profile: { ...SIMULATED_PROFILE, account: name, store: { postgres: { env: 'DATABASE_URL' } } },
       })),
       log: { redactWith: () => {}, tell: () => {} },
-      sit: ({ name }: SeatPlan, during: (seat: Seat) => Promise<SeatEnd>) =>
-        during({ serve: () => served[name]?.(), stop: (cause: StopCause) => stop(cause) } as unknown as Seat),
-    } as unknown as Seats;
+      sit: ({ name }: ServedAccount, during: (seat: AccountService) => Promise<ServiceEnd>) =>
+        during({ serve: () => served[name]?.(), stop: (cause: StopCause) => stop(cause) } as unknown as AccountService),
+    } as unknown as AccountServices;
     const environment = { variable: (name: string) => (name === 'DATABASE_URL' ? url : undefined) };
     const endProcess = (exit: number): never => expect.unreachable(`ended with ${exit}`);
-    const group = new SeatGroup(seats, 2, { environment, endProcess } as unknown as ActingContext);
+    const group = new Worker(seats, 2, { environment, endProcess } as unknown as ActingContext);
     await expect(group.serve(never)).rejects.toThrow('a mistake');
     expect(told).toEqual(['other is served', 'other is stopped: a mistake of the program']);
   }, 60_000);
@@ -315,7 +321,7 @@ describe.runIf(hasPostgres)('workers that share accounts', () => {
     expect({ exit, outcome: JSON.parse(out).outcome }, err).toEqual({ exit: 0, outcome: 'succeeded' });
     await one.stop('SIGTERM');
     // What fell due meanwhile has a verdict all the same, and none because a switch could not be read.
-    expect((await agenda.occurrences(key('main'))).filter(({ why }) => why === 'kill')).toEqual([]);
+    expect((await scheduleStore.occurrences(key('main'))).filter(({ why }) => why === 'kill')).toEqual([]);
   }, 90_000);
 
   it('make the queue anew when it was dropped, and find each other by it again', async () => {

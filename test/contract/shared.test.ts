@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { LeaseKeeper, takeLease } from '../../src/journal/shared/lease.ts';
+import { HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
 import { type Machine, thisMachine } from '../../src/journal/shared/machine.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
@@ -451,7 +451,7 @@ describe('the keeper of a lease', () => {
       clock,
       onLost: () => (state.lost += 1),
     });
-    if (!(keeper instanceof LeaseKeeper)) throw new Error('not taken');
+    if (!(keeper instanceof HeldLease)) throw new Error('not taken');
     return { clock, keeper, state, leases: shared.leases };
   }
 

@@ -5,16 +5,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type AgendaRun,
-  type AgendaSlot,
-  type AgendaState,
   clockJumpMs,
   type Decision,
   decide,
   dueMs,
-  EMPTY_AGENDA,
-  foldAgenda,
+  EMPTY_SCHEDULE,
+  foldSchedule,
   LOOK_EVERY_MS,
+  type ScheduleRun,
+  type ScheduleSlot,
+  type ScheduleState,
 } from '../../src/engine/schedule/decide.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 import { occurrences } from '../../src/runbook/schedule/schedule.ts';
@@ -23,7 +23,7 @@ import { cronSlot, DAY_MS, everySlot, HOUR_MS, MINUTE_MS, misfire } from '../run
 
 const EIGHT = Date.parse('2026-01-05T08:00:00Z');
 
-type Options = Partial<Pick<AgendaSlot, 'id' | 'enabled' | 'concurrency' | 'knownSinceMs'>> & {
+type Options = Partial<Pick<ScheduleSlot, 'id' | 'enabled' | 'concurrency' | 'knownSinceMs'>> & {
   readonly every?: number;
   readonly within?: number;
   readonly policy?: ScheduleDeclaration['misfire']['then'];
@@ -38,7 +38,7 @@ function slotOf({
   overlap = 'skip',
   jitter,
   ...rest
-}: Options = {}): AgendaSlot {
+}: Options = {}): ScheduleSlot {
   const declaration = everySlot(every, {
     misfire: misfire(within, policy),
     overlap,
@@ -48,12 +48,12 @@ function slotOf({
 }
 
 /** Everything up to and including `ms` has been decided. */
-const through = (slot: AgendaSlot, ms: number): AgendaState => ({ through: new Map([[slot.id, ms]]), waiting: [] });
+const through = (slot: ScheduleSlot, ms: number): ScheduleState => ({ through: new Map([[slot.id, ms]]), waiting: [] });
 const at = (
   nowMs: number,
-  rest: { readonly running?: readonly AgendaRun[]; readonly killed?: boolean } = {},
+  rest: { readonly running?: readonly ScheduleRun[]; readonly killed?: boolean } = {},
 ): Parameters<typeof decide>[2] => ({ nowMs, running: [], killed: false, ...rest });
-const runOf = (slot: AgendaSlot, rest: Partial<AgendaRun> = {}): AgendaRun => ({
+const runOf = (slot: ScheduleSlot, rest: Partial<ScheduleRun> = {}): ScheduleRun => ({
   run: 'r1',
   slot: slot.id,
   ...(slot.concurrency && { key: slot.concurrency.key }),
@@ -101,8 +101,8 @@ describe('on time', () => {
 
   it('owes nothing from before the schedule was known', () => {
     const slot = slotOf({ knownSinceMs: EIGHT + 1, within: DAY_MS, policy: 'run_all' });
-    expect(decide([slot], EMPTY_AGENDA, at(EIGHT + MINUTE_MS)).decisions).toEqual([]);
-    expect(told(decide([{ ...slot, knownSinceMs: EIGHT }], EMPTY_AGENDA, at(EIGHT + MINUTE_MS)).decisions)).toEqual([
+    expect(decide([slot], EMPTY_SCHEDULE, at(EIGHT + MINUTE_MS)).decisions).toEqual([]);
+    expect(told(decide([{ ...slot, knownSinceMs: EIGHT }], EMPTY_SCHEDULE, at(EIGHT + MINUTE_MS)).decisions)).toEqual([
       'start 08:00',
     ]);
   });
@@ -110,7 +110,7 @@ describe('on time', () => {
   it('never starts again what was decided, with the clock put back', () => {
     const slot = slotOf({ every: MINUTE_MS });
     const { decisions } = decide([slot], through(slot, EIGHT - MINUTE_MS), at(EIGHT));
-    const after = foldAgenda(decisions, through(slot, EIGHT - MINUTE_MS));
+    const after = foldSchedule(decisions, through(slot, EIGHT - MINUTE_MS));
     for (const backMs of [1, MINUTE_MS, HOUR_MS])
       expect(decide([slot], after, at(EIGHT - backMs)).decisions).toEqual([]);
     expect(told(decide([slot], after, at(EIGHT + MINUTE_MS)).decisions)).toEqual(['start 08:01']);
@@ -173,12 +173,12 @@ describe('down across', () => {
       within: 20 * MINUTE_MS,
       knownSinceMs: EIGHT - 20_000 * MINUTE_MS,
     });
-    let state = EMPTY_AGENDA;
+    let state = EMPTY_SCHEDULE;
     const all: Decision[] = [];
     for (let look = 0; look < 10; look += 1) {
       const answer = decide([slot], state, at(EIGHT));
       all.push(...answer.decisions);
-      state = foldAgenda(answer.decisions, state);
+      state = foldSchedule(answer.decisions, state);
       if (answer.nextLookMs > EIGHT) break;
     }
     expect(all.map(({ nominalMs }) => nominalMs)).toEqual(
@@ -189,7 +189,7 @@ describe('down across', () => {
 
   it('two weeks of minutes whose window is open: in portions too, and one run makes up for all', () => {
     const slot = slotOf({ every: MINUTE_MS, within: 30 * DAY_MS, knownSinceMs: EIGHT - 20_000 * MINUTE_MS });
-    let state = EMPTY_AGENDA;
+    let state = EMPTY_SCHEDULE;
     const portions: number[] = [];
     const all: Decision[] = [];
     for (let nextLookMs = EIGHT; nextLookMs <= EIGHT; ) {
@@ -197,7 +197,7 @@ describe('down across', () => {
       nextLookMs = answer.nextLookMs;
       portions.push(answer.decisions.length);
       all.push(...answer.decisions);
-      state = foldAgenda(answer.decisions, state);
+      state = foldSchedule(answer.decisions, state);
     }
     expect(Math.max(...portions)).toBeLessThanOrEqual(5_001);
     expect(all.map(({ nominalMs }) => nominalMs)).toEqual(
@@ -211,9 +211,9 @@ describe('down across', () => {
     const before = through(slot, EIGHT - 20_000 * MINUTE_MS);
     const { decisions } = decide([slot], before, at(EIGHT));
     expect(decisions.map(({ type }) => type)).toEqual(['start', ...Array.from({ length: 19_999 }, () => 'queue')]);
-    const killed = decide([slot], foldAgenda(decisions, before), at(EIGHT + 1, { killed: true }));
+    const killed = decide([slot], foldSchedule(decisions, before), at(EIGHT + 1, { killed: true }));
     expect(killed.decisions).toHaveLength(19_999);
-    expect(foldAgenda(killed.decisions, foldAgenda(decisions, before)).waiting).toEqual([]);
+    expect(foldSchedule(killed.decisions, foldSchedule(decisions, before)).waiting).toEqual([]);
   });
 
   it('and one that is due now: it makes up for those before it', () => {
@@ -234,11 +234,11 @@ describe('down across', () => {
   it('catching up, the next starts when the one before has ended', () => {
     const slot = slotOf({ every: MINUTE_MS, within: HOUR_MS, policy: 'run_all' });
     const first = decide([slot], through(slot, EIGHT - 3 * MINUTE_MS), at(EIGHT));
-    let state = foldAgenda(first.decisions, through(slot, EIGHT - 3 * MINUTE_MS));
+    let state = foldSchedule(first.decisions, through(slot, EIGHT - 3 * MINUTE_MS));
     expect(told(decide([slot], state, at(EIGHT + 1000, { running: [runOf(slot)] })).decisions)).toEqual([]);
     const second = decide([slot], state, at(EIGHT + 2000));
     expect(told(second.decisions)).toEqual(['start 07:59 waited']);
-    state = foldAgenda(second.decisions, state);
+    state = foldSchedule(second.decisions, state);
     expect(told(decide([slot], state, at(EIGHT + 3000)).decisions)).toEqual(['start 08:00 waited']);
   });
 
@@ -255,11 +255,11 @@ describe('down across', () => {
 describe('while the run before goes on', () => {
   const meet = (
     overlap: ScheduleDeclaration['overlap'],
-  ): { readonly slot: AgendaSlot; readonly state: AgendaState; readonly decisions: readonly Decision[] } => {
+  ): { readonly slot: ScheduleSlot; readonly state: ScheduleState; readonly decisions: readonly Decision[] } => {
     const slot = slotOf({ overlap, within: 10 * MINUTE_MS });
     const before = through(slot, EIGHT - 1);
     const { decisions } = decide([slot], before, at(EIGHT, { running: [runOf(slot)] }));
-    return { slot, state: foldAgenda(decisions, before), decisions };
+    return { slot, state: foldSchedule(decisions, before), decisions };
   };
 
   it('skip: it is not started', () => {
@@ -294,7 +294,7 @@ describe('while the run before goes on', () => {
 
   it('replace: a newer one takes the place of one that waits', () => {
     const slot = slotOf({ every: MINUTE_MS, overlap: 'replace', within: HOUR_MS });
-    const state = foldAgenda([{ type: 'replace', slot: slot.id, nominalMs: EIGHT, runs: ['r1'] }]);
+    const state = foldSchedule([{ type: 'replace', slot: slot.id, nominalMs: EIGHT, runs: ['r1'] }]);
     const running = [runOf(slot, { stopping: true })];
     expect(told(decide([slot], state, at(EIGHT + MINUTE_MS, { running })).decisions)).toEqual([
       'skip 08:00 overlap',
@@ -321,9 +321,9 @@ describe('while the run before goes on', () => {
 });
 
 describe('under one concurrency key', () => {
-  const pair = (onBusy: 'queue' | 'skip' | 'fail'): readonly AgendaSlot[] =>
+  const pair = (onBusy: 'queue' | 'skip' | 'fail'): readonly ScheduleSlot[] =>
     ['a/0', 'b/0'].map((id) => slotOf({ id, within: 10 * MINUTE_MS, concurrency: { key: 'account', onBusy } }));
-  const fresh: AgendaState = {
+  const fresh: ScheduleState = {
     through: new Map([
       ['a/0', EIGHT - 1],
       ['b/0', EIGHT - 1],
@@ -341,7 +341,7 @@ describe('under one concurrency key', () => {
     const running = [{ run: 'manual', key: 'account' }];
     const { decisions } = decide(pair('queue'), fresh, at(EIGHT, { running }));
     expect(told(decisions)).toEqual(['queue 08:00 key', 'queue 08:00 key']);
-    const state = foldAgenda(decisions, fresh);
+    const state = foldSchedule(decisions, fresh);
     expect(decide(pair('queue'), state, at(EIGHT + MINUTE_MS)).decisions.map(({ type, slot }) => [type, slot])).toEqual(
       [['start', 'a/0']],
     );
@@ -358,10 +358,10 @@ describe('under one concurrency key', () => {
 describe('with the kill switch engaged, or the slot off', () => {
   it('what is due is skipped for good, and so is what waits', () => {
     const slot = slotOf({ within: 10 * MINUTE_MS });
-    const waiting = foldAgenda([{ type: 'queue', slot: slot.id, nominalMs: EIGHT - HOUR_MS, behind: 'key' }]);
+    const waiting = foldSchedule([{ type: 'queue', slot: slot.id, nominalMs: EIGHT - HOUR_MS, behind: 'key' }]);
     const { decisions } = decide([slot], waiting, at(EIGHT, { killed: true }));
     expect(told(decisions)).toEqual(['skip 07:00 kill', 'skip 08:00 kill']);
-    expect(decide([slot], foldAgenda(decisions, waiting), at(EIGHT + 1000)).decisions).toEqual([]);
+    expect(decide([slot], foldSchedule(decisions, waiting), at(EIGHT + 1000)).decisions).toEqual([]);
     expect(told(decide([{ ...slot, enabled: false }], waiting, at(EIGHT)).decisions)).toEqual([
       'skip 07:00 disabled',
       'skip 08:00 disabled',
@@ -437,7 +437,7 @@ function agendaSlot(
   id: string,
   knownSinceMs: number,
   { kind, within, policy, overlap, jitter, key, onBusy }: Parameters<Parameters<typeof schedules.map>[0]>[0],
-): AgendaSlot {
+): ScheduleSlot {
   const rest = {
     misfire: misfire(within, policy),
     overlap,
@@ -479,8 +479,8 @@ describe('whatever the clock, the machine and the process do', () => {
           const startMs = Date.parse(start);
           const slots = rows.map((row, index) => agendaSlot(`r/${index}`, startMs, row));
           const recorded: Decision[] = [];
-          let running: AgendaRun[] = [];
-          let state: AgendaState = EMPTY_AGENDA;
+          let running: ScheduleRun[] = [];
+          let state: ScheduleState = EMPTY_SCHEDULE;
           let nowMs = startMs;
           let latestMs = nowMs;
           let killed = false;
@@ -488,7 +488,7 @@ describe('whatever the clock, the machine and the process do', () => {
             if (decision.type === 'replace')
               running = running.map((run) => (decision.runs.includes(run.run) ? { ...run, stopping: true } : run));
             if (decision.type !== 'start') return;
-            const slot = slots.find(({ id }) => id === decision.slot) as AgendaSlot;
+            const slot = slots.find(({ id }) => id === decision.slot) as ScheduleSlot;
             expect(running.some((run) => run.slot === slot.id)).toBe(false);
             expect(running.some((run) => run.key !== undefined && run.key === slot.concurrency?.key)).toBe(false);
             expect(nowMs).toBeGreaterThanOrEqual(decision.nominalMs);
@@ -511,7 +511,7 @@ describe('whatever the clock, the machine and the process do', () => {
               // A process dies after having recorded some of them; what it recorded, it or its successor acts upon.
               const durable = decisions.slice(0, kept);
               recorded.push(...durable);
-              state = foldAgenda(durable, state);
+              state = foldSchedule(durable, state);
               durable.forEach(act);
               if (nextLookMs > nowMs || kept !== Number.POSITIVE_INFINITY) return;
             }
@@ -523,7 +523,7 @@ describe('whatever the clock, the machine and the process do', () => {
             if (event.type === 'look') look();
             if (event.type === 'die') {
               look(event.kept);
-              state = foldAgenda(recorded);
+              state = foldSchedule(recorded);
             }
             latestMs = Math.max(latestMs, nowMs);
           }
@@ -559,11 +559,11 @@ describe('whatever the clock, the machine and the process do', () => {
       fc.property(schedules, fc.constantFrom('2026-03-28T23:10:00Z', '2026-10-24T22:10:00Z'), (row, start) => {
         const startMs = Date.parse(start);
         const slot = agendaSlot('r/0', startMs, { ...row, within: Math.max(row.within, MINUTE_MS) });
-        let state = EMPTY_AGENDA;
+        let state = EMPTY_SCHEDULE;
         const starts: number[] = [];
         for (let nowMs = startMs; nowMs < startMs + 8 * HOUR_MS; ) {
           const { decisions, nextLookMs } = decide([slot], state, { nowMs, running: [], killed: false });
-          state = foldAgenda(decisions, state);
+          state = foldSchedule(decisions, state);
           for (const decision of decisions) {
             expect(decision.type).toBe('start');
             expect(nowMs).toBe(dueMs(slot, decision.nominalMs));

@@ -2,9 +2,9 @@
 import { type Clock, type Metronome, type Timer, VirtualClock } from '../../src/base/clock.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import type { Launch, Launcher, RunEnding } from '../../src/engine/schedule/launcher.ts';
-import { Daemon, type DaemonEvent, type TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
-import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
-import type { AgendaStore, OccurrenceRow } from '../../src/journal/schedule/store.ts';
+import { Scheduler, type SchedulerEvent, type TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
+import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
+import type { OccurrenceRow, ScheduleStore } from '../../src/journal/schedule/store.ts';
 import type { ScheduleDeclaration } from '../../src/runbook/checked.ts';
 
 export const ACCOUNT = 'http://127.0.0.1:8080 main';
@@ -47,7 +47,7 @@ export interface BenchOptions {
   readonly slots: readonly TimetableSlot[];
   /** How long a run lasts; Infinity: until it is stopped. */
   readonly runMs?: number;
-  readonly agenda?: AgendaStore;
+  readonly scheduleStore?: ScheduleStore;
   readonly clock?: WallClock;
   readonly epoch?: number;
   readonly account?: string;
@@ -57,12 +57,12 @@ export interface BenchOptions {
 
 export class Bench {
   readonly clock: WallClock;
-  readonly agenda: AgendaStore;
+  readonly scheduleStore: ScheduleStore;
   readonly journal: Set<string>;
   readonly launches: (Launch & { readonly atMs: number })[] = [];
   readonly stops: { readonly run: string; readonly command: OperatorCommand }[] = [];
-  readonly events: DaemonEvent[] = [];
-  readonly daemon: Daemon;
+  readonly events: SchedulerEvent[] = [];
+  readonly scheduler: Scheduler;
   /** Ends a run by hand. */
   readonly ends = new Map<string, (ending: RunEnding) => void>();
   /** Undefined: it can not be read. */
@@ -76,14 +76,14 @@ export class Bench {
     startMs,
     slots,
     runMs = 1_000,
-    agenda = new MemoryAgenda(),
+    scheduleStore = new MemoryScheduleStore(),
     clock,
     epoch = 1,
     account = ACCOUNT,
     journal = new Set(),
   }: BenchOptions) {
     this.clock = clock ?? new WallClock(startMs);
-    this.agenda = agenda;
+    this.scheduleStore = scheduleStore;
     this.journal = journal;
     const launcher: Launcher = {
       exists: async (run) => journal.has(run),
@@ -95,11 +95,11 @@ export class Bench {
         return this.run(launch.run, runMs);
       },
     };
-    this.daemon = new Daemon({
+    this.scheduler = new Scheduler({
       account,
       epoch,
       clock: this.clock,
-      agenda,
+      scheduleStore,
       launcher,
       killed: async () => this.killed,
       tell: (event) => void this.events.push(event),
@@ -109,7 +109,7 @@ export class Bench {
   private readonly slots: readonly TimetableSlot[];
 
   begin(): Promise<void> {
-    return this.clock.time.runUntil(this.daemon.begin(this.slots));
+    return this.clock.time.runUntil(this.scheduler.begin(this.slots));
   }
 
   run(run: string, runMs: number) {
@@ -126,7 +126,7 @@ export class Bench {
 
   /** `started 08:00`, in the order of their times. */
   async verdicts(): Promise<readonly string[]> {
-    const rows = await this.agenda.occurrences(ACCOUNT);
+    const rows = await this.scheduleStore.occurrences(ACCOUNT);
     return [...rows].reverse().map(told);
   }
 }

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
-import { openPostgresAgenda } from '../../src/journal/schedule/postgres.ts';
-import { openSqliteAgenda } from '../../src/journal/schedule/sqlite.ts';
-import type { AgendaStore } from '../../src/journal/schedule/store.ts';
+import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
+import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
+import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
+import type { ScheduleStore } from '../../src/journal/schedule/store.ts';
 import { accessTo } from '../contract/postgres-access.ts';
 import { hasPostgres, postgresOfFile } from '../postgres.ts';
 import { everySlot, HOUR_MS } from '../runbook/sample-schedule.ts';
@@ -19,22 +19,25 @@ const NINE = Date.parse('2026-01-05T09:00:00Z');
 interface Row {
   readonly rounds: number;
   /** The memory of each of the two processes, on one store. */
-  readonly open: () => Promise<readonly [AgendaStore, AgendaStore, () => Promise<void>]>;
+  readonly open: () => Promise<readonly [ScheduleStore, ScheduleStore, () => Promise<void>]>;
 }
 
 const STORES: Readonly<Record<string, Row>> = {
   memory: {
     rounds: 1_000,
     async open() {
-      const agenda = new MemoryAgenda();
-      return [agenda, agenda, async () => {}];
+      const scheduleStore = new MemoryScheduleStore();
+      return [scheduleStore, scheduleStore, async () => {}];
     },
   },
   sqlite: {
     rounds: 1_000,
     async open() {
       const folder = mkdtempSync(join(tmpdir(), 'daemons-'));
-      const [one, two] = [await openSqliteAgenda(join(folder, 'x.db')), await openSqliteAgenda(join(folder, 'x.db'))];
+      const [one, two] = [
+        await openSqliteScheduleStore(join(folder, 'x.db')),
+        await openSqliteScheduleStore(join(folder, 'x.db')),
+      ];
       return [one, two, async () => rmSync(folder, { recursive: true })];
     },
   },
@@ -44,7 +47,11 @@ const STORES: Readonly<Record<string, Row>> = {
           rounds: 100,
           async open() {
             const access = await accessTo(server());
-            return [await openPostgresAgenda(access), await openPostgresAgenda(access), async () => {}] as const;
+            return [
+              await openPostgresScheduleStore(access),
+              await openPostgresScheduleStore(access),
+              async () => {},
+            ] as const;
           },
         },
       }
@@ -61,10 +68,10 @@ describe.each(Object.entries(STORES))('two schedulers on one store: %s', (_name,
       const account = `http://127.0.0.1:8080 round-${round}`;
       const slots = [slotOf(everySlot(HOUR_MS))];
       const both = [one, two].map(
-        (agenda) => new Bench({ startMs: 0, slots, agenda, clock, journal, epoch: 5, account }),
+        (scheduleStore) => new Bench({ startMs: 0, slots, scheduleStore, clock, journal, epoch: 5, account }),
       );
       // The store answers in its own time, and the clock stands still meanwhile.
-      await Promise.all(both.map(({ daemon }) => daemon.begin(slots)));
+      await Promise.all(both.map(({ scheduler }) => scheduler.begin(slots)));
       await clock.pass(2_000);
       const launches = () => both.flatMap((each) => each.launches);
       const overtaken = () => both.flatMap(({ events }) => events).filter(({ type }) => type === 'overtaken');

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { LOOK_EVERY_MS } from '../../src/engine/schedule/decide.ts';
 import type { TimetableSlot } from '../../src/engine/schedule/scheduler.ts';
 import { scheduledRunName } from '../../src/engine/schedule/scheduler.ts';
-import type { Guest } from '../../src/engine/schedule/submissions.ts';
-import { MemoryAgenda } from '../../src/journal/schedule/memory.ts';
+import type { Submission } from '../../src/engine/schedule/submissions.ts';
+import { MemoryScheduleStore } from '../../src/journal/schedule/memory.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { LEASE_LIFE_MS } from '../../src/journal/shared/shared.ts';
 import { StoreError } from '../../src/journal/store.ts';
@@ -33,7 +33,7 @@ describe('time passes', () => {
     expect(bench.launches.map(({ run }) => run)).toEqual(
       [1, 2, 3].map((n) => scheduledRunName(ACCOUNT, 'nightly', 'nightly/times', EIGHT + n * HOUR_MS)),
     );
-    expect(await bench.agenda.promised(ACCOUNT)).toEqual([]);
+    expect(await bench.scheduleStore.promised(ACCOUNT)).toEqual([]);
   });
 
   it('looks at the clock at least every half minute', async () => {
@@ -41,7 +41,7 @@ describe('time passes', () => {
     await bench.begin();
     for (let n = 0; n < 20; n += 1) {
       await bench.clock.pass(LOOK_EVERY_MS);
-      expect(bench.clock.monotonic() - (bench.daemon.lastLook() ?? 0)).toBeLessThanOrEqual(LOOK_EVERY_MS);
+      expect(bench.clock.monotonic() - (bench.scheduler.lastLook() ?? 0)).toBeLessThanOrEqual(LOOK_EVERY_MS);
     }
   });
 
@@ -85,83 +85,83 @@ describe('a process that was down', () => {
     ['skip', 500, [], 500],
   ];
   it.each(policies)('%s, %i missed: starts %j', async (policy, missed, started, rows) => {
-    const agenda = new MemoryAgenda();
+    const scheduleStore = new MemoryScheduleStore();
     const slots = [hourly({ misfire: misfire(1000 * HOUR_MS, policy) })];
-    const before = new Bench({ startMs: START, slots, agenda });
+    const before = new Bench({ startMs: START, slots, scheduleStore });
     await before.begin();
     await before.clock.pass(1);
-    await before.daemon.stop({ command: 'interrupt', by: 'SIGTERM' });
+    await before.scheduler.stop({ command: 'interrupt', by: 'SIGTERM' });
 
-    const after = new Bench({ startMs: EIGHT + missed * HOUR_MS + MINUTE_MS, slots, agenda, epoch: 2 });
+    const after = new Bench({ startMs: EIGHT + missed * HOUR_MS + MINUTE_MS, slots, scheduleStore, epoch: 2 });
     await after.begin();
     await after.clock.pass(10_000);
     expect(clockTimes(after)).toEqual(started);
-    const verdicts = await agenda.occurrences(ACCOUNT);
+    const verdicts = await scheduleStore.occurrences(ACCOUNT);
     expect(verdicts).toHaveLength(rows);
     expect(verdicts.filter(({ verdict }) => verdict === 'missed')).toHaveLength(rows - started.length);
   });
 
   it('misses nothing of a slot that it did not know', async () => {
-    const agenda = new MemoryAgenda();
-    const one = new Bench({ startMs: START, slots: [hourly()], agenda });
+    const scheduleStore = new MemoryScheduleStore();
+    const one = new Bench({ startMs: START, slots: [hourly()], scheduleStore });
     await one.begin();
     const other = hourly({}, { id: 'weekly/times', runbook: 'weekly' });
-    const two = new Bench({ startMs: START + 5 * HOUR_MS, slots: [hourly(), other], agenda, epoch: 2 });
+    const two = new Bench({ startMs: START + 5 * HOUR_MS, slots: [hourly(), other], scheduleStore, epoch: 2 });
     await two.begin();
     await two.clock.pass(1_000);
-    expect((await agenda.occurrences(ACCOUNT, { slot: 'weekly/times' })).length).toBe(0);
-    expect((await agenda.occurrences(ACCOUNT, { slot: 'nightly/times' })).length).toBe(5);
+    expect((await scheduleStore.occurrences(ACCOUNT, { slot: 'weekly/times' })).length).toBe(0);
+    expect((await scheduleStore.occurrences(ACCOUNT, { slot: 'nightly/times' })).length).toBe(5);
   });
 
   describe('died between the record and the beginning', () => {
     const slots = [hourly({ misfire: misfire(10 * MINUTE_MS, 'run_once') })];
     const died = async () => {
-      const agenda = new MemoryAgenda();
+      const scheduleStore = new MemoryScheduleStore();
       const journal = new Set<string>();
-      const bench = new Bench({ startMs: START, slots, agenda, journal });
+      const bench = new Bench({ startMs: START, slots, scheduleStore, journal });
       await bench.begin();
       // Nothing of what it does after its last record reaches the world, and the store hears no more of it.
       bench.dead = true;
-      const settle = agenda.settle;
-      agenda.settle = async () => {};
+      const settle = scheduleStore.settle;
+      scheduleStore.settle = async () => {};
       await bench.clock.pass(HOUR_MS);
-      agenda.settle = settle;
+      scheduleStore.settle = settle;
       expect(await bench.verdicts()).toEqual(['started 09:00:00']);
-      return { agenda, journal, run: scheduledRunName(ACCOUNT, 'nightly', 'nightly/times', EIGHT + HOUR_MS) };
+      return { scheduleStore, journal, run: scheduledRunName(ACCOUNT, 'nightly', 'nightly/times', EIGHT + HOUR_MS) };
     };
 
     it('the run is begun under its own name while there is time', async () => {
-      const { agenda, journal, run } = await died();
-      const next = new Bench({ startMs: EIGHT + HOUR_MS + 9 * MINUTE_MS, slots, agenda, journal, epoch: 2 });
+      const { scheduleStore, journal, run } = await died();
+      const next = new Bench({ startMs: EIGHT + HOUR_MS + 9 * MINUTE_MS, slots, scheduleStore, journal, epoch: 2 });
       await next.begin();
       await next.clock.pass(1_000);
       expect(next.launches.map((launch) => launch.run)).toEqual([run]);
       expect(await next.verdicts()).toEqual(['started 09:00:00']);
-      expect(await agenda.promised(ACCOUNT)).toEqual([]);
+      expect(await scheduleStore.promised(ACCOUNT)).toEqual([]);
     });
 
     it('and is lost, with a word, when there is none', async () => {
-      const { agenda, journal, run } = await died();
-      const next = new Bench({ startMs: EIGHT + HOUR_MS + 11 * MINUTE_MS, slots, agenda, journal, epoch: 2 });
+      const { scheduleStore, journal, run } = await died();
+      const next = new Bench({ startMs: EIGHT + HOUR_MS + 11 * MINUTE_MS, slots, scheduleStore, journal, epoch: 2 });
       await next.begin();
       expect(next.launches).toEqual([]);
       expect(next.events).toEqual([{ type: 'lost', run, slot: 'nightly/times', nominalMs: EIGHT + HOUR_MS }]);
-      expect(await agenda.promised(ACCOUNT)).toEqual([]);
+      expect(await scheduleStore.promised(ACCOUNT)).toEqual([]);
     });
 
     it('a run that the journal has is left to whoever takes it up', async () => {
-      const { agenda, journal, run } = await died();
+      const { scheduleStore, journal, run } = await died();
       journal.add(run);
-      const next = new Bench({ startMs: EIGHT + HOUR_MS + MINUTE_MS, slots, agenda, journal, epoch: 2 });
+      const next = new Bench({ startMs: EIGHT + HOUR_MS + MINUTE_MS, slots, scheduleStore, journal, epoch: 2 });
       await next.begin();
       await next.clock.pass(1_000);
       expect(next.launches).toEqual([]);
-      expect(await agenda.promised(ACCOUNT)).toEqual([]);
+      expect(await scheduleStore.promised(ACCOUNT)).toEqual([]);
     });
 
     it('under an engaged kill switch it is not begun', async () => {
-      const { agenda, journal } = await died();
-      const next = new Bench({ startMs: EIGHT + HOUR_MS + MINUTE_MS, slots, agenda, journal, epoch: 2 });
+      const { scheduleStore, journal } = await died();
+      const next = new Bench({ startMs: EIGHT + HOUR_MS + MINUTE_MS, slots, scheduleStore, journal, epoch: 2 });
       next.killed = true;
       await next.begin();
       expect(next.launches).toEqual([]);
@@ -174,16 +174,16 @@ describe('two schedulers on one store', () => {
   it('one whose lease has passed on records nothing and stops for good', async () => {
     const clock = new WallClock(START);
     const { leases } = openSharedMemory(() => clock.monotonic());
-    const agenda = new MemoryAgenda();
+    const scheduleStore = new MemoryScheduleStore();
     const first = await leases.acquire(ACCOUNT, 'first');
     if (first.kind !== 'held') throw new Error('the account is free');
-    const old = new Bench({ startMs: 0, slots: [hourly()], agenda, clock, epoch: first.epoch });
+    const old = new Bench({ startMs: 0, slots: [hourly()], scheduleStore, clock, epoch: first.epoch });
     await old.begin();
     // It sleeps through its lease; another takes the account and looks.
     await clock.pass(LEASE_LIFE_MS + 1);
     const second = await leases.acquire(ACCOUNT, 'second');
     if (second.kind !== 'held') throw new Error('the lease has run out');
-    const next = new Bench({ startMs: 0, slots: [hourly()], agenda, clock, epoch: second.epoch });
+    const next = new Bench({ startMs: 0, slots: [hourly()], scheduleStore, clock, epoch: second.epoch });
     await next.begin();
     await clock.pass(2 * HOUR_MS);
     expect(clockTimes(next)).toEqual(['09:00', '10:00']);
@@ -225,12 +225,12 @@ describe('a run that is still under way', () => {
     const next = new Bench({
       startMs: bench.clock.now(),
       slots,
-      agenda: bench.agenda,
+      scheduleStore: bench.scheduleStore,
       journal: bench.journal,
       epoch: 2,
     });
     const run = first?.run ?? '';
-    next.daemon.adopt({ run, slot: 'nightly/times' }, 'nightly', next.run(run, Number.POSITIVE_INFINITY));
+    next.scheduler.adopt({ run, slot: 'nightly/times' }, 'nightly', next.run(run, Number.POSITIVE_INFINITY));
     await next.begin();
     await next.clock.pass(MINUTE_MS);
     expect(next.launches).toEqual([]);
@@ -264,8 +264,8 @@ describe('a run that is still under way', () => {
     bench.ends.get(run)?.({ kind: 'stuck', why: 'nobody knows' });
     await bench.clock.pass(2 * HOUR_MS);
     expect(clockTimes(bench)).toEqual(['09:00']);
-    expect(bench.daemon.running().map((each) => each.run)).toEqual([run]);
-    expect(bench.daemon.unresolved()).toEqual([{ run, runbook: 'nightly', why: 'nobody knows' }]);
+    expect(bench.scheduler.running().map((each) => each.run)).toEqual([run]);
+    expect(bench.scheduler.unresolved()).toEqual([{ run, runbook: 'nightly', why: 'nobody knows' }]);
   });
 
   it('so does one that has halted: the next would act on what nobody knows', async () => {
@@ -277,7 +277,7 @@ describe('a run that is still under way', () => {
     bench.ends.get(run)?.({ kind: 'ended', outcome: 'halted', reason: 'no answer to an order' });
     bench.ends.get(other)?.({ kind: 'ended', outcome: 'succeeded' });
     await bench.clock.pass(HOUR_MS);
-    expect(bench.daemon.unresolved()).toEqual([{ run, runbook: 'nightly', why: 'no answer to an order' }]);
+    expect(bench.scheduler.unresolved()).toEqual([{ run, runbook: 'nightly', why: 'no answer to an order' }]);
     expect(await bench.verdicts()).toEqual([
       'started 09:00:00',
       'started 09:00:00',
@@ -285,8 +285,8 @@ describe('a run that is still under way', () => {
       'started 10:00:00',
     ]);
 
-    bench.daemon.settle(run, 'ada');
-    bench.daemon.settle('another', 'ada');
+    bench.scheduler.settle(run, 'ada');
+    bench.scheduler.settle('another', 'ada');
     await bench.clock.pass(HOUR_MS);
     expect(bench.events.filter(({ type }) => type === 'settled')).toEqual([
       { type: 'settled', run, runbook: 'nightly', by: 'ada' },
@@ -303,8 +303,8 @@ describe('a run that is still under way', () => {
     bench.ends.get(run)?.({ kind: 'left', why: 'the journal can not be written' });
     await bench.clock.pass(HOUR_MS);
     expect(bench.launches).toHaveLength(1);
-    expect(bench.daemon.unresolved()).toEqual([]);
-    expect((await bench.agenda.promised(ACCOUNT)).map((row) => row.run)).toEqual([run]);
+    expect(bench.scheduler.unresolved()).toEqual([]);
+    expect((await bench.scheduleStore.promised(ACCOUNT)).map((row) => row.run)).toEqual([run]);
   });
 });
 
@@ -337,14 +337,14 @@ describe('a kill switch that can not be read', () => {
 
 describe('a store that refuses', () => {
   it('starts nothing until the decision is recorded, and says so once', async () => {
-    const agenda = new MemoryAgenda();
-    const record = agenda.record.bind(agenda);
+    const scheduleStore = new MemoryScheduleStore();
+    const record = scheduleStore.record.bind(scheduleStore);
     let broken = true;
-    agenda.record = async (...all) => {
+    scheduleStore.record = async (...all) => {
       if (broken) throw new StoreError('unavailable', 'the disk is full');
       return record(...all);
     };
-    const bench = new Bench({ startMs: START, slots: [hourly()], agenda });
+    const bench = new Bench({ startMs: START, slots: [hourly()], scheduleStore });
     await bench.begin();
     await bench.clock.pass(HOUR_MS - 25_000);
     expect(bench.launches).toEqual([]);
@@ -355,14 +355,14 @@ describe('a store that refuses', () => {
   });
 
   it('a commit it lost sight of is looked up: kept, it is acted on, and not taken for another process’s', async () => {
-    const agenda = new MemoryAgenda();
-    const record = agenda.record.bind(agenda);
+    const scheduleStore = new MemoryScheduleStore();
+    const record = scheduleStore.record.bind(scheduleStore);
     let answers = false;
-    agenda.record = async (...all) => {
+    scheduleStore.record = async (...all) => {
       await record(...all);
       if (!answers) throw new StoreError('unavailable', 'whether the last commit was kept is not known');
     };
-    const bench = new Bench({ startMs: START, slots: [hourly()], agenda });
+    const bench = new Bench({ startMs: START, slots: [hourly()], scheduleStore });
     await bench.begin();
     await bench.clock.pass(HOUR_MS - 30_000);
     answers = true;
@@ -370,14 +370,14 @@ describe('a store that refuses', () => {
     expect(clockTimes(bench)).toEqual(['09:00 +1s', '10:00']);
     expect(await bench.verdicts()).toEqual(['started 09:00:00', 'started 10:00:00']);
     expect(bench.events.filter(({ type }) => type === 'overtaken')).toEqual([]);
-    expect(await agenda.promised(ACCOUNT)).toEqual([]);
+    expect(await scheduleStore.promised(ACCOUNT)).toEqual([]);
   });
 
   it('a record that took longer than the window lasts starts nothing any more, and says so', async () => {
-    const agenda = new MemoryAgenda();
-    const bench = new Bench({ startMs: START, slots: [hourly()], agenda });
-    const record = agenda.record.bind(agenda);
-    agenda.record = async (...all) => {
+    const scheduleStore = new MemoryScheduleStore();
+    const bench = new Bench({ startMs: START, slots: [hourly()], scheduleStore });
+    const record = scheduleStore.record.bind(scheduleStore);
+    scheduleStore.record = async (...all) => {
       await new Promise<void>((resolve) => void bench.clock.after(2 * MINUTE_MS, resolve));
       return record(...all);
     };
@@ -385,19 +385,19 @@ describe('a store that refuses', () => {
     await bench.clock.pass(HOUR_MS + 5 * MINUTE_MS);
     expect(bench.launches).toEqual([]);
     expect(bench.events.map(({ type }) => type)).toEqual(['decided', 'lost']);
-    expect((await agenda.occurrences(ACCOUNT)).map(({ verdict, began }) => [verdict, began])).toEqual([
+    expect((await scheduleStore.occurrences(ACCOUNT)).map(({ verdict, began }) => [verdict, began])).toEqual([
       ['started', 'lost'],
     ]);
   });
 
   it('gives thousands of verdicts in portions, with room between them for whatever else is due', async () => {
-    const agenda = new MemoryAgenda();
+    const scheduleStore = new MemoryScheduleStore();
     const slots = [slotOf(everySlot(MINUTE_MS))];
-    await new Bench({ startMs: START, slots, agenda }).begin();
-    const bench = new Bench({ startMs: START + 12_000 * MINUTE_MS, slots, agenda, epoch: 2 });
-    const record = agenda.record.bind(agenda);
+    await new Bench({ startMs: START, slots, scheduleStore }).begin();
+    const bench = new Bench({ startMs: START + 12_000 * MINUTE_MS, slots, scheduleStore, epoch: 2 });
+    const record = scheduleStore.record.bind(scheduleStore);
     const order: string[] = [];
-    agenda.record = async (...all) => {
+    scheduleStore.record = async (...all) => {
       order.push('portion');
       bench.clock.arrive(() => order.push('beat'));
       return record(...all);
@@ -408,11 +408,11 @@ describe('a store that refuses', () => {
   });
 
   it('a mistake of ours is not taken for one of the store', async () => {
-    const agenda = new MemoryAgenda();
-    agenda.marks = async () => {
+    const scheduleStore = new MemoryScheduleStore();
+    scheduleStore.marks = async () => {
       throw new TypeError('ours');
     };
-    await expect(new Bench({ startMs: START, slots: [hourly()], agenda }).begin()).rejects.toThrow('ours');
+    await expect(new Bench({ startMs: START, slots: [hourly()], scheduleStore }).begin()).rejects.toThrow('ours');
   });
 });
 
@@ -421,7 +421,7 @@ describe('another timetable', () => {
     const bench = new Bench({ startMs: START, slots: [hourly()] });
     await bench.begin();
     await bench.clock.pass(HOUR_MS);
-    await bench.daemon.retime([slotOf(everySlot(HOUR_MS / 2), { id: 'nightly/edited' })]);
+    await bench.scheduler.retime([slotOf(everySlot(HOUR_MS / 2), { id: 'nightly/edited' })]);
     await bench.clock.pass(HOUR_MS);
     expect(
       bench.launches.map(({ slot, nominalMs }) => `${slot} ${new Date(nominalMs).toISOString().slice(11, 16)}`),
@@ -433,7 +433,7 @@ describe('another timetable', () => {
     const bench = new Bench({ startMs: START, slots, runMs: 90 * MINUTE_MS });
     await bench.begin();
     await bench.clock.pass(2 * HOUR_MS);
-    await bench.daemon.retime([]);
+    await bench.scheduler.retime([]);
     await bench.clock.pass(1);
     expect(await bench.verdicts()).toEqual(['started 09:00:00', 'skipped 10:00:00 disabled']);
   });
@@ -441,9 +441,9 @@ describe('another timetable', () => {
   it('a slot that comes back after it was gone missed nothing meanwhile', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()] });
     await bench.begin();
-    await bench.daemon.retime([]);
+    await bench.scheduler.retime([]);
     await bench.clock.pass(5 * HOUR_MS);
-    await bench.daemon.retime([hourly()]);
+    await bench.scheduler.retime([hourly()]);
     await bench.clock.pass(HOUR_MS);
     expect(await bench.verdicts()).toEqual(['started 14:00:00']);
   });
@@ -454,7 +454,7 @@ describe('stopping', () => {
     const bench = new Bench({ startMs: START, slots: [hourly()], runMs: Number.POSITIVE_INFINITY });
     await bench.begin();
     await bench.clock.pass(HOUR_MS);
-    await bench.clock.time.runUntil(bench.daemon.stop({ command: 'interrupt', by: 'SIGTERM' }));
+    await bench.clock.time.runUntil(bench.scheduler.stop({ command: 'interrupt', by: 'SIGTERM' }));
     expect(bench.stops).toEqual([{ run: bench.launches[0]?.run, command: { command: 'interrupt', by: 'SIGTERM' } }]);
     await bench.clock.pass(DAY_MS);
     expect(bench.launches).toHaveLength(1);
@@ -463,7 +463,7 @@ describe('stopping', () => {
 });
 
 describe('a run handed over', () => {
-  const guest = (run: string, rest: Partial<Guest>, bench: Bench, told: string[]): Guest => ({
+  const submission = (run: string, rest: Partial<Submission>, bench: Bench, told: string[]): Submission => ({
     run,
     runbook: 'ladder',
     begin: async () => {
@@ -481,9 +481,9 @@ describe('a run handed over', () => {
     const told: string[] = [];
     await bench.begin();
     await bench.clock.pass(55 * MINUTE_MS);
-    bench.daemon.admit(guest('a', { concurrency: key }, bench, told));
-    bench.daemon.admit(guest('b', { concurrency: key }, bench, told));
-    bench.daemon.admit(guest('c', {}, bench, told));
+    bench.scheduler.admit(submission('a', { concurrency: key }, bench, told));
+    bench.scheduler.admit(submission('b', { concurrency: key }, bench, told));
+    bench.scheduler.admit(submission('c', {}, bench, told));
     await bench.clock.pass(HOUR_MS);
     // The occurrence of 09:00 had come before b was looked at again.
     expect(told).toEqual(['begin a 55', 'begin c 55', `begin b ${65 + 1 / 60}`]);
@@ -494,8 +494,8 @@ describe('a run handed over', () => {
     const bench = new Bench({ startMs: START, slots: [] });
     const told: string[] = [];
     await bench.begin();
-    bench.daemon.admit(guest('a', { concurrency: { key: 'k', onBusy } }, bench, told));
-    bench.daemon.admit(guest('b', { concurrency: { key: 'k', onBusy } }, bench, told));
+    bench.scheduler.admit(submission('a', { concurrency: { key: 'k', onBusy } }, bench, told));
+    bench.scheduler.admit(submission('b', { concurrency: { key: 'k', onBusy } }, bench, told));
     await bench.clock.pass(HOUR_MS);
     expect(told).toEqual([
       'begin a 0',
@@ -514,8 +514,8 @@ describe('a run handed over', () => {
       told.push(`begun at the try ${tries}`);
       return bench.run('a', MINUTE_MS);
     };
-    bench.daemon.admit(guest('a', { begin }, bench, told));
-    bench.daemon.admit(guest('b', {}, bench, told));
+    bench.scheduler.admit(submission('a', { begin }, bench, told));
+    bench.scheduler.admit(submission('b', {}, bench, told));
     await bench.clock.pass(10_000);
     expect(told).toEqual(['begun at the try 3', `begin b ${2 / 60}`]);
     expect(bench.events.filter(({ type }) => type === 'unrecorded')).toEqual([
@@ -530,7 +530,7 @@ describe('a run handed over', () => {
     const told: string[] = [];
     await bench.begin();
     await bench.clock.pass(55 * MINUTE_MS);
-    bench.daemon.admit(guest('a', { exclusive }, bench, told));
+    bench.scheduler.admit(submission('a', { exclusive }, bench, told));
     await bench.clock.pass(30 * MINUTE_MS);
     expect(told).toEqual(['begin a 55']);
     expect(clockTimes(bench)).toEqual(['09:00 +330s']);

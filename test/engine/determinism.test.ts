@@ -8,7 +8,7 @@ import { type Performance, perform, replay, type Scene } from './stage.ts';
 const SEEDS = 50;
 
 /** What may befall a venue in a bad hour; each with the endpoints that it concerns. */
-const MISHAPS: readonly FaultRule[] = [
+const INJECTED_FAULTS: readonly FaultRule[] = [
   { on: '*', do: 'lost_before' },
   { on: '*', do: 'lost_after' },
   { on: '*', do: 'refused' },
@@ -33,7 +33,7 @@ const MISHAPS: readonly FaultRule[] = [
 /** Two mishaps by the seed, each now and then. */
 function befallen(config: SimulatorConfig, seed: number): SimulatorConfig {
   const faults = [0, 1].map((index): FaultRule => {
-    const rule = MISHAPS[Math.floor(chance(seed, `mishap ${index}`) * MISHAPS.length)] as FaultRule;
+    const rule = INJECTED_FAULTS[Math.floor(chance(seed, `mishap ${index}`) * INJECTED_FAULTS.length)] as FaultRule;
     return { ...rule, when: { probability: 0.02 + 0.2 * chance(seed, `how often ${index}`) } };
   });
   return { ...config, faults: [...faults, ...(config.faults ?? [])] };

@@ -6,7 +6,7 @@ import { RunClock } from '../../src/base/run-clock.ts';
 import type { RunPorts } from '../../src/engine/ports.ts';
 import { type RunResult, startRun } from '../../src/engine/run.ts';
 import { readEntry } from '../../src/journal/chain.ts';
-import { OrderBook } from '../../src/journal/orders.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
@@ -41,7 +41,7 @@ async function performed(text: string, meanwhile: (clock: SystemClock, seq: () =
         clock,
         durable: false,
       });
-      const log = new RunLog(writer, new OrderBook(), []);
+      const log = new RunLog(writer, new OrderTracker(), []);
       log.append('run.started', {
         runbook: 'loop',
         file: 'loop.yaml',

@@ -11,13 +11,13 @@ import { type ProcessClock, RunClock } from '../../src/base/run-clock.ts';
 import type { OperatorCommand } from '../../src/engine/ports.ts';
 import { startRun } from '../../src/engine/run.ts';
 import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
-import { LimitGate } from '../../src/gateway/limits/facts.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import { type Books, Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry, JsonObject } from '../../src/journal/entry.ts';
-import { OrderBook } from '../../src/journal/orders.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
@@ -116,9 +116,9 @@ export async function perform(scene: Scene): Promise<Performance> {
     clock,
     durable: false,
   });
-  const book = new OrderBook({ absenceHorizonMs });
-  const gate = new LimitGate(book, simulator.markets);
-  const log = new RunLog(writer, book, [(entry) => gate.apply(entry)]);
+  const tracker = new OrderTracker({ absenceHorizonMs });
+  const gate = new LimitFactsFold(tracker, simulator.markets);
+  const log = new RunLog(writer, tracker, [(entry) => gate.apply(entry)]);
   const { commitMs, forbidden } = scene;
   let commits = 0;
   const flush = async () => {
@@ -156,7 +156,7 @@ export async function perform(scene: Scene): Promise<Performance> {
         random: () => chance(seed, `budget ${clock.now()}`),
       },
     ),
-    log: { book, append: (type, data, step) => log.append(type, data, step), flush },
+    log: { tracker, append: (type, data, step) => log.append(type, data, step), flush },
     ...(forbidden === undefined
       ? {}
       : { forbidden: (protective: boolean) => (protective ? undefined : forbidden(time)) }),
@@ -193,7 +193,7 @@ export async function perform(scene: Scene): Promise<Performance> {
   if (clockPut !== undefined) {
     time.at(START + clockPut.afterMs, () => {
       wall.byMs = clockPut.byMs;
-      log.append('clock.put', { wallAheadMs: clock.wallAheadMs() });
+      log.append('clock.adjusted', { wallAheadMs: clock.wallAheadMs() });
       running.clockPut(clock.wallAheadMs());
     });
   }

@@ -5,11 +5,11 @@ import { RunClock } from '../../src/base/run-clock.ts';
 import { Playback } from '../../src/engine/playback/playback.ts';
 import { startRun } from '../../src/engine/run.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
-import { LimitGate } from '../../src/gateway/limits/facts.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Away, Entry } from '../../src/journal/entry.ts';
-import { OrderBook } from '../../src/journal/orders.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
@@ -34,13 +34,13 @@ async function takenUp(text: string, diesBehind: (entry: Entry) => boolean, away
   const clock = new RunClock(time, last.at + awayMs);
   const resting = [{ market: 'BTC-USD', side: 'long', size: '1', price: '40000', agoMs: 60_000 }] as const;
   const simulator = new Simulator({ markets: MARKETS, account: { resting } }, time, 1);
-  const gate = new LimitGate(new OrderBook(), simulator.markets);
+  const gate = new LimitFactsFold(new OrderTracker(), simulator.markets);
   const playback = new Playback(entries, {
     markets: simulator.markets,
     resume: true,
     observe: (entry) => gate.apply(entry),
   });
-  gate.useBook(playback.log.book);
+  gate.useBook(playback.log.tracker);
   const { run, account, def } = first;
   const writer = new JournalWriter(new MemoryStore(), {
     run,
@@ -53,7 +53,7 @@ async function takenUp(text: string, diesBehind: (entry: Entry) => boolean, away
     durable: false,
     head: { seq: last.seq, hash: last.hash },
   });
-  const log = new RunLog(writer, playback.log.book, [(entry) => gate.apply(entry)]);
+  const log = new RunLog(writer, playback.log.tracker, [(entry) => gate.apply(entry)]);
   const { tokens, windowMs, costs } = SIMULATED_PROFILE.rateLimit;
   const client = new VenueClient({
     profile: SIMULATED_PROFILE,

@@ -3,7 +3,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { Cancellation } from '../../src/engine/interruption.ts';
 import { OrderWatch } from '../../src/engine/orders/watch.ts';
 import { WallTime } from '../../src/engine/wall-time.ts';
-import type { BookOrder } from '../../src/journal/orders.ts';
+import type { TrackedOrder } from '../../src/journal/orders.ts';
 import type { CallOutcome, VenueCall, VenuePort } from '../../src/venue/port.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
@@ -37,13 +37,13 @@ function watching(answeredAfterMs: number) {
   return { clock, watch, asked, most: () => most };
 }
 
-function orderOf(id: string): BookOrder {
+function orderOf(id: string): TrackedOrder {
   const [market] = id.split('@');
   return {
     intent: { market, clientOrderId: `rb${id}` },
     createdAt: START,
     snapshot: { state: 'processing', context: { venueId: id } },
-  } as unknown as BookOrder;
+  } as unknown as TrackedOrder;
 }
 
 describe('orders that are waited for while tokens are scarce', () => {

@@ -51,7 +51,7 @@ describe('an order that waits for its tokens', () => {
     });
     expect(errorOf(performance)).toBe('cancelled');
     expect(performance.books.orders).toEqual([]);
-    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_OVER']);
+    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_ENDED']);
     expect((performance.entries.at(-1)?.at ?? 0) - START).toBeLessThan(4_000);
   });
 
@@ -63,7 +63,7 @@ describe('an order that waits for its tokens', () => {
     expect(performance.report.outcome).toBe('stopped');
     expect(performance.books.orders).toEqual([]);
     expect(fates(performance)).toEqual([
-      { after: expect.closeTo(5_000, -2), is: 'STEP_OVER', because: expect.stringContaining('it had not left') },
+      { after: expect.closeTo(5_000, -2), is: 'STEP_ENDED', because: expect.stringContaining('it had not left') },
     ]);
   });
 
@@ -81,7 +81,7 @@ describe('an order that waits for its tokens', () => {
     );
     expect(performance.report.outcome).toBe('succeeded');
     expect(performance.books.orders).toEqual([]);
-    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_OVER']);
+    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_ENDED']);
   });
 
   it('leaves as soon as they are there where nobody minds', async () => {
@@ -117,7 +117,7 @@ describe('an order whose commit takes long', () => {
   it('does not leave when the deadman switch is taken for fired meanwhile', async () => {
     const performance = await performed(`${ARMED}\nsteps:\n  - ${RESTING}\n    await: accepted`, STALLED);
     expect(performance.books.orders).toEqual([]);
-    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_OVER']);
+    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_ENDED']);
     expect(performance.report.outcome).not.toBe('succeeded');
   });
 
@@ -139,6 +139,6 @@ describe('an order whose commit takes long', () => {
       commands: [{ ...ADA_CANCELS, afterMs: 2_000 }],
     });
     expect(performance.books.orders).toEqual([]);
-    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_OVER']);
+    expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_ENDED']);
   });
 });

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
-import { LimitGate } from '../../src/gateway/limits/facts.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import { OrderBook } from '../../src/journal/orders.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
@@ -32,14 +32,14 @@ function twoRuns(barrier: CancelAllBarrier | undefined) {
   const clientOf = (run: string) => {
     const identity = { run, account: 'a', def: '', boot: 'virtual', epoch: 1, actor: 'engine' as const };
     const writer = new JournalWriter(new MemoryStore(), { ...identity, clock, durable: false });
-    const book = new OrderBook();
+    const tracker = new OrderTracker();
     return new VenueClient({
       profile: SIMULATED_PROFILE,
       transport,
       budget,
-      log: new RunLog(writer, book, []),
+      log: new RunLog(writer, tracker, []),
       clock,
-      gate: new LimitGate(book, simulator.markets),
+      gate: new LimitFactsFold(tracker, simulator.markets),
       feeds: { read: async () => undefined },
       markets: simulator.markets,
       epoch: 1,

@@ -3,9 +3,9 @@
  * answers by way of a real order book, both as they come and as a process finds them that takes the run up.
  */
 import { describe, expect, it } from 'vitest';
-import { LimitGate } from '../../src/gateway/limits/facts.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { DataOf, Entry, EntryType, Json } from '../../src/journal/entry.ts';
-import { OrderBook } from '../../src/journal/orders.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
 import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
@@ -17,13 +17,13 @@ const DAY_US = 86_400_000_000;
 /** A run as its entries, one second apart, with what the gate and the book make of them. */
 class Story {
   now = T0;
-  private book = new OrderBook();
-  private gate = new LimitGate(this.book, {});
+  private tracker = new OrderTracker();
+  private gate = new LimitFactsFold(this.tracker, {});
   private readonly entries: Entry[] = [];
   private calls = 0;
 
   constructor() {
-    this.book.onChange(({ order, from, to, event }) => {
+    this.tracker.onChange(({ order, from, to, event }) => {
       if (from === to) return;
       const { intent, snapshot } = order;
       this.observe('order.moved', {
@@ -106,9 +106,9 @@ class Story {
       intent,
       ...more,
     };
-    const takenUp = new LimitGate(new OrderBook(), {});
+    const takenUp = new LimitFactsFold(new OrderTracker(), {});
     for (const entry of this.entries) takenUp.apply(entry);
-    takenUp.useBook(this.book);
+    takenUp.useBook(this.tracker);
     const [verdict, later] = [this.gate, takenUp].map((gate) => gate.check(call, rules, this.now));
     expect(later).toEqual(verdict);
     if (verdict === undefined) throw new Error('no verdict');
@@ -151,7 +151,7 @@ class Story {
   }
   private append<T extends EntryType>(type: T, data: DataOf<T>): void {
     this.now += 1_000;
-    this.book.apply(this.observe(type, data));
+    this.tracker.apply(this.observe(type, data));
   }
   /** As a run's journal does it: the gate first, then the book. */
   private observe<T extends EntryType>(type: T, data: DataOf<T>): Entry {

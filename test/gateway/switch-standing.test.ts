@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { SwitchStanding } from '../../src/gateway/limits/deadman.ts';
+import { DeadmanFacts } from '../../src/gateway/limits/deadman.ts';
 import type { DataOf, Entry, EntryType } from '../../src/journal/entry.ts';
 
 const NINE = Date.parse('2026-01-05T09:00:00Z');
 
 /** A switch told of entries, each at so many ms after nine. */
-function told(...entries: readonly (readonly [at: number, type: EntryType, data: object])[]): SwitchStanding {
-  const standing = new SwitchStanding();
+function told(...entries: readonly (readonly [at: number, type: EntryType, data: object])[]): DeadmanFacts {
+  const standing = new DeadmanFacts();
   for (const [at, type, data] of entries)
     standing.apply({ at: NINE + at, type, data: data as DataOf<EntryType> } as Entry);
   return standing;

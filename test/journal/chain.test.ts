@@ -6,7 +6,7 @@ import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { appendMany, newWriter } from './sample.ts';
 
 const envelope = {
-  v: 1,
+  v: 2,
   at: 1_767_600_000_000,
   mono: 12.345,
   boot: 'boot-1',
@@ -32,7 +32,7 @@ describe('sealEntry', () => {
     const head = { seq: 41, hash: 'f'.repeat(64) };
     const { entry, stored } = sealEntry(body, envelope, head);
     expect(stored.line).toBe(
-      `{"v":1,"run":"r1","seq":42,"at":1767600000000,"type":"variable.set","step":"steps/rungs[3]/o","prev":"${'f'.repeat(64)}",` +
+      `{"v":2,"run":"r1","seq":42,"at":1767600000000,"type":"variable.set","step":"steps/rungs[3]/o","prev":"${'f'.repeat(64)}",` +
         '"mono":12.345,"boot":"boot-1","epoch":2,"account":"main","def":"abababababababab","actor":"engine","data":{"name":"v","value":"plain"}}',
     );
     expect(stored.hash).toBe(createHash('sha256').update('rbe-audit-v1\0').update(stored.line).digest('hex'));

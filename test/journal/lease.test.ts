@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { LeaseKeeper, takeLease } from '../../src/journal/shared/lease.ts';
+import { HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import { LEASE_LIFE_MS, type Leases } from '../../src/journal/shared/shared.ts';
 import { StoreError } from '../../src/journal/store.ts';
@@ -19,7 +19,7 @@ async function kept(ofThisMachine = true) {
     },
   };
   const keeper = await takeLease({ leases, account: 'main', holder: 'run 1', clock });
-  if (!(keeper instanceof LeaseKeeper)) throw new Error('not taken');
+  if (!(keeper instanceof HeldLease)) throw new Error('not taken');
   return { clock, keeper, state, leases };
 }
 

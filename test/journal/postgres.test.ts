@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openPostgresAgenda } from '../../src/journal/schedule/postgres.ts';
+import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
 import { openPostgres, type PostgresAccess } from '../../src/journal/sql/postgres.ts';
 import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
@@ -205,11 +205,11 @@ describe.skipIf(!hasPostgres)('a commit whose answer is lost', { timeout: 40_000
 
   it('of a decision about an occurrence: recorded once, and no conflict with itself', async () => {
     const access = await accessTo(server());
-    await opened(openPostgresAgenda(access));
-    const agenda = await opened(openPostgresAgenda(await lineThatCuts(access, 'after')));
+    await opened(openPostgresScheduleStore(access));
+    const scheduleStore = await opened(openPostgresScheduleStore(await lineThatCuts(access, 'after')));
     const decided = { slot: 's', nominalMs: 10, verdict: 'started', run: 'r', decidedAt: 11 } as const;
-    await agenda.record('main', 1, [decided]);
-    expect(await agenda.occurrences('main')).toEqual([decided]);
+    await scheduleStore.record('main', 1, [decided]);
+    expect(await scheduleStore.occurrences('main')).toEqual([decided]);
   });
 });
 

@@ -36,12 +36,12 @@ it('an order that comes after its run has halted is told by the next run: on the
           .trim()
           .split('\n')
           .map((line) => JSON.parse(line) as { type: string; actor: string; data: object });
-        expect(entries.filter(({ type }) => type === 'account.recalled')).toMatchObject([
+        expect(entries.filter(({ type }) => type === 'account.late_orders')).toMatchObject([
           {
             actor: 'recall',
             data: {
               inDoubt: 1,
-              resurfaced: [
+              late: [
                 {
                   clientOrderId: order?.clientOrderId,
                   orderId: venue.orders[0]?.id,

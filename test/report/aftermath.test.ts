@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { BookOrder } from '../../src/journal/orders.ts';
-import { AftermathFold, type Uncovered } from '../../src/report/folds/aftermath.ts';
+import type { TrackedOrder } from '../../src/journal/orders.ts';
+import { ResidualFold, type Uncovered } from '../../src/report/folds/residual.ts';
 
 interface Given {
   readonly side?: 'long' | 'short';
@@ -14,15 +14,16 @@ interface Given {
 }
 
 /** An order as the book has it; only what the fold looks at. */
-function order(id: string, { side = 'long', type = 'limit', size = '1', filled = '0', ...rest }: Given): BookOrder {
+function order(id: string, { side = 'long', type = 'limit', size = '1', filled = '0', ...rest }: Given): TrackedOrder {
   const { state = 'closed', authorised = type === 'stop_loss' ? undefined : size, market = 'BTC-USD' } = rest;
   return {
     intent: { clientOrderId: id, market, side, type, size, onAmbiguous: 'halt' },
     snapshot: { state, context: { filled, recordFilled: '0', remaining: authorised ?? '0', authorised } },
-  } as unknown as BookOrder;
+  } as unknown as TrackedOrder;
 }
 
-const left = (...orders: readonly BookOrder[]): readonly Uncovered[] => new AftermathFold().aftermath(orders).uncovered;
+const left = (...orders: readonly TrackedOrder[]): readonly Uncovered[] =>
+  new ResidualFold().residual(orders).uncovered;
 
 describe('a position that no stop of the run covers', () => {
   it('is what its own fills left, by market', () => {

@@ -1,7 +1,7 @@
 /** A run as the engine would write it: one order that rests and fills, a skipped step, a retry, a lost answer, a deadman switch. */
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { Entry, Json, JsonObject } from '../../src/journal/entry.ts';
-import { OrderBook } from '../../src/journal/orders.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
@@ -60,13 +60,13 @@ export class Script {
   readonly entries: Entry[] = [];
   private readonly clock = new VirtualClock(START);
   private readonly writer = newWriter(new MemoryStore(), 'r1', { clock: this.clock, durable: false });
-  private readonly book = new OrderBook();
+  private readonly tracker = new OrderTracker();
   private calls = 0;
 
   constructor() {
     this.writer.subscribe((entry) => {
       this.entries.push(entry);
-      for (const { order, from, to, event } of this.book.apply(entry)) {
+      for (const { order, from, to, event } of this.tracker.apply(entry)) {
         if (from === to) continue;
         const { context } = order.snapshot;
         const id = context.venueId === undefined ? {} : { orderId: context.venueId };

@@ -4,7 +4,7 @@
  */
 import type { BookedOrder } from '../../src/gateway/simulator/ledger-view.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
-import type { BookOrder } from '../../src/journal/orders.ts';
+import type { TrackedOrder } from '../../src/journal/orders.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { Sent } from './road.ts';
 import type { Happened, RunTold } from './world.ts';
@@ -97,13 +97,13 @@ export class Facts {
   }
 
   /** Every order, as its run's journal has it. */
-  bookOrders(): readonly BookOrder[] {
-    return this.happened.runs.flatMap(({ book }) => book.orders());
+  bookOrders(): readonly TrackedOrder[] {
+    return this.happened.runs.flatMap(({ tracker }) => tracker.orders());
   }
 
   /** How an order stands in the journal of its run. */
-  orderOf(clientOrderId: string): BookOrder | undefined {
-    return this.intents.get(clientOrderId)?.run.book.get(clientOrderId);
+  orderOf(clientOrderId: string): TrackedOrder | undefined {
+    return this.intents.get(clientOrderId)?.run.tracker.get(clientOrderId);
   }
 
   /** The attempt that a request was: the last of the same. */

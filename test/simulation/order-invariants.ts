@@ -113,12 +113,12 @@ export const ORDER_INVARIANTS = {
       const { intents, happened, own, settled } = facts;
       const doubtful = new Set(['submitting', 'unknown', 'quarantined', 'amending']);
       for (const [id, { attempts, terms, run }] of intents) {
-        const { result, book, entries } = run;
+        const { result, tracker, entries } = run;
         if (result === undefined) continue;
         const askedFor = entries.some((entry) => entry.type === 'run.ended' && entry.data.outcome === 'halted');
         const last = attempts.at(-1)?.intended;
         const unanswered = settled.find((each) => each.intended === last)?.entry.data.kind === 'unresolved';
-        const state = book.get(id)?.snapshot.state;
+        const state = tracker.get(id)?.snapshot.state;
         if (state === undefined) yield `intent ${id} is in no state`;
         else if (state === 'draft' && attempts.length > 0 && result.outcome !== 'halted')
           yield `intent ${id} was sent, and the run ends with it as a draft`;
@@ -271,7 +271,7 @@ export const ORDER_INVARIANTS = {
       const filled = new Map<string, string>();
       let resurrected = new Set<string>();
       for (const entry of happened.entries) {
-        if (entry.type === 'order.alarmed' && (entry.data.alarm === 'Resurrected' || entry.data.alarm === 'Reappeared'))
+        if (entry.type === 'order.alarmed' && (entry.data.alarm === 'LateOrder' || entry.data.alarm === 'Reappeared'))
           resurrected.delete(entry.data.clientOrderId);
         if (entry.type !== 'order.moved') continue;
         const { clientOrderId: id, from, to, event, filled: now } = entry.data;

@@ -9,7 +9,7 @@ import type { CrashPoint } from '../../src/gateway/crash-points.ts';
 import type { LedgerRows } from '../../src/journal/shared/shared.ts';
 import type { AppendOptions, JournalStore, StoredEntry } from '../../src/journal/store.ts';
 import { StoreError } from '../../src/journal/store.ts';
-import type { Mishap } from './scenario.ts';
+import type { InjectedFault } from './scenario.ts';
 
 export class Process {
   /** Counted from 1. */
@@ -19,18 +19,18 @@ export class Process {
   /** Which start of which machine it runs on. */
   readonly boot: string;
   /** Resolves when it dies or is frozen. */
-  readonly struck: Promise<Mishap>;
+  readonly struck: Promise<InjectedFault>;
   state: 'running' | 'frozen' | 'dead' = 'running';
   /** Where it was struck, for the story. */
   struckAt: { readonly at: number; readonly point: string } | undefined;
   readonly reachedPoints = new Map<string, number>();
   private readonly base: Clock;
-  private readonly mishap: Mishap | undefined;
+  private readonly mishap: InjectedFault | undefined;
   private held: (() => void)[] = [];
-  private tell: (mishap: Mishap) => void = () => {};
+  private tell: (mishap: InjectedFault) => void = () => {};
 
   /** `aheadMs`: how far the clock on the wall is ahead of the venue's by now. `machine`: counted from 0, each with a time of its own since its start. */
-  constructor(base: Clock, life: number, mishap: Mishap | undefined, aheadMs: () => number, machine: number) {
+  constructor(base: Clock, life: number, mishap: InjectedFault | undefined, aheadMs: () => number, machine: number) {
     this.base = base;
     this.life = life;
     this.mishap = mishap;
@@ -99,7 +99,7 @@ export class Process {
     this.held = [];
   }
 
-  private strike(mishap: Mishap, point: string): void {
+  private strike(mishap: InjectedFault, point: string): void {
     if (this.state !== 'running') return;
     this.state = mishap.kind === 'frozen' ? 'frozen' : 'dead';
     this.struckAt = { at: this.base.now(), point };

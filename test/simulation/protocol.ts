@@ -6,10 +6,10 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { awaySince } from '../../src/base/run-clock.ts';
 import type { RunPorts } from '../../src/engine/ports.ts';
 import type { ClientParts, VenueClient } from '../../src/gateway/client.ts';
-import type { LimitGate } from '../../src/gateway/limits/facts.ts';
+import type { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { Budget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import type { LeaseKeeper } from '../../src/journal/shared/lease.ts';
+import type { HeldLease } from '../../src/journal/shared/lease.ts';
 import type { JournalStore, StoredEntry } from '../../src/journal/store.ts';
 import type { VenuePort } from '../../src/venue/port.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
@@ -32,14 +32,14 @@ export interface Protocol {
   /** What settles the calls that a dead process left open. */
   readonly continueCall?: (client: VenueClient) => VenueClient['continueCall'];
   readonly budget?: (budget: Budget, around: Around) => Budget;
-  readonly gate?: (gate: LimitGate) => LimitGate;
+  readonly gate?: (gate: LimitFactsFold) => LimitFactsFold;
   readonly profile?: (profile: Profile) => Profile;
   readonly absenceHorizonMs?: number;
   /** What a process that takes the run up finds on the disk. */
   readonly read?: (lines: readonly StoredEntry[]) => readonly StoredEntry[];
   /** How long nobody executed the run that is taken up. */
   readonly awaySince?: typeof awaySince;
-  readonly lease?: (lease: LeaseKeeper) => NonNullable<ClientParts['lease']>;
+  readonly lease?: (lease: HeldLease) => NonNullable<ClientParts['lease']>;
   readonly ports?: (ports: RunPorts, around: Around) => RunPorts;
   /** Each process has a ledger of its own. */
   readonly freshBudget?: boolean;

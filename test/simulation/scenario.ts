@@ -16,7 +16,7 @@ export const START_MS = Date.parse('2026-01-05T08:00:00Z');
 export const REFRESH_TOKEN = 'refresh-secret-of-the-simulation-0123456789';
 
 /** How one process ends, or is stopped for a while. */
-export interface Mishap {
+export interface InjectedFault {
   /** `frozen`: stopped without dying, as by SIGSTOP, until after another process has taken over. */
   readonly kind: 'dies' | 'frozen';
   /** A named point, the `at`-th time it is reached; or `at` ms after the process began. */
@@ -36,7 +36,7 @@ export interface Scenario extends Crowd {
   readonly venue: SimulatorConfig;
   readonly profile: Profile;
   /** Of the first process, the second, …; the ones after these come through. */
-  readonly mishaps: readonly Mishap[];
+  readonly injectedFaults: readonly InjectedFault[];
   /** A commit takes up to so long. */
   readonly commitMs: number;
   /** From this commit on the first process's disk is full. */
@@ -107,7 +107,7 @@ export function scenarioOf(seed: number): Scenario {
     shape,
     venue: venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }),
     profile: profileOf(windowMs, tokens, jwt),
-    mishaps: mishaps(draws, crowd),
+    injectedFaults: injectedFaults(draws, crowd),
     commitMs: draws.of([0, 0, 0, 5, 150]),
     fullAfter: draws.chance(0.03) ? draws.within(0, 8) : undefined,
     skewMs: draws.chance(0.1) ? draws.within(-300_000, 300_000) : 0,
@@ -119,7 +119,7 @@ export function scenarioOf(seed: number): Scenario {
   };
 }
 
-function mishaps(draws: Draws, { aimedPoint }: Crowd): Mishap[] {
+function injectedFaults(draws: Draws, { aimedPoint }: Crowd): InjectedFault[] {
   const drawn = draws.chance(0.3)
     ? []
     : Array.from({ length: draws.weighted({ 1: 5, 2: 2, 3: 1 }) === '1' ? 1 : draws.within(2, 3) }, () =>
@@ -130,7 +130,7 @@ function mishaps(draws: Draws, { aimedPoint }: Crowd): Mishap[] {
   return [{ kind: 'dies', point: aimedPoint, at: 1, downMs, committed: draws.chance(0.5) }, ...drawn.slice(1)];
 }
 
-function mishap(draws: Draws): Mishap {
+function mishap(draws: Draws): InjectedFault {
   const frozen = draws.chance(0.06);
   const drawn = draws.weighted(POINTS as Record<CrashPoint | 'time', number>);
   const point = frozen && ASKED_LAST.has(drawn) ? 'CP3' : drawn;

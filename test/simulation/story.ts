@@ -31,7 +31,7 @@ export function storyOf(happened: Happened, breaches: readonly Breach[], mutant?
     '',
     ...runs.flatMap(({ shape }) => [shape.text.trimEnd(), '']),
     ...(scenario.venue.faults ?? []).map((fault) => `fault: ${JSON.stringify(fault)}`),
-    ...scenario.mishaps.map(
+    ...scenario.injectedFaults.map(
       ({ kind, point, at, downMs }, index) =>
         `process ${index + 1} ${kind} at ${point === 'time' ? `${at} ms` : `${point}, time ${at}`}, back after ${downMs} ms`,
     ),

@@ -8,14 +8,14 @@ import type { RunPorts, RunSetup } from '../../src/engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../src/engine/run.ts';
 import type { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { type ClientParts, VenueClient } from '../../src/gateway/client.ts';
-import { LimitGate } from '../../src/gateway/limits/facts.ts';
+import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { VenueSession } from '../../src/gateway/live/session.ts';
 import type { Budget } from '../../src/gateway/tokens/budget.ts';
 import { headOf, readEntry } from '../../src/journal/chain.ts';
 import type { Entry, JsonObject } from '../../src/journal/entry.ts';
-import { OrderBook } from '../../src/journal/orders.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
-import type { LeaseKeeper } from '../../src/journal/shared/lease.ts';
+import type { HeldLease } from '../../src/journal/shared/lease.ts';
 import type { KillOrder, Mailbox } from '../../src/journal/shared/shared.ts';
 import { type JournalStore, type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
@@ -46,12 +46,12 @@ export interface Ground {
 /** What the runs of one process have in common. */
 export interface Host {
   readonly process: Process;
-  readonly lease: LeaseKeeper;
+  readonly lease: HeldLease;
   readonly budget: Budget;
   readonly session: VenueSession;
   readonly store: JournalStore;
   /** The gates of the runs under way: what each has working counts against the limits of all. */
-  readonly gates: Set<LimitGate>;
+  readonly gates: Set<LimitFactsFold>;
   readonly barrier: CancelAllBarrier;
   /** Whether a kill order has been read. */
   barred: boolean;
@@ -68,7 +68,7 @@ interface UnderWay {
 
 interface Parts {
   readonly clock: RunClock;
-  readonly gate: LimitGate;
+  readonly gate: LimitFactsFold;
   readonly writer: JournalWriter;
   readonly log: RunLog;
 }
@@ -124,8 +124,8 @@ export class WorldRun {
         try {
           const startedAt = process.clock.now();
           const clock = new RunClock(process.clock, startedAt);
-          const book = new OrderBook({ absenceHorizonMs: this.setup.absenceHorizonMs });
-          const parts = this.parts(host, clock, book, []);
+          const tracker = new OrderTracker({ absenceHorizonMs: this.setup.absenceHorizonMs });
+          const parts = this.parts(host, clock, tracker, []);
           const setup = { ...this.setup, startedAt };
           parts.log.append('run.started', {
             runbook: setup.runbook.name,
@@ -158,22 +158,22 @@ export class WorldRun {
     const { process } = host;
     const { profile, protocol } = this.ground;
     const entries = lines.map(readEntry);
-    const aheadMs = entries.findLast((entry) => entry.type === 'clock.put')?.data.wallAheadMs ?? 0;
+    const aheadMs = entries.findLast((entry) => entry.type === 'clock.adjusted')?.data.wallAheadMs ?? 0;
     const leftAt = entries.at(-1) as Entry;
     const away = (protocol.awaySince ?? awaySince)(
       entries.filter(({ epoch, boot }) => epoch === leftAt.epoch && boot === leftAt.boot),
       { at: process.clock.now() - aheadMs, mono: process.clock.monotonic(), boot: process.boot },
     );
     const clock = new RunClock(process.clock, leftAt.at + away.ms);
-    const gate = this.gate(host, new OrderBook());
+    const gate = this.gate(host, new OrderTracker());
     const playback = new Playback(entries, {
       markets: profile.markets,
       absenceHorizonMs: this.setup.absenceHorizonMs,
       resume: true,
       observe: (entry) => gate.apply(entry),
     });
-    gate.useBook(playback.log.book);
-    const parts = this.parts(host, clock, playback.log.book, lines, gate);
+    gate.useBook(playback.log.tracker);
+    const parts = this.parts(host, clock, playback.log.tracker, lines, gate);
     const client = this.client(host, parts);
     const [first] = entries as [Entry & { type: 'run.started' }];
     const running = startRun(
@@ -236,9 +236,9 @@ export class WorldRun {
   private parts(
     host: Host,
     clock: RunClock,
-    book: OrderBook,
+    tracker: OrderTracker,
     lines: readonly StoredEntry[],
-    gate: LimitGate = this.gate(host, book),
+    gate: LimitFactsFold = this.gate(host, tracker),
   ): Parts {
     const { ground } = this;
     const { process, lease, store } = host;
@@ -257,7 +257,7 @@ export class WorldRun {
       head: headOf(lines.at(-1)),
       ...(first === undefined ? {} : { row: { ...row, startedAt: first.at } }),
     });
-    const log = new RunLog(writer, book, [
+    const log = new RunLog(writer, tracker, [
       (entry) => gate.apply(entry),
       (entry) => {
         if (entry.type === 'step.ended') process.reached('CP15', entry.data.verb);
@@ -276,7 +276,7 @@ export class WorldRun {
       transport: session,
       budget,
       barrier,
-      log: { append: log.append, flush: protocol.flush?.(flush, process) ?? flush, book: log.book },
+      log: { append: log.append, flush: protocol.flush?.(flush, process) ?? flush, tracker: log.tracker },
       clock,
       gate,
       feeds: { read: async () => undefined },
@@ -291,9 +291,9 @@ export class WorldRun {
     return protocol.makeClient?.(changed) ?? new VenueClient(changed);
   }
 
-  private gate({ gates }: Host, book: OrderBook): LimitGate {
+  private gate({ gates }: Host, tracker: OrderTracker): LimitFactsFold {
     const { profile, protocol } = this.ground;
-    const gate: LimitGate = new LimitGate(book, profile.markets, () => ({
+    const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, () => ({
       killed: false,
       working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
     }));
@@ -368,7 +368,7 @@ export class WorldRun {
     const compare = (known?: number) => {
       const wallAheadMs = clock.wallAheadMs();
       if (standing.over || (known !== undefined && Math.abs(wallAheadMs - known) < SAME_TIME_MS)) return;
-      log.append('clock.put', { wallAheadMs });
+      log.append('clock.adjusted', { wallAheadMs });
       running.clockPut(wallAheadMs);
     };
     onWallMoved(() => process.clock.arrive(() => compare()));

@@ -14,8 +14,8 @@ import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { OrderBook } from '../../src/journal/orders.ts';
-import { type LeaseKeeper, takeLease } from '../../src/journal/shared/lease.ts';
+import { OrderTracker } from '../../src/journal/orders.ts';
+import { type HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
@@ -56,7 +56,7 @@ export interface RunTold {
   /** Undefined where it never ended, or never began. */
   readonly result: RunResult | undefined;
   /** The book as the journal folds it. */
-  readonly book: OrderBook;
+  readonly tracker: OrderTracker;
 }
 
 export interface Happened {
@@ -208,13 +208,13 @@ class World {
   /** A process that takes up what is unfinished and begins what is due; `ended` when all its runs have. */
   private async start(): Promise<{
     readonly process: Process;
-    readonly lease: LeaseKeeper;
+    readonly lease: HeldLease;
     readonly ended: Promise<Ended>;
   }> {
     const { clock, scenario } = this;
     const number = this.processes.length;
     const machine = scenario.moves.slice(0, number).filter((moves) => moves).length;
-    const process = new Process(clock, number + 1, scenario.mishaps[number], () => this.wallAheadMs, machine);
+    const process = new Process(clock, number + 1, scenario.injectedFaults[number], () => this.wallAheadMs, machine);
     this.processes.push(process);
     const lease = await this.takenLease(process);
     const host = this.hostOf(process, lease);
@@ -256,7 +256,7 @@ class World {
     });
   }
 
-  private async takenLease(process: Process): Promise<LeaseKeeper> {
+  private async takenLease(process: Process): Promise<HeldLease> {
     for (;;) {
       const lease = await takeLease({
         leases: this.shared.leases,
@@ -274,13 +274,13 @@ class World {
     }
   }
 
-  private hostOf(process: Process, lease: LeaseKeeper): Host {
-    const { commitMs, fullAfter, fullLater, mishaps } = this.scenario;
+  private hostOf(process: Process, lease: HeldLease): Host {
+    const { commitMs, fullAfter, fullLater, injectedFaults } = this.scenario;
     const { protocol, listeners } = this;
     const store = diskOf(process, this.disk, {
       commitMs,
       fullAfter: process.life === 1 ? fullAfter : process.life === fullLater?.life ? fullLater.after : undefined,
-      committed: mishaps[process.life - 1]?.committed ?? true,
+      committed: injectedFaults[process.life - 1]?.committed ?? true,
     });
     const budget = this.budget(process);
     const road = this.road(process);
@@ -391,7 +391,7 @@ class World {
 function toldOf({ name, shape, setup, result }: WorldRun, all: readonly StoredEntry[]): RunTold {
   const stored = all.filter(({ run }) => run === name);
   const entries = stored.map(readEntry);
-  const book = new OrderBook({ absenceHorizonMs: setup.absenceHorizonMs });
-  for (const entry of entries) book.apply(entry);
-  return { name, shape, setup, stored, entries, result, book };
+  const tracker = new OrderTracker({ absenceHorizonMs: setup.absenceHorizonMs });
+  for (const entry of entries) tracker.apply(entry);
+  return { name, shape, setup, stored, entries, result, tracker };
 }

@@ -5,7 +5,7 @@
 import type { Books } from '../../src/gateway/simulator/ledger-view.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { openPostgresAgenda } from '../../src/journal/schedule/postgres.ts';
+import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.ts';
 import type { OccurrenceRow } from '../../src/journal/schedule/store.ts';
 import type { JournalStore, RunRow } from '../../src/journal/store.ts';
 import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
@@ -27,13 +27,13 @@ const NEVER = new Set(['denied', 'absent', 'draft']);
 export async function account(stage: Stage, calmAt: number): Promise<Accounting> {
   const access = { url: stage.databaseUrl, name: 'the soak’s database' };
   const store = await openPostgresStore(access);
-  const agenda = await openPostgresAgenda(access);
+  const scheduleStore = await openPostgresScheduleStore(access);
   try {
     const runs = await store.runs();
     const problems: string[] = [];
     let verdicts = 0;
     for (const name of ACCOUNTS) {
-      const rows = await agenda.occurrences(`${stage.url} ${name}`);
+      const rows = await scheduleStore.occurrences(`${stage.url} ${name}`);
       const known = await stage.query(
         `SELECT slot, known_since FROM runbook.agenda_slot WHERE account = '${stage.url} ${name}'`,
       );
@@ -63,7 +63,7 @@ export async function account(stage: Stage, calmAt: number): Promise<Accounting>
       },
     };
   } finally {
-    await agenda.close();
+    await scheduleStore.close();
     await store.close();
   }
 }

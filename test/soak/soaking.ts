@@ -16,15 +16,15 @@ export interface SoakWanted {
 }
 
 export interface SoakTold extends Accounting {
-  readonly mishaps: Readonly<Record<string, number>>;
+  readonly injectedFaults: Readonly<Record<string, number>>;
   /** What was done when, for whoever looks for a reason. */
   readonly story: readonly string[];
   readonly folder: string;
   readonly summary: string;
 }
 
-const MISHAPS = ['kill', 'sleep', 'long sleep', 'stop', 'restart', 'crash', 'outage'] as const;
-type Mishap = (typeof MISHAPS)[number];
+const INJECTED_FAULTS = ['kill', 'sleep', 'long sleep', 'stop', 'restart', 'crash', 'outage'] as const;
+type InjectedFault = (typeof INJECTED_FAULTS)[number];
 
 /** How long everything is left alone at the end: a lease, and what a run takes. */
 const CALM_MS = 35_000;
@@ -42,21 +42,23 @@ export async function soak(wanted: SoakWanted): Promise<SoakTold> {
     // One seat: the accounts are spread. Two: whoever comes first has both.
     seats: () => draws.within(1, 2),
   });
-  const mishaps: Record<string, number> = {};
+  const injectedFaults: Record<string, number> = {};
   let problems: readonly string[] = ['the soak did not come to its end'];
   try {
     const until = startedAt + wanted.minutes * 60_000 - CALM_MS;
-    const bag: Mishap[] = [];
+    const bag: InjectedFault[] = [];
     await pause(6_000);
     // What nothing explains is the end of it: the rest of the time would only say so again.
     while (Date.now() < until && stage.surprises.length === 0) {
       // A bag that is emptied before it is filled again: also a short soak meets most of them.
-      if (bag.length === 0) bag.push(...MISHAPS);
-      const [mishap] = bag.splice(draws.within(0, bag.length - 1), 1) as [Mishap];
-      mishaps[mishap] = (mishaps[mishap] ?? 0) + 1;
+      if (bag.length === 0) bag.push(...INJECTED_FAULTS);
+      const [mishap] = bag.splice(draws.within(0, bag.length - 1), 1) as [InjectedFault];
+      injectedFaults[mishap] = (injectedFaults[mishap] ?? 0) + 1;
       await meet(mishap, stage, draws, note);
       const runs = await runsSoFar(stage);
-      wanted.told?.(`${minutes(Date.now() - startedAt)} of ${wanted.minutes} min, ${runs} runs, ${tally(mishaps)}`);
+      wanted.told?.(
+        `${minutes(Date.now() - startedAt)} of ${wanted.minutes} min, ${runs} runs, ${tally(injectedFaults)}`,
+      );
       await pause(draws.within(1_500, 9_000));
     }
     note('from here on everything is left alone');
@@ -66,14 +68,14 @@ export async function soak(wanted: SoakWanted): Promise<SoakTold> {
     const accounting = await account(stage, calmAt);
     problems = [...stage.surprises, ...accounting.problems];
     const { figures } = accounting;
-    const summary = `${minutes(Date.now() - startedAt)} min, seed ${wanted.seed}: ${tally(figures)}; ${tally(mishaps)}; ${problems.length} problems`;
-    return { ...accounting, problems, mishaps, story, folder: stage.folder, summary };
+    const summary = `${minutes(Date.now() - startedAt)} min, seed ${wanted.seed}: ${tally(figures)}; ${tally(injectedFaults)}; ${problems.length} problems`;
+    return { ...accounting, problems, injectedFaults, story, folder: stage.folder, summary };
   } finally {
     await stage.close(problems.length > 0);
   }
 }
 
-async function meet(mishap: Mishap, stage: Stage, draws: Draws, note: (line: string) => void): Promise<void> {
+async function meet(mishap: InjectedFault, stage: Stage, draws: Draws, note: (line: string) => void): Promise<void> {
   const worker = draws.of(stage.workers) as StageWorker;
   switch (mishap) {
     case 'kill':

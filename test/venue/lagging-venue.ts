@@ -304,7 +304,7 @@ class Life {
     const to = step.snapshot.state;
     for (const { alarm, detail } of step.alarms) {
       if (alarm === 'CancelLost' && truth.status === 'canceled') this.fail('calls a cancel lost that was done');
-      if (alarm === 'Resurrected' && ENDED.has(truth.status)) this.fail(`resurrects what is ${truth.status}`);
+      if (alarm === 'LateOrder' && ENDED.has(truth.status)) this.fail(`resurrects what is ${truth.status}`);
       if (alarm === 'Contradiction' && from === 'closed' && detail.event === 'P_OPEN')
         this.fail('takes a late read of a closed order for a contradiction');
       const { requestedPrice, requestedSize } = detail;

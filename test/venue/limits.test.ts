@@ -106,7 +106,7 @@ describe('a denial', () => {
   it('is a sentence where there is no figure to name', () => {
     expect([message(place(), { minEquity: '1', maxAccountAgeMs: 9 }), message(place(), { maxReadAgeMs: 1 })]).toEqual([
       'ACCOUNT_STALE: a floor of equity or health applies, and the run has not read the account yet: read it first',
-      'PICTURE_STALE: the run has not read anything from the venue yet',
+      'MARKET_DATA_STALE: the run has not read anything from the venue yet',
     ]);
   });
   it('has a row with a summary, its figures and a remedy for every code', () => {
@@ -356,8 +356,8 @@ describe('each control, below, at and above its edge', () => {
       { maxReadAgeMs: 30_000 },
       [
         [place(), facts({ lastReadAgeMs: 30_000 }), 'ok'],
-        [place(), facts({ lastReadAgeMs: 30_001 }), 'PICTURE_STALE'],
-        [place(), facts(), 'PICTURE_STALE'],
+        [place(), facts({ lastReadAgeMs: 30_001 }), 'MARKET_DATA_STALE'],
+        [place(), facts(), 'MARKET_DATA_STALE'],
       ],
     ],
     [

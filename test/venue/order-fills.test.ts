@@ -41,11 +41,11 @@ describe('fills', () => {
       fc.property(sizes, fc.array(fc.nat(19), { maxLength: 60 }), (units, reads) => {
         const all = units.map((size, index) => fill(String(index), `0.${String(size).padStart(9, '0')}`));
         const seen = reads.flatMap((index) => all[index] ?? []);
-        let book: { fills: ReadonlyMap<string, FillRecord>; filled: string } = { fills: new Map(), filled: '0' };
-        for (const each of seen) book = bookFill(book.fills, book.filled, each);
+        let tracker: { fills: ReadonlyMap<string, FillRecord>; filled: string } = { fills: new Map(), filled: '0' };
+        for (const each of seen) tracker = bookFill(tracker.fills, tracker.filled, each);
         const distinct = new Set(seen);
-        expect(book.fills.size).toBe(distinct.size);
-        expect(sameDecimal(book.filled, sumOfFills(distinct))).toBe(true);
+        expect(tracker.fills.size).toBe(distinct.size);
+        expect(sameDecimal(tracker.filled, sumOfFills(distinct))).toBe(true);
       }),
     );
   });

@@ -274,7 +274,7 @@ describe('the end', () => {
   ] as const) {
     cell(state, type, 'stale when sent less than 2.5 s after, else working again', () => {
       expect(end([read(type, 2_529)], orderIn(state))).toEqual([state, 'stale', []]);
-      expect(end([read(type, 2_530)], orderIn(state))).toEqual(['open', 'moved', ['Resurrected']]);
+      expect(end([read(type, 2_530)], orderIn(state))).toEqual(['open', 'moved', ['LateOrder']]);
     });
   }
   it('takes an expected fill quietly and alarms one that nobody had announced', () => {

@@ -75,7 +75,7 @@ const STATUS: Readonly<Record<string, string>> = {
   P_CLOSED: 'closed',
   P_CANCELED: 'canceled',
   P_REJECTED: 'rejected',
-  P_STRANGE: 'limbo',
+  P_UNKNOWN_STATUS: 'limbo',
 };
 
 /** A plain event of a type at T0 + `ms`; a read is sent `took` before. */

@@ -158,7 +158,7 @@ describe('a record that repeats what is known', () => {
   });
 
   it('still clears what an odd status left', () => {
-    const strange = stepOrder(seen(), eventOf('P_STRANGE', 2_000)).snapshot;
+    const strange = stepOrder(seen(), eventOf('P_UNKNOWN_STATUS', 2_000)).snapshot;
     expect(strange.context.strange).toBeDefined();
     expect(stepOrder(strange, eventOf('P_OPEN', 9_000)).snapshot.context.strange).toBeUndefined();
   });
@@ -178,13 +178,13 @@ describe('a record that repeats what is known', () => {
 
 describe('contradictions', () => {
   it('log once per cell with both facts, and ask for both reads every time', () => {
-    const first = stepOrder(orderIn('open'), eventOf('P_STRANGE', 1_000));
+    const first = stepOrder(orderIn('open'), eventOf('P_UNKNOWN_STATUS', 1_000));
     expect(first.alarms).toEqual([
       {
-        alarm: 'StrangeStatus',
+        alarm: 'UnknownStatus',
         detail: {
           state: 'open',
-          event: 'P_STRANGE',
+          event: 'P_UNKNOWN_STATUS',
           knownId: 'BTC-USD@1859',
           knownStatus: 'open',
           knownFilled: '0',
@@ -194,7 +194,7 @@ describe('contradictions', () => {
         },
       },
     ]);
-    const second = stepOrder(first.snapshot, eventOf('P_STRANGE', 2_000));
+    const second = stepOrder(first.snapshot, eventOf('P_UNKNOWN_STATUS', 2_000));
     expect([second.alarms, second.wants]).toEqual([[], ['resync', 'read_fills']]);
   });
 
@@ -211,7 +211,7 @@ describe('contradictions', () => {
   });
 
   it('are not counted where a status is only unknown (fault-matrix.md, row 56)', () => {
-    const events = [1_000, 2_000, 3_000, 4_000, 5_000].map((ms) => eventOf('P_STRANGE', ms));
+    const events = [1_000, 2_000, 3_000, 4_000, 5_000].map((ms) => eventOf('P_UNKNOWN_STATUS', ms));
     expect(life(events, orderIn('open')).snapshot.state).toBe('open');
   });
 
@@ -343,7 +343,7 @@ describe('predicates', () => {
       'P_REJECTED',
     ]);
     for (const odd of ['', 'OPEN', 'toString', '__proto__', 'constructor'])
-      expect(observationOf(record(odd))).toBe('P_STRANGE');
+      expect(observationOf(record(odd))).toBe('P_UNKNOWN_STATUS');
   });
 });
 

@@ -14,7 +14,7 @@ import { openLive } from '../../gateway/live/transport.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
 import type { DataOf } from '../../journal/entry.ts';
-import type { AgendaStore } from '../../journal/schedule/store.ts';
+import type { ScheduleStore } from '../../journal/schedule/store.ts';
 import { ledgerKey, type Shared } from '../../journal/shared/shared.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import { accountKeyOf } from '../../venue/profile/base-url.ts';
@@ -37,7 +37,7 @@ export interface Account {
   readonly folder: string;
   readonly shared: Shared;
   /** Opens the schedules' memory of the same store; whoever opens it closes it. */
-  openAgenda(): Promise<AgendaStore>;
+  openAgenda(): Promise<ScheduleStore>;
   readonly budget: LocalBudget;
   /** Closed for every run of this process while one of them cancels all orders. */
   readonly barrier: CancelAllBarrier;
@@ -132,7 +132,7 @@ export async function openAccount(
     store,
     place,
     folder,
-    openAgenda: () => doors.agenda(),
+    openAgenda: () => doors.scheduleStore(),
     shared,
     budget,
     barrier: new CancelAllBarrier(),

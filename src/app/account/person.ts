@@ -25,7 +25,7 @@ export function namedPerson(verb: string, by: string): string {
 }
 
 /** Who does it: the name that was given, else the user's own. An odd user name must not keep anybody from killing. */
-export function personOr(verb: string, by: string | undefined, environment: Environment): string {
+export function actorName(verb: string, by: string | undefined, environment: Environment): string {
   if (by !== undefined) return namedPerson(verb, by);
   const own = readName(environment.variable('USER') ?? '');
   return 'name' in own ? own.name : 'operator';

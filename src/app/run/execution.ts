@@ -7,7 +7,7 @@
 import { SystemClock } from '../../base/clock.ts';
 import { formatSpan } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
-import { type LeaseKeeper, takeLease } from '../../journal/shared/lease.ts';
+import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer } from '../../journal/shared/shared.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { Account } from '../account/account.ts';
@@ -16,13 +16,13 @@ import { killedError } from '../account/readiness.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import type { ActingContext, Signal } from '../process.ts';
+import { LateOrders } from './late-orders.ts';
 import type { LiveHost, LiveOptions } from './live-assembly.ts';
 import { LiveRun } from './live-run.ts';
 import type { EndedRun } from './outcome.ts';
-import { SettlingTold, standingText } from './progress.ts';
-import { Recollection } from './resurfaced-orders.ts';
+import { SettlingProgress, standingText } from './progress.ts';
 import { newRunName } from './run-name.ts';
-import { handOver, type Withdrawn } from './submission.ts';
+import { submitRun, type Withdrawn } from './submission.ts';
 
 export interface RunRequest extends LiveOptions {
   readonly loaded: LoadedRunbook;
@@ -60,7 +60,7 @@ export async function executeRun(
       });
     if (!isScheduler(lease.heldBy)) throw heldError(account, lease);
     if (confirm !== undefined || record) throw heldError(account, lease, confirm !== undefined ? '--step' : '--record');
-    const ended = await handOver({ account, loaded, inputs, run, plan, until }, context);
+    const ended = await submitRun({ account, loaded, inputs, run, plan, until }, context);
     // Undefined: the scheduler went before it took the run, and the account may be free now.
     if (ended !== undefined) return ended;
   }
@@ -80,11 +80,11 @@ export async function resumeRun(account: Account, run: string, context: ActingCo
 /** Brings a run that is under way to its end; signals ask it to settle. */
 async function bringToEnd(live: LiveRun, { voice, interrupts }: ActingContext): Promise<EndedRun> {
   let signal: Signal | undefined;
-  let settling: SettlingTold | undefined;
+  let settling: SettlingProgress | undefined;
   const off = interrupts.on((sent) => {
     // A second one changes nothing; whoever sends it wants to know what is awaited.
     if (signal !== undefined) return settling?.tell();
-    settling = new SettlingTold(new SystemClock(), voice, live);
+    settling = new SettlingProgress(new SystemClock(), voice, live);
     signal = sent;
     voice.note(`${sent}: settling; orders in flight are answered for before this ends; ${standingText(live)}`);
     live.act({ command: 'interrupt', by: sent }, 'process');
@@ -95,7 +95,7 @@ async function bringToEnd(live: LiveRun, { voice, interrupts }: ActingContext): 
     settling?.stop();
     off();
   }
-  return { report: live.report(), aftermath: live.aftermath(), signal, recording: live.recording() };
+  return { report: live.report(), residual: live.residual(), signal, recording: live.recording() };
 }
 
 /** Asks for the account. When it is lost later the process ends at once: whoever has it acts for it by then. */
@@ -103,7 +103,7 @@ function acquire(
   account: Account,
   holder: string,
   { voice, endProcess }: ActingContext,
-): Promise<LeaseKeeper | Extract<LeaseAnswer, { kind: 'taken' }>> {
+): Promise<HeldLease | Extract<LeaseAnswer, { kind: 'taken' }>> {
   const onLost = () => {
     // Whoever holds the account has the run as well: what this process would still write down would only be in the way.
     voice.complain(
@@ -115,7 +115,7 @@ function acquire(
   return takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
 }
 
-async function holding<T>(lease: LeaseKeeper, work: () => Promise<T>): Promise<T> {
+async function holding<T>(lease: HeldLease, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
@@ -123,9 +123,9 @@ async function holding<T>(lease: LeaseKeeper, work: () => Promise<T>): Promise<T
   }
 }
 
-function hostOf(account: Account, lease: LeaseKeeper, { voice }: ActingContext): LiveHost {
-  const recollection = new Recollection(account.store, account.profile.account);
-  return { account, lease, voice, gates: new Set(), recollection };
+function hostOf(account: Account, lease: HeldLease, { voice }: ActingContext): LiveHost {
+  const lateOrders = new LateOrders(account.store, account.profile.account);
+  return { account, lease, voice, gates: new Set(), lateOrders };
 }
 
 function heldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {

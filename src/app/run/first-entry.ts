@@ -1,6 +1,8 @@
 /** What a live run's first entry says: everything it would take to execute the run again, and the profile read back from it. */
 import { sha256 } from '../../base/digest.ts';
-import type { DataOf, EntryOf, JsonObject, ProcessFact } from '../../journal/entry.ts';
+import { printable } from '../../base/printable.ts';
+import { type DataOf, ENTRY_VERSION, type EntryOf, type JsonObject, type ProcessFact } from '../../journal/entry.ts';
+import { LAST_WITH_V1 } from '../../journal/entry-v1.ts';
 import type { Value } from '../../runbook/values.ts';
 import { profileSettings, restoredProfile, type SettingsJson } from '../../venue/profile/in-force.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
@@ -49,4 +51,18 @@ export function recordedProfile(first: EntryOf<'run.started'>): Profile {
       'configuration',
     );
   return profile;
+}
+
+/**
+ * Throws a UserError for a run whose entries an older version wrote: this version reads it and cannot execute it again, because
+ * the names and sentences that a replay compares have changed since (versions.md, Journals).
+ */
+export function refuseOlderVersion({ v, run, data }: EntryOf<'run.started'>, act: 'replay' | 'resume'): void {
+  if (v === ENTRY_VERSION) return;
+  const rest = act === 'resume' ? '; `runbook kill` cancels what is open at the venue' : '';
+  throw new UserError(
+    `run ${printable(run, 100)} was written by version ${printable(data.engine, 40)} (journal entries of version ${v}). This version reads it and cannot ${act} it: use perp-runbook ${LAST_WITH_V1}${rest}`,
+    act === 'resume' ? EXIT.halted : EXIT.usage,
+    'version',
+  );
 }

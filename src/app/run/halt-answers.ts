@@ -17,7 +17,7 @@ import { resumedTime } from './resumed-clock.ts';
 import { humanActor } from './virtual-run.ts';
 
 /** Who may write: the holder of the account's lease, under its epoch. */
-export interface AnswerDesk {
+export interface HaltAnswerParts {
   readonly account: Account;
   readonly epoch: number;
   readonly voice: Pick<Voice, 'note' | 'complain'>;
@@ -28,7 +28,10 @@ export interface AnswerDesk {
  * then are they marked as read: an answer written twice after a crash is told twice, one that is lost was never given.
  * Throws a StoreError, `fenced` where somebody else holds the account by now.
  */
-export async function recordAnswers(run: string, { account, epoch, voice }: AnswerDesk): Promise<string | undefined> {
+export async function recordAnswers(
+  run: string,
+  { account, epoch, voice }: HaltAnswerParts,
+): Promise<string | undefined> {
   const { store, shared } = account;
   const pending = await shared.mailbox.pending(run);
   const row = await store.run(run);

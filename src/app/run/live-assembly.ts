@@ -7,14 +7,14 @@ import type { RunSetup } from '../../engine/ports.ts';
 import { VenueClient } from '../../gateway/client.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
-import { LimitGate } from '../../gateway/limits/facts.ts';
+import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import { DeclaredFeeds, declaredRequests } from '../../gateway/live/declared.ts';
 import { Anchorer } from '../../journal/anchors/anchors.ts';
 import type { ChainHead } from '../../journal/chain.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
-import { OrderBook } from '../../journal/orders.ts';
+import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
-import type { LeaseKeeper } from '../../journal/shared/lease.ts';
+import type { HeldLease } from '../../journal/shared/lease.ts';
 import { machineStart } from '../../journal/shared/machine.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import type { RunRow } from '../../journal/store.ts';
@@ -27,17 +27,17 @@ import type { Account } from '../account/account.ts';
 import { anchoring, anchorsOverdue } from '../account/anchoring.ts';
 import { inputsJson, type LoadedRunbook } from '../files/load.ts';
 import type { Voice } from '../voice.ts';
-import type { Recollection } from './resurfaced-orders.ts';
+import type { LateOrders } from './late-orders.ts';
 
 /** What the runs of an account have in common within a process. */
 export interface LiveHost {
   readonly account: Account;
-  readonly lease: LeaseKeeper;
+  readonly lease: HeldLease;
   readonly voice: Voice;
   /** The gates of the runs under way: what each has working counts against the limits of all. */
-  readonly gates: Set<LimitGate>;
+  readonly gates: Set<LimitFactsFold>;
   /** What they know of the account's earlier runs. */
-  readonly recollection: Recollection;
+  readonly lateOrders: LateOrders;
   /** Told of every entry as it is written. */
   readonly observe?: (entry: Entry) => void;
 }
@@ -62,7 +62,7 @@ export interface LiveParts {
   readonly log: RunLog;
   readonly writer: JournalWriter;
   readonly anchorer: Anchorer;
-  readonly gate: LimitGate;
+  readonly gate: LimitFactsFold;
   readonly observers: readonly ((entry: Entry) => void)[];
 }
 
@@ -105,19 +105,19 @@ export class LiveAssembly {
       ...(soFar?.row === undefined ? {} : { row: soFar.row }),
     });
     const anchorer = new Anchorer(writer, { run, clock, ...anchoring(account, voice) });
-    const book = new OrderBook({ absenceHorizonMs: profile.ambiguityWindowMs });
-    const gate: LimitGate = new LimitGate(book, profile.markets, () => ({
+    const tracker = new OrderTracker({ absenceHorizonMs: profile.ambiguityWindowMs });
+    const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, () => ({
       killed: bars.killed !== undefined,
       working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
     }));
     const all = [(entry: Entry) => gate.apply(entry), ...observers];
-    return { clock, writer, anchorer, gate, observers: all, log: new RunLog(writer, book, all) };
+    return { clock, writer, anchorer, gate, observers: all, log: new RunLog(writer, tracker, all) };
   }
 
   /** The same parts with the orders of the record that was played. */
-  onBook(parts: LiveParts, book: OrderBook): LiveParts {
-    parts.gate.useBook(book);
-    return { ...parts, log: new RunLog(parts.writer, book, parts.observers) };
+  onBook(parts: LiveParts, tracker: OrderTracker): LiveParts {
+    parts.gate.useBook(tracker);
+    return { ...parts, log: new RunLog(parts.writer, tracker, parts.observers) };
   }
 
   /** The road to the venue. */
@@ -130,7 +130,7 @@ export class LiveAssembly {
       transport: recorder ?? account.transport,
       budget: account.budget,
       barrier: account.barrier,
-      log: { append: log.append, flush: () => writer.flush(), book: log.book },
+      log: { append: log.append, flush: () => writer.flush(), tracker: log.tracker },
       clock,
       gate,
       feeds: recorder === undefined ? feeds : recordingFeeds(feeds, recorder),

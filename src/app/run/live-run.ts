@@ -15,7 +15,7 @@ import { headOf, readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
-import type { Aftermath } from '../../report/folds/aftermath.ts';
+import type { Residual } from '../../report/folds/residual.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
@@ -24,11 +24,11 @@ import { noticesOf } from '../account/notifications.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
-import { type Origin, startedData, thisProcess } from './first-entry.ts';
+import { type Origin, refuseOlderVersion, startedData, thisProcess } from './first-entry.ts';
+import { reportLateOrders } from './late-orders.ts';
 import { type Bars, LiveAssembly, type LiveHost, type LiveOptions, type LiveParts } from './live-assembly.ts';
-import { RunTelling } from './progress.ts';
+import { RunProgressReport } from './progress.ts';
 import { resumedTime } from './resumed-clock.ts';
-import { tellResurfaced } from './resurfaced-orders.ts';
 import { act } from './virtual-run.ts';
 
 /** How often commands and the kill switch are looked at, ms. */
@@ -92,6 +92,7 @@ export class LiveRun {
     const [first, ...rest] = entries;
     if (first?.type !== 'run.started')
       throw new UserError(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+    refuseOlderVersion(first, 'resume');
     const loaded = loadPinned(first.data.sources, this.host.voice);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     this.answered = rest.flatMap((entry) => (entry.type === 'operator.acted' ? [entry] : []));
@@ -107,7 +108,7 @@ export class LiveRun {
         this.fold.apply(entry);
       },
     });
-    const parts = this.assembly.onBook(fresh, playback.log.book);
+    const parts = this.assembly.onBook(fresh, playback.log.tracker);
     const { log } = parts;
     const client = this.assembly.client(parts);
     const running = startRun(this.assembly.setup(loaded.runbook, inputs, first.data), {
@@ -174,8 +175,8 @@ export class LiveRun {
     return this.fold.report();
   }
 
-  aftermath(): Aftermath {
-    return this.fold.aftermath();
+  residual(): Residual {
+    return this.fold.residual();
   }
 
   recording(): Fixture | undefined {
@@ -185,9 +186,9 @@ export class LiveRun {
   /** Lets commands and the kill switch reach the run until it has ended, then closes its journal. */
   async ended(): Promise<RunResult> {
     const { running, parts } = this.underWay();
-    const { gates, account, recollection } = this.host;
+    const { gates, account, lateOrders } = this.host;
     gates.add(parts.gate);
-    const unwatched = recollection.watches(this.run);
+    const unwatched = lateOrders.watches(this.run);
     let timer: Timer | undefined;
     const watching = account.clock.onWallMoved(() => account.clock.arrive(() => this.compareClocks()));
     const listening = account.onSession((moved) =>
@@ -233,7 +234,7 @@ export class LiveRun {
     const { running, parts } = this.underWay();
     const wallAheadMs = parts.clock.wallAheadMs();
     if (this.over || (known !== undefined && Math.abs(wallAheadMs - known) < SAME_TIME_MS)) return;
-    parts.log.append('clock.put', { wallAheadMs });
+    parts.log.append('clock.adjusted', { wallAheadMs });
     running.clockPut(wallAheadMs);
   }
 
@@ -303,14 +304,14 @@ export class LiveRun {
 
   private observers(): LiveParts['observers'] {
     const { host, run, fold } = this;
-    const telling = new RunTelling(run, host.voice, fold);
+    const telling = new RunProgressReport(run, host.voice, fold);
     return [
       (entry) => fold.apply(entry),
       (entry) => telling.apply(entry),
       (entry) => {
         if (entry.type === 'account.reconciled')
-          this.earlier = tellResurfaced(host, run, entry.data.ofOtherRuns, (recalled) => {
-            if (!this.over) this.underWay().parts.log.append('account.recalled', recalled, '', 'recall');
+          this.earlier = reportLateOrders(host, run, entry.data.ofOtherRuns, (recalled) => {
+            if (!this.over) this.underWay().parts.log.append('account.late_orders', recalled, '', 'recall');
           });
       },
       ...(host.observe === undefined ? [] : [host.observe]),

@@ -7,8 +7,8 @@ import type { Metronome, Timer } from '../../base/clock.ts';
 import { formatCount, formatFirst, formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
 import { type OrderRow, stateOf } from '../../report/folds/orders.ts';
+import { uncoveredText, WITHOUT_STOP } from '../../report/folds/residual.ts';
 import { isGone } from '../../venue/order/states.ts';
 import type { Voice } from '../voice.ts';
 import type { KnownRun } from './outcome.ts';
@@ -20,7 +20,7 @@ const LONG_WAIT_MS = 10_000;
 /** How often a run that settles says how it stands, ms. */
 const SETTLING_TOLD_MS = 15_000;
 
-export class RunTelling {
+export class RunProgressReport {
   private readonly run: string;
   private readonly voice: Voice;
   private readonly known: KnownRun;
@@ -71,7 +71,7 @@ export function standingText(known: KnownRun): string {
     ({ orderId, clientOrderId, type, side, market, state }) =>
       `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
   );
-  const bare = known.aftermath().uncovered.map((each) => `; ${WITHOUT_STOP} ${uncoveredText(each)}`);
+  const bare = known.residual().uncovered.map((each) => `; ${WITHOUT_STOP} ${uncoveredText(each)}`);
   return `as far as is known ${formatCount(open.length, 'order')} open${open.length === 0 ? '' : `: ${formatFirst(orders, 3)}`}${bare.join('')}`;
 }
 
@@ -80,7 +80,7 @@ function openOrders(known: KnownRun): readonly OrderRow[] {
 }
 
 /** A run that was asked to end, and whose venue may not answer: says how it stands until it is stopped. */
-export class SettlingTold {
+export class SettlingProgress {
   private readonly clock: Metronome;
   private readonly voice: Pick<Voice, 'note'>;
   private readonly known: KnownRun;

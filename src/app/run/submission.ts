@@ -7,7 +7,7 @@ import type { SystemClock } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
-import type { AgendaStore, HandoverRequest } from '../../journal/schedule/store.ts';
+import type { ScheduleStore, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
 import { RunFold } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
@@ -19,7 +19,7 @@ import { inputsJson } from '../files/load.ts';
 import type { ActingContext, Signal } from '../process.ts';
 import type { EndedRun } from './outcome.ts';
 
-export interface HandedRun {
+export interface SubmittedRun {
   readonly account: Account;
   readonly loaded: LoadedRunbook;
   readonly inputs: Readonly<Record<string, Value>>;
@@ -40,12 +40,15 @@ export interface Withdrawn {
 }
 
 /** Gives how the run ended; undefined when the scheduler went before it took the run. */
-export async function handOver(handed: HandedRun, context: ActingContext): Promise<EndedRun | Withdrawn | undefined> {
+export async function submitRun(
+  handed: SubmittedRun,
+  context: ActingContext,
+): Promise<EndedRun | Withdrawn | undefined> {
   const { account, loaded, inputs, run, plan, until } = handed;
-  const agenda = await account.openAgenda();
+  const scheduleStore = await account.openAgenda();
   try {
     const by = context.environment.variable('USER') ?? 'operator';
-    await posted(agenda, {
+    await posted(scheduleStore, {
       run,
       account: account.key,
       by,
@@ -56,15 +59,15 @@ export async function handOver(handed: HandedRun, context: ActingContext): Promi
       ...(until === undefined ? {} : { until }),
     });
     context.voice.note(`the scheduler holds the account ${account.profile.account}: handed to it as ${run}`);
-    return await new Follower(handed, agenda, by, context).follow();
+    return await new Follower(handed, scheduleStore, by, context).follow();
   } finally {
-    await agenda.close();
+    await scheduleStore.close();
   }
 }
 
-async function posted(agenda: AgendaStore, request: HandoverRequest): Promise<void> {
+async function posted(scheduleStore: ScheduleStore, request: SubmissionRequest): Promise<void> {
   try {
-    await agenda.post(request);
+    await scheduleStore.post(request);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new UserError(
@@ -76,8 +79,8 @@ async function posted(agenda: AgendaStore, request: HandoverRequest): Promise<vo
 }
 
 class Follower {
-  private readonly handed: HandedRun;
-  private readonly agenda: AgendaStore;
+  private readonly handed: SubmittedRun;
+  private readonly scheduleStore: ScheduleStore;
   private readonly by: string;
   private readonly context: ActingContext;
   private readonly fold = new RunFold();
@@ -86,9 +89,9 @@ class Follower {
   private signal: Signal | undefined;
   private cancelAsked = false;
 
-  constructor(handed: HandedRun, agenda: AgendaStore, by: string, context: ActingContext) {
+  constructor(handed: SubmittedRun, scheduleStore: ScheduleStore, by: string, context: ActingContext) {
     this.handed = handed;
-    this.agenda = agenda;
+    this.scheduleStore = scheduleStore;
     this.by = by;
     this.context = context;
   }
@@ -114,7 +117,7 @@ class Follower {
       if (state !== 'posted') return state !== 'withdrawn';
       const scheduled = isScheduler((await this.holder()) ?? '');
       const given = this.signal !== undefined || !scheduled;
-      return given && (await this.agenda.answer(run, { state: 'withdrawn' })) ? false : undefined;
+      return given && (await this.scheduleStore.answer(run, { state: 'withdrawn' })) ? false : undefined;
     });
   }
 
@@ -128,7 +131,7 @@ class Follower {
       if (this.seen === 0) await this.state();
       if (this.ended) {
         const { fold, signal } = this;
-        return { report: fold.report(), aftermath: fold.aftermath(), signal, recording: undefined };
+        return { report: fold.report(), residual: fold.residual(), signal, recording: undefined };
       }
       if (this.signal !== undefined) await this.askToCancel();
       if ((await this.holder()) !== undefined) heldAt = clock.monotonic();
@@ -171,7 +174,7 @@ class Follower {
 
   /** How the request stands. Throws a UserError where the run will not begin. */
   private async state(): Promise<'posted' | 'withdrawn' | 'taken' | 'begun'> {
-    const answer = await this.agenda.handover(this.handed.run);
+    const answer = await this.scheduleStore.submission(this.handed.run);
     if (answer === undefined)
       throw new UserError(
         `the scheduler has no request for run ${this.handed.run} any more: it was handed over too long ago. \`runbook audit list\` says whether it began`,

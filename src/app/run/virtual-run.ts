@@ -12,13 +12,13 @@ import { type ClientParts, type FeedSource, VenueClient } from '../../gateway/cl
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { FixtureRecorder } from '../../gateway/fixture/recorder.ts';
 import { FixtureTransport } from '../../gateway/fixture/transport.ts';
-import { LimitGate } from '../../gateway/limits/facts.ts';
+import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import type { SimulatorConfig } from '../../gateway/simulator/config/config.ts';
 import { Simulator } from '../../gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
 import type { DataOf, Entry, JsonObject } from '../../journal/entry.ts';
-import { OrderBook } from '../../journal/orders.ts';
+import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
@@ -74,9 +74,9 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
     clock,
     durable: false,
   });
-  const book = new OrderBook({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
-  const gate = new LimitGate(book, stage.markets);
-  const log = new RunLog(writer, book, [
+  const tracker = new OrderTracker({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
+  const gate = new LimitFactsFold(tracker, stage.markets);
+  const log = new RunLog(writer, tracker, [
     (entry) => gate.apply(entry),
     ...(options.onEntry === undefined ? [] : [options.onEntry]),
   ]);

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import type { Job } from 'bullmq';
 import type { Metronome, Timer } from '../../base/clock.ts';
 
-export interface DispatchParts {
+export interface AccountQueueParts {
   /** The workers' database. Never printed. */
   readonly url: string;
   /** The keys of the accounts. Workers with the same accounts form a group, and share a queue. */
@@ -39,16 +39,16 @@ const RETRY_MS = 1_000;
 const FAREWELL_MS = 5_000;
 
 type BullMq = typeof import('bullmq');
-type SeatQueue = ReturnType<typeof queueOf>;
-type SeatWorker = ReturnType<typeof workerOf>;
+type QueueHandle = ReturnType<typeof queueOf>;
+type QueueWorker = ReturnType<typeof workerOf>;
 
-export class Dispatch {
-  private readonly parts: DispatchParts;
+export class AccountQueue {
+  private readonly parts: AccountQueueParts;
   private readonly bull: BullMq;
   private readonly name: string;
   private readonly accounts: ReadonlyMap<string, string>;
-  private queue: SeatQueue | undefined;
-  private worker: SeatWorker | undefined;
+  private queue: QueueHandle | undefined;
+  private worker: QueueWorker | undefined;
   private timer: Timer | undefined;
   private closed = false;
   /** How often a queue was left and another one made. */
@@ -56,7 +56,7 @@ export class Dispatch {
   /** Undefined while the queue can be used; that it can is told at first as well. */
   private problem: string | undefined = 'not tried yet';
 
-  private constructor(parts: DispatchParts, bull: BullMq) {
+  private constructor(parts: AccountQueueParts, bull: BullMq) {
     this.parts = parts;
     this.bull = bull;
     this.accounts = new Map(parts.accounts.map((account) => [digest(account), account]));
@@ -64,10 +64,10 @@ export class Dispatch {
   }
 
   /** Takes part from now on, and again whenever the database has been away. */
-  static async join(parts: DispatchParts): Promise<Dispatch> {
+  static async join(parts: AccountQueueParts): Promise<AccountQueue> {
     // Of a module in the older system, a bundle gives the default alone.
     const { default: bull } = (await import('bullmq')) as unknown as { default: BullMq };
-    const dispatch = new Dispatch(parts, bull);
+    const dispatch = new AccountQueue(parts, bull);
     void dispatch.callRoll();
     return dispatch;
   }
@@ -124,9 +124,9 @@ export class Dispatch {
   }
 
   /** One that could not be readied is of no use any more: it remembers the refusal for good. */
-  private async ready<T extends SeatQueue | SeatWorker>(opened: T): Promise<T> {
+  private async ready<T extends QueueHandle | QueueWorker>(opened: T): Promise<T> {
     const { joined } = this;
-    (opened as Pick<SeatWorker, 'on'>).on('error', (error: Error) => {
+    (opened as Pick<QueueWorker, 'on'>).on('error', (error: Error) => {
       if (joined === this.joined) this.failed(error);
     });
     try {
@@ -174,7 +174,7 @@ function queueOf({ Queue, createPostgresBackend }: BullMq, name: string, url: st
 function workerOf(
   { Worker, createPostgresBackend }: BullMq,
   name: string,
-  { url, seats }: Pick<DispatchParts, 'url' | 'seats'>,
+  { url, seats }: Pick<AccountQueueParts, 'url' | 'seats'>,
   process: (job: Job, token: string | undefined) => Promise<never>,
 ) {
   const options = {

@@ -11,10 +11,15 @@
 import type { Timer } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
-import { Daemon, type DaemonEvent } from '../../engine/schedule/scheduler.ts';
+import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { type AgendaStore, HANDOVERS_KEPT_MS, PRUNED_AT_ONCE, VERDICTS_KEPT_MS } from '../../journal/schedule/store.ts';
-import { type LeaseKeeper, takeLease } from '../../journal/shared/lease.ts';
+import {
+  PRUNED_AT_ONCE,
+  type ScheduleStore,
+  SUBMISSIONS_KEPT_MS,
+  VERDICTS_KEPT_MS,
+} from '../../journal/schedule/store.ts';
+import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
@@ -22,17 +27,17 @@ import { schedulerHolder } from '../account/lease-holders.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import type { ActingContext } from '../process.ts';
-import { Recollection } from '../run/resurfaced-orders.ts';
+import { LateOrders } from '../run/late-orders.ts';
 import { rememberStore } from '../stores/known-stores.ts';
 import type { AccountHealth } from './endpoints.ts';
-import { DaemonEvents } from './events.ts';
-import type { DaemonLog } from './log.ts';
+import { SchedulerEvents } from './events.ts';
+import type { SchedulerLog } from './log.ts';
 import type { AccountMetrics, Gauges } from './metrics.ts';
-import { DaemonRuns } from './runs.ts';
+import { ScheduledRuns } from './runs.ts';
 import type { PlannedSlot, TimetableFiles } from './timetable.ts';
 
 /** An account that this process may serve. */
-export interface SeatPlan {
+export interface ServedAccount {
   readonly profile: Profile;
   /** How the account is called in logs, figures and answers. */
   readonly name: string;
@@ -40,19 +45,19 @@ export interface SeatPlan {
 }
 
 /** Seats of this process: opened, tried for and served by whoever decides about them. */
-export interface Seats {
-  readonly plans: readonly SeatPlan[];
-  readonly log: DaemonLog;
+export interface AccountServices {
+  readonly plans: readonly ServedAccount[];
+  readonly log: SchedulerLog;
   /** A new one for an account, seen by those who ask how it stands for as long as `during` takes. */
-  sit(plan: SeatPlan, during: (seat: Seat) => Promise<SeatEnd>): Promise<SeatEnd>;
+  sit(plan: ServedAccount, during: (seat: AccountService) => Promise<ServiceEnd>): Promise<ServiceEnd>;
 }
 
 /** What a seat is given beside its parts; it speaks through its log. */
 export type SeatContext = Pick<ActingContext, 'environment' | 'state' | 'endProcess'>;
 
-export interface SeatParts extends SeatPlan {
+export interface AccountServiceParts extends ServedAccount {
   /** Of this account. */
-  readonly log: DaemonLog;
+  readonly log: SchedulerLog;
   readonly metrics: AccountMetrics;
   readonly context: SeatContext;
   /** Told once it runs what is due. */
@@ -67,7 +72,7 @@ export interface StopCause {
   readonly exit: ExitCode;
 }
 
-export type SeatEnd =
+export type ServiceEnd =
   | ({ readonly kind: 'stopped' } & StopCause)
   /** Another process holds the account, and renews its lease. */
   | { readonly kind: 'taken'; readonly heldBy: string };
@@ -75,13 +80,13 @@ export type SeatEnd =
 /** What there is of an account while it is served. */
 interface Served {
   readonly account: Account;
-  readonly runs: DaemonRuns;
-  readonly daemon: Daemon;
-  readonly agenda: AgendaStore;
+  readonly runs: ScheduledRuns;
+  readonly scheduler: Scheduler;
+  readonly scheduleStore: ScheduleStore;
 }
 
 /** How many occurrences had which verdict, and how many runs which end. */
-export type SeatCounts = ReturnType<DaemonEvents['counts']>;
+export type ServiceCounts = ReturnType<SchedulerEvents['counts']>;
 
 /** How often runs that were handed over, answers of people and the kill switch are looked at, ms. */
 const TICK_MS = 500;
@@ -93,13 +98,13 @@ const STANDBY_LOOK_MS = 1_000;
 /** The loop looks at least every 30 s: three looks missed are no accident. */
 const HEALTHY_LOOK_MS = 90_000;
 
-export class Seat {
-  private readonly parts: SeatParts;
+export class AccountService {
+  private readonly parts: AccountServiceParts;
   private slots: readonly PlannedSlot[] = [];
   private account: Account | undefined;
-  private events: DaemonEvents | undefined;
-  private daemon: Daemon | undefined;
-  private lease: LeaseKeeper | undefined;
+  private events: SchedulerEvents | undefined;
+  private scheduler: Scheduler | undefined;
+  private lease: HeldLease | undefined;
   /** Undefined while it can not be read. */
   private killed: boolean | undefined = false;
   private storeProblem: string | undefined;
@@ -112,7 +117,7 @@ export class Seat {
   private signature = '';
   private settling: string | undefined;
 
-  constructor(parts: SeatParts) {
+  constructor(parts: AccountServiceParts) {
     this.parts = parts;
     this.stopAsked = new Promise((resolve) => {
       this.askStop = (cause) => {
@@ -126,13 +131,13 @@ export class Seat {
    * Serves the account until it is asked to stop. Throws a UserError when the account can not be opened, when another process
    * holds it and that is not to be waited for, and when its store fails before anything was begun.
    */
-  async serve(patience: Patience): Promise<SeatEnd> {
+  async serve(patience: Patience): Promise<ServiceEnd> {
     const { profile, name, log, metrics, context } = this.parts;
     const account = await openAccount(profile, { ...context, voice: log.voice() });
     this.account = account;
     log.redactWith(name, (text) => account.redactor.redact(text));
     try {
-      this.events = new DaemonEvents(log, metrics, account);
+      this.events = new SchedulerEvents(log, metrics, account);
       const held = await this.hold(account, patience);
       if (held.kind !== 'held') return held;
       this.lease = held;
@@ -149,7 +154,7 @@ export class Seat {
     this.askStop(cause);
   }
 
-  counts(): SeatCounts {
+  counts(): ServiceCounts {
     return this.events?.counts() ?? { occurrences: {}, runs: {} };
   }
 
@@ -157,16 +162,16 @@ export class Seat {
     this.events?.stalled(ms);
   }
 
-  private async schedule(account: Account, lease: LeaseKeeper, events: DaemonEvents): Promise<StopCause> {
+  private async schedule(account: Account, lease: HeldLease, events: SchedulerEvents): Promise<StopCause> {
     const { files, log, metrics, context, begun } = this.parts;
     rememberStore(context.state, account.place);
-    const agenda = await account.openAgenda();
+    const scheduleStore = await account.openAgenda();
     const host = {
       account: { ...account, store: metrics.timed(account.store) },
       lease,
       voice: log.voice(),
       gates: new Set<never>(),
-      recollection: new Recollection(account.store, account.profile.account),
+      lateOrders: new LateOrders(account.store, account.profile.account),
       observe: (entry: Entry) => events.entry(entry),
     };
     const crashed = (error: unknown) => reportCrash(error, ['schedule'], context.state, context.environment);
@@ -175,12 +180,12 @@ export class Seat {
       log.tell('fatal', 'journal_failed', `${printable(message, 500)}: ${then}`);
       this.askStop({ by: 'the scheduler, whose journal can not be written', exit: EXIT.halted });
     };
-    const runs = new DaemonRuns({ host, agenda, slots: () => this.slots, crashed, journalFailed });
-    const daemon = new Daemon({
+    const runs = new ScheduledRuns({ host, scheduleStore, slots: () => this.slots, crashed, journalFailed });
+    const scheduler = new Scheduler({
       account: account.key,
       epoch: lease.epoch,
       clock: account.clock,
-      agenda,
+      scheduleStore,
       launcher: runs,
       killed: () => this.lookAtKillSwitch(account),
       tell: (event) => this.took(event),
@@ -189,30 +194,30 @@ export class Seat {
       await this.lookAtKillSwitch(account);
       this.signature = files.signature();
       this.slots = files.inForce(log.voice()).slots;
-      events.takenUp(await runs.takeUpAll(daemon));
+      events.takenUp(await runs.takeUpAll(scheduler));
       await runs.settleTaken();
-      this.daemon = daemon;
-      await daemon.begin(this.slots);
+      this.scheduler = scheduler;
+      await scheduler.begin(this.slots);
       begun(this.slots, lease.epoch);
-      this.tick({ account, runs, daemon, agenda });
+      this.tick({ account, runs, scheduler, scheduleStore });
       const cause = await this.stopAsked;
-      log.tell('info', 'stopping', `stopping: ${cause.by}`, { running: daemon.running().length });
+      log.tell('info', 'stopping', `stopping: ${cause.by}`, { running: scheduler.running().length });
       this.ticker?.cancel();
-      await daemon.stop({ command: 'interrupt', by: cause.by });
+      await scheduler.stop({ command: 'interrupt', by: cause.by });
       log.tell('info', 'stopped', 'stopped in order', {});
       return cause;
     } catch (error) {
       // What was taken up already must not go on without its account.
-      await daemon.stop({ command: 'interrupt', by: 'the scheduler, which can not begin' });
+      await scheduler.stop({ command: 'interrupt', by: 'the scheduler, which can not begin' });
       if (error instanceof StoreError) throw new UserError(printable(error.message), EXIT.halted, 'journal');
       throw error;
     } finally {
-      await agenda.close();
+      await scheduleStore.close();
     }
   }
 
   /** Takes the account, or says why not. Lost later, the process ends at once. */
-  private async hold(account: Account, patience: Patience): Promise<LeaseKeeper | SeatEnd> {
+  private async hold(account: Account, patience: Patience): Promise<HeldLease | ServiceEnd> {
     const { clock, shared, key, profile } = account;
     const holder = schedulerHolder(process.pid);
     const onLost = () => this.overtaken('another process holds the account by now: this one stood still for too long');
@@ -240,14 +245,14 @@ export class Seat {
     });
   }
 
-  private async look({ account, runs, daemon, agenda }: Served): Promise<void> {
+  private async look({ account, runs, scheduler, scheduleStore }: Served): Promise<void> {
     this.ticks += 1;
     try {
       await this.lookAtKillSwitch(account);
-      await runs.takeGuests(daemon);
-      await runs.hearAnswers(daemon);
-      if (this.ticks % FILES_EVERY === 0) await this.lookAtFiles(daemon);
-      if (this.moreToPrune || this.ticks % PRUNE_EVERY === 1) this.moreToPrune = await prune(agenda, account);
+      await runs.takeGuests(scheduler);
+      await runs.hearAnswers(scheduler);
+      if (this.ticks % FILES_EVERY === 0) await this.lookAtFiles(scheduler);
+      if (this.moreToPrune || this.ticks % PRUNE_EVERY === 1) this.moreToPrune = await prune(scheduleStore, account);
       this.storeProblem = undefined;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
@@ -266,21 +271,21 @@ export class Seat {
   }
 
   /** A change counts when it has stood still for one look: editors write in pieces. */
-  private async lookAtFiles(daemon: Daemon): Promise<void> {
+  private async lookAtFiles(scheduler: Scheduler): Promise<void> {
     const { files, log } = this.parts;
     const seen = files.signature();
     const still = seen === this.settling;
     this.settling = seen;
     if (seen === this.signature || !still) return;
     const { slots, problems } = files.read(log.voice());
-    await daemon.retime(slots);
+    await scheduler.retime(slots);
     this.slots = slots;
     // Only now: what the store refused is tried again at the next look.
     this.signature = seen;
     this.events?.reloaded(slots.length, problems);
   }
 
-  private took(event: DaemonEvent): void {
+  private took(event: SchedulerEvent): void {
     this.events?.took(event);
     if (event.type === 'overtaken') this.overtaken(event.message);
   }
@@ -305,7 +310,7 @@ export class Seat {
     if (this.stopCause !== undefined) reasons.push('stopping');
     if (this.lease === undefined) reasons.push('another process holds the account');
     else if (!this.lease.mayAct()) reasons.push('the lease could not be renewed in time');
-    else if (this.daemon?.lastLook() === undefined) reasons.push('taking up unfinished runs');
+    else if (this.scheduler?.lastLook() === undefined) reasons.push('taking up unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
     if (this.killed === undefined) reasons.push('the kill switch can not be read');
     if (this.account?.session.failing === true) reasons.push('the session can not be renewed');
@@ -327,8 +332,8 @@ export class Seat {
     return {
       account: this.account,
       epoch: this.lease?.epoch,
-      running: () => this.daemon?.running().length ?? 0,
-      waiting: () => this.daemon?.waiting() ?? 0,
+      running: () => this.scheduler?.running().length ?? 0,
+      waiting: () => this.scheduler?.waiting() ?? 0,
       ready: () => this.ailments().length === 0 && this.obstacles().length === 0,
       lookAge: () => this.lookAge(),
       killed: () => this.killed !== false,
@@ -337,11 +342,11 @@ export class Seat {
   }
 
   private unresolved() {
-    return this.daemon?.unresolved() ?? [];
+    return this.scheduler?.unresolved() ?? [];
   }
 
   private lookAge(): number | undefined {
-    const last = this.daemon?.lastLook();
+    const last = this.scheduler?.lastLook();
     return last === undefined || this.account === undefined
       ? undefined
       : (this.account.clock.monotonic() - last) / 1000;
@@ -349,11 +354,11 @@ export class Seat {
 }
 
 /** One portion, for the event loop stands still meanwhile; true when there may be more. */
-async function prune(agenda: AgendaStore, { key, clock }: Account): Promise<boolean> {
+async function prune(scheduleStore: ScheduleStore, { key, clock }: Account): Promise<boolean> {
   const now = clock.now();
   const pruned = [
-    await agenda.prune(key, now - VERDICTS_KEPT_MS),
-    await agenda.pruneHandovers(key, now - HANDOVERS_KEPT_MS),
+    await scheduleStore.prune(key, now - VERDICTS_KEPT_MS),
+    await scheduleStore.pruneSubmissions(key, now - SUBMISSIONS_KEPT_MS),
   ];
   return pruned.includes(PRUNED_AT_ONCE);
 }

@@ -3,18 +3,18 @@ import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Notifier } from '../../engine/ports.ts';
 import type { RunEnding } from '../../engine/schedule/launcher.ts';
-import type { DaemonEvent } from '../../engine/schedule/scheduler.ts';
+import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import type { Account } from '../account/account.ts';
 import { noticesOf, OPERATORS } from '../account/notifications.ts';
-import type { DaemonLog, Fields, Level } from './log.ts';
+import type { Fields, Level, SchedulerLog } from './log.ts';
 import type { AccountMetrics } from './metrics.ts';
 import type { TakenUp } from './runs.ts';
 import type { FileProblem } from './timetable.ts';
 
-export class DaemonEvents {
-  private readonly log: DaemonLog;
+export class SchedulerEvents {
+  private readonly log: SchedulerLog;
   private readonly metrics: AccountMetrics;
   private readonly notifier: Notifier | undefined;
   private readonly runs: Record<string, number> = Object.create(null);
@@ -25,7 +25,7 @@ export class DaemonEvents {
     { readonly runbook: string; readonly why: string; readonly fromMs: number; toMs: number; count: number }
   >();
 
-  constructor(log: DaemonLog, metrics: AccountMetrics, account: Account) {
+  constructor(log: SchedulerLog, metrics: AccountMetrics, account: Account) {
     this.log = log;
     this.metrics = metrics;
     this.notifier = Object.hasOwn(account.profile.notify, OPERATORS) ? noticesOf(account, log.voice()) : undefined;
@@ -39,7 +39,7 @@ export class DaemonEvents {
     return { occurrences: { ...this.verdicts }, runs: { ...this.runs } };
   }
 
-  took(event: DaemonEvent): void {
+  took(event: SchedulerEvent): void {
     this.metrics.took(event);
     switch (event.type) {
       case 'decided':
@@ -158,7 +158,7 @@ export class DaemonEvents {
     this.alarm('error', 'loop_resumed', `the event loop had stood still for ${formatSpan(ms)}`, { ms });
   }
 
-  private decided({ decision, runbook, run }: Extract<DaemonEvent, { type: 'decided' }>): void {
+  private decided({ decision, runbook, run }: Extract<SchedulerEvent, { type: 'decided' }>): void {
     const { slot, nominalMs } = decision;
     const fields = { slot, nominal: iso(nominalMs) };
     const count = (verdict: string) => {

@@ -12,7 +12,7 @@ export type Fields = Readonly<Record<string, string | number | boolean | undefin
 
 type Filter = (text: string) => string;
 
-export class DaemonLog {
+export class SchedulerLog {
   private readonly logger: Logger;
   /** By account: what takes its secrets out. Each filter sees every line, whoever wrote it. */
   private readonly filters: Map<string, Filter>;
@@ -25,19 +25,19 @@ export class DaemonLog {
   }
 
   /** `write` is given each line with its end. */
-  static async to(write: (line: string) => void, level: Level = 'info'): Promise<DaemonLog> {
+  static async to(write: (line: string) => void, level: Level = 'info'): Promise<SchedulerLog> {
     // Of a module in the older system, a bundle gives the default alone.
     const {
       default: { pino },
     } = await import('pino');
     const filters = new Map<string, Filter>();
     const clean = (line: string) => write(`${escapeUnprintable(filtered(filters, line.trimEnd()))}\n`);
-    return new DaemonLog(pino({ level, base: { pid: process.pid } }, { write: clean }), filters, {});
+    return new SchedulerLog(pino({ level, base: { pid: process.pid } }, { write: clean }), filters, {});
   }
 
   /** The same log; every line of it names the account. */
-  of(account: string): DaemonLog {
-    return new DaemonLog(this.logger, this.filters, { account });
+  of(account: string): SchedulerLog {
+    return new SchedulerLog(this.logger, this.filters, { account });
   }
 
   /** From now on, whatever is written passes through `filter` first: it takes the secrets of an account out. */

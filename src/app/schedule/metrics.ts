@@ -3,7 +3,7 @@
  * accounts and runbooks, and closed sets of words.
  */
 
-import type { DaemonEvent } from '../../engine/schedule/scheduler.ts';
+import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import type { Account } from '../account/account.ts';
@@ -24,7 +24,7 @@ export interface Gauges {
   readonly unresolved: () => number;
 }
 
-export interface DaemonMetrics {
+export interface SchedulerMetrics {
   /** The figures of one account. */
   of(account: string): AccountMetrics;
   stalled(seconds: number): void;
@@ -33,7 +33,7 @@ export interface DaemonMetrics {
 }
 
 export interface AccountMetrics {
-  took(event: DaemonEvent): void;
+  took(event: SchedulerEvent): void;
   entry(entry: Entry): void;
   reloaded(ok: boolean): void;
   /** The store, with the time of each append measured. */
@@ -42,11 +42,11 @@ export interface AccountMetrics {
 
 const PREFIX = 'perp_runbook_';
 /** Alarms that say an order moved as the venue document does not allow. */
-const ILLEGAL = new Set(['Contradiction', 'StrangeStatus', 'DuplicateOrder', 'Overfill', 'Resurrected']);
+const ILLEGAL = new Set(['Contradiction', 'UnknownStatus', 'DuplicateOrder', 'Overfill', 'LateOrder']);
 const DEADMAN_STATES = ['off', 'armed', 'assumed_fired'] as const;
 
 /** `gauges`: by account. */
-export async function daemonMetrics(gauges: () => ReadonlyMap<string, Gauges>): Promise<DaemonMetrics> {
+export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): Promise<SchedulerMetrics> {
   // Of a module in the older system, a bundle gives the default alone.
   const {
     default: { Counter, Gauge, Histogram, Registry, collectDefaultMetrics },

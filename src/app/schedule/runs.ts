@@ -1,13 +1,13 @@
 import { formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
-import type { AgendaRun } from '../../engine/schedule/decide.ts';
+import type { ScheduleRun } from '../../engine/schedule/decide.ts';
 import type { Launch, LaunchedRun, Launcher, RunEnding } from '../../engine/schedule/launcher.ts';
-import type { Daemon } from '../../engine/schedule/scheduler.ts';
-import type { Guest } from '../../engine/schedule/submissions.ts';
+import type { Scheduler } from '../../engine/schedule/scheduler.ts';
+import type { Submission } from '../../engine/schedule/submissions.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import type { AgendaStore, HandoverAnswer, HandoverRequest } from '../../journal/schedule/store.ts';
+import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
 import { concurrencyOf } from '../../runbook/schedule/collisions.ts';
 import type { Value } from '../../runbook/values.ts';
@@ -23,9 +23,9 @@ import type { LiveHost } from '../run/live-assembly.ts';
 import { LiveRun } from '../run/live-run.ts';
 import { exclusiveOf, knownConcurrency, type PlannedSlot } from './timetable.ts';
 
-export interface DaemonRunsParts {
+export interface ScheduledRunsParts {
   readonly host: LiveHost;
-  readonly agenda: AgendaStore;
+  readonly scheduleStore: ScheduleStore;
   /** The timetable in force. */
   readonly slots: () => readonly PlannedSlot[];
   /** Keeps the report of a mistake of our own, and gives the sentence for people. */
@@ -53,12 +53,12 @@ interface Beginning {
   readonly origin: Origin;
 }
 
-export class DaemonRuns implements Launcher {
-  private readonly parts: DaemonRunsParts;
+export class ScheduledRuns implements Launcher {
+  private readonly parts: ScheduledRunsParts;
   /** Requests that were looked at and wait for a key: looked at once. */
   private readonly known = new Set<string>();
 
-  constructor(parts: DaemonRunsParts) {
+  constructor(parts: ScheduledRunsParts) {
     this.parts = parts;
   }
 
@@ -82,7 +82,7 @@ export class DaemonRuns implements Launcher {
    * be a guess with somebody's money where a person was asked for. It holds its slot and its key, as one does that can not
    * be taken up.
    */
-  async takeUpAll(daemon: Daemon): Promise<TakenUp> {
+  async takeUpAll(scheduler: Scheduler): Promise<TakenUp> {
     const { account } = this.parts.host;
     const taken: string[] = [];
     const stuck: UnendedRun[] = [];
@@ -103,29 +103,29 @@ export class DaemonRuns implements Launcher {
         if ((answeredBy(entries) ?? (await this.heardAnswer(run))) !== undefined) continue;
         const why = haltReason(entries);
         halted.push({ run, why });
-        daemon.adopt(known, runbook, { why });
+        scheduler.adopt(known, runbook, { why });
         continue;
       }
       const live = new LiveRun(this.parts.host, run, {}, profile);
       try {
         await live.takeUp();
         taken.push(run);
-        daemon.adopt(known, runbook, this.underWay(live));
+        scheduler.adopt(known, runbook, this.underWay(live));
       } catch (error) {
         const why =
           error instanceof UserError || error instanceof StoreError ? error.message : this.parts.crashed(error);
         stuck.push({ run, why });
-        daemon.adopt(known, runbook, { why });
+        scheduler.adopt(known, runbook, { why });
       }
     }
     return { taken, stuck, halted };
   }
 
   /** Hears whether a person has answered for runs that wait for one. */
-  async hearAnswers(daemon: Daemon): Promise<void> {
-    for (const { run } of daemon.unresolved()) {
+  async hearAnswers(scheduler: Scheduler): Promise<void> {
+    for (const { run } of scheduler.unresolved()) {
       const by = await this.heardAnswer(run);
-      if (by !== undefined) daemon.settle(run, by);
+      if (by !== undefined) scheduler.settle(run, by);
     }
   }
 
@@ -135,7 +135,7 @@ export class DaemonRuns implements Launcher {
   }
 
   /** What a run holds: its slot, its concurrency key, and what only one run of the account may use. */
-  private heldBy({ data }: EntryOf<'run.started'>): Omit<AgendaRun, 'run'> {
+  private heldBy({ data }: EntryOf<'run.started'>): Omit<ScheduleRun, 'run'> {
     const slot = data.occurrence === undefined ? {} : { slot: data.occurrence.slot };
     try {
       const { runbook } = loadPinned(data.sources, this.parts.host.voice);
@@ -152,28 +152,28 @@ export class DaemonRuns implements Launcher {
   }
 
   /** Looks for runs that were handed over; gives them to the scheduler, or refuses them. */
-  async takeGuests(daemon: Daemon): Promise<void> {
-    const { agenda, host } = this.parts;
-    const posted = await agenda.posted(host.account.key);
+  async takeGuests(scheduler: Scheduler): Promise<void> {
+    const { scheduleStore, host } = this.parts;
+    const posted = await scheduleStore.posted(host.account.key);
     for (const request of posted) {
       if (this.known.has(request.run)) continue;
-      let guest: Guest;
+      let submission: Submission;
       try {
         refuseStale(request, host.account.clock.now());
-        guest = this.guest(request);
+        submission = this.submission(request);
       } catch (error) {
         const kind = error instanceof UserError ? error.kind : 'internal';
-        await agenda.answer(request.run, { state: 'refused', why: this.reasonOf(error), kind });
+        await scheduleStore.answer(request.run, { state: 'refused', why: this.reasonOf(error), kind });
         continue;
       }
       this.known.add(request.run);
-      daemon.admit(guest);
+      scheduler.admit(submission);
     }
     for (const run of this.known) if (!posted.some((each) => each.run === run)) this.known.delete(run);
   }
 
-  private guest(request: HandoverRequest): Guest {
-    const { agenda, host } = this.parts;
+  private submission(request: SubmissionRequest): Submission {
+    const { scheduleStore, host } = this.parts;
     const { run, by, until } = request;
     const loaded = loadPinned(
       request.sources.map(({ name, file, text }) => ({ name, file, text })),
@@ -192,7 +192,7 @@ export class DaemonRuns implements Launcher {
     const origin: Origin = { trigger: 'manual', by, plan, ...(until === undefined ? {} : { until }) };
     const concurrency = knownConcurrency(runbook, inputs);
     const refuse = async (why: string, kind: string) => {
-      await agenda.answer(run, { state: 'refused', why, kind });
+      await scheduleStore.answer(run, { state: 'refused', why, kind });
     };
     return {
       run,
@@ -208,7 +208,7 @@ export class DaemonRuns implements Launcher {
           await refuse(killedError(killed).message, 'killed');
           return undefined;
         }
-        if (!(await agenda.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
+        if (!(await scheduleStore.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
         const launched = this.launched(run, (live) => this.begin(live, { loaded, inputs, origin }));
         void this.sayWhatBecame(run, launched);
         return launched;
@@ -218,7 +218,7 @@ export class DaemonRuns implements Launcher {
 
   /** Taken, and not begun: by this process, whose answer was lost on its way back. Nobody else holds the account. */
   private async isOurs(run: string): Promise<boolean> {
-    return (await this.parts.agenda.handover(run))?.state === 'taken' && !(await this.exists(run));
+    return (await this.parts.scheduleStore.submission(run))?.state === 'taken' && !(await this.exists(run));
   }
 
   /** Whoever handed it over waits for its journal, or for this word. */
@@ -226,22 +226,22 @@ export class DaemonRuns implements Launcher {
     const ending = (await begun) === true ? undefined : await done;
     // Nobody knows; whoever serves the account next finds it taken.
     if (ending?.kind === 'left') return;
-    const became: HandoverAnswer =
+    const became: SubmissionAnswer =
       ending === undefined
         ? { state: 'begun' }
         : { state: 'refused', why: 'why' in ending ? ending.why : 'it did not begin', kind: 'failed' };
-    await this.parts.agenda.answer(run, became, 'taken').catch((error: unknown) => {
+    await this.parts.scheduleStore.answer(run, became, 'taken').catch((error: unknown) => {
       if (!(error instanceof StoreError)) throw error;
     });
   }
 
   /** Says of runs that a process before this one took whether they began: whoever handed one over still waits for it. */
   async settleTaken(): Promise<void> {
-    const { agenda, host } = this.parts;
+    const { scheduleStore, host } = this.parts;
     const why = 'the scheduler that took it ended before it began';
-    for (const run of await agenda.taken(host.account.key)) {
+    for (const run of await scheduleStore.taken(host.account.key)) {
       const began = await this.exists(run);
-      await agenda.answer(run, began ? { state: 'begun' } : { state: 'refused', why, kind: 'lost' }, 'taken');
+      await scheduleStore.answer(run, began ? { state: 'begun' } : { state: 'refused', why, kind: 'lost' }, 'taken');
     }
   }
 
@@ -316,7 +316,7 @@ export class DaemonRuns implements Launcher {
  */
 const FRESH_MS = 60_000;
 
-function refuseStale({ at }: HandoverRequest, nowMs: number): void {
+function refuseStale({ at }: SubmissionRequest, nowMs: number): void {
   const ageMs = nowMs - at;
   if (ageMs > FRESH_MS)
     throw new UserError(

@@ -11,10 +11,17 @@ import { accountKey } from '../account/account.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import { type ActingContext, exitOf } from '../process.ts';
 import { SILENT, type Voice } from '../voice.ts';
-import { Seat, type SeatCounts, type SeatEnd, type SeatPlan, type Seats, type StopCause } from './account-service.ts';
+import {
+  AccountService,
+  type AccountServices,
+  type ServedAccount,
+  type ServiceCounts,
+  type ServiceEnd,
+  type StopCause,
+} from './account-service.ts';
 import { type EndpointServer, type Health, serveEndpoints } from './endpoints.ts';
-import type { DaemonLog } from './log.ts';
-import { type DaemonMetrics, daemonMetrics } from './metrics.ts';
+import type { SchedulerLog } from './log.ts';
+import { createMetrics, type SchedulerMetrics } from './metrics.ts';
 import { type PlannedSlot, TimetableFiles } from './timetable.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -25,7 +32,7 @@ export function seatPlans(
   paths: readonly string[],
   profiles: readonly Profile[],
   voice: Pick<Voice, 'diagnostics'>,
-): readonly SeatPlan[] {
+): readonly ServedAccount[] {
   const plans = profiles.map((profile) => {
     const twins = profiles.filter((other) => other.account === profile.account);
     if (twins.some((other) => other !== profile && accountKey(other) === accountKey(profile)))
@@ -45,10 +52,10 @@ export function seatPlans(
   return plans;
 }
 
-export interface SchedulerParts {
-  readonly plans: readonly SeatPlan[];
+export interface SchedulerProcessParts {
+  readonly plans: readonly ServedAccount[];
   readonly port: number;
-  readonly log: DaemonLog;
+  readonly log: SchedulerLog;
   readonly context: Omit<ActingContext, 'voice'>;
   /** Told what it serves once it does, and the address of what it answers. */
   readonly announce: (what: string, url: string) => void;
@@ -64,20 +71,20 @@ export interface SchedulerEnd {
   readonly document: object;
 }
 
-export class Scheduler implements Seats {
-  readonly plans: readonly SeatPlan[];
-  readonly log: DaemonLog;
-  private readonly parts: SchedulerParts;
-  private readonly sitting = new Map<string, Seat>();
-  private metrics!: DaemonMetrics;
+export class SchedulerProcess implements AccountServices {
+  readonly plans: readonly ServedAccount[];
+  readonly log: SchedulerLog;
+  private readonly parts: SchedulerProcessParts;
+  private readonly sitting = new Map<string, AccountService>();
+  private metrics!: SchedulerMetrics;
   private endpoints!: EndpointServer;
-  private readonly counts = new Map<string, SeatCounts>();
+  private readonly counts = new Map<string, ServiceCounts>();
   private stopCause: StopCause | undefined;
   private askStop: (cause: StopCause) => void = () => {};
   private readonly stopAsked: Promise<StopCause>;
   private obstacle: () => string | undefined = () => undefined;
 
-  constructor(parts: SchedulerParts) {
+  constructor(parts: SchedulerProcessParts) {
     this.parts = parts;
     this.plans = parts.plans;
     this.log = parts.log;
@@ -93,7 +100,7 @@ export class Scheduler implements Seats {
   async serve(serving: Serving): Promise<SchedulerEnd> {
     const { port, context } = this.parts;
     const clock = new SystemClock();
-    this.metrics = await daemonMetrics(
+    this.metrics = await createMetrics(
       () => new Map([...this.sitting].map(([name, seat]) => [name, seat.gauges()] as const)),
     );
     this.endpoints = await serveEndpoints({ health: () => this.health(), metrics: () => this.metrics.page() }, port);
@@ -112,10 +119,10 @@ export class Scheduler implements Seats {
     }
   }
 
-  async sit(plan: SeatPlan, during: (seat: Seat) => Promise<SeatEnd>): Promise<SeatEnd> {
+  async sit(plan: ServedAccount, during: (seat: AccountService) => Promise<ServiceEnd>): Promise<ServiceEnd> {
     const { log, context } = this.parts;
     const { name } = plan;
-    const seat = new Seat({
+    const seat = new AccountService({
       ...plan,
       log: log.of(name),
       metrics: this.metrics.of(name),
@@ -136,7 +143,7 @@ export class Scheduler implements Seats {
     void this.stopAsked.then((cause) => {
       for (const seat of this.sitting.values()) seat.stop(cause);
     });
-    const serve = async (plan: SeatPlan) => {
+    const serve = async (plan: ServedAccount) => {
       try {
         const end = await this.sit(plan, (seat) => {
           if (this.stopCause !== undefined) seat.stop(this.stopCause);
@@ -156,9 +163,9 @@ export class Scheduler implements Seats {
 
   /** Accounts that are shared with the other workers on their store. */
   private async serveShared(seats: number): Promise<StopCause> {
-    const { SeatGroup } = await import('./worker.ts');
+    const { Worker } = await import('./worker.ts');
     const { context, announce } = this.parts;
-    const group = new SeatGroup(this, seats, context);
+    const group = new Worker(this, seats, context);
     this.obstacle = () => group.obstacle();
     const accounts = this.plans.map(({ name }) => name).join(', ');
     const { url } = this.endpoints;
@@ -182,7 +189,7 @@ export class Scheduler implements Seats {
 
   /** Of one account as it has always been; of several, by account. */
   private document(stopped: string): object {
-    const none: SeatCounts = { occurrences: {}, runs: {} };
+    const none: ServiceCounts = { occurrences: {}, runs: {} };
     const [only, ...others] = this.plans;
     if (only !== undefined && others.length === 0)
       return { account: only.profile.account, stopped, ...(this.counts.get(only.name) ?? none) };
@@ -212,7 +219,7 @@ export class Scheduler implements Seats {
   }
 }
 
-function sum(before: SeatCounts | undefined, more: SeatCounts): SeatCounts {
+function sum(before: ServiceCounts | undefined, more: ServiceCounts): ServiceCounts {
   if (before === undefined) return more;
   const added = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>) =>
     Object.fromEntries(

@@ -15,8 +15,8 @@ import { StoreError } from '../../journal/store.ts';
 import { accountKey } from '../account/account.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { ActingContext, EndProcess } from '../process.ts';
-import { Dispatch } from './account-queue.ts';
-import type { Patience, Seat, SeatPlan, Seats, StopCause } from './account-service.ts';
+import { AccountQueue } from './account-queue.ts';
+import type { AccountService, AccountServices, Patience, ServedAccount, StopCause } from './account-service.ts';
 
 /** As long as a lease lives whose holder has died, and a little: a living holder is not waited for. */
 const PATIENCE: Patience = { ms: LEASE_LIFE_MS + 5_000 };
@@ -34,18 +34,18 @@ const REPORT_MS = 1_000;
 
 interface Sitting {
   readonly ended: Promise<number>;
-  readonly seat: Seat;
+  readonly seat: AccountService;
 }
 
-export class SeatGroup {
-  private readonly seats: Seats;
+export class Worker {
+  private readonly seats: AccountServices;
   private readonly room: number;
   private readonly endProcess: EndProcess;
   private readonly url: Secret;
   private readonly clock = new SystemClock();
-  private readonly sittings = new Map<SeatPlan, Sitting>();
+  private readonly sittings = new Map<ServedAccount, Sitting>();
   private readonly problems = new Map<string, string>();
-  private dispatch: Dispatch | undefined;
+  private dispatch: AccountQueue | undefined;
   private stopCause: StopCause | undefined;
   private timer: Timer | undefined;
   private queueProblem: string | undefined;
@@ -54,7 +54,7 @@ export class SeatGroup {
 
   /** `room`: accounts at a time. Throws a UserError when the accounts do not lie in one store. */
   constructor(
-    seats: Seats,
+    seats: AccountServices,
     room: number,
     { environment, endProcess }: Pick<ActingContext, 'environment' | 'endProcess'>,
   ) {
@@ -83,11 +83,12 @@ export class SeatGroup {
   /** Takes part until it is stopped; for a mistake of our own it gives every seat up as well, and rejects. */
   async serve(stopAsked: Promise<StopCause>): Promise<StopCause> {
     const { plans, log } = this.seats;
-    this.dispatch = await Dispatch.join({
+    this.dispatch = await AccountQueue.join({
       url: this.url.reveal(),
       accounts: plans.map(({ profile }) => accountKey(profile)),
       seats: this.room,
-      take: (account) => this.take(plans.find(({ profile }) => accountKey(profile) === account) as SeatPlan, PATIENCE),
+      take: (account) =>
+        this.take(plans.find(({ profile }) => accountKey(profile) === account) as ServedAccount, PATIENCE),
       told: (problem) => {
         this.queueProblem = problem;
         if (problem === undefined) log.tell('info', 'queue_joined', 'the queue of accounts can be used');
@@ -126,7 +127,7 @@ export class SeatGroup {
   }
 
   /** Serves an account; gives after how many ms somebody is to try for it again. */
-  private take(plan: SeatPlan, patience: Patience): Promise<number> {
+  private take(plan: ServedAccount, patience: Patience): Promise<number> {
     const sitting = this.sittings.get(plan);
     // The queue has given the account to the worker that serves it, after it had lost the lock on its job.
     if (sitting !== undefined) return sitting.ended;
@@ -144,7 +145,7 @@ export class SeatGroup {
     return ended;
   }
 
-  private async outcome(plan: SeatPlan, serving: ReturnType<Seat['serve']>): Promise<number> {
+  private async outcome(plan: ServedAccount, serving: ReturnType<AccountService['serve']>): Promise<number> {
     try {
       const end = await serving;
       this.problems.delete(plan.name);
@@ -158,7 +159,7 @@ export class SeatGroup {
   }
 
   /** The same is told once. */
-  private tell({ profile, name }: SeatPlan, problem: string): void {
+  private tell({ profile, name }: ServedAccount, problem: string): void {
     if (this.problems.get(name) === problem) return;
     this.problems.set(name, problem);
     this.seats.log

@@ -7,10 +7,10 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { printable } from '../../base/printable.ts';
 import { type Secret, storeUrl } from '../../gateway/live/secret.ts';
-import { MemoryAgenda } from '../../journal/schedule/memory.ts';
-import { openPostgresAgenda } from '../../journal/schedule/postgres.ts';
-import { openSqliteAgenda } from '../../journal/schedule/sqlite.ts';
-import type { AgendaStore } from '../../journal/schedule/store.ts';
+import { MemoryScheduleStore } from '../../journal/schedule/memory.ts';
+import { openPostgresScheduleStore } from '../../journal/schedule/postgres.ts';
+import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
+import type { ScheduleStore } from '../../journal/schedule/store.ts';
 import { guardedShared, historyOfBoth } from '../../journal/shared/account-guard.ts';
 import { openSharedMemory } from '../../journal/shared/memory.ts';
 import { openSharedPostgres } from '../../journal/shared/postgres.ts';
@@ -39,7 +39,7 @@ export interface StoreDoors {
   journal(): Promise<JournalStore>;
   /** Leases, kill switch, mailbox and token ledgers, with the guard of the user's accounts on this machine. */
   shared(): Promise<Shared>;
-  agenda(): Promise<AgendaStore>;
+  scheduleStore(): Promise<ScheduleStore>;
   /** What was done to the kill switch, here and by this user on this machine. Looking makes no file. */
   kills(): Promise<readonly KillEvent[]>;
 }
@@ -67,7 +67,7 @@ export function storeAt(place: StorePlace, environment: Environment): StoreDoors
             accountsFile: userFile('accounts.db', environment),
           }),
         ),
-      agenda: () => refusing(() => openSqliteAgenda(file)),
+      scheduleStore: () => refusing(() => openSqliteScheduleStore(file)),
       kills: () =>
         refusing(async () =>
           historyOfBoth(await killsIn(accountsFile), await killsIn(join(dirname(file), 'shared.db'))),
@@ -82,7 +82,7 @@ export function storeAt(place: StorePlace, environment: Environment): StoreDoors
       refusing(async () =>
         guardedShared(await openAccountGuard(userFile('accounts.db', environment)), () => openSharedPostgres(access())),
       ),
-    agenda: () => refusing(() => openPostgresAgenda(access())),
+    scheduleStore: () => refusing(() => openPostgresScheduleStore(access())),
     kills: () =>
       refusing(async () => {
         const shared = await openSharedPostgres(access());
@@ -103,7 +103,7 @@ export function forgottenStore(nowMs: () => number): StoreDoors {
   return {
     journal: async () => new MemoryStore(),
     shared: async () => openSharedMemory(nowMs),
-    agenda: async () => new MemoryAgenda(),
+    scheduleStore: async () => new MemoryScheduleStore(),
     kills: async () => [],
   };
 }

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { printable } from '../../base/printable.ts';
 import { type Anchor, type ReadAnchors, readAnchors, sortedAnchors } from '../../journal/anchors/anchors.ts';
-import { type ArchiveStore, openArchive, openWhatIsLeft } from '../../journal/archive/store.ts';
+import { type ArchiveStore, openArchive, openSalvage } from '../../journal/archive/store.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import {
@@ -131,7 +131,7 @@ function archivesOf(reviewed: Reviewed): readonly ArchiveStore[] {
 const OPENED = new WeakMap<Reviewed, readonly ArchiveStore[]>();
 
 function openedArchives({ state, archive }: Reviewed): readonly ArchiveStore[] {
-  if (archive === undefined) return archiveFiles(state).there.map(openWhatIsLeft);
+  if (archive === undefined) return archiveFiles(state).there.map(openSalvage);
   try {
     return [openArchive(resolve(archive))];
   } catch (error) {

@@ -7,11 +7,11 @@ import { Divergence, Playback } from '../../engine/playback/playback.ts';
 import type { RunSetup } from '../../engine/ports.ts';
 import { type RunningRun, startRun } from '../../engine/run.ts';
 import type { VenueClient } from '../../gateway/client.ts';
-import { LimitGate } from '../../gateway/limits/facts.ts';
+import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import type { Transport, WireReply } from '../../gateway/transport.ts';
 import { headOf, readEntry } from '../../journal/chain.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
-import { OrderBook } from '../../journal/orders.ts';
+import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { StoredEntry } from '../../journal/store.ts';
 import { MemoryStore } from '../../journal/stores/memory.ts';
@@ -22,7 +22,7 @@ import type { LoadedRunbook } from '../files/load.ts';
 import { act, startedData, virtualClient, virtualSetup } from '../run/virtual-run.ts';
 import { type Crash, isMeant, type TestCase } from './file/test-case.ts';
 import { scriptedFeeds } from './venue/feeds.ts';
-import { type Mishap, ScriptedVenue, type Sent } from './venue/venue.ts';
+import { type InjectedFault, ScriptedVenue, type Sent } from './venue/venue.ts';
 
 export interface CaseRun {
   readonly loaded: LoadedRunbook;
@@ -31,7 +31,7 @@ export interface CaseRun {
   /** Name of the run; order ids derive from it. */
   readonly run: string;
   /** What befalls a request beside what the case says: for exploring. */
-  readonly mishap?: (sent: Sent) => Mishap | undefined;
+  readonly mishap?: (sent: Sent) => InjectedFault | undefined;
   /** Where a process dies beside the case's own crashes. */
   readonly crash?: (sent: Sent) => Omit<Crash, 'on' | 'call'> | undefined;
 }
@@ -148,9 +148,9 @@ class Execution {
   private async begin(): Promise<Life> {
     const process = new Process(this.clock);
     const writer = this.writer(process, {});
-    const book = new OrderBook({ absenceHorizonMs: this.setup.absenceHorizonMs });
-    const gate = new LimitGate(book, this.venue.markets);
-    const log = new RunLog(writer, book, [
+    const tracker = new OrderTracker({ absenceHorizonMs: this.setup.absenceHorizonMs });
+    const gate = new LimitFactsFold(tracker, this.venue.markets);
+    const log = new RunLog(writer, tracker, [
       (entry) => gate.apply(entry),
       (entry) => this.observe(entry, process, writer),
     ]);
@@ -180,11 +180,11 @@ class Execution {
     });
     playback.commandsTo((command) => running.command(command));
     await playback.play(running.done);
-    const gate = new LimitGate(playback.log.book, this.venue.markets);
+    const gate = new LimitFactsFold(playback.log.tracker, this.venue.markets);
     for (const entry of this.entries) gate.apply(entry);
     const row = await this.store.run(this.setup.run);
     const writer = this.writer(process, { head: headOf(stored.at(-1)), ...(row === undefined ? {} : { row }) });
-    const log = new RunLog(writer, playback.log.book, [
+    const log = new RunLog(writer, playback.log.tracker, [
       (entry) => gate.apply(entry),
       (entry) => this.observe(entry, process, writer),
     ]);
@@ -220,7 +220,7 @@ class Execution {
     });
   }
 
-  private client(process: Process, log: RunLog, gate: LimitGate): VenueClient {
+  private client(process: Process, log: RunLog, gate: LimitFactsFold): VenueClient {
     const { test } = this.options;
     const { clock } = process;
     const { markets, simulator } = this.venue;

@@ -4,13 +4,13 @@
  * promises of the engine: no second order for one intent, no order that nobody accounts for, an end, a sound journal.
  */
 import { verifyChain } from '../../journal/chain.ts';
-import { OrderBook } from '../../journal/orders.ts';
+import { OrderTracker } from '../../journal/orders.ts';
 import { isInDoubt, isTerminal, isWorking } from '../../venue/order/states.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { type CaseResult, type CaseRun, runCase } from './case-run.ts';
 import { requestName } from './file/request-names.ts';
 import type { Crash } from './file/test-case.ts';
-import type { Mishap, Sent } from './venue/venue.ts';
+import type { InjectedFault, Sent } from './venue/venue.ts';
 
 export interface Exploration {
   /** Runs that were made. */
@@ -24,7 +24,7 @@ const WRITES_TRIED = 12;
 const DOWN_MS = 5000;
 
 type Variation =
-  | { readonly text: string; readonly mishap: Mishap }
+  | { readonly text: string; readonly mishap: InjectedFault }
   | { readonly text: string; readonly crash: Omit<Crash, 'on' | 'call'> };
 
 const VARIATIONS: readonly Variation[] = [
@@ -123,12 +123,12 @@ function mayHavePlaced({ reply }: Sent): boolean {
 
 /** At the end the run knows of every order of its own that rests, or has halted and says so. */
 function unaccounted({ entries, report, venue }: CaseResult): readonly string[] {
-  const book = new OrderBook({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
-  for (const entry of entries) book.apply(entry);
+  const tracker = new OrderTracker({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
+  for (const entry of entries) tracker.apply(entry);
   const problems: string[] = [];
   if (report.outcome === 'halted') return problems;
   for (const { id, client_order_id: clientId, status } of venue.resting()) {
-    const own = book.get(clientId) ?? book.byId(id);
+    const own = tracker.get(clientId) ?? tracker.byId(id);
     const posted = venue.sent.some(({ params }) => clientId !== '' && params['client_order_id'] === clientId);
     if (own === undefined && posted)
       problems.push(`order ${clientId} rests at the venue (${status}) and the journal does not know it`);
@@ -137,7 +137,7 @@ function unaccounted({ entries, report, venue }: CaseResult): readonly string[] 
         `order ${id} rests at the venue (${status}), and the run, which ${report.outcome}, holds it for ${own.snapshot.state}`,
       );
   }
-  for (const order of book.orders()) {
+  for (const order of tracker.orders()) {
     const { state } = order.snapshot;
     if (isWorking(state) && isInDoubt(state))
       problems.push(

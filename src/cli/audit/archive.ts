@@ -15,7 +15,7 @@ import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
 import { ArchiveWriter, removeRemains } from '../../journal/archive/archive.ts';
-import { type ArchiveStore, openArchive, openWhatIsLeft } from '../../journal/archive/store.ts';
+import { type ArchiveStore, openArchive, openSalvage } from '../../journal/archive/store.ts';
 import { type JournalStore, type RunRow, StoreError } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import { shown } from '../../report/format.ts';
@@ -68,7 +68,7 @@ async function archiveWanted(
     try {
       // A run in a damaged archive is archived once more: its copy in the journal may be the only sound one.
       const archives = archiveFiles(state)
-        .there.map(openWhatIsLeft)
+        .there.map(openSalvage)
         .filter(({ damage }) => damage === undefined);
       for (const [month, rows] of closedMonths(await store.runs(), wanted)) {
         terminal.progress(`archiving ${formatCount(rows.length, 'run')} of ${month}`);

@@ -6,6 +6,7 @@
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { inputValues, loadPinned } from '../../app/files/load.ts';
+import { refuseOlderVersion } from '../../app/run/first-entry.ts';
 import { replayRun } from '../../app/run/virtual-run.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { allEntries, anchorsOf, storedEntries, withRuns } from '../../app/stores/review.ts';
@@ -101,6 +102,7 @@ async function executedAgain(run: string, entries: readonly Entry[], terminal: O
   const [first] = entries;
   if (first?.type !== 'run.started')
     throw new UserError(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
+  refuseOlderVersion(first, 'replay');
   const loaded = loadPinned(first.data.sources, terminal);
   const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
   const definition = loaded.runbook.sha256.slice(0, 16);

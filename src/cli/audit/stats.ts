@@ -9,6 +9,7 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { noRunYet, storedEntries, withJournal } from '../../app/stores/review.ts';
 import { readEntry } from '../../journal/chain.ts';
+import { currentType } from '../../journal/entry-v1.ts';
 import { type Database, openDatabase } from '../../journal/sql/sqlite.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import {
@@ -51,7 +52,8 @@ export async function showStats(options: { readonly runbook: string | undefined 
 async function tallyOf(store: JournalReader, run: string, terminal: Output): Promise<RunTally> {
   terminal.progress(`reading ${run}`);
   const fold = new TallyFold();
-  for await (const stored of storedEntries(store, run)) if (TALLIED.has(stored.type)) fold.apply(readEntry(stored));
+  for await (const stored of storedEntries(store, run))
+    if (TALLIED.has(currentType(stored.type))) fold.apply(readEntry(stored));
   return fold.tally();
 }
 

@@ -5,7 +5,7 @@
 
 import { accountKey, openAccount } from '../../app/account/account.ts';
 import { isScheduler } from '../../app/account/lease-holders.ts';
-import { personOr } from '../../app/account/person.ts';
+import { actorName } from '../../app/account/person.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { recordedProfile } from '../../app/run/first-entry.ts';
@@ -28,7 +28,7 @@ export async function command(
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { environment, terminal } = invocation;
-  const by = personOr(what, about.by, environment);
+  const by = actorName(what, about.by, environment);
   const found = await namedRun(run, what, invocation);
   if (found === undefined) throw new UserError(`there is no unfinished run ${printable(run, 100)}`);
   const step = about.step === undefined ? undefined : await stepOf(found, what, about.step, environment);

@@ -1,6 +1,6 @@
 /** `runbook kill` and `runbook release`: the kill switch engaged and everything cancelled, and the switch lifted again. */
 
-import { namedPerson, personOr } from '../../app/account/person.ts';
+import { actorName, namedPerson } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { type KillProgress, READ_ON, release, kill as requestKill } from '../../app/kill/kill.ts';
@@ -41,7 +41,7 @@ function progressText({ engaged, left }: KillProgress): string {
 /** Engages the kill switch, cancels everything until nothing is left, and says what is. */
 export async function kill(options: KillOptions, invocation: Invocation, progress?: KillProgress): Promise<ExitCode> {
   const { terminal, environment } = invocation;
-  const by = personOr('kill', options.by, environment);
+  const by = actorName('kill', options.by, environment);
   const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
   const request = { profile, by, reason: options.reason ?? 'runbook kill' };
   const { left, everywhere, accounts, failure } = await requestKill(request, invocation, progress);

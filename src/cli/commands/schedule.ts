@@ -1,8 +1,8 @@
 /** `runbook schedule`: runs what is due under the accounts of the named profiles, until it is interrupted. */
 import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
-import { DaemonLog } from '../../app/schedule/log.ts';
-import { Scheduler, type Serving, seatPlans } from '../../app/schedule/scheduler.ts';
+import { SchedulerLog } from '../../app/schedule/log.ts';
+import { SchedulerProcess, type Serving, seatPlans } from '../../app/schedule/scheduler.ts';
 import { printable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { endProcess } from '../exit.ts';
@@ -34,12 +34,12 @@ export async function runSchedules(
   const profiles = options.profile.map((path) => readProfileFile(path, terminal));
   const serving = servingOf(profiles, options);
   const plans = seatPlans(paths, profiles, terminal);
-  const log = await DaemonLog.to((line) => void standard.error.write(line));
+  const log = await SchedulerLog.to((line) => void standard.error.write(line));
   terminal.redactWith((text) => log.redact(text));
   const context = { ...invocation, interrupts, endProcess };
   const announce = (what: string, url: string) =>
     terminal.print(`${what}; ${url}/healthz, /readyz and /metrics; end it with Ctrl-C`);
-  const { exit, document } = await new Scheduler({ plans, port, log, context, announce }).serve(serving);
+  const { exit, document } = await new SchedulerProcess({ plans, port, log, context, announce }).serve(serving);
   terminal.answer(document, () => '');
   return exit;
 }
@@ -50,14 +50,14 @@ function servingOf(profiles: readonly Profile[], { standby, seats: given }: Sche
     throw new UserError(
       'accounts that workers share (store: postgres) and accounts of this machine (store: sqlite) are served by processes of their own',
     );
-  const seats = seatsOption(given, profiles.length);
+  const seats = maxAccountsOption(given, profiles.length);
   if (shared.length > 0) return { kind: 'shared', seats };
   if (given !== undefined)
     throw new UserError('--seats is for accounts that workers share: profiles with store: {postgres: …}');
   return { kind: 'own', standby };
 }
 
-function seatsOption(text: string | undefined, accounts: number): number {
+function maxAccountsOption(text: string | undefined, accounts: number): number {
   if (text === undefined) return accounts;
   const seats = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
   if (!(seats >= 1)) throw new UserError(`--seats takes a number from 1, found ${printable(text, 60)}`);

@@ -10,7 +10,7 @@ import { archiveFiles } from '../../app/stores/archives.ts';
 import { storePlaces } from '../../app/stores/known-stores.ts';
 import { isThere, shownPlace, storeAt } from '../../app/stores/location.ts';
 import { allEntries, anchorsOf, beginningOf } from '../../app/stores/review.ts';
-import { type ArchiveStore, openWhatIsLeft } from '../../journal/archive/store.ts';
+import { type ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
 import {
@@ -149,7 +149,7 @@ export class ServedRuns {
       }
     }
     for (const file of archiveFiles(this.state).there) {
-      const archive = this.archives.get(file) ?? openWhatIsLeft(file);
+      const archive = this.archives.get(file) ?? openSalvage(file);
       this.archives.set(file, archive);
       opened.push(archive);
     }

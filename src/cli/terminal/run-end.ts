@@ -9,8 +9,8 @@ import type { EndedRun } from '../../app/run/outcome.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
-import { type Aftermath, uncoveredText, WITHOUT_STOP } from '../../report/folds/aftermath.ts';
 import { type OrderRow, stateOf } from '../../report/folds/orders.ts';
+import { type Residual, uncoveredText, WITHOUT_STOP } from '../../report/folds/residual.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import { printSummary } from '../../report/summary.ts';
 import { isGone, isInDoubt, isWorking } from '../../venue/order/states.ts';
@@ -18,14 +18,14 @@ import type { Output } from './output.ts';
 
 /** Shows the report, or has `answer` do it, and what needs a person; gives the exit code. */
 export function showEnd(
-  { report, aftermath, signal }: EndedRun,
+  { report, residual, signal }: EndedRun,
   terminal: Output,
   answer: (report: RunReport, terminal: Output) => void = showReport,
 ): ExitCode {
   answer(report, terminal);
-  if (report.outcome === 'halted') sayHalted(report, aftermath, terminal);
-  else sayLeft(report, aftermath, terminal);
-  for (const position of aftermath.uncovered) {
+  if (report.outcome === 'halted') sayHalted(report, residual, terminal);
+  else sayLeft(report, residual, terminal);
+  for (const position of residual.uncovered) {
     const said = `${WITHOUT_STOP} ${uncoveredText(position)}. Look at the position at the venue, and place a stop or close it there; docs/live.md, Exit codes, says more`;
     if (report.outcome === 'succeeded' || report.outcome === 'stopped') terminal.note(`warning: ${said}`);
     else terminal.complain(said);
@@ -39,7 +39,7 @@ export function showReport(report: RunReport, terminal: Output): void {
   terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
 }
 
-function sayHalted(report: RunReport, { deadmanFiresAt }: Aftermath, terminal: Output): void {
+function sayHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal: Output): void {
   const { run } = report;
   terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
   for (const order of report.orders) {
@@ -57,7 +57,7 @@ function sayHalted(report: RunReport, { deadmanFiresAt }: Aftermath, terminal: O
 }
 
 /** Of a run that was brought to its end: what it has not taken away, and that what halted it is settled. */
-function sayLeft(report: RunReport, { hadHalted }: Aftermath, terminal: Output): void {
+function sayLeft(report: RunReport, { hadHalted }: Residual, terminal: Output): void {
   if (report.outcome !== 'failed') return;
   const left = report.orders.filter((order) => isWorking(stateOf(order)));
   for (const order of left)

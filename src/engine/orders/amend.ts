@@ -5,13 +5,21 @@
 
 import { type Decimal, decimal } from '../../base/decimal.ts';
 import { formatSpan } from '../../base/format.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { exposureOf, orderCan } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { failureOfOutcome } from '../failure.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
-import { conclude, type Desk, type DeskParts, isStranded, limitsOf, strand, whileWanted } from './parts.ts';
+import {
+  conclude,
+  isStranded,
+  limitsOf,
+  type OrderManagerParts,
+  type OrderRequestContext,
+  strand,
+  whileWanted,
+} from './parts.ts';
 import { CONFIRM_WITHIN_MS, hasTerms, isEnded, isQuarantined, nameOf, quarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
@@ -19,25 +27,25 @@ import type { OrderWatch } from './watch.ts';
 const AMEND_WITHIN_MS = 240_000;
 
 export class Amending {
-  private readonly run: DeskParts;
+  private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
   /** Orders that a step is amending at this moment. */
-  private readonly underWay = new Set<BookOrder>();
+  private readonly underWay = new Set<TrackedOrder>();
 
-  constructor(run: DeskParts, watch: OrderWatch) {
+  constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
     this.watch = watch;
   }
 
   /** Resolves when the new terms are in force. Throws StepFailure `not_found` when the order is over, `rejected` when the old terms stayed. */
-  async own(order: BookOrder, price: Decimal, size: Decimal | undefined, at: Desk): Promise<void> {
+  async own(order: TrackedOrder, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
     if (isTerminal(order.snapshot.state))
       throw new StepFailure(
         'not_found',
         `order ${nameOf(order)} is ${order.snapshot.state}: nothing to amend`,
         at.step,
       );
-    const isReady = (each: BookOrder) => each.snapshot.state === 'open' && !this.underWay.has(each);
+    const isReady = (each: TrackedOrder) => each.snapshot.state === 'open' && !this.underWay.has(each);
     while (!isReady(order) && !isEnded(order))
       await this.watch.until(order, (each) => isReady(each) || isEnded(each), at.cancel);
     this.refuse(order, size, at.step);
@@ -52,7 +60,7 @@ export class Amending {
   }
 
   /** A run that was told to end while it waited for an amend: which terms are in force is found out all the same. */
-  async settle(order: BookOrder, step: string, cancel: Cancellation): Promise<void> {
+  async settle(order: TrackedOrder, step: string, cancel: Cancellation): Promise<void> {
     const told = await this.watch.within(
       CONFIRM_WITHIN_MS,
       order,
@@ -70,7 +78,7 @@ export class Amending {
   }
 
   /** What the order's life does not allow (`orderCan.amend`), said before anything is sent. */
-  private refuse(order: BookOrder, size: Decimal | undefined, step: string): void {
+  private refuse(order: TrackedOrder, size: Decimal | undefined, step: string): void {
     const { snapshot } = order;
     if (snapshot.state !== 'open' || orderCan.amend(snapshot, { size: size?.toFixed() })) return;
     const because = isPositionStop(order.intent)
@@ -79,7 +87,12 @@ export class Amending {
     throw new StepFailure('denied', because, step);
   }
 
-  private async send(order: BookOrder, price: Decimal, size: Decimal | undefined, at: Desk): Promise<void> {
+  private async send(
+    order: TrackedOrder,
+    price: Decimal,
+    size: Decimal | undefined,
+    at: OrderRequestContext,
+  ): Promise<void> {
     const outcome = await whileWanted(at.cancel, (wanted) =>
       this.run.venue.call({
         id: this.run.callId(at.step),

@@ -2,7 +2,7 @@
  * Takes orders away: one of ours until its record says that it is over, one of somebody else's, or all of the account. An
  * acknowledged cancel is an intent; a cancel is sent again as often as that is harmless, which is always.
  */
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { type EndpointName, endpoint, type Params } from '../../venue/catalogue.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
@@ -14,13 +14,13 @@ import { Cancellation, Halt, StepFailure } from '../interruption.ts';
 import { STEP_SWEEP, type SweepAnswer, sweep } from '../sweep.ts';
 import { REPEAT_DELAYS_MS, sleepUntil } from '../waiting.ts';
 import type { OrderHandle } from './handles.ts';
-import { conclude, type Desk, type DeskParts } from './parts.ts';
+import { conclude, type OrderManagerParts, type OrderRequestContext } from './parts.ts';
 import {
   CONFIRM_WITHIN_MS,
+  hasUnknownStatus,
   isBeingCancelled,
   isEnded,
   isQuarantined,
-  isStrange,
   nameOf,
   quarantined,
   shownOrder,
@@ -28,10 +28,10 @@ import {
 import type { OrderWatch } from './watch.ts';
 
 export class Cancelling {
-  private readonly run: DeskParts;
+  private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
 
-  constructor(run: DeskParts, watch: OrderWatch) {
+  constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
     this.watch = watch;
   }
@@ -40,7 +40,12 @@ export class Cancelling {
    * Cancels an order of ours. One that is over already needs no request. Throws StepFailure where it was seen to work on, or
    * where nobody answers.
    */
-  async own(order: BookOrder, target: AwaitTarget, at: Desk, most: number = TIMINGS.cancelTries): Promise<void> {
+  async own(
+    order: TrackedOrder,
+    target: AwaitTarget,
+    at: OrderRequestContext,
+    most: number = TIMINGS.cancelTries,
+  ): Promise<void> {
     for (let tries = 1; !isTerminal(order.snapshot.state); tries += 1) {
       // What is on its way already is waited for first.
       const outcome = tries === 1 && isBeingCancelled(order) ? undefined : await this.send(order, at);
@@ -63,7 +68,7 @@ export class Cancelling {
       );
       if (isTerminal(order.snapshot.state) || isQuarantined(order)) break;
       // Under a status that nobody knows it may be over for long: asked again it would say the same.
-      if (tries < most && !isStrange(order, this.run.clock.now(), CONFIRM_WITHIN_MS / 2)) continue;
+      if (tries < most && !hasUnknownStatus(order, this.run.clock.now(), CONFIRM_WITHIN_MS / 2)) continue;
       if (told)
         throw new StepFailure(
           'rejected',
@@ -86,7 +91,7 @@ export class Cancelling {
    * Cancels every order of the account, ours or not, and gives those that could still fill when it had insisted long enough;
    * what is left is written down. Throws StepFailure where the venue does not take the request, or never shows what is left.
    */
-  async all(at: Desk): Promise<readonly OrderRecord[]> {
+  async all(at: OrderRequestContext): Promise<readonly OrderRecord[]> {
     const { venue, clock, log, callId } = this.run;
     let isTaken = false;
     const ask = async <E extends EndpointName>(name: E, params: Params<E>): Promise<SweepAnswer<E>> => {
@@ -124,7 +129,7 @@ export class Cancelling {
     });
     if (swept === undefined) return [];
     const { left, cancels, readings, because } = swept;
-    const inDoubt = log.book.orders().filter(({ snapshot: { state } }) => isInDoubt(state) && !isPlaced(state));
+    const inDoubt = log.tracker.orders().filter(({ snapshot: { state } }) => isInDoubt(state) && !isPlaced(state));
     log.append(
       'account.swept',
       {
@@ -145,7 +150,7 @@ export class Cancelling {
   }
 
   /** Cancels an order that is not of this run; there is no book of it, so its own record is asked. */
-  async external(handle: OrderHandle, target: AwaitTarget, at: Desk): Promise<void> {
+  async external(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       const outcome = await this.run.venue.call({
         id: this.run.callId(at.step),
@@ -169,7 +174,7 @@ export class Cancelling {
   }
 
   /** Reads an order that is not of this run until it is over; false when it still works after a while. */
-  private async seenEnded(handle: OrderHandle, at: Desk): Promise<boolean> {
+  private async seenEnded(handle: OrderHandle, at: OrderRequestContext): Promise<boolean> {
     const { clock } = this.run;
     for (const delay of REPEAT_DELAYS_MS.slice(1)) {
       await sleepUntil(clock, clock.now() + delay, at.cancel);
@@ -180,7 +185,7 @@ export class Cancelling {
   }
 
   /** Reads the record of an order that is not of this run. Throws StepFailure where there is none, or no answer. */
-  async readExternal(handle: OrderHandle, at: Desk): Promise<void> {
+  async readExternal(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
     const outcome = await this.run.venue.call({
       id: this.run.callId(at.step),
       step: at.step,
@@ -200,7 +205,7 @@ export class Cancelling {
   }
 
   /** One cancel of ours, repeated while nothing is known of it. */
-  async send(order: BookOrder, at: Desk): Promise<CallOutcome<'DELETE /orders'>> {
+  async send(order: TrackedOrder, at: OrderRequestContext): Promise<CallOutcome<'DELETE /orders'>> {
     const { clock, venue, callId } = this.run;
     for (let tries = 0; ; tries += 1) {
       const { venueId } = order.snapshot.context;

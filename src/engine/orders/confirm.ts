@@ -3,28 +3,28 @@
  * cancelled; an acknowledgement is never taken for an outcome.
  */
 import { formatSpan } from '../../base/format.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { Halt, StepFailure } from '../interruption.ts';
 import type { Cancelling } from './cancel.ts';
 import { type OrderHandle, ownOrder } from './handles.ts';
-import { conclude, type Desk, type DeskParts, isStranded, strand } from './parts.ts';
+import { conclude, isStranded, type OrderManagerParts, type OrderRequestContext, strand } from './parts.ts';
 import { CONFIRM_WITHIN_MS, isConfirmed, isEnded, isQuarantined, nameOf, quarantined, reached } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 export class Confirming {
-  private readonly run: DeskParts;
+  private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
   private readonly cancelling: Cancelling;
 
-  constructor(run: DeskParts, watch: OrderWatch, cancelling: Cancelling) {
+  constructor(run: OrderManagerParts, watch: OrderWatch, cancelling: Cancelling) {
     this.run = run;
     this.watch = watch;
     this.cancelling = cancelling;
   }
 
   /** Waits until the order has come as far as `target`; then its fills are known as well. Throws StepFailure when it cannot any more. */
-  async reach(handle: OrderHandle, target: AwaitTarget, at: Desk): Promise<void> {
+  async reach(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     const order = ownOrder(handle, at.step);
     if (target === 'accepted') return handle.touch();
     if (!isConfirmed(order)) await this.confirm(order, at);
@@ -40,7 +40,7 @@ export class Confirming {
   }
 
   /** Waits until a record shows the order. Throws StepFailure when it was cancelled instead, Halt when that cannot be told. */
-  async confirm(order: BookOrder, at: Desk): Promise<void> {
+  async confirm(order: TrackedOrder, at: OrderRequestContext): Promise<void> {
     if (await this.watch.within(CONFIRM_WITHIN_MS, order, isConfirmed, at.cancel)) return;
     conclude(
       this.run.log,
@@ -68,7 +68,7 @@ export class Confirming {
     );
   }
 
-  private refuseEnded(order: BookOrder, target: AwaitTarget, step: string): void {
+  private refuseEnded(order: TrackedOrder, target: AwaitTarget, step: string): void {
     const { state, context } = order.snapshot;
     if (state === 'quarantined') throw quarantined(order, step);
     if (state === 'rejected' && target !== 'terminal') {

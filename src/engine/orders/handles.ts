@@ -3,7 +3,7 @@
  * whatever has been learned about it in the meantime.
  */
 import { Decimal, decimal } from '../../base/decimal.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderFields } from '../../runbook/checked.ts';
 import { type RecordValue, Time, type Value } from '../../runbook/values.ts';
 import { averagePrice } from '../../venue/order/fills.ts';
@@ -14,18 +14,18 @@ import { StepFailure } from '../interruption.ts';
 /** An order of this run, or one that a list showed; its fields read like a record's. */
 export class OrderHandle implements OrderFields {
   /** The book's order where it is ours. */
-  readonly own: BookOrder | undefined;
+  readonly own: TrackedOrder | undefined;
   private fields: OrderFields;
 
-  private constructor(own: BookOrder | undefined, fields: OrderFields) {
+  private constructor(own: TrackedOrder | undefined, fields: OrderFields) {
     this.own = own;
     this.fields = fields;
   }
 
-  static ofOwn(order: BookOrder): OrderHandle {
+  static ofOwn(order: TrackedOrder): OrderHandle {
     return new OrderHandle(order, ownFields(order));
   }
-  static ofRecord(record: OrderRecord, own?: BookOrder): OrderHandle {
+  static ofRecord(record: OrderRecord, own?: TrackedOrder): OrderHandle {
     return new OrderHandle(own, recordFields(record));
   }
 
@@ -109,7 +109,7 @@ export function handleOf(value: Value): OrderHandle | undefined {
 export class OrderHandles {
   private readonly handles = new Map<string, OrderHandle>();
 
-  of(order: BookOrder): OrderHandle {
+  of(order: TrackedOrder): OrderHandle {
     const known = this.handles.get(order.intent.clientOrderId);
     if (known !== undefined) return known;
     const handle = OrderHandle.ofOwn(order);
@@ -119,7 +119,7 @@ export class OrderHandles {
 }
 
 /** The order of this run behind a handle. Throws StepFailure where it is of somebody else. */
-export function ownOrder(handle: OrderHandle, step: string): BookOrder {
+export function ownOrder(handle: OrderHandle, step: string): TrackedOrder {
   if (handle.own === undefined) {
     throw new StepFailure(
       'denied',
@@ -130,7 +130,7 @@ export function ownOrder(handle: OrderHandle, step: string): BookOrder {
   return handle.own;
 }
 
-function ownFields(order: BookOrder): OrderFields {
+function ownFields(order: TrackedOrder): OrderFields {
   const { intent, snapshot } = order;
   const { context, state } = snapshot;
   const record = context.lastRecord;

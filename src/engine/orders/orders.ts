@@ -3,7 +3,7 @@
  * settling have a file each; every answer that was asked for is waited for.
  */
 import type { Decimal } from '../../base/decimal.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import type { OrderRecord } from '../../venue/records.ts';
@@ -13,16 +13,16 @@ import { Amending } from './amend.ts';
 import { Cancelling } from './cancel.ts';
 import { Confirming } from './confirm.ts';
 import { type OrderHandle, OrderHandles, ownOrder } from './handles.ts';
-import { type Desk, type DeskParts, type Terms, workingOrders } from './parts.ts';
+import { type OrderManagerParts, type OrderRequestContext, type Terms, workingOrders } from './parts.ts';
 import { Placing } from './place.ts';
 import { Resolution } from './resolution.ts';
 import { Settling } from './settle.ts';
 import { nameOf } from './status.ts';
 import { OrderWatch } from './watch.ts';
 
-export class OrderDesk {
+export class OrderManager {
   readonly watch: OrderWatch;
-  private readonly run: DeskParts;
+  private readonly run: OrderManagerParts;
   private readonly handles = new OrderHandles();
   private readonly placing: Placing;
   private readonly confirming: Confirming;
@@ -32,7 +32,7 @@ export class OrderDesk {
   /** While a cancel_all is under way nothing new is decided: what it takes is to be known first. */
   private barrier: Promise<unknown> = Promise.resolve();
 
-  constructor(run: DeskParts) {
+  constructor(run: OrderManagerParts) {
     this.run = run;
     const { handles } = this;
     const watch = new OrderWatch(run);
@@ -48,7 +48,7 @@ export class OrderDesk {
     this.settling = new Settling(run, { watch, resolution, amending, cancelling, confirming, handles });
   }
 
-  handle(order: BookOrder): OrderHandle {
+  handle(order: TrackedOrder): OrderHandle {
     return this.handles.of(order);
   }
 
@@ -56,17 +56,17 @@ export class OrderDesk {
    * Places an order and resolves when its fate is known to be at the venue: acknowledged or found. Throws StepFailure when
    * it certainly is not, Halt when that cannot be told.
    */
-  place(at: Desk, leg: string, terms: Terms): Promise<OrderHandle> {
+  place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
     return this.placing.place(at, leg, terms);
   }
 
   /** Waits until the order has come as far as `target`; then its fills are known as well. Throws StepFailure when it cannot any more. */
-  reach(handle: OrderHandle, target: AwaitTarget, at: Desk): Promise<void> {
+  reach(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     return this.confirming.reach(handle, target, at);
   }
 
   /** Cancels an order of ours or one that a list showed. An order that is over already needs no request. */
-  async cancel(handle: OrderHandle, target: AwaitTarget, at: Desk): Promise<void> {
+  async cancel(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
     if (handle.own === undefined) return this.cancelling.external(handle, target, at);
     this.settling.markUnwanted(handle.own);
     await this.cancelling.own(handle.own, target, at);
@@ -74,7 +74,7 @@ export class OrderDesk {
   }
 
   /** Amends an order and waits until its terms are known. Throws StepFailure `not_found` when it is over, `rejected` when the old terms stayed. */
-  async amend(handle: OrderHandle, price: Decimal, size: Decimal | undefined, at: Desk): Promise<void> {
+  async amend(handle: OrderHandle, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
     await this.barrier;
     at.cancel.check();
     const order = ownOrder(handle, at.step);
@@ -86,7 +86,7 @@ export class OrderDesk {
   }
 
   /** Reads an order and takes in what is found. */
-  async refresh(handle: OrderHandle, at: Desk): Promise<void> {
+  async refresh(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
     const order = handle.own;
     if (order !== undefined) {
       if (!isTerminal(order.snapshot.state)) {
@@ -102,7 +102,7 @@ export class OrderDesk {
   }
 
   /** Cancels every order of the account, ours or not, and gives those that are left all the same. */
-  cancelAll(at: Desk): Promise<readonly OrderRecord[]> {
+  cancelAll(at: OrderRequestContext): Promise<readonly OrderRecord[]> {
     for (const order of this.working()) this.settling.markUnwanted(order);
     const work = this.cancelling.all(at);
     this.barrier = work.catch(() => {});
@@ -112,7 +112,7 @@ export class OrderDesk {
   }
 
   /** Orders of this run that rest or may rest. */
-  working(market?: string): readonly BookOrder[] {
+  working(market?: string): readonly TrackedOrder[] {
     return workingOrders(this.run.log, market);
   }
 

@@ -1,17 +1,17 @@
 import { formatSpan } from '../../base/format.ts';
 import type { DataOf } from '../../journal/entry.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import { isWorking } from '../../venue/order/states.ts';
-import { type CallOutcome, type OrderTerms, STEP_OVER, type Wanted } from '../../venue/port.ts';
+import { type CallOutcome, type OrderTerms, STEP_ENDED, type Wanted } from '../../venue/port.ts';
 import { Abandoned, type Cancellation } from '../interruption.ts';
 import type { RunJournal, RunPorts, RunSetup } from '../ports.ts';
 import type { WallTime } from '../wall-time.ts';
-import { CONFIRM_WITHIN_MS, isEnded, isStrange } from './status.ts';
+import { CONFIRM_WITHIN_MS, hasUnknownStatus, isEnded } from './status.ts';
 
 /** Where in the run a desk order is given: the step, and the scope its waits belong to. */
-export interface Desk {
+export interface OrderRequestContext {
   /** The step's path with iterations. */
   readonly step: string;
   readonly cancel: Cancellation;
@@ -21,17 +21,17 @@ export interface Desk {
   readonly reference: { readonly price: string; readonly at: number } | undefined;
 }
 /** What the desk needs of the run. */
-export interface DeskParts extends RunPorts {
+export interface OrderManagerParts extends RunPorts {
   readonly setup: RunSetup;
   readonly wall: WallTime;
-  readonly keeper: { beforeOrder(step: string): Promise<void> };
+  readonly heartbeat: { beforeOrder(step: string): Promise<void> };
   callId(path: string): string;
 }
 
 export type Terms = Omit<OrderTerms, 'clientOrderId'> & { readonly tag?: string };
 
 /** The limits of a write, and the reference its price is measured against. */
-export function limitsOf(at: Desk): { limits?: LimitRules; reference?: { price: string; at: number } } {
+export function limitsOf(at: OrderRequestContext): { limits?: LimitRules; reference?: { price: string; at: number } } {
   return {
     ...(at.limits === undefined ? {} : { limits: at.limits }),
     ...(at.reference === undefined ? {} : { reference: at.reference }),
@@ -46,7 +46,7 @@ export async function whileWanted<E extends EndpointName>(
   const wanted = cancel.withdrawal();
   try {
     const outcome = await make(wanted);
-    if (outcome.kind !== 'denied' || outcome.code !== STEP_OVER) return outcome;
+    if (outcome.kind !== 'denied' || outcome.code !== STEP_ENDED) return outcome;
     // Who hears of an interruption that nobody else was told of has been told.
     cancel.check();
     if (wanted.reason === undefined) throw new Error('engine: a call was withdrawn by nobody');
@@ -59,29 +59,29 @@ export async function whileWanted<E extends EndpointName>(
 export type Conclusion = Omit<DataOf<'order.concluded'>, 'clientOrderId'>;
 
 /** Writes down what the engine concludes about an order without a new answer; the book takes it in. */
-export function conclude(log: RunJournal, order: BookOrder, conclusion: Conclusion, step: string): void {
+export function conclude(log: RunJournal, order: TrackedOrder, conclusion: Conclusion, step: string): void {
   log.append('order.concluded', { clientOrderId: order.intent.clientOrderId, ...conclusion }, step);
 }
 
 /** A desk order of the run itself, where no step gives one: before it ends, or when it is taken up again. */
-export function ownErrand(step: string, cancel: Cancellation): Desk {
+export function internalRequest(step: string, cancel: Cancellation): OrderRequestContext {
   return { step, cancel, memory: new Map(), limits: undefined, reference: undefined };
 }
 
 /** Shown for so long under a status that nobody knows that waiting on would only hide it from people. */
-export function isStranded(run: DeskParts, order: BookOrder): boolean {
-  return isStrange(order, run.clock.now(), CONFIRM_WITHIN_MS);
+export function isStranded(run: OrderManagerParts, order: TrackedOrder): boolean {
+  return hasUnknownStatus(order, run.clock.now(), CONFIRM_WITHIN_MS);
 }
 
-export function strand(run: DeskParts, order: BookOrder, step: string): void {
+export function strand(run: OrderManagerParts, order: TrackedOrder, step: string): void {
   if (!isStranded(run, order) || isEnded(order)) return;
   const because = `shown under an unknown status for ${formatSpan(CONFIRM_WITHIN_MS)}`;
   conclude(run.log, order, { event: 'T_EXHAUSTED', because }, step);
 }
 
 /** Orders of the run that rest or may rest. */
-export function workingOrders(log: RunJournal, market?: string): readonly BookOrder[] {
-  return log.book
+export function workingOrders(log: RunJournal, market?: string): readonly TrackedOrder[] {
+  return log.tracker
     .orders()
     .filter(({ intent, snapshot }) => (market === undefined || intent.market === market) && isWorking(snapshot.state));
 }

@@ -2,7 +2,7 @@
  * Places an order, and finds out whether it is at the venue. It never sends a second POST for an intent whose first may have
  * arrived (orders.md, "Unknown outcomes").
  */
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { clientOrderId } from '../../venue/order/identity.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
@@ -10,7 +10,14 @@ import { failureOfOutcome } from '../failure.ts';
 import { Halt } from '../interruption.ts';
 import type { OrderHandle, OrderHandles } from './handles.ts';
 import { intentOf, paramsOf, sameTerms } from './intent.ts';
-import { conclude, type Desk, type DeskParts, limitsOf, type Terms, whileWanted } from './parts.ts';
+import {
+  conclude,
+  limitsOf,
+  type OrderManagerParts,
+  type OrderRequestContext,
+  type Terms,
+  whileWanted,
+} from './parts.ts';
 import type { Resolution } from './resolution.ts';
 import { quarantined } from './status.ts';
 
@@ -19,18 +26,18 @@ const RESENDS = 2;
 
 interface Placed {
   attempt: number;
-  order: BookOrder | undefined;
+  order: TrackedOrder | undefined;
   limited: boolean;
 }
 
 export class Placing {
-  private readonly run: DeskParts;
+  private readonly run: OrderManagerParts;
   private readonly resolution: Resolution;
   private readonly handles: OrderHandles;
   /** Resolves when no cancel_all of the run is under way. */
   private readonly swept: () => Promise<unknown>;
 
-  constructor(run: DeskParts, resolution: Resolution, handles: OrderHandles, swept: () => Promise<unknown>) {
+  constructor(run: OrderManagerParts, resolution: Resolution, handles: OrderHandles, swept: () => Promise<unknown>) {
     this.run = run;
     this.resolution = resolution;
     this.handles = handles;
@@ -41,10 +48,10 @@ export class Placing {
    * Places an order and resolves when its fate is known to be at the venue: acknowledged or found. Throws StepFailure when
    * it certainly is not, Halt when that cannot be told.
    */
-  async place(at: Desk, leg: string, terms: Terms): Promise<OrderHandle> {
+  async place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
     await this.swept();
     at.cancel.check();
-    await this.run.keeper.beforeOrder(at.step);
+    await this.run.heartbeat.beforeOrder(at.step);
     // Arming the switch takes its time, and so does looking for an order that was refused for want of tokens.
     at.cancel.check();
     const placed = this.placedBefore(at, leg);
@@ -73,7 +80,7 @@ export class Placing {
     return this.post(at, placed, intent);
   }
 
-  private async post(at: Desk, placed: Placed, intent: OrderTerms): Promise<OrderHandle> {
+  private async post(at: OrderRequestContext, placed: Placed, intent: OrderTerms): Promise<OrderHandle> {
     for (let sends = 1; ; sends += 1) {
       // Finding out what became of the first may have taken longer than the deadman switch lasts.
       if (sends > 1) await this.beforeResend(at);
@@ -90,7 +97,7 @@ export class Placing {
           ...limitsOf(at),
         }),
       );
-      const order = this.run.log.book.get(intent.clientOrderId);
+      const order = this.run.log.tracker.get(intent.clientOrderId);
       if (order === undefined) throw new Error(`engine: intent ${intent.clientOrderId} did not reach the book`);
       placed.order = order;
       placed.limited = outcome.kind === 'rejected' && outcome.failure === 'rate_limited';
@@ -138,19 +145,19 @@ export class Placing {
     }
   }
 
-  private async beforeResend(at: Desk): Promise<void> {
+  private async beforeResend(at: OrderRequestContext): Promise<void> {
     at.cancel.check();
     await this.swept();
-    await this.run.keeper.beforeOrder(at.step);
+    await this.run.heartbeat.beforeOrder(at.step);
     at.cancel.check();
   }
 
-  private adopted(order: BookOrder, step: string): OrderHandle {
+  private adopted(order: TrackedOrder, step: string): OrderHandle {
     if (order.snapshot.state === 'quarantined') throw quarantined(order, step);
     return this.handles.of(order);
   }
 
-  private placedBefore(at: Desk, leg: string): Placed {
+  private placedBefore(at: OrderRequestContext, leg: string): Placed {
     const known = at.memory.get(`order:${leg}`) as Placed | undefined;
     const placed: Placed = known ?? { attempt: 0, order: undefined, limited: false };
     if (known === undefined) at.memory.set(`order:${leg}`, placed);

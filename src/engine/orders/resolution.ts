@@ -1,11 +1,11 @@
 import { formatCount, formatSpan } from '../../base/format.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
 import { isFound, isInDoubt } from '../../venue/order/states.ts';
 import { Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
-import { conclude, type DeskParts } from './parts.ts';
-import { CONFIRM_WITHIN_MS, isQuarantined, isStrange, nameOf, quarantined } from './status.ts';
+import { conclude, type OrderManagerParts } from './parts.ts';
+import { CONFIRM_WITHIN_MS, hasUnknownStatus, isQuarantined, nameOf, quarantined } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
 /** Look-ups of an order whose fate is not known, ms after the doubt began; then every five seconds (orders.md, Unknown outcomes 5). */
@@ -15,10 +15,10 @@ const LOOKUP_EVERY_MS = 5000;
 const PATIENCE = 10;
 
 export class Resolution {
-  private readonly run: DeskParts;
+  private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
 
-  constructor(run: DeskParts, watch: OrderWatch) {
+  constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
     this.watch = watch;
   }
@@ -27,7 +27,7 @@ export class Resolution {
    * Finds out whether an order whose POST got no answer is there: look-ups by client order id until it is found, or until
    * nothing was found five times and the last time after the absence horizon, and a page of the market shows nothing either.
    */
-  async resolve(order: BookOrder, step: string): Promise<void> {
+  async resolve(order: TrackedOrder, step: string): Promise<void> {
     const { clock, setup, venue, callId } = this.run;
     const doubtAt = clock.now();
     const provenAfter = doubtAt + setup.absenceHorizonMs;
@@ -41,7 +41,7 @@ export class Resolution {
       this.watch.check();
       if (isFound(order.snapshot.state)) return;
       // It is there, under a status that nobody knows: more look-ups would only say so again.
-      if (isStrange(order, clock.now(), CONFIRM_WITHIN_MS)) break;
+      if (hasUnknownStatus(order, clock.now(), CONFIRM_WITHIN_MS)) break;
       if (outcome.kind === 'confirmed') reads += 1;
       if (
         (reads >= TIMINGS.absenceReads && sentAt > provenAfter) ||
@@ -69,7 +69,7 @@ export class Resolution {
    * One look-up of an order that was refused in words nobody knows, once it would be visible if it is there; true when it is.
    * Asked at once, "not found" would only mean that it is not shown yet (venue-notes.md, surprise 2).
    */
-  async lookUpRefused(order: BookOrder, step: string): Promise<boolean> {
+  async lookUpRefused(order: TrackedOrder, step: string): Promise<boolean> {
     const { clock, setup } = this.run;
     const visibleAfter = Math.min(TIMINGS.closedLagMs, setup.absenceHorizonMs);
     await sleepUntil(clock, clock.now() + visibleAfter, new Cancellation());
@@ -77,7 +77,7 @@ export class Resolution {
   }
 
   /** One look-up by client order id; true when the venue knows the order. */
-  async lookUpOnce(order: BookOrder, step: string): Promise<boolean> {
+  async lookUpOnce(order: TrackedOrder, step: string): Promise<boolean> {
     const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
     if (outcome.kind === 'confirmed')
       return outcome.result.some((record) => record.client_order_id === order.intent.clientOrderId);
@@ -91,7 +91,7 @@ export class Resolution {
    * told, or when the venue does not answer.
    */
   async settleDoubts(step: string): Promise<void> {
-    for (const order of this.run.log.book.orders()) {
+    for (const order of this.run.log.tracker.orders()) {
       if (!isInDoubt(order.snapshot.state)) continue;
       const outcome = await this.watch.read(order, step, 'lookup', 'resolve');
       if (outcome.kind !== 'confirmed')

@@ -2,14 +2,14 @@
  * Leaves no order of a run behind in doubt: before the run ends, and again when a halted run is resumed. What was asked to be
  * cancelled is seen to be cancelled, what is not known is asked for once more.
  */
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';
 import type { Amending } from './amend.ts';
 import type { Cancelling } from './cancel.ts';
 import type { Confirming } from './confirm.ts';
 import type { OrderHandles } from './handles.ts';
-import { conclude, type Desk, type DeskParts, ownErrand, workingOrders } from './parts.ts';
+import { conclude, internalRequest, type OrderManagerParts, type OrderRequestContext, workingOrders } from './parts.ts';
 import type { Resolution } from './resolution.ts';
 import { isBeingCancelled, isConfirmed, isQuarantined, leftBehind, nameOf } from './status.ts';
 import type { OrderWatch } from './watch.ts';
@@ -24,18 +24,18 @@ interface SettlingParts {
 }
 
 export class Settling {
-  private readonly run: DeskParts;
+  private readonly run: OrderManagerParts;
   private readonly parts: SettlingParts;
   /** Orders that were asked to be cancelled: none of them is left behind without a word. */
-  private readonly unwanted = new Set<BookOrder>();
+  private readonly unwanted = new Set<TrackedOrder>();
 
-  constructor(run: DeskParts, parts: SettlingParts) {
+  constructor(run: OrderManagerParts, parts: SettlingParts) {
     this.run = run;
     this.parts = parts;
   }
 
   /** The order was asked to be cancelled. */
-  markUnwanted(order: BookOrder): void {
+  markUnwanted(order: TrackedOrder): void {
     this.unwanted.add(order);
   }
 
@@ -49,19 +49,19 @@ export class Settling {
       if (order.snapshot.state === 'amending') await this.parts.amending.settle(order, step, cancel);
     if (failed)
       for (const order of workingOrders(this.run.log))
-        if (!isConfirmed(order)) await this.settleUnconfirmed(order, ownErrand(step, cancel));
+        if (!isConfirmed(order)) await this.settleUnconfirmed(order, internalRequest(step, cancel));
     const leftOver = workingOrders(this.run.log).filter(
       (order) => !isQuarantined(order) && (order.snapshot.state === 'canceling' || this.unwanted.has(order)),
     );
-    await this.takeAway(leftOver, ownErrand(step, cancel));
-    for (const order of this.run.log.book.orders()) {
+    await this.takeAway(leftOver, internalRequest(step, cancel));
+    for (const order of this.run.log.tracker.orders()) {
       if (order.snapshot.state === 'draft')
         conclude(this.run.log, order, { event: 'DENY', because: 'the run ended before it was sent' }, step);
     }
   }
 
   /** Cancels all of them, also where one cannot be: throws Halt that names those which could not be shown to be gone. */
-  private async takeAway(orders: readonly BookOrder[], at: Desk): Promise<void> {
+  private async takeAway(orders: readonly TrackedOrder[], at: OrderRequestContext): Promise<void> {
     let halt: Halt | undefined;
     const left: string[] = [];
     let why = '';
@@ -86,7 +86,7 @@ export class Settling {
   }
 
   /** An order that no step waits for any more is waited for, or taken back. */
-  private async settleUnconfirmed(order: BookOrder, at: Desk): Promise<void> {
+  private async settleUnconfirmed(order: TrackedOrder, at: OrderRequestContext): Promise<void> {
     try {
       await this.parts.confirming.confirm(order, at);
       await this.parts.watch.readFills(order, at.step, at.cancel);
@@ -104,6 +104,6 @@ export class Settling {
    */
   async settleDoubts(step: string): Promise<void> {
     await this.parts.resolution.settleDoubts(step);
-    await this.takeAway(workingOrders(this.run.log), ownErrand(step, new Cancellation()));
+    await this.takeAway(workingOrders(this.run.log), internalRequest(step, new Cancellation()));
   }
 }

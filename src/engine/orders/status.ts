@@ -5,7 +5,7 @@
 import { Decimal, decimal } from '../../base/decimal.ts';
 import { pluralize } from '../../base/format.ts';
 import type { JsonObject } from '../../journal/entry.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget } from '../../runbook/checked.ts';
 import { isPlaced, isTerminal } from '../../venue/order/states.ts';
 import type { OrderRecord } from '../../venue/records.ts';
@@ -14,22 +14,22 @@ import { Halt } from '../interruption.ts';
 /** An order that is not what it was asked to be for this long is a case for a cancel, or a person (fault-matrix.md, row 29). */
 export const CONFIRM_WITHIN_MS = 60_000;
 
-export function isConfirmed(order: BookOrder): boolean {
+export function isConfirmed(order: TrackedOrder): boolean {
   return isPlaced(order.snapshot.state);
 }
-export function isQuarantined(order: BookOrder): boolean {
+export function isQuarantined(order: TrackedOrder): boolean {
   return order.snapshot.state === 'quarantined';
 }
 /** Whether a cancel, one of the account or a fired switch among them, is known to be at work. */
-export function isBeingCancelled({ snapshot }: BookOrder): boolean {
+export function isBeingCancelled({ snapshot }: TrackedOrder): boolean {
   const { cancel } = snapshot.context;
   return snapshot.state === 'canceling' && cancel?.ackedAt !== undefined;
 }
-export function isEnded(order: BookOrder): boolean {
+export function isEnded(order: TrackedOrder): boolean {
   return isTerminal(order.snapshot.state) || isQuarantined(order);
 }
 
-export function reached(order: BookOrder, target: AwaitTarget): boolean {
+export function reached(order: TrackedOrder, target: AwaitTarget): boolean {
   const { state, context } = order.snapshot;
   const filled = Decimal.max(decimal(context.filled), decimal(context.recordFilled));
   switch (target) {
@@ -48,7 +48,7 @@ export function reached(order: BookOrder, target: AwaitTarget): boolean {
   }
 }
 
-export function nameOf(order: BookOrder): string {
+export function nameOf(order: TrackedOrder): string {
   return order.snapshot.context.venueId ?? order.intent.clientOrderId;
 }
 
@@ -56,7 +56,7 @@ export function nameOf(order: BookOrder): string {
  * Whether an amend would change nothing. It is not sent then: it would cost the order its place in the queue, and no reading
  * could tell whether it was taken.
  */
-export function hasTerms(order: BookOrder, price: Decimal, size: Decimal | undefined): boolean {
+export function hasTerms(order: TrackedOrder, price: Decimal, size: Decimal | undefined): boolean {
   const { state, context } = order.snapshot;
   return (
     state === 'open' &&
@@ -67,7 +67,7 @@ export function hasTerms(order: BookOrder, price: Decimal, size: Decimal | undef
 }
 
 /** Whether the venue has shown it under a status that nobody knows for as long as `ms`, and under no other since. */
-export function isStrange(order: BookOrder, now: number, ms: number): boolean {
+export function hasUnknownStatus(order: TrackedOrder, now: number, ms: number): boolean {
   const { strange } = order.snapshot.context;
   return strange !== undefined && now - strange.since >= ms;
 }
@@ -79,7 +79,7 @@ export function shownOrder(record: OrderRecord): JsonObject {
 }
 
 /** A person's case: what became of the order, and where to look. */
-export function quarantined(order: BookOrder, step: string): Halt {
+export function quarantined(order: TrackedOrder, step: string): Halt {
   const { strange } = order.snapshot.context;
   const what =
     strange === undefined

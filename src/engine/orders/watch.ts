@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { decimal } from '../../base/decimal.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';
 import type { CallClass, CallOutcome, VenuePort } from '../../venue/port.ts';
 import { failureOfOutcome } from '../failure.ts';
@@ -19,8 +19,8 @@ export const POLL_MS = 2000;
 /** How far before an order's intent a reading begins: clocks differ (fault-matrix.md, row 51). */
 export const LOOK_BACK_MS = 3_600_000;
 interface Waiter {
-  readonly order: BookOrder;
-  readonly until: (order: BookOrder) => boolean;
+  readonly order: TrackedOrder;
+  readonly until: (order: TrackedOrder) => boolean;
   readonly done: (problem?: unknown) => void;
   nextAt: number;
   polled: boolean;
@@ -52,7 +52,7 @@ export class OrderWatch {
   }
 
   /** Resolves when `until` holds for the order; reads as often as it takes. Rejects with Abandoned when the scope is left. */
-  until(order: BookOrder, until: (order: BookOrder) => boolean, cancel: Cancellation): Promise<void> {
+  until(order: TrackedOrder, until: (order: TrackedOrder) => boolean, cancel: Cancellation): Promise<void> {
     if (until(order)) return Promise.resolve();
     return new Promise((resolve, reject) => {
       if (cancel.reason !== undefined) {
@@ -81,8 +81,8 @@ export class OrderWatch {
   /** As `until`, but for no longer than `ms`; false when the time ran out first. */
   async within(
     ms: number,
-    order: BookOrder,
-    until: (order: BookOrder) => boolean,
+    order: TrackedOrder,
+    until: (order: TrackedOrder) => boolean,
     cancel: Cancellation,
   ): Promise<boolean> {
     const own = new Cancellation(cancel);
@@ -101,7 +101,7 @@ export class OrderWatch {
 
   /** Reads one order now; the book takes it in. `lookup` asks by client order id, for an order whose fate is not known. */
   read(
-    order: BookOrder,
+    order: TrackedOrder,
     step: string,
     purpose: 'confirm' | 'lookup' | 'refresh',
     klass: CallClass,
@@ -141,7 +141,7 @@ export class OrderWatch {
   }
 
   /** Reads the fills of an order when its record says that there are some we have not seen. */
-  async readFills(order: BookOrder, step: string, cancel: Cancellation): Promise<void> {
+  async readFills(order: TrackedOrder, step: string, cancel: Cancellation): Promise<void> {
     const { clock, venue, callId } = this;
     // A cancel that was answered as done ends the order, and says nothing of what was filled before.
     for (const delay of REPEAT_DELAYS_MS) {

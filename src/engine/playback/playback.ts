@@ -8,7 +8,7 @@ import { canonicalJson, isSameJson } from '../../base/json.ts';
 import { RelayClock } from '../../base/relay-clock.ts';
 import type { Away, DataOf, Entry, EntryOf, EntryType, ProcessFact } from '../../journal/entry.ts';
 import { isFeedRequest, ORIGIN } from '../../journal/entry.ts';
-import { OrderBook } from '../../journal/orders.ts';
+import { OrderTracker } from '../../journal/orders.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
 import type { Notifier, OperatorCommand, RunJournal } from '../ports.ts';
@@ -91,10 +91,10 @@ export class Playback {
     this.options = options;
     this.time = new VirtualClock(first.data.startedAt, { promisesAlone: true });
     this.clock = new RelayClock(this.time);
-    const book = new OrderBook(
+    const tracker = new OrderTracker(
       options.absenceHorizonMs === undefined ? {} : { absenceHorizonMs: options.absenceHorizonMs },
     );
-    this.log = { book, append: (type, data, step, actor) => this.appended(type, data, step ?? '', actor) };
+    this.log = { tracker, append: (type, data, step, actor) => this.appended(type, data, step ?? '', actor) };
     this.venue = this.recordedVenue();
     this.take(first);
   }
@@ -197,7 +197,7 @@ export class Playback {
       if (!this.wantsMore(step, type)) return;
       this.beyond.push(({ keep }) => keep(type, data, step, actor));
       // The book must know at once; its seal comes with the takeover.
-      this.log.book.apply({ ...(this.entries[0] as Entry), type, data, step, at: this.time.now() } as Entry);
+      this.log.tracker.apply({ ...(this.entries[0] as Entry), type, data, step, at: this.time.now() } as Entry);
       return;
     }
     if (recorded.type !== type || recorded.step !== step || !isSameJson(recorded.data, data)) {
@@ -224,7 +224,7 @@ export class Playback {
   private take(entry: Entry): void {
     this.cursor += 1;
     this.options.observe?.(entry);
-    this.log.book.apply(entry);
+    this.log.tracker.apply(entry);
   }
 
   private deliver(entry: Entry): void {
@@ -251,7 +251,7 @@ export class Playback {
       case 'operator.acted':
         this.onCommand(entry.data as OperatorCommand);
         return;
-      case 'clock.put':
+      case 'clock.adjusted':
         this.onClockPut(entry.data.wallAheadMs);
         return;
       case 'run.resumed':

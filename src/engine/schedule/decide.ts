@@ -15,7 +15,7 @@ import type { ScheduleDeclaration } from '../../runbook/checked.ts';
 import { longestDelayMs, occurrences } from '../../runbook/schedule/schedule.ts';
 
 /** A slot on the agenda. */
-export interface AgendaSlot {
+export interface ScheduleSlot {
   /** Under which its occurrences are recorded, for ever: runbook and slot. */
   readonly id: string;
   readonly declaration: ScheduleDeclaration;
@@ -31,7 +31,7 @@ export interface AgendaSlot {
 }
 
 /** A run under way, whoever started it. */
-export interface AgendaRun {
+export interface ScheduleRun {
   readonly run: string;
   /** The slot whose schedule started it. */
   readonly slot?: string;
@@ -41,10 +41,10 @@ export interface AgendaRun {
   readonly stopping?: boolean;
 }
 
-export interface AgendaMoment {
+export interface ScheduleMoment {
   /** Wall clock, epoch ms. */
   readonly nowMs: number;
-  readonly running: readonly AgendaRun[];
+  readonly running: readonly ScheduleRun[];
   /** Whether the kill switch is engaged. */
   readonly killed: boolean;
 }
@@ -74,16 +74,16 @@ export type SkipReason = 'overlap' | 'busy' | 'kill' | 'disabled' | 'late';
 export type MissReason = 'late' | 'misfire' | 'superseded';
 
 /** What was decided before; `foldAgenda` makes it from the recorded decisions. */
-export interface AgendaState {
+export interface ScheduleState {
   /** By slot, the last nominal instant decided or waiting. */
   readonly through: ReadonlyMap<string, number>;
   readonly waiting: readonly Decided[];
 }
 
-export const EMPTY_AGENDA: AgendaState = { through: new Map(), waiting: [] };
+export const EMPTY_SCHEDULE: ScheduleState = { through: new Map(), waiting: [] };
 
 /** The state after further decisions, in the order they were recorded. */
-export function foldAgenda(decisions: Iterable<Decision>, before: AgendaState = EMPTY_AGENDA): AgendaState {
+export function foldSchedule(decisions: Iterable<Decision>, before: ScheduleState = EMPTY_SCHEDULE): ScheduleState {
   const through = new Map(before.through);
   const waiting = new Map(before.waiting.map((each) => [keyOf(each), each]));
   for (const decision of decisions) {
@@ -106,7 +106,7 @@ const PUNCTUAL_MS = LOOK_EVERY_MS;
 /** Verdicts on what was missed are given in portions: a year of minutes must be neither one transaction nor one long turn. */
 const MOST_MISSED = 5000;
 
-export interface AgendaAnswer {
+export interface ScheduleAnswer {
   /** In the order they are to be recorded and done. */
   readonly decisions: readonly Decision[];
   /** Look again at this time at the latest, epoch ms; not after `nowMs` when not everything could be decided at once. */
@@ -114,7 +114,7 @@ export interface AgendaAnswer {
 }
 
 /** Decides everything that can be decided at a moment. */
-export function decide(slots: readonly AgendaSlot[], state: AgendaState, moment: AgendaMoment): AgendaAnswer {
+export function decide(slots: readonly ScheduleSlot[], state: ScheduleState, moment: ScheduleMoment): ScheduleAnswer {
   const look = new Look(slots, state, moment);
   const batches = slots.map((slot) => batchOf(slot, state.through.get(slot.id), moment.nowMs));
   look.resumeWaiting();
@@ -139,7 +139,7 @@ export interface ClockReading {
 // What has come due in one slot.
 
 interface Batch {
-  readonly slot: AgendaSlot;
+  readonly slot: ScheduleSlot;
   readonly missed: readonly { readonly nominalMs: number; readonly why: MissReason }[];
   readonly due: readonly number[];
   /** These are a catch-up of several: they run one after another, whatever `overlap` says of each other. */
@@ -148,7 +148,7 @@ interface Batch {
   readonly nextMs: number;
 }
 
-function batchOf(slot: AgendaSlot, through: number | undefined, nowMs: number): Batch {
+function batchOf(slot: ScheduleSlot, through: number | undefined, nowMs: number): Batch {
   const { declaration } = slot;
   const windowMs = declaration.misfire.within.ms;
   const fromMs = Math.max(slot.knownSinceMs, (through ?? Number.NEGATIVE_INFINITY) + 1);
@@ -224,7 +224,7 @@ function nominals(declaration: ScheduleDeclaration, fromMs: number, toMs: number
 }
 
 /** When an occurrence is to be started: its nominal instant and a delay that the slot and the instant alone decide. */
-export function dueMs(slot: AgendaSlot, nominalMs: number): number {
+export function dueMs(slot: ScheduleSlot, nominalMs: number): number {
   const mostMs = longestDelayMs(slot.declaration, nominalMs);
   if (mostMs <= 0) return nominalMs;
   const digest = createHash('sha256').update(`${slot.id} ${nominalMs}`).digest();
@@ -235,10 +235,10 @@ export function dueMs(slot: AgendaSlot, nominalMs: number): number {
 
 class Look {
   readonly decisions: Decision[] = [];
-  private readonly slots: ReadonlyMap<string, AgendaSlot>;
+  private readonly slots: ReadonlyMap<string, ScheduleSlot>;
   private readonly nowMs: number;
   private readonly killed: boolean;
-  private readonly running: readonly AgendaRun[];
+  private readonly running: readonly ScheduleRun[];
   /** By slot and instant: after a long absence thousands may wait, and each is taken out by its name. */
   private readonly waiting = new Map<string, Map<number, Decided>>();
   /** Slots and keys held by runs under way, and by those started in this look. */
@@ -246,7 +246,7 @@ class Look {
   private readonly heldKeys: Set<string>;
   private readonly heldExclusive: Set<string>;
 
-  constructor(slots: readonly AgendaSlot[], state: AgendaState, { nowMs, running, killed }: AgendaMoment) {
+  constructor(slots: readonly ScheduleSlot[], state: ScheduleState, { nowMs, running, killed }: ScheduleMoment) {
     this.slots = new Map(slots.map((slot) => [slot.id, slot]));
     this.nowMs = nowMs;
     this.killed = killed;
@@ -269,7 +269,7 @@ class Look {
     }
   }
 
-  private resume(slot: AgendaSlot, each: Decided): void {
+  private resume(slot: ScheduleSlot, each: Decided): void {
     // A clock put back: it was due, and will be again.
     if (this.nowMs < dueMs(slot, each.nominalMs)) return;
     if (this.heldSlots.has(slot.id)) {
@@ -292,7 +292,7 @@ class Look {
     for (const { slot, nominalMs, linesUp } of due.sort(byInstant)) this.take(slot, nominalMs, linesUp);
   }
 
-  private take(slot: AgendaSlot, nominalMs: number, linesUp: boolean): void {
+  private take(slot: ScheduleSlot, nominalMs: number, linesUp: boolean): void {
     const each = { slot: slot.id, nominalMs };
     const refusal = this.refusal(slot);
     if (refusal !== undefined) this.skip(each, refusal);
@@ -300,7 +300,7 @@ class Look {
     else this.takeOverlapping(slot, each, linesUp ? 'queue' : slot.declaration.overlap);
   }
 
-  private takeOverlapping(slot: AgendaSlot, each: Decided, overlap: ScheduleDeclaration['overlap']): void {
+  private takeOverlapping(slot: ScheduleSlot, each: Decided, overlap: ScheduleDeclaration['overlap']): void {
     switch (overlap) {
       case 'skip':
         this.skip(each, 'overlap');
@@ -319,14 +319,14 @@ class Look {
   }
 
   /** No run of the slot is in the way; one of another may hold the key. */
-  private takeFree(slot: AgendaSlot, each: Decided): void {
+  private takeFree(slot: ScheduleSlot, each: Decided): void {
     const onBusy = this.keyHeld(slot) ? slot.concurrency?.onBusy : this.exclusiveHeld(slot) ? 'queue' : undefined;
     if (onBusy === undefined) this.start(slot, each.nominalMs, false);
     else if (onBusy === 'queue') this.wait({ type: 'queue', ...each, behind: 'key' });
     else this.skip(each, 'busy', onBusy === 'fail');
   }
 
-  private start(slot: AgendaSlot, nominalMs: number, waited: boolean): void {
+  private start(slot: ScheduleSlot, nominalMs: number, waited: boolean): void {
     this.decisions.push({ type: 'start', slot: slot.id, nominalMs, latenessMs: this.nowMs - nominalMs, waited });
     this.forget({ slot: slot.id, nominalMs });
     this.heldSlots.add(slot.id);
@@ -339,7 +339,7 @@ class Look {
     this.forget(each);
   }
 
-  private askToStop(slot: AgendaSlot, each: Decided): void {
+  private askToStop(slot: ScheduleSlot, each: Decided): void {
     const runs = this.running.filter((run) => run.slot === slot.id && !run.stopping).map(({ run }) => run);
     const known = this.waiting.get(each.slot)?.has(each.nominalMs) === true;
     if (runs.length > 0) this.wait({ type: 'replace', slot: each.slot, nominalMs: each.nominalMs, runs });
@@ -367,16 +367,16 @@ class Look {
     return [...this.waiting.values()].flatMap((ofSlot) => [...ofSlot.values()]);
   }
 
-  private refusal(slot: AgendaSlot | undefined): 'kill' | 'disabled' | undefined {
+  private refusal(slot: ScheduleSlot | undefined): 'kill' | 'disabled' | undefined {
     if (this.killed) return 'kill';
     return slot?.enabled ? undefined : 'disabled';
   }
 
-  private keyHeld(slot: AgendaSlot): boolean {
+  private keyHeld(slot: ScheduleSlot): boolean {
     return slot.concurrency !== undefined && this.heldKeys.has(slot.concurrency.key);
   }
 
-  private exclusiveHeld(slot: AgendaSlot): boolean {
+  private exclusiveHeld(slot: ScheduleSlot): boolean {
     return slot.exclusive?.some((each) => this.heldExclusive.has(each)) === true;
   }
 

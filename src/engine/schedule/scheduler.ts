@@ -8,30 +8,30 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock, Metronome, Timer } from '../../base/clock.ts';
-import type { AgendaStore, OccurrenceRow } from '../../journal/schedule/store.ts';
+import type { OccurrenceRow, ScheduleStore } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { OperatorCommand } from '../ports.ts';
 import {
-  type AgendaRun,
-  type AgendaSlot,
-  type AgendaState,
   type ClockReading,
   clockJumpMs,
   type Decision,
   decide,
-  EMPTY_AGENDA,
-  foldAgenda,
+  EMPTY_SCHEDULE,
+  foldSchedule,
   LOOK_EVERY_MS,
+  type ScheduleRun,
+  type ScheduleSlot,
+  type ScheduleState,
 } from './decide.ts';
 import type { Launch, LaunchedRun, Launcher, RunEnding } from './launcher.ts';
-import { type Guest, Guests } from './submissions.ts';
+import { type Submission, Submissions } from './submissions.ts';
 
 /** A slot of the timetable; since when it is known, the store knows. */
-export interface TimetableSlot extends Omit<AgendaSlot, 'knownSinceMs' | 'enabled'> {
+export interface TimetableSlot extends Omit<ScheduleSlot, 'knownSinceMs' | 'enabled'> {
   readonly runbook: string;
 }
 
-export type DaemonEvent =
+export type SchedulerEvent =
   | { readonly type: 'decided'; readonly decision: Decision; readonly runbook: string; readonly run?: string }
   | { readonly type: 'begun'; readonly run: string; readonly runbook: string }
   | { readonly type: 'ended'; readonly run: string; readonly runbook: string; readonly ending: RunEnding }
@@ -45,16 +45,16 @@ export type DaemonEvent =
   /** Another process acts for the account: this one has stopped for good. */
   | { readonly type: 'overtaken'; readonly message: string };
 
-export interface DaemonParts {
+export interface SchedulerParts {
   readonly account: string;
   /** Of the account's lease. */
   readonly epoch: number;
   readonly clock: Clock & Metronome;
-  readonly agenda: Pick<AgendaStore, 'engage' | 'marks' | 'record' | 'promised' | 'settle'>;
+  readonly scheduleStore: Pick<ScheduleStore, 'engage' | 'marks' | 'record' | 'promised' | 'settle'>;
   readonly launcher: Launcher;
   /** Whether the kill switch is engaged; undefined when nobody can tell at the moment. Never rejects. */
   readonly killed: () => Promise<boolean | undefined>;
-  readonly tell: (event: DaemonEvent) => void;
+  readonly tell: (event: SchedulerEvent) => void;
 }
 
 /** A run whose end nobody but a person can say: it halted, or was given up without an end. */
@@ -65,7 +65,7 @@ export interface UnresolvedRun {
 }
 
 interface Held {
-  readonly run: AgendaRun;
+  readonly run: ScheduleRun;
   readonly runbook: string;
   readonly launched: LaunchedRun | undefined;
   /** Why it waits for a person. */
@@ -76,14 +76,14 @@ interface Held {
 const RETRY_MS = 1_000;
 const KILL_UNREAD = 'the kill switch can not be read';
 
-export class Daemon {
-  private readonly parts: DaemonParts;
+export class Scheduler {
+  private readonly parts: SchedulerParts;
   private timetable: readonly TimetableSlot[] = [];
-  private slots: readonly AgendaSlot[] = [];
+  private slots: readonly ScheduleSlot[] = [];
   private runbooks: ReadonlyMap<string, string> = new Map();
-  private state: AgendaState = EMPTY_AGENDA;
+  private state: ScheduleState = EMPTY_SCHEDULE;
   private readonly held = new Map<string, Held>();
-  private readonly guests = new Guests();
+  private readonly submissions = new Submissions();
   private work: Promise<void> = Promise.resolve();
   private timer: Timer | undefined;
   private reading: ClockReading | undefined;
@@ -94,7 +94,7 @@ export class Daemon {
   /** The store refused, and may have kept what it was given all the same. */
   private doubtful = false;
 
-  constructor(parts: DaemonParts) {
+  constructor(parts: SchedulerParts) {
     this.parts = parts;
   }
 
@@ -104,12 +104,12 @@ export class Daemon {
   }
 
   /** Runs under way, and those that are stuck. */
-  running(): readonly AgendaRun[] {
+  running(): readonly ScheduleRun[] {
     return [...this.held.values()].map(({ run }) => run);
   }
 
   waiting(): number {
-    return this.state.waiting.length + this.guests.waiting();
+    return this.state.waiting.length + this.submissions.waiting();
   }
 
   unresolved(): readonly UnresolvedRun[] {
@@ -122,7 +122,7 @@ export class Daemon {
    * A run that was begun before this process: it holds what it held. Call before `begin`. One that is not under way holds it
    * until a person has answered for it: `why` says what is the matter.
    */
-  adopt(run: AgendaRun, runbook: string, state: LaunchedRun | { readonly why: string }): void {
+  adopt(run: ScheduleRun, runbook: string, state: LaunchedRun | { readonly why: string }): void {
     if ('why' in state) this.held.set(run.run, { run, runbook, launched: undefined, unresolved: state.why });
     else this.hold(run, runbook, state);
   }
@@ -155,8 +155,8 @@ export class Daemon {
   }
 
   /** Begins a run when nothing it needs is held. */
-  admit(guest: Guest): void {
-    this.guests.add(guest);
+  admit(submission: Submission): void {
+    this.submissions.add(submission);
     this.soon();
   }
 
@@ -172,10 +172,10 @@ export class Daemon {
   }
 
   private async engage(timetable: readonly TimetableSlot[]): Promise<void> {
-    const { agenda, account, epoch, clock } = this.parts;
+    const { scheduleStore, account, epoch, clock } = this.parts;
     const ids = timetable.map(({ id }) => id);
-    const since = await agenda.engage(account, epoch, ids, clock.now());
-    const marks = await agenda.marks(account, ids);
+    const since = await scheduleStore.engage(account, epoch, ids, clock.now());
+    const marks = await scheduleStore.marks(account, ids);
     this.timetable = timetable;
     this.state = { through: marks.through, waiting: marks.waiting };
     this.slots = timetable.map((slot) => ({ ...slot, knownSinceMs: since.get(slot.id) ?? clock.now(), enabled: true }));
@@ -186,11 +186,11 @@ export class Daemon {
 
   /** What was recorded as started and not begun, by a process before this one or in a commit that this one lost sight of. */
   private async keepPromises(): Promise<void> {
-    const { agenda, account, launcher, killed } = this.parts;
-    for (const { run, slot: id, nominalMs } of await agenda.promised(account)) {
+    const { scheduleStore, account, launcher, killed } = this.parts;
+    for (const { run, slot: id, nominalMs } of await scheduleStore.promised(account)) {
       if (run === undefined) continue;
       if (await launcher.exists(run)) {
-        await agenda.settle(account, run, 'begun');
+        await scheduleStore.settle(account, run, 'begun');
         continue;
       }
       if (this.held.has(run)) continue;
@@ -203,13 +203,13 @@ export class Daemon {
     }
   }
 
-  private isOpen({ declaration }: AgendaSlot, nominalMs: number): boolean {
+  private isOpen({ declaration }: ScheduleSlot, nominalMs: number): boolean {
     return this.parts.clock.now() <= nominalMs + declaration.misfire.within.ms;
   }
 
   private async lose(launch: Launch): Promise<void> {
-    const { agenda, account, tell } = this.parts;
-    await agenda.settle(account, launch.run, 'lost');
+    const { scheduleStore, account, tell } = this.parts;
+    await scheduleStore.settle(account, launch.run, 'lost');
     tell({ type: 'lost', ...launch });
   }
 
@@ -283,12 +283,12 @@ export class Daemon {
 
   /** Records decisions, then acts on them. Where they can not be recorded nothing of them is done. */
   private async carryOut(decisions: readonly Decision[], nowMs: number): Promise<void> {
-    const { agenda, account, epoch } = this.parts;
+    const { scheduleStore, account, epoch } = this.parts;
     const rows = decisions.map((decision) => this.row(decision, nowMs));
     this.doubtful = true;
-    await agenda.record(account, epoch, rows);
+    await scheduleStore.record(account, epoch, rows);
     this.doubtful = false;
-    this.state = foldAgenda(decisions, this.state);
+    this.state = foldSchedule(decisions, this.state);
     for (const decision of decisions) this.act(decision);
   }
 
@@ -351,8 +351,8 @@ export class Daemon {
     held.launched?.stop({ command: 'cancel', by: 'scheduler', reason });
   }
 
-  private launch({ id, concurrency, exclusive }: AgendaSlot, launch: Launch): void {
-    const { agenda, account, launcher } = this.parts;
+  private launch({ id, concurrency, exclusive }: ScheduleSlot, launch: Launch): void {
+    const { scheduleStore, account, launcher } = this.parts;
     const launched = launcher.start(launch);
     const key = concurrency === undefined ? {} : { key: concurrency.key };
     this.hold(
@@ -362,12 +362,14 @@ export class Daemon {
     );
     void launched.begun
       // What is not known is found out by whoever comes next, in the journal.
-      .then((begun) => (begun === undefined ? undefined : agenda.settle(account, launch.run, begun ? 'begun' : 'lost')))
+      .then((begun) =>
+        begun === undefined ? undefined : scheduleStore.settle(account, launch.run, begun ? 'begun' : 'lost'),
+      )
       // Whoever starts next finds the run in the journal, and settles it then.
       .catch(ignoreStore);
   }
 
-  private hold(run: AgendaRun, runbook: string, launched: LaunchedRun): void {
+  private hold(run: ScheduleRun, runbook: string, launched: LaunchedRun): void {
     const { tell } = this.parts;
     this.held.set(run.run, { run, runbook, launched });
     void launched.begun.then((begun) => {
@@ -386,7 +388,7 @@ export class Daemon {
 
   /** True once all that were handed over have been looked at. */
   private async admitGuests(): Promise<true> {
-    await this.guests.admit({
+    await this.submissions.admit({
       running: () => this.running(),
       goesOn: () => this.phase === 'looking',
       hold: (run, runbook, launched) => this.hold(run, runbook, launched),

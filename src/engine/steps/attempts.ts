@@ -102,7 +102,7 @@ export class StepAttempts implements StepPlace {
     if (step.if === undefined) return true;
     const now = wall.now();
     try {
-      await feeds.ensure(step.feeds, frame.roots.runbook.feeds, new StepScope(frame, wall.now()), path);
+      await feeds.ensure(step.feeds, frame.globals.runbook.feeds, new StepScope(frame, wall.now()), path);
       return this.walker.decideCondition('if', step.if, new StepScope(frame, wall.now()), path);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
@@ -114,7 +114,7 @@ export class StepAttempts implements StepPlace {
   /** One attempt; gives the failure a runbook may catch, throws what it may not. */
   private async execute(): Promise<StepFailure | undefined> {
     const { step, path, frame, machine } = this;
-    const { clock, wall, log, keeper, feeds } = this.walker.run;
+    const { clock, wall, log, heartbeat, feeds } = this.walker.run;
     const startedAt = clock.now();
     const now = wall.now();
     machine.decide('BEGIN');
@@ -130,14 +130,14 @@ export class StepAttempts implements StepPlace {
           own.cancel('timeout', `${step.verb} took longer than ${formatSpan(timeout.ms)}`),
         );
       }
-      progress = keeper.began(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);
-      await feeds.ensure(step.feeds, frame.roots.runbook.feeds, execution.scope, path);
+      progress = heartbeat.began(execution.path, timeout === undefined ? undefined : startedAt + timeout.ms);
+      await feeds.ensure(step.feeds, frame.globals.runbook.feeds, execution.scope, path);
       const value = isVenueVerb(execution) ? await runVenueVerb(execution) : await runControl(execution);
       // A read that was answered too late is no read in time. A write is another matter: what it did is done.
       if (stepRow(step.verb).retry === 'read') own.check();
       if (step.id !== undefined) frame.set(step.id, value);
       this.undoLater();
-      await keeper.stepSucceeded(step.id, frame);
+      await heartbeat.stepSucceeded(step.id, frame);
       machine.decide('OK');
       this.end('succeeded', step.id === undefined ? {} : { value });
       return undefined;
@@ -197,12 +197,12 @@ export class StepAttempts implements StepPlace {
 
   private async backOff(failure: StepFailure): Promise<void> {
     const { step, path, attempt, machine } = this;
-    const { setup, clock, log, keeper } = this.walker.run;
+    const { setup, clock, log, heartbeat } = this.walker.run;
     machine.decide('RETRY');
     const delay = backOffMs(step, attempt, failure, chance(setup.seed, `${path}~${attempt}`));
     const retryAt = clock.now() + delay;
     log.append('step.retried', { verb: step.verb, attempt, error: failure.fact, retryAt }, path);
-    keeper.waitsUntil(path, retryAt);
+    heartbeat.waitsUntil(path, retryAt);
     await sleepUntil(clock, retryAt, this.cancel);
   }
 

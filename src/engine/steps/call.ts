@@ -4,15 +4,15 @@
  */
 import type { StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
+import { startGlobals } from '../globals.ts';
 import { Cancellation, StepFailure } from '../interruption.ts';
-import { startRoots } from '../roots.ts';
 import { Frame, StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 
 export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Promise<Value> {
   const { run, path } = execution;
   const { runbook: name, with: given } = execution.args;
-  const { limits, runbook: caller } = execution.frame.roots;
+  const { limits, runbook: caller } = execution.frame.globals;
   const callee = caller.calls[name];
   if (callee === undefined) throw new Error(`engine: runbook ${name} was not checked with its caller`);
   const inputs: Record<string, Value> = Object.create(null);
@@ -20,9 +20,9 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
     const expr = given[input.name];
     inputs[input.name] = expr === undefined ? input.default : execution.evaluate(expr);
   }
-  const roots = await startRoots(run, callee, inputs, { path, limits });
-  const frame = new Frame(roots, { staticPath: '', path: `${path}/` });
-  const lease = await run.keeper.enter(frame, run.wall.now(), path);
+  const globals = await startGlobals(run, callee, inputs, { path, limits });
+  const frame = new Frame(globals, { staticPath: '', path: `${path}/` });
+  const lease = await run.heartbeat.enter(frame, run.wall.now(), path);
   try {
     await execution.block(callee.steps, frame);
   } catch (error) {

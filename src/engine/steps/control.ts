@@ -30,7 +30,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
   set(execution) {
     const values = execution.args.names.map(({ name, value }) => [name, execution.evaluate(value)] as const);
     for (const [name, value] of values) {
-      execution.frame.roots.values.set(name, value);
+      execution.frame.globals.values.set(name, value);
       execution.run.log.append('variable.set', { name, value: valueJson(value) }, execution.path);
     }
     return undefined;
@@ -48,10 +48,10 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
 
   async wait(execution) {
     const { args } = execution;
-    const { clock, wall, keeper } = execution.run;
+    const { clock, wall, heartbeat } = execution.run;
     if (args.kind === 'until') {
       const instant = Math.ceil(execution.evaluate(args.until).us / 1000);
-      await wall.until(instant, execution.cancel, (until) => keeper.waitsUntil(execution.path, until));
+      await wall.until(instant, execution.cancel, (until) => heartbeat.waitsUntil(execution.path, until));
       return undefined;
     }
     const until = clock.now() + execution.evaluate(args.for).ms;
@@ -171,10 +171,10 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
 
   async approve(execution) {
     const { ask, by, within, onTimeout } = execution.args;
-    const { clock, log, approvals, keeper, setup } = execution.run;
+    const { clock, log, approvals, heartbeat, setup } = execution.run;
     const until = clock.now() + execution.evaluate(within).ms;
     log.append('approval.asked', { ask: execution.evaluate(ask), by, until, plan: setup.plan }, execution.path);
-    keeper.waitsUntil(execution.path, until);
+    heartbeat.waitsUntil(execution.path, until);
     const own = new Cancellation(execution.cancel);
     const timer = clock.at(until, () => own.cancel('timeout', `nobody answered within the time given`));
     try {
@@ -219,7 +219,7 @@ const CONTROLS: { readonly [V in ControlVerb]: Control<V> } = {
  * must not be taken for a loop that waits.
  */
 function waitUntil(execution: StepExecution, until: number): Promise<void> {
-  execution.run.keeper.waitsUntil(execution.path, until);
+  execution.run.heartbeat.waitsUntil(execution.path, until);
   return sleepUntil(execution.run.clock, until, execution.cancel);
 }
 
@@ -235,7 +235,7 @@ async function decideFresh(
 ): Promise<boolean> {
   const { wall, feeds } = execution.run;
   const scope = new StepScope(frame, wall.now());
-  await feeds.ensure(execution.step.feeds, frame.roots.runbook.feeds, scope, execution.path);
+  await feeds.ensure(execution.step.feeds, frame.globals.runbook.feeds, scope, execution.path);
   return execution.walker.decideCondition(what, condition, new StepScope(frame, wall.now()), frame.path);
 }
 

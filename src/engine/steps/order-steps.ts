@@ -3,14 +3,14 @@
  * and what taking it back means.
  */
 import { decimal, decimalText } from '../../base/decimal.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import type { AwaitTarget, ProtectLeg, StepOf } from '../../runbook/checked.ts';
 import type { Duration, Expr, RecordValue, Value } from '../../runbook/values.ts';
 import type { OrderRecord, Side } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
 import { Cancellation, StepFailure } from '../interruption.ts';
 import { handleOf, OrderHandle } from '../orders/handles.ts';
-import { type Desk, ownErrand, type Terms } from '../orders/parts.ts';
+import { internalRequest, type OrderRequestContext, type Terms } from '../orders/parts.ts';
 import type { StepExecution } from './execution.ts';
 
 /** `wait_for: {order, is, within}`. */
@@ -22,16 +22,16 @@ export async function waitForOrder(
     readonly within: Expr<Duration>;
   },
 ): Promise<Value> {
-  const { clock, desk, keeper } = execution.run;
+  const { clock, orderManager, heartbeat } = execution.run;
   const handle = orderOf(execution, args.order);
   const until = clock.now() + execution.evaluate(args.within).ms;
-  keeper.waitsUntil(execution.path, until);
+  heartbeat.waitsUntil(execution.path, until);
   const own = new Cancellation(execution.cancel);
   const timer = clock.at(until, () =>
     own.cancel('timeout', `order ${handle.id} did not become ${args.is} within the time given`),
   );
   try {
-    await desk.reach(handle, args.is, { ...deskOf(execution, handle.market_id), cancel: own });
+    await orderManager.reach(handle, args.is, { ...orderContextOf(execution, handle.market_id), cancel: own });
     return undefined;
   } catch (error) {
     handle.touch();
@@ -62,12 +62,12 @@ export function legTerms(
  * makes another attempt a second position, so the step fails instead.
  */
 export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, leg: string): Promise<void> {
-  const { desk } = execution.run;
-  const placed = execution.memory.get(`order:${leg}`) as { readonly order?: BookOrder } | undefined;
+  const { orderManager } = execution.run;
+  const placed = execution.memory.get(`order:${leg}`) as { readonly order?: TrackedOrder } | undefined;
   const order = placed?.order;
   if (order === undefined || order.snapshot.state === 'draft') return;
-  const handle = desk.handle(order);
-  await desk.cancel(handle, 'terminal', deskOf(execution, order.intent.market));
+  const handle = orderManager.handle(order);
+  await orderManager.cancel(handle, 'terminal', orderContextOf(execution, order.intent.market));
   if (decimal(order.snapshot.context.filled).gt(0)) {
     throw new StepFailure(
       'rejected',
@@ -81,33 +81,33 @@ export async function clearEarlier(execution: StepExecution<StepOf<'place'>>, le
 export function undoLater(execution: StepExecution<StepOf<'place'>>, handle: OrderHandle): void {
   const { undo } = execution.step;
   if (undo === 'keep' || Array.isArray(undo)) return;
-  const { desk, undos } = execution.run;
+  const { orderManager, undos } = execution.run;
   const path = `${execution.path}/undo`;
-  undos.push({ path, run: (cancel) => desk.cancel(handle, 'terminal', ownErrand(path, cancel)) });
+  undos.push({ path, run: (cancel) => orderManager.cancel(handle, 'terminal', internalRequest(path, cancel)) });
 }
 
 export async function ensureBand({ run, frame, scope, path }: StepExecution): Promise<void> {
-  await run.feeds.ensure(frame.roots.bandFeeds, frame.roots.runbook.feeds, scope, path);
+  await run.feeds.ensure(frame.globals.bandFeeds, frame.globals.runbook.feeds, scope, path);
 }
 
-export function deskOf(execution: StepExecution, market: string | undefined): Desk {
-  const { roots } = execution.frame;
+export function orderContextOf(execution: StepExecution, market: string | undefined): OrderRequestContext {
+  const { globals } = execution.frame;
   const path = execution.attempt === 1 ? execution.path : execution.path.slice(0, execution.path.lastIndexOf('~'));
   return {
     step: path,
     cancel: execution.cancel,
     memory: execution.memory,
-    limits: roots.limits,
+    limits: globals.limits,
     reference: market === undefined ? undefined : referenceFor(execution, market),
   };
 }
 
 /** What the price band measures by. A price made of feeds is as old as the oldest of them; any other is what the author says it is. */
-function referenceFor({ run, frame, scope }: StepExecution, market: string): Desk['reference'] {
-  const { roots } = frame;
-  const price = roots.reference(scope);
+function referenceFor({ run, frame, scope }: StepExecution, market: string): OrderRequestContext['reference'] {
+  const { globals } = frame;
+  const price = globals.reference(scope);
   if (price === undefined) return undefined;
-  const at = run.feeds.oldestAt(roots.bandFeeds, roots.runbook.feeds, scope, market);
+  const at = run.feeds.oldestAt(globals.bandFeeds, globals.runbook.feeds, scope, market);
   return { price: decimalText(price), at: at ?? run.clock.now() };
 }
 
@@ -119,10 +119,10 @@ export function orderOf(execution: StepExecution, expr: Expr<RecordValue>): Orde
 }
 
 export function handleById(run: RunContext, id: string): OrderHandle {
-  const own = run.log.book
+  const own = run.log.tracker
     .orders()
     .find((order) => order.snapshot.context.venueId === id || order.intent.clientOrderId === id);
-  if (own !== undefined) return run.desk.handle(own);
+  if (own !== undefined) return run.orderManager.handle(own);
   return OrderHandle.ofRecord({
     id,
     client_order_id: '',
@@ -141,7 +141,7 @@ export function handleById(run: RunContext, id: string): OrderHandle {
   });
 }
 
-export function listed(record: OrderRecord, own: BookOrder | undefined): RecordValue {
+export function listed(record: OrderRecord, own: TrackedOrder | undefined): RecordValue {
   return OrderHandle.ofRecord(record, own).value;
 }
 

@@ -19,11 +19,11 @@ import { sleepUntil } from '../waiting.ts';
 import type { StepExecution } from './execution.ts';
 import {
   clearEarlier,
-  deskOf,
   ensureBand,
   handleById,
   legTerms,
   listed,
+  orderContextOf,
   orderIdOf,
   orderOf,
   undoLater,
@@ -64,11 +64,11 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
       ...(args.tag === undefined ? {} : { tag: args.tag }),
     };
     await ensureBand(execution);
-    const on = deskOf(execution, market);
+    const on = orderContextOf(execution, market);
     await clearEarlier(execution, '');
-    const handle = await run.desk.place(on, '', terms);
+    const handle = await run.orderManager.place(on, '', terms);
     undoLater(execution, handle);
-    await run.desk.reach(handle, step.await ?? 'live', on);
+    await run.orderManager.reach(handle, step.await ?? 'live', on);
     return handle.value;
   },
 
@@ -76,7 +76,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const { args, step, run } = execution;
     const market = execution.evaluate(args.market);
     const side = execution.evaluate(args.side) as Side;
-    const on = deskOf(execution, market);
+    const on = orderContextOf(execution, market);
     const legs = [
       ['stop_loss', args.stopLoss],
       ['take_profit', args.takeProfit],
@@ -84,8 +84,8 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const value: Record<string, Value> = {};
     for (const [type, leg] of legs) {
       if (leg === undefined) continue;
-      const handle = await run.desk.place(on, type, legTerms(execution, leg, { market, side, type }));
-      await run.desk.reach(handle, step.await ?? 'live', on);
+      const handle = await run.orderManager.place(on, type, legTerms(execution, leg, { market, side, type }));
+      await run.orderManager.reach(handle, step.await ?? 'live', on);
       value[type] = handle.value;
     }
     return value;
@@ -97,36 +97,36 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const price = execution.evaluate(args.price);
     const size = execution.evaluateGiven(args.size);
     await ensureBand(execution);
-    await run.desk.amend(handle, price, size, deskOf(execution, handle.market_id));
+    await run.orderManager.amend(handle, price, size, orderContextOf(execution, handle.market_id));
     return handle.value;
   },
 
   async cancel(execution) {
     const { args, run } = execution;
-    const { desk } = run;
+    const { orderManager } = run;
     const target = execution.step.await ?? 'accepted';
     if (args.kind === 'order') {
       const handle = orderOf(execution, args.order);
-      await desk.cancel(handle, target, deskOf(execution, handle.market_id));
+      await orderManager.cancel(handle, target, orderContextOf(execution, handle.market_id));
       return handle.value;
     }
     if (args.kind === 'mine') {
       const market = execution.evaluate(args.market);
-      for (const order of desk.working(market))
-        await desk.cancel(desk.handle(order), target, deskOf(execution, market));
+      for (const order of orderManager.working(market))
+        await orderManager.cancel(orderManager.handle(order), target, orderContextOf(execution, market));
       return undefined;
     }
     for (const value of execution.evaluate(args.ids)) {
       const handle = handleOf(value) ?? handleById(run, String(value));
-      await desk.cancel(handle, target, deskOf(execution, handle.market_id));
+      await orderManager.cancel(handle, target, orderContextOf(execution, handle.market_id));
     }
     return undefined;
   },
 
   async cancel_all(execution) {
-    const { desk, log } = execution.run;
-    const left = await desk.cancelAll(deskOf(execution, undefined));
-    return { left: left.map((record) => listed(record, log.book.get(record.client_order_id))) };
+    const { orderManager, log } = execution.run;
+    const left = await orderManager.cancelAll(orderContextOf(execution, undefined));
+    return { left: left.map((record) => listed(record, log.tracker.get(record.client_order_id))) };
   },
 
   async set_leverage(execution) {
@@ -160,8 +160,8 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
     const records = await pages(execution, (paging) =>
       call(execution, 'GET /orders', { ...filter, ...paging }, 'read'),
     );
-    const { book } = execution.run.log;
-    return { orders: records.map((record) => listed(record, book.get(record.client_order_id))) };
+    const { tracker } = execution.run.log;
+    return { orders: records.map((record) => listed(record, tracker.get(record.client_order_id))) };
   },
 
   async list_fills(execution) {
@@ -178,7 +178,7 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
 
   async refresh(execution) {
     const handle = orderOf(execution, execution.args.order);
-    await execution.run.desk.refresh(handle, deskOf(execution, handle.market_id));
+    await execution.run.orderManager.refresh(handle, orderContextOf(execution, handle.market_id));
     return handle.value;
   },
 
@@ -198,12 +198,12 @@ const VERBS: { readonly [V in VenueVerb]: VerbFunction<V> } = {
   },
 
   async read_deadman(execution) {
-    const { clock, keeper } = execution.run;
+    const { clock, heartbeat } = execution.run;
     const market_id = execution.evaluate(execution.args.market);
     const askedAt = clock.now();
     const outcome = await call(execution, 'GET /cancel_all_after', { market_id }, 'read');
     const record = confirmed(execution, outcome);
-    keeper.observed(market_id, outcome.sentAt ?? askedAt, record);
+    heartbeat.observed(market_id, outcome.sentAt ?? askedAt, record);
     return record === null ? undefined : named(execution, DEADMAN, record);
   },
 
@@ -254,7 +254,7 @@ function call<S extends StepOf<VenueVerb>, E extends EndpointsOf<S['verb']>>(
   klass: CallClass,
 ): Promise<CallOutcome<E>> {
   const { venue, callId } = run;
-  const { limits } = frame.roots;
+  const { limits } = frame.globals;
   const { method, protective } = endpoint(name);
   const wants: VenueCall<E> = {
     id: callId(path),

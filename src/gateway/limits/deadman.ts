@@ -6,7 +6,7 @@
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
 
-export class SwitchStanding {
+export class DeadmanFacts {
   private readonly intended = new Map<string, string>();
   private timeoutMs: number | undefined;
   private fired = false;

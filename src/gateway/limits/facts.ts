@@ -4,7 +4,7 @@
  */
 import { type DecimalString, decimalText } from '../../base/decimal.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
-import type { OrderBook } from '../../journal/orders.ts';
+import type { OrderTracker } from '../../journal/orders.ts';
 import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
 import {
   checkLimits,
@@ -18,7 +18,7 @@ import { exposureOf } from '../../venue/order/life.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import type { MarketRules, VenueCall } from '../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
-import { SwitchStanding } from './deadman.ts';
+import { DeadmanFacts } from './deadman.ts';
 import { SentNotional } from './notional.ts';
 import { HeldPositions } from './positions.ts';
 
@@ -33,8 +33,8 @@ interface AccountFacts {
   readonly working: readonly WorkingOrder[];
 }
 
-export class LimitGate {
-  private book: OrderBook;
+export class LimitFactsFold {
+  private tracker: OrderTracker;
   private readonly markets: Readonly<Record<string, MarketRules>>;
   private readonly others: () => AccountFacts;
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
@@ -43,7 +43,7 @@ export class LimitGate {
   /** Fills with the step that read them, for those of orders that are nobody's here. */
   private fillTimes: { readonly orderId: string; readonly step: string; readonly at: number }[] = [];
   private readonly lastPrices = new Map<string, { readonly price: DecimalString; readonly at: number }>();
-  private readonly deadman = new SwitchStanding();
+  private readonly deadman = new DeadmanFacts();
   private orderTimes: number[] = [];
   private refusals: number[] = [];
   private writes = 0;
@@ -53,18 +53,18 @@ export class LimitGate {
   private listedOpen: readonly OrderRecord[] = [];
 
   constructor(
-    book: OrderBook,
+    tracker: OrderTracker,
     markets: Readonly<Record<string, MarketRules>>,
     others: () => AccountFacts = () => ({ killed: false, working: [] }),
   ) {
-    this.book = book;
+    this.tracker = tracker;
     this.markets = markets;
     this.others = others;
   }
 
   /** The book of the run as it is taken up again: made by whoever plays its record. */
-  useBook(book: OrderBook): void {
-    this.book = book;
+  useBook(tracker: OrderTracker): void {
+    this.tracker = tracker;
   }
 
   /** Takes in one entry of the run, in order. */
@@ -128,11 +128,11 @@ export class LimitGate {
       killed: others.killed,
       working,
       openOrders: { run: own.length, account: working.length + this.externalOpen(others.working) },
-      positions: this.held.facts(this.book, now),
+      positions: this.held.facts(this.tracker, now),
       counters: {
         writes: this.writes,
         ordersLastMinute: this.orderTimes.length,
-        runNotional: summed ? this.sent.sum(this.book.orders(), (of) => this.lastPrices.get(of)?.price) : '0',
+        runNotional: summed ? this.sent.sum(this.tracker.orders(), (of) => this.lastPrices.get(of)?.price) : '0',
         stepFills: rules.stepFills === undefined ? 0 : within(this.fillsOf(call.step), rules.stepFills.windowMs),
         refusals: within(this.refusals, rules.refusals?.windowMs),
       },
@@ -155,7 +155,7 @@ export class LimitGate {
 
   /** The run's orders that are not at their end, those whose fate is unknown among them; where asked, with what each counts for. */
   workingOrders(summed = false): readonly WorkingOrder[] {
-    return this.book
+    return this.tracker
       .orders()
       .filter(({ snapshot }) => isWorking(snapshot.state))
       .map((order) => {
@@ -181,11 +181,11 @@ export class LimitGate {
   /** Orders of nobody we know: what other runs of the account have working is counted as theirs. */
   private externalOpen(working: readonly WorkingOrder[]): number {
     const known = new Set(working.flatMap(({ clientOrderId, orderId }) => [clientOrderId, orderId]));
-    const { book } = this;
+    const { tracker } = this;
     return this.listedOpen.filter(
       ({ id, client_order_id }) =>
-        book.byId(id) === undefined &&
-        book.get(client_order_id) === undefined &&
+        tracker.byId(id) === undefined &&
+        tracker.get(client_order_id) === undefined &&
         !known.has(id) &&
         !known.has(client_order_id),
     ).length;
@@ -194,7 +194,7 @@ export class LimitGate {
   /** When fills of a step's orders were read. */
   private fillsOf(step: string): readonly number[] {
     return this.fillTimes
-      .filter((fill) => (this.book.byId(fill.orderId)?.step ?? fill.step) === step)
+      .filter((fill) => (this.tracker.byId(fill.orderId)?.step ?? fill.step) === step)
       .map(({ at }) => at);
   }
 

@@ -4,7 +4,7 @@
  */
 import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
 import type { DataOf } from '../../journal/entry.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { measuredPrice, type WriteTerms } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { exposureOf } from '../../venue/order/life.ts';
@@ -67,13 +67,13 @@ export class SentNotional {
   }
 
   /** Of a position stop: the largest fraction it was ever asked to be, but not more than the position. */
-  mostAsked({ intent }: BookOrder): DecimalString {
+  mostAsked({ intent }: TrackedOrder): DecimalString {
     const sizes = [...(this.orders.get(intent.clientOrderId)?.sent.values() ?? [])].map(({ size }) => decimal(size));
     return decimalText(Decimal.min(1, Decimal.max(decimal(intent.size), ...sizes)));
   }
 
   /** What an order counts for; undefined where it has no price to measure with. `last` as of now. */
-  of({ intent, snapshot }: BookOrder, last: DecimalString | undefined): Decimal | undefined {
+  of({ intent, snapshot }: TrackedOrder, last: DecimalString | undefined): Decimal | undefined {
     if (isPositionStop(intent)) return new Decimal(0);
     const { context, state } = snapshot;
     const { filled } = exposureOf(snapshot);
@@ -91,7 +91,7 @@ export class SentNotional {
   }
 
   /** The sum over a run's orders; undefined where one of them can not be measured. */
-  sum(orders: readonly BookOrder[], last: (market: string) => DecimalString | undefined): DecimalString | undefined {
+  sum(orders: readonly TrackedOrder[], last: (market: string) => DecimalString | undefined): DecimalString | undefined {
     let sum = new Decimal(0);
     for (const order of orders) {
       const each = this.of(order, last(order.intent.market));

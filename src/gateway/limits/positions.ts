@@ -5,7 +5,7 @@
  */
 import { Decimal, decimal, decimalText } from '../../base/decimal.ts';
 import type { DataOf } from '../../journal/entry.ts';
-import type { BookOrder, OrderBook } from '../../journal/orders.ts';
+import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
 import { type PositionFact, PROVING_LIST } from '../../venue/limits/check.ts';
 import { shortfall } from '../../venue/order/fills.ts';
 import { exposureOf, isEndUnseen } from '../../venue/order/life.ts';
@@ -41,16 +41,16 @@ export class HeldPositions {
   }
 
   /** The facts of every market in which the book or a fill shows anything. */
-  facts(book: OrderBook, now: number): Readonly<Record<string, PositionFact>> {
+  facts(tracker: OrderTracker, now: number): Readonly<Record<string, PositionFact>> {
     const own = new Map<string, { range: Range; unread: string[] }>();
-    for (const order of book.orders()) {
+    for (const order of tracker.orders()) {
       const { market } = order.intent;
       const before = own.get(market) ?? { range: FLAT, unread: [] };
       own.set(market, withOrder(before, order));
     }
     const others = new Map<string, FillRecord[]>();
     for (const fill of this.fills.values()) {
-      if (book.byId(fill.order_id) !== undefined) continue;
+      if (tracker.byId(fill.order_id) !== undefined) continue;
       const known = others.get(fill.market_id);
       if (known === undefined) others.set(fill.market_id, [fill]);
       else known.push(fill);
@@ -101,7 +101,7 @@ interface FillsQuestion {
 /** What one of our orders did, and what it may have done unseen before it ended. */
 function withOrder(
   { range, unread }: { range: Range; unread: string[] },
-  { intent, snapshot }: BookOrder,
+  { intent, snapshot }: TrackedOrder,
 ): { range: Range; unread: string[] } {
   const { filled } = exposureOf(snapshot);
   const done = filled === '0' ? range : shifted(range, signed(intent.side, filled));

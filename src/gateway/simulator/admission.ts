@@ -7,7 +7,7 @@ import { Answers, type Outcome, type SaidAnswer } from './answer.ts';
 import { FAULTS, type FaultRule } from './config/faults.ts';
 import { HANDLERS, type Handler } from './handlers.ts';
 import { marketRecord } from './market/feeds.ts';
-import { Refusal, readParams, type VenueRequest } from './market/request.ts';
+import { readParams, VenueError, type VenueRequest } from './market/request.ts';
 import type { Caller } from './market/sessions.ts';
 import type { Venue } from './market/venue.ts';
 import { type TokenVerdict, TokenWindow } from './tokens.ts';
@@ -25,10 +25,10 @@ export interface Judged {
 const DEFAULT_COST = 10;
 /** How long a refusal says to wait where no window tells. */
 const SHORT_WAIT_MS = 1000;
-const LIMITED = new Refusal('RATE_LIMIT_EXCEEDED', 'too many requests', 429);
+const LIMITED = new VenueError('RATE_LIMIT_EXCEEDED', 'too many requests', 429);
 const ORDER_ACTIONS: ReadonlySet<string> = new Set<EndpointName>(['POST /orders', 'PUT /orders', 'DELETE /orders']);
 
-export class Gate {
+export class Admissions {
   readonly tokens: TokenWindow;
   private readonly venue: Venue;
   private readonly answers: Answers;
@@ -70,11 +70,11 @@ export class Gate {
 
   private outcome(request: VenueRequest, caller: Caller, at: number, fault: FaultRule | undefined): Outcome {
     try {
-      if (fault?.do === 'unauthorized') throw new Refusal('UNAUTHORIZED', 'the session is over', 401);
+      if (fault?.do === 'unauthorized') throw new VenueError('UNAUTHORIZED', 'the session is over', 401);
       if (fault !== undefined && stopsAtGate(fault)) return { kind: 'done', result: [] };
       return { kind: 'done', result: this.result(request, caller, at, fault) };
     } catch (problem) {
-      if (problem instanceof Refusal) return { kind: 'refused', refusal: problem };
+      if (problem instanceof VenueError) return { kind: 'refused', refusal: problem };
       throw problem;
     }
   }
@@ -105,7 +105,7 @@ export class Gate {
   /** GET /markets, for feeds over HTTP: one market or all. Nobody is asked who they are. */
   private publicRead(request: VenueRequest, at: number): unknown {
     if (requestName(request) !== 'GET /markets') {
-      throw new Refusal('NOT_FOUND', `there is no ${requestName(request)}`, 404);
+      throw new VenueError('NOT_FOUND', `there is no ${requestName(request)}`, 404);
     }
     const wanted = request.params['market_id']?.text;
     return [...this.venue.markets.values()]

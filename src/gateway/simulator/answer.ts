@@ -5,12 +5,12 @@
 import type { WireAnswer } from '../transport.ts';
 import type { FaultRule } from './config/faults.ts';
 import type { Settings } from './config/settings.ts';
-import type { Refusal } from './market/request.ts';
+import type { VenueError } from './market/request.ts';
 import type { TokenVerdict } from './tokens.ts';
 
 export type Outcome =
   | { readonly kind: 'done'; readonly result: unknown }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
+  | { readonly kind: 'refused'; readonly refusal: VenueError };
 
 /** An answer, and what the envelope in it says, for the books. */
 export interface SaidAnswer {
@@ -36,7 +36,7 @@ export class Answers {
   }
 
   /** A refusal for want of tokens. `retryAfter` stands in for the computed seconds, where a fault says so. */
-  limited(verdict: TokenVerdict, refusal: Refusal, retryAfter?: string): SaidAnswer {
+  limited(verdict: TokenVerdict, refusal: VenueError, retryAfter?: string): SaidAnswer {
     const { tokens } = this.settings;
     const seconds = retryAfter ?? String(Math.ceil(verdict.waitMs / 1000));
     const headers: Record<string, string> = { 'content-type': 'application/json', ...this.rateHeaders(verdict) };
@@ -111,7 +111,7 @@ export class Answers {
   }
 
   /** Surprise 12: a bare code, a code and a text, or free text. */
-  private errorText(refusal: Refusal): string {
+  private errorText(refusal: VenueError): string {
     const forms = { code: refusal.code, code_and_text: `${refusal.code}: ${refusal.message}`, text: refusal.message };
     return forms[this.settings.surprises.errorText];
   }

@@ -9,7 +9,7 @@ import type { FaultRule } from './config/faults.ts';
 import type { ArmedSwitch } from './market/deadman.ts';
 import type { SimOrder } from './market/ledger.ts';
 import { listFills, listFillsOf, listOrders } from './market/listing.ts';
-import { Refusal } from './market/request.ts';
+import { VenueError } from './market/request.ts';
 import type { Venue } from './market/venue.ts';
 
 interface Received<E extends EndpointName> {
@@ -32,7 +32,7 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
     account.setLeverage(params.market_id, params.leverage, book.stamp(at));
     if (account.free(at, floor.exposures(at)).isNegative() && params.leverage < before) {
       account.setLeverage(params.market_id, before, book.stamp(at));
-      throw new Refusal('INSUFFICIENT_MARGIN', `leverage ${params.leverage} would need more margin than there is`);
+      throw new VenueError('INSUFFICIENT_MARGIN', `leverage ${params.leverage} would need more margin than there is`);
     }
     return [account.record(at, floor.exposures(at))];
   },
@@ -44,10 +44,10 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
 
   'GET /orders': ({ book, settings }, { params, at }) => listOrders(book, params, at, settings),
 
-  'POST /orders': (venue, { params, at, fault }) => [placementAck(venue, venue.desk.place(params, at, fault))],
+  'POST /orders': (venue, { params, at, fault }) => [placementAck(venue, venue.orderEntry.place(params, at, fault))],
 
-  'PUT /orders': ({ desk, settings }, { params, at, fault }) => {
-    const { order, terms } = desk.amend(params, at, fault);
+  'PUT /orders': ({ orderEntry, settings }, { params, at, fault }) => {
+    const { order, terms } = orderEntry.amend(params, at, fault);
     const ack: AmendAck = {
       id: order.id,
       market_id: order.marketId,
@@ -59,8 +59,8 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
     return [ack];
   },
 
-  'DELETE /orders': ({ desk, settings }, { params, at, fault }) => {
-    const order = desk.cancel(params, at, fault);
+  'DELETE /orders': ({ orderEntry, settings }, { params, at, fault }) => {
+    const order = orderEntry.cancel(params, at, fault);
     const ack: CancelAck = {
       id: order.id,
       market_id: order.marketId,
@@ -70,8 +70,8 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
     return [ack];
   },
 
-  'DELETE /orders/cancel_all': ({ desk, settings }, { at, fault }) => {
-    desk.cancelAll(at, fault);
+  'DELETE /orders/cancel_all': ({ orderEntry, settings }, { at, fault }) => {
+    orderEntry.cancelAll(at, fault);
     return settings.surprises.cancelAllResult === 'true' ? [true] : [];
   },
 

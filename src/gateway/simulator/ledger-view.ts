@@ -5,7 +5,7 @@
 import type { DecimalString } from '../../base/decimal.ts';
 import type { AccountRecord, FillRecord, Side } from '../../venue/records.ts';
 import type { ArmedSwitch, DeadmanEvent, DeadmanSwitch } from './market/deadman.ts';
-import { type Book, isTerminal, type SimOrder, type Snapshot } from './market/ledger.ts';
+import { isTerminal, type OrderLedger, type SimOrder, type Snapshot } from './market/ledger.ts';
 import type { TokenWindow } from './tokens.ts';
 
 export interface BookedOrder {
@@ -66,7 +66,7 @@ export interface Books {
 }
 
 export function booksOf(parts: {
-  book: Book;
+  book: OrderLedger;
   deadman: DeadmanSwitch;
   tokens: TokenWindow;
   seen: readonly SeenRequest[];

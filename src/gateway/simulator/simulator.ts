@@ -27,14 +27,14 @@ import type { DecimalString } from '../../base/decimal.ts';
 import { endpoint } from '../../venue/catalogue.ts';
 import type { MarketRules } from '../../venue/port.ts';
 import type { Transport, WireReply, WireRequest } from '../transport.ts';
-import { Gate, isEndpoint, type Judged, requestName } from './admission.ts';
+import { Admissions, isEndpoint, type Judged, requestName } from './admission.ts';
 import { complete, type SimulatorConfig } from './config/config.ts';
 import { type FaultRule, Faults } from './config/faults.ts';
 import { Chance } from './config/random.ts';
 import { type Delivery, deliveryOf, replyOf, TIMED_OUT, turnedBack } from './delivery.ts';
 import { type Books, booksOf, type SeenRequest } from './ledger-view.ts';
 import { feedPrice, isFeedName } from './market/feeds.ts';
-import { type HttpRequest, Refusal, readHttp, type VenueRequest } from './market/request.ts';
+import { type HttpRequest, readHttp, VenueError, type VenueRequest } from './market/request.ts';
 import type { Caller } from './market/sessions.ts';
 import { openVenue, type Venue } from './market/venue.ts';
 
@@ -60,7 +60,7 @@ export class Simulator {
   readonly clock: Clock;
   private readonly chance: Chance;
   private readonly venue: Venue;
-  private readonly gate: Gate;
+  private readonly gate: Admissions;
   private readonly faults: Faults;
   private readonly startedAt: number;
   private readonly seen: SeenRequest[] = [];
@@ -76,7 +76,7 @@ export class Simulator {
       Object.entries(settings.markets).map(([id, { tick, lot, min_size }]) => [id, { tick, lot, min_size }]),
     );
     this.venue = openVenue(settings, clock, this.chance);
-    this.gate = new Gate(this.venue, this.startedAt);
+    this.gate = new Admissions(this.venue, this.startedAt);
     this.faults = new Faults(settings.faults, this.chance);
   }
 
@@ -136,7 +136,7 @@ export class Simulator {
     try {
       read = readHttp(request);
     } catch (problem) {
-      if (!(problem instanceof Refusal)) throw problem;
+      if (!(problem instanceof VenueError)) throw problem;
       read = {
         method: request.method,
         path: request.path,

@@ -7,7 +7,7 @@ import type { Clock, Metronome, Timer } from '../../base/clock.ts';
 import type { CallClass, Wanted } from '../../venue/port.ts';
 import type { CostedEndpoint } from '../../venue/tokens/costs.ts';
 import { type ResetUnit, readReset } from '../../venue/tokens/headers.ts';
-import type { Beat } from '../../venue/tokens/heartbeat-reserve.ts';
+import type { HeartbeatDemand } from '../../venue/tokens/heartbeat-reserve.ts';
 import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../../venue/tokens/ledger.ts';
 import { isOrderAction, OrderRate } from '../../venue/tokens/order-rate.ts';
 import { BudgetQueue, type Waiting } from './queue.ts';
@@ -30,7 +30,7 @@ export interface BudgetRequest {
   /** Epoch ms. */
   readonly deadlineAt?: number;
   /** It renews a deadman switch: tokens are kept for the beats that follow. */
-  readonly beat?: Beat;
+  readonly beat?: HeartbeatDemand;
   /** Whether it is waited for at all; refused as WITHDRAWN when it is not any more. */
   readonly wanted?: Wanted;
 }
@@ -41,7 +41,7 @@ export type BudgetAnswer =
   | { readonly kind: 'refused'; readonly code: 'DEADLINE' | 'QUEUE_FULL'; readonly earliestAt: number }
   | { readonly kind: 'refused'; readonly code: 'WITHDRAWN' }
   /** The limit can not carry the beats of the switch. */
-  | { readonly kind: 'refused'; readonly code: 'BEATS'; readonly because: string };
+  | { readonly kind: 'refused'; readonly code: 'HEARTBEAT_TOKENS'; readonly because: string };
 
 /** Tokens held for one request. Exactly one of the three endings must be told. */
 export interface Ticket {
@@ -94,7 +94,7 @@ interface Entry extends Waiting {
 /** A beat that asks for its switch to be armed, and may wait. */
 interface Arming {
   readonly entry: Entry;
-  readonly beat: Beat;
+  readonly beat: HeartbeatDemand;
 }
 
 /** What one look at the ledger decided. */
@@ -300,7 +300,7 @@ export class LocalBudget implements Budget {
     for (const { entry, id } of granted) this.grant(entry, id);
     for (const { entry, because } of overcommitted) {
       entry.deadline?.cancel();
-      entry.resolve({ kind: 'refused', code: 'BEATS', because });
+      entry.resolve({ kind: 'refused', code: 'HEARTBEAT_TOKENS', because });
     }
     for (const { entry, earliest } of late) this.refuse(entry, 'DEADLINE', earliest);
     for (const entry of this.fresh.splice(0)) if (this.queue.has(entry)) this.watch(entry);

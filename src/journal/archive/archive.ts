@@ -18,7 +18,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { createGunzip, gunzipSync, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { constants, gunzip, gunzipSync, gzipSync } from 'node:zlib';
 import { type Anchor, parseAnchor } from '../anchors/anchors.ts';
 import { verifyChain } from '../chain.ts';
 import { type RunRow, type StoredEntry, StoreError } from '../store.ts';
@@ -251,17 +252,34 @@ function unpacked(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A damaged part still gives what comes before the damage. */
+/**
+ * A damaged part still gives what comes before the damage: of the longest beginning that unpacks without an error. A stream
+ * would do with one pass, but gives up what it has buffered when it meets the error.
+ */
 async function unpackedAsFarAsPossible(bytes: Uint8Array): Promise<{ readonly text: string; readonly whole: boolean }> {
-  const gunzip = createGunzip();
-  const chunks: Buffer[] = [];
-  const whole = await new Promise<boolean>((resolve) => {
-    gunzip.on('data', (chunk: Buffer) => chunks.push(chunk));
-    gunzip.on('error', () => resolve(false));
-    gunzip.on('end', () => resolve(true));
-    gunzip.end(bytes);
-  });
-  return { text: Buffer.concat(chunks).toString('utf8'), whole };
+  const whole = await unpackedBeginning(bytes, bytes.length, constants.Z_FINISH);
+  if (whole !== undefined) return { text: whole, whole: true };
+  let text = '';
+  for (let [sound, broken] = [0, bytes.length + 1]; broken - sound > 1; ) {
+    const middle = (sound + broken) >>> 1;
+    const found = await unpackedBeginning(bytes, middle, constants.Z_SYNC_FLUSH);
+    if (found === undefined) broken = middle;
+    else {
+      sound = middle;
+      text = found;
+    }
+  }
+  return { text, whole: false };
+}
+
+const gunzipAsync = promisify(gunzip);
+
+async function unpackedBeginning(bytes: Uint8Array, length: number, finishFlush: number): Promise<string | undefined> {
+  try {
+    return (await gunzipAsync(bytes.subarray(0, length), { finishFlush })).toString('utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 function readBytes(file: string, at: number, length: number): Uint8Array {

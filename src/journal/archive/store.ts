@@ -17,7 +17,7 @@ export function openArchive(file: string): ArchiveStore {
 }
 
 /** Opens an archive whatever state it is in: of one that is no whole archive, what can be found of its runs. */
-export function openWhatIsLeft(file: string): ArchiveStore {
+export function openSalvage(file: string): ArchiveStore {
   try {
     return openArchive(file);
   } catch (error) {

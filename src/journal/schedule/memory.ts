@@ -1,24 +1,24 @@
 /** A scheduler's memory in maps, for tests: the same contract as the SQLite one. Forgets everything with the process. */
 import {
-  type AgendaStore,
   decidedAlready,
-  type HandoverAnswer,
-  type HandoverRequest,
   type OccurrenceRow,
   outdated,
   PRUNED_AT_ONCE,
+  type ScheduleStore,
+  type SubmissionAnswer,
+  type SubmissionRequest,
 } from './store.ts';
 
-interface AccountAgenda {
+interface AccountSchedule {
   epoch: number;
   /** By slot, since when it is in force. */
   slots: Map<string, number>;
   readonly rows: Map<string, OccurrenceRow>;
 }
 
-export class MemoryAgenda implements AgendaStore {
-  private readonly accounts = new Map<string, AccountAgenda>();
-  private readonly requests = new Map<string, { readonly request: HandoverRequest; answer?: HandoverAnswer }>();
+export class MemoryScheduleStore implements ScheduleStore {
+  private readonly accounts = new Map<string, AccountSchedule>();
+  private readonly requests = new Map<string, { readonly request: SubmissionRequest; answer?: SubmissionAnswer }>();
 
   async engage(
     account: string,
@@ -26,9 +26,9 @@ export class MemoryAgenda implements AgendaStore {
     slots: readonly string[],
     at: number,
   ): Promise<ReadonlyMap<string, number>> {
-    const agenda = this.under(account, epoch);
-    agenda.slots = new Map(slots.map((slot) => [slot, agenda.slots.get(slot) ?? at]));
-    return new Map(agenda.slots);
+    const scheduleStore = this.under(account, epoch);
+    scheduleStore.slots = new Map(slots.map((slot) => [slot, scheduleStore.slots.get(slot) ?? at]));
+    return new Map(scheduleStore.slots);
   }
 
   async marks(account: string, slots: readonly string[]) {
@@ -43,15 +43,15 @@ export class MemoryAgenda implements AgendaStore {
   }
 
   async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
-    const agenda = this.under(account, epoch);
-    const changed = new Map(agenda.rows);
+    const scheduleStore = this.under(account, epoch);
+    const changed = new Map(scheduleStore.rows);
     for (const row of rows) {
       const key = keyOf(row);
       const before = changed.get(key);
       if (before !== undefined && before.verdict !== 'waiting') throw decidedAlready(row);
       changed.set(key, row);
     }
-    for (const [key, row] of changed) agenda.rows.set(key, row);
+    for (const [key, row] of changed) scheduleStore.rows.set(key, row);
   }
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
@@ -84,17 +84,17 @@ export class MemoryAgenda implements AgendaStore {
     return pruned.length;
   }
 
-  async post(request: HandoverRequest): Promise<void> {
+  async post(request: SubmissionRequest): Promise<void> {
     this.requests.set(request.run, { request });
   }
 
-  async posted(account: string): Promise<readonly HandoverRequest[]> {
+  async posted(account: string): Promise<readonly SubmissionRequest[]> {
     return [...this.requests.values()].flatMap(({ request, answer }) =>
       request.account === account && answer === undefined ? [request] : [],
     );
   }
 
-  async answer(run: string, answer: HandoverAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
+  async answer(run: string, answer: SubmissionAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
     const known = this.requests.get(run);
     if (known === undefined || (known.answer?.state ?? 'posted') !== standing) return false;
     known.answer = answer;
@@ -107,12 +107,12 @@ export class MemoryAgenda implements AgendaStore {
     );
   }
 
-  async handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined> {
+  async submission(run: string): Promise<SubmissionAnswer | { readonly state: 'posted' } | undefined> {
     const known = this.requests.get(run);
     return known && (known.answer ?? { state: 'posted' });
   }
 
-  async pruneHandovers(account: string, beforeMs: number): Promise<number> {
+  async pruneSubmissions(account: string, beforeMs: number): Promise<number> {
     const old = [...this.requests.values()].filter(
       ({ request, answer }) =>
         request.account === account && request.at < beforeMs && answer !== undefined && answer.state !== 'taken',
@@ -129,15 +129,15 @@ export class MemoryAgenda implements AgendaStore {
     return rows.sort((a, b) => a.nominalMs - b.nominalMs || (a.slot < b.slot ? -1 : 1));
   }
 
-  private under(account: string, epoch: number): AccountAgenda {
-    let agenda = this.accounts.get(account);
-    if (agenda === undefined) {
-      agenda = { epoch, slots: new Map(), rows: new Map() };
-      this.accounts.set(account, agenda);
+  private under(account: string, epoch: number): AccountSchedule {
+    let scheduleStore = this.accounts.get(account);
+    if (scheduleStore === undefined) {
+      scheduleStore = { epoch, slots: new Map(), rows: new Map() };
+      this.accounts.set(account, scheduleStore);
     }
-    if (epoch < agenda.epoch) throw outdated(account, epoch, agenda.epoch);
-    agenda.epoch = epoch;
-    return agenda;
+    if (epoch < scheduleStore.epoch) throw outdated(account, epoch, scheduleStore.epoch);
+    scheduleStore.epoch = epoch;
+    return scheduleStore;
   }
 }
 

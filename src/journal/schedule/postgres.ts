@@ -12,30 +12,30 @@ import {
 } from '../sql/postgres.ts';
 import { NO_LIMIT, type SqlRow } from '../sql/values.ts';
 import {
-  AGENDA_SQL,
   answerValues,
-  handoverRequest,
-  handoverState,
   occurrenceRow,
   occurrenceValues,
-  pruneHandoversSql,
+  pruneSubmissionsSql,
   recordSql,
+  SCHEDULE_SQL,
   slotChanges,
+  submissionRequest,
+  submissionState,
   TAKEN,
   waitingRow,
 } from './rows.ts';
 import {
-  type AgendaMarks,
-  type AgendaStore,
   decidedAlready,
-  type HandoverAnswer,
-  type HandoverRequest,
   type OccurrenceRow,
   outdated,
   PRUNED_AT_ONCE,
+  type ScheduleMarks,
+  type ScheduleStore,
+  type SubmissionAnswer,
+  type SubmissionRequest,
 } from './store.ts';
 
-const PRUNE_HANDOVERS = pruneHandoversSql("(request::json ->> 'at')::bigint");
+const PRUNE_SUBMISSIONS = pruneSubmissionsSql("(request::json ->> 'at')::bigint");
 /** Slot by slot: together the server would read a year of verdicts for the last one of each. */
 const LAST_OF_SLOTS = `SELECT wanted.slot, (SELECT max(nominal) FROM occurrence
     WHERE occurrence.account = ? AND occurrence.slot = wanted.slot) AS last
@@ -45,14 +45,14 @@ const RECORD = `${recordSql(
   'SELECT ?, * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[])',
 )} RETURNING slot, nominal`;
 
-const MANNERS = { connections: 2, connectMs: 5_000, lockMs: 5_000, answerMs: 10_000 };
+const TIMEOUTS = { connections: 2, connectMs: 5_000, lockMs: 5_000, answerMs: 10_000 };
 
 /** Rejects with a StoreError when the database can not be opened. */
-export async function openPostgresAgenda(access: PostgresAccess): Promise<AgendaStore> {
-  return new PostgresAgenda(await openPostgres(access, MANNERS));
+export async function openPostgresScheduleStore(access: PostgresAccess): Promise<ScheduleStore> {
+  return new PostgresScheduleStore(await openPostgres(access, TIMEOUTS));
 }
 
-class PostgresAgenda implements AgendaStore {
+class PostgresScheduleStore implements ScheduleStore {
   private readonly database: PostgresDatabase;
 
   constructor(database: PostgresDatabase) {
@@ -66,18 +66,18 @@ class PostgresAgenda implements AgendaStore {
     at: number,
   ): Promise<ReadonlyMap<string, number>> {
     const work = async (query: Query) => {
-      const { forgotten, learnt, since } = slotChanges((await query(AGENDA_SQL.slots, [account])).rows, slots, at);
-      for (const slot of forgotten) await query(AGENDA_SQL.forgetSlot, [account, slot]);
-      for (const slot of learnt) await query(AGENDA_SQL.learnSlot, [account, slot, at]);
+      const { forgotten, learnt, since } = slotChanges((await query(SCHEDULE_SQL.slots, [account])).rows, slots, at);
+      for (const slot of forgotten) await query(SCHEDULE_SQL.forgetSlot, [account, slot]);
+      for (const slot of learnt) await query(SCHEDULE_SQL.learnSlot, [account, slot, at]);
       return since;
     };
     // Engaged a second time the slots are as they are wanted, so a commit that was lost sight of is simply repeated.
     return this.under(account, epoch, work, async () => false);
   }
 
-  async marks(account: string, slots: readonly string[]): Promise<AgendaMarks> {
+  async marks(account: string, slots: readonly string[]): Promise<ScheduleMarks> {
     const { rows: ends } = await this.database.query(LAST_OF_SLOTS, [account, slots]);
-    const { rows: waiting } = await this.database.query(AGENDA_SQL.waiting, [account]);
+    const { rows: waiting } = await this.database.query(SCHEDULE_SQL.waiting, [account]);
     return {
       through: new Map(
         ends.flatMap(({ slot, last }) => (last === null ? [] : [[String(slot), Number(last)] as const])),
@@ -97,11 +97,11 @@ class PostgresAgenda implements AgendaStore {
   }
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
-    return (await this.database.query(AGENDA_SQL.promised, [account])).rows.map(occurrenceRow);
+    return (await this.database.query(SCHEDULE_SQL.promised, [account])).rows.map(occurrenceRow);
   }
 
   async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
-    await this.database.query(AGENDA_SQL.settle, [began, run, account]);
+    await this.database.query(SCHEDULE_SQL.settle, [began, run, account]);
   }
 
   async occurrences(
@@ -110,38 +110,38 @@ class PostgresAgenda implements AgendaStore {
   ): Promise<readonly OccurrenceRow[]> {
     const { rows } =
       slot === undefined
-        ? await this.database.query(AGENDA_SQL.newest, [account, limit])
-        : await this.database.query(AGENDA_SQL.newestOfSlot, [account, slot, limit]);
+        ? await this.database.query(SCHEDULE_SQL.newest, [account, limit])
+        : await this.database.query(SCHEDULE_SQL.newestOfSlot, [account, slot, limit]);
     return rows.map(occurrenceRow);
   }
 
   async prune(account: string, beforeMs: number): Promise<number> {
-    return (await this.database.query(AGENDA_SQL.prune, [account, account, beforeMs, PRUNED_AT_ONCE])).changes;
+    return (await this.database.query(SCHEDULE_SQL.prune, [account, account, beforeMs, PRUNED_AT_ONCE])).changes;
   }
 
-  async post(request: HandoverRequest): Promise<void> {
-    await this.database.query(AGENDA_SQL.post, [request.run, request.account, JSON.stringify(request)]);
+  async post(request: SubmissionRequest): Promise<void> {
+    await this.database.query(SCHEDULE_SQL.post, [request.run, request.account, JSON.stringify(request)]);
   }
 
-  async posted(account: string): Promise<readonly HandoverRequest[]> {
-    const { rows } = await this.database.query(AGENDA_SQL.posted, [account]);
-    return rows.map(handoverRequest);
+  async posted(account: string): Promise<readonly SubmissionRequest[]> {
+    const { rows } = await this.database.query(SCHEDULE_SQL.posted, [account]);
+    return rows.map(submissionRequest);
   }
 
-  async answer(run: string, answer: HandoverAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
-    return (await this.database.query(AGENDA_SQL.answer, answerValues(run, answer, standing))).changes === 1;
+  async answer(run: string, answer: SubmissionAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
+    return (await this.database.query(SCHEDULE_SQL.answer, answerValues(run, answer, standing))).changes === 1;
   }
 
   async taken(account: string): Promise<readonly string[]> {
-    return (await this.database.query(AGENDA_SQL.taken, [account, TAKEN])).rows.map(({ run }) => String(run));
+    return (await this.database.query(SCHEDULE_SQL.taken, [account, TAKEN])).rows.map(({ run }) => String(run));
   }
 
-  async handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined> {
-    return handoverState((await this.database.query(AGENDA_SQL.handover, [run])).rows[0]);
+  async submission(run: string): Promise<SubmissionAnswer | { readonly state: 'posted' } | undefined> {
+    return submissionState((await this.database.query(SCHEDULE_SQL.submission, [run])).rows[0]);
   }
 
-  async pruneHandovers(account: string, beforeMs: number): Promise<number> {
-    return (await this.database.query(PRUNE_HANDOVERS, [account, account, TAKEN, beforeMs, PRUNED_AT_ONCE])).changes;
+  async pruneSubmissions(account: string, beforeMs: number): Promise<number> {
+    return (await this.database.query(PRUNE_SUBMISSIONS, [account, account, TAKEN, beforeMs, PRUNED_AT_ONCE])).changes;
   }
 
   close(): Promise<void> {
@@ -158,9 +158,9 @@ class PostgresAgenda implements AgendaStore {
     return this.database.transaction(
       `agenda ${account}`,
       async (query) => {
-        const newest = Number((await query(AGENDA_SQL.epoch, [account])).rows[0]?.epoch ?? 0);
+        const newest = Number((await query(SCHEDULE_SQL.epoch, [account])).rows[0]?.epoch ?? 0);
         if (epoch < newest) throw outdated(account, epoch, newest);
-        if (epoch > newest) await query(AGENDA_SQL.newerEpoch, [account, epoch]);
+        if (epoch > newest) await query(SCHEDULE_SQL.newerEpoch, [account, epoch]);
         return work(query);
       },
       { patienceMs: RESTART_PATIENCE_MS, kept },

@@ -4,11 +4,11 @@
  */
 
 import type { SqlRow, SqlValue } from '../sql/values.ts';
-import type { HandoverAnswer, HandoverRequest, OccurrenceRow, Verdict } from './store.ts';
+import type { OccurrenceRow, SubmissionAnswer, SubmissionRequest, Verdict } from './store.ts';
 
 const OCCURRENCE_COLUMNS = 'slot, nominal, verdict, why, run, decided_at, began';
 
-export const AGENDA_SQL = {
+export const SCHEDULE_SQL = {
   epoch: 'SELECT epoch FROM agenda_epoch WHERE account = ?',
   newerEpoch: `INSERT INTO agenda_epoch (account, epoch) VALUES (?, ?)
     ON CONFLICT (account) DO UPDATE SET epoch = excluded.epoch`,
@@ -34,7 +34,7 @@ export const AGENDA_SQL = {
   posted: 'SELECT request FROM handover WHERE account = ? AND answer IS NULL ORDER BY sequence',
   answer: 'UPDATE handover SET answer = ? WHERE run = ? AND answer IS NOT DISTINCT FROM ?',
   taken: 'SELECT run FROM handover WHERE account = ? AND answer = ? ORDER BY sequence',
-  handover: 'SELECT answer FROM handover WHERE run = ?',
+  submission: 'SELECT answer FROM handover WHERE run = ?',
 } as const;
 
 /** Changes no row where the occurrence has its verdict already. */
@@ -45,7 +45,7 @@ export function recordSql(values: string): string {
 }
 
 /** `postedAt`: how a request's time is read out of its text. */
-export function pruneHandoversSql(postedAt: string): string {
+export function pruneSubmissionsSql(postedAt: string): string {
   return `DELETE FROM handover WHERE account = ? AND sequence IN (
     SELECT sequence FROM handover WHERE account = ? AND answer IS NOT NULL AND answer <> ? AND ${postedAt} < ?
       ORDER BY sequence LIMIT ?)`;
@@ -54,24 +54,24 @@ export function pruneHandoversSql(postedAt: string): string {
 /** How a request stands that was taken and nothing more is known of. */
 export const TAKEN = answerText({ state: 'taken' });
 
-function answerText(answer: HandoverAnswer): string {
+function answerText(answer: SubmissionAnswer): string {
   return JSON.stringify(answer);
 }
 
 /** The values of `AGENDA_SQL.answer`. */
-export function answerValues(run: string, answer: HandoverAnswer, standing: 'posted' | 'taken'): readonly SqlValue[] {
+export function answerValues(run: string, answer: SubmissionAnswer, standing: 'posted' | 'taken'): readonly SqlValue[] {
   return [answerText(answer), run, standing === 'posted' ? null : TAKEN];
 }
 
 /** A row of `AGENDA_SQL.posted`. */
-export function handoverRequest(row: SqlRow): HandoverRequest {
-  return JSON.parse(String(row.request)) as HandoverRequest;
+export function submissionRequest(row: SqlRow): SubmissionRequest {
+  return JSON.parse(String(row.request)) as SubmissionRequest;
 }
 
 /** The row of `AGENDA_SQL.handover`, if there is one. */
-export function handoverState(row: SqlRow | undefined): HandoverAnswer | { readonly state: 'posted' } | undefined {
+export function submissionState(row: SqlRow | undefined): SubmissionAnswer | { readonly state: 'posted' } | undefined {
   if (row === undefined) return undefined;
-  return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as HandoverAnswer);
+  return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as SubmissionAnswer);
 }
 
 /** A row of `AGENDA_SQL.waiting`. */

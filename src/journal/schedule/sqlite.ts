@@ -6,26 +6,26 @@
 import { type Database, openDatabase } from '../sql/sqlite.ts';
 import { NO_LIMIT } from '../sql/values.ts';
 import {
-  AGENDA_SQL,
   answerValues,
-  handoverRequest,
-  handoverState,
   occurrenceRow,
   occurrenceValues,
-  pruneHandoversSql,
+  pruneSubmissionsSql,
+  SCHEDULE_SQL,
   slotChanges,
+  submissionRequest,
+  submissionState,
   TAKEN,
   waitingRow,
 } from './rows.ts';
 import {
-  type AgendaMarks,
-  type AgendaStore,
   decidedAlready,
-  type HandoverAnswer,
-  type HandoverRequest,
   type OccurrenceRow,
   outdated,
   PRUNED_AT_ONCE,
+  type ScheduleMarks,
+  type ScheduleStore,
+  type SubmissionAnswer,
+  type SubmissionRequest,
 } from './store.ts';
 
 const SCHEMA = `
@@ -63,10 +63,10 @@ CREATE TABLE IF NOT EXISTS handover (
 );
 CREATE INDEX IF NOT EXISTS handover_posted ON handover (account, sequence) WHERE answer IS NULL`;
 
-const PRUNE_HANDOVERS = pruneHandoversSql("CAST(json_extract(request, '$.at') AS INTEGER)");
+const PRUNE_SUBMISSIONS = pruneSubmissionsSql("CAST(json_extract(request, '$.at') AS INTEGER)");
 
 /** Rejects with a StoreError that names the file when it can not be opened. `file`: the journal's. */
-export async function openSqliteAgenda(file: string): Promise<AgendaStore> {
+export async function openSqliteScheduleStore(file: string): Promise<ScheduleStore> {
   const database = await openDatabase(file);
   try {
     database.transaction(() => database.exec(SCHEMA));
@@ -74,10 +74,10 @@ export async function openSqliteAgenda(file: string): Promise<AgendaStore> {
     database.close();
     throw error;
   }
-  return new SqliteAgenda(database);
+  return new SqliteScheduleStore(database);
 }
 
-class SqliteAgenda implements AgendaStore {
+class SqliteScheduleStore implements ScheduleStore {
   private readonly database: Database;
 
   constructor(database: Database) {
@@ -92,38 +92,38 @@ class SqliteAgenda implements AgendaStore {
   ): Promise<ReadonlyMap<string, number>> {
     const { database } = this;
     return this.under(account, epoch, () => {
-      const { forgotten, learnt, since } = slotChanges(database.statement(AGENDA_SQL.slots).all(account), slots, at);
-      const forget = database.statement(AGENDA_SQL.forgetSlot);
+      const { forgotten, learnt, since } = slotChanges(database.statement(SCHEDULE_SQL.slots).all(account), slots, at);
+      const forget = database.statement(SCHEDULE_SQL.forgetSlot);
       for (const slot of forgotten) forget.run(account, slot);
-      const learn = database.statement(AGENDA_SQL.learnSlot);
+      const learn = database.statement(SCHEDULE_SQL.learnSlot);
       for (const slot of learnt) learn.run(account, slot, at);
       return since;
     });
   }
 
-  async marks(account: string, slots: readonly string[]): Promise<AgendaMarks> {
-    const last = this.database.statement(AGENDA_SQL.last);
+  async marks(account: string, slots: readonly string[]): Promise<ScheduleMarks> {
+    const last = this.database.statement(SCHEDULE_SQL.last);
     const through = new Map<string, number>();
     for (const slot of slots) {
       const found = last.get(account, slot)?.last;
       if (found !== null && found !== undefined) through.set(slot, Number(found));
     }
-    return { through, waiting: this.database.statement(AGENDA_SQL.waiting).all(account).map(waitingRow) };
+    return { through, waiting: this.database.statement(SCHEDULE_SQL.waiting).all(account).map(waitingRow) };
   }
 
   async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
-    const write = this.database.statement(AGENDA_SQL.record);
+    const write = this.database.statement(SCHEDULE_SQL.record);
     this.under(account, epoch, () => {
       for (const row of rows) if (write.run(...occurrenceValues(account, row)).changes !== 1) throw decidedAlready(row);
     });
   }
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
-    return this.database.statement(AGENDA_SQL.promised).all(account).map(occurrenceRow);
+    return this.database.statement(SCHEDULE_SQL.promised).all(account).map(occurrenceRow);
   }
 
   async settle(account: string, run: string, began: 'begun' | 'lost'): Promise<void> {
-    this.database.statement(AGENDA_SQL.settle).run(began, run, account);
+    this.database.statement(SCHEDULE_SQL.settle).run(began, run, account);
   }
 
   async occurrences(
@@ -133,40 +133,40 @@ class SqliteAgenda implements AgendaStore {
     const { database } = this;
     const rows =
       slot === undefined
-        ? database.statement(AGENDA_SQL.newest).all(account, limit)
-        : database.statement(AGENDA_SQL.newestOfSlot).all(account, slot, limit);
+        ? database.statement(SCHEDULE_SQL.newest).all(account, limit)
+        : database.statement(SCHEDULE_SQL.newestOfSlot).all(account, slot, limit);
     return rows.map(occurrenceRow);
   }
 
   async prune(account: string, beforeMs: number): Promise<number> {
-    return this.database.statement(AGENDA_SQL.prune).run(account, account, beforeMs, PRUNED_AT_ONCE).changes;
+    return this.database.statement(SCHEDULE_SQL.prune).run(account, account, beforeMs, PRUNED_AT_ONCE).changes;
   }
 
-  async post(request: HandoverRequest): Promise<void> {
-    this.database.statement(AGENDA_SQL.post).run(request.run, request.account, JSON.stringify(request));
+  async post(request: SubmissionRequest): Promise<void> {
+    this.database.statement(SCHEDULE_SQL.post).run(request.run, request.account, JSON.stringify(request));
   }
 
-  async posted(account: string): Promise<readonly HandoverRequest[]> {
-    return this.database.statement(AGENDA_SQL.posted).all(account).map(handoverRequest);
+  async posted(account: string): Promise<readonly SubmissionRequest[]> {
+    return this.database.statement(SCHEDULE_SQL.posted).all(account).map(submissionRequest);
   }
 
-  async answer(run: string, answer: HandoverAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
-    return this.database.statement(AGENDA_SQL.answer).run(...answerValues(run, answer, standing)).changes === 1;
+  async answer(run: string, answer: SubmissionAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
+    return this.database.statement(SCHEDULE_SQL.answer).run(...answerValues(run, answer, standing)).changes === 1;
   }
 
   async taken(account: string): Promise<readonly string[]> {
     return this.database
-      .statement(AGENDA_SQL.taken)
+      .statement(SCHEDULE_SQL.taken)
       .all(account, TAKEN)
       .map(({ run }) => String(run));
   }
 
-  async handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined> {
-    return handoverState(this.database.statement(AGENDA_SQL.handover).get(run));
+  async submission(run: string): Promise<SubmissionAnswer | { readonly state: 'posted' } | undefined> {
+    return submissionState(this.database.statement(SCHEDULE_SQL.submission).get(run));
   }
 
-  async pruneHandovers(account: string, beforeMs: number): Promise<number> {
-    return this.database.statement(PRUNE_HANDOVERS).run(account, account, TAKEN, beforeMs, PRUNED_AT_ONCE).changes;
+  async pruneSubmissions(account: string, beforeMs: number): Promise<number> {
+    return this.database.statement(PRUNE_SUBMISSIONS).run(account, account, TAKEN, beforeMs, PRUNED_AT_ONCE).changes;
   }
 
   async close(): Promise<void> {
@@ -177,9 +177,9 @@ class SqliteAgenda implements AgendaStore {
   private under<T>(account: string, epoch: number, work: () => T): T {
     const { database } = this;
     return database.transaction(() => {
-      const newest = Number(database.statement(AGENDA_SQL.epoch).get(account)?.epoch ?? 0);
+      const newest = Number(database.statement(SCHEDULE_SQL.epoch).get(account)?.epoch ?? 0);
       if (epoch < newest) throw outdated(account, epoch, newest);
-      if (epoch > newest) database.statement(AGENDA_SQL.newerEpoch).run(account, epoch);
+      if (epoch > newest) database.statement(SCHEDULE_SQL.newerEpoch).run(account, epoch);
       return work();
     });
   }

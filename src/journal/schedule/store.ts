@@ -28,7 +28,7 @@ export interface OccurrenceRow {
 }
 
 /** How far the occurrences of slots have been decided. */
-export interface AgendaMarks {
+export interface ScheduleMarks {
   /** By slot, the last instant that has a row. */
   readonly through: ReadonlyMap<string, number>;
   /** What waits, of any slot of the account, by instant. */
@@ -38,16 +38,16 @@ export interface AgendaMarks {
 /** How long verdicts are kept, ms: more than a year, so that each can be compared with the one of a year ago. */
 export const VERDICTS_KEPT_MS = 400 * 86_400_000;
 /** How long a run that was handed over is kept once it is answered, ms: its texts are in the run's own journal. */
-export const HANDOVERS_KEPT_MS = 86_400_000;
+export const SUBMISSIONS_KEPT_MS = 86_400_000;
 export const PRUNED_AT_ONCE = 5_000;
 
-export interface AgendaStore {
+export interface ScheduleStore {
   /**
    * Says which slots are in force from now on, and gives since when each has been. A slot that was not in force until now
    * becomes known at `at`: what fell before was never promised. One that is not named any more is known no longer.
    */
   engage(account: string, epoch: number, slots: readonly string[], at: number): Promise<ReadonlyMap<string, number>>;
-  marks(account: string, slots: readonly string[]): Promise<AgendaMarks>;
+  marks(account: string, slots: readonly string[]): Promise<ScheduleMarks>;
   /** Records decisions, all or none; durable once resolved. */
   record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void>;
   /** Started, and not known to have begun: what a process that died may have left undone. By instant. */
@@ -67,26 +67,26 @@ export interface AgendaStore {
   prune(account: string, beforeMs: number): Promise<number>;
 
   /** Hands a run to whoever holds the account; durable once resolved. */
-  post(request: HandoverRequest): Promise<void>;
+  post(request: SubmissionRequest): Promise<void>;
   /** Those that nobody has answered, in the order they were posted. */
-  posted(account: string): Promise<readonly HandoverRequest[]>;
+  posted(account: string): Promise<readonly SubmissionRequest[]>;
   /**
    * Takes, refuses or withdraws a request; of one that is `taken` says that it began, or was refused after all. False when it
    * does not stand as `standing` any more: then nothing is changed.
    */
-  answer(run: string, answer: HandoverAnswer, standing?: 'posted' | 'taken'): Promise<boolean>;
+  answer(run: string, answer: SubmissionAnswer, standing?: 'posted' | 'taken'): Promise<boolean>;
   /** Runs that were taken and of which nobody has said what became of them: a process that died may have left them undone. */
   taken(account: string): Promise<readonly string[]>;
   /** Undefined for a run that was never handed over, or so long ago that it has been forgotten. */
-  handover(run: string): Promise<HandoverAnswer | { readonly state: 'posted' } | undefined>;
+  submission(run: string): Promise<SubmissionAnswer | { readonly state: 'posted' } | undefined>;
   /** Forgets requests posted before an instant that have their last answer, at most `PRUNED_AT_ONCE`, and gives how many. */
-  pruneHandovers(account: string, beforeMs: number): Promise<number>;
+  pruneSubmissions(account: string, beforeMs: number): Promise<number>;
 
   close(): Promise<void>;
 }
 
 /** A run for the process that holds its account: texts pinned, inputs read, as its first entry will have them. */
-export interface HandoverRequest {
+export interface SubmissionRequest {
   /** Its name, given by whoever asks. */
   readonly run: string;
   readonly account: string;
@@ -101,7 +101,7 @@ export interface HandoverRequest {
   readonly until?: string;
 }
 
-export type HandoverAnswer =
+export type SubmissionAnswer =
   /** Nobody else can take it any more; its run begins. */
   | { readonly state: 'taken' }
   | { readonly state: 'begun' }

@@ -55,14 +55,14 @@ interface LeaseRequest {
 const RENEWAL_RETRY_MS = 1_000;
 
 /** Takes the lease of an account and keeps it until released or lost. */
-export async function takeLease(request: LeaseRequest): Promise<LeaseKeeper | Extract<LeaseAnswer, { kind: 'taken' }>> {
+export async function takeLease(request: LeaseRequest): Promise<HeldLease | Extract<LeaseAnswer, { kind: 'taken' }>> {
   // Counted from before the store was asked: the lease can only be younger than that.
   const askedAt = request.clock.monotonic();
   const answer = await request.leases.acquire(request.account, request.holder);
-  return answer.kind === 'taken' ? answer : new LeaseKeeper(request, answer.epoch, askedAt);
+  return answer.kind === 'taken' ? answer : new HeldLease(request, answer.epoch, askedAt);
 }
 
-export class LeaseKeeper {
+export class HeldLease {
   readonly kind = 'held';
   readonly epoch: number;
   private readonly request: LeaseRequest;

@@ -34,12 +34,12 @@ import {
 } from './shared.ts';
 
 /** A lease is renewed every 5 s and half spent after 7.5: what takes longer than this is tried again on a new connection. */
-const MANNERS = { connections: 2, connectMs: 1_500, lockMs: 1_000, answerMs: 1_500 };
+const TIMEOUTS = { connections: 2, connectMs: 1_500, lockMs: 1_000, answerMs: 1_500 };
 /**
  * A cancel waits no longer than 2 s for its tokens (ARCHITECTURE.md, I10), so the budget must hear within that time that the
  * ledger can not be had. One connection, for a process asks for one change after another.
  */
-const LEDGER_MANNERS = { connections: 1, connectMs: 600, lockMs: 500, answerMs: 700 };
+const LEDGER_TIMEOUTS = { connections: 1, connectMs: 600, lockMs: 500, answerMs: 700 };
 
 /** Whose clock the ends of leases are read on: one for all, so that none is ever written on another. */
 const SERVER_CLOCK = 'server';
@@ -49,8 +49,8 @@ export async function openSharedPostgres(
   access: PostgresAccess,
   machine: Pick<Machine, 'self' | 'isGone'> = thisMachine(),
 ): Promise<Shared> {
-  const database = await openPostgres(access, MANNERS);
-  const ledgers = await openPostgres(access, LEDGER_MANNERS).catch(async (error: unknown) => {
+  const database = await openPostgres(access, TIMEOUTS);
+  const ledgers = await openPostgres(access, LEDGER_TIMEOUTS).catch(async (error: unknown) => {
     await database.close();
     throw error;
   });

@@ -54,7 +54,7 @@ export interface PostgresDatabase {
 }
 
 /** How long a caller waits, and how many connections it may have. */
-interface PostgresManners {
+interface PostgresTimeouts {
   readonly connections: number;
   /** For a connection to be made or to become free, ms. */
   readonly connectMs: number;
@@ -79,7 +79,7 @@ const RETRY_EVERY_MS = 200;
  * Opens the database and makes the tables where they are missing. Rejects with a StoreError: `unavailable` when it can not
  * be reached or used, `damaged` when it holds the tables of another version.
  */
-export async function openPostgres(access: PostgresAccess, manners: PostgresManners): Promise<PostgresDatabase> {
+export async function openPostgres(access: PostgresAccess, manners: PostgresTimeouts): Promise<PostgresDatabase> {
   const { default: driver } = await import('pg');
   const database = new PooledDatabase(
     access.name,
@@ -104,7 +104,7 @@ export async function openPostgres(access: PostgresAccess, manners: PostgresMann
 }
 
 /** What every statement relies on, whatever the server, the database or the user are set to. */
-async function settle(client: { query(sql: string): Promise<unknown> }, { lockMs, answerMs }: PostgresManners) {
+async function settle(client: { query(sql: string): Promise<unknown> }, { lockMs, answerMs }: PostgresTimeouts) {
   await client.query(`
     SET search_path TO ${SCHEMA_NAME};
     SET default_transaction_isolation TO 'read committed';

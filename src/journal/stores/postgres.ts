@@ -16,7 +16,7 @@ import type { AppendOptions, JournalStore, RunFilter, RunRow, StoredEntry } from
 import { refuseAppend } from './errors.ts';
 import { JOURNAL_SQL, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
 
-const MANNERS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
+const TIMEOUTS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
 
 interface PostgresStoreOptions {
   /** How long an append or a read waits for a server that is away, ms: a writer whose append has failed never writes again. */
@@ -28,7 +28,7 @@ export async function openPostgresStore(
   access: PostgresAccess,
   { patienceMs = RESTART_PATIENCE_MS }: PostgresStoreOptions = {},
 ): Promise<JournalStore> {
-  return new PostgresStore(await openPostgres(access, MANNERS), patienceMs);
+  return new PostgresStore(await openPostgres(access, TIMEOUTS), patienceMs);
 }
 
 class PostgresStore implements JournalStore {

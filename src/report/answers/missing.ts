@@ -2,7 +2,7 @@
 
 import { formatCount, formatList, pluralize } from '../../base/format.ts';
 import type { RunVerdict } from '../compare/verify.ts';
-import { uncoveredText, WITHOUT_STOP } from '../folds/aftermath.ts';
+import { uncoveredText, WITHOUT_STOP } from '../folds/residual.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
 import { isoTime, shown } from '../format.ts';
 import { isGoing, isSilent } from '../liveness.ts';

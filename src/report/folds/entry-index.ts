@@ -19,7 +19,7 @@ export const ENTRY_GROUPS = {
     'order.alarmed',
     'account.reconciled',
     'account.swept',
-    'account.recalled',
+    'account.late_orders',
   ],
   deadman: ['deadman.moved'],
   people: ['approval.asked', 'operator.acted'],
@@ -207,8 +207,8 @@ function entryText(entry: Entry): string {
       const doubt = inDoubt.length === 0 ? '' : `, ${inDoubt.length} not known`;
       return `${left === undefined ? 'not known what is' : formatCount(left.length, 'order')} left by cancel_all${doubt}`;
     }
-    case 'account.recalled':
-      return `${formatCount(entry.data.resurfaced.length, 'order')} of earlier runs that their journals do not know of`;
+    case 'account.late_orders':
+      return `${formatCount(entry.data.late.length, 'order')} of earlier runs that their journals do not know of`;
     case 'deadman.moved':
       return shown(
         `${entry.data.event} ${entry.data.market}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`,
@@ -221,7 +221,7 @@ function entryText(entry: Entry): string {
       );
     case 'session.moved':
       return shown(`${entry.data.event}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
-    case 'clock.put':
+    case 'clock.adjusted':
       return `the clock on the wall was put: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s own`;
     default:
       // A journal of a later version may hold entries this one has no words for.

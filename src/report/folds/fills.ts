@@ -5,7 +5,7 @@
 import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
 import { formatMicros } from '../../base/format.ts';
 import type { Entry } from '../../journal/entry.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { averagePrice, netSizeOfFills, sumOfFills } from '../../venue/order/fills.ts';
 import type { FillRecord, Side } from '../../venue/records.ts';
 import { foldOrders } from './orders.ts';
@@ -61,7 +61,7 @@ export function fillsDocument(entries: Iterable<Entry>): FillsDocument {
 }
 
 /** The fills of orders that were folded already. */
-export function fillsOf(orders: readonly BookOrder[]): FillsDocument {
+export function fillsOf(orders: readonly TrackedOrder[]): FillsDocument {
   const booked = orders.flatMap((order) => [...order.snapshot.context.fills.values()].map((fill) => ({ order, fill })));
   booked.sort((a, b) => a.fill.timestamp - b.fill.timestamp);
   const fills = booked.map(({ fill }) => fill);
@@ -74,7 +74,7 @@ export function fillsOf(orders: readonly BookOrder[]): FillsDocument {
   };
 }
 
-export function fillRow({ intent, step }: BookOrder, fill: FillRecord): FillRow {
+export function fillRow({ intent, step }: TrackedOrder, fill: FillRecord): FillRow {
   return {
     id: fill.id,
     at: timeOfUs(fill.timestamp),

@@ -4,7 +4,7 @@
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import type { DataOf, Entry, Json } from '../../journal/entry.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { isTerminal, type OrderState, wordsOf } from '../../venue/order/states.ts';
 import { amountText, isPartOfPosition, pairs, quoteOf, stepName } from '../format.ts';
@@ -93,7 +93,7 @@ export class OrderLifeFold {
   }
 
   /** The same orders as the engine's own book has them. */
-  book(): readonly BookOrder[] {
+  tracker(): readonly TrackedOrder[] {
     return this.orders.orders();
   }
 
@@ -105,11 +105,11 @@ export class OrderLifeFold {
     });
   }
 
-  bookOrders(): readonly BookOrder[] {
+  bookOrders(): readonly TrackedOrder[] {
     return this.orders.orders();
   }
 
-  private life(order: BookOrder, row: OrderRow): OrderLife {
+  private life(order: TrackedOrder, row: OrderRow): OrderLife {
     const { intent, step, createdAt, snapshot } = order;
     const { seq, moves, levels, alarms } = this.notesOf(order, 0);
     const stateMeaning = wordsOf(snapshot.state);
@@ -145,7 +145,7 @@ export class OrderLifeFold {
     this.notes.set(intent.clientOrderId, { seq, moves: [], levels, alarms: [] });
   }
 
-  private notesOf({ intent }: BookOrder, seq: number): Notes {
+  private notesOf({ intent }: TrackedOrder, seq: number): Notes {
     const known = this.notes.get(intent.clientOrderId);
     if (known !== undefined) return known;
     const notes: Notes = { seq, moves: [], levels: [], alarms: [] };
@@ -153,12 +153,12 @@ export class OrderLifeFold {
     return notes;
   }
 
-  private level({ levels }: Notes, { snapshot }: BookOrder, at: number): void {
+  private level({ levels }: Notes, { snapshot }: TrackedOrder, at: number): void {
     const { price } = snapshot.context;
     if (price !== undefined && levels.at(-1)?.price !== price) levels.push({ at: at - this.startedAt, price });
   }
 
-  private move(entry: Entry, order: BookOrder, from: OrderState, to: OrderState, event: string): OrderMove {
+  private move(entry: Entry, order: TrackedOrder, from: OrderState, to: OrderState, event: string): OrderMove {
     const because = becauseOf(entry, order);
     const asked = entry.type === 'call.attempted' && entry.step !== '' ? { step: this.asker(entry.step) } : {};
     return {
@@ -193,7 +193,7 @@ export class OrderLifeFold {
 }
 
 /** What the entry that moved an order says of the reason. */
-function becauseOf(entry: Entry, order: BookOrder): string | undefined {
+function becauseOf(entry: Entry, order: TrackedOrder): string | undefined {
   switch (entry.type) {
     case 'order.concluded':
     case 'deadman.moved':
@@ -219,7 +219,7 @@ function termsOf({ params }: DataOf<'call.attempted'>): string | undefined {
 }
 
 /** The venue's own word in the order's record. */
-function reasonIn(result: Json | undefined, { snapshot }: BookOrder): string | undefined {
+function reasonIn(result: Json | undefined, { snapshot }: TrackedOrder): string | undefined {
   if (!Array.isArray(result)) return undefined;
   for (const each of result as readonly Json[]) {
     if (typeof each !== 'object' || each === null || Array.isArray(each)) continue;

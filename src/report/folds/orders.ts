@@ -4,7 +4,7 @@
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import type { Entry, JsonObject } from '../../journal/entry.ts';
-import { type BookChange, type BookOrder, OrderBook, type OrderBookOptions } from '../../journal/orders.ts';
+import { OrderTracker, type OrderTrackerOptions, type TrackedOrder, type TrackerChange } from '../../journal/orders.ts';
 import { averagePrice, largerDecimal } from '../../venue/order/fills.ts';
 import { isOrderState, type OrderState } from '../../venue/order/states.ts';
 import type { OrderType, Side } from '../../venue/records.ts';
@@ -49,31 +49,31 @@ export function ordersDocument(entries: Iterable<Entry>): OrdersDocument {
 }
 
 /** The run's orders as the engine's own book has them, in the order they were meant. */
-export function foldOrders(entries: Iterable<Entry>): readonly BookOrder[] {
+export function foldOrders(entries: Iterable<Entry>): readonly TrackedOrder[] {
   const fold = new OrderFold();
   for (const entry of entries) fold.apply(entry);
   return fold.orders();
 }
 
 export class OrderFold {
-  private book = new OrderBook();
+  private tracker = new OrderTracker();
 
   /** What the entry did to which orders. */
-  apply(entry: Entry): readonly BookChange[] {
-    if (entry.type === 'run.started') this.book = new OrderBook(bookOptions(entry.data.settings));
-    return this.book.apply(entry);
+  apply(entry: Entry): readonly TrackerChange[] {
+    if (entry.type === 'run.started') this.tracker = new OrderTracker(trackerOptions(entry.data.settings));
+    return this.tracker.apply(entry);
   }
 
-  orders(): readonly BookOrder[] {
-    return this.book.orders();
+  orders(): readonly TrackedOrder[] {
+    return this.tracker.orders();
   }
 
   rows(): readonly OrderRow[] {
-    return this.book.orders().map(orderRow);
+    return this.tracker.orders().map(orderRow);
   }
 
   histories(): readonly OrderHistory[] {
-    return this.book.orders().map((order) => ({
+    return this.tracker.orders().map((order) => ({
       ...orderRow(order),
       history: order.history.map(({ at, from, to, event }) => ({ at: new Date(at).toISOString(), from, to, event })),
     }));
@@ -81,12 +81,12 @@ export class OrderFold {
 }
 
 /** What the run's first entry says of how long "not found" does not yet mean absent; the book's own default where it says nothing. */
-function bookOptions(settings: JsonObject): OrderBookOptions {
+function trackerOptions(settings: JsonObject): OrderTrackerOptions {
   const { absenceHorizonMs } = settings;
   return typeof absenceHorizonMs === 'number' ? { absenceHorizonMs } : {};
 }
 
-function orderRow({ intent, snapshot }: BookOrder): OrderRow {
+function orderRow({ intent, snapshot }: TrackedOrder): OrderRow {
   const { state, context } = snapshot;
   const average = averagePrice(context.fills.values());
   return {

@@ -10,7 +10,6 @@ import { reviewOf } from '../../venue/order/states.ts';
 import { jsonText } from '../format.ts';
 import { meaningOf } from '../glossary.ts';
 import { isGoing } from '../liveness.ts';
-import { AftermathFold, type Uncovered } from './aftermath.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
 import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
 import { type BudgetDocument, BudgetFold } from './budget.ts';
@@ -21,6 +20,7 @@ import { type OrderLife, OrderLifeFold } from './order-lives.ts';
 import { stateOf } from './orders.ts';
 import { PriceReadingFold, type PriceReadings } from './prices.ts';
 import { type OpenRequest, RequestMarkFold, type RequestMarks } from './requests.ts';
+import { ResidualFold, type Uncovered } from './residual.ts';
 import type { RunProgress } from './runs-list.ts';
 import { type ActiveStep, type StepLane, StepLaneFold } from './steps.ts';
 
@@ -124,7 +124,7 @@ export class RunPageFold {
   private readonly requests = new RequestMarkFold();
   private readonly budget = new BudgetFold();
   private readonly orders = new OrderLifeFold();
-  private readonly aftermath = new AftermathFold();
+  private readonly residual = new ResidualFold();
   private readonly deadman = new DeadmanRecordFold();
   private readonly prices = new PriceReadingFold();
   private readonly approvals = new ApprovalFold();
@@ -150,7 +150,7 @@ export class RunPageFold {
     this.requests.apply(entry);
     this.budget.apply(entry);
     this.orders.apply(entry);
-    this.aftermath.apply(entry);
+    this.residual.apply(entry);
     this.deadman.apply(entry);
     this.prices.apply(entry);
     this.approvals.apply(entry);
@@ -260,8 +260,8 @@ export class RunPageFold {
             `${String(order['id'])} could still fill`,
           );
         return;
-      case 'account.recalled':
-        for (const { clientOrderId, orderId, run, recorded, status } of entry.data.resurfaced)
+      case 'account.late_orders':
+        for (const { clientOrderId, orderId, run, recorded, status } of entry.data.late)
           this.alarmed(
             entry,
             clientOrderId,
@@ -287,7 +287,7 @@ export class RunPageFold {
       lost: this.requests.lost(),
       unclearOrders: orders.filter((order) => reviewOf(stateOf(order)) === 'unclear').map(idOf),
       leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(idOf) : [],
-      uncovered: this.started?.data.mode === 'live' ? this.aftermath.aftermath(this.orders.book()).uncovered : [],
+      uncovered: this.started?.data.mode === 'live' ? this.residual.residual(this.orders.tracker()).uncovered : [],
       alarms: this.alarms,
       alarmCount: this.alarmCount,
     };

@@ -15,8 +15,8 @@ import type {
 } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { isoTime } from '../format.ts';
-import { type Aftermath, AftermathFold } from './aftermath.ts';
 import { OrderFold, type OrderRow } from './orders.ts';
+import { type Residual, ResidualFold } from './residual.ts';
 
 export interface RunReport {
   readonly run: string;
@@ -86,7 +86,7 @@ export class RunFold {
   private readonly requests = new RequestFold();
   private readonly orders = new OrderFold();
   private readonly deadman: RunReport['deadman'][number][] = [];
-  private readonly left = new AftermathFold();
+  private readonly left = new ResidualFold();
 
   apply(entry: Entry): void {
     if (this.started === undefined && entry.type !== 'run.started') {
@@ -108,8 +108,8 @@ export class RunFold {
   }
 
   /** What it leaves behind at the venue, which is no part of the contract that the report is. */
-  aftermath(): Aftermath {
-    return this.left.aftermath(this.orders.orders());
+  residual(): Residual {
+    return this.left.residual(this.orders.orders());
   }
 
   report(): RunReport {
@@ -212,11 +212,11 @@ interface Request {
 
 /** Requests that no step and no keeper asked for; what they carried is in no journal. */
 export function requestsBeside(entry: Entry): readonly Request[] {
-  const told = (method: string, path: string, asked: DataOf<'account.recalled'>['requests'][number]): Request => {
+  const told = (method: string, path: string, asked: DataOf<'account.late_orders'>['requests'][number]): Request => {
     const { sentAt, tokens, status = null, success } = asked;
     return { row: { method, path, params: {}, tokens }, at: sentAt, status, success };
   };
-  if (entry.type === 'account.recalled') return entry.data.requests.map((each) => told('GET', '/orders', each));
+  if (entry.type === 'account.late_orders') return entry.data.requests.map((each) => told('GET', '/orders', each));
   if (entry.type !== 'session.moved' || entry.data.request === undefined) return [];
   return [told('POST', '/jwt', entry.data.request)];
 }

@@ -4,7 +4,7 @@
  */
 
 import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderState } from '../../venue/order/states.ts';
 import type { RunReport } from '../folds/run.ts';
 import { shown } from '../format.ts';
@@ -13,7 +13,7 @@ import { type Html, html } from './text.ts';
 
 interface TimeAxisData {
   readonly report: RunReport;
-  readonly orders: readonly BookOrder[];
+  readonly orders: readonly TrackedOrder[];
   readonly spending: readonly { readonly at: number; readonly tokens: number }[];
   /** Tokens allowed in a window. */
   readonly limit: number | undefined;
@@ -133,7 +133,7 @@ const STATE_CLASS: Readonly<Record<OrderState, string>> = {
   quarantined: 'doubt',
 };
 
-function orderLanes(orders: readonly BookOrder[], axis: Axis): Lane {
+function orderLanes(orders: readonly TrackedOrder[], axis: Axis): Lane {
   const drawn = orders.slice(0, MOST_ORDERS);
   const draw = drawn.map((order, row) => {
     const { intent, history, snapshot, createdAt } = order;

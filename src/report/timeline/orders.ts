@@ -1,6 +1,6 @@
 /** How what became of orders reads in the timeline: their moves, what was concluded, alarms, what an account had open; and the switch that cancels them. */
 import { formatCount, formatFirst, formatSpan } from '../../base/format.ts';
-import type { DataOf, JsonObject, ResurfacedOrder } from '../../journal/entry.ts';
+import type { DataOf, JsonObject, LateOrder } from '../../journal/entry.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { wordsOf } from '../../venue/order/states.ts';
 import { bad, doubt, good, jsonText, muted, name, pairs, plain, type Span, shown } from '../format.ts';
@@ -67,7 +67,7 @@ export function accountSwept(data: DataOf<'account.swept'>): readonly Span[] {
   ];
 }
 
-export function orderResurfaced(found: ResurfacedOrder): readonly Span[] {
+export function lateOrderRow(found: LateOrder): readonly Span[] {
   const { clientOrderId, orderId, run, recorded, status, filled } = found;
   return [
     bad(`order ${shown(orderId)} is ${shown(status)} at the venue`),

@@ -30,10 +30,10 @@ import {
   accountReconciled,
   accountSwept,
   deadmanMoved,
+  lateOrderRow,
   orderAlarmed,
   orderConcluded,
   orderMoved,
-  orderResurfaced,
 } from './orders.ts';
 import { RequestsTold } from './requests.ts';
 
@@ -190,8 +190,8 @@ export class TimelineFold {
         return this.rows('order', 0, accountReconciled(entry.data));
       case 'account.swept':
         return this.rows('order', this.depth(entry.step), accountSwept(entry.data));
-      case 'account.recalled':
-        return entry.data.resurfaced.flatMap((each) => this.rows('order', 0, orderResurfaced(each)));
+      case 'account.late_orders':
+        return entry.data.late.flatMap((each) => this.rows('order', 0, lateOrderRow(each)));
       case 'approval.asked':
         return this.rows('person', this.depth(entry.step), [
           name('asked '),
@@ -217,7 +217,7 @@ export class TimelineFold {
           muted(entry.data.expiresAt === undefined ? '' : `, until ${isoTime(entry.data.expiresAt)}`),
           muted(entry.data.because === undefined ? '' : `: ${shown(entry.data.because)}`),
         ]);
-      case 'clock.put':
+      case 'clock.adjusted':
         return this.rows('run', 0, [
           name('the clock on the wall was put'),
           muted(`: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s own, which all times here are told by`),

@@ -9,7 +9,7 @@ import type { CheckCode } from '../codes/check.ts';
 import { type Code, finding } from '../codes/codes.ts';
 import { FORBIDDEN_KEYS, type MapNode, type Node } from '../document/nodes.ts';
 import { Compiler } from '../expression/compiler.ts';
-import { Names, RESERVED_ROOTS } from '../expression/scope.ts';
+import { Names, RESERVED_GLOBALS } from '../expression/scope.ts';
 import { RESERVED_WORDS } from '../expression/syntax.ts';
 import type { RecordValue, ValueType } from '../values.ts';
 
@@ -121,8 +121,8 @@ export class Checking {
   /** Says so, and answers false, when a new name can not be given. */
   mayDeclare(name: string, at: Span): boolean {
     if (FORBIDDEN_KEYS.has(name)) this.report(at, 'forbidden-name', `${name} can not be a name`);
-    else if ((RESERVED_ROOTS as readonly string[]).includes(name))
-      this.report(at, 'reserved-name', `${name} has a meaning of its own: ${RESERVED_ROOTS.join(', ')} are reserved`);
+    else if ((RESERVED_GLOBALS as readonly string[]).includes(name))
+      this.report(at, 'reserved-name', `${name} has a meaning of its own: ${RESERVED_GLOBALS.join(', ')} are reserved`);
     else if (RESERVED_WORDS.has(name)) this.report(at, 'reserved-name', `${name} is a keyword of expressions`);
     else if (this.names.roots.has(name))
       this.report(at, 'name-taken', `${name} means something else already, which it would hide`);

@@ -160,7 +160,7 @@ function defaultsOf(inputs: readonly InputDeclaration[]): RecordValue {
   return defaults;
 }
 
-export function declareRoots(checking: Checking): void {
+export function declareGlobals(checking: Checking): void {
   checking.names.declare('now', TIME);
   checking.names.declare('run', RUN);
 }

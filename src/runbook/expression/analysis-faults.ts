@@ -6,7 +6,7 @@ import type { Span } from '../../base/diagnostic.ts';
 import { ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE } from '../../venue/records.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { meantWord } from '../foreign-words.ts';
-import { isRefusal, type Refusal, type Term } from '../functions/term.ts';
+import { isTypeMismatch, type Term, type TypeMismatch } from '../functions/term.ts';
 import type { ValueType } from '../values.ts';
 import type { SyntaxNode } from './syntax.ts';
 
@@ -73,8 +73,8 @@ export abstract class AnalysisFaults {
     }
   }
 
-  protected settle(found: Term | Refusal, operands: readonly SyntaxNode[], whole: SyntaxNode): Term | undefined {
-    if (!isRefusal(found)) return found;
+  protected settle(found: Term | TypeMismatch, operands: readonly SyntaxNode[], whole: SyntaxNode): Term | undefined {
+    if (!isTypeMismatch(found)) return found;
     const place = found.at === undefined ? (operands.length === 1 ? operands[0] : whole) : operands[found.at];
     const { start, end } = place ?? whole;
     const message =

@@ -13,7 +13,7 @@ import { type Frame, type Run, spend } from '../functions/evaluation.ts';
 import { FUNCTIONS, functionRow, isZone } from '../functions/functions.ts';
 import { BINARY_OPERATORS, type BinaryOperator, binary, negation } from '../functions/operators.ts';
 import { applied, arity, impliesMarket, type Match, matched } from '../functions/signatures.ts';
-import { fitted, isRefusal, type Term, unified } from '../functions/term.ts';
+import { fitted, isTypeMismatch, type Term, unified } from '../functions/term.ts';
 import { BOOLEAN, INTEGER, NUMBER, TEXT, typeName } from '../functions/typing.ts';
 import { EvaluationFailure, type Scope, type Value, type ValueType } from '../values.ts';
 import { AnalysisFaults, shown } from './analysis-faults.ts';
@@ -387,7 +387,7 @@ export class Analysis extends AnalysisFaults {
         place,
         `${name} takes ${arity(row)}, found ${formatCount(args.length, 'argument')}`,
       );
-    if (isRefusal(match)) return this.settle({ ...match, message: `${name}: ${match.message}` }, nodes, node);
+    if (isTypeMismatch(match)) return this.settle({ ...match, message: `${name}: ${match.message}` }, nodes, node);
     const strange = strangeZone(match);
     if (strange !== undefined)
       return this.fault('unknown-zone', nodes[strange.at] ?? node, `there is no time zone '${shown(strange.zone)}'`);
@@ -424,7 +424,7 @@ export class Analysis extends AnalysisFaults {
     nodes: readonly SyntaxNode[],
   ): { readonly terms: readonly Term[]; readonly type: ValueType } | undefined {
     const found = unified(terms);
-    if (!isRefusal(found)) return found;
+    if (!isTypeMismatch(found)) return found;
     this.settle(found, nodes, nodes[0] as SyntaxNode);
     return undefined;
   }

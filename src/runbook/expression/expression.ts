@@ -8,7 +8,7 @@ import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import type { ScalarNode } from '../document/nodes.ts';
 import { evaluateIn, type Run, textOf } from '../functions/evaluation.ts';
-import { fitted, isRefusal, type Term } from '../functions/term.ts';
+import { fitted, isTypeMismatch, type Term } from '../functions/term.ts';
 import { DURATION, NUMBER, TEXT, TIME, typeName } from '../functions/typing.ts';
 import type { Expr, Value, ValueType } from '../values.ts';
 import { Analysis } from './analysis.ts';
@@ -86,7 +86,7 @@ export function compileField(
   const { value, type } = literal;
   const fit =
     expected === 'any' ? undefined : fitted({ type, run: () => value, bare: false, constant: true }, expected);
-  if (fit !== undefined && isRefusal(fit))
+  if (fit !== undefined && isTypeMismatch(fit))
     return refused(node, source, type === NUMBER ? 'ratio-not-here' : fit.refused, fit.message);
   return { expr: literalExpr(text, fit?.type ?? type, value), diagnostics: [] };
 }

@@ -20,7 +20,7 @@ type Change =
   | { readonly kind: 'present'; readonly path: string };
 
 /** Names with a meaning of their own (language.md, Checks 3). */
-export const RESERVED_ROOTS = ['inputs', 'feeds', 'now', 'run', 'error'] as const;
+export const RESERVED_GLOBALS = ['inputs', 'feeds', 'now', 'run', 'error'] as const;
 
 export class Names {
   readonly roots = new Map<string, ValueType>();

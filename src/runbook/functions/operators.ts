@@ -7,7 +7,7 @@
 import { Decimal } from '../../base/decimal.ts';
 import type { Duration, Time, Unit, Value, ValueType } from '../values.ts';
 import { bounded, compare, durationOf, equal, quotient, type Run, remainder, timeOf } from './evaluation.ts';
-import { adapted, compared, optionalRefusal, type Refusal, type Term } from './term.ts';
+import { adapted, compared, optionalMismatch, type Term, type TypeMismatch } from './term.ts';
 import { BOOLEAN, DURATION, NUMBER, TEXT, TIME, typeName, unitOf } from './typing.ts';
 import { productHint, productUnit, quotientHint, quotientUnit } from './units.ts';
 
@@ -15,10 +15,10 @@ export const BINARY_OPERATORS = ['+', '-', '*', '/', '%', '==', '!=', '<', '<=',
 export type BinaryOperator = (typeof BINARY_OPERATORS)[number];
 
 /** What an operator makes of its operands; `text` is the expression, for failures at run time. */
-export function binary(operator: BinaryOperator, left: Term, right: Term, text: string): Term | Refusal {
+export function binary(operator: BinaryOperator, left: Term, right: Term, text: string): Term | TypeMismatch {
   if (operator !== '==' && operator !== '!=') {
-    if (left.type.kind === 'optional') return { ...optionalRefusal(), at: 0 };
-    if (right.type.kind === 'optional') return { ...optionalRefusal(), at: 1 };
+    if (left.type.kind === 'optional') return { ...optionalMismatch(), at: 0 };
+    if (right.type.kind === 'optional') return { ...optionalMismatch(), at: 1 };
   }
   switch (operator) {
     case '+':
@@ -45,9 +45,9 @@ export function binary(operator: BinaryOperator, left: Term, right: Term, text: 
   }
 }
 
-export function negation(operand: Term, text: string): Term | Refusal {
+export function negation(operand: Term, text: string): Term | TypeMismatch {
   const { type, run } = operand;
-  if (type.kind === 'optional') return optionalRefusal();
+  if (type.kind === 'optional') return optionalMismatch();
   if (type.kind === 'decimal') return result(type, [operand], (frame) => (run(frame) as Decimal).neg(), operand.bare);
   if (type.kind === 'duration')
     return result(DURATION, [operand], (frame) => durationOf(-(run(frame) as Duration).ms, text));
@@ -65,14 +65,14 @@ function decimalType(unit: Unit, left: DecimalType, right: DecimalType, closed: 
   return closed && left.integer === true && right.integer === true ? { kind: 'decimal', unit, integer: true } : NUMBER;
 }
 
-function none(operator: string, left: Term, right: Term): Refusal {
+function none(operator: string, left: Term, right: Term): TypeMismatch {
   return {
     refused: 'type-mismatch',
     message: `${typeName(left.type)} ${operator} ${typeName(right.type)} has no meaning`,
   };
 }
 
-function sum(operator: '+' | '-', left: Term, right: Term, text: string): Term | Refusal {
+function sum(operator: '+' | '-', left: Term, right: Term, text: string): Term | TypeMismatch {
   const [a, b] = [adapted(left, unitOf(right.type)), adapted(right, unitOf(left.type))];
   const { run: x } = a;
   const { run: y } = b;
@@ -115,7 +115,7 @@ function sum(operator: '+' | '-', left: Term, right: Term, text: string): Term |
   }
 }
 
-function product(left: Term, right: Term, text: string): Term | Refusal {
+function product(left: Term, right: Term, text: string): Term | TypeMismatch {
   const { type: a, run: x } = left;
   const { type: b, run: y } = right;
   const operands = [left, right];
@@ -141,7 +141,7 @@ function product(left: Term, right: Term, text: string): Term | Refusal {
   return none('*', left, right);
 }
 
-function division(left: Term, right: Term, text: string): Term | Refusal {
+function division(left: Term, right: Term, text: string): Term | TypeMismatch {
   const { type: a, run: x } = left;
   const { type: b, run: y } = right;
   const operands = [left, right];
@@ -167,7 +167,7 @@ function division(left: Term, right: Term, text: string): Term | Refusal {
   return none('/', left, right);
 }
 
-function modulo(left: Term, right: Term, text: string): Term | Refusal {
+function modulo(left: Term, right: Term, text: string): Term | TypeMismatch {
   const [a, b] = [left.type, adapted(right, unitOf(left.type)).type];
   if (a.kind !== 'decimal' || b.kind !== 'decimal') return none('%', left, right);
   if (a.unit !== b.unit)
@@ -178,7 +178,7 @@ function modulo(left: Term, right: Term, text: string): Term | Refusal {
   return result(decimalType(a.unit, a, b, true), [left, right], run, left.bare && right.bare);
 }
 
-function equality(operator: '==' | '!=', left: Term, right: Term): Term | Refusal {
+function equality(operator: '==' | '!=', left: Term, right: Term): Term | TypeMismatch {
   const refusal = compared(left, right);
   if (refusal !== undefined) return refusal;
   const { run: x } = left;
@@ -189,7 +189,7 @@ function equality(operator: '==' | '!=', left: Term, right: Term): Term | Refusa
 
 const ORDERED_KINDS: ReadonlySet<string> = new Set(['decimal', 'duration', 'time']);
 
-function order(operator: '<' | '<=' | '>' | '>=', left: Term, right: Term): Term | Refusal {
+function order(operator: '<' | '<=' | '>' | '>=', left: Term, right: Term): Term | TypeMismatch {
   if (!ORDERED_KINDS.has(left.type.kind))
     return { refused: 'type-mismatch', message: `${typeName(left.type)} has no less and no more` };
   const refusal = compared(left, right);
@@ -205,7 +205,7 @@ function order(operator: '<' | '<=' | '>' | '>=', left: Term, right: Term): Term
   return result(BOOLEAN, [left, right], tests[operator]);
 }
 
-function membership(left: Term, right: Term): Term | Refusal {
+function membership(left: Term, right: Term): Term | TypeMismatch {
   const { run: x } = left;
   const { run: y } = right;
   if (right.type.kind === 'list') {

@@ -7,7 +7,7 @@ import { formatList } from '../../base/format.ts';
 import type { Expr, Scope, ValueType } from '../values.ts';
 import { type Run, spend } from './evaluation.ts';
 import type { Application, FunctionRow, Parameter, Shape, Signature } from './functions.ts';
-import { fitted, isRefusal, type Refusal, type Term, unified } from './term.ts';
+import { fitted, isTypeMismatch, type Term, type TypeMismatch, unified } from './term.ts';
 import { INTEGER, NUMBER, typeName } from './typing.ts';
 
 /** Arguments brought to the types of a signature. */
@@ -27,11 +27,11 @@ export interface Match {
 export function matched(
   row: FunctionRow,
   args: readonly Term[],
-): Match | (Refusal & { readonly at: number }) | undefined {
-  let nearest: (Refusal & { readonly at: number }) | undefined;
+): Match | (TypeMismatch & { readonly at: number }) | undefined {
+  let nearest: (TypeMismatch & { readonly at: number }) | undefined;
   for (const signature of row.signatures.filter((each) => takes(each, args.length))) {
     const found = bound(signature, args);
-    if (!isRefusal(found)) return found;
+    if (!isTypeMismatch(found)) return found;
     if (nearest === undefined || found.at > nearest.at) nearest = found;
   }
   return nearest;
@@ -70,20 +70,20 @@ export function applied(row: FunctionRow, match: Match, market: Expr<string> | u
 }
 
 /** Fits arguments to one signature; a type variable is bound by the arguments themselves. */
-function bound(signature: Signature, args: readonly Term[]): Match | (Refusal & { readonly at: number }) {
+function bound(signature: Signature, args: readonly Term[]): Match | (TypeMismatch & { readonly at: number }) {
   const last = signature.parameters.length - 1;
   const fits: Term[] = [];
   const variable: number[] = [];
   for (const [index, arg] of args.entries()) {
     const { shape } = signature.parameters[Math.min(index, last)] as Parameter;
     const found = shaped(arg, shape);
-    if (isRefusal(found)) return { ...found, at: index };
+    if (isTypeMismatch(found)) return { ...found, at: index };
     if (isVariable(shape)) variable.push(index);
     fits.push(found);
   }
   if (variable.length === 0) return { signature, args: fits, bare: false };
   const common = unified(variable.map((index) => fits[index] as Term));
-  if (isRefusal(common)) return { ...common, at: variable[common.at ?? 0] ?? 0 };
+  if (isTypeMismatch(common)) return { ...common, at: variable[common.at ?? 0] ?? 0 };
   for (const [place, index] of variable.entries()) fits[index] = common.terms[place] as Term;
   return {
     signature,
@@ -98,9 +98,9 @@ function isVariable(shape: Shape): boolean {
 }
 
 /** An argument as a parameter of this shape; variables are left open. */
-function shaped(term: Term, shape: Shape): Term | Refusal {
+function shaped(term: Term, shape: Shape): Term | TypeMismatch {
   const { type } = term;
-  const wrong = (wanted: string): Refusal =>
+  const wrong = (wanted: string): TypeMismatch =>
     type.kind === 'optional'
       ? { refused: 'optional-unhandled', message: 'this value may be absent' }
       : { refused: 'type-mismatch', message: `${wanted} is needed, found ${typeName(type)}` };
@@ -121,7 +121,7 @@ function shaped(term: Term, shape: Shape): Term | Refusal {
       if (type.kind !== kind) return wrong(`a ${kind}`);
       if (term.empty === true) return isVariable(shape) ? term : { ...term };
       const item = shaped({ ...term, type: type.of }, shape.of);
-      if (isRefusal(item)) return item;
+      if (isTypeMismatch(item)) return item;
       return { ...term, type: { kind, of: item.type } };
     }
     default:

@@ -28,7 +28,7 @@ export interface Term {
 }
 
 /** Why terms do not go together; whoever knows the place makes a diagnostic of it. */
-export interface Refusal {
+export interface TypeMismatch {
   readonly refused: SyntaxCode;
   readonly message: string;
   readonly hint?: string;
@@ -36,7 +36,7 @@ export interface Refusal {
   readonly at?: number;
 }
 
-export function isRefusal(value: object): value is Refusal {
+export function isTypeMismatch(value: object): value is TypeMismatch {
   return 'refused' in value;
 }
 
@@ -47,7 +47,7 @@ export function adapted(term: Term, unit: Unit | undefined): Term {
 }
 
 /** The term as one of type `wanted`, or why it is none. */
-export function fitted(term: Term, wanted: ValueType): Term | Refusal {
+export function fitted(term: Term, wanted: ValueType): Term | TypeMismatch {
   if (term.empty === true && wanted.kind === 'list') return { ...term, type: wanted };
   const fit = adapted(term, unitOf(wanted));
   const why = misfit(fit.type, wanted);
@@ -69,7 +69,7 @@ const CODE: Readonly<Record<Misfit, SyntaxCode>> = {
   optional: 'optional-unhandled',
 };
 
-function refusalOf(why: Misfit, term: Term, wanted: ValueType): Refusal {
+function refusalOf(why: Misfit, term: Term, wanted: ValueType): TypeMismatch {
   if (why === 'member' && term.type.kind === 'text' && wanted.kind === 'text')
     return notAMember(term.type.of ?? [], wanted.of ?? []);
   const message = `${article(typeName(wanted))} is needed, found ${typeName(term.type)}`;
@@ -85,7 +85,7 @@ function refusalOf(why: Misfit, term: Term, wanted: ValueType): Refusal {
   };
 }
 
-export function notAMember(found: readonly string[], members: readonly string[]): Refusal {
+export function notAMember(found: readonly string[], members: readonly string[]): TypeMismatch {
   const stranger = found.find((each) => !members.includes(each)) ?? '';
   const meant = meantWord(stranger, members);
   const known = members
@@ -102,7 +102,7 @@ export function notAMember(found: readonly string[], members: readonly string[])
 /** Terms brought to one type, for arms of `?:`, items of a list, arguments that go together; `at` says who stands out. */
 export function unified(
   terms: readonly Term[],
-): { readonly terms: readonly Term[]; readonly type: ValueType } | Refusal {
+): { readonly terms: readonly Term[]; readonly type: ValueType } | TypeMismatch {
   const unit = terms.map((term) => (term.bare ? undefined : unitOf(term.type))).find((each) => each !== undefined);
   const fits = terms.map((term) => adapted(term, unit));
   let type: ValueType | undefined;
@@ -125,18 +125,18 @@ export function unified(
 }
 
 /** Whether two terms may be compared with `==`; a literal must be something the other side can be. */
-export function compared(left: Term, right: Term): Refusal | undefined {
+export function compared(left: Term, right: Term): TypeMismatch | undefined {
   const [a, b] = [adapted(left, unitOf(right.type)), adapted(right, unitOf(left.type))];
   if ((a.empty === true || b.empty === true) && a.type.kind === b.type.kind) return undefined;
   const literal = strangeLiteral(left, right.type) ?? strangeLiteral(right, left.type);
   if (literal !== undefined) return { ...literal, at: strangeLiteral(left, right.type) === undefined ? 1 : 0 };
   const why = comparable(a.type, b.type);
   if (why === undefined) return undefined;
-  if (why === 'optional') return { ...optionalRefusal(), at: left.type.kind === 'optional' ? 0 : 1 };
+  if (why === 'optional') return { ...optionalMismatch(), at: left.type.kind === 'optional' ? 0 : 1 };
   return { refused: CODE[why], message: `${typeName(a.type)} and ${typeName(b.type)} can not be compared` };
 }
 
-function strangeLiteral(literal: Term, other: ValueType): Refusal | undefined {
+function strangeLiteral(literal: Term, other: ValueType): TypeMismatch | undefined {
   if (!literal.bare || literal.type.kind !== 'text' || literal.type.of === undefined || other.kind !== 'text')
     return undefined;
   if (other.market === true) {
@@ -149,7 +149,7 @@ function strangeLiteral(literal: Term, other: ValueType): Refusal | undefined {
   return notAMember(literal.type.of, other.of);
 }
 
-export function optionalRefusal(): Refusal {
+export function optionalMismatch(): TypeMismatch {
   return { refused: 'optional-unhandled', message: 'this value may be absent' };
 }
 

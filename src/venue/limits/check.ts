@@ -312,8 +312,8 @@ const CHECKS: readonly Check[] = [
     if (maxReadAgeMs === undefined || at.order === undefined || lowers(at)) return undefined;
     const age = at.facts.lastReadAgeMs;
     if (age !== undefined && within(at, 'read_age_ms', age, maxReadAgeMs)) return undefined;
-    if (age !== undefined) return deny('PICTURE_STALE', age, maxReadAgeMs);
-    return { ...deny('PICTURE_STALE'), advice: 'the run has not read anything from the venue yet' };
+    if (age !== undefined) return deny('MARKET_DATA_STALE', age, maxReadAgeMs);
+    return { ...deny('MARKET_DATA_STALE'), advice: 'the run has not read anything from the venue yet' };
   },
 
   function floors(at) {

@@ -183,7 +183,7 @@ export const DENIALS = {
     names: ['age_ms', 'max_ms'],
     fix: 'read the account',
   },
-  PICTURE_STALE: {
+  MARKET_DATA_STALE: {
     summary: 'the venue was not read for too long: no new exposure',
     names: ['age_ms', 'max_ms'],
     fix: 'wait for a read to succeed',

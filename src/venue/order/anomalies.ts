@@ -12,7 +12,7 @@ import {
   type OrderSnapshot,
   TIMINGS,
 } from './context.ts';
-import { book, takeFilled } from './filled.ts';
+import { takeFilled, tracker } from './filled.ts';
 import { largerDecimal } from './fills.ts';
 import { isForeign, isObservation } from './guards.ts';
 import type { OrderState } from './states.ts';
@@ -51,15 +51,15 @@ export function isQuarantineDue(
 function contradict(draft: Draft, event: OrderEvent): void {
   const { order, from } = draft;
   const foreign = isForeign(order, event);
-  if (event.type === 'FILL' && !foreign) book(draft, event.fill);
+  if (event.type === 'FILL' && !foreign) tracker(draft, event.fill);
   if (isObservation(event) && !foreign) takeFilled(draft, event.record, true);
-  if (event.type === 'P_STRANGE' && !foreign) {
+  if (event.type === 'P_UNKNOWN_STATUS' && !foreign) {
     order.venueId ??= event.record.id;
     order.strange = { status: event.record.status, since: order.strange?.since ?? event.at };
   }
   if (draft.redundant) return;
   const status = isObservation(event) ? event.record.status : '';
-  const cell = `${from} × ${event.type}${event.type === 'P_STRANGE' ? ` ${status}` : ''}${foreign ? ' foreign' : ''}`;
+  const cell = `${from} × ${event.type}${event.type === 'P_UNKNOWN_STATUS' ? ` ${status}` : ''}${foreign ? ' foreign' : ''}`;
   const { cells, total } = order.illegal;
   const recent = counts(order, event) ? [...recentIllegal(order, event.at), event.at] : recentIllegal(order, event.at);
   const known = cells.includes(cell);
@@ -71,7 +71,7 @@ function contradict(draft: Draft, event: OrderEvent): void {
 
 function alarmOf(event: OrderEvent, foreign: boolean): OrderAlarmName {
   if (foreign) return 'DuplicateOrder';
-  return event.type === 'P_STRANGE' ? 'StrangeStatus' : 'Contradiction';
+  return event.type === 'P_UNKNOWN_STATUS' ? 'UnknownStatus' : 'Contradiction';
 }
 
 function contradictionDetail(order: OrderContext, from: OrderState, event: OrderEvent): OrderAlarm['detail'] {
@@ -99,7 +99,7 @@ function contradictionDetail(order: OrderContext, from: OrderState, event: Order
  * a rejected order are booked and alarmed while it keeps its status: neither is made better by stopping the market.
  */
 function counts(context: OrderContext, event: OrderEvent): boolean {
-  return isForeign(context, event) || (event.type !== 'P_STRANGE' && event.type !== 'FILL');
+  return isForeign(context, event) || (event.type !== 'P_UNKNOWN_STATUS' && event.type !== 'FILL');
 }
 
 function recentIllegal({ illegal }: OrderContext, at: number): readonly number[] {

@@ -60,7 +60,7 @@ export function enter(draft: Draft, event: OrderEvent): void {
   } else if (isTerminal(from)) {
     order.terminalAt = undefined;
     order.settled = false;
-    if (from !== 'absent') raise(draft, 'Resurrected', { from, to, event: event.type });
+    if (from !== 'absent') raise(draft, 'LateOrder', { from, to, event: event.type });
     else if (event.type !== 'SUBMIT') raise(draft, 'Reappeared', { to, event: event.type });
   }
   if (to === 'quarantined') {

@@ -63,7 +63,7 @@ export type ObservationType =
   | 'P_CLOSED'
   | 'P_CANCELED'
   | 'P_REJECTED'
-  | 'P_STRANGE';
+  | 'P_UNKNOWN_STATUS';
 
 export type Observation = Observed & { readonly type: ObservationType };
 
@@ -200,7 +200,7 @@ export const ORDER_ALARMS = {
   LateFill: 'a fill arrived that no record had announced before the order ended, or after it was settled',
   Overfill: 'more was filled than was ever ordered; the market is to be halted',
   RejectedWithFill: 'a rejected order has fills; they count',
-  Resurrected: 'an order that had ended is working again',
+  LateOrder: 'an order that had ended is working again',
   Reappeared: 'an order that was proven absent is at the venue',
   ExternalChange: 'terms changed, and no amend of ours did it',
   ExternalAction: 'the venue liquidated',
@@ -209,7 +209,7 @@ export const ORDER_ALARMS = {
   FillCorrected: 'a known fill came again with other figures; the larger size counts',
   FillsIncomplete: 'the late-fill grace is over and the fills do not add up to what the record says',
   DuplicateOrder: 'another order at the venue carries this client order id',
-  StrangeStatus: 'the venue showed a status that is not known; taken as not terminal',
+  UnknownStatus: 'the venue showed a status that is not known; taken as not terminal',
   Contradiction: 'what was read does not fit what was known; both are in the detail',
   Quarantined: 'not resolvable by machine: no new exposure in this market until a person or a definite read settles it',
 } as const satisfies Record<string, string>;

@@ -21,7 +21,7 @@ export function takeFilled(draft: Draft, record: OrderRecord, outdated = false):
 }
 
 /** Books a fill in any state. Late is one that no record announced before the end, or that comes after the grace. */
-export function book(draft: Draft, fill: FillRecord): void {
+export function tracker(draft: Draft, fill: FillRecord): void {
   const { order, from } = draft;
   const booking = bookFill(order.fills, order.filled, fill);
   if (booking.kind === 'repeated') {

@@ -74,9 +74,9 @@ const OBSERVATIONS: Readonly<Record<string, ObservationType>> = {
   rejected: 'P_REJECTED',
 };
 
-/** The row a record belongs to, by its status; P_STRANGE for any text that is not known. */
+/** The row a record belongs to, by its status; P_UNKNOWN_STATUS for any text that is not known. */
 export function observationOf(record: OrderRecord): ObservationType {
-  return (Object.hasOwn(OBSERVATIONS, record.status) ? OBSERVATIONS[record.status] : undefined) ?? 'P_STRANGE';
+  return (Object.hasOwn(OBSERVATIONS, record.status) ? OBSERVATIONS[record.status] : undefined) ?? 'P_UNKNOWN_STATUS';
 }
 
 /** The event of having read a record: `sentAt` is when the read was sent, `at` when its answer was known (epoch ms). */

@@ -104,7 +104,7 @@ const ROWS = {
   P_CANCELED:        [canceledIfRefused,   canceled,    canceled,            canceled,    canceled,          canceledIfSeenTwice, canceledIfConfirmed, contradicts,      _,               contradicts,     canceled,    contradicts, canceled],
   P_REJECTED:        [rejectedIfRefused,   rejected,    rejected,            rejected,    rejected,          rejectedIfSeenTwice, rejected,            contradicts,      contradicts,     _,               rejected,    contradicts, rejected],
   // An unknown status never crashes and never ends anything; reported once, and not counted towards quarantine (fault-matrix.md, row 56).
-  P_STRANGE:         [contradicts,         contradicts, contradicts,         contradicts, contradicts,       contradicts,         contradicts,         contradicts,      contradicts,     contradicts,     contradicts, contradicts, contradicts],
+  P_UNKNOWN_STATUS:         [contradicts,         contradicts, contradicts,         contradicts, contradicts,       contradicts,         contradicts,         contradicts,      contradicts,     contradicts,     contradicts, contradicts, contradicts],
   // Not found is not "not placed" (surprise 2): counted while nothing was ever seen, contradicting once something was.
   P_NOT_FOUND:       [_,                   _,           _,                   _,           staleBeforeRecord, staleBeforeRecord,   stayBeforeRecord,    stale,            stale,           stale,           _,           _,           _],
   // A fill is booked in every state, the contradicting ones too: exposure must not wait for an explanation.

@@ -6,7 +6,7 @@
 import type { OrderRecord } from '../records.ts';
 import { begin, type Change, changeOf, type Draft, enter, NOTHING, raise, type Writable, want } from './change.ts';
 import { type CancelCause, isPositionStop, type Observation, type OrderContext, type OrderEvent } from './context.ts';
-import { book, settle, takeFilled } from './filled.ts';
+import { settle, takeFilled, tracker } from './filled.ts';
 import { isZeroDecimal } from './fills.ts';
 import { isTerminal, type OrderState } from './states.ts';
 import {
@@ -144,7 +144,7 @@ function take(draft: Draft, event: OrderEvent): void {
       countAbsence(order, event.sentAt);
       return;
     case 'FILL':
-      book(draft, event.fill);
+      tracker(draft, event.fill);
       return;
     case 'T_CONFIRM':
       if (from === 'submitting') settleSubmission(order, event.at);
@@ -164,7 +164,7 @@ function take(draft: Draft, event: OrderEvent): void {
     case 'P_CLOSED':
     case 'P_CANCELED':
     case 'P_REJECTED':
-    case 'P_STRANGE':
+    case 'P_UNKNOWN_STATUS':
       observe(draft, event);
       return;
     default:

@@ -32,7 +32,7 @@ export type SavedCosts = readonly (readonly [
   readings: number,
 ])[];
 
-export class CostBook {
+export class LearnedCosts {
   private readonly configured: Readonly<Record<string, number>>;
   private readonly learned = new Map<string, Learned>();
 

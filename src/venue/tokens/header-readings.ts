@@ -24,14 +24,14 @@ interface ForeignUse {
   readonly tokens: number;
 }
 
-export interface SavedReadings {
+export interface SavedHeaderReadings {
   readonly limit?: number;
   readonly higher: { readonly limit: number; readonly readings: number };
   readonly word?: Word;
   readonly foreign: readonly ForeignUse[];
 }
 
-export class Readings {
+export class HeaderReadings {
   word: Word | undefined;
   private readonly windowMs: number;
   private readonly configuredLimit: number;
@@ -95,7 +95,7 @@ export class Readings {
     return word.remaining - sentSince(word, sent) + regained;
   }
 
-  save(): SavedReadings {
+  save(): SavedHeaderReadings {
     const { heardLimit, higher, word, foreign } = this;
     return {
       ...(heardLimit === undefined ? {} : { limit: heardLimit }),
@@ -105,7 +105,7 @@ export class Readings {
     };
   }
 
-  restore(saved: SavedReadings): void {
+  restore(saved: SavedHeaderReadings): void {
     this.heardLimit = saved.limit;
     this.higher = saved.higher;
     this.word = saved.word;

@@ -6,10 +6,10 @@
  */
 import { formatSpan } from '../../base/format.ts';
 import { deadmanReadEveryMs } from '../deadman.ts';
-import { Holdings, type SavedHoldings } from './holds.ts';
+import { type SavedTokenHolds, TokenHolds } from './holds.ts';
 
 /** How often a switch is heard of. */
-interface Rhythm {
+interface HeartbeatRhythm {
   /** How often a beat is sent at most, ms; 0 where none follows. */
   readonly everyMs: number;
   /** When the switch fires without one, ms. */
@@ -19,31 +19,31 @@ interface Rhythm {
 }
 
 /** A request that renews a switch, and is followed by others. */
-export interface Beat extends Rhythm {
+export interface HeartbeatDemand extends HeartbeatRhythm {
   /** Whose switch it is: the account, for that has one. */
   readonly of: string;
   /** It reads a switch back that stands, and renews nothing. */
   readonly reads?: true;
 }
 
-export interface SavedBeats {
+export interface SavedHeartbeats {
   readonly armed: readonly (readonly [of: string, tokens: number, until: number])[];
-  readonly held: SavedHoldings;
+  readonly held: SavedTokenHolds;
 }
 
 /** An ordinary request must find so many tokens beside the beats, or none would ever be sent: the costliest of the document. */
 const HEAVIEST = 20;
 
-export class BeatReserve {
+export class HeartbeatReserve {
   /** What all beats of a window cost. */
   kept = 0;
   private readonly windowMs: number;
-  private readonly held: Holdings;
+  private readonly held: TokenHolds;
   private readonly armed = new Map<string, { readonly tokens: number; readonly until: number }>();
 
   constructor(windowMs: number) {
     this.windowMs = windowMs;
-    this.held = new Holdings(windowMs / 1200);
+    this.held = new TokenHolds(windowMs / 1200);
   }
 
   /** What must be free for the beats that are still to come within a window. */
@@ -57,13 +57,13 @@ export class BeatReserve {
   }
 
   /** What must be free behind the first beat of a switch. */
-  leftBehind(beat: Beat, weight: number): number {
-    const kept = this.others(beat.of) + beatTokens(this.windowMs, beat, weight);
+  leftBehind(beat: HeartbeatDemand, weight: number): number {
+    const kept = this.others(beat.of) + heartbeatTokens(this.windowMs, beat, weight);
     return Math.max(0, kept - this.held.used - weight);
   }
 
   /** True where nothing was kept for the switch. */
-  claim(beat: Beat, weight: number, now: number): boolean {
+  claim(beat: HeartbeatDemand, weight: number, now: number): boolean {
     if (beat.reads || this.armed.has(beat.of)) return false;
     this.renew(beat, weight, now);
     return true;
@@ -74,7 +74,7 @@ export class BeatReserve {
     return this.kept - (this.armed.get(of)?.tokens ?? 0);
   }
 
-  began(beat: Beat, weight: number, urgent: boolean, now: number): void {
+  began(beat: HeartbeatDemand, weight: number, urgent: boolean, now: number): void {
     this.held.add(weight, urgent);
     if (!beat.reads) this.renew(beat, weight, now);
   }
@@ -101,17 +101,17 @@ export class BeatReserve {
     for (const [of, { until }] of this.armed) if (until <= now) this.standDown(of);
   }
 
-  save(): SavedBeats {
+  save(): SavedHeartbeats {
     return { armed: [...this.armed].map(([of, { tokens, until }]) => [of, tokens, until]), held: this.held.save() };
   }
 
-  restore({ armed, held }: SavedBeats): void {
+  restore({ armed, held }: SavedHeartbeats): void {
     for (const [of, tokens, until] of armed) this.keepFor(of, tokens, until);
     this.held.restore(held);
   }
 
-  private renew(beat: Beat, weight: number, now: number): void {
-    this.keepFor(beat.of, beatTokens(this.windowMs, beat, weight), now + this.windowMs + beat.timeoutMs);
+  private renew(beat: HeartbeatDemand, weight: number, now: number): void {
+    this.keepFor(beat.of, heartbeatTokens(this.windowMs, beat, weight), now + this.windowMs + beat.timeoutMs);
   }
 
   private keepFor(of: string, tokens: number, until: number): void {
@@ -121,12 +121,16 @@ export class BeatReserve {
 }
 
 /** What the beats of a switch cost in a window, and its readings: one more of each than fit, for the first is held from before it is sent. */
-function beatTokens(windowMs: number, { everyMs, timeoutMs, readWeight }: Rhythm, weight: number): number {
+function heartbeatTokens(
+  windowMs: number,
+  { everyMs, timeoutMs, readWeight }: HeartbeatRhythm,
+  weight: number,
+): number {
   const sent = (pauseMs: number) => (pauseMs > 0 ? Math.ceil(windowMs / pauseMs) + 1 : 1);
   return weight * sent(everyMs) + readWeight * sent(deadmanReadEveryMs(timeoutMs));
 }
 
-interface BeatNeed extends Rhythm {
+interface HeartbeatNeed extends HeartbeatRhythm {
   readonly limit: number;
   readonly reserve: number;
   readonly windowMs: number;
@@ -144,8 +148,8 @@ export function overcommitted({
   weight,
   others = 0,
   ...rhythm
-}: BeatNeed): string | undefined {
-  const own = beatTokens(windowMs, rhythm, weight);
+}: HeartbeatNeed): string | undefined {
+  const own = heartbeatTokens(windowMs, rhythm, weight);
   if (own + others + reserve + HEAVIEST <= limit) return undefined;
   const beside = others === 0 ? '' : `, and other switches of the address ${others}`;
   return `beats every ${formatSpan(rhythm.everyMs)}, with a reading every ${formatSpan(deadmanReadEveryMs(rhythm.timeoutMs))}, need ${own} tokens in ${formatSpan(windowMs)}${beside}; of the limit of ${limit} there are ${Math.max(0, limit - reserve - HEAVIEST)} for beats. A longer timeout or keep_alive needs fewer`;

@@ -10,9 +10,9 @@ interface Held {
   urgent: number;
 }
 
-export type SavedHoldings = readonly (readonly [until: number, ordinary: number, urgent: number])[];
+export type SavedTokenHolds = readonly (readonly [until: number, ordinary: number, urgent: number])[];
 
-export class Holdings {
+export class TokenHolds {
   /** All tokens in use, of requests under way too; and the urgent ones among them. */
   used = 0;
   urgentUsed = 0;
@@ -86,11 +86,11 @@ export class Holdings {
     return undefined;
   }
 
-  save(): SavedHoldings {
+  save(): SavedTokenHolds {
     return this.held.slice(this.from).map(({ until, ordinary, urgent }) => [until, ordinary, urgent]);
   }
 
-  restore(saved: SavedHoldings): void {
+  restore(saved: SavedTokenHolds): void {
     for (const [until, ordinary, urgent] of saved) {
       this.held.push({ until, ordinary, urgent });
       this.used += ordinary + urgent;

@@ -4,7 +4,7 @@
  */
 import type { CostedEndpoint } from './costs.ts';
 
-export interface Flight {
+export interface InFlightRequest {
   readonly endpoint: CostedEndpoint;
   readonly weight: number;
   readonly urgent: boolean;
@@ -22,25 +22,25 @@ export interface Flight {
 }
 
 /** What is known of a request that begins. */
-interface Beginning extends Pick<Flight, 'endpoint' | 'weight' | 'urgent' | 'beat' | 'at' | 'expiredMark'> {
+interface Beginning extends Pick<InFlightRequest, 'endpoint' | 'weight' | 'urgent' | 'beat' | 'at' | 'expiredMark'> {
   /** Nothing has been sent since the venue's last word. */
   readonly undisturbed: boolean;
 }
 
-export interface SavedFlights {
+export interface SavedInFlightRequests {
   readonly sent: number;
   readonly order: number;
-  readonly flights: readonly (readonly [id: string, flight: Flight])[];
+  readonly flights: readonly (readonly [id: string, flight: InFlightRequest])[];
 }
 
-export class Flights {
+export class InFlightRequests {
   /** Tokens sent in all. */
   sent = 0;
   private underWay = 0;
   private order = 0;
-  private readonly flights = new Map<string, Flight>();
+  private readonly flights = new Map<string, InFlightRequest>();
 
-  get(id: string): Flight | undefined {
+  get(id: string): InFlightRequest | undefined {
     return this.flights.get(id);
   }
 
@@ -55,7 +55,7 @@ export class Flights {
   }
 
   /** Takes it out; undefined where it is not, or no longer, under way. */
-  end(id: string): Flight | undefined {
+  end(id: string): InFlightRequest | undefined {
     const flight = this.flights.get(id);
     if (flight === undefined) return undefined;
     this.flights.delete(id);
@@ -64,16 +64,16 @@ export class Flights {
   }
 
   /** Takes out the one that began first, where that was at `at` or before. */
-  endOldest(at: number): Flight | undefined {
+  endOldest(at: number): InFlightRequest | undefined {
     for (const [id, flight] of this.flights) return flight.at > at ? undefined : this.end(id);
     return undefined;
   }
 
-  save(): SavedFlights {
+  save(): SavedInFlightRequests {
     return { sent: this.sent, order: this.order, flights: [...this.flights] };
   }
 
-  restore({ sent, order, flights }: SavedFlights): void {
+  restore({ sent, order, flights }: SavedInFlightRequests): void {
     this.sent = sent;
     this.order = order;
     for (const [id, flight] of flights) {

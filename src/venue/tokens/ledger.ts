@@ -10,13 +10,13 @@
  */
 
 import type { CallClass } from '../port.ts';
-import { CostBook, type CostedEndpoint, type CostReport, isDocumented, type SavedCosts } from './costs.ts';
-import { Readings, type SavedReadings, sentSince } from './header-readings.ts';
+import { type CostedEndpoint, type CostReport, isDocumented, LearnedCosts, type SavedCosts } from './costs.ts';
+import { HeaderReadings, type SavedHeaderReadings, sentSince } from './header-readings.ts';
 import { readTokenCounts } from './headers.ts';
-import { type Beat, BeatReserve, overcommitted, type SavedBeats } from './heartbeat-reserve.ts';
-import { Holdings, type SavedHoldings } from './holds.ts';
-import { type Flight, Flights, type SavedFlights } from './in-flight.ts';
-import { Refusals, type RetryHint, type SavedRefusals } from './rate-limited.ts';
+import { type HeartbeatDemand, HeartbeatReserve, overcommitted, type SavedHeartbeats } from './heartbeat-reserve.ts';
+import { type SavedTokenHolds, TokenHolds } from './holds.ts';
+import { type InFlightRequest, InFlightRequests, type SavedInFlightRequests } from './in-flight.ts';
+import { RateLimited, type RetryHint, type SavedRateLimited } from './rate-limited.ts';
 import type { BudgetSettings } from './settings.ts';
 
 export { type BudgetSettings, budgetSettings } from './settings.ts';
@@ -60,17 +60,17 @@ interface HeldRequest {
   readonly endpoint: CostedEndpoint;
   readonly weight: number;
   readonly class: CallClass;
-  readonly beat?: Beat | undefined;
+  readonly beat?: HeartbeatDemand | undefined;
 }
 
 export class Ledger {
   private readonly settings: BudgetSettings;
-  private readonly costs: CostBook;
-  private readonly holdings: Holdings;
-  private readonly beats: BeatReserve;
-  private readonly readings: Readings;
-  private readonly refusals: Refusals;
-  private readonly flights = new Flights();
+  private readonly costs: LearnedCosts;
+  private readonly tokenHolds: TokenHolds;
+  private readonly beats: HeartbeatReserve;
+  private readonly readings: HeaderReadings;
+  private readonly refusals: RateLimited;
+  private readonly flights = new InFlightRequests();
   private now = Number.NEGATIVE_INFINITY;
   /** Whether a documented request has shown that the venue gives nothing back between two readings. */
   private steady = false;
@@ -79,16 +79,16 @@ export class Ledger {
   /** `random` gives 0 to 1, for the jitter of back-offs. `configuredCosts`: the profile's figures. */
   constructor(settings: BudgetSettings, random: () => number, configuredCosts: Readonly<Record<string, number>> = {}) {
     this.settings = settings;
-    this.costs = new CostBook(configuredCosts);
-    this.holdings = new Holdings(settings.windowMs / 1200);
-    this.beats = new BeatReserve(settings.windowMs);
-    this.readings = new Readings(settings.tokens, settings.windowMs);
-    this.refusals = new Refusals(random);
+    this.costs = new LearnedCosts(configuredCosts);
+    this.tokenHolds = new TokenHolds(settings.windowMs / 1200);
+    this.beats = new HeartbeatReserve(settings.windowMs);
+    this.readings = new HeaderReadings(settings.tokens, settings.windowMs);
+    this.refusals = new RateLimited(random);
     this.level = settings.burst;
   }
 
   /** Whether `weight` tokens may be sent now; changes nothing but what time has changed. `beat`: it is one of a deadman switch. */
-  admit(weight: number, cls: CallClass, at: number, beat?: Beat): Admission {
+  admit(weight: number, cls: CallClass, at: number, beat?: HeartbeatDemand): Admission {
     this.advance(at);
     const urgent = isUrgent(cls);
     const withheld = this.withheld(weight, cls, beat);
@@ -104,7 +104,7 @@ export class Ledger {
   }
 
   /** The earliest instant at which `weight` could be admitted behind `ahead` tokens of others, by what is known now. */
-  earliest(weight: number, cls: CallClass, ahead: number, at: number, beat?: Beat): number {
+  earliest(weight: number, cls: CallClass, ahead: number, at: number, beat?: HeartbeatDemand): number {
     this.advance(at);
     const urgent = isUrgent(cls);
     return Math.max(
@@ -126,16 +126,16 @@ export class Ledger {
       urgent,
       beat: beat === undefined ? undefined : true,
       at: this.now,
-      expiredMark: this.holdings.expired,
+      expiredMark: this.tokenHolds.expired,
       undisturbed: word !== undefined && sentSince(word, this.flights.sent) === 0,
     });
-    this.holdings.add(weight, urgent);
+    this.tokenHolds.add(weight, urgent);
     if (beat !== undefined) this.beats.began(beat, weight, urgent, this.now);
     if (!urgent) this.level -= weight;
   }
 
   /** Why the tokens for the beats of a switch that is to be armed can never be had; undefined where they can. */
-  overcommitted(beat: Beat, weight: number, at: number): string | undefined {
+  overcommitted(beat: HeartbeatDemand, weight: number, at: number): string | undefined {
     this.advance(at);
     const { limit } = this.readings;
     const { reserve, windowMs } = this.settings;
@@ -143,7 +143,7 @@ export class Ledger {
   }
 
   /** Keeps tokens for the beats of a switch that waits to be armed: else it would wait for ever beside others. True where they were not kept yet. */
-  claim(beat: Beat, weight: number, at: number): boolean {
+  claim(beat: HeartbeatDemand, weight: number, at: number): boolean {
     this.advance(at);
     return this.beats.claim(beat, weight, this.now);
   }
@@ -189,7 +189,7 @@ export class Ledger {
   /** Takes tokens as counted just now: after a restart without a ledger, what the journal's last window attempted. */
   assume(weight: number, at: number): void {
     this.advance(at);
-    this.holdings.keep(weight, false, this.countedUntil());
+    this.tokenHolds.keep(weight, false, this.countedUntil());
   }
 
   /** What a call of the endpoint costs: document, else learned, else profile. */
@@ -201,8 +201,8 @@ export class Ledger {
     this.advance(at);
     const remaining = this.remaining();
     return {
-      used: this.holdings.used,
-      urgentUsed: this.holdings.urgentUsed,
+      used: this.tokenHolds.used,
+      urgentUsed: this.tokenHolds.urgentUsed,
       limit: this.readings.limit,
       configuredLimit: this.settings.tokens,
       beats: this.beats.kept,
@@ -219,15 +219,15 @@ export class Ledger {
    * do look-ups leave the beats theirs. The first beat of a switch waits for the room of all that follow: nothing rests under
    * it yet, and a switch that is armed into a full window fires in the middle of it.
    */
-  private withheld(weight: number, cls: CallClass, beat: Beat | undefined): number {
+  private withheld(weight: number, cls: CallClass, beat: HeartbeatDemand | undefined): number {
     const left = this.beats.left;
     if (isUrgent(cls)) return cls === 'resolve' ? left : 0;
-    const reserve = Math.max(0, this.settings.reserve - this.holdings.urgentUsed + this.beats.urgentUsed);
+    const reserve = Math.max(0, this.settings.reserve - this.tokenHolds.urgentUsed + this.beats.urgentUsed);
     return reserve + (beat === undefined ? left : this.beats.leftBehind(beat, weight));
   }
 
   private roomAt(tokens: number, urgent: boolean, withheld: number): number {
-    const after = this.holdings.used + tokens;
+    const after = this.tokenHolds.used + tokens;
     // An urgent request is measured against the venue's word itself (`isProbe`) instead of the worst of the last minute.
     const allowed = this.readings.limit - withheld - (urgent ? 0 : this.readings.foreignUse);
     const fits = this.freedAt(after - allowed);
@@ -253,8 +253,8 @@ export class Ledger {
    * nothing to wait for: a request heavier than all that is allowed goes then, alone, or it could never even be tried.
    */
   private freedAt(tokens: number): number {
-    if (tokens <= 0 || this.holdings.used === 0) return this.now;
-    return this.holdings.freedAt(tokens) ?? this.now + this.settings.windowMs;
+    if (tokens <= 0 || this.tokenHolds.used === 0) return this.now;
+    return this.tokenHolds.freedAt(tokens) ?? this.now + this.settings.windowMs;
   }
 
   private countedUntil(): number {
@@ -288,7 +288,7 @@ export class Ledger {
     const elapsed = this.now === Number.NEGATIVE_INFINITY ? 0 : at - this.now;
     this.now = at;
     this.level = Math.min(this.burst(), this.level + this.perMs() * elapsed);
-    this.holdings.advance(at);
+    this.tokenHolds.advance(at);
     this.beats.advance(at);
     this.readings.advance(at);
     this.buryDead();
@@ -301,31 +301,31 @@ export class Ledger {
     for (;;) {
       const flight = this.flights.endOldest(before);
       if (flight === undefined) return;
-      this.holdings.expire(flight.weight, flight.urgent);
+      this.tokenHolds.expire(flight.weight, flight.urgent);
       if (flight.beat) this.beats.ended(flight.weight, flight.urgent);
     }
   }
 
   /** Takes a flight out of the air: its tokens are not held any more until the caller keeps them to an instant. */
-  private land(id: string, at: number, granted: boolean | undefined): Flight | undefined {
+  private land(id: string, at: number, granted: boolean | undefined): InFlightRequest | undefined {
     this.advance(at);
     const flight = this.flights.end(id);
     if (flight === undefined) return undefined;
-    this.holdings.remove(flight.weight, flight.urgent);
+    this.tokenHolds.remove(flight.weight, flight.urgent);
     if (flight.beat) this.beats.ended(flight.weight, flight.urgent);
     this.refusals.probed(id, flight.urgent, granted, this.now);
     return flight;
   }
 
-  private keep({ urgent, beat }: Flight, weight: number, until: number): void {
-    this.holdings.keep(weight, urgent, until);
+  private keep({ urgent, beat }: InFlightRequest, weight: number, until: number): void {
+    this.tokenHolds.keep(weight, urgent, until);
     if (beat) this.beats.keep(weight, urgent, until);
   }
 
   // The venue's word.
 
   private remaining(): number {
-    return this.readings.remaining(this.now, this.flights.sent, this.holdings.expired, this.perMs());
+    return this.readings.remaining(this.now, this.flights.sent, this.tokenHolds.expired, this.perMs());
   }
 
   /** Whether a request would be sent against the venue's last word or after a refusal of its weight. */
@@ -346,14 +346,14 @@ export class Ledger {
   }
 
   /** Reads the headers of a flight's answer; gives what the flight cost, which shows where it ran alone. */
-  private listen(flight: Flight, headers: Readonly<Record<string, string>>, granted: boolean): number {
+  private listen(flight: InFlightRequest, headers: Readonly<Record<string, string>>, granted: boolean): number {
     // X-RateLimit-Reset comes with the hint of a refusal.
     const { limit, remaining } = readTokenCounts(headers);
     if (limit !== undefined) this.readings.hearLimit(limit);
     if (remaining === undefined) return flight.weight;
     const cost = this.learn(flight, remaining);
     const { order, sentMark, overlap, expiredMark } = flight;
-    const { used, expired } = this.holdings;
+    const { used, expired } = this.tokenHolds;
     // A refusal that says 0 says "not enough", which is no count: taken for what others use, it would hold back everything
     // ordinary for a whole window, whatever time the venue named. Probes find out instead.
     const countable = granted || remaining > 0 ? used + cost + expired - expiredMark : Number.POSITIVE_INFINITY;
@@ -365,11 +365,11 @@ export class Ledger {
    * Reads the cost of a request that ran alone off the remaining tokens. A venue that regains evenly shows less than was
    * spent; so a cost is lowered only while documented requests are seen to cost what the document says.
    */
-  private learn(flight: Flight, remaining: number): number {
+  private learn(flight: InFlightRequest, remaining: number): number {
     const { word } = this.readings;
     if (word === undefined || !flight.alone || this.flights.sent !== flight.sentMark) return flight.weight;
     const quiet =
-      this.holdings.expired === word.expiredMark && (this.holdings.nextAt() ?? Infinity) > this.now + QUIET_MS;
+      this.tokenHolds.expired === word.expiredMark && (this.tokenHolds.nextAt() ?? Infinity) > this.now + QUIET_MS;
     const spent = word.remaining - remaining;
     if (!quiet || spent < 0 || spent > this.settings.burst) return flight.weight;
     if (isDocumented(flight.endpoint)) {
@@ -393,8 +393,8 @@ export class Ledger {
       steady,
       level,
       readings: this.readings.save(),
-      expired: this.holdings.expired,
-      held: this.holdings.save(),
+      expired: this.tokenHolds.expired,
+      held: this.tokenHolds.save(),
       ...this.flights.save(),
       beats: this.beats.save(),
       refusals: this.refusals.save(),
@@ -427,11 +427,11 @@ export class Ledger {
     this.steady = saved.steady;
     this.level = saved.level;
     this.readings.restore(saved.readings);
-    this.holdings.expired = saved.expired;
-    this.holdings.restore(saved.held);
+    this.tokenHolds.expired = saved.expired;
+    this.tokenHolds.restore(saved.held);
     this.flights.restore(saved);
     for (const [, flight] of saved.flights) {
-      this.holdings.add(flight.weight, flight.urgent);
+      this.tokenHolds.add(flight.weight, flight.urgent);
       if (flight.beat) this.beats.add(flight.weight, flight.urgent);
     }
     if (saved.beats !== undefined) this.beats.restore(saved.beats);
@@ -440,17 +440,17 @@ export class Ledger {
   }
 }
 
-interface SavedLedger extends SavedFlights {
+interface SavedLedger extends SavedInFlightRequests {
   readonly v: 1;
   readonly now: number;
   readonly steady: boolean;
   readonly level: number;
-  readonly readings: SavedReadings;
+  readonly readings: SavedHeaderReadings;
   readonly expired: number;
-  readonly held: SavedHoldings;
+  readonly held: SavedTokenHolds;
   /** Of older versions there are none. */
-  readonly beats?: SavedBeats;
-  readonly refusals: SavedRefusals;
+  readonly beats?: SavedHeartbeats;
+  readonly refusals: SavedRateLimited;
   readonly costs: SavedCosts;
 }
 

@@ -26,7 +26,7 @@ interface Probe {
 }
 type Lane = 'urgent' | 'ordinary';
 
-export interface SavedRefusals {
+export interface SavedRateLimited {
   readonly gates: readonly Gate[];
   /** A lane that has never probed is left out. */
   readonly probes: Partial<
@@ -42,7 +42,7 @@ const LONGEST_RETRY_AFTER_MS = 120_000;
 
 const NO_PROBE: Probe = { flight: undefined, backoffMs: 250, notBefore: Number.NEGATIVE_INFINITY };
 
-export class Refusals {
+export class RateLimited {
   /** From 0 to 1: spreads the retries of many clients (full jitter). */
   private readonly random: () => number;
   private gates: readonly Gate[] = [];
@@ -111,8 +111,8 @@ export class Refusals {
       };
   }
 
-  save(): SavedRefusals {
-    const probes: { -readonly [K in keyof SavedRefusals['probes']]: SavedRefusals['probes'][K] } = {};
+  save(): SavedRateLimited {
+    const probes: { -readonly [K in keyof SavedRateLimited['probes']]: SavedRateLimited['probes'][K] } = {};
     for (const lane of ['urgent', 'ordinary'] as const) {
       const { flight, backoffMs, notBefore } = this.probes[lane];
       if (this.probes[lane] === NO_PROBE) continue;
@@ -121,7 +121,7 @@ export class Refusals {
     return { gates: this.gates, probes };
   }
 
-  restore(saved: SavedRefusals): void {
+  restore(saved: SavedRateLimited): void {
     this.gates = saved.gates;
     for (const lane of ['urgent', 'ordinary'] as const) {
       const probe = saved.probes[lane];

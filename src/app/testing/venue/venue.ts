@@ -38,14 +38,14 @@ export interface Sent {
 }
 
 /** What befalls one request in the place of what the case says of it. */
-export type Mishap =
+export type InjectedFault =
   | { readonly kind: 'lost'; readonly when: 'before' | 'after' }
   | { readonly kind: 'limited' | 'refused' | 'part_filled' };
 
 export interface ScriptedVenueParts {
   readonly test: Pick<TestCase, 'rules' | 'simulator' | 'seed' | 'account' | 'venueDefault' | 'clock'>;
   readonly clock: VirtualClock;
-  readonly mishap?: (sent: Sent) => Mishap | undefined;
+  readonly mishap?: (sent: Sent) => InjectedFault | undefined;
   /** Told where nothing answers a request: the case has failed. */
   readonly onMiss: (message: string) => void;
 }
@@ -132,7 +132,7 @@ export class ScriptedVenue {
   /** How a request is answered in the simulated venue's place; undefined where that answers. Nothing is done before it is called. */
   private ownAnswer(
     sent: Sent,
-    mishap: Mishap | undefined,
+    mishap: InjectedFault | undefined,
     rule: VenueRule | undefined,
   ): (() => WireReply) | undefined {
     switch (mishap?.kind) {

@@ -13,7 +13,7 @@ interface Due {
   readonly happens: boolean;
 }
 
-export class Agenda {
+export class EventQueue {
   private readonly clock: Clock;
   private readonly markets: readonly Market[];
   private readonly step: (market: Market, at: number) => void;

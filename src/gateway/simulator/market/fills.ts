@@ -6,13 +6,13 @@
 import { Decimal, decimal, decimalText } from '../../../base/decimal.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Account, Exposure } from './account.ts';
-import { type Book, isPositionOrder, isTerminal, type SimOrder, type Stage } from './ledger.ts';
+import { isPositionOrder, isTerminal, type OrderLedger, type SimOrder, type Stage } from './ledger.ts';
 import type { Execution, Market } from './matching.ts';
-import { Refusal } from './request.ts';
+import { VenueError } from './request.ts';
 
-interface FloorParts {
+interface FillEngineParts {
   readonly settings: Settings;
-  readonly book: Book;
+  readonly book: OrderLedger;
   readonly account: Account;
   readonly markets: ReadonlyMap<string, Market>;
 }
@@ -37,19 +37,19 @@ type Given =
 
 const FIRST_NUMBER = 1001;
 
-export class Floor {
-  private readonly parts: FloorParts;
+export class FillEngine {
+  private readonly parts: FillEngineParts;
   private readonly trades = new Map<string, number>();
   private numbers = FIRST_NUMBER;
   private priorities = 0;
 
-  constructor(parts: FloorParts) {
+  constructor(parts: FillEngineParts) {
     this.parts = parts;
   }
 
   market(id: string): Market {
     const market = this.parts.markets.get(id);
-    if (market === undefined) throw new Refusal('MARKET_NOT_FOUND', `there is no market ${id}`, 404);
+    if (market === undefined) throw new VenueError('MARKET_NOT_FOUND', `there is no market ${id}`, 404);
     return market;
   }
 

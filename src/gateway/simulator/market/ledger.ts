@@ -76,7 +76,7 @@ export function isPositionOrder(order: SimOrder): boolean {
   return order.type === 'stop_loss' || order.type === 'take_profit';
 }
 
-export class Book {
+export class OrderLedger {
   readonly orders: SimOrder[] = [];
   readonly fills: SimFill[] = [];
   private readonly byId = new Map<string, SimOrder>();

@@ -2,15 +2,20 @@
 import type { Params } from '../../../venue/catalogue.ts';
 import type { FillRecord, OrderRecord } from '../../../venue/records.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Book, SimFill, SimOrder } from './ledger.ts';
-import { Refusal } from './request.ts';
+import type { OrderLedger, SimFill, SimOrder } from './ledger.ts';
+import { VenueError } from './request.ts';
 
 /** Rows of a page when p_limit is absent; the venue document does not show it. */
 const DEFAULT_PAGE_ROWS = 100;
 
-export function listOrders(book: Book, params: Params<'GET /orders'>, at: number, settings: Settings): OrderRecord[] {
+export function listOrders(
+  book: OrderLedger,
+  params: Params<'GET /orders'>,
+  at: number,
+  settings: Settings,
+): OrderRecord[] {
   if (params.client_order_id !== undefined && params.market_id === undefined) {
-    throw new Refusal('MISSING_PARAMETER', 'client_order_id must be combined with market_id');
+    throw new VenueError('MISSING_PARAMETER', 'client_order_id must be combined with market_id');
   }
   return page(candidates(book, params), params, (order) => {
     if (order.visibleAt > at || !inRange(order.timestampUs, params)) return undefined;
@@ -21,21 +26,26 @@ export function listOrders(book: Book, params: Params<'GET /orders'>, at: number
   });
 }
 
-function candidates(book: Book, params: Params<'GET /orders'>): readonly SimOrder[] {
+function candidates(book: OrderLedger, params: Params<'GET /orders'>): readonly SimOrder[] {
   if (params.client_order_id !== undefined) return book.withClientId(params.client_order_id);
   if (params.order_id === undefined) return book.orders;
   const order = book.find(params.order_id);
   return order === undefined ? [] : [order];
 }
 
-export function listFills(book: Book, params: Params<'GET /fills'>, at: number, settings: Settings): FillRecord[] {
+export function listFills(
+  book: OrderLedger,
+  params: Params<'GET /fills'>,
+  at: number,
+  settings: Settings,
+): FillRecord[] {
   return page(book.fills, params, (fill) => {
     const wanted = params.market_id === undefined || fill.record.market_id === params.market_id;
     return wanted && shown(fill, at, settings) && inRange(fill.record.timestamp, params) ? fill.record : undefined;
   });
 }
 
-export function listFillsOf(book: Book, orderId: string, at: number, settings: Settings): FillRecord[] {
+export function listFillsOf(book: OrderLedger, orderId: string, at: number, settings: Settings): FillRecord[] {
   return book
     .fillsOf(orderId)
     .filter((fill) => shown(fill, at, settings))

@@ -8,27 +8,27 @@ import type { Params } from '../../../venue/catalogue.ts';
 import type { FaultRule } from '../config/faults.ts';
 import type { Chance } from '../config/random.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Agenda } from './events.ts';
-import type { Floor, NewTerms } from './fills.ts';
-import { type Book, isPositionOrder, isTerminal, type SimOrder } from './ledger.ts';
-import { Refusal } from './request.ts';
+import type { EventQueue } from './events.ts';
+import type { FillEngine, NewTerms } from './fills.ts';
+import { isPositionOrder, isTerminal, type OrderLedger, type SimOrder } from './ledger.ts';
+import { VenueError } from './request.ts';
 import { checkSteps, checkTerms } from './terms.ts';
 
-interface DeskParts {
+interface OrderEntryParts {
   readonly settings: Settings;
   readonly chance: Chance;
-  readonly agenda: Agenda;
-  readonly floor: Floor;
-  readonly book: Book;
+  readonly agenda: EventQueue;
+  readonly floor: FillEngine;
+  readonly book: OrderLedger;
 }
 
 type Fault = FaultRule | undefined;
 
-export class Desk {
-  private readonly parts: DeskParts;
+export class OrderEntry {
+  private readonly parts: OrderEntryParts;
   private actions = 0;
 
-  constructor(parts: DeskParts) {
+  constructor(parts: OrderEntryParts) {
     this.parts = parts;
   }
 
@@ -38,10 +38,10 @@ export class Desk {
     const clientOrderId = params.client_order_id ?? '';
     const used = clientOrderId !== '' && book.withClientId(clientOrderId).length > 0;
     if (used && settings.surprises.duplicateIds === 'refuse') {
-      throw new Refusal('CLIENT_ORDER_ID_DUPLICATE', `client order id ${clientOrderId} has been used`);
+      throw new VenueError('CLIENT_ORDER_ID_DUPLICATE', `client order id ${clientOrderId} has been used`);
     }
     if (book.open.size >= settings.account.maxOpenOrders) {
-      throw new Refusal('OPEN_ORDERS_LIMIT', `the account has ${formatCount(book.open.size, 'open order')} already`);
+      throw new VenueError('OPEN_ORDERS_LIMIT', `the account has ${formatCount(book.open.size, 'open order')} already`);
     }
     const order = floor.add(
       {
@@ -150,16 +150,16 @@ export class Desk {
     const { book } = this.parts;
     if (params.order_id !== undefined) return book.find(params.order_id);
     const { client_order_id: clientOrderId = '', market_id: marketId } = params;
-    if (clientOrderId === '') throw new Refusal('MISSING_PARAMETER', 'order_id or client_order_id is required');
+    if (clientOrderId === '') throw new VenueError('MISSING_PARAMETER', 'order_id or client_order_id is required');
     const orders = book.withClientId(clientOrderId).filter((order) => order.marketId === marketId);
     return orders.find((order) => !isTerminal(order)) ?? orders.at(-1);
   }
 
   private openOrder(order: SimOrder | undefined, marketId: string): SimOrder {
     if (order === undefined || order.marketId !== marketId) {
-      throw new Refusal('ORDER_NOT_FOUND', 'there is no such order in that market', 404);
+      throw new VenueError('ORDER_NOT_FOUND', 'there is no such order in that market', 404);
     }
-    if (isTerminal(order)) throw new Refusal('ORDER_NOT_OPEN', `order ${order.id} is ${order.stage} already`);
+    if (isTerminal(order)) throw new VenueError('ORDER_NOT_OPEN', `order ${order.id} is ${order.stage} already`);
     return order;
   }
 

@@ -28,11 +28,11 @@ export interface VenueRequest {
   readonly placement: 'query' | 'body';
   readonly headers: Readonly<Record<string, string>>;
   /** Set where the body could not be read: the request still costs tokens and is answered in its turn. */
-  readonly unreadable?: Refusal;
+  readonly unreadable?: VenueError;
 }
 
 /** Why the venue refuses: a code, a sentence, and the status where the statuses are by kind. */
-export class Refusal extends Error {
+export class VenueError extends Error {
   readonly code: string;
   readonly status: number;
   constructor(code: string, text: string, status = 400) {
@@ -64,10 +64,10 @@ function readBody(body: string): [string, WireValue][] {
   try {
     parsed = parse(body);
   } catch {
-    throw new Refusal('INVALID_JSON', 'the body is not JSON');
+    throw new VenueError('INVALID_JSON', 'the body is not JSON');
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw new Refusal('INVALID_JSON', 'the body is not an object');
+    throw new VenueError('INVALID_JSON', 'the body is not an object');
   return Object.entries(parsed).map(([name, value]) => [name, wireValue(name, value)]);
 }
 
@@ -75,7 +75,7 @@ function wireValue(name: string, value: unknown): WireValue {
   if (isLosslessNumber(value)) return { as: 'number', text: value.value };
   if (typeof value === 'string') return { as: 'text', text: value };
   if (typeof value === 'boolean') return { as: 'boolean', text: String(value) };
-  throw new Refusal('INVALID_PARAMETER', `${name} must be a text, a number or a boolean`);
+  throw new VenueError('INVALID_PARAMETER', `${name} must be a text, a number or a boolean`);
 }
 
 type Bounds = Readonly<Record<string, { readonly max?: number }>>;
@@ -99,10 +99,10 @@ export function readParams<E extends EndpointName>(
         surprises,
       });
     else if (surprises.unknownParameters === 'refuse')
-      throw new Refusal('INVALID_PARAMETER', `${name} has no parameter "${key}"`);
+      throw new VenueError('INVALID_PARAMETER', `${name} has no parameter "${key}"`);
   }
   for (const [key, row] of Object.entries(rows)) {
-    if (row.required && values[key] === undefined) throw new Refusal('MISSING_PARAMETER', `${key} is required`);
+    if (row.required && values[key] === undefined) throw new VenueError('MISSING_PARAMETER', `${key} is required`);
   }
   return values as unknown as Params<E>;
 }
@@ -137,7 +137,7 @@ function readValue(
   { strict, max, surprises }: { strict: boolean; max: number | undefined; surprises: SurprisesConfig },
 ): unknown {
   const refuse = (wanted: string): never => {
-    throw new Refusal('INVALID_PARAMETER', `${name} must be ${wanted}, found ${value.text.slice(0, 60)}`);
+    throw new VenueError('INVALID_PARAMETER', `${name} must be ${wanted}, found ${value.text.slice(0, 60)}`);
   };
   const isNumber = row.type === 'decimal' || row.type === 'integer' || row.type === 'timestamp';
   if (strict && isNumber !== (value.as === 'number'))

@@ -5,7 +5,7 @@
  */
 import { createHash, createHmac } from 'node:crypto';
 import type { AuthConfig } from '../config/settings.ts';
-import { Refusal, type VenueRequest } from './request.ts';
+import { VenueError, type VenueRequest } from './request.ts';
 
 /** In-process callers carry no header: `token` is what they would have sent. */
 export interface Caller {
@@ -52,21 +52,21 @@ export class Sessions {
     const token = caller.inProcess ? caller.token : this.carried(request.headers);
     // In process, who brings no token is taken as known unless the configuration is about tokens.
     if (token === undefined && caller.inProcess && this.config.accept === 'any') return;
-    if (token === undefined || token === '') throw new Refusal('UNAUTHORIZED', 'no JWT was sent', 401);
+    if (token === undefined || token === '') throw new VenueError('UNAUTHORIZED', 'no JWT was sent', 401);
     let end = this.ends.get(token);
     if (end === undefined && this.config.accept === 'any') {
       end = this.endOf(at);
       this.ends.set(token, end);
     }
-    if (end === undefined) throw new Refusal('UNAUTHORIZED', 'the JWT is not known', 401);
-    if (at >= end) throw new Refusal('JWT_EXPIRED', 'the JWT has expired', 401);
+    if (end === undefined) throw new VenueError('UNAUTHORIZED', 'the JWT is not known', 401);
+    if (at >= end) throw new VenueError('JWT_EXPIRED', 'the JWT has expired', 401);
   }
 
   /** POST /jwt: a new token for a refresh token that is good; with rotation the old one is spent. */
   refresh(refreshToken: string, at: number): { jwt: string; refresh_token?: string } {
     const wanted = this.refreshToken;
     const good = wanted === undefined ? refreshToken !== '' && !this.spent.has(refreshToken) : refreshToken === wanted;
-    if (!good) throw new Refusal('INVALID_REFRESH_TOKEN', 'the refresh token is not good', 401);
+    if (!good) throw new VenueError('INVALID_REFRESH_TOKEN', 'the refresh token is not good', 401);
     const jwt = this.issue(at);
     if (!this.config.rotate) return { jwt };
     this.spent.add(refreshToken);
@@ -94,11 +94,11 @@ export class Sessions {
 
   private checkSignature({ headers, params, placement, method, path }: VenueRequest, at: number): void {
     const { key, secret } = this.config.apiKey as NonNullable<AuthConfig['apiKey']>;
-    if (headers['rbt-api-key'] !== key) throw new Refusal('UNAUTHORIZED', 'the API key is not known', 401);
+    if (headers['rbt-api-key'] !== key) throw new VenueError('UNAUTHORIZED', 'the API key is not known', 401);
     const expiry = headers['rbt-ts'] ?? '';
     const left = /^\d+$/.test(expiry) ? Number(expiry) - at / 1000 : -1;
     if (left <= 0 || left > SIGNATURE_LIFE_S)
-      throw new Refusal('SIGNATURE_EXPIRED', 'RBT-TS is past or too far ahead', 401);
+      throw new VenueError('SIGNATURE_EXPIRED', 'RBT-TS is past or too far ahead', 401);
     const body =
       placement === 'body' ? Object.entries(params).map(([name, value]): [string, string] => [name, value.text]) : [];
     const message = [...body, ['method', method], ['path', path]]
@@ -112,6 +112,6 @@ export class Sessions {
       .update(digest)
       .digest('hex')}`;
     if (headers['rbt-signature'] !== wanted)
-      throw new Refusal('INVALID_SIGNATURE', 'the signature does not fit the request', 401);
+      throw new VenueError('INVALID_SIGNATURE', 'the signature does not fit the request', 401);
   }
 }

@@ -3,21 +3,22 @@ import { decimal, decimalText } from '../../../base/decimal.ts';
 import type { Params } from '../../../venue/catalogue.ts';
 import type { SurprisesConfig } from '../config/settings.ts';
 import type { Market } from './matching.ts';
-import { Refusal } from './request.ts';
+import { VenueError } from './request.ts';
 
 /** Refuses an order whose type asks for other parameters, or whose prices and size are off the market's steps. */
 export function checkTerms(params: Params<'POST /orders'>, market: Market, surprises: SurprisesConfig): void {
   const { type } = params;
   const isFraction = type === 'stop_loss' || type === 'take_profit';
   const needs = (name: 'price' | 'trigger_price') => {
-    if (params[name] === undefined) throw new Refusal('MISSING_PARAMETER', `${name} is required for a ${type} order`);
+    if (params[name] === undefined)
+      throw new VenueError('MISSING_PARAMETER', `${name} is required for a ${type} order`);
   };
   if (type === 'limit' || type === 'stop_limit' || isFraction) needs('price');
   if (type === 'market' && surprises.marketWithoutPrice === 'refuse') needs('price');
   if (type !== 'limit' && type !== 'market') {
     needs('trigger_price');
   } else if (params.trigger_price !== undefined) {
-    throw new Refusal('INVALID_PARAMETER', `a ${type} order has no trigger_price`);
+    throw new VenueError('INVALID_PARAMETER', `a ${type} order has no trigger_price`);
   }
   checkSteps(params, isFraction, market, surprises);
 }
@@ -32,16 +33,16 @@ export function checkSteps(
   const strict = surprises.offStep === 'refuse';
   for (const text of [terms.price, terms.trigger_price]) {
     if (strict && text !== undefined && !decimal(text).mod(market.grid.tick).isZero()) {
-      throw new Refusal('INVALID_PRICE', `${text} is not a multiple of the tick ${decimalText(market.grid.tick)}`);
+      throw new VenueError('INVALID_PRICE', `${text} is not a multiple of the tick ${decimalText(market.grid.tick)}`);
     }
   }
   if (terms.size === undefined) return;
   const size = decimal(terms.size);
   if (isFraction) {
-    if (size.greaterThan(1)) throw new Refusal('INVALID_SIZE', `${terms.size} is more than the whole position`);
+    if (size.greaterThan(1)) throw new VenueError('INVALID_SIZE', `${terms.size} is more than the whole position`);
   } else if (strict && !size.mod(market.lot).isZero()) {
-    throw new Refusal('INVALID_SIZE', `${terms.size} is not a multiple of the lot ${decimalText(market.lot)}`);
+    throw new VenueError('INVALID_SIZE', `${terms.size} is not a multiple of the lot ${decimalText(market.lot)}`);
   } else if (size.lessThan(market.minSize)) {
-    throw new Refusal('INVALID_SIZE', `${terms.size} is below the smallest size ${decimalText(market.minSize)}`);
+    throw new VenueError('INVALID_SIZE', `${terms.size} is below the smallest size ${decimalText(market.minSize)}`);
   }
 }

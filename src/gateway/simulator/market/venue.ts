@@ -5,22 +5,22 @@ import type { Chance } from '../config/random.ts';
 import type { Settings } from '../config/settings.ts';
 import { Account } from './account.ts';
 import { DeadmanSwitch } from './deadman.ts';
-import { Agenda } from './events.ts';
-import { Floor } from './fills.ts';
-import { Book } from './ledger.ts';
+import { EventQueue } from './events.ts';
+import { FillEngine } from './fills.ts';
+import { OrderLedger } from './ledger.ts';
 import { Market } from './matching.ts';
-import { Desk } from './orders.ts';
+import { OrderEntry } from './orders.ts';
 import { PriceGrid, PricePath } from './prices.ts';
 import { Sessions } from './sessions.ts';
 
 export interface Venue {
   readonly settings: Settings;
   readonly markets: ReadonlyMap<string, Market>;
-  readonly book: Book;
+  readonly book: OrderLedger;
   readonly account: Account;
-  readonly floor: Floor;
-  readonly agenda: Agenda;
-  readonly desk: Desk;
+  readonly floor: FillEngine;
+  readonly agenda: EventQueue;
+  readonly orderEntry: OrderEntry;
   readonly deadman: DeadmanSwitch;
   readonly sessions: Sessions;
 }
@@ -29,16 +29,16 @@ export interface Venue {
 export function openVenue(settings: Settings, clock: Clock, chance: Chance): Venue {
   const startedAt = clock.now();
   const markets = openMarkets(settings, startedAt, chance);
-  const book = new Book(settings.account.id, settings.surprises.stopStatus);
+  const book = new OrderLedger(settings.account.id, settings.surprises.stopStatus);
   const account = new Account(settings.account, [...markets.keys()], startedAt, (id, at) => floor.market(id).midAt(at));
-  const floor = new Floor({ settings, book, account, markets });
-  const agenda = new Agenda(clock, [...markets.values()], (market, at) => floor.step(market, at));
-  const desk = new Desk({ settings, chance, agenda, floor, book });
-  const deadman = new DeadmanSwitch(clock, settings.surprises.deadmanDelayMs, (at) => desk.cancelByDeadman(at));
+  const floor = new FillEngine({ settings, book, account, markets });
+  const agenda = new EventQueue(clock, [...markets.values()], (market, at) => floor.step(market, at));
+  const orderEntry = new OrderEntry({ settings, chance, agenda, floor, book });
+  const deadman = new DeadmanSwitch(clock, settings.surprises.deadmanDelayMs, (at) => orderEntry.cancelByDeadman(at));
   const sessions = new Sessions(settings.auth, startedAt);
   floor.openWith(settings.account, startedAt);
   agenda.watch();
-  return { settings, markets, book, account, floor, agenda, desk, deadman, sessions };
+  return { settings, markets, book, account, floor, agenda, orderEntry, deadman, sessions };
 }
 
 function openMarkets(settings: Settings, startedAt: number, chance: Chance): Map<string, Market> {

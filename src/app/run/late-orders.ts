@@ -7,7 +7,7 @@
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
-import type { DataOf, JsonObject, ResurfacedOrder } from '../../journal/entry.ts';
+import type { DataOf, JsonObject, LateOrder } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { isAtVenue, isInDoubt, isOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
@@ -19,7 +19,7 @@ import type { Voice } from '../voice.ts';
 /** What was asked of the venue: one page of the account's orders. */
 export interface AskedOrders {
   /** Undefined where nothing was sent. */
-  readonly request: DataOf<'account.recalled'>['requests'][number] | undefined;
+  readonly request: DataOf<'account.late_orders'>['requests'][number] | undefined;
   /** Undefined where no answer came. */
   readonly records: readonly OrderRecord[] | undefined;
 }
@@ -56,10 +56,10 @@ const RECHECKED_MS = 86_400_000;
 /** Clocks differ: records are read from so long before the first order in doubt. */
 const LOOK_BACK_MS = 3_600_000;
 const MOST_PAGES = 3;
-export const RECALL_ROWS = 1000;
+export const LATE_ORDER_ROWS = 1000;
 
 /** What the processes of an account remember of its earlier runs. One for all runs of a process. */
-export class Recollection {
+export class LateOrders {
   private readonly store: Pick<JournalReader, 'read' | 'runs'>;
   private readonly account: string;
   /** By run and end: a journal that has ended says the same the next time. */
@@ -79,7 +79,7 @@ export class Recollection {
   }
 
   /** Whether people are to be told of it: once in a process, while the venue says the same of it. */
-  isNews({ orderId, status, filled = '' }: ResurfacedOrder): boolean {
+  isNews({ orderId, status, filled = '' }: LateOrder): boolean {
     const key = `${orderId} ${status} ${filled}`;
     const isNew = !this.told.has(key);
     this.told.add(key);
@@ -87,15 +87,15 @@ export class Recollection {
   }
 
   /** Looks through journals and venue; undefined where nothing is in doubt and nothing was found. Throws a StoreError. */
-  async recall(looking: Looking): Promise<DataOf<'account.recalled'> | undefined> {
+  async recall(looking: Looking): Promise<DataOf<'account.late_orders'> | undefined> {
     await looking.breathe();
     const rows = (await this.store.runs({ account: this.account, limit: NEWEST_RUNS })).filter(
       ({ run, mode }) => mode === 'live' && run !== looking.run && !this.watched.has(run),
     );
-    const resurfaced = new Map<string, ResurfacedOrder>();
-    for (const each of await this.endedAndOpen(rows, looking)) resurfaced.set(each.orderId, each);
+    const late = new Map<string, LateOrder>();
+    for (const each of await this.endedAndOpen(rows, looking)) late.set(each.orderId, each);
     const doubts = await this.inDoubt(rows, looking);
-    const requests: DataOf<'account.recalled'>['requests'][number][] = [];
+    const requests: DataOf<'account.late_orders'>['requests'][number][] = [];
     if (doubts.size > 0) {
       const since = Math.min(...[...doubts.values()].map((order) => order.since));
       for (let page = 0; page < MOST_PAGES; page += 1) {
@@ -104,22 +104,22 @@ export class Recollection {
         for (const record of records ?? []) {
           const left = doubts.get(record.client_order_id);
           if (left !== undefined && (isUnknown(left) || isTerminalStatus(record.status)))
-            resurfaced.set(record.id, shown(record, left));
+            late.set(record.id, shown(record, left));
         }
-        if (records === undefined || records.length < RECALL_ROWS) break;
+        if (records === undefined || records.length < LATE_ORDER_ROWS) break;
       }
     }
-    if (doubts.size === 0 && resurfaced.size === 0) return undefined;
-    return { inDoubt: doubts.size, resurfaced: [...resurfaced.values()], requests };
+    if (doubts.size === 0 && late.size === 0) return undefined;
+    return { inDoubt: doubts.size, late: [...late.values()], requests };
   }
 
   /** Those of the open orders that a live run of this account calls ended. Reads the newest runs first, and no more of them than needed. */
   private async endedAndOpen(
     rows: readonly RunRow[],
     { ofOtherRuns, breathe }: Looking,
-  ): Promise<readonly ResurfacedOrder[]> {
+  ): Promise<readonly LateOrder[]> {
     const wanted = new Map(ofOtherRuns.map((order) => [String(order['client_order_id']), order]));
-    const found: ResurfacedOrder[] = [];
+    const found: LateOrder[] = [];
     for (const { run } of rows) {
       if (wanted.size === 0) break;
       for (const [clientOrderId, left] of await this.leftBy(run, breathe, wanted)) {
@@ -183,7 +183,7 @@ function isUnknown({ state, wasGuessed }: LeftOrder): boolean {
   return isInDoubt(state) || (state === 'rejected' && wasGuessed);
 }
 
-function shown(record: OrderRecord, { run, state }: LeftOrder): ResurfacedOrder {
+function shown(record: OrderRecord, { run, state }: LeftOrder): LateOrder {
   const { id, client_order_id, market_id, status, total_filled_size } = record;
   return {
     clientOrderId: client_order_id,
@@ -199,22 +199,22 @@ function shown(record: OrderRecord, { run, state }: LeftOrder): ResurfacedOrder 
 /** How long a page waits for tokens; the next run asks again. */
 const TOKENS_WITHIN_MS = 10_000;
 
-export interface Recalling {
+export interface LateOrderParts {
   readonly account: Account;
   readonly voice: Voice;
-  readonly recollection: Recollection;
+  readonly lateOrders: LateOrders;
 }
 
 /** `write`: called in a turn of the clock, where something was asked or found; a run that is over has no room for it. */
-export async function tellResurfaced(
-  { account, voice, recollection }: Recalling,
+export async function reportLateOrders(
+  { account, voice, lateOrders }: LateOrderParts,
   run: string,
   ofOtherRuns: DataOf<'account.reconciled'>['ofOtherRuns'],
-  write: (recalled: DataOf<'account.recalled'>) => void,
+  write: (recalled: DataOf<'account.late_orders'>) => void,
 ): Promise<void> {
   const { clock, profile } = account;
   try {
-    const recalled = await recollection.recall({
+    const recalled = await lateOrders.recall({
       run,
       now: clock.now(),
       ofOtherRuns,
@@ -228,9 +228,9 @@ export async function tellResurfaced(
       voice.complain(
         `what became of ${formatCount(inDoubt, 'order')} of earlier runs could not be asked, or was not answered; the next run asks again`,
       );
-    for (const order of recalled.resurfaced) {
-      if (!recollection.isNews(order)) continue;
-      const text = resurfacedText(order);
+    for (const order of recalled.late) {
+      if (!lateOrders.isNews(order)) continue;
+      const text = lateOrderText(order);
       voice.complain(text);
       if (Object.hasOwn(profile.notify, OPERATORS)) noticesOf(account, voice).send(OPERATORS, text);
     }
@@ -243,7 +243,7 @@ export async function tellResurfaced(
 
 async function askedOrders(account: Account, startTime: number, page: number): Promise<AskedOrders> {
   const { clock, budget } = account;
-  const params = { start_time: startTime, p_limit: RECALL_ROWS, p_page: page, p_order: 'ASC' } as const;
+  const params = { start_time: startTime, p_limit: LATE_ORDER_ROWS, p_page: page, p_order: 'ASC' } as const;
   const [sentAt, tokens] = [clock.now(), budget.weightOf('GET /orders')];
   const asked = await ask(account, 'GET /orders', params, 'read', TOKENS_WITHIN_MS);
   const success = asked.kind === 'confirmed';
@@ -258,7 +258,7 @@ async function askedOrders(account: Account, startTime: number, page: number): P
   };
 }
 
-function resurfacedText({ clientOrderId, orderId, run, recorded, status, filled }: ResurfacedOrder): string {
+function lateOrderText({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {
   const shownRun = printable(run, 100);
   const fills = filled === undefined ? '' : `, with ${printable(filled, 60)} filled`;
   return `Resurfaced: order ${printable(orderId, 60)} (client order id ${printable(clientOrderId, 60)}) is ${printable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}: nobody watches it. \`runbook audit show ${shownRun}\` tells its story; look at the position, and cancel at the venue what should not rest, or engage \`runbook kill\``;

@@ -4,13 +4,13 @@
  */
 import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
 import type { Entry } from '../../journal/entry.ts';
-import type { BookOrder } from '../../journal/orders.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { isResting } from '../../venue/order/states.ts';
 import type { Side } from '../../venue/records.ts';
 import { shown } from '../format.ts';
 import { DeadmanRecordFold } from './deadman.ts';
 
-export interface Aftermath {
+export interface Residual {
   readonly uncovered: readonly Uncovered[];
   /** It had halted before it was taken up again. */
   readonly hadHalted: boolean;
@@ -37,7 +37,7 @@ export function uncoveredText({ market, side, held, bare }: Uncovered): string {
   return `${side} ${held} ${shown(market)} is held from this run's own fills, and no stop of this run works for ${part}`;
 }
 
-export class AftermathFold {
+export class ResidualFold {
   private readonly deadman = new DeadmanRecordFold();
   private halts = 0;
   private hadHalted = false;
@@ -60,7 +60,7 @@ export class AftermathFold {
     if (order !== undefined) this.reducing.add(order);
   }
 
-  aftermath(orders: readonly BookOrder[]): Aftermath {
+  residual(orders: readonly TrackedOrder[]): Residual {
     const { firesAt } = this.deadman.record();
     return {
       uncovered: uncoveredOf(orders, this.reducing),
@@ -74,11 +74,11 @@ export class AftermathFold {
  * By market. An order that only reduces closes what the run opened and never opens anything: what it closed beyond that was
  * there before the run.
  */
-function uncoveredOf(orders: readonly BookOrder[], reducing: ReadonlySet<string>): readonly Uncovered[] {
+function uncoveredOf(orders: readonly TrackedOrder[], reducing: ReadonlySet<string>): readonly Uncovered[] {
   const found: Uncovered[] = [];
   for (const market of new Set(orders.map(({ intent }) => intent.market))) {
     const here = orders.filter(({ intent }) => intent.market === market);
-    const reduces = ({ intent }: BookOrder) => isOfPosition(intent.type) || reducing.has(intent.clientOrderId);
+    const reduces = ({ intent }: TrackedOrder) => isOfPosition(intent.type) || reducing.has(intent.clientOrderId);
     const opened = netOf(here.filter((order) => !reduces(order)));
     const closed = netOf(here.filter(reduces));
     const left = opened.plus(closed);
@@ -94,7 +94,7 @@ function uncoveredOf(orders: readonly BookOrder[], reducing: ReadonlySet<string>
   return found;
 }
 
-function netOf(orders: readonly BookOrder[]): Decimal {
+function netOf(orders: readonly TrackedOrder[]): Decimal {
   let net = new Decimal(0);
   for (const { intent, snapshot } of orders) {
     const { filled, recordFilled } = snapshot.context;
@@ -105,7 +105,7 @@ function netOf(orders: readonly BookOrder[]): Decimal {
 }
 
 /** How much of a position a stop works for; one that the venue has not been seen to hold works for none. */
-function coverOf({ intent, snapshot: { state, context } }: BookOrder, side: Side, held: Decimal): Decimal {
+function coverOf({ intent, snapshot: { state, context } }: TrackedOrder, side: Side, held: Decimal): Decimal {
   const nothing = new Decimal(0);
   if (intent.side === side || !isResting(state)) return nothing;
   if (intent.type === 'stop_loss') {
@@ -116,6 +116,6 @@ function coverOf({ intent, snapshot: { state, context } }: BookOrder, side: Side
   return intent.type === 'stop_market' || intent.type === 'stop_limit' ? decimal(context.remaining) : nothing;
 }
 
-function isOfPosition(type: BookOrder['intent']['type']): boolean {
+function isOfPosition(type: TrackedOrder['intent']['type']): boolean {
   return type === 'stop_loss' || type === 'take_profit';
 }

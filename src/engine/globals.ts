@@ -9,21 +9,21 @@ import { type LimitRules, tighter } from '../venue/limits/check.ts';
 import type { Side } from '../venue/records.ts';
 import type { RunContext } from './context.ts';
 import { StepFailure } from './interruption.ts';
-import { Frame, type RunbookRoots, StepScope } from './scope.ts';
+import { Frame, type RunbookGlobals, StepScope } from './scope.ts';
 
 /** Makes the roots; reads the feeds that lets and variables need. Throws StepFailure for what can not be evaluated. */
-export async function startRoots(
+export async function startGlobals(
   run: Pick<RunContext, 'setup' | 'venue' | 'wall' | 'feeds'>,
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
   at: { readonly path: string; readonly limits: LimitRules | undefined },
-): Promise<RunbookRoots> {
+): Promise<RunbookGlobals> {
   const values = new Map<string, Value>([
     ['inputs', inputs],
     ['run', { id: run.setup.run, started_at: Time.ofMs(run.setup.startedAt) }],
   ]);
   const band = runbook.limits?.priceBand;
-  const roots: { -readonly [K in keyof RunbookRoots]: RunbookRoots[K] } = {
+  const globals: { -readonly [K in keyof RunbookGlobals]: RunbookGlobals[K] } = {
     runbook,
     values,
     defs: new Map(runbook.def.map(({ name, value }) => [name, value])),
@@ -33,7 +33,7 @@ export async function startRoots(
     bandFeeds: band === undefined ? [] : feedsOf(band.around),
     reference: (scope) => band?.around.evaluate(scope),
   };
-  const frame = new Frame(roots, { staticPath: '', path: at.path });
+  const frame = new Frame(globals, { staticPath: '', path: at.path });
   const scope = () => new StepScope(frame, run.wall.now());
   const evaluate = async (expr: Expr): Promise<Value> => {
     await run.feeds.ensure(feedsOf(expr), runbook.feeds, scope(), at.path);
@@ -43,8 +43,8 @@ export async function startRoots(
   for (const { name, init } of runbook.vars) values.set(name, await evaluate(init));
   const own =
     runbook.limits === undefined ? undefined : ruleValues(runbook.limits, (expr) => evaluated(expr, scope(), at.path));
-  roots.limits = own === undefined ? at.limits : at.limits === undefined ? own : tighter(at.limits, own);
-  return roots;
+  globals.limits = own === undefined ? at.limits : at.limits === undefined ? own : tighter(at.limits, own);
+  return globals;
 }
 
 function feedsOf(expr: Expr): readonly string[] {

@@ -1,0 +1,48 @@
+/**
+ * Reads what version 0.1.0 wrote: gives entries of version 1 the names of version 2. The stored line stays as it was written, and
+ * chains are verified over stored lines alone, so nothing here touches a hash.
+ */
+import type { JsonObject } from './entry.ts';
+
+/** The last version of the package that executes runs whose entries are of version 1. */
+export const LAST_WITH_V1 = '0.1.0';
+
+const TYPES: Readonly<Record<string, string>> = {
+  'clock.put': 'clock.adjusted',
+  'account.recalled': 'account.late_orders',
+};
+
+/** Words that version 2 writes otherwise, by the type of entry (its name in version 1) and the field that holds them. */
+const WORDS: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {
+  'order.moved': { event: { P_STRANGE: 'P_UNKNOWN_STATUS' } },
+  'order.alarmed': { alarm: { Resurrected: 'LateOrder', StrangeStatus: 'UnknownStatus' } },
+  'call.settled': {
+    code: { PICTURE_STALE: 'MARKET_DATA_STALE', STEP_OVER: 'STEP_ENDED', BEATS: 'HEARTBEAT_TOKENS' },
+  },
+};
+
+/** Fields that have another name. */
+const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'account.recalled': { resurfaced: 'late' },
+};
+
+/** The type in version 2 of a type as stored, whichever version wrote it. */
+export function currentType(stored: string): string {
+  return TYPES[stored] ?? stored;
+}
+
+/** Type and data of an entry of version 1 as version 2 names them. */
+export function upgradeEntry(type: string, data: JsonObject): { readonly type: string; readonly data: JsonObject } {
+  return { type: currentType(type), data: upgradeData(type, data) };
+}
+
+function upgradeData(type: string, data: JsonObject): JsonObject {
+  const [words, fields] = [WORDS[type], FIELDS[type]];
+  if (words === undefined && fields === undefined) return data;
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [
+      fields?.[name] ?? name,
+      typeof value === 'string' ? (words?.[name]?.[value] ?? value) : value,
+    ]),
+  );
+}
