@@ -18,10 +18,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { constants, gunzip, gunzipSync, gzipSync } from 'node:zlib';
+import { createGunzip, gunzipSync, gzipSync } from 'node:zlib';
 import { type Anchor, parseAnchor } from '../anchors/anchors.ts';
-import { verifyChain } from '../chain.ts';
+import { ChainCheck } from '../chain.ts';
 import { type RunRow, type StoredEntry, StoreError } from '../store.ts';
 
 /** A run in the table of contents. */
@@ -187,8 +186,10 @@ export async function readRun(
   const entries = lines.map((line, index) => storedLine(row.run, line, index + 1));
   if (whole && rest === '') return { entries };
   // What is unpacked behind the damage may be anything.
-  const chain = verifyChain(entries);
-  const lost = chain.ok ? entries.length + 1 : chain.problem.sequence;
+  const chain = new ChainCheck();
+  for (const entry of entries) chain.add(entry);
+  // Not the number that the first unsound line bears: its digits may be what was damaged.
+  const lost = (chain.newest?.seq ?? 0) + 1;
   const message = `${file} is damaged: of run ${row.run} entry ${lost} and those after it can not be unpacked`;
   return { entries: entries.slice(0, lost - 1), damage: new StoreError('damaged', message, lost) };
 }
@@ -252,34 +253,17 @@ function unpacked(bytes: Uint8Array): string | undefined {
   }
 }
 
-/**
- * A damaged part still gives what comes before the damage: of the longest beginning that unpacks without an error. A stream
- * would do with one pass, but gives up what it has buffered when it meets the error.
- */
+/** A damaged part still gives what comes before the damage. */
 async function unpackedAsFarAsPossible(bytes: Uint8Array): Promise<{ readonly text: string; readonly whole: boolean }> {
-  const whole = await unpackedBeginning(bytes, bytes.length, constants.Z_FINISH);
-  if (whole !== undefined) return { text: whole, whole: true };
-  let text = '';
-  for (let [sound, broken] = [0, bytes.length + 1]; broken - sound > 1; ) {
-    const middle = (sound + broken) >>> 1;
-    const found = await unpackedBeginning(bytes, middle, constants.Z_SYNC_FLUSH);
-    if (found === undefined) broken = middle;
-    else {
-      sound = middle;
-      text = found;
-    }
-  }
-  return { text, whole: false };
-}
-
-const gunzipAsync = promisify(gunzip);
-
-async function unpackedBeginning(bytes: Uint8Array, length: number, finishFlush: number): Promise<string | undefined> {
-  try {
-    return (await gunzipAsync(bytes.subarray(0, length), { finishFlush })).toString('utf8');
-  } catch {
-    return undefined;
-  }
+  const gunzip = createGunzip();
+  const chunks: Buffer[] = [];
+  const whole = await new Promise<boolean>((resolve) => {
+    gunzip.on('data', (chunk: Buffer) => chunks.push(chunk));
+    gunzip.on('error', () => resolve(false));
+    gunzip.on('end', () => resolve(true));
+    gunzip.end(bytes);
+  });
+  return { text: Buffer.concat(chunks).toString('utf8'), whole };
 }
 
 function readBytes(file: string, at: number, length: number): Uint8Array {
