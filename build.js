@@ -1,5 +1,6 @@
 /**
- * Builds dist/cli.cjs from src/cli/main.ts, and with `--generate` writes schemas/ and docs/reference/ from the tables.
+ * Builds dist/cli.cjs from src/cli/main.ts and dist/index.js from src/index.ts; with `--generate` it writes schemas/ and
+ * docs/reference/ from the tables, with `--types` the declarations of the library (for `npm pack`).
  *
  * Three things differ from a plain bundle. Validators are compiled here, not at start: src/base/ajv.ts is replaced by what
  * finds their code. The code is split, so that a verb loads only what it needs. And what V8 compiles of it for the verbs that
@@ -32,6 +33,11 @@ export function compiledSchema(name) {
   return require(file).validate;
 }
 `;
+const LIBRARY_VALIDATOR_FINDER = `
+import { createRequire } from 'node:module';
+const load = createRequire(import.meta.url);
+export const compiledSchema = (name) => load('./' + name + '.validator.cjs').validate;
+`;
 
 /**
  * What dependencies do when they are loaded and this program has no use for. Of CEL it uses the parser alone
@@ -58,6 +64,7 @@ async function build(tools) {
   const generator = await loadGenerator(tools);
   if (process.argv.includes('--generate')) writeGenerated(generator.generatedFiles());
   await bundle(tools, generator);
+  if (process.argv.includes('--types')) writeTypes();
   keepCompiled();
 }
 
@@ -138,7 +145,44 @@ async function bundle(tools, generator) {
     logLevel: 'warning',
   });
   const pieces = await Promise.all(outputFiles.map((file) => commonJs(tools, file)));
-  writeDist([...pieces, ...(await validators(tools, generator))]);
+  writeDist([...pieces, ...(await library(tools)), ...(await validators(tools, generator))]);
+}
+
+/** The library: one module, whose dependencies stay packages. */
+async function library({ esbuild }) {
+  const { outputFiles } = await esbuild.build({
+    entryPoints: { index: join(root, 'src/index.ts') },
+    outdir: dist,
+    write: false,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    plugins: [validatorsAheadOfTime(LIBRARY_VALIDATOR_FINDER), versionsAsText()],
+    logLevel: 'warning',
+  });
+  return outputFiles.map(({ path, contents }) => ({ path, contents: Buffer.from(contents) }));
+}
+
+/** Declarations of everything that the library's own lead to; imports name the files as a package has them. */
+function writeTypes() {
+  const types = join(dist, 'types');
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const options = ['-p', root, '--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--outDir', types];
+  const { status } = spawnSync(process.execPath, [compiler, ...options, '--rootDir', root], { stdio: 'inherit' });
+  if (status !== 0) throw new Error('the declarations were not written');
+  const reached = new Set();
+  const reach = (file) => {
+    if (reached.has(file) || !existsSync(file)) return;
+    reached.add(file);
+    const text = readFileSync(file, 'utf8').replaceAll(/(['"])(\.{1,2}\/[^'"]+)\.ts\1/g, '$1$2.js$1');
+    writeFileSync(file, text);
+    for (const [, name] of text.matchAll(/['"](\.{1,2}\/[^'"]+)\.js['"]/g)) reach(join(dirname(file), `${name}.d.ts`));
+  };
+  reach(join(types, 'src/index.d.ts'));
+  for (const name of readdirSync(types, { recursive: true }))
+    if (name.endsWith('.d.ts') && !reached.has(join(types, name))) rmSync(join(types, name));
 }
 
 /**
@@ -195,11 +239,11 @@ function keepCompiled() {
   rmSync(state, { recursive: true, force: true });
 }
 
-function validatorsAheadOfTime() {
+function validatorsAheadOfTime(contents = VALIDATOR_FINDER) {
   return {
     name: 'validators-ahead-of-time',
     setup({ onLoad }) {
-      onLoad({ filter: /[\\/]src[\\/]base[\\/]ajv\.ts$/ }, () => ({ contents: VALIDATOR_FINDER, loader: 'js' }));
+      onLoad({ filter: /[\\/]src[\\/]base[\\/]ajv\.ts$/ }, () => ({ contents, loader: 'js' }));
     },
   };
 }

@@ -24,7 +24,7 @@ describe('the prose check', () => {
   });
   it('knows where a word is right', () => {
     expect(found('docs/a.md', 'It stands for the venue, in order to answer.\n')).toEqual([]);
-    expect(found('deploy/a.md', 'systemctl daemon-reload\n')).toEqual([]);
+    expect(found('docs/a.md', 'systemctl daemon-reload\n')).toEqual([]);
   });
   it('finds a header that is a riddle', () => {
     expect(found('src/a.ts', '/** What a person sees. */\n')).toEqual([[1, 'What']]);

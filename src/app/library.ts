@@ -1,0 +1,166 @@
+/**
+ * The short forms of what the package offers to programs: check a text, read inputs, plan, dry-run, fold a journal. src/index.ts
+ * exports them beside the parts they are made of.
+ */
+import { inReadingOrder, type PlacedDiagnostic, place, type SourceText } from '../base/diagnostic.ts';
+import type { Fixture } from '../gateway/fixture/fixture.ts';
+import { storedLine } from '../journal/archive/archive.ts';
+import { readEntry } from '../journal/chain.ts';
+import type { Entry } from '../journal/entry.ts';
+import type { JournalStore } from '../journal/store.ts';
+import { MemoryStore } from '../journal/stores/memory.ts';
+import { type BudgetDocument, budgetDocument } from '../report/folds/budget.ts';
+import { type FillsDocument, fillsDocument } from '../report/folds/fills.ts';
+import { ordersDocument } from '../report/folds/orders.ts';
+import { RunFold, type RunReport, runReport } from '../report/folds/run.ts';
+import { worstCase } from '../runbook/bounds.ts';
+import { checkRunbook } from '../runbook/check.ts';
+import type { Value } from '../runbook/values.ts';
+import { costOf, type Profile, SIMULATED_PROFILE } from '../venue/profile/profile.ts';
+import { EXIT, UserError } from './errors.ts';
+import { inputValues, type LoadedRunbook } from './files/load.ts';
+import { planDocument, planFor } from './plan.ts';
+import { type DryRun, dryRun as execute } from './run/virtual-run.ts';
+
+export interface CheckResult {
+  /** Absent where a diagnostic is an error. */
+  readonly loaded?: LoadedRunbook;
+  /** In reading order, with lines and columns from 1. */
+  readonly diagnostics: readonly PlacedDiagnostic[];
+}
+
+/**
+ * Checks the text of a runbook offline: shape, names, types, units, limits. `load` gives the text of a runbook that it calls, by
+ * name; without it no call can be resolved. Never throws for what an author wrote.
+ */
+export function checkText(
+  source: SourceText,
+  load: (name: string) => SourceText | undefined = () => undefined,
+): CheckResult {
+  const called = new Map<string, SourceText>();
+  const { runbook, diagnostics } = checkRunbook(source, (name) => {
+    const text = load(name);
+    if (text !== undefined) called.set(name, text);
+    return text;
+  });
+  const placed = inReadingOrder(diagnostics).map(place);
+  if (runbook === undefined || diagnostics.some(({ severity }) => severity === 'error')) return { diagnostics: placed };
+  const sources = [{ name: runbook.name, source }, ...[...called].map(([name, text]) => ({ name, source: text }))];
+  return { loaded: { runbook, sources }, diagnostics: placed };
+}
+
+/**
+ * Values for a runbook's inputs, read by their declared types; defaults fill what is missing. Decimals are texts (`'0.25'`), so
+ * that no digit is lost; lists and maps are given as such. Throws a UserError that names every input that is wrong, unknown
+ * or missing.
+ */
+export function readInputs(
+  { runbook }: LoadedRunbook,
+  given: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, Value>> {
+  return inputValues(runbook, {
+    pairs: Object.entries(given).map(([name, value]) => `${name}=${inputText(name, value)}`),
+  });
+}
+
+function inputText(name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' && !Number.isSafeInteger(value))
+    throw new UserError(
+      `input ${name}: give a decimal as text, such as '0.25'; found the number ${value}`,
+      EXIT.usage,
+      'input',
+    );
+  return JSON.stringify(value) ?? '';
+}
+
+export interface PlanOptions {
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** The deployment that limits and markets are taken from; the simulated venue without it. */
+  readonly profile?: Profile;
+  /** Recorded answers that reads and feeds are filled from. */
+  readonly fixture?: Fixture;
+  /** Epoch ms that `now` stands for. */
+  readonly now: number;
+}
+
+/** Requests and worst case, as `plan --json` prints them (interface.md, JSON). */
+export type PlanDocument = ReturnType<typeof planDocument>;
+
+/** What a run would send: every request with its parameters and tokens, the worst case, and the hash a person approves. */
+export function planRun({ runbook }: LoadedRunbook, { inputs, profile, fixture, now }: PlanOptions): PlanDocument {
+  const plan = planFor(runbook, inputs, { profile, fixture, now });
+  return planDocument(
+    plan,
+    worstCase(runbook, (name) => costOf(profile ?? SIMULATED_PROFILE, name), inputs),
+  );
+}
+
+export type DryRunOptions = Partial<Pick<DryRun, 'run' | 'seed' | 'venue' | 'trigger' | 'onEntry'>> & {
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** Epoch ms at which virtual time begins. */
+  readonly at: number;
+  /** Where the journal is written; in memory without it. */
+  readonly store?: JournalStore;
+};
+
+export interface DryRunOutcome {
+  /** As `dry-run --json` prints it (interface.md, JSON). */
+  readonly report: RunReport;
+  readonly entries: readonly Entry[];
+  /** With `venue: {kind: 'simulated', record: true}`. */
+  readonly recording?: Fixture;
+}
+
+/**
+ * Executes a runbook in virtual time against the simulated venue or a fixture; opens no socket and reads no clock. The same
+ * options give the same journal.
+ */
+export async function dryRun(loaded: LoadedRunbook, options: DryRunOptions): Promise<DryRunOutcome> {
+  const fold = new RunFold();
+  const entries: Entry[] = [];
+  const { recording } = await execute({
+    run: 'dry-run',
+    seed: 1,
+    venue: { kind: 'simulated' },
+    store: new MemoryStore(),
+    ...options,
+    loaded,
+    onEntry(entry) {
+      fold.apply(entry);
+      entries.push(entry);
+      options.onEntry?.(entry);
+    },
+  });
+  return { report: fold.report(), entries, ...(recording === undefined ? {} : { recording }) };
+}
+
+/** The entries of an exported journal (`audit export --format jsonl`). Throws a StoreError for a line that is no entry. */
+export function readExport(text: string): readonly Entry[] {
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line, index) => {
+    const stored = storedLine('', line, index + 1);
+    return readEntry({ ...stored, run: runOf(line) });
+  });
+}
+
+function runOf(line: string): string {
+  return /"run":"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? '';
+}
+
+export interface JournalFolds {
+  readonly report: RunReport;
+  readonly orders: ReturnType<typeof ordersDocument>;
+  readonly fills: FillsDocument;
+  readonly budget: BudgetDocument;
+}
+
+/** What a journal says of its run: the report, its orders with their histories, its fills, its tokens. */
+export function foldJournal(entries: readonly Entry[]): JournalFolds {
+  return {
+    report: runReport(entries),
+    orders: ordersDocument(entries),
+    fills: fillsDocument(entries),
+    budget: budgetDocument(entries),
+  };
+}
