@@ -35,7 +35,7 @@ describe('the library', () => {
     expect(right.diagnostics.map(({ code }) => code)).toEqual(['entry-without-protect']);
     const wrong = checkText({ file: 'a.yaml', text: RUNBOOK.replace('side: long', 'side: lnog') });
     expect(wrong.loaded).toBeUndefined();
-    expect(wrong.diagnostics).toMatchObject([{ severity: 'error', line: 11 }]);
+    expect(wrong.diagnostics).toContainEqual(expect.objectContaining({ severity: 'error', line: 11 }));
   });
 
   it('reads inputs by their types, and names what is wrong', () => {
