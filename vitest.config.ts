@@ -1,12 +1,21 @@
 /** Tests share a process: none of them changes what another sees, and starting anew for each file costs more than they do. */
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LeftOut } from './test/left-out.ts';
+import { HERE, NEEDS } from './test/needs.ts';
+import { SlowFirst } from './test/slow-first.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/postgres-setup.ts'],
     pool: 'forks',
     isolate: false,
+    // One more than cores: many tests wait for processes.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: SlowFirst },
+    tags: NEEDS.map(({ name, description }) => ({ name, description })),
+    tagsFilter: HERE,
+    reporters: ['default', new LeftOut()],
     testTimeout: 20_000,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
   },

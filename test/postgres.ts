@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll } from 'vitest';
 
 /** Looked for in everything that is printed or stored: it must be nowhere. */
 export const POSTGRES_PASSWORD = 'canary-Zq7vX2mKp9';
@@ -43,25 +43,42 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-/** Whether a server is installed here: without one its tests are skipped, and the run says so (postgres-setup.ts). */
-export const hasPostgres = programFolder() !== undefined;
-
-/** The server of one test file: begun before its first test, gone after its last. Not to be asked where none is installed. */
+/** The server of a test file: started when the first of its tests asks for a database, gone after the last. */
 export function postgresOfFile(): () => PostgresServer {
-  let server: PostgresServer | undefined;
-  beforeAll(async () => {
-    if (hasPostgres) server = await startPostgres();
-  }, LONGEST_START_MS);
-  afterAll(() => server?.remove(), LONGEST_START_MS);
-  return () => {
-    if (server === undefined) throw new Error('the server of this file is not running');
-    return server;
+  let starting: Promise<PostgresServer> | undefined;
+  let started: PostgresServer | undefined;
+  afterAll(async () => (await starting)?.remove(), LONGEST_START_MS);
+  const running = () => {
+    if (started === undefined) throw new Error('no test of this file has asked for a database yet');
+    return started;
   };
+  const server: PostgresServer = {
+    get port() {
+      return running().port;
+    },
+    async database() {
+      starting ??= startPostgres();
+      started = await starting;
+      return started.database();
+    },
+    stop: (how) => running().stop(how),
+    start: () => running().start(),
+    restart: (how) => running().restart(how),
+    query: (sql, url) => running().query(sql, url),
+    remove: () => running().remove(),
+  };
+  return () => server;
+}
+
+/** Options of a suite over one of several stores: those on a server need one. */
+export function onServer(store: string): { readonly tags: string[] } {
+  return { tags: /postgres/i.test(store) ? ['postgres'] : [] };
 }
 
 export async function startPostgres(): Promise<PostgresServer> {
   const programs = programFolder();
-  if (programs === undefined) throw new Error('no PostgreSQL server is installed on this machine');
+  if (programs === undefined)
+    throw new Error('no PostgreSQL server is installed: apt-get install postgresql, or put its programs on the PATH');
   const user = unprivileged();
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
   const data = join(folder, 'data');

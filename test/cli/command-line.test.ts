@@ -244,7 +244,7 @@ describe('validate', () => {
     expect(here.run('validate', 'utf8.yaml').exit).toBe(EXIT.done);
   });
 
-  it.skipIf(process.getuid?.() === 0)('says so where it may not read', () => {
+  it('says so where it may not read', { tags: ['unprivileged'] }, () => {
     here.write('locked.yaml', GOOD);
     chmodSync(join(here.path, 'locked.yaml'), 0o000);
     expect(here.run('validate', 'locked.yaml').err).toContain('permission denied');

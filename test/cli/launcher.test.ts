@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import nodeModule from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -19,11 +18,12 @@ function checkout(withDependencies: boolean): string {
   return path;
 }
 
+const start = (path: string, word = '--version') =>
+  spawnSync(process.execPath, [join(path, 'bin/runbook.js'), word], { encoding: 'utf8' });
+const whole = checkout(true);
+
 describe('the launcher without a built program', () => {
-  const whole = checkout(true);
   const bare = checkout(false);
-  const start = (path: string) =>
-    spawnSync(process.execPath, [join(path, 'bin/runbook.js'), '--version'], { encoding: 'utf8' });
 
   it('builds it first, silently', () => {
     expect(start(whole)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
@@ -37,14 +37,14 @@ describe('the launcher without a built program', () => {
   });
 });
 
-// From 22.1 on Node keeps compiled code itself.
-describe.skipIf('enableCompileCache' in nodeModule)('code that the build has kept compiled', () => {
-  const path = checkout(true);
-  const run = (word: string) => spawnSync(process.execPath, [join(path, 'bin/runbook.js'), word], { encoding: 'utf8' });
-  const program = join(path, 'dist/cli.cjs');
-  const kept = join(path, 'dist/compiled/cli.cjs.bin');
-  run('--version');
-  const text = readFileSync(program);
+describe('code that the build has kept compiled', { tags: ['kept-code'] }, () => {
+  const program = join(whole, 'dist/cli.cjs');
+  const kept = join(whole, 'dist/compiled/cli.cjs.bin');
+  let text: Buffer;
+  beforeAll(() => {
+    start(whole);
+    text = readFileSync(program);
+  });
 
   it('is of the text beside it', () => {
     expect(readFileSync(kept).subarray(0, text.length).equals(text)).toBe(true);
@@ -52,16 +52,20 @@ describe.skipIf('enableCompileCache' in nodeModule)('code that the build has kep
 
   it('counts for no other text, be it as long', () => {
     writeFileSync(program, text.toString().replace('Declarative strategies', 'Imperatives, strategy'.padEnd(22, '!')));
-    expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('Imperatives'), stderr: '' });
+    expect(start(whole, '--help')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('Imperatives'),
+      stderr: '',
+    });
     writeFileSync(program, text);
   });
 
   it.each([
-    ['is of another V8', Buffer.concat([text, Buffer.alloc(4096, 7)])],
-    ['is cut off', Buffer.concat([text, readFileSync(kept).subarray(text.length, text.length + 40)])],
-    ['is not there at all', text],
+    ['is of another V8', () => Buffer.concat([text, Buffer.alloc(4096, 7)])],
+    ['is cut off', () => Buffer.concat([text, readFileSync(kept).subarray(text.length, text.length + 40)])],
+    ['is not there at all', () => text],
   ])('is made anew where what was kept %s', (_, content) => {
-    writeFileSync(kept, content);
-    expect(run('--version')).toMatchObject({ status: 0, stdout: `${manifest.version}\n`, stderr: '' });
+    writeFileSync(kept, content());
+    expect(start(whole)).toMatchObject({ status: 0, stdout: `${manifest.version}\n`, stderr: '' });
   });
 });

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { runPage } from '../../src/report/html/report.ts';
 import { START, startedData } from '../journal/sample.ts';
@@ -21,7 +21,6 @@ const NAMED = '20260105T050000000-named-5';
 const TABS = ['overview', 'chart', 'orders', 'steps', 'story', 'entries', 'runbook'];
 
 const here = folder();
-const started = await launchChromium();
 let browser: Browser;
 let page: Page;
 let served: Served;
@@ -30,8 +29,7 @@ let long: string;
 const complaints: string[] = [];
 
 beforeAll(async () => {
-  if ('missing' in started) return;
-  browser = started.browser;
+  browser = await launchChromium();
   const made = here.run(
     '--state',
     'state',
@@ -135,10 +133,7 @@ function namedRun(): Script {
 
 /** A test that needs the browser. */
 function inBrowser(name: string, test: () => Promise<void>, timeout = 30_000): void {
-  it(name, { timeout }, async (context: TestContext) => {
-    if ('missing' in started) return context.skip(started.missing);
-    await test();
-  });
+  it(name, { timeout, tags: ['chromium'] }, test);
 }
 
 /** The page's policy forbids the driver's own waiting, which evaluates texts inside the page. */

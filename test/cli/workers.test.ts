@@ -22,7 +22,7 @@ import type { ScheduleStore } from '../../src/journal/schedule/store.ts';
 import type { JournalStore } from '../../src/journal/store.ts';
 import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
-import { hasPostgres, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
+import { POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 import { type Background, background, profileFor, until } from './background.ts';
 import { get, readiness, Scheduler } from './schedulers.ts';
 
@@ -79,7 +79,7 @@ let url: string;
 let journal: JournalStore;
 let scheduleStore: ScheduleStore;
 
-describe.runIf(hasPostgres)('workers that share accounts', () => {
+describe('workers that share accounts', { tags: ['postgres'] }, () => {
   const workers: Scheduler[] = [];
 
   beforeEach(async () => {

@@ -7,16 +7,18 @@ import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.t
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import type { OccurrenceRow, ScheduleStore, SubmissionRequest } from '../../src/journal/schedule/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { hasPostgres, postgresOfFile } from '../postgres.ts';
+import { onServer, postgresOfFile } from '../postgres.ts';
 import { accessTo } from './postgres-access.ts';
 
 const server = postgresOfFile();
 
+type OpenStore = (folder: string) => Promise<ScheduleStore>;
+
 /** Every memory of a scheduler there is: a new one is a line here and passes all of this. */
-const STORES: Readonly<Record<string, (folder: string) => Promise<ScheduleStore>>> = {
+const STORES: Readonly<Record<string, OpenStore>> = {
   memory: async () => new MemoryScheduleStore(),
   sqlite: (folder) => openSqliteScheduleStore(join(folder, 'runbook.db')),
-  ...(hasPostgres ? { postgresql: async () => openPostgresScheduleStore(await accessTo(server())) } : {}),
+  postgresql: async () => openPostgresScheduleStore(await accessTo(server())),
 };
 
 const MAIN = 'https://venue.example main';
@@ -49,7 +51,7 @@ const request = (run: string, account = MAIN): SubmissionRequest => ({
   plan: 'abc',
 });
 
-describe.each(Object.entries(STORES))('agenda store: %s', (_name, open) => {
+function testStore(open: OpenStore): void {
   let folder: string;
   let scheduleStore: ScheduleStore;
   beforeEach(async () => {
@@ -285,7 +287,10 @@ describe.each(Object.entries(STORES))('agenda store: %s', (_name, open) => {
       expect(await scheduleStore.answer('unknown', { state: 'taken' })).toBe(false);
     });
   });
-});
+}
+
+for (const [name, open] of Object.entries(STORES))
+  describe(`agenda store: ${name}`, onServer(name), () => testStore(open));
 
 describe('in the journal’s file', () => {
   it('it stands beside the entries, for two processes, and survives both', async () => {

@@ -12,7 +12,7 @@ import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import type { PostgresAccess } from '../../src/journal/sql/postgres.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { StoreError } from '../../src/journal/store.ts';
-import { hasPostgres, postgresOfFile } from '../postgres.ts';
+import { onServer, postgresOfFile } from '../postgres.ts';
 import { accessTo } from './postgres-access.ts';
 
 const open: Shared[] = [];
@@ -95,14 +95,16 @@ async function postgresql(on: Bench, self = 'process 1', access?: PostgresAccess
   };
 }
 
-const BACKENDS: Record<string, (on: Bench) => Promise<Shared>> = {
+type OpenBackend = (on: Bench) => Promise<Shared>;
+
+const BACKENDS: Readonly<Record<string, OpenBackend>> = {
   memory: async (on) => openSharedMemory(() => on.nowMs),
   sqlite: (on) => sqlite(on, folder()),
   'sqlite, with the accounts of the user': (on) => sqlite(on, folder(), 'process 1', folder()),
-  ...(hasPostgres ? { postgresql: (on: Bench) => postgresql(on) } : {}),
+  postgresql: (on) => postgresql(on),
 };
 
-describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
+function testBackend(openBackend: OpenBackend): void {
   describe('a ledger row', () => {
     it('is given to one change after another, with a revision that grows by one', async () => {
       const { ledgers } = await openBackend(bench());
@@ -286,7 +288,10 @@ describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
       expect(await mailbox.pending('nobody')).toEqual([]);
     });
   });
-});
+}
+
+for (const [name, openBackend] of Object.entries(BACKENDS))
+  describe(name, onServer(name), () => testBackend(openBackend));
 
 async function seeEachOther(one: Shared, two: Shared): Promise<void> {
   await one.ledgers.change('a', () => ({ text: 'one', result: 0 }));
@@ -352,7 +357,7 @@ describe('two processes on one file', () => {
   });
 });
 
-describe.skipIf(!hasPostgres)('two machines on one PostgreSQL database', () => {
+describe('two machines on one PostgreSQL database', { tags: ['postgres'] }, () => {
   const twoMachines = async () => {
     const access = await accessTo(server());
     const on = bench();
@@ -512,15 +517,12 @@ describe('this machine', () => {
     expect(machine.nowMs()).toBeGreaterThanOrEqual(before);
   });
 
-  it.runIf(process.platform === 'linux')(
-    'knows that a process with another start time or an unused number is gone',
-    () => {
-      const machine = thisMachine();
-      const parts = machine.self.split(' ');
-      expect(machine.isGone([...parts.slice(0, -1), '1'].join(' '))).toBe(true);
-      expect(machine.isGone([...parts.slice(0, -2), '4194999', '1'].join(' '))).toBe(true);
-    },
-  );
+  it('knows that a process with another start time or an unused number is gone', { tags: ['linux'] }, () => {
+    const machine = thisMachine();
+    const parts = machine.self.split(' ');
+    expect(machine.isGone([...parts.slice(0, -1), '1'].join(' '))).toBe(true);
+    expect(machine.isGone([...parts.slice(0, -2), '4194999', '1'].join(' '))).toBe(true);
+  });
 });
 
 it('finds a ledger by base URL and name, however the URL is written', () => {

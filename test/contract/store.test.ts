@@ -6,16 +6,18 @@ import type { JournalStore, RunRow, StoredEntry } from '../../src/journal/store.
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { hasPostgres, postgresOfFile } from '../postgres.ts';
+import { onServer, postgresOfFile } from '../postgres.ts';
 import { accessTo } from './postgres-access.ts';
 
 const server = postgresOfFile();
 
+type OpenStore = (folder: string) => Promise<JournalStore>;
+
 /** Every store there is: a new one is a line here and passes all of this. */
-const STORES: Readonly<Record<string, (folder: string) => Promise<JournalStore>>> = {
+const STORES: Readonly<Record<string, OpenStore>> = {
   memory: async () => new MemoryStore(),
   sqlite: (folder) => openSqliteStore(join(folder, 'journal.db')),
-  ...(hasPostgres ? { postgresql: async () => openPostgresStore(await accessTo(server())) } : {}),
+  postgresql: async () => openPostgresStore(await accessTo(server())),
 };
 
 const row = (run: string, overrides: Partial<RunRow> = {}): RunRow => ({
@@ -42,7 +44,7 @@ const entry = (run: string, seq: number, overrides: Partial<StoredEntry> = {}): 
 const some = (run: string, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => entry(run, from + index));
 
-describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
+function testStore(open: OpenStore): void {
   let folder: string;
   let store: JournalStore;
 
@@ -163,4 +165,6 @@ describe.each(Object.entries(STORES))('store: %s', (_name, open) => {
     await store.append(some('a', 1, 1), { durable: true, row: row('a'), epoch: 1 });
     expect(await store.read('a')).toHaveLength(1);
   });
-});
+}
+
+for (const [name, open] of Object.entries(STORES)) describe(`store: ${name}`, onServer(name), () => testStore(open));

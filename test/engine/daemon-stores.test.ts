@@ -9,7 +9,7 @@ import { openPostgresScheduleStore } from '../../src/journal/schedule/postgres.t
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import type { ScheduleStore } from '../../src/journal/schedule/store.ts';
 import { accessTo } from '../contract/postgres-access.ts';
-import { hasPostgres, postgresOfFile } from '../postgres.ts';
+import { onServer, postgresOfFile } from '../postgres.ts';
 import { everySlot, HOUR_MS } from '../runbook/sample-schedule.ts';
 import { Bench, slotOf, WallClock } from './daemon-bench.ts';
 
@@ -41,24 +41,20 @@ const STORES: Readonly<Record<string, Row>> = {
       return [one, two, async () => rmSync(folder, { recursive: true })];
     },
   },
-  ...(hasPostgres
-    ? {
-        postgresql: {
-          rounds: 100,
-          async open() {
-            const access = await accessTo(server());
-            return [
-              await openPostgresScheduleStore(access),
-              await openPostgresScheduleStore(access),
-              async () => {},
-            ] as const;
-          },
-        },
-      }
-    : {}),
+  postgresql: {
+    rounds: 100,
+    async open() {
+      const access = await accessTo(server());
+      return [
+        await openPostgresScheduleStore(access),
+        await openPostgresScheduleStore(access),
+        async () => {},
+      ] as const;
+    },
+  },
 };
 
-describe.each(Object.entries(STORES))('two schedulers on one store: %s', (_name, { rounds, open }) => {
+function testStore({ rounds, open }: Row): void {
   it(`${rounds} times at the same instant: one starts it, the other stops for good`, { timeout: 120_000 }, async () => {
     const [one, two, gone] = await open();
     for (let round = 0; round < rounds; round += 1) {
@@ -90,4 +86,7 @@ describe.each(Object.entries(STORES))('two schedulers on one store: %s', (_name,
     await two.close();
     await gone();
   });
-});
+}
+
+for (const [name, row] of Object.entries(STORES))
+  describe(`two schedulers on one store: ${name}`, onServer(name), () => testStore(row));

@@ -9,7 +9,7 @@ import { openPostgres, type PostgresAccess } from '../../src/journal/sql/postgre
 import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
 import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
 import { accessTo } from '../contract/postgres-access.ts';
-import { hasPostgres, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
+import { POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 
 const server = postgresOfFile();
 const closing: (() => Promise<unknown>)[] = [];
@@ -83,7 +83,7 @@ async function lineThatCuts(access: PostgresAccess, cut: 'before' | 'after'): Pr
   return { ...access, url: url.href };
 }
 
-describe.skipIf(!hasPostgres)('a server that goes away', { timeout: 40_000 }, () => {
+describe('a server that goes away', { timeout: 40_000, tags: ['postgres'] }, () => {
   it.each(['fast', 'crash'] as const)(
     '%s: appends are refused, nothing is half there, and then it goes on',
     async (how) => {
@@ -164,7 +164,7 @@ describe.skipIf(!hasPostgres)('a server that goes away', { timeout: 40_000 }, ()
   });
 });
 
-describe.skipIf(!hasPostgres)('a commit whose answer is lost', { timeout: 40_000 }, () => {
+describe('a commit whose answer is lost', { timeout: 40_000, tags: ['postgres'] }, () => {
   it.each(['before', 'after'] as const)(
     'cut %s the server committed: the append resolves, and is there once',
     async (cut) => {
@@ -213,7 +213,7 @@ describe.skipIf(!hasPostgres)('a commit whose answer is lost', { timeout: 40_000
   });
 });
 
-describe.skipIf(!hasPostgres)('a process that stands still inside a transaction', { timeout: 40_000 }, () => {
+describe('a process that stands still inside a transaction', { timeout: 40_000, tags: ['postgres'] }, () => {
   it('holds a lock no longer than its patience allows others to wait, then loses it', async () => {
     const access = await accessTo(server());
     const manners = { connections: 1, connectMs: 1_000, lockMs: 300, answerMs: 1_000 };
@@ -228,7 +228,7 @@ describe.skipIf(!hasPostgres)('a process that stands still inside a transaction'
   });
 });
 
-describe.skipIf(!hasPostgres)('a database that can not be used', () => {
+describe('a database that can not be used', { tags: ['postgres'] }, () => {
   const refusal = async (access: PostgresAccess) => {
     const error: unknown = await openPostgresStore(access).then(
       () => undefined,

@@ -196,7 +196,7 @@ describe('openSqliteStore', () => {
     await damaged.close();
   });
 
-  it.skipIf(process.getuid?.() === 0)('says unavailable for a file that may only be read', async () => {
+  it('says unavailable for a file that may only be read', { tags: ['unprivileged'] }, async () => {
     await (await openSqliteStore(file)).close();
     chmodSync(file, 0o400);
     await expect(openSqliteStore(file)).rejects.toMatchObject({ reason: 'unavailable' });

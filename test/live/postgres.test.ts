@@ -1,7 +1,7 @@
 /** The verbs with `store: {postgres: …}`: two folders stand for two machines, which share nothing but the database. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hasPostgres, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
+import { POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 import { document, type Ended, LIMIT, type Report, type Scene, scene, until } from './desk.ts';
 import { JWT } from './mock-venue.ts';
 
@@ -26,7 +26,7 @@ async function play(runbook: string, act: (stage: Scene, env: Record<string, str
   await scene({ runbook, profile: PROFILE }, (stage) => act(stage, env));
 }
 
-describe.skipIf(!hasPostgres)('the store in PostgreSQL', { timeout: 90_000 }, () => {
+describe('the store in PostgreSQL', { timeout: 90_000, tags: ['postgres'] }, () => {
   it('a run is journaled there, reviewed, verified and replayed from there; the URL is nowhere', () =>
     play(LIMIT, async ({ run, venue, files, path }, env) => {
       const ended = await run(RUN, env);

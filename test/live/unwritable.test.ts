@@ -9,7 +9,7 @@ const RUN = ['run', 'one.yaml', '--profile', 'p.yaml'];
 const NO_DATABASE = 'this is no database at all '.repeat(40);
 const states = (venue: MockVenue) => venue.orders.map(({ status }) => status);
 
-describe.concurrent('where nothing can be said', { timeout: 60_000 }, () => {
+describe.concurrent('where nothing can be said', { timeout: 60_000, tags: ['full-device'] }, () => {
   it('standard error on a full disk keeps no run from being brought to its end', () =>
     scene({ runbook: RESTING }, async ({ venue, start }) => {
       const full = openSync('/dev/full', 'w');

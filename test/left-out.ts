@@ -1,0 +1,20 @@
+/** Says in the last lines of a run which tests it has left out, how many, and why. */
+import type { Reporter, TestModule } from 'vitest/node';
+import { NEEDS } from './needs.ts';
+
+export class LeftOut implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const counts = new Map<string, number>();
+    for (const module of modules)
+      for (const test of module.children.allTests('skipped')) {
+        const need = NEEDS.find(({ name, here }) => here !== true && test.tags.includes(name));
+        if (need !== undefined) counts.set(need.name, (counts.get(need.name) ?? 0) + 1);
+      }
+    for (const later of [true, false]) {
+      const reasons = NEEDS.filter(({ name, here }) => counts.has(name) && (here === 'later') === later);
+      if (reasons.length === 0) continue;
+      const list = reasons.map(({ name, description }) => `${counts.get(name)} ${description}`).join(', ');
+      console.log(`Left out ${later ? 'here, run by `npm run test:ci`' : 'on this machine'}: ${list}`);
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * What tests need beside Node, each as a tag. `npm test` leaves out the tests that need much time or another program, and
+ * `npm run test:ci` runs exactly those. A test that needs what this machine does not have is left out of both.
+ */
+import { existsSync } from 'node:fs';
+import nodeModule from 'node:module';
+
+export interface Need {
+  readonly name: string;
+  /** Follows the number of tests: `12 need a PostgreSQL server`. */
+  readonly description: string;
+  /** Whether `npm test` has it here; `later`: it never does, and `npm run test:ci` must. */
+  readonly here: boolean | 'later';
+}
+
+export const NEEDS: readonly Need[] = [
+  { name: 'long', description: 'take long', here: 'later' },
+  { name: 'postgres', description: 'need a PostgreSQL server', here: 'later' },
+  { name: 'chromium', description: 'need Chromium', here: 'later' },
+  { name: 'full-device', description: 'need /dev/full', here: existsSync('/dev/full') },
+  { name: 'linux', description: 'need Linux', here: process.platform === 'linux' },
+  { name: 'unprivileged', description: 'need a user other than root', here: process.getuid?.() !== 0 },
+  {
+    name: 'kept-code',
+    description: 'need a Node older than 22.1, for which the build keeps compiled code',
+    here: !('enableCompileCache' in nodeModule),
+  },
+];
+
+/** The tests that `npm test` runs; the option --tags-filter takes its place. */
+export const HERE = NEEDS.filter(({ here }) => here !== true).map(({ name }) => `!${name}`);

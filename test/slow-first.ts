@@ -1,0 +1,22 @@
+/** The order of the test files: the slowest first, so that none of them is left for the end, when the other cores are idle. */
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+const SLOW = [
+  'cli/scheduler',
+  'simulation/kills',
+  'live/orders',
+  'live/processes',
+  'simulation/seeds',
+  'live/unwritable',
+  'live/anchors',
+];
+
+export class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = SLOW.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+      return at === -1 ? SLOW.length : at;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
