@@ -1,6 +1,6 @@
 /** The built command as processes that go on: a folder and a home of their own, watched and ended by the test. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,13 +25,15 @@ export interface Background {
 
 /** A folder whose processes and files are gone when the test file is done. */
 export function background(): Background {
-  const path = mkdtempSync(join(tmpdir(), 'runbook-background-'));
+  const opened = openBackground();
+  afterAll(opened.close);
+  return opened;
+}
+
+export function openBackground(): Background & { close(): void } {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'runbook-background-')));
   mkdirSync(join(path, 'home'));
   const children: ChildProcess[] = [];
-  afterAll(() => {
-    for (const child of children) child.kill('SIGKILL');
-    rmSync(path, { recursive: true, force: true });
-  });
   const start: Background['start'] = (words) => {
     const child = spawn(process.execPath, [BIN, ...words], {
       cwd: path,
@@ -54,6 +56,10 @@ export function background(): Background {
     start,
     run: (words) => start(words).ended,
     write: (name, text) => writeFileSync(join(path, name), text, { mode: 0o600 }),
+    close() {
+      for (const child of children) child.kill('SIGKILL');
+      rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+    },
   };
 }
 
@@ -70,7 +76,7 @@ export function profileFor(url: string): string {
 }
 
 /** Resolves when something holds; rejects when it does not within the time. */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
   for (const end = Date.now() + withinMs; !(await holds()); ) {
     if (Date.now() > end) throw new Error(`did not come true within ${withinMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -32,7 +32,16 @@ export class Scheduler {
     return this.log().filter((line) => line.event === event);
   }
 
-  async sees(event: string, count = 1, withinMs = 15_000): Promise<readonly Line[]> {
+  /** Resolves when it has logged nothing for half a second. */
+  async rests(): Promise<void> {
+    let [length, since] = [-1, 0];
+    await until(() => {
+      if (this.text.length !== length) [length, since] = [this.text.length, Date.now()];
+      return Date.now() - since > 500;
+    });
+  }
+
+  async sees(event: string, count = 1, withinMs = 60_000): Promise<readonly Line[]> {
     try {
       await until(() => this.events(event).length >= count, withinMs);
     } catch (error) {
