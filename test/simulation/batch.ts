@@ -1,7 +1,7 @@
 /** Many seeds, one after another: what one worker does, and how the sums of several are put together. */
 import { breachesOf } from './invariants.ts';
 import { type Mix, mixOf, sumOf } from './mix.ts';
-import { MUTANTS } from './mutants.ts';
+import { MUTANTS, type Mutant } from './mutants.ts';
 import type { Protocol } from './protocol.ts';
 import { storyOf } from './story.ts';
 import { simulate } from './world.ts';
@@ -61,10 +61,13 @@ export async function runBatch(from: number, count: number, mutant?: string): Pr
 }
 
 export function protocolOf(mutant: string | undefined): Protocol {
-  if (mutant === undefined) return {};
+  return mutant === undefined ? {} : mutantOf(mutant).protocol;
+}
+
+export function mutantOf(mutant: string): Mutant {
   const named = MUTANTS.find(({ name }) => name === mutant);
   if (named === undefined) throw new RangeError(`no broken protocol is named ${mutant}`);
-  return named.protocol;
+  return named;
 }
 
 export function added(a: Tally, b: Tally): Tally {

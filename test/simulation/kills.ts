@@ -215,6 +215,8 @@ class Lane {
   readonly venue: ChildProcess;
   readonly url: string;
   private readonly name: string;
+  /** The runbook of the first run, by its index: the lanes begin with different ones. */
+  private readonly first: number;
   private runs = 0;
   readonly store: JournalStore;
   private newest = { run: '', sequence: 0 };
@@ -229,6 +231,7 @@ class Lane {
     this.bin = bin;
     this.draws = new Draws(seed, `lane ${index}`);
     this.name = `lane ${index} of seed ${seed}`;
+    this.first = index;
     this.folder = parts.folder;
     this.venue = parts.venue;
     this.url = parts.url;
@@ -267,7 +270,7 @@ class Lane {
   async run(mayKill: () => boolean, killed: () => void): Promise<Chain> {
     const before = new Set((await this.books()).orders.map(({ id }) => id));
     const known = (await this.lastRun()).runs;
-    const at = this.runs % RUNBOOKS.length;
+    const at = (this.first + this.runs) % RUNBOOKS.length;
     this.runs += 1;
     this.alive.length = 0;
     const problems: string[] = [];

@@ -1,7 +1,7 @@
 /**
  * What a number of simulations was made of: how runs ended and why, which faults requests really met, where processes were
  * struck, what was ordered. A simulation in which nothing happens breaks no invariant either; so each kind of thing must
- * have happened so often in twenty thousand, or they have shown too little.
+ * have happened so often, for their number, or they have shown too little.
  */
 import { CRASH_POINTS } from '../../src/gateway/crash-points.ts';
 import { FAULTS } from '../../src/gateway/simulator/config/faults.ts';
@@ -176,11 +176,12 @@ const MOST: readonly { readonly name: string; readonly of: string; readonly shar
   { name: 'world without an order', of: 'simulation', share: 0.2 },
 ];
 
-/** What was too rare, or too frequent, in twenty thousand simulations: a sentence for each. */
-export function lacking(mix: Mix): string[] {
+/** What was too rare, or too frequent, in so many simulations: a sentence for each. A few say nothing about what is rare. */
+export function lacking(mix: Mix, simulations: number): string[] {
   const rare = Object.entries(LEAST).flatMap(([name, least]) => {
     const times = mix[name] ?? 0;
-    return times < least ? [`${name}: ${times} times, expected ${least} at least`] : [];
+    const expected = Math.floor((least * simulations) / 20_000);
+    return times < expected ? [`${name}: ${times} times, expected ${expected} at least`] : [];
   });
   const frequent = MOST.flatMap(({ name, of, share }) => {
     const [times, all] = [mix[name] ?? 0, mix[of] ?? 0];

@@ -20,8 +20,6 @@ export interface Mutant {
   readonly name: string;
   /** Invariants that may be the first to notice. */
   readonly caughtBy: readonly (InvariantName | 'ours')[];
-  /** Where the search begins, for what shows in few worlds. */
-  readonly from?: number;
   readonly protocol: Protocol;
 }
 
@@ -44,7 +42,6 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'takes a failed sync for a good one',
     caughtBy: ['I2', 'I1'],
-    from: 900,
     protocol: { flush: (flush) => () => flush().catch(() => {}) },
   },
   {
@@ -166,7 +163,6 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'remembers the first look-up and never looks again',
     caughtBy: ['I5', 'I1'],
-    from: 3100,
     protocol: {
       transport: (road, { clock }) => {
         const known = new Map<string, WireReply>();
@@ -187,7 +183,6 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'trusts a 404 that some proxy gave',
     caughtBy: ['I5', 'I4', 'I1'],
-    from: 200,
     protocol: {
       profile: definiteToo,
       transport: answering((request, answer) =>
@@ -337,7 +332,6 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'frees tokens when a request is sent',
     caughtBy: ['I10'],
-    from: 200,
     protocol: {
       budget: (budget) => ({
         weightOf: (endpoint) => budget.weightOf(endpoint),
@@ -354,13 +348,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'begins with a full window after every start',
     caughtBy: ['I10'],
-    from: 260,
     protocol: { freshBudget: true },
   },
   {
     name: 'ignores Retry-After',
     caughtBy: ['I10'],
-    from: 440,
     protocol: {
       transport: answering((_, answer) => {
         const { 'x-ratelimit-retry-after': _x, 'retry-after': _plain, ...headers } = answer.headers;
@@ -390,7 +382,6 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'believes that the switch is off without reading it back',
     caughtBy: ['I12'],
-    from: 780,
     protocol: {
       transport: intercepting((request) => (request.endpoint === 'GET /cancel_all_after' ? success('{}') : undefined)),
     },
@@ -399,7 +390,6 @@ export const MUTANTS: readonly Mutant[] = [
     // Neither of the two that hold it back: its step is told that the switch fired, and the gate that it may have.
     name: 'sends an order that has waited for longer than the switch lasts',
     caughtBy: ['I11'],
-    from: 3000,
     protocol: {
       venue: (port) => ({ ...portOf(port), call: ({ wanted: _, ...call }) => port.call(call) }),
       gate: (gate) => {
@@ -414,7 +404,6 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'believes the clock on the wall about how long nobody was there',
     caughtBy: ['I11'],
-    from: 24_000,
     protocol: {
       awaySince: (last, { at }) => ({ ms: Math.max(0, at - (last.at(-1)?.at ?? at)), by: 'machine' }),
     },
@@ -422,7 +411,6 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'waits for the answer to a beat for as long as for that to an order',
     caughtBy: ['I11'],
-    from: 400,
     protocol: { venue: beatsWithout('answerMs') },
   },
   {
@@ -433,13 +421,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'holds back orders of the run alone that cancels all',
     caughtBy: ['I7'],
-    from: 6700,
     protocol: { client: (parts) => ({ ...parts, barrier: new CancelAllBarrier() }) },
   },
   {
     name: 'takes a cancel_all for the end of all orders, and does not read back what it left',
     caughtBy: ['I7'],
-    from: 1800,
     protocol: {
       transport: intercepting(({ endpoint, params }) =>
         endpoint === 'GET /orders' && 'p_limit' in params && !('market_id' in params) ? success('[]') : undefined,
@@ -468,11 +454,10 @@ export const MUTANTS: readonly Mutant[] = [
       },
     },
   },
-  { name: 'does not hear the kill switch', caughtBy: ['I13'], from: 220, protocol: { deaf: true } },
+  { name: 'does not hear the kill switch', caughtBy: ['I13'], protocol: { deaf: true } },
   {
     name: 'does not ask whether the account is still its own',
     caughtBy: ['I14', 'I2', 'I12'],
-    from: 370,
     protocol: { lease: () => ({ holds: async () => true }) },
   },
 ];

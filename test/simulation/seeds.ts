@@ -1,3 +1,10 @@
+import { randomInt } from 'node:crypto';
+
+/** Where seeds begin that have probably never been run. */
+export function freshSeed(): number {
+  return randomInt(1_000_000, 2 ** 40);
+}
+
 /**
  * Seeds that have failed once, each with what was wrong: they are run first, and for ever. They mean what they meant only as
  * long as the generator deals them the same world (shapes.ts, scenario.ts): a draw that is added there goes to the end, and

@@ -1,26 +1,46 @@
-/** A worker of the simulation: takes portions of seeds, or one seed with its story, until it is told that there are no more. */
+/**
+ * A worker of the simulation: takes portions of seeds, one seed with its story, or a search for seeds that catch a broken
+ * protocol, until there are no more.
+ */
 import { parentPort } from 'node:worker_threads';
-import { protocolOf, runBatch, type Tally } from './batch.ts';
+import { mutantOf, protocolOf, runBatch, type Tally } from './batch.ts';
 import { breachesOf } from './invariants.ts';
+import { catches } from './mutant-seeds.ts';
 import { storyOf } from './story.ts';
 import { simulate } from './world.ts';
 
-export type Order = { readonly mutant: string | undefined } & (
-  | { readonly kind: 'batch'; readonly from: number; readonly count: number }
-  | { readonly kind: 'story'; readonly seed: number }
-);
+export type Order =
+  | { readonly kind: 'batch'; readonly mutant: string | undefined; readonly from: number; readonly count: number }
+  | { readonly kind: 'story'; readonly mutant: string | undefined; readonly seed: number }
+  | {
+      readonly kind: 'search';
+      readonly mutant: string;
+      readonly from: number;
+      readonly count: number;
+      readonly wanted: number;
+    };
 
 export interface Answers {
   readonly batch: Tally;
   readonly story: { readonly story: string; readonly breaches: number };
+  /** Seeds in which it was caught. */
+  readonly search: readonly number[];
 }
 
 async function answer(order: Order): Promise<Answers[Order['kind']]> {
   const { mutant } = order;
   if (order.kind === 'batch') return runBatch(order.from, order.count, mutant);
+  if (order.kind === 'search') return search(order);
   const happened = await simulate(order.seed, protocolOf(mutant));
   const breaches = await breachesOf(happened);
   return { story: storyOf(happened, breaches, mutant), breaches: breaches.length };
+}
+
+async function search({ mutant, from, count, wanted }: Order & { kind: 'search' }): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (let seed = from; seed < from + count && found.length < wanted; seed += 1)
+    if ((await catches(mutantOf(mutant), seed)) !== undefined) found.push(seed);
+  return found;
 }
 
 parentPort?.on('message', (order: Order | 'done') => {

@@ -37,7 +37,7 @@ export async function runSeeds({ from, count, workers, mutant, each }: SeedsWant
   });
 }
 
-type Ask = <O extends Order>(order: O) => Promise<Answers[O['kind']]>;
+export type Ask = <O extends Order>(order: O) => Promise<Answers[O['kind']]>;
 
 /** Starts workers, which keep what they have checked once, and ends them when `work` is done. */
 export async function withWorkers<T>(count: number, work: (asks: readonly Ask[]) => Promise<T>): Promise<T> {
