@@ -55,23 +55,28 @@ describe('the published schema and the walk', () => {
     }
   });
 
-  it.each(examples())(
-    'agree on every single change of $name',
-    ({ data }) => {
-      let refused = 0;
-      let disagreed: unknown;
-      for (const mutant of mutants(data)) {
-        const seen = verdicts(JSON.stringify(mutant));
-        if (seen?.walk) refused += 1;
-        if (seen !== undefined && seen.schema !== seen.walk) disagreed ??= { ...seen, mutant };
-      }
-      expect(disagreed).toBeUndefined();
-      expect(refused).toBeGreaterThan(300);
-      // Thousands of files, each read, walked and validated.
-    },
-    120_000,
+  it.each(examples())('agree on every eighth of the changes of $name', ({ data }) => agree(data, 8));
+
+  it.each(examples())('agree on every single change of $name', { tags: ['long'], timeout: 120_000 }, ({ data }) =>
+    agree(data, 1),
   );
 });
+
+/** Thousands of files, each read, walked and validated. */
+function agree(data: unknown, step: number): void {
+  let refused = 0;
+  let disagreed: unknown;
+  let index = 0;
+  for (const mutant of mutants(data)) {
+    index += 1;
+    if (index % step !== 0) continue;
+    const seen = verdicts(JSON.stringify(mutant));
+    if (seen?.walk) refused += 1;
+    if (seen !== undefined && seen.schema !== seen.walk) disagreed ??= { ...seen, mutant };
+  }
+  expect(disagreed).toBeUndefined();
+  expect(refused).toBeGreaterThan(300 / step);
+}
 
 describe('the schema', () => {
   it('describes every verb, so that an editor can complete it', () => {
