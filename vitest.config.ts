@@ -16,7 +16,9 @@ export default defineConfig({
     tags: NEEDS.map(({ name, description }) => ({ name, description })),
     tagsFilter: HERE,
     reporters: ['default', new LeftOut()],
-    testTimeout: 20_000,
+    // For what hangs: a busy machine needs a multiple of what a test takes.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
   },
 });

@@ -9,6 +9,7 @@ const SLOW = [
   'simulation/seeds',
   'live/unwritable',
   'live/anchors',
+  'cli/audit-evidence',
 ];
 
 export class SlowFirst extends BaseSequencer {

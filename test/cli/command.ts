@@ -1,6 +1,6 @@
 /** The built command, run as a person would, in a folder of its own. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +25,7 @@ export interface Folder {
 
 /** A folder that is gone when the test file is done. */
 export function folder(): Folder {
-  const path = mkdtempSync(join(tmpdir(), 'runbook-test-'));
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'runbook-test-')));
   afterAll(() => rmSync(path, { recursive: true, force: true }));
   const runWith: Folder['runWith'] = ({ env = {} }, ...args) => {
     const { PATH, HOME } = process.env;

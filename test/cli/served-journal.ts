@@ -1,5 +1,5 @@
 /** A state folder with runs in it, and the review page's server over it; both gone when the test file is done. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ export interface Served {
 }
 
 export function temporaryFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'runbook-page-'));
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'runbook-page-')));
   afterAll(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }

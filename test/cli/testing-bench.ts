@@ -1,5 +1,5 @@
 /** `runbook test` in this process, over files that exist for one call. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { environmentOf } from '../../src/app/environment.ts';
@@ -42,7 +42,7 @@ export async function testing(
   files: Readonly<Record<string, string>>,
   options: { readonly explore?: boolean; readonly quiet?: boolean } = {},
 ): Promise<Tested> {
-  const folder = mkdtempSync(join(tmpdir(), 'runbook-testing-'));
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'runbook-testing-')));
   try {
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ let folder: string;
 const said: string[] = [];
 const voice = { diagnostics: (list: readonly Diagnostic[]) => void said.push(...list.map(({ code }) => code)) };
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'timetable-'));
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'timetable-')));
   said.length = 0;
 });
 afterEach(() => rmSync(folder, { recursive: true }));

@@ -24,7 +24,7 @@ steps:
 const PROFILE = (patience: string) =>
   `anchors: {copies: {away: {webhook: {env: ANCHORS_WEBHOOK}}}, patience: ${patience}}`;
 
-it(
+it.concurrent(
   'a copy of the anchors that is down for longer than the patience: no order goes, cancels and the switch do',
   () =>
     webhook(503, (url, posted) =>
@@ -50,7 +50,7 @@ it(
   60_000,
 );
 
-it(
+it.concurrent(
   'a copy of the anchors that answers has each of them, and holds nothing up',
   () =>
     webhook(204, (url, posted) =>

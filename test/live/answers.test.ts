@@ -29,7 +29,7 @@ async function entriesOf(path: string, run?: string): Promise<readonly Entry[]> 
 
 /** Resolves when the journal says that the run asks. */
 async function asks({ path }: Scene, times = 1): Promise<void> {
-  for (const end = Date.now() + 20_000; Date.now() < end; ) {
+  for (const end = Date.now() + 50_000; Date.now() < end; ) {
     const entries = await entriesOf(path).catch(() => []);
     if (entries.filter(({ type }) => type === 'approval.asked' || type === 'run.resumed').length >= times) return;
     await new Promise((resolve) => setTimeout(resolve, 100));

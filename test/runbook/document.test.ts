@@ -362,9 +362,10 @@ describe('hostile input', () => {
     ['many colons', `a${':'.repeat(200_000)}`],
     ['many dashes', '- '.repeat(100_000)],
   ])('reads or refuses %s in linear time', (_, text) => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     const { root, diagnostics } = read(text);
     expect(root !== undefined || diagnostics.length > 0).toBe(true);
-    expect(performance.now() - start).toBeLessThan(3000);
+    // Its own time: what else the machine does meanwhile is no matter.
+    expect(process.cpuUsage(start).user).toBeLessThan(3_000_000);
   });
 });
