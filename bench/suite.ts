@@ -40,7 +40,7 @@ const HEADLINE = [
   '6 validate, 20 steps',
   '7 a live step, one behind the other, durable (FULL)',
   '9 an entry, durable (FULL)',
-  '10 a run of 200 entries among 1 000 000, read and told as a timeline',
+  '10 a run of 200 entries among 1 000 000, read and shown as a timeline',
   '14 use of the limit with a reserve of 1 %, 5 minutes at full load, 5 seeds × sliding log, fixed window, token bucket',
   '15 a dry-run of 24 h, a condition every second (86 400)',
 ];

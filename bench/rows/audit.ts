@@ -100,7 +100,7 @@ async function recoveryRatio(ours: Promise<LargeJournal>, theirs: Promise<LargeJ
 export const AUDIT_ROWS: readonly Row[] = [
   {
     id: '10',
-    what: 'a run of 200 entries among 1 000 000, read and told as a timeline',
+    what: 'a run of 200 entries among 1 000 000, read and shown as a timeline',
     against: 'a prepared query and JSON.parse',
     pass: 3,
     excellent: 1.5,

@@ -130,7 +130,7 @@ export const BUDGET_ROWS: readonly Row[] = [
   {
     id: '14d',
     what: 'the same with 10 000 waiting',
-    against: 'nobody waiting',
+    against: 'none waiting',
     pass: 2,
     excellent: 1.2,
     measure: () =>
