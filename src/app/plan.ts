@@ -1,4 +1,4 @@
-/** What a run would send: the plan of a runbook under its inputs, and its document. */
+/** Plans what a run would send for given inputs, and builds the JSON document of the plan. */
 import { VirtualClock } from '../base/clock.ts';
 import { type Plan, type PlannedRequest, planRun } from '../engine/plan/plan.ts';
 import type { Fixture } from '../gateway/fixture/fixture.ts';
@@ -12,7 +12,7 @@ import { costOf, type Profile, SIMULATED_PROFILE } from '../venue/profile/profil
 import { readAnswer } from '../venue/wire/answer.ts';
 import type { Voice } from './voice.ts';
 
-/** Said before orders go that nothing here can check: a venue may round them, or refuse them one by one. */
+/** Warns before orders are sent that prices and sizes are unchecked: the venue may round them or reject them one by one. */
 export function noteUnchecked({ markets }: Profile, voice: Pick<Voice, 'note'>): void {
   if (Object.keys(markets).length === 0)
     voice.note(
@@ -47,7 +47,7 @@ export function planFor(
   });
 }
 
-/** What the first recorded exchange of a read gave. */
+/** The result in the first recorded exchange of a read. */
 function recordedResult(fixture: Fixture, name: EndpointName, profile: Profile): unknown {
   const { method, path } = endpoint(name);
   const exchange = fixture.exchanges.find(({ request }) => request.method === method && request.path === path);

@@ -1,5 +1,5 @@
 /**
- * Versions: of this program, and of the dependencies it was made with. In a checkout the lock file is read; the build puts its
+ * The versions of this program and of the dependencies it was built with. A checkout reads the lock file; the build puts its
  * digest into this module, because a package has no lock file.
  */
 import { createHash } from 'node:crypto';

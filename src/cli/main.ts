@@ -22,7 +22,7 @@ const wantsJson = args.includes('--json');
 
 surviveStreams((reason) => {
   endAsFailure();
-  standard.error.write(`error: standard output can not be written: ${reason}\n`);
+  standard.error.write(`error: standard output cannot be written: ${reason}\n`);
 });
 
 async function main(): Promise<ExitCode> {

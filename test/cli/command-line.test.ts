@@ -62,7 +62,7 @@ describe('the command line', () => {
     here.write('bad.yaml', BAD);
     const ended = here.run('validate', 'missing.yaml', 'bad.yaml');
     expect(ended).toMatchObject({ exit: EXIT.usage, out: 'bad.yaml: invalid, 1 error\n' });
-    const sentence = 'the runbook missing.yaml can not be read: there is no such file or directory';
+    const sentence = 'the runbook missing.yaml cannot be read: there is no such file or directory';
     expect(ended.err).toContain(`error: ${sentence}\n`);
     const error = { kind: 'configuration', message: sentence };
     expect(JSON.parse(here.run('validate', 'missing.yaml', 'bad.yaml', '--json').out)).toEqual({

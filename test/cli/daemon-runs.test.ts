@@ -41,9 +41,9 @@ it('a refusal that the store did not take is said again', async () => {
   await scheduleStore.post(request('r1'));
   const answer = scheduleStore.answer.bind(scheduleStore);
   scheduleStore.answer = async () => {
-    throw new StoreError('unavailable', 'the database can not be reached');
+    throw new StoreError('unavailable', 'the database cannot be reached');
   };
-  await expect(runs.takeGuests(scheduler)).rejects.toThrow('can not be reached');
+  await expect(runs.takeGuests(scheduler)).rejects.toThrow('cannot be reached');
   scheduleStore.answer = answer;
   await runs.takeGuests(scheduler);
   expect(await scheduleStore.submission('r1')).toMatchObject({ state: 'refused', kind: 'invalid' });

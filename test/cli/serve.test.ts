@@ -123,7 +123,7 @@ describe('the server of the review page', () => {
     expect((await served.ask(`/api/compare?left=${RUN}&right=${RUN}`)).json).toMatchObject({ diff: { same: true } });
   });
 
-  it('lists the states where the recorded runbook can not be drawn', async () => {
+  it('lists the states where the recorded runbook cannot be drawn', async () => {
     const { status, json } = await served.ask(`/api/runs/${RUN}/chart`);
     expect([status, json['kind']]).toEqual([200, 'listed']);
   });
@@ -252,7 +252,7 @@ describe('a journal that is not what was written', () => {
       verdict: { ok: false, problem: { sequence: 1, kind: 'edited' } },
     });
     const { status, json } = await ask(`/api/runs/${RUN}`);
-    expect([status, json['error']]).toEqual([422, expect.stringMatching(/^entry 12 of run .* can not be read/)]);
+    expect([status, json['error']]).toEqual([422, expect.stringMatching(/^entry 12 of run .* cannot be read/)]);
     expect((await ask(`/api/runs/${RUN}/entries/12`)).json).toMatchObject({ line: 'no entry', pretty: ['no entry'] });
     expect(mistakes).toEqual([]);
   });

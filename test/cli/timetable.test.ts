@@ -83,7 +83,7 @@ describe('a folder', () => {
   });
 });
 
-describe('what can not be used', () => {
+describe('what cannot be used', () => {
   it('is named, each with how a command would end that needs it', () => {
     const path = write('a.yaml', runbook('a', '{every: 1h}'));
     write('twin.yaml', runbook('a', '{every: 2h}'));
@@ -111,7 +111,7 @@ describe('what can not be used', () => {
     write('held.yaml', held(`inputs: {markets: {type: list<market>, default: []}}\n${first}`));
     expect(files(folder).read(voice)).toMatchObject({
       slots: [],
-      problems: [{ message: 'the concurrency key of held can not be worked out from its inputs' }],
+      problems: [{ message: 'the concurrency key of held cannot be worked out from its inputs' }],
     });
   });
 

@@ -1,6 +1,6 @@
 /**
- * One account of a live venue, opened: its store, what it shares with other processes, its session and its road. Made for a
- * run, for `kill` and for `doctor` alike; closing gives everything back. No secret leaves it in any text.
+ * Opens an account of a live venue: its store, what it shares with other processes, its session and its transport. Used by
+ * runs, `kill` and `doctor`; closing releases everything. No text that leaves it contains a secret.
  */
 import { join } from 'node:path';
 import { SystemClock } from '../../base/clock.ts';
@@ -33,22 +33,22 @@ export interface Account {
   readonly store: JournalStore;
   /** Where the store is. */
   readonly place: StorePlace;
-  /** Of what lies beside the journal: anchors, refreshed tokens. */
+  /** Folder of the files beside the journal: anchors, refreshed tokens. */
   readonly folder: string;
   readonly shared: Shared;
-  /** Opens the schedules' memory of the same store; whoever opens it closes it. */
+  /** Opens the schedule store in the same database; the caller closes it. */
   openAgenda(): Promise<ScheduleStore>;
   readonly budget: LocalBudget;
-  /** Closed for every run of this process while one of them cancels all orders. */
+  /** Shared by all runs of this process; closed while one of them cancels all orders. */
   readonly barrier: CancelAllBarrier;
   readonly session: VenueSession;
-  /** Every answer has passed the filter for secrets. */
+  /** Redacts secrets from every answer. */
   readonly transport: Transport;
   readonly redactor: Redactor;
   readonly secrets: ProfileSecrets;
-  /** The name of leases and kill orders: an account is only itself at its venue. */
+  /** Key of leases and kill orders: an account name is unique only within its venue. */
   readonly key: string;
-  /** Tells what becomes of the session, until the given function is called. */
+  /** Calls the listener when the session is requested, renewed or fails, until the returned function is called. */
   onSession(listener: (moved: DataOf<'session.moved'>) => void): () => void;
   close(): Promise<void>;
 }
@@ -58,8 +58,8 @@ export function accountKey(profile: Pick<Profile, 'baseUrl' | 'account'>): strin
 }
 
 /**
- * Opens an account. Refuses with exit 2 what is wrong with the configuration, before anything is sent. `kept`: `nothing`
- * opens no file, for a kill that must go through where no disk can be written.
+ * Opens an account. Throws a UserError (exit 2) for a wrong configuration, before anything is sent. `kept`: `nothing` opens no
+ * file, for a kill that must work where no disk can be written.
  */
 export async function openAccount(
   profile: Profile,
@@ -154,14 +154,14 @@ export async function openAccount(
   };
 }
 
-/** Where nothing can renew a session only a person can, and the same credentials again would be refused again. */
+/** The hint for a session that only a person can renew: the same credentials would be rejected again. */
 function renewalAdvice({ auth }: Profile, { refreshToken }: ProfileSecrets): string {
   if (auth.mode !== 'jwt' || auth.jwt === undefined || refreshToken !== undefined) return '';
   const where = 'env' in auth.jwt ? `the variable ${auth.jwt.env}` : `the file ${printable(auth.jwt.file, 200)}`;
-  return `; get a new JWT into ${where} and start again, or \`runbook resume\` the run: with the old one nothing can be asked or cancelled`;
+  return `; put a new JWT into ${where} and start again, or \`runbook resume\` the run: the old one can neither read nor cancel`;
 }
 
-/** A venue that sends our own token back must not get it into the journal. */
+/** Redacts answers, so that a venue that echoes a token cannot get it into the journal. */
 function redacting(inner: Transport, redactor: Redactor): Transport {
   return {
     async send(request, options) {
@@ -173,7 +173,7 @@ function redacting(inner: Transport, redactor: Redactor): Transport {
   };
 }
 
-/** The variables a profile refers to, and the one that would weaken TLS; nothing else of the environment is looked at. */
+/** The variables a profile refers to, and the one that would weaken TLS; nothing else of the environment is read. */
 function variablesFor(profile: Profile, environment: Environment): Readonly<Record<string, string | undefined>> {
   const names = [...secretVariables(profile), 'NODE_TLS_REJECT_UNAUTHORIZED'];
   return Object.fromEntries(names.map((name) => [name, environment.variable(name)]));

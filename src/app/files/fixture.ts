@@ -1,6 +1,6 @@
 /**
- * Fixtures in files: which of the three formats by the ending (`.yaml`, `.yml`, `.jsonl`, `.har`), reading with every
- * number to the digit, problems with their place. The format itself is the gateway's business.
+ * Reads and writes fixture files in three formats, chosen by extension (`.yaml`, `.yml`, `.jsonl`, `.har`). Numbers keep every
+ * digit; problems are reported with their position. The gateway defines the format itself.
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
@@ -20,18 +20,18 @@ import { LARGEST_RECORDING, readSource, readText, reasonOf, replaceText } from '
 const FORMATS = { '.yaml': 'yaml', '.yml': 'yaml', '.jsonl': 'lines', '.har': 'har' } as const;
 type Format = (typeof FORMATS)[keyof typeof FORMATS];
 
-/** What a recording may hold in YAML; longer ones are for JSON lines. */
+/** Limits of a recording in YAML; longer ones need JSON lines. */
 const RECORDED: DocumentLimits = { maxBytes: 64 * 1024 * 1024, maxNodes: 2_000_000, maxDepth: 64, nulls: 'kept' };
 
 export interface FixtureFile {
   readonly fixture: Fixture;
-  /** The text as read, for pinning its hash. */
+  /** The text as read, for its hash. */
   readonly source: SourceText;
-  /** What a reader should know: left out of a HAR, and the like. Printable. */
+  /** Notes for the reader, such as what was left out of a HAR. Printable. */
   readonly notes: readonly string[];
 }
 
-/** Reads a fixture; a file that is none ends the command with the first things wrong in it. */
+/** Reads a fixture; throws a UserError with the first problems of an unusable one. */
 export function readFixtureFile(path: string): FixtureFile {
   const format = formatOf(path);
   const source = readSource(path, 'fixture', LARGEST_RECORDING);
@@ -55,18 +55,18 @@ export function writeFixtureFile(path: string, fixture: Fixture): void {
 }
 
 /**
- * The format in which a fixture goes to `path`; ends the command where that is none, or where something else stands there:
- * a recording must not cost anyone a runbook. To be asked before a long run, so that it is not recorded in vain.
+ * The format for writing a fixture to `path`; throws a UserError for an unknown extension or where another kind of file exists:
+ * a recording must not overwrite a runbook. Checked before a long run, so that the recording is not lost at the end.
  */
 export function fixtureTarget(path: string): Format {
   const format = formatOf(path);
   if (existsSync(path) && !LOOKS_RECORDED[format].test(readText(path, 'file', LARGEST_RECORDING))) {
-    throw new UserError(`${printable(path, 300)} exists and is no fixture; it was left as it is`);
+    throw new UserError(`${printable(path, 300)} exists and is not a fixture; it was not changed`);
   }
   return format;
 }
 
-/** Asked before a run that acts: what could not be written in the end must not cost a recording, nor hide how the run ended. */
+/** Checked before a run that acts: an unwritable target must not lose the recording or hide how the run ended. */
 export function refuseUnwritable(path: string): void {
   fixtureTarget(path);
   const folder = dirname(path);
@@ -75,11 +75,11 @@ export function refuseUnwritable(path: string): void {
     if (!statSync(folder).isDirectory()) throw new UserError(`${printable(folder, 300)} is not a folder`);
   } catch (error) {
     if (error instanceof UserError) throw error;
-    throw new UserError(`the fixture ${printable(path, 300)} can not be written: ${reasonOf(error)}; nothing was sent`);
+    throw new UserError(`the fixture ${printable(path, 300)} cannot be written: ${reasonOf(error)}; nothing was sent`);
   }
 }
 
-/** By how it begins; an empty file may be replaced as well. */
+/** Recognizes a fixture by its beginning; an empty file may be replaced too. */
 const LOOKS_RECORDED: Readonly<Record<Format, RegExp>> = {
   yaml: /^(?:\s*#.*\n)*\s*(?:fixture:|$)/,
   lines: /^\s*(?:\{"fixture"|$)/,
@@ -99,11 +99,13 @@ function fixtureText(format: Format, fixture: Fixture): string {
   }
 }
 
-/** The format a path's ending names; anything else ends the command. */
+/** The format of a path's extension; throws a UserError for any other. */
 function formatOf(path: string): Format {
   const ending = extname(path).toLowerCase();
   if (Object.hasOwn(FORMATS, ending)) return FORMATS[ending as keyof typeof FORMATS];
-  throw new UserError(`${printable(path, 300)} must end in ${Object.keys(FORMATS).join(', ')} to be a fixture`);
+  throw new UserError(
+    `${printable(path, 300)} is not a fixture by its name: it must end in ${Object.keys(FORMATS).join(', ')}`,
+  );
 }
 
 function yamlFixture(source: SourceText): Fixture {
@@ -146,7 +148,7 @@ function unreadable(source: SourceText, problems: readonly string[]): UserError 
   );
 }
 
-/** The document as data, each number as the literal that is written. */
+/** The document as data, each number as the literal in the text. */
 function exactData(node: Node): unknown {
   switch (node.kind) {
     case 'list':

@@ -1,4 +1,4 @@
-/** A runbook loaded, checked and with its inputs read: where every verb that plans or runs begins. */
+/** Loads a runbook, checks it and reads its inputs: the first step of every command that plans or runs. */
 import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
@@ -14,13 +14,13 @@ import { readSource } from './files.ts';
 import { exactData } from './profile.ts';
 import { readRunbook } from './runbook.ts';
 
-/** A runbook and all that it calls, as texts to be pinned. */
+/** A runbook and all that it calls, with the texts to be pinned. */
 export interface LoadedRunbook {
   readonly runbook: CheckedRunbook;
   readonly sources: readonly { readonly name: string; readonly source: SourceText }[];
 }
 
-/** Thrown when the voice was given the diagnostics: there is nothing more to say. With `--json` they stand beside the error. */
+/** Thrown after the voice got the diagnostics: nothing more needs to be printed. With `--json` they are beside the error. */
 export class Invalid extends UserError {
   constructor(file: string, diagnostics: readonly Diagnostic[]) {
     const count = diagnostics.filter(({ severity }) => severity === 'error').length;
@@ -30,7 +30,7 @@ export class Invalid extends UserError {
   }
 }
 
-/** Loads and checks; the voice is given what is wrong, warnings too. Throws Invalid when there are errors. */
+/** Loads and checks a runbook; errors and warnings go to the voice. Throws Invalid when there are errors. */
 export function loadRunbook(path: string, voice: Pick<Voice, 'diagnostics'>): LoadedRunbook {
   const { source, load } = readRunbook(path);
   const called = new Map<string, SourceText>();
@@ -44,7 +44,7 @@ export function loadRunbook(path: string, voice: Pick<Voice, 'diagnostics'>): Lo
   return { runbook: loaded.runbook, sources: sourcesOf(loaded.runbook, called) };
 }
 
-/** The pinned texts of a recorded run, checked again with today's checker. */
+/** Checks the pinned texts of a recorded run again with this version's checker. */
 export function loadPinned(
   pinned: readonly { readonly name: string; readonly file: string; readonly text: string }[],
   voice: Pick<Voice, 'diagnostics'>,
@@ -79,8 +79,8 @@ function sourcesOf(runbook: CheckedRunbook, called: ReadonlyMap<string, SourceTe
 }
 
 /**
- * Inputs by the order of their weight: `--input` over `--inputs` over what the fixture was recorded with over defaults.
- * Everything wrong or missing is named in one refusal.
+ * Reads inputs in order of precedence: `--input`, `--inputs`, the inputs the fixture was recorded with, defaults. One error
+ * names everything that is wrong or missing.
  */
 export function inputValues(
   runbook: CheckedRunbook,
@@ -98,7 +98,7 @@ export function inputValues(
     const at = pair.indexOf('=');
     if (at < 1) throw new UserError(`--input takes name=value, found ${printable(pair, 100)}`);
     const name = pair.slice(0, at);
-    // With real money the last of two is no safe guess.
+    // With real money, the last of two values is not a safe guess.
     if (named.has(name)) throw new UserError(`--input ${printable(name, 100)} is given twice; give each input once`);
     named.add(name);
     texts[name] = pair.slice(at + 1);
@@ -112,7 +112,7 @@ export function inputValues(
   return read.values;
 }
 
-/** Inputs as a journal or a fixture keeps them; what does not fit its declaration is left to be asked for. */
+/** Inputs from a journal or a fixture; a value that does not fit its declaration is dropped, so that it counts as missing. */
 function recordedInputs(
   runbook: CheckedRunbook,
   recorded: Readonly<Record<string, unknown>> = {},
@@ -125,7 +125,7 @@ function recordedInputs(
   return values;
 }
 
-/** A file of inputs: a map in YAML or JSON, numbers to the digit. */
+/** A file of inputs: a map in YAML or JSON, with all digits of numbers. */
 function inputsFile(path: string): Record<string, string> {
   const { root, diagnostics } = readDocument(readSource(path, 'inputs file'));
   if (root?.kind !== 'map' || diagnostics.length > 0) {
@@ -141,7 +141,7 @@ function inputsFile(path: string): Record<string, string> {
   );
 }
 
-/** Inputs as the journal and a fixture keep them. */
+/** Inputs in the form in which journals and fixtures store them. */
 export function inputsJson(inputs: Readonly<Record<string, Value>>): JsonObject {
   return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
 }

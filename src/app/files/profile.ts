@@ -1,4 +1,4 @@
-/** A profile in a file: YAML read with every number to the digit, diagnostics with their place, exit 2 for what is wrong. */
+/** Reads a profile from YAML with every digit of its numbers; diagnostics have positions, errors end with exit 2. */
 import { type Diagnostic, place, type SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import { type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
@@ -21,7 +21,7 @@ export function readProfileFile(path: string, voice: Pick<Voice, 'diagnostics'>)
   return read.profile;
 }
 
-/** No line is shown that holds a secret, whatever else is wrong in it, and no message that quotes one; positions stay. */
+/** Hides every line that contains a secret, and every message that quotes one; positions stay. */
 function withoutSecrets(source: SourceText, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const atFault = new Set(diagnostics.flatMap((each) => (each.code === 'profile-secret' ? [place(each).line] : [])));
   const lines = source.text.split('\n');
@@ -30,7 +30,7 @@ function withoutSecrets(source: SourceText, diagnostics: readonly Diagnostic[]):
   return diagnostics.map((each) => ({
     ...each,
     source: { ...source, text },
-    ...(looksSecret(each.message) ? { message: 'what stands here looks like a secret; it is not shown' } : {}),
+    ...(looksSecret(each.message) ? { message: 'the value here looks like a secret; it is not shown' } : {}),
   }));
 }
 
@@ -39,10 +39,10 @@ function blank(line: string): string {
 }
 
 function unusable(path: string): UserError {
-  return new UserError(`the profile ${printable(path, 300)} can not be used`, EXIT.usage, 'configuration');
+  return new UserError(`the profile ${printable(path, 300)} cannot be used`, EXIT.usage, 'configuration');
 }
 
-/** The document as data, numbers as the text that is written. */
+/** The document as data, numbers as text. */
 export function exactData(node: Node): unknown {
   switch (node.kind) {
     case 'list':

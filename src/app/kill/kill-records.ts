@@ -1,6 +1,6 @@
 /**
- * What was done to the kill switch, as a reviewer asks for it: by whom, when and why, from every store the state folder
- * knows of. The switch is kept beside the journals and not in them, because a kill needs no run.
+ * Reads the records of the kill switch for reviewers: who engaged or released it, when and why, from every store the state
+ * folder knows. They are kept beside the journals and not in them, because a kill needs no run.
  */
 import type { EntryOf, JsonObject } from '../../journal/entry.ts';
 import { EVERY_ACCOUNT, type KillEvent, killsOf } from '../../journal/shared/shared.ts';
@@ -11,11 +11,11 @@ import { shownPlace, storeAt } from '../stores/location.ts';
 import { journalPlaces, type Reviewed } from '../stores/review.ts';
 
 export interface KillRecord extends KillEvent {
-  /** Of which store these are all accounts, where it is of every one. */
+  /** The store of a kill that covers all its accounts. */
   readonly store?: string;
 }
 
-/** Of every known store, in the order of their times; of one account and of every one, where an account's key is given. */
+/** The records of every known store, oldest first. With `account` (a key): those of this account and of all accounts. */
 export async function killRecords(state: StateFolder, account?: string): Promise<readonly KillRecord[]> {
   const records = new Map<string, KillRecord>();
   for (const place of journalPlaces({ state })) {
@@ -29,8 +29,8 @@ export async function killRecords(state: StateFolder, account?: string): Promise
 }
 
 /**
- * What happened to the switch of a live run's account between its begin and its end; a dry-run has none. Where one archive
- * alone is reviewed, no store is asked: there may be none here.
+ * Records of a live run's account between its begin and its end; a dry-run has none. Where only one archive is reviewed, no
+ * store is read: there may be none here.
  */
 export async function killsMeanwhile(
   row: RunRow,
@@ -40,7 +40,7 @@ export async function killsMeanwhile(
   return archive === undefined ? killsDuring(row, started, state) : 'not read';
 }
 
-/** The same, from the stores. */
+/** Reads the same from the stores. */
 export async function killsDuring(
   { run, mode, startedAt, endedAt = Number.POSITIVE_INFINITY }: RunRow,
   started: EntryOf<'run.started'>,
@@ -55,7 +55,7 @@ export async function killsDuring(
   return during.filter(({ store }) => store === undefined || !others.has(store));
 }
 
-/** The stores whose kill of every account was not about this run: none where only an archive has it. */
+/** Stores that do not hold the run, so that their kill of all accounts did not concern it: none where only an archive holds it. */
 async function storesWithout(run: string, state: StateFolder): Promise<ReadonlySet<string>> {
   const without = new Set<string>();
   let isFound = false;
@@ -71,7 +71,7 @@ async function storesWithout(run: string, state: StateFolder): Promise<ReadonlyS
   return isFound ? without : new Set();
 }
 
-/** The account's key as it was then; a journal that names no venue has none. */
+/** The account's key when the run began; undefined for a journal that names no venue. */
 function keyOf({ data: { account, settings } }: EntryOf<'run.started'>): string | undefined {
   const { base_url: baseUrl } = settings as JsonObject;
   return typeof baseUrl === 'string' ? accountKey({ baseUrl, account }) : undefined;

@@ -1,7 +1,7 @@
 /**
- * Runs brought to their end: begun or resumed in this process where the account is free, by the scheduler where that holds it.
- * Refused before anything is sent where something is missing; once begun, shut down cleanly whatever happens, or left so that
- * it can be resumed.
+ * Executes and resumes runs: in this process where the account is free, through the scheduler where it holds the account.
+ * Throws before anything is sent when something is missing; a run that began is shut down cleanly or left so that it can be
+ * resumed.
  */
 
 import { SystemClock } from '../../base/clock.ts';
@@ -29,17 +29,17 @@ export interface RunRequest extends LiveOptions {
   readonly inputs: Readonly<Record<string, Value>>;
   /** The hash of its plan. */
   readonly plan: string;
-  /** The step it stops after. */
+  /** The step after which it stops. */
   readonly until: string | undefined;
 }
 
-/** Executes a runbook under the account, or hands it to the scheduler that has the account. */
+/** Executes a runbook under the account, or submits it to the scheduler that holds the account. */
 export async function executeRun(
   account: Account,
   { loaded, inputs, plan, until, record, confirm }: RunRequest,
   context: ActingContext,
 ): Promise<EndedRun | Withdrawn> {
-  // Who started it is the first thing a reviewer asks.
+  // A reviewer asks first who started it.
   const by = context.environment.variable('USER');
   const origin = {
     trigger: 'manual',
@@ -61,7 +61,7 @@ export async function executeRun(
     if (!isScheduler(lease.heldBy)) throw heldError(account, lease);
     if (confirm !== undefined || record) throw heldError(account, lease, confirm !== undefined ? '--step' : '--record');
     const ended = await submitRun({ account, loaded, inputs, run, plan, until }, context);
-    // Undefined: the scheduler went before it took the run, and the account may be free now.
+    // Undefined: the scheduler ended before it accepted the run, so the account may be free now.
     if (ended !== undefined) return ended;
   }
 }
@@ -77,16 +77,16 @@ export async function resumeRun(account: Account, run: string, context: ActingCo
   });
 }
 
-/** Brings a run that is under way to its end; signals ask it to settle. */
+/** Runs until the end; signals ask the run to settle. */
 async function bringToEnd(live: LiveRun, { voice, interrupts }: ActingContext): Promise<EndedRun> {
   let signal: Signal | undefined;
   let settling: SettlingProgress | undefined;
   const off = interrupts.on((sent) => {
-    // A second one changes nothing; whoever sends it wants to know what is awaited.
+    // A second signal changes nothing; it asks what the run waits for.
     if (signal !== undefined) return settling?.tell();
     settling = new SettlingProgress(new SystemClock(), voice, live);
     signal = sent;
-    voice.note(`${sent}: settling; orders in flight are answered for before this ends; ${standingText(live)}`);
+    voice.note(`${sent}: settling; waiting for the outcome of orders in flight; ${standingText(live)}`);
     live.act({ command: 'interrupt', by: sent }, 'process');
   });
   try {
@@ -98,16 +98,16 @@ async function bringToEnd(live: LiveRun, { voice, interrupts }: ActingContext): 
   return { report: live.report(), residual: live.residual(), signal, recording: live.recording() };
 }
 
-/** Asks for the account. When it is lost later the process ends at once: whoever has it acts for it by then. */
+/** Takes the lease on the account. When it is lost later the process ends at once: another process acts for the account then. */
 function acquire(
   account: Account,
   holder: string,
   { voice, endProcess }: ActingContext,
 ): Promise<HeldLease | Extract<LeaseAnswer, { kind: 'taken' }>> {
   const onLost = () => {
-    // Whoever holds the account has the run as well: what this process would still write down would only be in the way.
+    // The new holder has the run as well: anything this process still wrote would conflict with it.
     voice.complain(
-      `another process holds the account ${account.profile.account} by now, because this one stood still for too long; it has ended where it stood, and sent nothing since. \`runbook resume\` goes on where nobody else does`,
+      `lost the lease on account ${account.profile.account}: this process was suspended too long and another one took over. It sent nothing since. Run \`runbook resume\` if no other process continues the run`,
     );
     endProcess(EXIT.held);
   };
@@ -129,7 +129,7 @@ function hostOf(account: Account, lease: HeldLease, { voice }: ActingContext): L
 }
 
 function heldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {
-  const handed = option === undefined ? '' : `; a run with ${option} can not be handed to it`;
+  const handed = option === undefined ? '' : `; a run with ${option} cannot be submitted to it`;
   return new UserError(
     `the account ${account.profile.account} is held by another process (${printable(lease.heldBy, 200)}), for at most ${formatSpan(Math.ceil(lease.remainingMs / 1000) * 1000)} unless it renews${handed}; nothing was sent`,
     EXIT.held,

@@ -1,6 +1,6 @@
 /**
- * What a person answers for a run that halted: `runbook cancel` of it. The answer belongs into the run's own journal, chained
- * and anchored as everything else. The command waits in the mailbox until somebody who holds the account writes it there:
+ * Records a person's answer to a halted run: `runbook cancel` of it. The answer belongs into the run's own journal, chained and
+ * anchored like everything else. The command waits in the mailbox until a process that holds the account writes it there:
  * `cancel` itself where the account is free, else the scheduler that has it.
  */
 
@@ -16,7 +16,7 @@ import type { Voice } from '../voice.ts';
 import { resumedTime } from './resumed-clock.ts';
 import { humanActor } from './virtual-run.ts';
 
-/** Who may write: the holder of the account's lease, under its epoch. */
+/** Needed to write: the lease on the account with its epoch. */
 export interface HaltAnswerParts {
   readonly account: Account;
   readonly epoch: number;
@@ -24,9 +24,9 @@ export interface HaltAnswerParts {
 }
 
 /**
- * Writes the answers that wait for a run that halted into its journal; gives who answered, undefined where nobody did. Only
- * then are they marked as read: an answer written twice after a crash is told twice, one that is lost was never given.
- * Throws a StoreError, `fenced` where somebody else holds the account by now.
+ * Writes the waiting answers to a halted run into its journal; returns who answered, undefined where there is no answer. Answers
+ * are marked as read only afterwards: after a crash an answer may be written twice, but is never lost. Throws a StoreError,
+ * `fenced` where another process holds the account by then.
  */
 export async function recordAnswers(
   run: string,
@@ -67,7 +67,7 @@ export async function recordAnswers(
   return answer.by;
 }
 
-/** Who has answered for a run since it halted, by its journal. */
+/** Who has answered for a run since it halted, according to its journal. */
 export function answeredBy(entries: readonly Entry[]): string | undefined {
   const end = entries.findLastIndex(({ type }) => type === 'run.ended');
   const answer = entries

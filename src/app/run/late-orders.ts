@@ -1,7 +1,7 @@
 /**
- * Orders of ours that the venue shows although the journals of earlier live runs do not know of them any more: one that works
- * where it was called ended, and one that came, filled or ended where nobody could tell whether it was there. Nobody watches
- * them, so whoever begins the next run of the account looks, and tells (fault-matrix.md, row 3).
+ * Finds late orders: orders of ours that the venue shows although the journals of earlier live runs do not expect them. One
+ * works although its journal calls it ended; another appeared, filled or ended while its state was unknown. No run watches
+ * them, so the next run of the account looks for them and reports them (fault-matrix.md, row 3).
  */
 
 import { formatCount } from '../../base/format.ts';
@@ -16,53 +16,53 @@ import { noticesOf, OPERATORS } from '../account/notifications.ts';
 import { ask } from '../account/one-request.ts';
 import type { Voice } from '../voice.ts';
 
-/** What was asked of the venue: one page of the account's orders. */
+/** Result of one request to the venue: one page of the account's orders. */
 export interface AskedOrders {
   /** Undefined where nothing was sent. */
   readonly request: DataOf<'account.late_orders'>['requests'][number] | undefined;
-  /** Undefined where no answer came. */
+  /** Undefined where there was no answer. */
   readonly records: readonly OrderRecord[] | undefined;
 }
 
 export interface Looking {
-  /** The run that looks. */
+  /** The run that searches. */
   readonly run: string;
   /** Epoch ms. */
   readonly now: number;
-  /** What is open on the account and not the run's (`account.reconciled`). */
+  /** Orders open on the account that are not the run's (`account.reconciled`). */
   readonly ofOtherRuns: readonly JsonObject[];
   /** Lists orders since a time, microseconds, oldest first. */
   orders(startTime: number, page: number): Promise<AskedOrders>;
-  /** Gives way between pages of a journal, for the run that begins has beats to send meanwhile. */
+  /** Yields between pages of a journal, because the run has heartbeats to send. */
   breathe(): Promise<void>;
 }
 
-/** An order as a journal leaves it. */
+/** The last state of an order in a journal. */
 interface LeftOrder {
   readonly run: string;
   state: OrderState;
   /** Epoch ms of its first entry. */
   readonly since: number;
-  /** Whether it was taken for refused because one look-up found nothing: that is no proof. */
+  /** Whether it counts as rejected because one look-up found nothing: that is no proof. */
   wasGuessed: boolean;
 }
 
-/** A page is read in some milliseconds, in which a store on this machine holds up everything else. */
+/** Entries per read: a page takes some milliseconds, in which a local store blocks everything else. */
 const PAGE_ENTRIES = 2_000;
-/** How many runs are looked through: an order that no recent one knows belongs to another journal, and was shown as such. */
+/** Maximum number of runs searched: an order that no recent run knows belongs to another journal, and was reported as such. */
 const NEWEST_RUNS = 200;
-/** How long what became of an order is asked again (fault-matrix.md, row 3). */
+/** How long the outcome of an order is looked up again, ms (fault-matrix.md, row 3). */
 const RECHECKED_MS = 86_400_000;
-/** Clocks differ: records are read from so long before the first order in doubt. */
+/** Clocks differ: records are read from this long before the first order in doubt, ms. */
 const LOOK_BACK_MS = 3_600_000;
 const MOST_PAGES = 3;
 export const LATE_ORDER_ROWS = 1000;
 
-/** What the processes of an account remember of its earlier runs. One for all runs of a process. */
+/** Knowledge of an account's earlier runs, shared by all runs of a process. */
 export class LateOrders {
   private readonly store: Pick<JournalReader, 'read' | 'runs'>;
   private readonly account: string;
-  /** By run and end: a journal that has ended says the same the next time. */
+  /** By run and end: a journal that has ended gives the same result next time. */
   private readonly doubts = new Map<string, ReadonlyMap<string, LeftOrder>>();
   private readonly watched = new Set<string>();
   private readonly told = new Set<string>();
@@ -72,13 +72,13 @@ export class LateOrders {
     this.account = account;
   }
 
-  /** A run of this process is under way: its orders are watched, until the given function is called. */
+  /** Marks a run of this process as running, so that its orders count as watched, until the returned function is called. */
   watches(run: string): () => void {
     this.watched.add(run);
     return () => void this.watched.delete(run);
   }
 
-  /** Whether people are to be told of it: once in a process, while the venue says the same of it. */
+  /** Whether people are to be notified: once per process, while the venue reports the same state. */
   isNews({ orderId, status, filled = '' }: LateOrder): boolean {
     const key = `${orderId} ${status} ${filled}`;
     const isNew = !this.told.has(key);
@@ -86,7 +86,7 @@ export class LateOrders {
     return isNew;
   }
 
-  /** Looks through journals and venue; undefined where nothing is in doubt and nothing was found. Throws a StoreError. */
+  /** Searches journals and venue; undefined where nothing is in doubt and nothing was found. Throws a StoreError. */
   async recall(looking: Looking): Promise<DataOf<'account.late_orders'> | undefined> {
     await looking.breathe();
     const rows = (await this.store.runs({ account: this.account, limit: NEWEST_RUNS })).filter(
@@ -113,7 +113,7 @@ export class LateOrders {
     return { inDoubt: doubts.size, late: [...late.values()], requests };
   }
 
-  /** Those of the open orders that a live run of this account calls ended. Reads the newest runs first, and no more of them than needed. */
+  /** Open orders that a live run of this account calls ended. Reads the newest runs first, and stops when all are found. */
   private async endedAndOpen(
     rows: readonly RunRow[],
     { ofOtherRuns, breathe }: Looking,
@@ -133,7 +133,7 @@ export class LateOrders {
     return found;
   }
 
-  /** Orders whose fate the runs of the last day did not know, by client order id. A run that succeeded or was stopped left none. */
+  /** Orders whose outcome was unknown to the runs of the last day, by client order id. A run that succeeded or was stopped has none. */
   private async inDoubt(rows: readonly RunRow[], { now, breathe }: Looking): Promise<ReadonlyMap<string, LeftOrder>> {
     const all = new Map<string, LeftOrder>();
     for (const { run, outcome, startedAt, endedAt } of rows) {
@@ -143,7 +143,7 @@ export class LateOrders {
       let doubts = endedAt === undefined ? undefined : this.doubts.get(key);
       if (doubts === undefined) {
         const left = await this.leftBy(run, breathe);
-        // A run that halted watches its orders no longer: what became of those that worked is as little known.
+        // A halted run does not watch its orders any more: the outcome of its working orders is unknown too.
         doubts = new Map([...left].filter(([, order]) => isUnknown(order) || isAtVenue(order.state)));
         if (endedAt !== undefined) this.doubts.set(key, doubts);
       }
@@ -152,7 +152,7 @@ export class LateOrders {
     return all;
   }
 
-  /** How the orders of a run, or those of them that are wanted, stand at the end of its journal. */
+  /** The states of a run's orders, or of the wanted ones, at the end of its journal. */
   private async leftBy(
     run: string,
     breathe: () => Promise<void>,
@@ -196,7 +196,7 @@ function shown(record: OrderRecord, { run, state }: LeftOrder): LateOrder {
   };
 }
 
-/** How long a page waits for tokens; the next run asks again. */
+/** How long a page waits for tokens, ms; the next run asks again. */
 const TOKENS_WITHIN_MS = 10_000;
 
 export interface LateOrderParts {
@@ -205,7 +205,7 @@ export interface LateOrderParts {
   readonly lateOrders: LateOrders;
 }
 
-/** `write`: called in a turn of the clock, where something was asked or found; a run that is over has no room for it. */
+/** `write`: called in a turn of the clock, where something was asked or found; a run that has ended ignores it. */
 export async function reportLateOrders(
   { account, voice, lateOrders }: LateOrderParts,
   run: string,
@@ -226,7 +226,7 @@ export async function reportLateOrders(
     const { inDoubt, requests } = recalled;
     if (inDoubt > 0 && requests.at(-1)?.success !== true)
       voice.complain(
-        `what became of ${formatCount(inDoubt, 'order')} of earlier runs could not be asked, or was not answered; the next run asks again`,
+        `the outcome of ${formatCount(inDoubt, 'order')} of earlier runs could not be looked up; the next run tries again`,
       );
     for (const order of recalled.late) {
       if (!lateOrders.isNews(order)) continue;
@@ -235,7 +235,7 @@ export async function reportLateOrders(
       if (Object.hasOwn(profile.notify, OPERATORS)) noticesOf(account, voice).send(OPERATORS, text);
     }
   } catch (error) {
-    // Whatever it is: a look that nobody waits for must not end a run that has orders.
+    // Any error: a background search must not end a run that has orders.
     const why = error instanceof Error ? error.message : String(error);
     voice.complain(`the journals of earlier runs could not be read: ${printable(why, 300)}`);
   }
@@ -261,5 +261,5 @@ async function askedOrders(account: Account, startTime: number, page: number): P
 function lateOrderText({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {
   const shownRun = printable(run, 100);
   const fills = filled === undefined ? '' : `, with ${printable(filled, 60)} filled`;
-  return `Resurfaced: order ${printable(orderId, 60)} (client order id ${printable(clientOrderId, 60)}) is ${printable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}: nobody watches it. \`runbook audit show ${shownRun}\` tells its story; look at the position, and cancel at the venue what should not rest, or engage \`runbook kill\``;
+  return `Late order: ${printable(orderId, 60)} (client order id ${printable(clientOrderId, 60)}) is ${printable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}. No run watches it. See \`runbook audit show ${shownRun}\` and the position; cancel it at the venue if it should not be open, or use \`runbook kill\``;
 }

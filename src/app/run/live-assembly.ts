@@ -1,6 +1,6 @@
 /**
- * The parts of a live run and how they are put together: its journal with its anchors, its limits, its road to the venue. What
- * becomes of the run while they work is live-run.ts.
+ * Assembles the parts of a live run: its journal with anchors, its limits, its path to the venue. live-run.ts drives the run
+ * itself.
  */
 import type { RunClock } from '../../base/run-clock.ts';
 import type { RunSetup } from '../../engine/ports.ts';
@@ -29,29 +29,29 @@ import { inputsJson, type LoadedRunbook } from '../files/load.ts';
 import type { Voice } from '../voice.ts';
 import type { LateOrders } from './late-orders.ts';
 
-/** What the runs of an account have in common within a process. */
+/** Parts that the runs of an account share within a process. */
 export interface LiveHost {
   readonly account: Account;
   readonly lease: HeldLease;
   readonly voice: Voice;
-  /** The gates of the runs under way: what each has working counts against the limits of all. */
+  /** Limit facts of the running runs: the working orders of each count against the limits of all. */
   readonly gates: Set<LimitFactsFold>;
   /** What they know of the account's earlier runs. */
   readonly lateOrders: LateOrders;
-  /** Told of every entry as it is written. */
+  /** Called for every entry as it is written. */
   readonly observe?: (entry: Entry) => void;
 }
 
 export interface LiveOptions {
   /** Records the exchanges, for a fixture. */
   readonly record?: boolean | undefined;
-  /** Asked before each write. */
+  /** Asks a person before each write. */
   readonly confirm?: ((call: VenueCall) => Promise<boolean>) | undefined;
 }
 
-/** What keeps a run from sending anything new, as of the last look. */
+/** Reasons why a run sends nothing new, as of the last check. */
 export interface Bars {
-  /** The kill switch, engaged. */
+  /** The engaged kill switch. */
   killed: KillOrder | undefined;
   /** An anchor that the journal contradicts. */
   contradiction: string | undefined;
@@ -66,7 +66,7 @@ export interface LiveParts {
   readonly observers: readonly ((entry: Entry) => void)[];
 }
 
-/** The journal of a run that is resumed: where it ends, and its row, which is completed when the run ends. */
+/** The journal of a resumed run: where it ends, and its row, which is completed when the run ends. */
 export interface JournalSoFar {
   readonly head: ChainHead;
   readonly row: RunRow | undefined;
@@ -88,7 +88,7 @@ export class LiveAssembly {
     this.bars = bars;
   }
 
-  /** `observers`: told of every entry after the limits' facts. */
+  /** `observers`: called for every entry after the limits' facts. */
   parts(runbook: CheckedRunbook, clock: RunClock, observers: LiveParts['observers'], soFar?: JournalSoFar): LiveParts {
     const { account, lease, voice, gates } = this.host;
     const { run, profile, bars } = this;
@@ -114,13 +114,13 @@ export class LiveAssembly {
     return { clock, writer, anchorer, gate, observers: all, log: new RunLog(writer, tracker, all) };
   }
 
-  /** The same parts with the orders of the record that was played. */
+  /** The same parts with the orders of the replayed record. */
   onBook(parts: LiveParts, tracker: OrderTracker): LiveParts {
     parts.gate.useBook(tracker);
     return { ...parts, log: new RunLog(parts.writer, tracker, parts.observers) };
   }
 
-  /** The road to the venue. */
+  /** The path of requests to the venue. */
   client({ log, gate, writer, anchorer, clock }: LiveParts): VenueClient {
     const { profile, bars, recorder } = this;
     const { account, lease } = this.host;

@@ -1,8 +1,8 @@
 /**
- * One live run from its start, or from where its process died, to its end, and what reaches it meanwhile from outside: people's
- * commands, the kill switch, the clock. Several of them live in one process, under one lease, one session and one token budget;
- * each counts the working orders of the others against its limits. Which run is begun, and what is done with its end, is the
- * business of execution.ts and of the scheduler (schedule/runs.ts).
+ * Runs one live run from its start, or from where its process died, to its end, and delivers commands, the kill switch and clock
+ * changes to it. Several runs live in one process, under one lease, one session and one token budget; the working orders of
+ * each count against the limits of all. execution.ts and the scheduler (schedule/runs.ts) decide which runs begin and use
+ * their result.
  */
 import type { Timer } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
@@ -31,10 +31,10 @@ import { RunProgressReport } from './progress.ts';
 import { resumedTime } from './resumed-clock.ts';
 import { act } from './virtual-run.ts';
 
-/** How often commands and the kill switch are looked at, ms. */
+/** Interval for commands and the kill switch, ms. */
 const LOOK_EVERY_MS = 200;
 
-/** Less than this apart, the clock on the wall and the run's own say the same, ms. */
+/** The wall clock and the run's clock count as equal up to this difference, ms. */
 const SAME_TIME_MS = 2_000;
 
 export class LiveRun {
@@ -45,17 +45,17 @@ export class LiveRun {
   private readonly fold = new RunFold();
   private readonly bars: Bars = { killed: undefined, contradiction: undefined };
   private killTold = false;
-  /** Messages up to this one were handed to the run. */
+  /** The last message that was delivered to the run. */
   private readUpTo = 0;
-  /** What people had answered before this process took the run up. */
+  /** Answers of people from before this process resumed the run. */
   private answered: readonly EntryOf<'operator.acted'>[] = [];
-  /** Nothing may be written behind the end of a run. */
+  /** Nothing may be written after the end of a run. */
   private over = false;
-  /** The look into the journals of earlier runs; the store stays open for it. */
+  /** The search in the journals of earlier runs; the store stays open for it. */
   private earlier: Promise<void> = Promise.resolve();
   private current: { readonly running: RunningRun; readonly parts: LiveParts } | undefined;
 
-  /** `profile`: the one it is to run under, where that is not the account's: one it was begun under. */
+  /** `profile`: the profile it was begun under, where that is not the account's current one. */
   constructor(host: LiveHost, run: string, options: LiveOptions = {}, profile: Profile = host.account.profile) {
     this.host = host;
     this.run = run;
@@ -63,14 +63,14 @@ export class LiveRun {
     this.assembly = new LiveAssembly(host, run, profile, options, this.bars);
   }
 
-  /** Begins the run and returns once it is under way. */
+  /** Begins the run and returns once it is running. */
   async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
     const { account } = this.host;
     this.bars.killed = await account.shared.killSwitch.engaged(account.key);
     const contradiction = await contradictionOf(account);
     if (contradiction !== undefined)
       throw new UserError(`${contradiction}; nothing was sent`, EXIT.failed, 'contradicted');
-    // In a turn of the clock, as everything the engine does: its first moment is the one a replay begins with.
+    // In a turn of the clock, like everything the engine does: a replay begins with the same instant.
     await new Promise<void>((resolve) =>
       account.clock.arrive(() => {
         this.start(loaded, inputs, origin);
@@ -79,12 +79,12 @@ export class LiveRun {
     );
   }
 
-  /** Takes up a run whose process died; throws a UserError when that can not be done. Returns once it is under way. */
+  /** Resumes a run whose process died; throws a UserError when that is impossible. Returns once it is running. */
   async takeUp(): Promise<void> {
     const { account } = this.host;
     const { run } = this;
     this.bars.killed = await account.shared.killSwitch.engaged(account.key);
-    // What rests can still be taken away.
+    // A contradiction does not prevent cancels.
     this.bars.contradiction = await contradictionOf(account);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const stored = await account.store.read(run);
@@ -125,7 +125,7 @@ export class LiveRun {
     } catch (error) {
       if (!(error instanceof Divergence)) throw error;
       throw new UserError(
-        `run ${run} can not be taken up by this version: ${printable(error.message, 400)}. Use the version that began it (${first.data.engine}); \`runbook kill\` cancels what rests`,
+        `run ${run} cannot be resumed by this version: ${printable(error.message, 400)}. Use the version that began it (${first.data.engine}); \`runbook kill\` cancels its open orders`,
         EXIT.halted,
         'diverged',
       );
@@ -143,7 +143,7 @@ export class LiveRun {
         });
         this.follow(running, parts);
         account.clock.arrive(() => this.compareClocks(aheadMs));
-        // From here on a process that was only asleep, and wakes now, finds the run taken.
+        // From here on, a suspended process that wakes up finds that the run has a new holder.
         void parts.writer.flush().catch(() => {});
         resolve();
       }),
@@ -155,12 +155,12 @@ export class LiveRun {
     return this.underWay().parts.writer.flush();
   }
 
-  /** Writes what a person or a signal wants of the run, then hands it over. `actor`: who the entry is by, where that is no person. */
+  /** Writes a command of a person or a signal, then passes it to the run. `actor`: the author of the entry, where that is not a person. */
   act(command: OperatorCommand, actor?: string): void {
     void this.acted(command, actor);
   }
 
-  /** False where the run has ended before. */
+  /** False where the run has already ended. */
   private acted(command: OperatorCommand, actor?: string): Promise<boolean> {
     const { running, parts } = this.underWay();
     return new Promise((resolve) =>
@@ -183,7 +183,7 @@ export class LiveRun {
     return this.assembly.recording();
   }
 
-  /** Lets commands and the kill switch reach the run until it has ended, then closes its journal. */
+  /** Delivers commands and the kill switch to the run until it has ended, then closes its journal. */
   async ended(): Promise<RunResult> {
     const { running, parts } = this.underWay();
     const { gates, account, lateOrders } = this.host;
@@ -197,7 +197,7 @@ export class LiveRun {
       }),
     );
     const look = async () => {
-      // Also what no write waits for: a run that only reads, or asks, must be there for others, and be left behind by a crash.
+      // Also entries that no write waits for: a run that only reads or asks must be visible to others and survive a crash.
       parts.writer.flush().catch(() => {});
       await this.lookOutside();
       if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void look());
@@ -211,7 +211,7 @@ export class LiveRun {
       return result;
     } catch (error) {
       if (error instanceof StoreError)
-        throw new UserError(`the journal can not be written: ${printable(error.message)}`, EXIT.halted, 'journal');
+        throw new UserError(`the journal cannot be written: ${printable(error.message)}`, EXIT.halted, 'journal');
       throw error;
     } finally {
       this.over = true;
@@ -229,7 +229,7 @@ export class LiveRun {
     return this.current;
   }
 
-  /** Writes how far the clock on the wall is from the run's own by now, and tells the run. `known`: the difference it has heard of. */
+  /** Records the difference between the wall clock and the run's clock, and passes it to the run. `known`: the last recorded difference. */
   private compareClocks(known?: number): void {
     const { running, parts } = this.underWay();
     const wallAheadMs = parts.clock.wallAheadMs();
@@ -238,7 +238,7 @@ export class LiveRun {
     running.clockPut(wallAheadMs);
   }
 
-  /** What people asked of this run meanwhile, and whether the kill switch is engaged. */
+  /** Reads the commands for this run and the state of the kill switch. */
   private async lookOutside(): Promise<void> {
     const { shared, key } = this.host.account;
     this.bars.killed = await shared.killSwitch.engaged(key);
@@ -246,14 +246,14 @@ export class LiveRun {
       this.killTold = true;
       this.act({ command: 'kill', by: this.bars.killed.by, reason: this.bars.killed.reason });
     }
-    // Of a run that has halted meanwhile the answer is somebody else's to write (halt-answers.ts).
+    // The answer to a halted run is recorded elsewhere (halt-answers.ts).
     if (this.over) return;
     try {
       const pending = await shared.mailbox.pending(this.run);
       for (const message of pending) if (message.sequence > this.readUpTo && !(await this.read(message))) return;
       const last = pending.at(-1);
       if (last === undefined) return;
-      // Marked as read only when it is durable in the journal: one that is read twice after a crash does nothing new.
+      // Marked as read only when durable in the journal: reading it twice after a crash has no further effect.
       await this.underWay().parts.writer.flush();
       await shared.mailbox.acknowledge(this.run, last.sequence);
     } catch (error) {
@@ -261,11 +261,11 @@ export class LiveRun {
     }
   }
 
-  /** Hands a message to the run; false where the run has ended meanwhile, and nothing was written of it. */
+  /** Delivers a message to the run; false where the run has already ended and nothing was written. */
   private async read(message: PostedMessage): Promise<boolean> {
     const { command, by, step, reason, sequence } = message;
     const answers = command === 'approve' || command === 'reject';
-    // The process before this one may have died between writing an answer down and marking it as read: what is asked next is another question.
+    // The previous process may have died between recording an answer and marking it as read: the next question is another one.
     const given = answers && this.answered.some((entry) => isThat(entry, message));
     if (!given) {
       const about = { ...(step === undefined ? {} : { step }), ...(reason === undefined ? {} : { reason }) };

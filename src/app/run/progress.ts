@@ -1,7 +1,6 @@
 /**
- * What a run says to whoever watches it, while it is under way: one line of progress, what it asks a person, that the venue
- * makes it wait, and, once it was asked to end, again and again what is open and what is awaited. How it ended is
- * outcome.ts.
+ * Reports a run to people while it is running: a line of progress, questions that wait for an answer, waits for the venue's
+ * rate limit, and, once it was asked to end, repeatedly what is open and what it waits for. outcome.ts holds how it ended.
  */
 import type { Metronome, Timer } from '../../base/clock.ts';
 import { formatCount, formatFirst, formatWholeSeconds } from '../../base/format.ts';
@@ -13,11 +12,11 @@ import { isGone } from '../../venue/order/states.ts';
 import type { Voice } from '../voice.ts';
 import type { KnownRun } from './outcome.ts';
 
-/** A line of progress is made this often at most, ms: of thousands of orders it is no matter of nothing. */
+/** Minimum interval between lines of progress, ms: with thousands of orders, formatting them all takes time. */
 const PROGRESS_EVERY_MS = 200;
-/** A venue that asks for less patience than this is not worth a word, ms. */
+/** Shorter waits than this are not reported, ms. */
 const LONG_WAIT_MS = 10_000;
-/** How often a run that settles says how it stands, ms. */
+/** Interval of the status of a settling run, ms. */
 const SETTLING_TOLD_MS = 15_000;
 
 export class RunProgressReport {
@@ -43,7 +42,7 @@ export class RunProgressReport {
     if (entry.at - this.shownAt < PROGRESS_EVERY_MS) return;
     this.shownAt = entry.at;
     const open = openOrders(this.known).length;
-    // What matters comes first: a narrow terminal cuts the rest.
+    // The important part first: a narrow terminal cuts the rest.
     this.voice.progress(
       `${formatCount(open, 'order')} open, ${formatWholeSeconds(entry.at - this.firstAt)}, ${printable(entry.step, 80)}, ${formatCount(this.entries, 'entry', 'entries')}, ${this.run}`,
     );
@@ -52,7 +51,7 @@ export class RunProgressReport {
   private waits({ at, data: { failure, retryAfterMs = 0 } }: EntryOf<'call.settled'>): void {
     if (failure !== 'rate_limited' || retryAfterMs < LONG_WAIT_MS) return;
     this.voice.note(
-      `the venue refuses for want of tokens and asks for ${formatWholeSeconds(retryAfterMs)} of patience: nothing is tried again before ${new Date(at + retryAfterMs).toISOString()}. Ctrl-C, or \`runbook cancel ${this.run} --by NAME\`, ends the run in order`,
+      `the venue's rate limit is used up; it asks for a pause of ${formatWholeSeconds(retryAfterMs)}: nothing is retried before ${new Date(at + retryAfterMs).toISOString()}. Ctrl-C, or \`runbook cancel ${this.run} --by NAME\`, ends the run cleanly`,
     );
   }
 }
@@ -64,7 +63,7 @@ function questionText({ run, step, data: { ask, by, until } }: EntryOf<'approval
   return `${path} asks${whom}: ${printable(ask, 600)}\nit waits until ${new Date(until).toISOString()}; answer from another terminal: \`runbook approve ${run} ${named} --by NAME\`, or \`reject\``;
 }
 
-/** What is open at the venue as far as the run knows, in one line. */
+/** Describes in one line what is open at the venue as far as the run knows. */
 export function standingText(known: KnownRun): string {
   const open = openOrders(known);
   const orders = open.map(
@@ -79,7 +78,7 @@ function openOrders(known: KnownRun): readonly OrderRow[] {
   return known.report().orders.filter((order) => !isGone(stateOf(order)));
 }
 
-/** A run that was asked to end, and whose venue may not answer: says how it stands until it is stopped. */
+/** Reports the status of a run that was asked to end, until it is stopped: the venue may not answer. */
 export class SettlingProgress {
   private readonly clock: Metronome;
   private readonly voice: Pick<Voice, 'note'>;
@@ -93,7 +92,7 @@ export class SettlingProgress {
     this.timer = this.later();
   }
 
-  /** Now, and not only when the time has come: whoever asks once more wants an answer. */
+  /** Also at once when asked again: a second signal wants an answer. */
   tell(): void {
     const pending = this.known
       .report()
@@ -101,7 +100,7 @@ export class SettlingProgress {
       .at(-1);
     const awaited = pending === undefined ? '' : `; the venue gave no answer to ${pending.method} ${pending.path}`;
     this.voice.note(
-      `still settling: ${standingText(this.known)}${awaited}. Where the venue does not answer this takes minutes, three to seven for one order, and ends with exit 4; its own interface is quicker (docs/live.md, Stop one run)`,
+      `still settling: ${standingText(this.known)}${awaited}. While the venue does not answer this takes minutes, three to seven for one order, and ends with exit 4; its own interface is quicker (docs/live.md, Stop one run)`,
     );
   }
 

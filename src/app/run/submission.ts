@@ -1,6 +1,6 @@
 /**
- * A run where a scheduler holds the account: handed over through the store, with its texts pinned, and followed in the
- * journal to its end. This process sends nothing to the venue, and gives what became of the run just as if it had executed it.
+ * Submits a run to the scheduler that holds the account, through the store and with its texts pinned, and follows it in the
+ * journal to its end. This process sends nothing to the venue, and returns the same result as if it had executed the run.
  */
 
 import type { SystemClock } from '../../base/clock.ts';
@@ -29,17 +29,17 @@ export interface SubmittedRun {
 }
 
 const LOOK_EVERY_MS = 200;
-/** Refusals that have nothing to do with what was asked for: the same may be taken at another time. */
+/** Refusals that are not caused by the request: the same one may be accepted later. */
 const OF_THE_MOMENT: ReadonlySet<string> = new Set(['killed', 'busy', 'lost', 'failed', 'internal']);
-/** How long a run may be without anybody who holds its account before this tells a person: a restart takes seconds. */
+/** How long a run may be without a holder of its account before a person is warned, ms: a restart takes seconds. */
 const PATIENCE_MS = 60_000;
 
-/** A run that was taken back before the scheduler took it, at a signal: nothing of it was sent. */
+/** A run that was withdrawn at a signal before the scheduler accepted it: nothing of it was sent. */
 export interface Withdrawn {
   readonly withdrawn: Signal;
 }
 
-/** Gives how the run ended; undefined when the scheduler went before it took the run. */
+/** Returns how the run ended; undefined when the scheduler ended before it accepted the run. */
 export async function submitRun(
   handed: SubmittedRun,
   context: ActingContext,
@@ -58,7 +58,7 @@ export async function submitRun(
       plan,
       ...(until === undefined ? {} : { until }),
     });
-    context.voice.note(`the scheduler holds the account ${account.profile.account}: handed to it as ${run}`);
+    context.voice.note(`the scheduler holds the account ${account.profile.account}: submitted to it as ${run}`);
     return await new Follower(handed, scheduleStore, by, context).follow();
   } finally {
     await scheduleStore.close();
@@ -71,7 +71,7 @@ async function posted(scheduleStore: ScheduleStore, request: SubmissionRequest):
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new UserError(
-      `${printable(error.message)}; whether run ${request.run} was handed to the scheduler is not known: \`runbook audit show ${request.run}\` says whether it began`,
+      `${printable(error.message)}; it is not known whether run ${request.run} was submitted to the scheduler: \`runbook audit show ${request.run}\` shows whether it began`,
       EXIT.halted,
       'journal',
     );
@@ -96,7 +96,7 @@ class Follower {
     this.context = context;
   }
 
-  /** At a signal what waits is taken back, and what goes on is asked to stop, as if it were executed here. */
+  /** At a signal, a waiting request is withdrawn and a running one is asked to stop, as if it were executed here. */
   async follow(): Promise<EndedRun | Withdrawn | undefined> {
     const off = this.context.interrupts.on((signal) => {
       this.signal ??= signal;
@@ -109,7 +109,7 @@ class Follower {
     }
   }
 
-  /** False when nobody took it, and nobody will: it was withdrawn. */
+  /** False when it was withdrawn because no scheduler accepted it. */
   private untilTaken(): Promise<boolean> {
     const { run } = this.handed;
     return this.looking(async () => {
@@ -127,7 +127,7 @@ class Follower {
     let heldAt = clock.monotonic();
     return this.looking(async () => {
       await this.read();
-      // Taken, and not begun: it may be refused yet, by its scheduler or by the one after it.
+      // Accepted but not begun: it may still be refused, by this scheduler or the next.
       if (this.seen === 0) await this.state();
       if (this.ended) {
         const { fold, signal } = this;
@@ -137,7 +137,7 @@ class Follower {
       if ((await this.holder()) !== undefined) heldAt = clock.monotonic();
       else if (clock.monotonic() - heldAt > PATIENCE_MS) {
         throw new UserError(
-          `the scheduler has ended and run ${run} has not: start the scheduler again, or \`runbook resume ${run}\``,
+          `the scheduler has ended and run ${run} has not: start the scheduler again, or use \`runbook resume ${run}\``,
           EXIT.halted,
           'unfinished',
         );
@@ -147,8 +147,8 @@ class Follower {
   }
 
   /**
-   * Looks again and again until there is an answer. A store that is away is waited for as the scheduler waits for it: nothing
-   * of the run depends on whoever follows it. Not once this was asked to stop: then it says how to follow it later.
+   * Repeats `look` until it gives a result. A store that is away is waited for, as the scheduler does: the run does not depend on
+   * this process. Once asked to stop, it does not wait but says how to follow the run later.
    */
   private async looking<T>(look: () => Promise<T | undefined>): Promise<T> {
     const { account, run } = this.handed;
@@ -163,7 +163,7 @@ class Follower {
         if (!(error instanceof StoreError)) throw error;
         if (this.signal !== undefined || clock.monotonic() - readAt > PATIENCE_MS)
           throw new UserError(
-            `${printable(error.message)}, so run ${run} can not be followed. It was handed to the scheduler, which acts on it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
+            `${printable(error.message)}, so run ${run} cannot be followed. It was submitted to the scheduler, which executes it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
             EXIT.halted,
             'unfinished',
           );
@@ -172,12 +172,12 @@ class Follower {
     }
   }
 
-  /** How the request stands. Throws a UserError where the run will not begin. */
+  /** The state of the request. Throws a UserError where the run will not begin. */
   private async state(): Promise<'posted' | 'withdrawn' | 'taken' | 'begun'> {
     const answer = await this.scheduleStore.submission(this.handed.run);
     if (answer === undefined)
       throw new UserError(
-        `the scheduler has no request for run ${this.handed.run} any more: it was handed over too long ago. \`runbook audit list\` says whether it began`,
+        `the scheduler has no request for run ${this.handed.run} any more: it was submitted too long ago. \`runbook audit list\` shows whether it began`,
         EXIT.failed,
         'lost',
       );
@@ -210,7 +210,7 @@ class Follower {
     if (this.cancelAsked) return;
     this.cancelAsked = true;
     const { account, run } = this.handed;
-    this.context.voice.note('asking the run to stop in order');
+    this.context.voice.note('asking the run to stop cleanly');
     const at = account.clock.now();
     await account.shared.mailbox.post({
       run,

@@ -1,6 +1,6 @@
 /**
- * The composition root: the only place that knows everyone. Makes the parts of a dry-run or a replay and puts them
- * together; what the parts do is their own business.
+ * Assembles and executes runs in virtual time: dry-runs and replays. The composition root: the only file that knows all the
+ * parts; their behaviour is their own.
  */
 
 import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
@@ -34,7 +34,7 @@ import { ENGINE_VERSION } from '../version.ts';
 export interface DryRun {
   readonly loaded: LoadedRunbook;
   readonly inputs: Readonly<Record<string, Value>>;
-  /** A fresh name; ids of orders derive from it. */
+  /** A fresh name; client order ids derive from it. */
   readonly run: string;
   /** Epoch ms at which virtual time begins. */
   readonly at: number;
@@ -44,7 +44,7 @@ export interface DryRun {
     | { readonly kind: 'simulated'; readonly config?: SimulatorConfig; readonly record?: boolean }
     | { readonly kind: 'fixtures'; readonly fixture: Fixture; readonly file: string; readonly sha256: string };
   readonly trigger?: string;
-  /** Told of every entry as it is written: progress. */
+  /** Called for every entry as it is written, for progress. */
   readonly onEntry?: (entry: Entry) => void;
 }
 
@@ -99,7 +99,7 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   }
 }
 
-/** Executes a recorded run with today's engine. Throws Divergence at the first thing that differs. */
+/** Executes a recorded run with this version's engine. Throws Divergence at the first difference. */
 export async function replayRun(
   entries: readonly Entry[],
   loaded: LoadedRunbook,
@@ -139,8 +139,8 @@ export async function replayRun(
 }
 
 /**
- * Writes what a person or a signal wants into the journal, then hands it to the run. `actor`: who the entry is by, where that
- * is no person.
+ * Writes a command of a person or a signal into the journal, then passes it to the run. `actor`: the author of the entry,
+ * where that is not a person.
  */
 export function act(
   running: RunningRun,
@@ -152,7 +152,7 @@ export function act(
   running.command(command);
 }
 
-/** The actor of an entry that a person made: whatever they are called, nobody takes them for the engine. */
+/** The actor of an entry that a person made: no name can be confused with the engine's. */
 export function humanActor(by: string): string {
   return `human:${by}`;
 }
@@ -210,7 +210,7 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
   };
 }
 
-/** The road to a venue in virtual time, with a token budget of its own. */
+/** The path to a venue in virtual time, with a token budget of its own. */
 export function virtualClient(
   parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'log' | 'gate' | 'epoch'> & {
     readonly clock: Clock & Metronome;
@@ -225,7 +225,7 @@ export function virtualClient(
   return new VenueClient({ profile: SIMULATED_PROFILE, transport, budget, log, clock, gate, feeds, markets, epoch });
 }
 
-/** What a run in virtual time is, from its first entry. */
+/** The setup of a run in virtual time, from its first entry. */
 export function virtualSetup(
   { loaded, inputs, run }: Pick<DryRun, 'loaded' | 'inputs' | 'run'>,
   started: DataOf<'run.started'>,
@@ -245,7 +245,7 @@ export function virtualSetup(
   };
 }
 
-/** The first entry of a run in virtual time: all that is needed to execute it again. */
+/** The first entry of a run in virtual time: everything needed to execute it again. */
 export function startedData(
   { loaded, inputs, at, seed, trigger = 'manual' }: Pick<DryRun, 'loaded' | 'inputs' | 'at' | 'seed' | 'trigger'>,
   stage: Pick<DataOf<'run.started'>, 'mode' | 'account' | 'fixture'> & {

@@ -22,7 +22,7 @@ export interface AccountQueueParts {
    * again; 0 for at once.
    */
   readonly take: (account: string) => Promise<number>;
-  /** Told why the queue can not be used, and with undefined that it can again. */
+  /** Told why the queue cannot be used, and with undefined that it can again. */
   readonly told: (problem: string | undefined) => void;
   readonly metronome: Metronome;
 }

@@ -105,7 +105,7 @@ export class AccountService {
   private events: SchedulerEvents | undefined;
   private scheduler: Scheduler | undefined;
   private lease: HeldLease | undefined;
-  /** Undefined while it can not be read. */
+  /** Undefined while it cannot be read. */
   private killed: boolean | undefined = false;
   private storeProblem: string | undefined;
   private stopCause: StopCause | undefined;
@@ -128,7 +128,7 @@ export class AccountService {
   }
 
   /**
-   * Serves the account until it is asked to stop. Throws a UserError when the account can not be opened, when another process
+   * Serves the account until it is asked to stop. Throws a UserError when the account cannot be opened, when another process
    * holds it and that is not to be waited for, and when its store fails before anything was begun.
    */
   async serve(patience: Patience): Promise<ServiceEnd> {
@@ -178,7 +178,7 @@ export class AccountService {
     const journalFailed = (message: string) => {
       const then = 'nothing is sent under it any more, and whoever serves the account next takes its runs up';
       log.tell('fatal', 'journal_failed', `${printable(message, 500)}: ${then}`);
-      this.askStop({ by: 'the scheduler, whose journal can not be written', exit: EXIT.halted });
+      this.askStop({ by: 'the scheduler, whose journal cannot be written', exit: EXIT.halted });
     };
     const runs = new ScheduledRuns({ host, scheduleStore, slots: () => this.slots, crashed, journalFailed });
     const scheduler = new Scheduler({
@@ -208,7 +208,7 @@ export class AccountService {
       return cause;
     } catch (error) {
       // What was taken up already must not go on without its account.
-      await scheduler.stop({ command: 'interrupt', by: 'the scheduler, which can not begin' });
+      await scheduler.stop({ command: 'interrupt', by: 'the scheduler, which cannot begin' });
       if (error instanceof StoreError) throw new UserError(printable(error.message), EXIT.halted, 'journal');
       throw error;
     } finally {
@@ -312,9 +312,9 @@ export class AccountService {
     else if (!this.lease.mayAct()) reasons.push('the lease could not be renewed in time');
     else if (this.scheduler?.lastLook() === undefined) reasons.push('taking up unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
-    if (this.killed === undefined) reasons.push('the kill switch can not be read');
-    if (this.account?.session.failing === true) reasons.push('the session can not be renewed');
-    if (this.storeProblem !== undefined) reasons.push('the store can not be read');
+    if (this.killed === undefined) reasons.push('the kill switch cannot be read');
+    if (this.account?.session.failing === true) reasons.push('the session cannot be renewed');
+    if (this.storeProblem !== undefined) reasons.push('the store cannot be read');
     return reasons;
   }
 

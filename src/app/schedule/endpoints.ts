@@ -12,7 +12,7 @@ export interface Endpoints {
 }
 
 export interface Health {
-  /** Why it can not be said to live, in words; empty when it does. */
+  /** Why it cannot be said to live, in words; empty when it does. */
   readonly ailments: readonly string[];
   /** Why what falls due would not be started; empty when it would be. */
   readonly obstacles: readonly string[];
@@ -35,7 +35,7 @@ export interface EndpointServer {
 
 const ADDRESS = '127.0.0.1';
 
-/** Listens on 127.0.0.1; throws a UserError when the port can not be had. */
+/** Listens on 127.0.0.1; throws a UserError when the port cannot be had. */
 export async function serveEndpoints(endpoints: Endpoints, port: number): Promise<EndpointServer> {
   const server = createServer((request, response) => {
     void answer(endpoints, request).then(
@@ -48,7 +48,7 @@ export async function serveEndpoints(endpoints: Endpoints, port: number): Promis
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'another program listens there' : (error.code ?? 'unknown');
-      reject(new UserError(`port ${port} of ${ADDRESS} can not be used: ${why}; --port N takes another, 0 a free one`));
+      reject(new UserError(`port ${port} of ${ADDRESS} cannot be used: ${why}; --port N takes another, 0 a free one`));
     });
     server.listen(port, ADDRESS, resolve);
   });

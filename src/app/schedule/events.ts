@@ -124,7 +124,7 @@ export class SchedulerEvents {
   takenUp({ taken, stuck, halted }: TakenUp): void {
     for (const run of taken) this.log.tell('warn', 'run_resumed', `run ${run} goes on where its process died`, { run });
     for (const { run, why } of stuck)
-      this.alarm('error', 'run_stuck', `run ${run} can not be taken up: ${printable(why, 500)}. ${whatToDo(run)}`, {
+      this.alarm('error', 'run_stuck', `run ${run} cannot be taken up: ${printable(why, 500)}. ${whatToDo(run)}`, {
         run,
       });
     for (const { run, why } of halted)

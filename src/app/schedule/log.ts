@@ -1,6 +1,6 @@
 /**
  * The scheduler's log: one JSON object a line, made by pino. The last filter before anything is written is
- * here: secrets are taken out, and what a venue or a file says can not move a terminal.
+ * here: secrets are taken out, and what a venue or a file says cannot move a terminal.
  */
 import type { Logger } from 'pino';
 import { type Diagnostic, inReadingOrder, place } from '../../base/diagnostic.ts';

@@ -30,7 +30,7 @@ export interface ScheduledRunsParts {
   readonly slots: () => readonly PlannedSlot[];
   /** Keeps the report of a mistake of our own, and gives the sentence for people. */
   readonly crashed: (error: unknown) => string;
-  /** The journal can not be written: nothing may go on. */
+  /** The journal cannot be written: nothing may go on. */
   readonly journalFailed: (message: string) => void;
 }
 
@@ -79,7 +79,7 @@ export class ScheduledRuns implements Launcher {
 
   /**
    * Takes up every run that a process before this one left unfinished. One that halted is not taken up: asking again would
-   * be a guess with somebody's money where a person was asked for. It holds its slot and its key, as one does that can not
+   * be a guess with somebody's money where a person was asked for. It holds its slot and its key, as one does that cannot
    * be taken up.
    */
   async takeUpAll(scheduler: Scheduler): Promise<TakenUp> {
@@ -298,7 +298,7 @@ export class ScheduledRuns implements Launcher {
     }
   }
 
-  /** The end of a run whose journal can not be written: this process can not serve the account any more. */
+  /** The end of a run whose journal cannot be written: this process cannot serve the account any more. */
   private left(error: unknown): RunEnding | undefined {
     if (!(error instanceof UserError && error.kind === 'journal')) return undefined;
     this.parts.journalFailed(error.message);

@@ -151,7 +151,7 @@ export class SchedulerProcess implements AccountServices {
         });
         if (end.kind === 'stopped') this.askStop({ by: end.by, exit: end.exit });
       } catch (error) {
-        this.askStop({ by: `the account ${plan.name}, which can not be served`, exit: EXIT.failed });
+        this.askStop({ by: `the account ${plan.name}, which cannot be served`, exit: EXIT.failed });
         throw error;
       }
     };

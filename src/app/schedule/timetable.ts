@@ -27,7 +27,7 @@ export interface PlannedSlot extends TimetableSlot {
 export interface FileProblem {
   readonly path: string;
   readonly message: string;
-  /** What a command ends with that can not do without the file. */
+  /** What a command ends with that cannot do without the file. */
   readonly exit: ExitCode;
   /** An earlier state of the file stays in force. */
   readonly kept: boolean;
@@ -94,7 +94,7 @@ export class TimetableFiles {
     return [...folders].map((folder) => `${folder}\n${stamps(folder).join('\n')}`).join('\n\n');
   }
 
-  /** A folder that can not be read keeps what it gave before: it may only be on its way to another state. */
+  /** A folder that cannot be read keeps what it gave before: it may only be on its way to another state. */
   private filesOf(folder: string, problems: FileProblem[]): readonly string[] {
     try {
       return yamlFiles(folder).filter((file) => this.usable.has(file) || isRunbook(file));
@@ -188,14 +188,14 @@ function whenText(when: ScheduleDeclaration['when']): string {
   }
 }
 
-/** Throws a UserError where the key can not be worked out: a run without it would start beside one that has it. */
+/** Throws a UserError where the key cannot be worked out: a run without it would start beside one that has it. */
 export function knownConcurrency(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
 ): TimetableSlot['concurrency'] {
   const concurrency = concurrencyOf(runbook, inputs);
   if (concurrency === undefined && runbook.concurrency !== undefined)
-    throw new UserError(`the concurrency key of ${runbook.name} can not be worked out from its inputs`);
+    throw new UserError(`the concurrency key of ${runbook.name} cannot be worked out from its inputs`);
   return concurrency;
 }
 
@@ -228,7 +228,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (error) {
-    throw new UserError(`${printable(path, 300)} can not be read: ${reasonOf(error)}`);
+    throw new UserError(`${printable(path, 300)} cannot be read: ${reasonOf(error)}`);
   }
 }
 
@@ -237,7 +237,7 @@ function yamlFiles(folder: string): readonly string[] {
   try {
     names = readdirSync(folder);
   } catch (error) {
-    throw new UserError(`the folder ${printable(folder, 300)} can not be read: ${reasonOf(error)}`);
+    throw new UserError(`the folder ${printable(folder, 300)} cannot be read: ${reasonOf(error)}`);
   }
   return names
     .filter((name) => /\.ya?ml$/.test(name) && !/\.test\.ya?ml$/.test(name))

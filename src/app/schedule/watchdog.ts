@@ -1,5 +1,5 @@
 /**
- * Says when the event loop stalls, while it stalls: from a thread of its own, since the loop itself can not. What stalls
+ * Says when the event loop stalls, while it stalls: from a thread of its own, since the loop itself cannot. What stalls
  * renews no lease and beats for no deadman switch, and whoever reads the log afterwards must find the reason.
  */
 import { Worker } from 'node:worker_threads';

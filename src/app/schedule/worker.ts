@@ -96,7 +96,7 @@ export class Worker {
           log.tell(
             'warn',
             'queue_failed',
-            `the queue of accounts can not be used: ${printable(problem, 300)}. Nobody loses a seat by it; it is tried again, and accounts twice a minute without it`,
+            `the queue of accounts cannot be used: ${printable(problem, 300)}. Nobody loses a seat by it; it is tried again, and accounts twice a minute without it`,
           );
       },
       metronome: this.clock,
@@ -121,9 +121,9 @@ export class Worker {
   /** Why this worker would not serve an account that it was to; undefined while it would. */
   obstacle(): string | undefined {
     if (this.stopCause !== undefined) return 'stopping';
-    if (this.queueProblem !== undefined && this.sittings.size === 0) return 'the queue of accounts can not be used';
+    if (this.queueProblem !== undefined && this.sittings.size === 0) return 'the queue of accounts cannot be used';
     const [failed] = this.problems;
-    return failed && `${failed[0]} can not be served: ${printable(failed[1], 300)}`;
+    return failed && `${failed[0]} cannot be served: ${printable(failed[1], 300)}`;
   }
 
   /** Serves an account; gives after how many ms somebody is to try for it again. */
@@ -164,7 +164,7 @@ export class Worker {
     this.problems.set(name, problem);
     this.seats.log
       .of(name)
-      .tell('error', 'seat_failed', `the account ${profile.account} can not be served: ${printable(problem, 500)}`);
+      .tell('error', 'seat_failed', `the account ${profile.account} cannot be served: ${printable(problem, 500)}`);
   }
 
   private tryUntold(): void {

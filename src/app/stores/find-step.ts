@@ -1,11 +1,11 @@
-/** Steps as people name them: by an id, by a verb, or by the path a timeline shows. */
+/** Matches step paths with what a person typed: an id, a step name, or the path in a timeline. */
 
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/spelling.ts';
 import { shown, stepName } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 
-/** Whether a step's path is what was named (an id, a verb with its position, a path) or lies within it. */
+/** Whether a step's path is the named one (an id, a step name with its position, a path) or inside it. */
 export function isWithin(path: string, named: string): boolean {
   if (path === named || path.startsWith(`${named}/`) || path.startsWith(`${named}[`) || path.startsWith(`${named}~`))
     return true;
@@ -23,18 +23,18 @@ function bareStep(path: string): string {
   return path.replace(/\[\d+\]|~\d+/g, '');
 }
 
-/** A path and every block around it: `a`, `a/b` and `a/b/c` of `a/b/c`. */
+/** A path and the path of every block around it: `a`, `a/b` and `a/b/c` of `a/b/c`. */
 function blocksOf(path: string): readonly string[] {
   const parts = path.split('/');
   return parts.map((_part, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** Whether timelines and orders call it that: `o[0]`, with the round it is in, and with its attempt or without. */
+/** Whether timelines and orders show it by this name: `o[0]`, with the round, and with its attempt or without. */
 function isShownAs(path: string, named: string): boolean {
   return stepName(path, undefined) === named || stepName(path.replace(/~\d+/g, ''), undefined) === named;
 }
 
-/** Whether what was named is one round of a loop: `rungs[3]`. */
+/** Whether the name is one round of a loop: `rungs[3]`. */
 export function isIteration(named: string): boolean {
   return /\[\d+\]$/.test(named);
 }

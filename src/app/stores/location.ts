@@ -1,6 +1,6 @@
 /**
- * Where a store is: a SQLite file, or a PostgreSQL database that is known by the variable or file its URL is read from; and
- * the doors of it. The URL is a secret and is read anew by whoever opens a door: it is in no list, journal or message.
+ * Locates and opens stores: a SQLite file, or a PostgreSQL database known by the variable or file that holds its URL. The URL
+ * is a secret; it is read again for every opening and is in no list, journal or message.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -32,15 +32,15 @@ export type StorePlace =
   | { readonly kind: 'postgres'; readonly url: SecretReference };
 
 /**
- * What can be opened of a store. Each rejects with a UserError (exit 2) that says what is wrong, `journal` with the StoreError
- * itself, for readers that know what to make of damage.
+ * The parts of a store that can be opened. Each rejects with a UserError (exit 2), except `journal`, which rejects with the
+ * StoreError itself, for readers that handle damage.
  */
 export interface StoreDoors {
   journal(): Promise<JournalStore>;
   /** Leases, kill switch, mailbox and token ledgers, with the guard of the user's accounts on this machine. */
   shared(): Promise<Shared>;
   scheduleStore(): Promise<ScheduleStore>;
-  /** What was done to the kill switch, here and by this user on this machine. Looking makes no file. */
+  /** What was done to the kill switch, in this store and by this user on this machine. Reading creates no file. */
   kills(): Promise<readonly KillEvent[]>;
 }
 
@@ -52,7 +52,7 @@ export function placeOf({ store }: Pick<Profile, 'store'>, state: StateFolder): 
   return { kind: 'sqlite', file: store.sqlite };
 }
 
-/** Opens what lies at a place. Nothing is opened, and no URL read, before a door is asked for. */
+/** Gives access to the store at a place. Nothing is opened and no URL is read until one of its functions is called. */
 export function storeAt(place: StorePlace, environment: Environment): StoreDoors {
   const accountsFile = join(userFolder(environment), 'accounts.db');
   if (place.kind === 'sqlite') {
@@ -77,7 +77,7 @@ export function storeAt(place: StorePlace, environment: Environment): StoreDoors
   const access = (): PostgresAccess => ({ url: urlOf(place.url, environment).reveal(), name: shownPlace(place) });
   return {
     journal: async () => openPostgresStore(access()),
-    // The server's word goes for every machine; what one user does on one machine is kept apart even from other stores.
+    // The server decides for every machine; the guard keeps one user's processes on one machine apart even across stores.
     shared: () =>
       refusing(async () =>
         guardedShared(await openAccountGuard(userFile('accounts.db', environment)), () => openSharedPostgres(access())),
@@ -98,7 +98,7 @@ async function killsIn(file: string): Promise<readonly KillEvent[]> {
   return killSwitch.history().finally(close);
 }
 
-/** The doors of a store that keeps nothing: for what must be done where no disk can be written. */
+/** A store that keeps nothing: for actions that must work where no disk can be written. */
 export function forgottenStore(nowMs: () => number): StoreDoors {
   return {
     journal: async () => new MemoryStore(),
@@ -108,17 +108,17 @@ export function forgottenStore(nowMs: () => number): StoreDoors {
   };
 }
 
-/** Whether there is anything to open: a file that nobody has made yet is not made by looking at it. */
+/** Whether there is something to open: reading must not create a file. */
 export function isThere(place: StorePlace): boolean {
   return place.kind === 'postgres' || existsSync(place.file);
 }
 
-/** The folder of what lies beside a journal: anchors, refreshed tokens. A database has none, so the state folder is it. */
+/** The folder of the files beside a journal: anchors, refreshed tokens. For a database it is the state folder. */
 export function folderOf(place: StorePlace, state: StateFolder): string {
   return place.kind === 'sqlite' ? dirname(place.file) : dirname(state.file('anchors.jsonl'));
 }
 
-/** As a person knows it. */
+/** Describes a place to people. */
 export function shownPlace(place: StorePlace): string {
   if (place.kind === 'sqlite') return place.file;
   return `the PostgreSQL database of ${'env' in place.url ? place.url.env : place.url.file}`;
@@ -136,8 +136,8 @@ function urlOf(reference: SecretReference, environment: Environment): Secret {
 }
 
 /**
- * The user's own state folder: an address has one token limit, and an account one process, whichever project they are used
- * from (interface.md, Settled points).
+ * The user's own state folder, shared by all projects: an address has one token limit, and an account one process
+ * (interface.md, Settled points).
  */
 function userFolder(environment: Environment): string {
   const home = environment.variable('HOME') ?? homedir();
@@ -150,7 +150,7 @@ function userFile(name: string, environment: Environment): string {
   return join(folder, name);
 }
 
-/** What is wrong with a store as a sentence about the configuration. */
+/** Runs `open` and turns store errors into user errors about the configuration. */
 export async function refusing<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();

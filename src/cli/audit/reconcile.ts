@@ -103,7 +103,7 @@ function reconciliationText(
       '',
       terminal.style(
         'warning',
-        `of these orders no id is known, so their fills can not be told: ${withoutId.map(shown).join(', ')}`,
+        `of these orders no id is known, so their fills cannot be told: ${withoutId.map(shown).join(', ')}`,
       ),
     );
   return lines.join('\n');

@@ -144,7 +144,7 @@ interface Tallies {
   close(): void;
 }
 
-/** Opens the index of the state folder; one that can not be used is as good as none. */
+/** Opens the index of the state folder; one that cannot be used is as good as none. */
 async function openTallies(state: StateFolder): Promise<Tallies> {
   const nowhere: Tallies = { get: () => undefined, keep: () => {}, flush: () => {}, close: () => {} };
   // Looking at an archive elsewhere makes no folder.

@@ -55,7 +55,7 @@ export async function command(
   return EXIT.done;
 }
 
-/** Whether a process holds its account. Taken for so where that can not be told: the answer is kept either way. */
+/** Whether a process holds its account. Taken for so where that cannot be told: the answer is kept either way. */
 async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'leases'>): Promise<boolean> {
   try {
     return (await leases.holder(accountKey(recordedProfile(first)))) !== undefined;

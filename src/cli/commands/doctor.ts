@@ -136,7 +136,7 @@ function reading<E extends EndpointName>(
 /** What to look at, by the words a failure has in it; the network's own codes say nothing to most people. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, 'nothing listens at that address: look at base_url, and whether the venue is up'],
-  [/ENOTFOUND|EAI_AGAIN/, 'the name in base_url can not be resolved: look at its spelling and at the network'],
+  [/ENOTFOUND|EAI_AGAIN/, 'the name in base_url cannot be resolved: look at its spelling and at the network'],
   [
     /EPROTO|ERR_SSL|WRONG_VERSION|wrong version/i,
     'no TLS is spoken there: look at http or https and the port in base_url',

@@ -135,7 +135,7 @@ async function resumed(
   }
 }
 
-/** How the run ended is what counts: a recording that can not be written after all makes only a success of it a failure. */
+/** How the run ended is what counts: a recording that cannot be written after all makes only a success of it a failure. */
 function recorded(path: string, recording: Fixture, exit: ExitCode, terminal: Output): ExitCode {
   try {
     writeFixtureFile(path, recording);

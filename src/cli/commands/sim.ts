@@ -31,7 +31,7 @@ export async function serveSimulator(
   const server = await startSimServer(simulator, { port }).catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     throw new UserError(
-      `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there' : code}`,
+      `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program listens there' : code}`,
     );
   });
   const markets = Object.keys(simulator.markets).join(', ');

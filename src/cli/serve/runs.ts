@@ -157,7 +157,7 @@ export class ServedRuns {
   }
 }
 
-/** That something can not be read is an answer, too. */
+/** That something cannot be read is an answer, too. */
 async function orWhyNot<T>(read: () => Promise<T>): Promise<T | { readonly failed: string }> {
   try {
     return await read();

@@ -56,7 +56,7 @@ export async function serveAudit(
       const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
       if (code === undefined) throw error;
       throw new UserError(
-        `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes a free one' : code}`,
+        `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes a free one' : code}`,
       );
     },
   );

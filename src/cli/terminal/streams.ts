@@ -17,7 +17,7 @@ export function isAttended(): boolean {
 }
 
 /**
- * What can not be said is no reason to leave a run where it stands: a log on a full disk least of all. Of standard output
+ * What cannot be said is no reason to leave a run where it stands: a log on a full disk least of all. Of standard output
  * `onFailure` is told, but for a reader that has seen enough (`runbook … | head`).
  */
 export function surviveStreams(onFailure: (reason: string) => void): void {

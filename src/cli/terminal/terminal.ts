@@ -127,7 +127,7 @@ export function excerpt(diagnostic: Diagnostic): readonly string[] {
   const from = column > EXCERPT_WIDTH - 20 ? column - 21 : 0;
   const end = from + EXCERPT_WIDTH;
   const until = endLine === line ? Math.max(endColumn - 1, column) : content.length;
-  // A tab has no width of its own: shown as a blank, it can not move the mark.
+  // A tab has no width of its own: shown as a blank, it cannot move the mark.
   const shown = (start: number, stop: number) =>
     escapeUnprintable(content.slice(start, Math.min(stop, end)).replaceAll('\t', ' '));
   const [before, after] = [from > 0 ? '…' : '', content.length > end ? '…' : ''];

@@ -1,4 +1,4 @@
-/** Reads `expect:` of a case, whose shape the schema has seen already; what a schema can not say of it is said here. */
+/** Reads `expect:` of a case, whose shape the schema has seen already; what a schema cannot say of it is said here. */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
 import { printable } from '../../../base/printable.ts';

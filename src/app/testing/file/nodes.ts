@@ -1,4 +1,4 @@
-/** Small readings of a document's nodes that several parts of a test file share; what they can not read is undefined. */
+/** Small readings of a document's nodes that several parts of a test file share; what they cannot read is undefined. */
 
 import type { Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';

@@ -118,7 +118,7 @@ export function wholeRecord<N extends ShapeName>(shape: N, given: Fields, known:
 
 export type ReplyCheck = 'strict' | 'present' | 'off';
 
-/** Reads `reply:` of a rule, and says what of it the endpoint can not answer with. */
+/** Reads `reply:` of a rule, and says what of it the endpoint cannot answer with. */
 export function readReply(
   name: EndpointName,
   node: Node,
@@ -205,7 +205,7 @@ function fieldFindings(
     const result = endpoint(name).answer.shape === 'list' ? [whole] : whole;
     const verdict = readAnswer(name, { status: 200, headers: {}, body: envelope(result) }, SIMULATED_PROFILE);
     if (verdict.kind === 'unreadable')
-      return [finding(source, span, 'wrong-type', `${name} can not answer so: ${verdict.why}`)];
+      return [finding(source, span, 'wrong-type', `${name} cannot answer so: ${verdict.why}`)];
     const notes = check === 'strict' && verdict.kind === 'confirmed' ? verdict.notes : [];
     return notes.map((note) =>
       finding(

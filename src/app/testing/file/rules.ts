@@ -60,7 +60,7 @@ function checkParameters(match: Node | undefined, on: RequestPattern, report: Re
   }
 }
 
-/** What can not be said of one answer at once. */
+/** What cannot be said of one answer at once. */
 function checkExclusive(node: MapNode, report: Report): void {
   const error = node.entry('error');
   for (const key of ['reply', 'malformed']) {

@@ -55,7 +55,7 @@ const rule = object(
     delay: duration('the answer comes so much later'),
     malformed: {
       type: ['boolean', 'string'],
-      description: 'a body that can not be read: this text, or the true one cut off',
+      description: 'a body that cannot be read: this text, or the true one cut off',
     },
   },
   { required: ['on'] },
@@ -67,7 +67,7 @@ const feedPoints = list(
       after: duration('since the start of the run'),
       value: {
         type: ['string', 'number', 'null'],
-        description: 'the value from then on; null: the feed can not be read',
+        description: 'the value from then on; null: the feed cannot be read',
       },
       age: duration('how old the value is when it is read'),
     },

@@ -77,7 +77,7 @@ export type FeedScript =
 export interface FeedPoint {
   /** Milliseconds since the start from which it holds. */
   readonly afterMs: number;
-  /** Undefined: the feed can not be read. */
+  /** Undefined: the feed cannot be read. */
   readonly value: string | undefined;
   /** How old the value is when it is read. */
   readonly ageMs: number;

@@ -1,5 +1,5 @@
 /**
- * Reads a test file (testing.md, What a case says): YAML, its schema, then what a schema can not say, every fault with its place.
+ * Reads a test file (testing.md, What a case says): YAML, its schema, then what a schema cannot say, every fault with its place.
  * Defaults are laid under each case here, so that nobody downstream knows of them. It runs nothing.
  */
 

@@ -25,7 +25,7 @@ export function scriptedFeeds(
   };
 }
 
-/** Undefined where the test says nothing of the feed; a market that is left out of a feed by market can not be read. */
+/** Undefined where the test says nothing of the feed; a market that is left out of a feed by market cannot be read. */
 function pointsOf(
   scripts: Readonly<Record<string, FeedScript>>,
   name: string,
