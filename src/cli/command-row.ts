@@ -58,15 +58,15 @@ interface Row<A, O> {
   readonly example: string;
 }
 
-export interface VerbRow extends Row<Arguments, Options> {
+export interface CommandRow extends Row<Arguments, Options> {
   run(args: ArgumentsGiven<Arguments>, options: OptionsGiven<Options>, invocation: Invocation): Promise<ExitCode>;
 }
 
 /** A row whose `run` sees exactly the arguments and options it declares. */
-export function verb<const A extends Arguments, const O extends Options>(
+export function command<const A extends Arguments, const O extends Options>(
   row: Row<A, O> & {
     run(args: ArgumentsGiven<A>, options: OptionsGiven<O>, invocation: Invocation): Promise<ExitCode>;
   },
-): VerbRow {
-  return row as unknown as VerbRow;
+): CommandRow {
+  return row as unknown as CommandRow;
 }

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, UserError } from '../app/errors.ts';
 import { stateFolder } from '../app/state.ts';
 import { ENGINE_VERSION } from '../app/version.ts';
 import { escapeUnprintable } from '../base/printable.ts';
-import { VERBS } from './actions/actions.ts';
+import { COMMANDS } from './actions/actions.ts';
 import { endAsFailure, endProcess, endWhenDone, onUncaught } from './exit.ts';
 import { invocationAt } from './invocation.ts';
 import { type Call, isHandled, program } from './program.ts';
@@ -35,7 +35,7 @@ async function main(): Promise<ExitCode> {
     },
     err: (text: string) => void standard.error.write(harmless(text)),
   };
-  const root = program(VERBS, ENGINE_VERSION, output, async (call) => {
+  const root = program(COMMANDS, ENGINE_VERSION, output, async (call) => {
     exit = await run(call);
   });
   const [help, about] = args.filter((word) => !word.startsWith('-'));

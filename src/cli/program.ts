@@ -3,14 +3,14 @@
  * does is behind its row, and no module of a verb is loaded before that verb is called.
  */
 import { Argument, Command, type CommanderError, Option } from 'commander';
-import type { ArgumentRow, OptionRow, VerbRow } from './command-row.ts';
+import type { ArgumentRow, OptionRow, CommandRow } from './command-row.ts';
 import { GLOBAL_OPTIONS, GROUPS } from './global-options.ts';
 
 /** A verb with what was typed for it. */
 export interface Call {
-  readonly row: VerbRow;
-  readonly args: Parameters<VerbRow['run']>[0];
-  readonly options: Parameters<VerbRow['run']>[1];
+  readonly row: CommandRow;
+  readonly args: Parameters<CommandRow['run']>[0];
+  readonly options: Parameters<CommandRow['run']>[1];
   readonly globals: Globals;
 }
 
@@ -28,7 +28,7 @@ interface Output {
 
 /** The program; `called` is given the verb once the command line has been understood. */
 export function program(
-  verbs: readonly VerbRow[],
+  verbs: readonly CommandRow[],
   version: string,
   output: Output,
   called: (call: Call) => Promise<void>,
@@ -55,7 +55,7 @@ export function isHandled(error: unknown): error is CommanderError {
   );
 }
 
-function define(root: Command, row: VerbRow, called: (call: Call) => Promise<void>): void {
+function define(root: Command, row: CommandRow, called: (call: Call) => Promise<void>): void {
   const [first = '', second] = row.name.split(' ');
   const parent = second === undefined ? root : group(root, first);
   const command = known(parent, second ?? first) ?? parent.command(second ?? first);
@@ -101,7 +101,7 @@ function option(name: string, { doc, value, takes, many, required }: OptionRow):
 }
 
 /** Flags that were not given are false, lists that were not given are empty. */
-function optionsGiven(row: VerbRow, command: Command): Call['options'] {
+function optionsGiven(row: CommandRow, command: Command): Call['options'] {
   const given = command.opts();
   return Object.fromEntries(
     Object.entries(row.options).map(([name, { value, many }]) => {

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/app/errors.ts';
-import { VERBS } from '../../src/cli/actions/actions.ts';
+import { COMMANDS } from '../../src/cli/actions/actions.ts';
 import { folder } from './command.ts';
 
 const GOOD = `runbook: good
@@ -22,7 +22,7 @@ describe('the command line', () => {
   it('lists every verb in its help, and explains each', () => {
     const { exit, out, err } = here.run('--help');
     expect({ exit, err }).toEqual({ exit: EXIT.done, err: '' });
-    for (const { name, summary, options } of VERBS) {
+    for (const { name, summary, options } of COMMANDS) {
       expect(out).toContain(name.split(' ')[0]);
       const help = here.run(...name.split(' '), '--help');
       expect(help.exit).toBe(EXIT.done);

@@ -4,12 +4,12 @@
  */
 import { EXIT } from '../../app/errors.ts';
 import { SHELLS } from '../choices.ts';
-import { type VerbRow, verb } from '../command-row.ts';
-import { REVIEW_VERBS } from './review.ts';
-import { RUN_VERBS } from './run.ts';
+import { type CommandRow, command } from '../command-row.ts';
+import { REVIEW_COMMANDS } from './review.ts';
+import { RUN_COMMANDS } from './run.ts';
 
-const TEST_VERBS: readonly VerbRow[] = [
-  verb({
+const TEST_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'test',
     summary: 'run runbook test files in virtual time',
     arguments: { files: { doc: 'test files, NAME.test.yaml', takes: 'file', many: true } },
@@ -25,8 +25,8 @@ const TEST_VERBS: readonly VerbRow[] = [
   }),
 ];
 
-const SERVE_VERBS: readonly VerbRow[] = [
-  verb({
+const SERVE_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'audit serve',
     summary: 'show the runs on a page in the browser, on 127.0.0.1 alone',
     arguments: {},
@@ -44,8 +44,8 @@ const SERVE_VERBS: readonly VerbRow[] = [
 
 const FILES = { doc: 'runbook files, and folders of them', takes: 'file', many: true } as const;
 
-const SCHEDULE_VERBS: readonly VerbRow[] = [
-  verb({
+const SCHEDULE_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'schedule',
     summary: 'run what is due, until interrupted; takes runs of `runbook run` meanwhile',
     arguments: { files: FILES },
@@ -57,17 +57,17 @@ const SCHEDULE_VERBS: readonly VerbRow[] = [
         value: 'N',
       },
       standby: { doc: 'wait for the account where another process holds it' },
-      seats: {
+      'max-accounts': {
         doc: 'accounts to act for at a time, where workers share a PostgreSQL store; all by default',
         value: 'N',
       },
     },
     example: 'schedule runbooks --profile main.yaml',
-    async run({ files }, options, invocation) {
-      return (await import('../commands/schedule.ts')).runSchedules(files, options, invocation);
+    async run({ files }, { 'max-accounts': maxAccounts, ...options }, invocation) {
+      return (await import('../commands/schedule.ts')).runSchedules(files, { ...options, maxAccounts }, invocation);
     },
   }),
-  verb({
+  command({
     name: 'schedule preview',
     summary: 'what would fire, with daylight-saving effects and collisions',
     arguments: { files: FILES },
@@ -83,8 +83,8 @@ const SCHEDULE_VERBS: readonly VerbRow[] = [
   }),
 ];
 
-export const VERBS: readonly VerbRow[] = [
-  verb({
+export const COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'validate',
     summary: 'check runbooks, offline',
     arguments: { files: { doc: 'runbook files', takes: 'file', many: true } },
@@ -94,12 +94,12 @@ export const VERBS: readonly VerbRow[] = [
       return (await import('../commands/validate.ts')).validateFiles(files, invocation);
     },
   }),
-  ...RUN_VERBS,
-  ...SCHEDULE_VERBS,
-  ...REVIEW_VERBS,
-  ...SERVE_VERBS,
-  ...TEST_VERBS,
-  verb({
+  ...RUN_COMMANDS,
+  ...SCHEDULE_COMMANDS,
+  ...REVIEW_COMMANDS,
+  ...SERVE_COMMANDS,
+  ...TEST_COMMANDS,
+  command({
     name: 'record',
     summary: 'turn a recording (HAR 1.2) into a fixture, or one format of fixture into another',
     arguments: {},
@@ -112,7 +112,7 @@ export const VERBS: readonly VerbRow[] = [
       return (await import('../commands/record.ts')).convertRecording(from, to, invocation);
     },
   }),
-  verb({
+  command({
     name: 'new',
     summary: 'make a runbook to begin with',
     arguments: { name: { doc: 'name of the runbook; the file is NAME.yaml', takes: 'text' } },
@@ -122,7 +122,7 @@ export const VERBS: readonly VerbRow[] = [
       return (await import('../commands/new.ts')).newRunbook(name, from, invocation);
     },
   }),
-  verb({
+  command({
     name: 'completion',
     summary: 'print a completion script for a shell',
     arguments: { shell: { doc: 'the shell', takes: SHELLS } },
@@ -130,7 +130,7 @@ export const VERBS: readonly VerbRow[] = [
     example: 'completion bash',
     async run({ shell }, _options, { terminal }) {
       const { completionScript } = await import('../commands/completion.ts');
-      const script = completionScript(SHELLS.find((each) => each === shell) ?? 'bash', VERBS);
+      const script = completionScript(SHELLS.find((each) => each === shell) ?? 'bash', COMMANDS);
       terminal.answer({ shell, script }, () => script);
       return EXIT.done;
     },

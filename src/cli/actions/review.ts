@@ -1,13 +1,13 @@
 /** The rows of the verb table for what reviews: the audit of runs, and the chart of a runbook. */
 import { CHART_FORMATS, EXPORT_FORMATS, ROW_KINDS } from '../choices.ts';
-import { type VerbRow, verb } from '../command-row.ts';
+import { type CommandRow, command } from '../command-row.ts';
 
 const ARCHIVE = { doc: 'read this archive instead of the journals', value: 'FILE', takes: 'file' } as const;
 const KEY = { doc: 'public key in PEM form: anchors must be signed with it', value: 'FILE', takes: 'file' } as const;
 const RUN = { doc: 'name of a run, an unambiguous part of it, or `last`', takes: 'text' } as const;
 
-export const REVIEW_VERBS: readonly VerbRow[] = [
-  verb({
+export const REVIEW_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'audit list',
     summary: 'list the runs, newest first',
     arguments: {},
@@ -21,7 +21,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/list.ts')).listRuns(options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit summary',
     summary: "answer a reviewer's questions about a run on one screen",
     arguments: { run: RUN },
@@ -31,7 +31,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/summary.ts')).summarise(run, { key }, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit show',
     summary: 'tell a run from first to last',
     arguments: { run: RUN },
@@ -51,7 +51,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/show.ts')).showRun(run, options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit orders',
     summary: 'list the orders of a run with what became of them',
     arguments: { run: RUN },
@@ -64,7 +64,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       });
     },
   }),
-  verb({
+  command({
     name: 'audit fills',
     summary: 'list what traded in a run, with fees and average prices',
     arguments: { run: RUN },
@@ -74,7 +74,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/fills.ts')).showFills(run, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit budget',
     summary: 'show where the tokens of a run went, over time',
     arguments: { run: RUN },
@@ -84,7 +84,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/budget.ts')).showBudget(run, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit verify',
     summary: 'check that journals are what was written',
     arguments: { run: { ...RUN, optional: true } },
@@ -97,7 +97,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/verify.ts')).verify(run, options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit diff',
     summary: 'show what two runs decided differently, and what they had been told before that',
     arguments: { left: RUN, right: RUN },
@@ -107,7 +107,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/diff.ts')).diff(left, right, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit stats',
     summary: 'count runs, outcomes, denials and tokens by runbook and day',
     arguments: {},
@@ -117,7 +117,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/stats.ts')).showStats(options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit kills',
     summary: 'list who engaged the kill switch and who released it, when and why',
     arguments: {},
@@ -129,7 +129,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/kills.ts')).listKills({ profile }, invocation);
     },
   }),
-  verb({
+  command({
     name: 'audit export',
     summary: 'print a run in the form of another tool',
     arguments: { run: RUN },
@@ -143,7 +143,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/export.ts')).exportRun(run, options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit reconcile',
     summary: "compare the fills of a live run with the venue's own list",
     arguments: { run: RUN },
@@ -153,7 +153,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/reconcile.ts')).reconcileRun(run, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit replay',
     summary: 'prove that a run decided as its journal says, or show the first difference',
     arguments: { run: RUN },
@@ -163,7 +163,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/replay.ts')).proveRun(run, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit archive',
     summary: 'put the runs of closed months into one compressed file each, and take them out of the journals',
     arguments: {},
@@ -182,7 +182,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/archive.ts')).archiveRuns(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'graph',
     summary: 'draw the state chart of a runbook',
     arguments: { file: { doc: 'runbook file', takes: 'file' } },

@@ -1,5 +1,5 @@
 /** The rows of the verb table for what plans and runs a runbook. */
-import { type VerbRow, verb } from '../command-row.ts';
+import { type CommandRow, command } from '../command-row.ts';
 
 const FILE = { doc: 'runbook file', takes: 'file' } as const;
 const INPUT = { doc: 'an input, read by its declared type', value: 'k=v', many: true } as const;
@@ -20,8 +20,8 @@ function defined<T extends Readonly<Record<string, string | undefined>>>(
   };
 }
 
-export const RUN_VERBS: readonly VerbRow[] = [
-  verb({
+export const RUN_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'plan',
     summary: 'print every request a runbook would send; sends nothing',
     arguments: { file: FILE },
@@ -36,7 +36,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/plan.ts')).planFile(file, options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'dry-run',
     summary: 'execute in virtual time, against recorded exchanges or the simulated venue; opens no socket',
     arguments: { file: FILE },
@@ -54,7 +54,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/dry-run.ts')).dryRunFile(file, options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'run',
     summary: 'execute for real; against anything but a loopback address it prints the plan and asks',
     arguments: { file: FILE },
@@ -73,7 +73,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/run.ts')).runFile(file, options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'resume',
     summary: 'continue interrupted runs; all of them when none is named',
     arguments: { runs: { doc: 'names of runs', takes: 'text', many: true, optional: true } },
@@ -83,7 +83,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/run.ts')).resumeRuns(runs, invocation);
     },
   }),
-  verb({
+  command({
     name: 'cancel',
     summary: 'ask a run to stop in order',
     arguments: { run: RUN },
@@ -93,7 +93,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/approve-cancel.ts')).command(run, 'cancel', defined(options), invocation);
     },
   }),
-  verb({
+  command({
     name: 'approve',
     summary: 'answer an approve step with yes',
     arguments: { run: RUN, step: STEP },
@@ -103,7 +103,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/approve-cancel.ts')).command(run, 'approve', { step, by }, invocation);
     },
   }),
-  verb({
+  command({
     name: 'reject',
     summary: 'answer an approve step with no',
     arguments: { run: RUN, step: STEP },
@@ -118,7 +118,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       );
     },
   }),
-  verb({
+  command({
     name: 'kill',
     summary: 'kill switch: no new orders, cancel_all until nothing is left',
     arguments: {},
@@ -132,7 +132,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/kill.ts')).killUntilSignal(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'release',
     summary: 'lift the kill switch',
     arguments: {},
@@ -145,7 +145,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/kill.ts')).releaseAccount(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'doctor',
     summary: 'check a profile against its venue, with reads alone',
     arguments: {},
@@ -155,7 +155,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/doctor.ts')).examine(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'sim',
     summary: 'serve the simulated venue over HTTP on 127.0.0.1',
     arguments: {},
@@ -169,7 +169,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/sim.ts')).serveSimulator(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'replay',
     summary: 're-execute a recorded run; fails on the first request that differs',
     arguments: { run: { doc: 'name of a run, or `last`', takes: 'text' } },

@@ -1,11 +1,11 @@
 /** Completion scripts for shells, printed from the verb table: static text, so that completing starts no program. */
 
 import type { Shell } from '../choices.ts';
-import type { Options, Takes, VerbRow } from '../command-row.ts';
+import type { Options, Takes, CommandRow } from '../command-row.ts';
 import { GLOBAL_OPTIONS } from '../global-options.ts';
 
 /** The script that teaches `shell` the command line of `verbs`. */
-export function completionScript(shell: Shell, verbs: readonly VerbRow[]): string {
+export function completionScript(shell: Shell, verbs: readonly CommandRow[]): string {
   switch (shell) {
     case 'bash':
       return bash(verbs);
@@ -20,8 +20,8 @@ export function completionScript(shell: Shell, verbs: readonly VerbRow[]): strin
 }
 
 /** `audit` to its verbs, and every other first word to nothing. */
-function firstWords(verbs: readonly VerbRow[]): Map<string, VerbRow[]> {
-  const words = new Map<string, VerbRow[]>();
+function firstWords(verbs: readonly CommandRow[]): Map<string, CommandRow[]> {
+  const words = new Map<string, CommandRow[]>();
   for (const row of verbs) {
     const [first = '', second] = row.name.split(' ');
     words.set(first, [...(words.get(first) ?? []), ...(second === undefined ? [] : [row])]);
@@ -29,7 +29,7 @@ function firstWords(verbs: readonly VerbRow[]): Map<string, VerbRow[]> {
   return words;
 }
 
-function bash(verbs: readonly VerbRow[]): string {
+function bash(verbs: readonly CommandRow[]): string {
   const words = firstWords(verbs);
   const second = [...words].filter(([, rows]) => rows.length > 0);
   const groupCases = second.map(
@@ -109,7 +109,7 @@ function reply(takes: Takes): string {
   return takes === 'text' ? ':' : `COMPREPLY=($(compgen -W "${takes.join(' ')}" -- "$word"))`;
 }
 
-function fish(verbs: readonly VerbRow[]): string {
+function fish(verbs: readonly CommandRow[]): string {
   const words = firstWords(verbs);
   const lines = ['# runbook completion for fish: runbook completion fish | source', 'complete -c runbook -f'];
   const top = `not __fish_seen_subcommand_from ${[...words.keys()].join(' ')}`;

@@ -12,15 +12,15 @@ import { STEPS, type StepRow } from '../../runbook/steps.ts';
 import { ASSUMPTIONS, type Assumption } from '../../venue/assumptions.ts';
 import { CATALOGUE, type Endpoint, type Parameter } from '../../venue/catalogue.ts';
 import { PROFILE_CODES } from '../../venue/profile/reading.ts';
-import { VERBS } from '../actions/actions.ts';
-import type { Options, VerbRow } from '../command-row.ts';
+import { COMMANDS } from '../actions/actions.ts';
+import type { Options, CommandRow } from '../command-row.ts';
 import { GLOBAL_OPTIONS } from '../global-options.ts';
 
 /** Page name to text, each ending with a line break. */
 export function referencePages(): Readonly<Record<string, string>> {
   return {
     assumptions: assumptionsPage(ASSUMPTIONS),
-    'command-line': commandLinePage(VERBS),
+    'command-line': commandLinePage(COMMANDS),
     endpoints: endpointsPage(CATALOGUE),
     errors: `${errorReference().trimEnd()}\n\n${profileMistakes()}`,
     file: filePage(FILE.fields),
@@ -52,7 +52,7 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-function commandLinePage(verbs: readonly VerbRow[]): string {
+function commandLinePage(verbs: readonly CommandRow[]): string {
   const sections = verbs.map((row) =>
     [`## runbook ${row.name}`, sentence(row.summary), code(synopsis(row)), optionTable(row)]
       .filter((part) => part !== '')
@@ -68,7 +68,7 @@ function commandLinePage(verbs: readonly VerbRow[]): string {
 }
 
 /** How a verb is called: `runbook record --from <FILE> --to <FILE>`. */
-function synopsis({ name, arguments: args, options }: VerbRow): string {
+function synopsis({ name, arguments: args, options }: CommandRow): string {
   const words = Object.entries(args).map(([word, { many, optional }]) => {
     const shown = many === true ? `${word}...` : word;
     return optional === true ? `[${shown}]` : `<${shown}>`;
@@ -80,7 +80,7 @@ function synopsis({ name, arguments: args, options }: VerbRow): string {
   return ['runbook', name, ...words, ...flags].join(' ');
 }
 
-function optionTable({ arguments: args, options }: VerbRow): string {
+function optionTable({ arguments: args, options }: CommandRow): string {
   const words = Object.entries(args).map(([word, { doc }]) => [code(word), doc]);
   return table(['argument or option', 'meaning'], [...words, ...optionCells(options)]);
 }
