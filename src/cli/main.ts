@@ -1,6 +1,6 @@
 /**
- * The command `runbook`: reads the command line, calls one verb, ends with its exit code. Everything a verb needs is loaded
- * when it is called, so that `--help` costs next to nothing.
+ * The program `runbook`: reads the command line, runs one command, exits with its code. A command's modules are loaded when it
+ * is called, so that `--help` stays fast.
  */
 
 import { environment } from '../app/environment.ts';
@@ -17,7 +17,7 @@ import { Terminal } from './terminal/terminal.ts';
 
 const args = process.argv.slice(2);
 
-/** What was typed after `--` is no option of ours, but nothing of this program takes such a tail. */
+/** Arguments after `--` are not options, but no command of this program takes any. */
 const wantsJson = args.includes('--json');
 
 surviveStreams((reason) => {
@@ -39,8 +39,8 @@ async function main(): Promise<ExitCode> {
     exit = await run(call);
   });
   const [help, about] = args.filter((word) => !word.startsWith('-'));
-  if (help === 'help' && about !== undefined && !root.commands.some((verb) => verb.name() === about)) {
-    const message = `unknown verb '${about}'; \`runbook help\` lists them`;
+  if (help === 'help' && about !== undefined && !root.commands.some((command) => command.name() === about)) {
+    const message = `unknown command '${about}'; \`runbook help\` lists them`;
     output.err(`error: ${message}\n`);
     return wrongUsage(message);
   }
@@ -49,7 +49,7 @@ async function main(): Promise<ExitCode> {
   } catch (error) {
     if (!isHandled(error)) throw error;
     if (error.code === 'commander.help' && error.exitCode !== 0)
-      return wrongUsage('no verb was given; `runbook help` lists them');
+      return wrongUsage('no command was given; `runbook help` lists them');
     if (error.exitCode !== 0) return wrongUsage(error.message);
     if (wantsJson) printJson(error.code === 'commander.version' ? { version: printed.trim() } : { help: printed });
   }
@@ -78,7 +78,7 @@ async function run({ row, args: given, options, globals }: Call): Promise<ExitCo
 
 type Told = Pick<UserError, 'message' | 'kind' | 'exit' | 'beside'>;
 
-/** What the system refused is the user's trouble; everything else that was not foreseen is our mistake. */
+/** System errors (disk full, no permission) are reported as such; any other unexpected error is a bug. */
 async function foreseen(error: unknown, state: string | undefined): Promise<Told> {
   const { troubleOf } = await import('../app/system-errors.ts');
   return troubleOf(error) ?? crashed(error, state);
@@ -94,7 +94,7 @@ function printJson(document: object): void {
   standard.output.write(`${escapeUnprintable(JSON.stringify(document))}\n`);
 }
 
-/** What was typed comes back in commander's sentences: escapes in it must not reach the terminal. */
+/** Commander quotes what was typed: escapes in it must not reach the terminal. */
 function harmless(text: string): string {
   return text.split('\n').map(escapeUnprintable).join('\n');
 }

@@ -1,4 +1,4 @@
-/** Values of options that several commands take: read, or refused in a sentence. */
+/** Reads values of options that several commands take; throws a UserError for a wrong one. */
 import { UserError } from '../app/errors.ts';
 import { printable } from '../base/printable.ts';
 

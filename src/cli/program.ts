@@ -1,12 +1,12 @@
 /**
- * The command line as commander sees it, built from the verb table and nothing else. It parses and prints help; what a verb
- * does is behind its row, and no module of a verb is loaded before that verb is called.
+ * Builds the command line for commander from the command table and nothing else. It parses arguments and prints help; a
+ * command's modules are loaded when it is called, never before.
  */
 import { Argument, Command, type CommanderError, Option } from 'commander';
 import type { ArgumentRow, OptionRow, CommandRow } from './command-row.ts';
 import { GLOBAL_OPTIONS, GROUPS } from './global-options.ts';
 
-/** A verb with what was typed for it. */
+/** A command with the arguments and options given for it. */
 export interface Call {
   readonly row: CommandRow;
   readonly args: Parameters<CommandRow['run']>[0];
@@ -26,9 +26,9 @@ interface Output {
   err(text: string): void;
 }
 
-/** The program; `called` is given the verb once the command line has been understood. */
+/** The program; `called` runs the command once the command line has been parsed. */
 export function program(
-  verbs: readonly CommandRow[],
+  commands: readonly CommandRow[],
   version: string,
   output: Output,
   called: (call: Call) => Promise<void>,
@@ -41,14 +41,14 @@ export function program(
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: output.out, writeErr: output.err, outputError: (text, write) => write(text) })
     .helpOption('-h, --help', 'print help')
-    .helpCommand('help [verb]', 'print help for a verb')
+    .helpCommand('help [command]', 'print help for a command')
     .exitOverride();
   for (const [name, row] of Object.entries(GLOBAL_OPTIONS)) root.addOption(option(name, row));
-  for (const row of verbs) define(root, row, called);
+  for (const row of commands) define(root, row, called);
   return root;
 }
 
-/** Commander ends everything it handled itself by throwing: 0 for help and version, else wrong usage. */
+/** Commander signals the end of everything it handles itself by throwing: 0 for help and version, else wrong usage. */
 export function isHandled(error: unknown): error is CommanderError {
   return (
     error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('commander.')

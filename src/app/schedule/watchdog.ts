@@ -23,15 +23,15 @@ const SIGNAL_MS = 250;
 const WATCH = `
 const { workerData: { cells, stallMs } } = require('node:worker_threads');
 const { writeSync } = require('node:fs');
-const beats = new Int32Array(cells);
-while (Atomics.load(beats, 1) === 0) {
-  const seen = Atomics.load(beats, 0);
-  if (Atomics.wait(beats, 0, seen, stallMs) !== 'timed-out') continue;
+const signs = new Int32Array(cells);
+while (Atomics.load(signs, 1) === 0) {
+  const seen = Atomics.load(signs, 0);
+  if (Atomics.wait(signs, 0, seen, stallMs) !== 'timed-out') continue;
   const line = { level: 60, time: Date.now(), pid: process.pid, event: 'loop_stalled', stallMs,
     msg: 'the event loop has been blocked for ' + stallMs + ' ms: no lease is renewed and no heartbeat is sent meanwhile' };
   // A closed log must not stop this thread.
   try { writeSync(2, JSON.stringify(line) + '\\n'); } catch {}
-  Atomics.wait(beats, 0, seen);
+  Atomics.wait(signs, 0, seen);
 }`;
 
 export class Watchdog {

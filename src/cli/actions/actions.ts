@@ -1,6 +1,6 @@
 /**
- * The verb table: every verb of the command line with its arguments, options and what calls it. `--help`, argument
- * checking, completion and the reference are read from here. A row loads its module when it is called, never before.
+ * The command table: every command with its arguments, options and implementation. `--help`, argument checking, completion and
+ * the reference are made from it. A row loads its module when it is called, never before.
  */
 import { EXIT } from '../../app/errors.ts';
 import { SHELLS } from '../choices.ts';
@@ -15,7 +15,7 @@ const TEST_COMMANDS: readonly CommandRow[] = [
     arguments: { files: { doc: 'test files, NAME.test.yaml', takes: 'file', many: true } },
     options: {
       explore: {
-        doc: 'each case again with every answer lost, refused, limited or part-filled, and the process killed',
+        doc: 'repeat each case with every answer lost, refused, rate limited or part-filled, and the process killed',
       },
     },
     example: 'test bracket-entry.test.yaml',
@@ -28,7 +28,7 @@ const TEST_COMMANDS: readonly CommandRow[] = [
 const SERVE_COMMANDS: readonly CommandRow[] = [
   command({
     name: 'audit serve',
-    summary: 'show the runs on a page in the browser, on 127.0.0.1 alone',
+    summary: 'show the runs on a page in the browser, on 127.0.0.1 only',
     arguments: {},
     options: {
       port: { doc: 'port, 8787 by default; 0 takes a free one', value: 'N' },
@@ -47,18 +47,18 @@ const FILES = { doc: 'runbook files, and folders of them', takes: 'file', many: 
 const SCHEDULE_COMMANDS: readonly CommandRow[] = [
   command({
     name: 'schedule',
-    summary: 'run what is due, until interrupted; takes runs of `runbook run` meanwhile',
+    summary: 'run what is due, until interrupted; accepts runs of `runbook run` meanwhile',
     arguments: { files: FILES },
     options: {
-      // Not required here: `schedule preview` would have to name it too.
+      // Not required here: commander would require it of `schedule preview` too.
       profile: { doc: 'profile of an account; may be given several times', value: 'FILE', takes: 'file', many: true },
       port: {
         doc: 'port on 127.0.0.1 of /healthz, /readyz and /metrics, 9464 by default; 0 takes a free one',
         value: 'N',
       },
-      standby: { doc: 'wait for the account where another process holds it' },
+      standby: { doc: 'wait for the account while another process holds it' },
       'max-accounts': {
-        doc: 'accounts to act for at a time, where workers share a PostgreSQL store; all by default',
+        doc: 'maximum number of accounts to serve, where workers share a PostgreSQL store; all by default',
         value: 'N',
       },
     },
@@ -69,11 +69,11 @@ const SCHEDULE_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'schedule preview',
-    summary: 'what would fire, with daylight-saving effects and collisions',
+    summary: 'list what would fire, with daylight-saving effects and collisions',
     arguments: { files: FILES },
     options: {
       next: { doc: 'how many occurrences, 20 by default', value: 'N' },
-      from: { doc: 'from this time on, ISO 8601; now by default', value: 'TIME' },
+      from: { doc: 'start of the list, ISO 8601; now by default', value: 'TIME' },
       calendar: { doc: 'draw the month into a file: .svg or .html', value: 'FILE', takes: 'file' },
     },
     example: 'schedule preview runbooks --next 10 --from 2026-03-28T00:00:00Z',
@@ -101,7 +101,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ...TEST_COMMANDS,
   command({
     name: 'record',
-    summary: 'turn a recording (HAR 1.2) into a fixture, or one format of fixture into another',
+    summary: 'convert a recording (HAR 1.2) into a fixture, or a fixture into another format',
     arguments: {},
     options: {
       from: { doc: 'recording: .har, .yaml, .jsonl', value: 'FILE', takes: 'file', required: true },
@@ -114,7 +114,7 @@ export const COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'new',
-    summary: 'make a runbook to begin with',
+    summary: 'create a runbook to start from',
     arguments: { name: { doc: 'name of the runbook; the file is NAME.yaml', takes: 'text' } },
     options: { from: { doc: 'copy an example instead of the smallest runbook', value: 'EXAMPLE' } },
     example: 'new my-entry --from bracket-entry',

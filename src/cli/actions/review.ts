@@ -1,4 +1,4 @@
-/** The rows of the verb table for what reviews: the audit of runs, and the chart of a runbook. */
+/** Rows of the command table for reviewing: the audit of runs, and the chart of a runbook. */
 import { CHART_FORMATS, EXPORT_FORMATS, ROW_KINDS } from '../choices.ts';
 import { type CommandRow, command } from '../command-row.ts';
 
@@ -33,16 +33,16 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'audit show',
-    summary: 'tell a run from first to last',
+    summary: 'show the timeline of a run',
     arguments: { run: RUN },
     options: {
       order: { doc: 'only what concerns an order: its id, its client order id, or its step', value: 'ORDER' },
       step: { doc: 'only a step and what is inside it: its id or path', value: 'STEP' },
       kind: { doc: `only rows of these kinds: ${ROW_KINDS.join(', ')}`, value: 'KIND', takes: ROW_KINDS, many: true },
-      since: { doc: 'from a time on, or from so long after the start', value: 'TIME' },
-      depth: { doc: 'leave out what is deeper inside blocks than this', value: 'N' },
-      why: { doc: 'how a step decided: expressions, what they read, what came out', value: 'STEP' },
-      entry: { doc: 'one entry raw, by its number, as `audit summary` names it', value: 'N' },
+      since: { doc: 'from this time on, or from this long after the start', value: 'TIME' },
+      depth: { doc: 'hide rows nested deeper in blocks than this', value: 'N' },
+      why: { doc: 'how a step decided: expressions, the values they read, the results', value: 'STEP' },
+      entry: { doc: 'one raw entry, by the number that `audit summary` shows', value: 'N' },
       all: { doc: 'also reads and keep-alives that changed nothing' },
       archive: ARCHIVE,
     },
@@ -53,9 +53,9 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'audit orders',
-    summary: 'list the orders of a run with what became of them',
+    summary: 'list the orders of a run with their outcome',
     arguments: { run: RUN },
-    options: { history: { doc: 'with every move' }, archive: ARCHIVE },
+    options: { history: { doc: 'with every transition' }, archive: ARCHIVE },
     example: 'audit orders last --history',
     async run({ run }, options, invocation) {
       return (await import('../audit/orders.ts')).showOrders(run, options, {
@@ -66,7 +66,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'audit fills',
-    summary: 'list what traded in a run, with fees and average prices',
+    summary: 'list the fills of a run, with fees and average prices',
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit fills last',
@@ -76,7 +76,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'audit budget',
-    summary: 'show where the tokens of a run went, over time',
+    summary: 'show the tokens a run used over time',
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit budget last',
@@ -86,7 +86,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'audit verify',
-    summary: 'check that journals are what was written',
+    summary: 'check that journals are unchanged since they were written',
     arguments: { run: { ...RUN, optional: true } },
     options: {
       key: KEY,
@@ -99,7 +99,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'audit diff',
-    summary: 'show what two runs decided differently, and what they had been told before that',
+    summary: 'show what two runs decided differently, and which different inputs came before that',
     arguments: { left: RUN, right: RUN },
     options: { archive: ARCHIVE },
     example: 'audit diff 20260105T080000123 last',
@@ -122,7 +122,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
     summary: 'list who engaged the kill switch and who released it, when and why',
     arguments: {},
     options: {
-      profile: { doc: 'only of the account of this profile, and of every account', value: 'FILE', takes: 'file' },
+      profile: { doc: 'only those of this profile\'s account, and of all accounts', value: 'FILE', takes: 'file' },
     },
     example: 'audit kills --profile main.yaml',
     async run(_args, { profile }, invocation) {
@@ -131,10 +131,10 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'audit export',
-    summary: 'print a run in the form of another tool',
+    summary: 'print a run in the format of another tool',
     arguments: { run: RUN },
     options: {
-      format: { doc: 'the form', value: 'FORMAT', takes: EXPORT_FORMATS, required: true },
+      format: { doc: 'output format', value: 'FORMAT', takes: EXPORT_FORMATS, required: true },
       table: { doc: 'for csv: timeline (the default), entries, steps, requests, orders or fills', value: 'TABLE' },
       archive: ARCHIVE,
     },
@@ -155,7 +155,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'audit replay',
-    summary: 'prove that a run decided as its journal says, or show the first difference',
+    summary: 'prove that the journal determines the decisions of a run, or show the first difference',
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit replay last',
@@ -165,7 +165,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'audit archive',
-    summary: 'put the runs of closed months into one compressed file each, and take them out of the journals',
+    summary: 'move the runs of closed months into one compressed file per month',
     arguments: {},
     options: {
       month: { doc: 'only the runs that ended in this month, such as 2026-10 (UTC)', value: 'MONTH' },
@@ -175,7 +175,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
         value: 'FOLDER',
         takes: 'directory',
       },
-      keep: { doc: 'leave the runs in the journals as well' },
+      keep: { doc: 'keep the runs in the journals as well' },
     },
     example: 'audit archive --before 2026-10',
     async run(_args, options, invocation) {

@@ -1,4 +1,4 @@
-/** The rows of the verb table for what plans and runs a runbook. */
+/** Rows of the command table for planning and executing runbooks. */
 import { type CommandRow, command } from '../command-row.ts';
 
 const FILE = { doc: 'runbook file', takes: 'file' } as const;
@@ -8,10 +8,10 @@ const FIXTURES = { doc: 'recorded exchanges to answer from', value: 'FILE', take
 
 const RUN = { doc: 'name of a run, or an unambiguous part of it', takes: 'text' } as const;
 const STEP = { doc: 'path or id of the step', takes: 'text' } as const;
-const BY = { doc: 'who does it', value: 'NAME' } as const;
-const REASON = { doc: 'why', value: 'TEXT' } as const;
+const BY = { doc: 'name of the person', value: 'NAME' } as const;
+const REASON = { doc: 'reason', value: 'TEXT' } as const;
 
-/** Options that were given. */
+/** Drops options that were not given. */
 function defined<T extends Readonly<Record<string, string | undefined>>>(
   options: T,
 ): { readonly [K in keyof T]?: string } {
@@ -44,10 +44,10 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       fixtures: FIXTURES,
       input: INPUT,
       inputs: INPUTS,
-      at: { doc: 'the time at which it starts, ISO 8601', value: 'TIME' },
+      at: { doc: 'start time, ISO 8601', value: 'TIME' },
       seed: { doc: 'seed of the simulated venue, 1 by default', value: 'N' },
       simulator: { doc: 'configuration of the simulated venue', value: 'FILE', takes: 'file' },
-      record: { doc: 'write the exchanges into a fixture', value: 'FILE', takes: 'file' },
+      record: { doc: 'write the exchanges to a fixture', value: 'FILE', takes: 'file' },
     },
     example: 'dry-run bracket-entry.yaml --fixtures bracket-entry.fixture.yaml',
     async run({ file }, options, invocation) {
@@ -56,14 +56,14 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'run',
-    summary: 'execute for real; against anything but a loopback address it prints the plan and asks',
+    summary: 'execute for real; unless the address is loopback, prints the plan and asks first',
     arguments: { file: FILE },
     options: {
       profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true },
       input: INPUT,
       inputs: INPUTS,
-      record: { doc: 'write the exchanges into a fixture, secrets replaced', value: 'FILE', takes: 'file' },
-      plan: { doc: 'the approved plan; refuses any other', value: 'HASH' },
+      record: { doc: 'write the exchanges to a fixture, with secrets replaced', value: 'FILE', takes: 'file' },
+      plan: { doc: 'hash of the approved plan; any other plan is refused', value: 'HASH' },
       yes: { doc: 'do not ask' },
       step: { doc: 'ask before each write' },
       until: { doc: 'stop after this step', value: 'ID' },
@@ -75,7 +75,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'resume',
-    summary: 'continue interrupted runs; all of them when none is named',
+    summary: 'continue interrupted runs; all of them without a name',
     arguments: { runs: { doc: 'names of runs', takes: 'text', many: true, optional: true } },
     options: {},
     example: 'resume',
@@ -85,7 +85,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'cancel',
-    summary: 'ask a run to stop in order',
+    summary: 'ask a run to stop cleanly',
     arguments: { run: RUN },
     options: { by: BY, reason: REASON },
     example: 'cancel last',
@@ -123,7 +123,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     summary: 'kill switch: no new orders, cancel_all until nothing is left',
     arguments: {},
     options: {
-      profile: { doc: 'the account; every account of the state folder without', value: 'FILE', takes: 'file' },
+      profile: { doc: 'the account; without it, every account of the state folder', value: 'FILE', takes: 'file' },
       by: BY,
       reason: REASON,
     },
@@ -134,7 +134,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'release',
-    summary: 'lift the kill switch',
+    summary: 'release the kill switch',
     arguments: {},
     options: {
       profile: { doc: 'the account', value: 'FILE', takes: 'file', required: true },
@@ -147,7 +147,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'doctor',
-    summary: 'check a profile against its venue, with reads alone',
+    summary: 'check a profile against its venue, with reads only',
     arguments: {},
     options: { profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true } },
     example: 'doctor --profile main.yaml',
@@ -171,7 +171,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
   }),
   command({
     name: 'replay',
-    summary: 're-execute a recorded run; fails on the first request that differs',
+    summary: 'execute a recorded run again; fails on the first request that differs',
     arguments: { run: { doc: 'name of a run, or `last`', takes: 'text' } },
     options: {},
     example: 'replay last',

@@ -1,4 +1,4 @@
-/** `runbook audit budget`: the tokens that a run used, over its time and by endpoint. */
+/** `runbook audit budget`: shows the tokens that a run used, over time and by endpoint. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { folded, withRuns } from '../../app/stores/review.ts';
@@ -41,22 +41,22 @@ function budgetText(document: BudgetDocument, startedAt: number, terminal: Outpu
   const top = Math.max(limit ?? 0, peak);
   const lines = [
     `${terminal.style('strong', formatCount(used, 'token'))} in ${formatCount(requests, 'request')}; at most ${peak} within ${window}${limit === undefined ? '' : `, of ${limit}`}`,
-    ...(leastRemaining === undefined ? [] : [`the venue said at the least that ${leastRemaining} were left`]),
+    ...(leastRemaining === undefined ? [] : [`lowest remaining count from the venue: ${leastRemaining}`]),
     ...(waits.count === 0
       ? []
       : [
-          `${formatCount(waits.count, 'request')} waited for tokens, ${formatSpan(waits.totalMs)} in all, ${formatSpan(waits.longestMs)} at most`,
+          `${formatCount(waits.count, 'request')} waited for tokens, ${formatSpan(waits.totalMs)} in total, at most ${formatSpan(waits.longestMs)}`,
         ]),
     ...(limited === 0
       ? []
-      : [terminal.style('warning', `${limited} times the venue refused a request for its rate limit`)]),
+      : [terminal.style('warning', `the venue refused ${formatCount(limited, 'request')} for its rate limit`)]),
     ...(refused === 0
       ? []
-      : [terminal.style('warning', `${refused} calls were not sent because tokens would have come too late`)]),
+      : [terminal.style('warning', `${formatCount(refused, 'call')} not sent: no tokens in time`)]),
     '',
     terminal.style(
       'faint',
-      `tokens within ${window}, at their highest in each ${formatSpan(bucketMs)}; a full bar is ${top}`,
+      `highest token use within ${window}, in each ${formatSpan(bucketMs)}; a full bar is ${top}`,
     ),
     ...chart(buckets, { startedAt, bucketMs, top, limit }, terminal),
     '',

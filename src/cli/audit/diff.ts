@@ -1,4 +1,4 @@
-/** `runbook audit diff`: what two runs did differently, and what they had been told before that. */
+/** `runbook audit diff`: shows what two runs did differently, and which different inputs came before that. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
@@ -25,31 +25,31 @@ export async function diff(left: string, right: string, review: Review): Promise
   });
 }
 
-/** Differences in the list at most; the whole of it is in `--json`. */
+/** Maximum number of differences in the list; `--json` has all. */
 const MOST_DIFFERENCES = 40;
 
 function diffText(document: DiffDocument, terminal: Output): string {
   const { same, left, right, sameDefinition, start, first, before, differences } = document;
   const lines = [side('left ', left, terminal), side('right', right, terminal)];
-  if (!sameDefinition) lines.push(terminal.style('warning', 'they ran different texts of the runbook'));
-  if (same) return [...lines, terminal.style('good', 'both were told and did the same')].join('\n');
+  if (!sameDefinition) lines.push(terminal.style('warning', 'they ran different versions of the runbook'));
+  if (same) return [...lines, terminal.style('good', 'same inputs, same actions')].join('\n');
   if (start.length > 0)
     lines.push(
       '',
-      terminal.style('strong', 'what they began with'),
+      terminal.style('strong', 'different at the start'),
       ...start.slice(0, MOST_DIFFERENCES).map((field) => fieldText(field, terminal)),
     );
-  if (first === undefined) lines.push('', terminal.style('good', 'whatever they were told, they did the same'));
+  if (first === undefined) lines.push('', terminal.style('good', 'different inputs, same actions'));
   else {
-    lines.push('', terminal.style('strong', 'done differently first'), ...differenceText(first, terminal));
+    lines.push('', terminal.style('strong', 'first different action'), ...differenceText(first, terminal));
     const nearest = before.slice(-5);
     lines.push(
       '',
       terminal.style(
         'strong',
         nearest.length === 0
-          ? `nothing${start.length > 0 ? ' else' : ''} was told differently before that`
-          : 'told differently before that, the nearest last',
+          ? `no${start.length > 0 ? ' other' : ''} input differed before that`
+          : 'different inputs before that, the nearest last',
       ),
     );
     lines.push(...nearest.flatMap((each) => differenceText(each, terminal)));

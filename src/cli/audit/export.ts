@@ -1,4 +1,4 @@
-/** `runbook audit export`: a run in the form of another tool, on standard output. Nothing is sent anywhere. */
+/** `runbook audit export`: prints a run in the format of another tool, on standard output. Sends nothing anywhere. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { killsMeanwhile } from '../../app/kill/kill-records.ts';
@@ -51,7 +51,7 @@ async function exported(
   { format, table, anchors, reviewed }: Wanted,
 ): Promise<string> {
   switch (format) {
-    // As it stands: also a journal that is damaged can be handed to someone who finds out why.
+    // Unchanged: a damaged journal can also be exported, for analysis.
     case 'jsonl':
       return jsonlExport(stored);
     case 'csv':

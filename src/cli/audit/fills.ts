@@ -1,4 +1,4 @@
-/** `runbook audit fills`: what traded in a run, fill by fill and summed by market and side. */
+/** `runbook audit fills`: shows the fills of a run, one by one and summed by market and side. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { folded, withRuns } from '../../app/stores/review.ts';
@@ -54,7 +54,7 @@ function fillsText({ fills, totals, net }: FillsDocument, terminal: Output): str
   ].join('\n\n');
 }
 
-/** In which currency columns are: the tables name markets alone. */
+/** The quote currencies of columns: the tables name markets only. */
 export function quoteNote(
   columns: readonly string[],
   rows: readonly { readonly market: string }[],

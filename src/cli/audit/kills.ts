@@ -1,4 +1,4 @@
-/** `runbook audit kills`: who engaged the kill switch and who released it, when and why. */
+/** `runbook audit kills`: shows who engaged the kill switch and who released it, when and why. */
 
 import { accountKey } from '../../app/account/account.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';

@@ -1,4 +1,4 @@
-/** `runbook audit list`: which runs there are. */
+/** `runbook audit list`: lists the runs. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { noRunYet, withJournal } from '../../app/stores/review.ts';
@@ -21,7 +21,7 @@ export async function listRuns({ runbook, limit }: ListOptions, review: Review):
   const most = limit === undefined ? undefined : wholeOption('--limit', limit);
   const rows = await withJournal(review, async (store) => {
     const found = await store.runs(runbook === undefined ? {} : { runbook });
-    // By name, which begins with the moment it was given: a dry-run's own times are virtual.
+    // By name, which begins with the time of creation: a dry-run's own times are virtual.
     return [...found].sort((a, b) => (a.run < b.run ? 1 : -1)).slice(0, most);
   });
   const runs = (rows ?? []).map(({ run, runbook: name, mode, outcome, startedAt, endedAt, trigger }) => ({

@@ -1,4 +1,4 @@
-/** `runbook audit orders`: the orders of a run and, where asked for, every move of each. */
+/** `runbook audit orders`: shows the orders of a run and, with `--history`, every transition of each. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { folded, withRuns } from '../../app/stores/review.ts';

@@ -1,5 +1,5 @@
 /**
- * `runbook audit reconcile`: what a live run booked against the venue's own list of fills for that time. It reads, under the
+ * `runbook audit reconcile`: compares the fills a live run booked with the venue's own list for that time. Reads only, under the
  * profile that the run was started with; secrets come from the environment again.
  */
 
@@ -20,7 +20,7 @@ import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { textTable } from '../terminal/text-table.ts';
 
-/** Clocks differ, and a fill may be late: so far before the run's beginning and behind its end the venue is asked, ms. */
+/** Clocks differ and a fill may be late: margin before the run's begin and after its end, ms. */
 const MARGIN_MS = 3_600_000;
 const PAGE_ROWS = 1000;
 
@@ -48,7 +48,7 @@ export async function reconcileRun(name: string, review: Review): Promise<ExitCo
   }
 }
 
-/** Oldest first, page by page: what comes in meanwhile comes behind what was read. */
+/** Oldest first, page by page: new fills come after those already read. */
 async function listedFills(account: Account, fromMs: number, untilMs: number): Promise<readonly FillRecord[]> {
   const fills: FillRecord[] = [];
   for (let page = 0; ; page += 1) {
@@ -103,7 +103,7 @@ function reconciliationText(
       '',
       terminal.style(
         'warning',
-        `of these orders no id is known, so their fills cannot be told: ${withoutId.map(shown).join(', ')}`,
+        `these orders have no venue id, so their fills could not be compared: ${withoutId.map(shown).join(', ')}`,
       ),
     );
   return lines.join('\n');

@@ -1,7 +1,7 @@
 /**
- * `runbook replay` and `runbook audit replay`: a recorded run executed again by today's engine, answered from its journal.
- * The first says whether it does the same; the second makes a proof of it: that the journal is what was written, that the
- * runbook in it is the one that ran, and that from what came from outside the same decisions follow. Nothing is sent.
+ * `runbook replay` and `runbook audit replay`: execute a recorded run again with this version's engine, answered from its
+ * journal. The first checks that it does the same. The second proves more: that the journal is unchanged, that its runbook is
+ * the one that ran, and that the same decisions follow from the same inputs. Nothing is sent.
  */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
@@ -21,7 +21,7 @@ import { jsonText, readBy, shown } from '../../report/format.ts';
 import type { Invocation, Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
-/** Exit 1 and the first difference when today's engine does not do the same. */
+/** Exits with 1 and the first difference when this version's engine does not do the same. */
 export async function replay(name: string, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   const { run, entries } = await withRuns(invocation, async (store) => {
@@ -43,7 +43,7 @@ export async function replay(name: string, invocation: Invocation): Promise<Exit
   return EXIT.failed;
 }
 
-/** What a replay proves, and what it proves it from. */
+/** The facts a replay proves, and the inputs they follow from. */
 interface Proof {
   readonly run: string;
   readonly ok: boolean;
@@ -53,12 +53,12 @@ interface Proof {
     readonly anchors: number;
     readonly problem?: string;
   };
-  /** First 16 hex digits of the definition's sha256: as every entry names it, and of the text in the first entry. */
+  /** First 16 hex digits of the definition's sha256: as recorded in every entry, and as computed from the text in the first entry. */
   readonly definition: { readonly recorded: string; readonly found: string };
   readonly engine: { readonly recorded: string; readonly now: string };
-  /** What came from outside and was handed in at its time. */
+  /** Recorded inputs that were supplied at their times. */
   readonly given: { readonly answers: number; readonly feeds: number; readonly commands: number };
-  /** What followed from it then and was compared with what follows now. */
+  /** Recorded consequences that were compared with those of the replay. */
   readonly compared: {
     readonly entries: number;
     readonly steps: number;
@@ -66,7 +66,7 @@ interface Proof {
     readonly requests: number;
     readonly orderMoves: number;
   };
-  /** False where the journal ends before the run does: compared up to there. */
+  /** False where the journal ends before the run does: compared up to its last entry. */
   readonly ended: boolean;
   readonly divergence?: ReturnType<typeof divergenceDocument>;
 }
@@ -82,7 +82,7 @@ export async function proveRun(name: string, review: Review): Promise<ExitCode> 
   });
   const { first, definition, divergence: found } = await executedAgain(run, entries, terminal);
   const ended = entries.at(-1)?.type === 'run.ended';
-  // Of a run without an end, what it would do next is no difference.
+  // For a run without an end, what it would do next is not a difference.
   const divergence = found !== undefined && !ended && found.sequence > entries.length ? undefined : found;
   const proof: Proof = {
     run,
@@ -146,7 +146,7 @@ function countsOf(entries: readonly Entry[], divergence: Divergence | undefined)
   };
 }
 
-/** The decision that a difference lies in, or that came last before it in the same step: from which input on. */
+/** The decision at a difference, or the last one before it in the same step. */
 function decisionAt(
   entries: readonly Entry[],
   divergence: Divergence | undefined,
@@ -168,21 +168,21 @@ function proofText(proof: Proof, decision: EntryOf<'step.decided'> | undefined, 
     line(
       journal.ok,
       journal.ok
-        ? `the journal is what was written: ${formatCount(journal.entries, 'entry', 'entries')}, ${formatCount(journal.anchors, 'anchor')}`
-        : `the journal is not what was written: ${shown(journal.problem ?? '')}`,
+        ? `the journal is unchanged: ${formatCount(journal.entries, 'entry', 'entries')}, ${formatCount(journal.anchors, 'anchor')}`
+        : `the journal was changed: ${shown(journal.problem ?? '')}`,
     ),
     line(
       same,
       same
-        ? `the runbook in it is the one that ran: definition ${definition.found}`
-        : `the runbook in it has definition ${definition.found}, its entries name ${shown(definition.recorded)}`,
+        ? `its runbook is the one that ran: definition ${definition.found}`
+        : `its runbook has definition ${definition.found}, its entries name ${shown(definition.recorded)}`,
     ),
     line(
       divergence === undefined,
       `${divergence === undefined ? 'the same follows' : 'something else follows'} from ${formatCount(given.answers, 'answer')}, ${formatCount(given.feeds, 'feed reading')} and ${formatCount(given.commands, 'command')}: ${divergence === undefined ? '' : 'the same up to there, '}${formatCount(compared.steps, 'step')}, ${formatCount(compared.decisions, 'decision')}, ${formatCount(compared.requests, 'request')}, ${formatCount(compared.orderMoves, 'order transition')}`,
     ),
     `    written by version ${shown(engine.recorded)}, executed again by version ${engine.now}`,
-    ...(ended ? [] : ['    the run has no end in the journal: compared as far as it goes']),
+    ...(ended ? [] : ['    the run has no end in the journal: compared up to its last entry']),
   ];
   if (divergence === undefined) return lines.join('\n');
   lines.push('', `the first difference: ${differenceText(divergence)}`);

@@ -1,4 +1,4 @@
-/** `runbook audit show`: the story of a run, whole or the part that was asked for, or one entry as it was hashed. */
+/** `runbook audit show`: prints the timeline of a run, whole or filtered, or one raw entry. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { type NamedOrder, orderNamed } from '../../app/stores/find-order.ts';
@@ -54,7 +54,7 @@ export async function showRun(name: string, options: ShowOptions, review: Review
     rows.push(...telling.end());
     if (rows.length === 0 && options.step !== undefined) throw noStep(options.step, run.run, telling.steps);
     terminal.answer({ run: run.run, rows: rows.map(rowDocument) }, () =>
-      rows.length === 0 ? 'nothing in this run fits what was asked for' : printTimeline(rows, paint(terminal)),
+      rows.length === 0 ? 'nothing in this run matches' : printTimeline(rows, paint(terminal)),
     );
     return EXIT.done;
   });
@@ -88,11 +88,11 @@ interface TellingOptions {
   readonly depth: number | undefined;
   /** Epoch ms. */
   readonly since: number | undefined;
-  /** Also what is routine and changed nothing. */
+  /** Also routine rows that changed nothing. */
   readonly all: boolean;
 }
 
-/** The timeline of a run, or the part of it that was asked for. */
+/** Builds the timeline of a run, or the filtered part of it. */
 class Telling {
   readonly steps = new Set<string>();
   private readonly options: TellingOptions;
@@ -122,7 +122,7 @@ class Telling {
     if (since !== undefined && row.at < since) return false;
     if (kinds !== undefined && !kinds.has(row.kind)) return false;
     if (depth !== undefined && row.depth > depth) return false;
-    // What a person did belongs to the step that it answered.
+    // A person's answer belongs to the step it answers.
     const path = entry.type === 'operator.acted' ? (this.approvals.answeredBy(entry.seq) ?? '') : entry.step;
     if (step !== undefined && !isWithin(path, step)) return false;
     return order === undefined || this.concerns(entry, row, order);
@@ -138,7 +138,7 @@ class Telling {
       case 'call.attempted':
         return order.calls.has(entry.data.call);
       case 'call.settled':
-        // An answer about several orders: only this one's fills.
+        // An answer about several orders: only this order's fills.
         return (
           order.calls.has(entry.data.call) ||
           (row.kind === 'fill' && row.spans.some(({ text }) => text === ` of order ${shown(order.orderId ?? '')}`))
@@ -171,7 +171,7 @@ function kindsOption(given: readonly string[]): ReadonlySet<RowKind> | undefined
   );
 }
 
-/** A time, or how long after the run's start. */
+/** A time, or a duration after the run's start. */
 function sinceOption(text: string, startedAt: number): number {
   if (looksLikeDuration(text)) {
     const duration = readDuration(text);
@@ -184,7 +184,7 @@ function sinceOption(text: string, startedAt: number): number {
   );
 }
 
-/** One entry raw, as it was hashed: the evidence that an answer of `audit summary` names. */
+/** One raw entry, as it was hashed: the evidence that `audit summary` refers to. */
 async function showEntry(
   store: JournalReader,
   { run, startedAt }: RunRow,
@@ -206,7 +206,7 @@ async function showEntry(
   return EXIT.done;
 }
 
-/** For reading, line by line; the line itself is what was hashed. */
+/** Formatted for reading; the line itself is what was hashed. */
 export function prettyLines(line: string): readonly string[] {
   try {
     return JSON.stringify(JSON.parse(line), null, 2).split('\n');

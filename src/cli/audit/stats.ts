@@ -1,7 +1,7 @@
 /**
- * `runbook audit stats`: runs, outcomes, denials and tokens, by runbook and by day. What runs that have ended add up to is kept,
- * so that each is read once: an index beside the journals, made again from them when it is gone, never asked about anything but
- * counts. A run that went on since counts anew.
+ * `runbook audit stats`: counts runs, outcomes, denials and tokens by runbook and by day. Counts of ended runs are kept in an
+ * index beside the journals, so that each run is read once. The index is rebuilt when it is missing, and holds nothing but
+ * counts. A run that continued since is counted again.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -123,9 +123,9 @@ function figures({
   ];
 }
 
-// The index of what runs add up to.
+// The index of counts.
 
-/** Of what is counted: another version counts everything anew. */
+/** Version of the counts: another version counts everything again. */
 const VERSION = 1;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS tally (
@@ -139,15 +139,15 @@ const SCHEMA = `
 interface Tallies {
   get(row: RunRow): RunTally | undefined;
   keep(row: RunRow, tally: RunTally): void;
-  /** Writes what was kept. */
+  /** Writes the kept counts. */
   flush(): void;
   close(): void;
 }
 
-/** Opens the index of the state folder; one that cannot be used is as good as none. */
+/** Opens the index of the state folder; an unusable one counts as missing. */
 async function openTallies(state: StateFolder): Promise<Tallies> {
   const nowhere: Tallies = { get: () => undefined, keep: () => {}, flush: () => {}, close: () => {} };
-  // Looking at an archive elsewhere makes no folder.
+  // Reading an archive elsewhere creates no folder.
   if (!existsSync(state.path)) return nowhere;
   try {
     const database = await openDatabase(join(state.path, 'tallies.db'));

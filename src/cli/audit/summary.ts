@@ -1,8 +1,7 @@
 /**
- * `runbook audit summary`: what a reviewer asks of a run first, on one screen: who started it, what it was allowed, what
- * became of each order and why, tokens, the deadman switch, and whether anything is missing.
+ * `runbook audit summary`: answers a reviewer's first questions about a run on one screen: who started it, what it was allowed,
+ * the outcome of each order and why, tokens, the deadman switch, and whether anything is missing.
  */
-
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
 import { killsMeanwhile } from '../../app/kill/kill-records.ts';
@@ -72,9 +71,9 @@ function orderDocument({ clientOrderId, orderId, label, state, moves }: OrderLif
 }
 
 const TONE_STYLE: Readonly<Record<Tone, Style>> = { good: 'good', doubt: 'warning', bad: 'bad', soft: 'strong' };
-/** Orders that are told on one screen; `audit orders --history` tells all. */
+/** Maximum number of orders on the screen; `audit orders --history` shows all. */
 const MOST_ORDERS = 12;
-/** Moves of an order, the first and the last ones. */
+/** Maximum number of transitions of an order, the first and the last ones. */
 const MOST_MOVES = 12;
 
 function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal: Output): string {
@@ -102,7 +101,7 @@ function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal
   return lines.join('\n');
 }
 
-/** To be read with `audit show RUN --entry N`. */
+/** The entry number, for `audit show RUN --entry N`. */
 function entryText({ entry }: Reason, terminal: Output): string {
   return entry === undefined ? '' : terminal.style('faint', `  (entry ${entry})`);
 }
@@ -112,18 +111,18 @@ function orderLines(order: OrderLife, terminal: Output): readonly string[] {
     order;
   const at = price === undefined ? '' : ` at ${price}${quoteOf(market)}`;
   const average = averagePrice === undefined ? '' : `, average ${averagePrice}${quoteOf(market)}`;
-  const told =
+  const listed =
     moves.length <= MOST_MOVES ? moves : [...moves.slice(0, MOST_MOVES / 2), ...moves.slice(-MOST_MOVES / 2)];
-  const lines = told.map(({ at: after, from, to, meaning, because, step }) => {
+  const lines = listed.map(({ at: after, from, to, meaning, because, step }) => {
     const reason = because === undefined ? '' : `: ${shown(because)}`;
     const asker = step === undefined ? '' : `, by step ${shown(step)}`;
     return `${terminal.style('faint', formatOffset(after).padStart(12))}  ${from === to ? `stays ${to}` : `${from} → ${to}`}  ${terminal.style('faint', `${meaning}${reason}${asker}`)}`;
   });
-  if (told.length < moves.length)
+  if (listed.length < moves.length)
     lines.splice(
       MOST_MOVES / 2,
       0,
-      terminal.style('faint', `              … ${formatCount(moves.length - told.length, 'move')} between`),
+      terminal.style('faint', `              … ${formatCount(moves.length - listed.length, 'transition')} between`),
     );
   return [
     `${terminal.style('strong', shown(label))}  ${shown(orderId ?? 'no venue id')} ${terminal.style('faint', shown(clientOrderId))}  ${type} ${side} ${amountText(order)}${at}: ${shown(state)}, filled ${filled}${average}`,

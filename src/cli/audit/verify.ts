@@ -1,4 +1,4 @@
-/** `runbook audit verify`: whether journals are what was written. Finding that one is not ends with exit code 1. */
+/** `runbook audit verify`: verifies that journals are unchanged. Exit code 1 when one is not. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
@@ -23,7 +23,7 @@ export async function verify(
 ): Promise<ExitCode> {
   const { terminal, state } = review;
   const publicKey = options.key === undefined ? undefined : readText(options.key, 'public key');
-  // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
+  // Before the entries: a run that is being written has entries without anchors, never the reverse.
   const files = anchorsOf(review, { publicKey });
   const anchors = files.flatMap((file) => file.anchors);
   const anchored = [...new Set(anchors.map(({ run }) => run))];
@@ -42,17 +42,17 @@ export async function verify(
   const unanchored = verdicts.filter((verdict) => verdict.unanchored === true).map(({ run }) => run);
   if (unanchored.length > 0)
     terminal.note(
-      `no anchor speaks for ${formatCount(unanchored.length, 'live run')}, ${shown(formatFirst(unanchored, 5))}: were the anchors lost, or taken away?`,
+      `${formatCount(unanchored.length, 'live run')} without anchors, ${shown(formatFirst(unanchored, 5))}: were the anchors lost or removed?`,
     );
   if (review.archive === undefined)
     for (const file of archiveFiles(state).gone)
       terminal.note(
-        `the archive ${shown(file)} is not where it was written: what it holds was not looked at; \`audit verify --archive FILE\` verifies it where it is now`,
+        `the archive ${shown(file)} is missing from where it was written: its runs were not verified; \`audit verify --archive FILE\` verifies it where it is now`,
       );
   return ok ? EXIT.done : EXIT.failed;
 }
 
-/** No journal at all: nothing to verify, unless anchors say that there was one. */
+/** Without a journal there is nothing to verify, unless anchors show that there was one. */
 function withoutJournal(
   name: string | undefined,
   anchored: readonly string[],
@@ -68,12 +68,12 @@ function withoutJournal(
   terminal.answer(
     { ok: false, runs },
     () =>
-      `the journal is gone: anchors know of ${formatCount(anchored.length, 'run')}, ${shown(formatFirst(anchored, 5))}`,
+      `the journal is gone: there are anchors of ${formatCount(anchored.length, 'run')}, ${shown(formatFirst(anchored, 5))}`,
   );
   return EXIT.failed;
 }
 
-/** Lines by file, of those that have any. */
+/** Problem lines by file, for files that have any. */
 function anchorsDocument(files: AnchorFiles): object {
   const odd = files.filter(({ unreadable, unsigned }) => unreadable.length + unsigned.length > 0);
   return odd.length === 0
@@ -86,16 +86,16 @@ function warnOfAnchors(files: AnchorFiles, terminal: Output): void {
     const lines = (list: readonly number[]) => formatFirst(list.map(String), 10);
     const cut = unreadable.filter((line) => !changed.includes(line));
     if (cut.length > 0)
-      terminal.note(`${shown(file)}: line ${lines(cut)} is only the beginning of an anchor, as a crash can leave it`);
+      terminal.note(`${shown(file)}: line ${lines(cut)} is an incomplete anchor, as a crash can leave it`);
     if (changed.length > 0)
       terminal.complain(
-        `${shown(file)}: no anchor in line ${lines(changed)}, and no crash leaves that: it was changed`,
+        `${shown(file)}: no anchor in line ${lines(changed)}, which no crash can cause: the file was changed`,
       );
     if (unsigned.length > 0) terminal.complain(`${shown(file)}: line ${lines(unsigned)} is not signed with this key`);
   }
 }
 
-/** A run that is gone from the journal can still be named: its anchors know it. */
+/** A run that is missing from the journal can still be named by its anchors. */
 async function runOrAnchored(store: JournalReader, name: string, anchored: readonly string[]): Promise<string> {
   const fitting = anchored.filter((run) => run === name || run.startsWith(name));
   try {
@@ -114,18 +114,18 @@ function verdictsText(verdicts: readonly RunVerdict[], ok: boolean, terminal: Ou
     String(anchors),
     sound
       ? unanchored === true
-        ? { text: '! as it was written, by itself: it ended, and no anchor speaks for it', style: 'warning' }
-        : { text: 'as it was written', style: 'good' }
+        ? { text: '! unchanged by its own chain; it ended, but has no anchor', style: 'warning' }
+        : { text: 'unchanged', style: 'good' }
       : { text: `${problem?.kind ?? 'odd'}: ${shown(problem?.detail ?? '')}`, style: 'bad' },
   ]);
   const bad = verdicts.filter((verdict) => !verdict.ok).length;
   const verdict = ok
-    ? terminal.style('good', `${formatCount(verdicts.length, 'run is', 'runs are')} what was written`)
+    ? terminal.style('good', `${formatCount(verdicts.length, 'run is', 'runs are')} unchanged`)
     : terminal.style(
         'bad',
         bad === 0
-          ? 'what is beside the runs, archives and anchors, is not as it should be'
-          : `${bad} of ${formatCount(verdicts.length, 'run')} ${pluralize(bad, 'is', 'are')} not what was written`,
+          ? 'archives or anchors have problems'
+          : `${bad} of ${formatCount(verdicts.length, 'run')} ${pluralize(bad, 'was', 'were')} changed`,
       );
   return [textTable(['run', '#entries', '#anchors', 'verdict'], rows, terminal), verdict]
     .filter((part) => part !== '')

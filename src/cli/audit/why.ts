@@ -1,4 +1,4 @@
-/** `runbook audit show --why`: how a step decided: its expressions, what they read, what came out, and what it asked of the venue. */
+/** `runbook audit show --why`: shows how a step decided: its expressions, the values they read, the results, and its requests. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { isIteration, isOwn, isWithin, noStep } from '../../app/stores/find-step.ts';
@@ -11,7 +11,7 @@ import { isoTime, jsonText, readBy, shown } from '../../report/format.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { OUTCOME_STYLE } from './list.ts';
 
-/** What says how a step decided. */
+/** Entry types that show how a step decided. */
 const TELLING = [
   'step.decided',
   'step.ended',
@@ -23,7 +23,7 @@ const TELLING = [
 type Telling = EntryOf<(typeof TELLING)[number]> & Entry;
 interface Found {
   readonly entry: Telling;
-  /** The step it is about. */
+  /** The step it belongs to. */
   readonly step: string;
 }
 
@@ -40,13 +40,13 @@ export async function explainStep(
   for await (const entry of entriesOf(store, run.run)) {
     approvals.apply(entry);
     if (entry.step !== '') steps.add(entry.step);
-    // What a person did belongs to the step that it answered.
+    // A person's answer belongs to the step it answers.
     const step = entry.type === 'operator.acted' ? approvals.answeredBy(entry.seq) : entry.step;
     if (!tells(entry) || step === undefined) continue;
     if (isOwn(step, named)) own.push({ entry, step });
     else if (isIteration(named) && isWithin(step, named)) within.push({ entry, step });
   }
-  // An iteration decides nothing itself: what is asked about is what is inside it.
+  // An iteration decides nothing itself: the steps inside it do.
   const found = own.length > 0 ? own : within;
   if (found.length === 0) throw noStep(named, run.run, steps);
   const entries = found.map(({ entry }) => entry);

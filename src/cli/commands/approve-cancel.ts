@@ -1,6 +1,6 @@
 /**
- * What a person does to runs from another terminal: cancel, approve, reject. A command is durable in the store before it is
- * acknowledged here; the run reads it within a fraction of a second.
+ * `runbook cancel`, `approve` and `reject`: send a person's command to a run from another terminal. The command is durable in the
+ * store before it is acknowledged; the run reads it within a second.
  */
 
 import { accountKey, openAccount } from '../../app/account/account.ts';
@@ -55,7 +55,7 @@ export async function command(
   return EXIT.done;
 }
 
-/** Whether a process holds its account. Taken for so where that cannot be told: the answer is kept either way. */
+/** Whether a process holds the account. True where that is not known: the answer is stored in either case. */
 async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'leases'>): Promise<boolean> {
   try {
     return (await leases.holder(accountKey(recordedProfile(first)))) !== undefined;
@@ -65,13 +65,13 @@ async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'le
   }
 }
 
-/** Of a run whose process has died nobody reads anything. */
+/** If the run's process has died, no process reads the answer. */
 function readerOf({ run }: UnfinishedRun, isHeld: boolean): string {
   if (isHeld) return 'the run reads it within a second';
-  return `NOBODY executes the run at this moment, so nothing has happened yet: its process has ended, and what it left at the venue is as it was. \`runbook resume ${run}\` reads the answer and acts on it; docs/live.md, The process died, says more`;
+  return `NO PROCESS executes the run, so nothing has happened yet: its process has ended, and its orders at the venue are unchanged. \`runbook resume ${run}\` reads the answer and acts on it; see docs/live.md, The process died`;
 }
 
-/** An answer has to be for a step that asks; what is said with a cancel is kept as it is. */
+/** An answer needs a step that waits for one; the step of a cancel is kept as given. */
 async function stepOf(
   { run, place }: UnfinishedRun,
   what: Exclude<RunCommand, 'kill'>,
@@ -90,8 +90,8 @@ async function stepOf(
 }
 
 /**
- * Writes the answer for a run that halted into its journal, where nobody else holds the account; says where it is. It is
- * durable already: what stands in the way now keeps nothing but the writing back, until somebody acts for the account.
+ * Writes the answer for a halted run into its journal, if no other process holds the account; returns where the answer is. It is
+ * durable already: a failure here only postpones the writing until a process acts for the account.
  */
 async function answered({ run, first }: UnfinishedRun, invocation: Invocation): Promise<string> {
   const later = (why: string) => `${why} writes it into the run's journal`;
@@ -118,13 +118,13 @@ async function answered({ run, first }: UnfinishedRun, invocation: Invocation): 
     }
   } catch (error) {
     if (!(error instanceof UserError || error instanceof StoreError)) throw error;
-    return later(`${printable(error.message, 300)}: the next scheduler, or the same command where that is mended,`);
+    return later(`${printable(error.message, 300)}: the next scheduler, or the same command once that is fixed,`);
   }
 }
 
 /**
- * The run that a command is for. One that has halted can be cancelled as well, by its name: a scheduler keeps its slot until
- * somebody says so (daemon-runs.ts).
+ * The run that a command is for. A halted run can be cancelled too, by its name: a scheduler keeps its slot until a person
+ * settles it (app/schedule/runs.ts).
  */
 async function namedRun(
   run: string,

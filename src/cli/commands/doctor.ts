@@ -1,4 +1,4 @@
-/** `runbook doctor`: a profile against its venue, with reads alone: what works, what does not, and what was found. */
+/** `runbook doctor`: checks a profile against its venue, with reads only, and shows what works and what was found. */
 
 import { type Account, openAccount } from '../../app/account/account.ts';
 import { type Asked, ask } from '../../app/account/one-request.ts';
@@ -13,11 +13,11 @@ import type { Invocation } from '../invocation.ts';
 interface Finding {
   readonly check: string;
   readonly ok: boolean;
-  /** Free of secrets; the venue's texts made printable. */
+  /** Without secrets; the venue's texts made printable. */
   readonly found: string;
 }
 
-/** A clock that is further off than this makes signatures and look-ups go wrong, ms. */
+/** A larger clock offset than this breaks signatures and look-ups, ms. */
 const WORRYING_OFFSET_MS = 5_000;
 
 export async function examine(options: { readonly profile: string }, invocation: Invocation): Promise<ExitCode> {
@@ -75,7 +75,7 @@ async function findingsOf(account: Account): Promise<readonly Finding[]> {
         ),
     ),
   ];
-  // Whoever does not answer the first is not asked six times more: each would be waited for as long again.
+  // After one timeout the other reads are skipped: each would time out as well.
   if (record.kind === 'unanswered')
     findings.push({ check: 'other reads', ok: false, found: 'not tried: the first got no answer' });
   else for (const each of reads) findings.push(await each());
@@ -133,21 +133,21 @@ function reading<E extends EndpointName>(
   }
 }
 
-/** What to look at, by the words a failure has in it; the network's own codes say nothing to most people. */
+/** Advice by words in the failure; the network's error codes alone help few people. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/ECONNREFUSED/, 'nothing listens at that address: look at base_url, and whether the venue is up'],
-  [/ENOTFOUND|EAI_AGAIN/, 'the name in base_url cannot be resolved: look at its spelling and at the network'],
+  [/ECONNREFUSED/, 'nothing listens at that address: check base_url, and whether the venue is up'],
+  [/ENOTFOUND|EAI_AGAIN/, 'the name in base_url cannot be resolved: check its spelling and the network'],
   [
     /EPROTO|ERR_SSL|WRONG_VERSION|wrong version/i,
-    'no TLS is spoken there: look at http or https and the port in base_url',
+    'the server does not speak TLS: check http or https and the port in base_url',
   ],
-  [/CERT|self.signed/i, 'the certificate is not accepted: look at the host in base_url'],
-  [/timeout|ETIMEDOUT|aborted/i, 'no answer in time: look at base_url, the network, and whether the venue is up'],
+  [/CERT|self.signed/i, 'the certificate is not accepted: check the host in base_url'],
+  [/timeout|ETIMEDOUT|aborted/i, 'no answer in time: check base_url, the network, and whether the venue is up'],
   [
     /^session$|refresh token|session|\b401\b/i,
     'the credentials are not accepted: put a fresh JWT or key into the variable that `auth` names',
   ],
-  [/^path$/, 'there is no such path: look at base_url'],
+  [/^path$/, 'there is no such path: check base_url'],
 ];
 
 function advice(why: string): string {

@@ -1,4 +1,4 @@
-/** `runbook dry-run`: a run that touches nothing but the journal. */
+/** `runbook dry-run`: executes a runbook in virtual time; writes only the journal. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';

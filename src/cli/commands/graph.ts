@@ -1,4 +1,4 @@
-/** `runbook graph`: the state chart of a runbook, on standard output. */
+/** `runbook graph`: prints the state chart of a runbook on standard output. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { loadRunbook } from '../../app/files/load.ts';

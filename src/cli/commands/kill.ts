@@ -1,4 +1,4 @@
-/** `runbook kill` and `runbook release`: the kill switch engaged and everything cancelled, and the switch lifted again. */
+/** `runbook kill` and `runbook release`: engage the kill switch and cancel everything; release the switch. */
 
 import { actorName, namedPerson } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
@@ -17,7 +17,7 @@ export interface KillOptions {
   readonly reason: string | undefined;
 }
 
-/** `runbook kill`: as `kill`; a signal ends it with what is so by then. */
+/** `runbook kill`: like `kill`; a signal ends it with the state reached so far. */
 export async function killUntilSignal(options: KillOptions, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   const progress: KillProgress = {};
@@ -38,7 +38,7 @@ function progressText({ engaged, left }: KillProgress): string {
   return `${engaged === true ? 'The kill switch is engaged and stays so' : 'The kill switch is NOT engaged'}; ${open}`;
 }
 
-/** Engages the kill switch, cancels everything until nothing is left, and says what is. */
+/** Engages the kill switch, cancels everything until nothing is left, and reports what is left. */
 export async function kill(options: KillOptions, invocation: Invocation, progress?: KillProgress): Promise<ExitCode> {
   const { terminal, environment } = invocation;
   const by = actorName('kill', options.by, environment);
@@ -47,7 +47,7 @@ export async function kill(options: KillOptions, invocation: Invocation, progres
   const { left, everywhere, accounts, failure } = await requestKill(request, invocation, progress);
   if (failure !== undefined)
     throw new UserError(
-      `not every account could be killed, see above; in the others ${leftText(left)}. ${READ_ON}`,
+      `some accounts could not be killed, see above; in the others ${leftText(left)}. ${READ_ON}`,
       EXIT.halted,
       failure.kind,
     );
@@ -57,7 +57,7 @@ export async function kill(options: KillOptions, invocation: Invocation, progres
 }
 
 function leftText(left: number): string {
-  if (left === 0) return 'killed: nothing is left that could still fill';
+  if (left === 0) return 'killed: no order is left that could still fill';
   return `${formatCount(left, 'order')} could still fill: cancel at the venue, or kill again. ${READ_ON}`;
 }
 

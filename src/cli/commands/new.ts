@@ -1,4 +1,4 @@
-/** `runbook new`: a runbook to begin with, either the smallest that does something or a copy of an example. */
+/** `runbook new`: creates a runbook, either a minimal one or a copy of an example. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,11 +19,11 @@ export async function newRunbook(name: string, from: string | undefined, { termi
   const file = `${name}.yaml`;
   const text = from === undefined ? SMALLEST : exampleText(from);
   writeNewText(file, withSchema(renamed(text, name)), 'runbook');
-  terminal.answer({ file, from: from ?? null }, () => `${file}: made. Next: runbook validate ${file}`);
+  terminal.answer({ file, from: from ?? null }, () => `${file}: created. Next: runbook validate ${file}`);
   return EXIT.done;
 }
 
-/** Small enough to be read at a glance, complete enough to be dry-run as it is: an entry, its stop, and what if it never fills. */
+/** Short enough to read at a glance, complete enough for a dry-run: an entry, its stop, and an entry that never fills. */
 const SMALLEST = `runbook: NAME
 dsl: 1
 about: Buys a little below the market; a stop-loss as soon as it is filled, nothing left behind when it is not.
@@ -66,7 +66,7 @@ function examplesFolder(): string {
   return join(packageFolder(), 'runbooks');
 }
 
-/** The nearest folder upward that is this package: one up from the built file, two up from the source. */
+/** The nearest parent folder that is this package: one up from the built file, two up from the source. */
 function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
@@ -92,7 +92,7 @@ function renamed(text: string, name: string): string {
   return text.replace(/^runbook:.*$/m, `runbook: ${name}`);
 }
 
-/** Editors find the language's schema by the first line. */
+/** Editors find the language's schema through the first line. */
 function withSchema(text: string): string {
   const schema = relative(resolve('.'), join(packageFolder(), 'schemas', 'runbook.schema.json'));
   return `# yaml-language-server: $schema=${schema}\n${text.replace(/^# yaml-language-server:.*\n/, '')}`;

@@ -35,7 +35,7 @@ export async function planFile(file: string, options: PlanOptions, { terminal }:
   return EXIT.done;
 }
 
-/** The plan as people read it. */
+/** Formats the plan for people. */
 export function planText(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
@@ -47,7 +47,7 @@ export function planText(
   const lines = [
     `${terminal.style('strong', `plan ${runbook.name}`)}  ${printable(given.join(' '), 400)}`,
     `worst case ${formatCount(worst.tokensPerMinute, 'token')} a minute of 1200, ${worst.orders === 'unbounded' ? 'unbounded orders' : formatCount(worst.orders, 'order')}${worst.notional === undefined ? '' : `, notional ${worst.notional}`}`,
-    terminal.style('faint', 'steady load; reads that confirm an order or a cancel come on top, and are not listed'),
+    terminal.style('faint', 'steady load; not counted: reads that confirm an order or a cancel'),
     '',
   ];
   let number = 0;
@@ -88,7 +88,7 @@ function shown(value: Value): string {
   return typeof json === 'string' ? json : JSON.stringify(json);
 }
 
-/** The body as it would go on the wire: numbers bare, texts quoted. */
+/** The body in wire form: numbers bare, texts quoted. */
 function bodyText(row: PlannedRequest): string {
   const { parameters } = endpoint(`${row.method} ${row.path}` as EndpointName);
   const fields = Object.entries(row.params).map(([name, text]) => {

@@ -1,4 +1,4 @@
-/** `runbook record`: a recording from one format to another. Records nothing itself; `run --record` does. */
+/** `runbook record`: converts a recording from one format to another. `run --record` makes recordings. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { fixtureTarget, readFixtureFile, writeFixtureFile } from '../../app/files/fixture.ts';

@@ -1,4 +1,4 @@
-/** `runbook run` and `runbook resume`: runs that act, confirmed before anything is sent, and how each of them ended. */
+/** `runbook run` and `runbook resume`: execute runs for real, confirmed before anything is sent, and show how each ended. */
 
 import { openAccount } from '../../app/account/account.ts';
 import { refuseUnready, refuseUntil } from '../../app/account/readiness.ts';
@@ -48,7 +48,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   refuseUnready(loaded.runbook, profile);
   refuseUntil(loaded.runbook, until);
   if (options.step && !isAttended())
-    throw new UserError('--step asks before each write, and there is nobody to ask: standard input is no terminal');
+    throw new UserError('--step asks before each write, but standard input is not a terminal');
   if (record !== undefined) refuseUnwritable(record);
   noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, now: Date.now() });
@@ -82,7 +82,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
 function refuseOtherPlan({ hash }: Plan, approved: string): void {
   if (approved.length < 4)
     throw new UserError(
-      `--plan takes the hash of an approved plan, four characters of it at least; found ${approved === '' ? 'nothing' : printable(approved, 80)}; nothing was sent`,
+      `--plan takes the hash of an approved plan, at least four characters of it; found ${approved === '' ? 'nothing' : printable(approved, 80)}; nothing was sent`,
     );
   if (!hash.startsWith(approved.toLowerCase()))
     throw new UserError(
@@ -102,7 +102,7 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
     );
     return EXIT.done;
   }
-  // Of several runs standard output has one document, and what keeps one of them back keeps none of the others.
+  // With several runs, standard output has one document, and a failure of one run does not stop the others.
   const documents: object[] = [];
   const several = found.length > 1;
   const answer = several && terminal.json ? (report: RunReport) => void documents.push(report) : showReport;
@@ -135,7 +135,7 @@ async function resumed(
   }
 }
 
-/** How the run ended is what counts: a recording that cannot be written after all makes only a success of it a failure. */
+/** The run's outcome decides: a recording that cannot be written only turns a success into a failure. */
 function recorded(path: string, recording: Fixture, exit: ExitCode, terminal: Output): ExitCode {
   try {
     writeFixtureFile(path, recording);
@@ -150,7 +150,7 @@ function recorded(path: string, recording: Fixture, exit: ExitCode, terminal: Ou
 async function agreed(question: string): Promise<boolean> {
   if (!isAttended())
     throw new UserError(
-      'this would act against a venue: confirm with --yes, or with --plan HASH of an approved plan; nothing was sent',
+      'this would trade at a venue: confirm with --yes, or with --plan HASH of an approved plan; nothing was sent',
     );
   const questions = new Questions();
   return questions.ask(question).finally(() => questions.close());

@@ -1,4 +1,4 @@
-/** `runbook schedule preview`: the next occurrences of runbooks' schedules as a list, and a month of them as a drawing. Starts nothing. */
+/** `runbook schedule preview`: lists the next occurrences of schedules, and draws a month of them. Starts nothing. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { replaceText } from '../../app/files/files.ts';
@@ -35,7 +35,7 @@ export async function previewSchedules(
       'UTC';
     const svg = scheduleCalendar(slots, { ...monthOf(fromMs, zone), zone });
     replaceText(options.calendar, drawn === 'html' ? page(svg) : svg, 'calendar');
-    terminal.note(`${printable(options.calendar, 300)}: the month by the clocks of ${zone}`);
+    terminal.note(`${printable(options.calendar, 300)}: the month in the time zone ${zone}`);
   }
   const rows = schedulePreview(slots, { fromMs, next });
   terminal.answer(previewJson(rows), () => previewText(rows));
@@ -63,7 +63,7 @@ function calendarFormat(path: string): 'svg' | 'html' {
   throw new UserError(`--calendar takes a file that ends in .svg or .html, found ${printable(path, 300)}`);
 }
 
-/** The month that an instant is in by the clocks of a zone. */
+/** The month of an instant in a time zone. */
 function monthOf(ms: number, zone: string): { readonly year: number; readonly month: number } {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, year: 'numeric', month: 'numeric' }).formatToParts(
     ms,
@@ -72,7 +72,7 @@ function monthOf(ms: number, zone: string): { readonly year: number; readonly mo
   return { year: number('year'), month: number('month') };
 }
 
-/** A page of the drawing alone: no script, nothing from elsewhere. */
+/** A page with only the drawing: no script, no external resources. */
 function page(svg: string): string {
   return [
     '<!doctype html>',

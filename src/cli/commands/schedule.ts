@@ -1,4 +1,4 @@
-/** `runbook schedule`: runs what is due under the accounts of the named profiles, until it is interrupted. */
+/** `runbook schedule`: runs what is due for the accounts of the given profiles, until it is interrupted. */
 import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { SchedulerLog } from '../../app/schedule/log.ts';
@@ -14,9 +14,9 @@ import { standard } from '../terminal/streams.ts';
 export interface ScheduleOptions {
   readonly profile: readonly string[];
   readonly port: string | undefined;
-  /** Waits for the accounts that other processes hold. */
+  /** Waits for accounts that other processes hold. */
   readonly standby: boolean;
-  /** How many accounts at a time, of a store that workers share. */
+  /** Maximum number of accounts to serve from a shared store. */
   readonly maxAccounts: string | undefined;
 }
 
@@ -48,7 +48,7 @@ function servingOf(profiles: readonly Profile[], { standby, maxAccounts: given }
   const shared = profiles.filter(({ store }) => store !== undefined && 'postgres' in store);
   if (shared.length > 0 && shared.length < profiles.length)
     throw new UserError(
-      'accounts that workers share (store: postgres) and accounts of this machine (store: sqlite) are served by processes of their own',
+      'accounts that workers share (store: postgres) and accounts of this machine (store: sqlite) need separate processes',
     );
   const maxAccounts = maxAccountsOption(given, profiles.length);
   if (shared.length > 0) return { kind: 'shared', maxAccounts };

@@ -1,4 +1,4 @@
-/** `runbook sim`: the simulated venue over HTTP on the loopback address, until it is interrupted. */
+/** `runbook sim`: serves the simulated venue over HTTP on the loopback address, until it is interrupted. */
 
 import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
@@ -31,17 +31,17 @@ export async function serveSimulator(
   const server = await startSimServer(simulator, { port }).catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     throw new UserError(
-      `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program listens there' : code}`,
+      `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program uses it' : code}`,
     );
   });
   const markets = Object.keys(simulator.markets).join(', ');
   terminal.answer(
     { url: server.url, markets: simulator.markets },
     () =>
-      `the simulated venue listens on ${server.url} (${markets}); GET /_sim/books tells what is really so; end it with Ctrl-C`,
+      `the simulated venue listens on ${server.url} (${markets}); GET /_sim/books shows its true state; end it with Ctrl-C`,
   );
   const signal = await interrupted();
   await server.close();
-  // What the venue still has to do with its orders is on timers, which would keep it from ending.
+  // Timers of the venue's orders would keep the process running.
   endProcess(exitOf(signal));
 }

@@ -1,4 +1,4 @@
-/** `runbook test`: reads test files, executes their cases in virtual time, prints what holds and what does not. */
+/** `runbook test`: reads test files, executes their cases in virtual time, and prints which expectations hold. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
@@ -29,7 +29,7 @@ export interface CaseVerdict {
   /** Virtual time from start to end, ms. */
   readonly elapsedMs: number;
   readonly failures: readonly Failure[];
-  /** Lines of rules that answered nothing; where a case fails, often why. */
+  /** Lines of rules that answered nothing; often the reason of a failed case. */
   readonly unusedRules: readonly number[];
   readonly explored?: Exploration;
 }
@@ -39,7 +39,7 @@ export interface FileVerdict {
   readonly runbook?: string;
   readonly ok: boolean;
   readonly cases: readonly CaseVerdict[];
-  /** What is wrong with the test file itself. */
+  /** Problems of the test file itself. */
   readonly diagnostics?: readonly PlacedDiagnostic[];
   /** Why the runbook could not be tested. */
   readonly error?: string;
@@ -52,7 +52,7 @@ export async function testFiles(
 ): Promise<ExitCode> {
   const clock = new SystemClock();
   const startedAt = clock.monotonic();
-  // All are read before one runs: a name mistyped is wrong usage, whatever the others hold.
+  // All files are read before a case runs: a mistyped name is wrong usage, whatever the other files contain.
   const read = files.map((file) => readFile(file, terminal));
   const verdicts: FileVerdict[] = [];
   for (const each of read) {
@@ -69,7 +69,7 @@ export async function testFiles(
   return verdicts.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
 }
 
-/** A test file that can be executed. */
+/** A test file ready to execute. */
 interface ReadyFile {
   readonly path: string;
   readonly file: TestFile;

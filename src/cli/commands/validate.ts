@@ -1,4 +1,4 @@
-/** `runbook validate`: loads, checks and type-checks files, offline, and prints what is wrong with them. */
+/** `runbook validate`: loads, checks and type-checks files, offline, and prints their errors. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readRunbook } from '../../app/files/runbook.ts';
@@ -24,7 +24,7 @@ export async function validateFiles(files: readonly string[], { terminal }: Invo
       ? { file, diagnostics: [], refused: diagnostics }
       : { file, diagnostics, refused: undefined };
   });
-  // A name mistyped is wrong usage, whatever the others hold; they are checked all the same.
+  // A mistyped name is wrong usage, whatever the other files contain; they are still checked.
   const refused = checked.flatMap((each) => (each.refused === undefined ? [] : [each.refused]));
   const [first] = refused;
   if (first !== undefined && files.length === 1) throw first;
@@ -51,8 +51,8 @@ function errorDocument({ kind, message }: UserError) {
 }
 
 /**
- * Characters between which a check is over before optimised code has paid for being made: left to itself, the runtime
- * spends a third of the time of a thousand steps on making it. Below, it does not begin; above, it is worth the while.
+ * File sizes, in characters, at which a check ends before optimised code has paid for its compilation: by default the runtime
+ * spends a third of the time of a thousand steps on it. Below this range it does not start; above it, it pays.
  */
 const UNOPTIMIZED = { from: 16_384, to: 262_144 } as const;
 
@@ -62,7 +62,7 @@ function spareOptimizing(sources: readonly SourceText[]): void {
   process.getBuiltinModule('node:v8').setFlagsFromString('--no-opt');
 }
 
-/** What schedules will do; calendars are loaded only where a text speaks of one. */
+/** The lint of schedules; calendars are loaded only where a text mentions one. */
 async function scheduleLintFor(sources: readonly SourceText[]): Promise<ScheduleLint> {
   if (!sources.some(({ text }) => text.includes('schedule'))) return () => [];
   const { scheduleDiagnostics } = await import('../../runbook/schedule/lints.ts');
@@ -73,7 +73,7 @@ async function scheduleLintFor(sources: readonly SourceText[]): Promise<Schedule
 interface CheckedFile {
   readonly file: string;
   readonly diagnostics: readonly Diagnostic[];
-  /** Why it could not be read. */
+  /** Why the file could not be read. */
   readonly refused: UserError | undefined;
 }
 

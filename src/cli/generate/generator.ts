@@ -1,6 +1,6 @@
 /**
- * Gives the build what it needs of the sources: schemas to compile, the page's assets and every file that is written from the
- * tables. Bundled and run by build.js; no part of the program itself.
+ * Gives the build what it needs from the sources: schemas to compile, the page's assets, and every generated file. Bundled and
+ * run by build.js; not a part of the program itself.
  */
 import { referencePages } from './reference.ts';
 import { SCHEMAS } from './schemas.ts';

@@ -1,6 +1,5 @@
 /**
- * The reference as Markdown, written from the tables: what a table knows, nobody retypes. One page for each table; a page
- * says nothing that its table does not.
+ * Generates the reference in Markdown from the tables, one page per table; a page contains nothing that its table does not.
  */
 import { errorReference } from '../../runbook/codes/codes.ts';
 import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../../runbook/functions/functions.ts';
@@ -30,10 +29,10 @@ export function referencePages(): Readonly<Record<string, string>> {
   };
 }
 
-/** The mistakes of a profile, which has a table of its own: its codes stand beside the runbook's in diagnostics. */
+/** Error codes of a profile, which have a table of their own: diagnostics show them like the codes of a runbook. */
 function profileMistakes(): string {
   const rows = Object.entries(PROFILE_CODES).map(([name, meaning]) => [code(name), meaning]);
-  return `## Profiles\n\nThe codes of what is wrong with a profile; \`profile-ineffective\` is a warning.\n\n${table(['code', 'meaning'], rows)}\n`;
+  return `## Profiles\n\nCodes of problems in a profile; \`profile-ineffective\` is a warning.\n\n${table(['code', 'meaning'], rows)}\n`;
 }
 
 type Row = readonly string[];
@@ -52,22 +51,22 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-function commandLinePage(verbs: readonly CommandRow[]): string {
-  const sections = verbs.map((row) =>
+function commandLinePage(commands: readonly CommandRow[]): string {
+  const sections = commands.map((row) =>
     [`## runbook ${row.name}`, sentence(row.summary), code(synopsis(row)), optionTable(row)]
       .filter((part) => part !== '')
       .join('\n\n'),
   );
   return page(
     'Command line',
-    'Generated from the verb table.',
+    'Generated from the command table.',
     ...sections,
-    '## Options of every verb',
+    '## Options of every command',
     optionRows(GLOBAL_OPTIONS),
   );
 }
 
-/** How a verb is called: `runbook record --from <FILE> --to <FILE>`. */
+/** The synopsis of a command: `runbook record --from <FILE> --to <FILE>`. */
 function synopsis({ name, arguments: args, options }: CommandRow): string {
   const words = Object.entries(args).map(([word, { many, optional }]) => {
     const shown = many === true ? `${word}...` : word;
@@ -106,7 +105,7 @@ function assumptionsPage(assumptions: Readonly<Record<string, Assumption>>): str
     row.reason,
   ]);
   const about =
-    'Generated from the table of assumptions: what venue-api.md leaves open, and what is taken for true until the profile says otherwise. None of it has been checked against a live server.';
+    'Generated from the table of assumptions: what venue-api.md leaves open, and what is assumed until the profile says otherwise. None of it has been checked against a live server.';
   return page('Assumptions', about, table(['key', 'open', 'default', 'setting', 'also seen', 'reason'], rows));
 }
 
@@ -183,7 +182,7 @@ function stepsPage(steps: Readonly<Record<string, StepRow>>): string {
   });
   return page(
     'Steps',
-    'Generated from the step table: every verb of the language, and the [modifiers](#modifiers) that stand beside it.',
+    'Generated from the step table: every step of the language, and the [modifiers](#modifiers) that a step can have.',
     ...sections,
     '## Modifiers',
     fieldTable({ kind: 'fields', fields: MODIFIERS }),
@@ -194,13 +193,13 @@ function stepsPage(steps: Readonly<Record<string, StepRow>>): string {
 function filePage(fields: Fields): string {
   return page(
     'The file',
-    'Generated from the grammar: the keys of a runbook. What stands in `steps` is in [steps.md](steps.md).',
+    'Generated from the grammar: the keys of a runbook. [steps.md](steps.md) describes the entries of `steps`.',
     fieldTable({ kind: 'fields', fields }),
     ...innerTables(fields),
   );
 }
 
-/** The tables of what is a map inside of a field, each under the field's name. */
+/** Tables of the maps inside fields, each under the field's name. */
 function innerTables(fields: Fields): readonly string[] {
   return Object.entries(fields).flatMap(([name, { shape }]) => {
     const inner = fieldsWithin(shape);
@@ -230,11 +229,11 @@ function recordsPage(records: readonly RecordRow[]): string {
     return `## ${type.name}\n\n${sentence(about)}\n\n${table(['field', 'type', 'meaning'], rows)}`;
   });
   const about =
-    'Generated from the table of records: what an expression can read of what a step yields, and of `run` and `error`. A field of an optional type is absent at times: `.orValue(x)`, or ask `.hasValue()`.';
+    'Generated from the table of records: what an expression can read of a step’s result, and of `run` and `error`. A field of an optional type may be absent: use `.orValue(x)` or `.hasValue()`.';
   return page('Records', about, ...sections);
 }
 
-/** What stands after a verb: a table of its fields, one for each variant, or one line. */
+/** The value of a step: a table of its fields, one for each variant, or one line. */
 function shapeText(shape: Shape): string {
   switch (shape.kind) {
     case 'fields':

@@ -1,11 +1,11 @@
 /**
- * Reads the scripts and styles of the review page, and translates the modules of this program that the scripts import. Used
- * by the build and, through assets.ts, in a checkout.
+ * Reads the scripts and styles of the review page, and translates the modules of this program that the scripts import. Used by
+ * the build and, through assets.ts, in a checkout.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { transformSync } from 'esbuild';
 
-/** `from '../../time-scale.ts'`: all scripts are served from one folder, so there it is `from './time-scale.js'`. */
+/** `from '../../time-scale.ts'`: all scripts are served from one folder, so it becomes `from './time-scale.js'`. */
 const IMPORT = /(?<=\bfrom ')((?:\.\.\/)+(?:[\w-]+\/)*([\w-]+)\.ts)(?=';)/g;
 
 /** By file name. `folder` holds the files of the page. */
@@ -19,7 +19,7 @@ export function pageAssets(folder: URL): Readonly<Record<string, string>> {
   return assets;
 }
 
-/** A module without its types. What a browser runs imports nothing but types. */
+/** A module without its types. A module for the browser may import only types. */
 function script(file: URL): string {
   const { code } = transformSync(readFileSync(file, 'utf8'), { loader: 'ts', format: 'esm', target: 'es2022' });
   if (/^import\b/m.test(code)) throw new Error(`${file.pathname} imports other modules: the page cannot run it`);

@@ -1,6 +1,6 @@
 /**
- * What the review page's server answers, by path: the document, its scripts, and the folds of the journal as JSON. A run is
- * named by its whole name and looked up; no path of a request ever becomes a path of a file.
+ * Routes requests of the review page: the document, its scripts, and folds of the journal as JSON. A run is looked up by its
+ * whole name; no path of a request ever becomes a path of a file.
  */
 
 import { UserError } from '../../app/errors.ts';
@@ -28,13 +28,13 @@ export interface Answer {
   readonly body: string;
 }
 
-/** What the page is told of the server itself. */
+/** Facts about the server itself for the page. */
 interface ServerWords {
   readonly allowActions: boolean;
   readonly version: string;
-  /** The state folder, as a person would write it. */
+  /** The state folder, as shown to people. */
   readonly state: string;
-  /** Whose name stands in the forms first. */
+  /** The name filled into the forms. */
   readonly user: string;
   now(): number;
 }
@@ -52,7 +52,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const JSON_TYPE = 'application/json; charset=utf-8';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 
-/** Answers a GET that passed the checks. */
+/** Answers a GET that passed the checks of checks.ts. */
 export async function answerTo(path: string, query: URLSearchParams, routes: Routes): Promise<Answer> {
   if (VIEWS.includes(path)) return { status: 200, type: 'text/html; charset=utf-8', body: shell() };
   if (path.startsWith('/assets/')) return asset(path.slice('/assets/'.length));
@@ -152,8 +152,8 @@ function filterOf(query: URLSearchParams): RunsFilter {
 }
 
 /**
- * `after`: what the asker knows already; when nothing was written since, only the answers are told: a clock changes them, and
- * what `checks` finds.
+ * `after`: the last entry the client knows; when nothing was written since, only the answers are sent, because they depend on the
+ * clock and on the results of `checks`.
  */
 async function runDocument(found: FoundRun, query: URLSearchParams, { runs, words }: Routes): Promise<Answer> {
   const fold = await runs.fold(found);
@@ -192,7 +192,7 @@ function selectionOf(query: URLSearchParams): EntrySelection {
   };
 }
 
-/** One entry whole: the line exactly as it is stored, and its hash. */
+/** One whole entry: the line exactly as stored, and its hash. */
 async function entryAt(found: FoundRun, number: string, { runs }: Routes): Promise<Answer> {
   const seq = /^\d{1,9}$/.test(number) ? Number(number) : 0;
   const [stored] = await runs.lines(found, [seq]);
@@ -204,7 +204,7 @@ async function entryAt(found: FoundRun, number: string, { runs }: Routes): Promi
 async function comparison(query: URLSearchParams, { runs, words }: Routes): Promise<Answer> {
   const found = await Promise.all(['left', 'right'].map((side) => runs.find(query.get(side) ?? '')));
   const [left, right] = found;
-  if (left === undefined || right === undefined) return problem(404, 'one of the two runs is not there');
+  if (left === undefined || right === undefined) return problem(404, 'one of the two runs was not found');
   return json({ ...compareRuns(await runs.entries(left), await runs.entries(right)), now: words.now() });
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the review page's server reads: the journals and archives the state folder knows of, and of each run that was asked
- * for its folds, kept up to date with what was written since. It only reads; a journal or archive that appears later is found.
+ * Reads runs for the review page's server: from the journals and archives of the state folder, with the folds of requested runs
+ * kept up to date. It only reads; a journal or archive that appears later is found.
  */
 import { existsSync } from 'node:fs';
 import { UserError } from '../../app/errors.ts';
@@ -27,10 +27,10 @@ import { RunPageFold } from '../../report/folds/run-facts.ts';
 import type { ListedRun } from '../../report/folds/runs-list.ts';
 import { StoryFold } from '../../report/timeline/story.ts';
 
-/** Folds that are kept: a person looks at few runs at a time. */
+/** Maximum number of cached folds: a person looks at few runs at a time. */
 const MOST_FOLDS = 16;
 const PAGE = 2000;
-/** Of runs without an end, so many are looked into for the list. */
+/** Maximum number of unfinished runs whose progress is read for the list. */
 const MOST_WATCHED = 10;
 
 export interface FoundRun {
@@ -38,7 +38,7 @@ export interface FoundRun {
   readonly store: JournalReader;
 }
 
-/** What is not in a run's entries, as it was when it was last looked at. */
+/** Facts outside a run's entries, as of the last check. */
 interface Checks {
   readonly verdict: VerdictSoFar;
   /** What was done to the kill switch of the run's account while it ran. */
@@ -60,13 +60,13 @@ export class ServedRuns {
     this.state = state;
   }
 
-  /** The row of every run, of all journals and archives: once, also while it is in both. */
+/** The row of every run in all journals and archives, once even while it is in both. */
   async rows(): Promise<readonly RunRow[]> {
     const lists = await Promise.all((await this.open()).map((store) => store.runs()));
     return [...new Map(lists.flat().map((row) => [row.run, row])).values()];
   }
 
-  /** The same rows; those without an end with how far they have come. */
+/** The same rows; those without an end with their progress. */
   async withProgress(rows: readonly RunRow[], now: number): Promise<readonly ListedRun[]> {
     const watched = new Set(rows.filter(({ outcome }) => outcome === undefined).slice(0, MOST_WATCHED));
     const listed: ListedRun[] = [];
@@ -85,7 +85,7 @@ export class ServedRuns {
     return undefined;
   }
 
-  /** The run's folds with all that has been written so far. Throws StoreError `damaged` at a line that is no entry. */
+  /** The run's folds with all entries so far. Throws StoreError `damaged` at an unreadable line. */
   async fold({ row: { run }, store }: FoundRun): Promise<RunPageFold> {
     return this.folds.upToDate(store, run);
   }
@@ -98,7 +98,7 @@ export class ServedRuns {
     return allEntries(store, run);
   }
 
-  /** Stored lines after a number, or of the numbers named. */
+  /** Stored lines after a number, or with the given numbers. */
   async lines(
     { row: { run }, store }: FoundRun,
     wanted: { readonly after: number; readonly limit: number } | readonly number[],
@@ -109,12 +109,12 @@ export class ServedRuns {
     return found;
   }
 
-  /** Verifies the run and reads what was done to the kill switch, and keeps both for the answers to come. */
+  /** Verifies the run, reads the kill switch's records, and keeps both for later answers. */
   async check({ row, store }: FoundRun): Promise<Checks> {
     const { run } = row;
     const [verdict, kills] = await Promise.all([
       orWhyNot(async () => {
-        // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
+        // Before the entries: a run that is being written has entries without anchors, never the reverse.
         const anchors = anchorsOf({ state: this.state }, { run }).flatMap((file) => file.anchors);
         return verifyRun(store, run, anchors);
       }),
@@ -134,7 +134,7 @@ export class ServedRuns {
   }
 
   private async open(): Promise<readonly JournalReader[]> {
-    // Looking at runs makes no file, and no folder.
+    // Reading creates no file and no folder.
     if (!existsSync(this.state.path)) return [];
     const opened: JournalReader[] = [];
     for (const place of storePlaces(this.state).filter(isThere)) {
@@ -157,7 +157,7 @@ export class ServedRuns {
   }
 }
 
-/** That something cannot be read is an answer, too. */
+/** A failure to read is an answer too. */
 async function orWhyNot<T>(read: () => Promise<T>): Promise<T | { readonly failed: string }> {
   try {
     return await read();
@@ -172,7 +172,7 @@ interface GrowingFold {
   apply(entry: Entry): void;
 }
 
-/** Folds of the runs that were asked for last, read on from where they stand. */
+/** Folds of recently requested runs, updated from where they are. */
 class KeptFolds<F extends GrowingFold> {
   /** By run, the least recently used first. */
   private readonly kept = new Map<string, { readonly fold: F; reading: Promise<void> }>();
@@ -187,7 +187,7 @@ class KeptFolds<F extends GrowingFold> {
     this.kept.delete(run);
     this.kept.set(run, kept);
     for (const oldest of [...this.kept.keys()].slice(0, -MOST_FOLDS)) this.kept.delete(oldest);
-    // One reader at a time: two that read on from the same entry would fold it twice.
+    // One reader at a time: two readers would apply the same entries twice.
     kept.reading = kept.reading.then(() => catchUp(store, run, kept.fold));
     try {
       await kept.reading;

@@ -1,6 +1,6 @@
 /**
- * `runbook audit serve`: the review page on the loopback address, until it is interrupted. It listens on 127.0.0.1 and
- * nowhere else, shows what the journals hold, and changes nothing unless it was started to.
+ * `runbook audit serve`: serves the review page on the loopback address, until it is interrupted. It listens on 127.0.0.1 only,
+ * shows what the journals hold, and changes nothing unless started with --allow-actions.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -30,15 +30,15 @@ export interface PageServerOptions {
   readonly allowActions: boolean;
   readonly state: StateFolder;
   readonly environment: Environment;
-  /** Told of what went wrong inside; the browser is told only that something did. */
+  /** Called with internal errors; the browser only learns that one occurred. */
   readonly onMistake: (error: unknown) => void;
 }
 
 export interface PageServer {
   readonly port: number;
-  /** Only in the address that is printed, and in the page's own requests. */
+  /** Known only from the printed address, and in the page's own requests. */
   readonly token: string;
-  /** The address to open: it holds the token behind `#`, which browsers send to nobody. */
+  /** The address to open: the token is behind `#`, which browsers do not send. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function serveAudit(
       const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
       if (code === undefined) throw error;
       throw new UserError(
-        `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes a free one' : code}`,
+        `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program uses it; --port 0 takes a free one' : code}`,
       );
     },
   );
@@ -88,7 +88,7 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
     respond(request, facts, { runs, words }, options)
       .catch((error: unknown) => {
         onMistake(error);
-        return problem(500, 'a mistake of the program; its terminal says more');
+        return problem(500, 'internal error; see the terminal of `runbook audit serve`');
       })
       .then((answer) => send(response, answer, request.method === 'HEAD'))
       .catch(() => response.destroy());

@@ -1,7 +1,7 @@
 /**
- * What a person sees: results on standard output; diagnostics, notes and progress on standard error; colours only where a
- * terminal shows them. With `--json` standard output has one JSON document and nothing else. Texts of others are made
- * harmless here, at the last moment.
+ * Writes a command's output: results on standard output; diagnostics, notes and progress on standard error; colours only on a
+ * terminal. With `--json` standard output has one JSON document and nothing else. Control characters in foreign texts are
+ * escaped here, at the last moment.
  */
 import { styleText } from 'node:util';
 import type { Environment } from '../../app/environment.ts';
@@ -47,12 +47,12 @@ export class Terminal implements Output {
     this.coloured = { out: forced || (may && out.isTTY === true), err: forced || (may && err.isTTY === true) };
   }
 
-  /** From now on, whatever is written passes through `filter` first: it takes the secrets of an account out. */
+  /** From now on all output passes through `filter`, which redacts the secrets of an account. */
   redactWith(filter: (text: string) => string): void {
     this.filter = filter;
   }
 
-  /** The result of a command: `document` with `--json`, else what `human` says, unless that is nothing. */
+  /** The result of a command: `document` with `--json`, else the text of `human`, unless it is empty. */
   answer(document: object, human: () => string): void {
     if (this.json) return void this.out.write(this.filter(`${escapeUnprintable(JSON.stringify(document))}\n`));
     const text = human();
@@ -66,17 +66,17 @@ export class Terminal implements Output {
     this.out.write(this.filter(text.endsWith('\n') ? text : `${text}\n`));
   }
 
-  /** Something worth knowing, on standard error; silenced by `--quiet`. */
+  /** Information, on standard error; silenced by `--quiet`. */
   note(text: string): void {
     if (!this.quiet) this.say(text);
   }
 
-  /** Something wrong, on standard error; never silenced. */
+  /** An error, on standard error; never silenced. */
   complain(text: string): void {
     this.say(`${this.style('bad', 'error:', 'err')} ${text}`);
   }
 
-  /** The one line that shows how far a long command is; only on a terminal. */
+  /** One line with the progress of a long command; only on a terminal. */
   progress(text: string): void {
     if (this.quiet || this.err.isTTY !== true) return;
     this.err.write(`\r\u001b[2K${printable(this.filter(text), (this.err.columns ?? 80) - 1)}`);
@@ -88,7 +88,7 @@ export class Terminal implements Output {
     this.progressShown = false;
   }
 
-  /** Diagnostics in reading order, each with its line and a mark under the place. `--quiet` silences warnings. */
+  /** Diagnostics in reading order, each with its line and a mark under the position. `--quiet` silences warnings. */
   diagnostics(list: readonly Diagnostic[]): void {
     for (const diagnostic of inReadingOrder(list))
       if (diagnostic.severity === 'error' || !this.quiet) this.say(this.diagnostic(diagnostic));
@@ -116,10 +116,10 @@ export class Terminal implements Output {
   }
 }
 
-/** How much of a long line is shown. */
+/** Shown part of a long line, characters. */
 const EXCERPT_WIDTH = 100;
 
-/** The line at fault and, under it, a mark below the span's part of that line; `…` where the line goes on. */
+/** The line of the error and a mark under the span; `…` where the line continues. */
 export function excerpt(diagnostic: Diagnostic): readonly string[] {
   const { line, column, endLine, endColumn } = place(diagnostic);
   const content = lineAt(diagnostic.source.text, diagnostic.span.start);
@@ -127,7 +127,7 @@ export function excerpt(diagnostic: Diagnostic): readonly string[] {
   const from = column > EXCERPT_WIDTH - 20 ? column - 21 : 0;
   const end = from + EXCERPT_WIDTH;
   const until = endLine === line ? Math.max(endColumn - 1, column) : content.length;
-  // A tab has no width of its own: shown as a blank, it cannot move the mark.
+  // A tab has no fixed width: shown as a blank, it cannot shift the mark.
   const shown = (start: number, stop: number) =>
     escapeUnprintable(content.slice(start, Math.min(stop, end)).replaceAll('\t', ' '));
   const [before, after] = [from > 0 ? '…' : '', content.length > end ? '…' : ''];
