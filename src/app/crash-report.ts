@@ -28,7 +28,7 @@ export function reportCrash(
     `runbook ${args.join(' ')}`,
     stack,
   ];
-  const kept = keep(
+  const kept = saveReport(
     hide(
       lines
         .map((line) =>
@@ -44,7 +44,7 @@ export function reportCrash(
   return `internal error, not caused by your input: ${printable(hide(message), 300)}; ${kept}`;
 }
 
-function keep(report: string, state: StateFolder): string {
+function saveReport(report: string, state: StateFolder): string {
   try {
     appendFileSync(state.file('crash.log'), `${report}\n\n`, { mode: 0o600 });
     return `details are in ${state.shown}/crash.log`;

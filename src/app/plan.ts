@@ -40,7 +40,7 @@ export function planFor(
     markets: Object.keys(markets),
     feed: (name, key) =>
       fixture?.feeds.find((feed) => feed.name === name && (feed.key === key || key === undefined))?.value,
-    read: (name) => (fixture === undefined ? undefined : recordedResult(fixture, name, used)),
+    read: (name) => (fixture === undefined ? undefined : findRecordedResult(fixture, name, used)),
     costOf: (name) => costOf(used, name),
     limits: profile?.limits,
     deployment: profile === undefined ? '' : `${profile.baseUrl} ${profile.account}`,
@@ -48,7 +48,7 @@ export function planFor(
 }
 
 /** The result in the first recorded exchange of a read. */
-function recordedResult(fixture: Fixture, name: EndpointName, profile: Profile): unknown {
+function findRecordedResult(fixture: Fixture, name: EndpointName, profile: Profile): unknown {
   const { method, path } = endpoint(name);
   const exchange = fixture.exchanges.find(({ request }) => request.method === method && request.path === path);
   if (exchange?.reply.kind !== 'answer') return undefined;
@@ -57,7 +57,7 @@ function recordedResult(fixture: Fixture, name: EndpointName, profile: Profile):
 }
 
 /** The JSON of interface.md: requests and the worst case. */
-export function planDocument(plan: Plan, worst: Worst) {
+export function makePlanDocument(plan: Plan, worst: Worst) {
   const requests = plan.rows
     .filter((row): row is PlannedRequest => row.kind === 'request')
     .map(({ kind: _kind, ...row }) => row);

@@ -27,6 +27,6 @@ export interface ActingContext extends AppContext {
 }
 
 /** The exit code of a command that a signal shut down cleanly. */
-export function exitOf(signal: Signal): ExitCode {
+export function exitAfter(signal: Signal): ExitCode {
   return signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
 }

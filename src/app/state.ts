@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Environment } from './environment.ts';
 import { EXIT, UserError } from './errors.ts';
-import { reasonOf } from './files/files.ts';
+import { describeReason } from './files/files.ts';
 
 export interface StateFolder {
   /** Absolute; it may not exist yet. */
@@ -48,7 +48,11 @@ function makeFolder(path: string, shown: string): void {
     if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
     if (statSync(path).isDirectory()) return;
   } catch (error) {
-    throw new UserError(`the state folder ${shown} cannot be made: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+    throw new UserError(
+      `the state folder ${shown} cannot be made: ${describeReason(error)}`,
+      EXIT.usage,
+      'configuration',
+    );
   }
   throw new UserError(`the state folder ${shown} is not a directory`, EXIT.usage, 'configuration');
 }

@@ -5,7 +5,7 @@
 import { printable } from '../base/printable.ts';
 import { StoreError } from '../journal/store.ts';
 import { EXIT, UserError } from './errors.ts';
-import { codeOf, reasonOf } from './files/files.ts';
+import { describeReason, getErrorCode } from './files/files.ts';
 
 /** A missing file is not listed: a path from the user is checked where it is read, and any other missing file is a bug. */
 const TROUBLES: ReadonlySet<string> = new Set([
@@ -24,12 +24,12 @@ const TROUBLES: ReadonlySet<string> = new Set([
 ]);
 
 /** The user error for a system error; undefined for any other kind of error. */
-export function troubleOf(error: unknown): UserError | undefined {
+export function toSystemError(error: unknown): UserError | undefined {
   if (error instanceof UserError) return error;
   if (error instanceof StoreError) return asUserError(error);
-  if (!(error instanceof Error) || !('syscall' in error) || !TROUBLES.has(codeOf(error) ?? '')) return undefined;
+  if (!(error instanceof Error) || !('syscall' in error) || !TROUBLES.has(getErrorCode(error) ?? '')) return undefined;
   const path = 'path' in error && typeof error.path === 'string' ? printable(error.path, 300) : 'a file of its own';
-  return new UserError(`${path} cannot be used: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+  return new UserError(`${path} cannot be used: ${describeReason(error)}`, EXIT.usage, 'configuration');
 }
 
 /** The user error for a store error. Damage has its own exit code: it is not a matter of configuration. */

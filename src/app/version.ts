@@ -9,9 +9,9 @@ import manifest from '../../package.json' with { type: 'json' };
 export const ENGINE_VERSION: string = manifest.version;
 
 /** sha256 of package-lock.json, hex; undefined where there is none. */
-export const LOCK_SHA256: string | undefined = lockDigest();
+export const LOCK_SHA256: string | undefined = digestLockFile();
 
-function lockDigest(): string | undefined {
+function digestLockFile(): string | undefined {
   try {
     return createHash('sha256')
       .update(readFileSync(new URL('../../package-lock.json', import.meta.url)))

@@ -19,7 +19,7 @@ export function endAsFailure(): void {
 }
 
 /** Calls the handler for uncaught exceptions and rejections. */
-export function onUncaught(handler: (error: unknown) => void): void {
+export function handleUncaught(handler: (error: unknown) => void): void {
   process.on('uncaughtException', handler);
   process.on('unhandledRejection', handler);
 }

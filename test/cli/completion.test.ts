@@ -4,7 +4,7 @@ import { EXIT } from '../../src/app/errors.ts';
 import { COMMANDS } from '../../src/cli/actions/actions.ts';
 import { SHELLS } from '../../src/cli/choices.ts';
 import type { CommandRow } from '../../src/cli/command-row.ts';
-import { completionScript } from '../../src/cli/commands/completion.ts';
+import { makeCompletionScript } from '../../src/cli/commands/completion.ts';
 import { folder } from './command.ts';
 
 const row = (name: string, rest: Partial<CommandRow> = {}): CommandRow => ({
@@ -32,7 +32,7 @@ const TABLE: readonly CommandRow[] = [
 describe('completion in bash', () => {
   const here = folder();
   here.write('ladder.yaml', '');
-  here.write('script.bash', completionScript('bash', TABLE));
+  here.write('script.bash', makeCompletionScript('bash', TABLE));
 
   /** What bash offers for the last of these words. */
   function offered(...words: readonly string[]): string[] {
@@ -71,7 +71,7 @@ describe('completion in bash', () => {
 
 describe('completion scripts', () => {
   it.each(SHELLS)('%s: names every verb and option of the table', (shell) => {
-    const script = completionScript(shell, COMMANDS);
+    const script = makeCompletionScript(shell, COMMANDS);
     for (const { name, options } of COMMANDS) {
       for (const word of name.split(' ')) expect(script).toContain(word);
       for (const option of Object.keys(options))
@@ -80,6 +80,6 @@ describe('completion scripts', () => {
   });
 
   it('quotes what stands in a summary', () => {
-    expect(completionScript('fish', TABLE)).toContain("-d 'it\\'s run'");
+    expect(makeCompletionScript('fish', TABLE)).toContain("-d 'it\\'s run'");
   });
 });

@@ -10,12 +10,12 @@ import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 
 /** The file of anchors beside the journal. */
-function anchorFile(folder: string): string {
+function locateAnchors(folder: string): string {
   return join(folder, 'anchors.jsonl');
 }
 
 /** Sinks, signing key, and the report of a sink that fails or recovers. */
-export function anchoring(
+export function makeAnchoring(
   { folder, profile, secrets }: Account,
   voice: Pick<Voice, 'note' | 'complain'>,
 ): Pick<AnchorerOptions, 'sinks' | 'key' | 'onSink'> {
@@ -27,7 +27,7 @@ export function anchoring(
   });
   const key = secrets.anchorKey?.reveal();
   return {
-    sinks: [new AnchorFile(anchorFile(folder)), ...elsewhere],
+    sinks: [new AnchorFile(locateAnchors(folder)), ...elsewhere],
     ...(key === undefined ? {} : { key }),
     onSink: (sink, failure) =>
       failure === undefined
@@ -39,7 +39,7 @@ export function anchoring(
 }
 
 /** Why nothing new may be sent: a sink of anchors has failed for longer than the profile allows (fault-matrix.md, row 73). */
-export function anchorsOverdue(
+export function checkAnchorsOverdue(
   { longestFailure }: Pick<Anchorer, 'longestFailure'>,
   { profile }: Pick<Account, 'profile'>,
 ): string | undefined {
@@ -52,13 +52,13 @@ export function anchorsOverdue(
  * Why nothing new may be sent with this journal: an anchor names a hash that it does not have (fault-matrix.md, row 74);
  * undefined where all of the newest agree. Copies in files are checked too: a person who rewrites a journal can also rewrite the file beside it.
  */
-export async function contradictionOf({
+export async function findContradiction({
   folder,
   profile,
   store,
 }: Pick<Account, 'folder' | 'profile' | 'store'>): Promise<string | undefined> {
   const copies = Object.values(profile.anchors.copies).flatMap((copy) => ('file' in copy ? [copy.file] : []));
-  for (const file of [anchorFile(folder), ...copies]) {
+  for (const file of [locateAnchors(folder), ...copies]) {
     try {
       const found = await contradictedAnchor(store, newestAnchors(file));
       if (found === undefined) continue;

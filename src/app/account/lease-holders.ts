@@ -1,7 +1,7 @@
 /** Names the holders of a lease, and recognizes a scheduler by its name. */
 const SCHEDULER = 'scheduler';
 
-export function schedulerHolder(processId: number): string {
+export function nameSchedulerHolder(processId: number): string {
   return `${SCHEDULER}, process ${processId}`;
 }
 

@@ -8,7 +8,7 @@ import type { Account } from './account.ts';
 /** Target of the program's own alarms, where the profile names it. */
 export const OPERATORS = 'ops';
 
-export function noticesOf({ profile, secrets }: Pick<Account, 'profile' | 'secrets'>, voice: Voice): Notifier {
+export function makeNotifier({ profile, secrets }: Pick<Account, 'profile' | 'secrets'>, voice: Voice): Notifier {
   return {
     send(to, text) {
       const target = Object.hasOwn(profile.notify, to) ? profile.notify[to] : undefined;

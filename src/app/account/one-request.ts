@@ -17,7 +17,7 @@ export type Asked<E extends EndpointName> =
   | { readonly kind: 'unanswered'; readonly why: string; readonly sent: boolean };
 
 /** Sends once; a rejected session is renewed for the next request. `tokensWithinMs`: gives up when no tokens are free within it. */
-export async function ask<E extends EndpointName>(
+export async function sendOnce<E extends EndpointName>(
   account: Account,
   name: E,
   params: Params<E>,

@@ -18,15 +18,15 @@ export function readName(text: string): { readonly name: string } | { readonly p
 }
 
 /** The name in `--by`. Throws a UserError (exit 2) without a usable one: someone has to answer for the action. */
-export function namedPerson(command: string, by: string): string {
+export function requireName(command: string, by: string): string {
   const read = readName(by);
   if ('name' in read) return read.name;
   throw new UserError(`${command} needs the name of the person who answers for it, --by NAME; ${read.problem}`);
 }
 
 /** The given name, else the user's own. An odd user name must not prevent a kill. */
-export function actorName(command: string, by: string | undefined, environment: Environment): string {
-  if (by !== undefined) return namedPerson(command, by);
+export function chooseActorName(command: string, by: string | undefined, environment: Environment): string {
+  if (by !== undefined) return requireName(command, by);
   const own = readName(environment.variable('USER') ?? '');
   return 'name' in own ? own.name : 'operator';
 }

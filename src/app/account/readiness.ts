@@ -59,7 +59,7 @@ export function refuseUntil(runbook: CheckedRunbook, until: string | undefined):
     );
 }
 
-export function killedError(killed: KillOrder): UserError {
+export function makeKilledError(killed: KillOrder): UserError {
   const when = killed.at === 0 ? '' : ` at ${new Date(killed.at).toISOString()}`;
   return new UserError(
     `the kill switch is engaged by ${printable(killed.by, 100)}${when}: ${printable(killed.reason, 300)}; nothing was sent. \`runbook release --profile FILE --by NAME\` lifts it`,

@@ -30,20 +30,20 @@ export function readText(path: string, what: string, maxBytes = LARGEST_TEXT): s
 export function readSource(path: string, what: string, maxBytes = LARGEST_TEXT): SourceText {
   const bytes = readBytes(path, `the ${what} ${printable(path, 300)}`, maxBytes);
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const decoded = (from: number, to: number) => {
+  const decodeSource = (from: number, to: number) => {
     try {
       return strict.decode(bytes.subarray(from, to));
     } catch {
       return undefined;
     }
   };
-  const whole = decoded(0, bytes.length);
+  const whole = decodeSource(0, bytes.length);
   if (whole !== undefined) return { file: path, text: whole };
   const characters: string[] = [];
   for (let at = 0; at < bytes.length; ) {
     const first = bytes[at] as number;
     const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    const character = decoded(at, at + length);
+    const character = decodeSource(at, at + length);
     characters.push(character ?? String.fromCharCode(0xdc00 + first));
     at += character === undefined ? 1 : length;
   }
@@ -55,8 +55,9 @@ export function writeNewText(path: string, text: string, what: string): void {
   try {
     writeFileSync(path, text, { flag: 'wx' });
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw new UserError(`${printable(path, 300)} exists already; it was not changed`);
-    throw new UserError(`the ${what} ${printable(path, 300)} cannot be written: ${reasonOf(error)}`);
+    if (getErrorCode(error) === 'EEXIST')
+      throw new UserError(`${printable(path, 300)} exists already; it was not changed`);
+    throw new UserError(`the ${what} ${printable(path, 300)} cannot be written: ${describeReason(error)}`);
   }
 }
 
@@ -68,13 +69,13 @@ export function replaceText(path: string, text: string, what: string): void {
     renameSync(beside, path);
   } catch (error) {
     rmSync(beside, { force: true });
-    throw new UserError(`the ${what} ${printable(path, 300)} cannot be written: ${reasonOf(error)}`);
+    throw new UserError(`the ${what} ${printable(path, 300)} cannot be written: ${describeReason(error)}`);
   }
 }
 
 /** Describes why the system refused. */
-export function reasonOf(error: unknown): string {
-  const code = codeOf(error);
+export function describeReason(error: unknown): string {
+  const code = getErrorCode(error);
   return code === undefined ? 'the system gave no reason' : (REASONS[code] ?? code);
 }
 
@@ -96,7 +97,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** The system's error code; undefined where there is none. */
-export function codeOf(error: unknown): string | undefined {
+export function getErrorCode(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
@@ -113,7 +114,7 @@ function readBytes(path: string, named: string, maxBytes: number): Uint8Array {
     return readUpTo(handle, status.size, maxBytes, named);
   } catch (error) {
     if (error instanceof UserError) throw error;
-    throw new UserError(`${named} cannot be read: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+    throw new UserError(`${named} cannot be read: ${describeReason(error)}`, EXIT.usage, 'configuration');
   } finally {
     if (handle !== undefined) closeSync(handle);
   }

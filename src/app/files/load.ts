@@ -11,7 +11,7 @@ import { type Value, valueJson } from '../../runbook/values.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
-import { exactData } from './profile.ts';
+import { readExactData } from './profile.ts';
 import { readRunbook } from './runbook.ts';
 
 /** A runbook and all that it calls, with the texts to be pinned. */
@@ -41,7 +41,7 @@ export function loadRunbook(path: string, voice: Pick<Voice, 'diagnostics'>): Lo
   });
   voice.diagnostics(loaded.diagnostics);
   if (loaded.runbook === undefined) throw new Invalid(path, loaded.diagnostics);
-  return { runbook: loaded.runbook, sources: sourcesOf(loaded.runbook, called) };
+  return { runbook: loaded.runbook, sources: listSources(loaded.runbook, called) };
 }
 
 /** Checks the pinned texts of a recorded run again with this version's checker. */
@@ -74,7 +74,7 @@ function checkSources(
     : checked;
 }
 
-function sourcesOf(runbook: CheckedRunbook, called: ReadonlyMap<string, SourceText>): LoadedRunbook['sources'] {
+function listSources(runbook: CheckedRunbook, called: ReadonlyMap<string, SourceText>): LoadedRunbook['sources'] {
   return [{ name: runbook.name, source: runbook.source }, ...[...called].map(([name, source]) => ({ name, source }))];
 }
 
@@ -90,9 +90,9 @@ export function inputValues(
     readonly recorded?: Readonly<Record<string, unknown>> | undefined;
   },
 ): Readonly<Record<string, Value>> {
-  const recorded = recordedInputs(runbook, given.recorded);
+  const recorded = readRecordedInputs(runbook, given.recorded);
   const texts: Record<string, string> = Object.create(null);
-  if (given.file !== undefined) Object.assign(texts, inputsFile(given.file));
+  if (given.file !== undefined) Object.assign(texts, readInputsFile(given.file));
   const named = new Set<string>();
   for (const pair of given.pairs) {
     const at = pair.indexOf('=');
@@ -113,7 +113,7 @@ export function inputValues(
 }
 
 /** Inputs from a journal or a fixture; a value that does not fit its declaration is dropped, so that it counts as missing. */
-function recordedInputs(
+function readRecordedInputs(
   runbook: CheckedRunbook,
   recorded: Readonly<Record<string, unknown>> = {},
 ): Record<string, Value> {
@@ -126,7 +126,7 @@ function recordedInputs(
 }
 
 /** A file of inputs: a map in YAML or JSON, with all digits of numbers. */
-function inputsFile(path: string): Record<string, string> {
+function readInputsFile(path: string): Record<string, string> {
   const { root, diagnostics } = readDocument(readSource(path, 'inputs file'));
   if (root?.kind !== 'map' || diagnostics.length > 0) {
     throw new UserError(
@@ -136,12 +136,12 @@ function inputsFile(path: string): Record<string, string> {
   return Object.fromEntries(
     root.entries.map(({ key, value }) => [
       key,
-      value.kind === 'scalar' ? value.text : JSON.stringify(exactData(value)),
+      value.kind === 'scalar' ? value.text : JSON.stringify(readExactData(value)),
     ]),
   );
 }
 
 /** Inputs in the form in which journals and fixtures store them. */
-export function inputsJson(inputs: Readonly<Record<string, Value>>): JsonObject {
+export function formatInputs(inputs: Readonly<Record<string, Value>>): JsonObject {
   return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
 }

@@ -12,20 +12,20 @@ export function readProfileFile(path: string, voice: Pick<Voice, 'diagnostics'>)
   const source = readSource(path, 'profile');
   const { root, diagnostics } = readDocument(source);
   if (root === undefined || diagnostics.length > 0) {
-    voice.diagnostics(withoutSecrets(source, diagnostics));
-    throw unusable(path);
+    voice.diagnostics(hideSecrets(source, diagnostics));
+    throw makeProfileError(path);
   }
-  const read = readProfile(exactData(root), source, (at) => nodeAt(root, at).span);
-  voice.diagnostics(withoutSecrets(source, read.diagnostics));
-  if (read.profile === undefined) throw unusable(path);
+  const read = readProfile(readExactData(root), source, (at) => nodeAt(root, at).span);
+  voice.diagnostics(hideSecrets(source, read.diagnostics));
+  if (read.profile === undefined) throw makeProfileError(path);
   return read.profile;
 }
 
 /** Hides every line that contains a secret, and every message that quotes one; positions stay. */
-function withoutSecrets(source: SourceText, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+function hideSecrets(source: SourceText, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const atFault = new Set(diagnostics.flatMap((each) => (each.code === 'profile-secret' ? [place(each).line] : [])));
   const lines = source.text.split('\n');
-  const shown = lines.map((line, index) => (atFault.has(index + 1) || looksSecret(line) ? blank(line) : line));
+  const shown = lines.map((line, index) => (atFault.has(index + 1) || looksSecret(line) ? hideText(line) : line));
   const text = shown.join('\n');
   return diagnostics.map((each) => ({
     ...each,
@@ -34,21 +34,21 @@ function withoutSecrets(source: SourceText, diagnostics: readonly Diagnostic[]):
   }));
 }
 
-function blank(line: string): string {
+function hideText(line: string): string {
   return line.replace(/[^\r]/g, ' ');
 }
 
-function unusable(path: string): UserError {
+function makeProfileError(path: string): UserError {
   return new UserError(`the profile ${printable(path, 300)} cannot be used`, EXIT.usage, 'configuration');
 }
 
 /** The document as data, numbers as text. */
-export function exactData(node: Node): unknown {
+export function readExactData(node: Node): unknown {
   switch (node.kind) {
     case 'list':
-      return node.items.map(exactData);
+      return node.items.map(readExactData);
     case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, exactData(value)]));
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readExactData(value)]));
     case 'scalar':
       if (node.type === 'boolean') return node.text === 'true';
       return node.type === 'null' ? null : node.text;

@@ -16,12 +16,12 @@ export interface RunbookFile {
 
 export function readRunbook(path: string): RunbookFile {
   const source = readSource(path, 'runbook');
-  return { source, load: (name) => beside(path, name) };
+  return { source, load: (name) => readCalled(path, name) };
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 
-function beside(path: string, name: string): SourceText | undefined {
+function readCalled(path: string, name: string): SourceText | undefined {
   const folder = dirname(path);
   const file = `${name}.yaml`;
   if (!NAME.test(name) || !readdirSync(resolve(folder)).includes(file)) return undefined;

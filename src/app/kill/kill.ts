@@ -9,21 +9,21 @@ import { printable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
 import { EVERY_ACCOUNT, type KillOrder } from '../../journal/shared/shared.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
-import { type Account, accountKey, openAccount } from '../account/account.ts';
-import { ask } from '../account/one-request.ts';
+import { type Account, makeAccountKey, openAccount } from '../account/account.ts';
+import { sendOnce } from '../account/one-request.ts';
 import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
-import { recordedProfile } from '../run/first-entry.ts';
-import { storePlaces } from '../stores/known-stores.ts';
-import { placeOf, type StorePlace, shownPlace, storeAt } from '../stores/location.ts';
-import { unfinishedRuns } from '../stores/unfinished-runs.ts';
-import { troubleOf } from '../system-errors.ts';
+import { readRecordedProfile } from '../run/first-entry.ts';
+import { listStorePlaces } from '../stores/known-stores.ts';
+import { accessStore, chooseStorePlace, describePlace, type StorePlace } from '../stores/location.ts';
+import { findUnfinishedRuns } from '../stores/unfinished-runs.ts';
+import { toSystemError } from '../system-errors.ts';
 
 /** Reference to the handbook, for the messages. */
 export const READ_ON = 'docs/live.md, Stop everything now, says more';
 
 /** Interval of the messages about a venue that does not answer, ms. */
-const SILENCE_TOLD_MS = 10_000;
+const SILENCE_REPORT_MS = 10_000;
 
 export interface KillRequest {
   /** The account; where undefined, every account with an unfinished or halted run. */
@@ -58,11 +58,11 @@ export async function kill(
   progress: KillProgress = {},
 ): Promise<Killed> {
   const at = new SystemClock().now();
-  const order = { scope: profile === undefined ? EVERY_ACCOUNT : accountKey(profile), by, reason, at };
-  return profile === undefined ? killAll(order, context, progress) : killNamed(profile, order, context, progress);
+  const order = { scope: profile === undefined ? EVERY_ACCOUNT : makeAccountKey(profile), by, reason, at };
+  return profile === undefined ? killAll(order, context, progress) : killAccount(profile, order, context, progress);
 }
 
-async function killNamed(
+async function killAccount(
   profile: Profile,
   order: KillOrder,
   context: AppContext,
@@ -71,9 +71,9 @@ async function killNamed(
   const { voice, state } = context;
   let away = true;
   try {
-    away = (await engageEverywhere([placeOf(profile, state)], order, context)).length > 0;
+    away = (await engageEverywhere([chooseStorePlace(profile, state)], order, context)).length > 0;
   } catch (error) {
-    voice.complain(`the kill switch is NOT engaged: ${userErrorOf(error).message}`);
+    voice.complain(`the kill switch is NOT engaged: ${toUserError(error).message}`);
   }
   if (!away) {
     progress.engaged = true;
@@ -81,13 +81,13 @@ async function killNamed(
   }
   const account = await openKilled(profile, away ? order : undefined, context);
   const left = await cancelEverything(account, context, progress).finally(() => account.close());
-  return { everywhere: !away, left, accounts: [shownAccount(profile)], failure: undefined };
+  return { everywhere: !away, left, accounts: [describeAccount(profile)], failure: undefined };
 }
 
 /** Kills every account with an unfinished or halted run here; the venues of other accounts are not known. */
 async function killAll(order: KillOrder, context: AppContext, progress: KillProgress): Promise<Killed> {
   const { voice, state } = context;
-  const missed = await engageEverywhere(storePlaces(state), order, context);
+  const missed = await engageEverywhere(listStorePlaces(state), order, context);
   if (missed.length === 0) {
     progress.engaged = true;
     voice.note('the kill switch is engaged for every account of this state folder; no run sends new orders');
@@ -95,7 +95,7 @@ async function killAll(order: KillOrder, context: AppContext, progress: KillProg
     voice.complain(
       'the runs of these stores are not known: `runbook kill --profile FILE` still cancels for one account',
     );
-  const profiles = await profilesAtWork(context, missed);
+  const profiles = await listActiveProfiles(context, missed);
   if (profiles.length === 0)
     throw new UserError(
       `NOTHING WAS CANCELLED: no request was sent, because the state folder ${printable(state.shown, 300)} has no unfinished or halted run. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
@@ -111,20 +111,20 @@ async function killAll(order: KillOrder, context: AppContext, progress: KillProg
     } catch (error) {
       // An account that cannot be reached must not prevent the kill of the others.
       if (profiles.length === 1) throw error;
-      failure = userErrorOf(error);
-      voice.complain(`${shownAccount(profile)}: ${failure.message}`);
+      failure = toUserError(error);
+      voice.complain(`${describeAccount(profile)}: ${failure.message}`);
     }
   }
-  return { everywhere: missed.length === 0, left, accounts: profiles.map(shownAccount), failure };
+  return { everywhere: missed.length === 0, left, accounts: profiles.map(describeAccount), failure };
 }
 
-function shownAccount({ account, baseUrl }: Profile): string {
+function describeAccount({ account, baseUrl }: Profile): string {
   return `${printable(account, 100)} of ${printable(baseUrl, 200)}`;
 }
 
 /** The error as shown to the user; internal errors are rethrown. */
-function userErrorOf(error: unknown): UserError {
-  const trouble = troubleOf(error);
+function toUserError(error: unknown): UserError {
+  const trouble = toSystemError(error);
   if (trouble === undefined) throw error;
   return trouble;
 }
@@ -141,13 +141,13 @@ async function engageEverywhere(
   const missed: StorePlace[] = [];
   for (const place of places) {
     try {
-      const shared = await storeAt(place, environment).shared();
+      const shared = await accessStore(place, environment).openShared();
       await shared.killSwitch.engage(order).finally(() => shared.close());
     } catch (error) {
-      const { message } = userErrorOf(error);
+      const { message } = toUserError(error);
       missed.push(place);
       voice.complain(
-        `the kill switch is NOT engaged in ${printable(shownPlace(place), 300)}: ${printable(message, 300)}`,
+        `the kill switch is NOT engaged in ${printable(describePlace(place), 300)}: ${printable(message, 300)}`,
       );
     }
   }
@@ -164,7 +164,7 @@ async function openKilled(profile: Profile, unheard: KillOrder | undefined, cont
   const ways = [
     ...(unheard === undefined
       ? [() => openAccount(profile, context)]
-      : [() => openBarred(withoutStore, unheard, context)]),
+      : [() => openStandIn(withoutStore, unheard, context)]),
     () => openAccount(withoutStore, context, 'nothing'),
   ];
   let refused: UserError | undefined;
@@ -172,7 +172,7 @@ async function openKilled(profile: Profile, unheard: KillOrder | undefined, cont
     try {
       return await way();
     } catch (error) {
-      refused = userErrorOf(error);
+      refused = toUserError(error);
     }
   }
   throw new UserError(
@@ -182,7 +182,7 @@ async function openKilled(profile: Profile, unheard: KillOrder | undefined, cont
   );
 }
 
-async function openBarred(profile: Profile, order: KillOrder, context: AppContext): Promise<Account> {
+async function openStandIn(profile: Profile, order: KillOrder, context: AppContext): Promise<Account> {
   const account = await openAccount(profile, context);
   try {
     await account.shared.killSwitch.engage(order);
@@ -196,17 +196,17 @@ async function openBarred(profile: Profile, order: KillOrder, context: AppContex
 /** Returns how many orders could still fill when nothing changed any more. */
 async function cancelEverything(account: Account, { voice }: AppContext, progress: KillProgress): Promise<number> {
   const { clock } = account;
-  const silence = new Silence(clock, (text) => voice.note(text));
+  const silence = new SilenceReport(clock, (text) => voice.note(text));
   const { left } = await sweep(
     {
       async ask(name, params) {
-        const asked = await ask(account, name, params, 'protect');
+        const asked = await sendOnce(account, name, params, 'protect');
         if (asked.kind === 'confirmed') {
-          silence.hear(undefined);
+          silence.noteProgress(undefined);
           return asked;
         }
         const why = asked.kind === 'refused' ? asked.text : asked.why;
-        silence.hear(why);
+        silence.noteProgress(why);
         return { kind: 'no answer', why };
       },
       now: () => clock.now(),
@@ -228,7 +228,7 @@ async function cancelEverything(account: Account, { voice }: AppContext, progres
 }
 
 /** Reports at intervals for how long the venue has not answered, so that the person knows that the venue's own interface is quicker. */
-class Silence {
+class SilenceReport {
   private readonly clock: Clock & Metronome;
   private readonly tell: (text: string) => void;
   private since: number;
@@ -239,10 +239,10 @@ class Silence {
     this.clock = clock;
     this.tell = tell;
     this.since = clock.monotonic();
-    this.timer = this.later();
+    this.timer = this.scheduleReport();
   }
 
-  hear(problem: string | undefined): void {
+  noteProgress(problem: string | undefined): void {
     if (problem === undefined) this.since = this.clock.monotonic();
     this.why = problem ?? 'no answer yet';
   }
@@ -251,24 +251,24 @@ class Silence {
     this.timer.cancel();
   }
 
-  private later(): ReturnType<Metronome['after']> {
-    return this.clock.after(SILENCE_TOLD_MS, () => {
+  private scheduleReport(): ReturnType<Metronome['after']> {
+    return this.clock.after(SILENCE_REPORT_MS, () => {
       const forMs = this.clock.monotonic() - this.since;
-      if (forMs >= SILENCE_TOLD_MS)
+      if (forMs >= SILENCE_REPORT_MS)
         this.tell(
           `the venue has not answered for ${formatWholeSeconds(forMs)} (${printable(this.why, 200)}); trying for two minutes without progress. Its own interface may be quicker`,
         );
-      this.timer = this.later();
+      this.timer = this.scheduleReport();
     });
   }
 }
 
 /** Profiles of unfinished and halted runs, in the stores that can be read. */
-async function profilesAtWork(context: AppContext, missed: readonly StorePlace[]): Promise<readonly Profile[]> {
+async function listActiveProfiles(context: AppContext, missed: readonly StorePlace[]): Promise<readonly Profile[]> {
   const profiles = new Map<string, Profile>();
-  for (const { first } of await unfinishedRuns([], context.state, 'halted too', missed)) {
-    const profile = recordedProfile(first);
-    profiles.set(accountKey(profile), profile);
+  for (const { first } of await findUnfinishedRuns([], context.state, 'halted too', missed)) {
+    const profile = readRecordedProfile(first);
+    profiles.set(makeAccountKey(profile), profile);
   }
   return [...profiles.values()];
 }
@@ -279,9 +279,9 @@ export async function release(
   by: string,
   { environment, state }: Pick<AppContext, 'environment' | 'state'>,
 ): Promise<boolean> {
-  const shared = await storeAt(placeOf(profile, state), environment).shared();
+  const shared = await accessStore(chooseStorePlace(profile, state), environment).openShared();
   try {
-    return await shared.killSwitch.release(accountKey(profile), by, new SystemClock().now());
+    return await shared.killSwitch.release(makeAccountKey(profile), by, new SystemClock().now());
   } finally {
     await shared.close();
   }

@@ -8,13 +8,13 @@ import { profileSettings, restoredProfile, type SettingsJson } from '../../venue
 import type { Profile } from '../../venue/profile/profile.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { inputsJson } from '../files/load.ts';
+import { formatInputs } from '../files/load.ts';
 import { ENGINE_VERSION, LOCK_SHA256 } from '../version.ts';
 
 /** The origin of a run: what its first entry holds beside texts, inputs and settings. */
 export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'until' | 'occurrence'>;
 
-export function startedData(
+export function buildStartedData(
   profile: Profile,
   { runbook, sources }: LoadedRunbook,
   inputs: Readonly<Record<string, Value>>,
@@ -24,24 +24,24 @@ export function startedData(
     runbook: runbook.name,
     file: runbook.source.file,
     mode: 'live',
-    inputs: inputsJson(inputs),
+    inputs: formatInputs(inputs),
     ...about,
     sources: sources.map(({ name, source: { file, text } }) => ({ name, file, text, sha256: sha256(text) })),
     settings: { ...profileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
     engine: ENGINE_VERSION,
-    process: thisProcess(),
+    process: describeProcess(),
     account: profile.account,
   };
 }
 
 /** The facts in the journal about the process that writes it. */
-export function thisProcess(): ProcessFact {
+export function describeProcess(): ProcessFact {
   const lock = LOCK_SHA256;
   return { pid: process.pid, node: process.versions.node, ...(lock === undefined ? {} : { lock }), clock: 'system' };
 }
 
 /** The profile a run was started with; secrets are read from the environment again. */
-export function recordedProfile(first: EntryOf<'run.started'>): Profile {
+export function readRecordedProfile(first: EntryOf<'run.started'>): Profile {
   const { absenceHorizonMs: _own, ...settings } = first.data.settings as SettingsJson;
   const profile = restoredProfile(settings);
   if (profile === undefined)

@@ -11,10 +11,10 @@ import { machineStart } from '../../journal/shared/machine.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Account } from '../account/account.ts';
-import { anchoring } from '../account/anchoring.ts';
+import { makeAnchoring } from '../account/anchoring.ts';
 import type { Voice } from '../voice.ts';
-import { resumedTime } from './resumed-clock.ts';
-import { humanActor } from './virtual-run.ts';
+import { computeResumedTime } from './resumed-clock.ts';
+import { nameHumanActor } from './virtual-run.ts';
 
 /** Needed to write: the lease on the account with its epoch. */
 export interface HaltAnswerParts {
@@ -41,7 +41,7 @@ export async function recordAnswers(
   const stored = await store.read(run);
   const [first, ...rest] = stored.map(readEntry);
   if (first === undefined) return undefined;
-  const { clock } = resumedTime([first, ...rest], account.clock);
+  const { clock } = computeResumedTime([first, ...rest], account.clock);
   const writer = new JournalWriter(store, {
     run,
     account: first.account,
@@ -54,9 +54,14 @@ export async function recordAnswers(
     head: headOf(stored.at(-1)),
     row,
   });
-  const anchorer = new Anchorer(writer, { run, clock, everyOrderEvents: 0, ...anchoring(account, voice) });
+  const anchorer = new Anchorer(writer, { run, clock, everyOrderEvents: 0, ...makeAnchoring(account, voice) });
   for (const { command, by, reason } of answers)
-    writer.append('operator.acted', { command, by, ...(reason === undefined ? {} : { reason }) }, '', humanActor(by));
+    writer.append(
+      'operator.acted',
+      { command, by, ...(reason === undefined ? {} : { reason }) },
+      '',
+      nameHumanActor(by),
+    );
   try {
     await writer.close();
     await anchorer.settled();
@@ -68,7 +73,7 @@ export async function recordAnswers(
 }
 
 /** Who has answered for a run since it halted, according to its journal. */
-export function answeredBy(entries: readonly Entry[]): string | undefined {
+export function findAnswerer(entries: readonly Entry[]): string | undefined {
   const end = entries.findLastIndex(({ type }) => type === 'run.ended');
   const answer = entries
     .slice(end + 1)

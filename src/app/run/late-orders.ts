@@ -12,8 +12,8 @@ import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { isAtVenue, isInDoubt, isOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Account } from '../account/account.ts';
-import { noticesOf, OPERATORS } from '../account/notifications.ts';
-import { ask } from '../account/one-request.ts';
+import { makeNotifier, OPERATORS } from '../account/notifications.ts';
+import { sendOnce } from '../account/one-request.ts';
 import type { Voice } from '../voice.ts';
 
 /** Result of one request to the venue: one page of the account's orders. */
@@ -24,7 +24,7 @@ export interface AskedOrders {
   readonly records: readonly OrderRecord[] | undefined;
 }
 
-export interface Looking {
+export interface LateOrderSearch {
   /** The run that searches. */
   readonly run: string;
   /** Epoch ms. */
@@ -32,9 +32,9 @@ export interface Looking {
   /** Orders open on the account that are not the run's (`account.reconciled`). */
   readonly ofOtherRuns: readonly JsonObject[];
   /** Lists orders since a time, microseconds, oldest first. */
-  orders(startTime: number, page: number): Promise<AskedOrders>;
+  listOrders(startTime: number, page: number): Promise<AskedOrders>;
   /** Yields between pages of a journal, because the run has heartbeats to send. */
-  breathe(): Promise<void>;
+  yieldTurn(): Promise<void>;
 }
 
 /** The last state of an order in a journal. */
@@ -63,7 +63,7 @@ export class LateOrders {
   private readonly store: Pick<JournalReader, 'read' | 'runs'>;
   private readonly account: string;
   /** By run and end: a journal that has ended gives the same result next time. */
-  private readonly doubts = new Map<string, ReadonlyMap<string, LeftOrder>>();
+  private readonly doubtsByRun = new Map<string, ReadonlyMap<string, LeftOrder>>();
   private readonly watched = new Set<string>();
   private readonly told = new Set<string>();
 
@@ -73,7 +73,7 @@ export class LateOrders {
   }
 
   /** Marks a run of this process as running, so that its orders count as watched, until the returned function is called. */
-  watches(run: string): () => void {
+  markWatched(run: string): () => void {
     this.watched.add(run);
     return () => void this.watched.delete(run);
   }
@@ -87,24 +87,24 @@ export class LateOrders {
   }
 
   /** Searches journals and venue; undefined where nothing is in doubt and nothing was found. Throws a StoreError. */
-  async recall(looking: Looking): Promise<DataOf<'account.late_orders'> | undefined> {
-    await looking.breathe();
+  async search(looking: LateOrderSearch): Promise<DataOf<'account.late_orders'> | undefined> {
+    await looking.yieldTurn();
     const rows = (await this.store.runs({ account: this.account, limit: NEWEST_RUNS })).filter(
       ({ run, mode }) => mode === 'live' && run !== looking.run && !this.watched.has(run),
     );
     const late = new Map<string, LateOrder>();
-    for (const each of await this.endedAndOpen(rows, looking)) late.set(each.orderId, each);
-    const doubts = await this.inDoubt(rows, looking);
+    for (const each of await this.findEndedAndOpen(rows, looking)) late.set(each.orderId, each);
+    const doubts = await this.findInDoubt(rows, looking);
     const requests: DataOf<'account.late_orders'>['requests'][number][] = [];
     if (doubts.size > 0) {
       const since = Math.min(...[...doubts.values()].map((order) => order.since));
       for (let page = 0; page < MOST_PAGES; page += 1) {
-        const { request, records } = await looking.orders((since - LOOK_BACK_MS) * 1000, page);
+        const { request, records } = await looking.listOrders((since - LOOK_BACK_MS) * 1000, page);
         if (request !== undefined) requests.push(request);
         for (const record of records ?? []) {
           const left = doubts.get(record.client_order_id);
           if (left !== undefined && (isUnknown(left) || isTerminalStatus(record.status)))
-            late.set(record.id, shown(record, left));
+            late.set(record.id, describeOrder(record, left));
         }
         if (records === undefined || records.length < LATE_ORDER_ROWS) break;
       }
@@ -114,15 +114,15 @@ export class LateOrders {
   }
 
   /** Open orders that a live run of this account calls ended. Reads the newest runs first, and stops when all are found. */
-  private async endedAndOpen(
+  private async findEndedAndOpen(
     rows: readonly RunRow[],
-    { ofOtherRuns, breathe }: Looking,
+    { ofOtherRuns, yieldTurn: breathe }: LateOrderSearch,
   ): Promise<readonly LateOrder[]> {
     const wanted = new Map(ofOtherRuns.map((order) => [String(order['client_order_id']), order]));
     const found: LateOrder[] = [];
     for (const { run } of rows) {
       if (wanted.size === 0) break;
-      for (const [clientOrderId, left] of await this.leftBy(run, breathe, wanted)) {
+      for (const [clientOrderId, left] of await this.readLeftOrders(run, breathe, wanted)) {
         const order = wanted.get(clientOrderId);
         wanted.delete(clientOrderId);
         if (order === undefined || !isTerminal(left.state)) continue;
@@ -134,18 +134,21 @@ export class LateOrders {
   }
 
   /** Orders whose outcome was unknown to the runs of the last day, by client order id. A run that succeeded or was stopped has none. */
-  private async inDoubt(rows: readonly RunRow[], { now, breathe }: Looking): Promise<ReadonlyMap<string, LeftOrder>> {
+  private async findInDoubt(
+    rows: readonly RunRow[],
+    { now, yieldTurn: breathe }: LateOrderSearch,
+  ): Promise<ReadonlyMap<string, LeftOrder>> {
     const all = new Map<string, LeftOrder>();
     for (const { run, outcome, startedAt, endedAt } of rows) {
       const isOver = outcome === 'succeeded' || outcome === 'stopped';
       if (isOver || (endedAt ?? startedAt) < now - RECHECKED_MS) continue;
       const key = `${run} ${endedAt}`;
-      let doubts = endedAt === undefined ? undefined : this.doubts.get(key);
+      let doubts = endedAt === undefined ? undefined : this.doubtsByRun.get(key);
       if (doubts === undefined) {
-        const left = await this.leftBy(run, breathe);
+        const left = await this.readLeftOrders(run, breathe);
         // A halted run does not watch its orders any more: the outcome of its working orders is unknown too.
         doubts = new Map([...left].filter(([, order]) => isUnknown(order) || isAtVenue(order.state)));
-        if (endedAt !== undefined) this.doubts.set(key, doubts);
+        if (endedAt !== undefined) this.doubtsByRun.set(key, doubts);
       }
       for (const [id, order] of doubts) all.set(id, order);
     }
@@ -153,7 +156,7 @@ export class LateOrders {
   }
 
   /** The states of a run's orders, or of the wanted ones, at the end of its journal. */
-  private async leftBy(
+  private async readLeftOrders(
     run: string,
     breathe: () => Promise<void>,
     wanted?: ReadonlyMap<string, unknown>,
@@ -183,7 +186,7 @@ function isUnknown({ state, wasGuessed }: LeftOrder): boolean {
   return isInDoubt(state) || (state === 'rejected' && wasGuessed);
 }
 
-function shown(record: OrderRecord, { run, state }: LeftOrder): LateOrder {
+function describeOrder(record: OrderRecord, { run, state }: LeftOrder): LateOrder {
   const { id, client_order_id, market_id, status, total_filled_size } = record;
   return {
     clientOrderId: client_order_id,
@@ -214,12 +217,12 @@ export async function reportLateOrders(
 ): Promise<void> {
   const { clock, profile } = account;
   try {
-    const recalled = await lateOrders.recall({
+    const recalled = await lateOrders.search({
       run,
       now: clock.now(),
       ofOtherRuns,
-      orders: (startTime, page) => askedOrders(account, startTime, page),
-      breathe: () => new Promise<void>((resolve) => void clock.after(0, resolve)),
+      listOrders: (startTime, page) => requestOrders(account, startTime, page),
+      yieldTurn: () => new Promise<void>((resolve) => void clock.after(0, resolve)),
     });
     if (recalled === undefined) return;
     clock.arrive(() => write(recalled));
@@ -230,9 +233,9 @@ export async function reportLateOrders(
       );
     for (const order of recalled.late) {
       if (!lateOrders.isNews(order)) continue;
-      const text = lateOrderText(order);
+      const text = formatLateOrder(order);
       voice.complain(text);
-      if (Object.hasOwn(profile.notify, OPERATORS)) noticesOf(account, voice).send(OPERATORS, text);
+      if (Object.hasOwn(profile.notify, OPERATORS)) makeNotifier(account, voice).send(OPERATORS, text);
     }
   } catch (error) {
     // Any error: a background search must not end a run that has orders.
@@ -241,11 +244,11 @@ export async function reportLateOrders(
   }
 }
 
-async function askedOrders(account: Account, startTime: number, page: number): Promise<AskedOrders> {
+async function requestOrders(account: Account, startTime: number, page: number): Promise<AskedOrders> {
   const { clock, budget } = account;
   const params = { start_time: startTime, p_limit: LATE_ORDER_ROWS, p_page: page, p_order: 'ASC' } as const;
   const [sentAt, tokens] = [clock.now(), budget.weightOf('GET /orders')];
-  const asked = await ask(account, 'GET /orders', params, 'read', TOKENS_WITHIN_MS);
+  const asked = await sendOnce(account, 'GET /orders', params, 'read', TOKENS_WITHIN_MS);
   const success = asked.kind === 'confirmed';
   return {
     request:
@@ -258,7 +261,7 @@ async function askedOrders(account: Account, startTime: number, page: number): P
   };
 }
 
-function lateOrderText({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {
+function formatLateOrder({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {
   const shownRun = printable(run, 100);
   const fills = filled === undefined ? '' : `, with ${printable(filled, 60)} filled`;
   return `Late order: ${printable(orderId, 60)} (client order id ${printable(clientOrderId, 60)}) is ${printable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}. No run watches it. See \`runbook audit show ${shownRun}\` and the position; cancel it at the venue if it should not be open, or use \`runbook kill\``;

@@ -24,8 +24,8 @@ import type { Value } from '../../runbook/values.ts';
 import type { VenueCall } from '../../venue/port.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import type { Account } from '../account/account.ts';
-import { anchoring, anchorsOverdue } from '../account/anchoring.ts';
-import { inputsJson, type LoadedRunbook } from '../files/load.ts';
+import { checkAnchorsOverdue, makeAnchoring } from '../account/anchoring.ts';
+import { formatInputs, type LoadedRunbook } from '../files/load.ts';
 import type { Voice } from '../voice.ts';
 import type { LateOrders } from './late-orders.ts';
 
@@ -89,7 +89,12 @@ export class LiveAssembly {
   }
 
   /** `observers`: called for every entry after the limits' facts. */
-  parts(runbook: CheckedRunbook, clock: RunClock, observers: LiveParts['observers'], soFar?: JournalSoFar): LiveParts {
+  makeParts(
+    runbook: CheckedRunbook,
+    clock: RunClock,
+    observers: LiveParts['observers'],
+    soFar?: JournalSoFar,
+  ): LiveParts {
     const { account, lease, voice, gates } = this.host;
     const { run, profile, bars } = this;
     const writer = new JournalWriter(account.store, {
@@ -104,7 +109,7 @@ export class LiveAssembly {
       ...(soFar === undefined ? {} : { head: soFar.head }),
       ...(soFar?.row === undefined ? {} : { row: soFar.row }),
     });
-    const anchorer = new Anchorer(writer, { run, clock, ...anchoring(account, voice) });
+    const anchorer = new Anchorer(writer, { run, clock, ...makeAnchoring(account, voice) });
     const tracker = new OrderTracker({ absenceHorizonMs: profile.ambiguityWindowMs });
     const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, () => ({
       killed: bars.killed !== undefined,
@@ -115,13 +120,13 @@ export class LiveAssembly {
   }
 
   /** The same parts with the orders of the replayed record. */
-  onBook(parts: LiveParts, tracker: OrderTracker): LiveParts {
+  withTracker(parts: LiveParts, tracker: OrderTracker): LiveParts {
     parts.gate.useBook(tracker);
     return { ...parts, log: new RunLog(parts.writer, tracker, parts.observers) };
   }
 
   /** The path of requests to the venue. */
-  client({ log, gate, writer, anchorer, clock }: LiveParts): VenueClient {
+  makeClient({ log, gate, writer, anchorer, clock }: LiveParts): VenueClient {
     const { profile, bars, recorder } = this;
     const { account, lease } = this.host;
     const feeds = new DeclaredFeeds(profile, () => clock.now());
@@ -133,7 +138,7 @@ export class LiveAssembly {
       log: { append: log.append, flush: () => writer.flush(), tracker: log.tracker },
       clock,
       gate,
-      feeds: recorder === undefined ? feeds : recordingFeeds(feeds, recorder),
+      feeds: recorder === undefined ? feeds : recordFeeds(feeds, recorder),
       markets: profile.markets,
       epoch: lease.epoch,
       lease,
@@ -145,7 +150,7 @@ export class LiveAssembly {
         if (account.session.failing)
           return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
         if (bars.contradiction !== undefined) return bars.contradiction;
-        const overdue = anchorsOverdue(anchorer, account);
+        const overdue = checkAnchorsOverdue(anchorer, account);
         if (overdue !== undefined) return overdue;
         return bars.killed === undefined ? undefined : `KILL_SWITCH_ENGAGED: by ${bars.killed.by}`;
       },
@@ -154,7 +159,11 @@ export class LiveAssembly {
     return client;
   }
 
-  setup(runbook: CheckedRunbook, inputs: Readonly<Record<string, Value>>, started: DataOf<'run.started'>): RunSetup {
+  makeSetup(
+    runbook: CheckedRunbook,
+    inputs: Readonly<Record<string, Value>>,
+    started: DataOf<'run.started'>,
+  ): RunSetup {
     const { profile, run } = this;
     return {
       run,
@@ -171,7 +180,7 @@ export class LiveAssembly {
   }
 
   /** Records the exchanges from now on, where the options ask for it. */
-  record(
+  startRecording(
     { runbook }: LoadedRunbook,
     inputs: Readonly<Record<string, Value>>,
     { clock, seed }: { readonly clock: RunClock; readonly seed: number },
@@ -180,7 +189,7 @@ export class LiveAssembly {
     const { transport, redactor } = this.host.account;
     this.recorder = new FixtureRecorder(transport, clock, {
       runbook: runbook.name,
-      inputs: inputsJson(inputs) as NonNullable<Fixture['inputs']>,
+      inputs: formatInputs(inputs) as NonNullable<Fixture['inputs']>,
       seed,
       markets: this.profile.markets,
       startMs: clock.now(),
@@ -188,12 +197,12 @@ export class LiveAssembly {
     });
   }
 
-  recording(): Fixture | undefined {
+  getRecording(): Fixture | undefined {
     return this.recorder?.fixture();
   }
 }
 
-function recordingFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
+function recordFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
   return {
     async read(name: string, key: string | undefined, step: string) {
       const value = await feeds.read(name, key, step);

@@ -17,7 +17,7 @@ const PROGRESS_EVERY_MS = 200;
 /** Shorter waits than this are not reported, ms. */
 const LONG_WAIT_MS = 10_000;
 /** Interval of the status of a settling run, ms. */
-const SETTLING_TOLD_MS = 15_000;
+const SETTLING_REPORT_MS = 15_000;
 
 export class RunProgressReport {
   private readonly run: string;
@@ -36,19 +36,19 @@ export class RunProgressReport {
   apply(entry: Entry): void {
     this.entries += 1;
     this.firstAt ??= entry.at;
-    if (entry.type === 'approval.asked') this.voice.note(questionText(entry));
-    if (entry.type === 'call.settled') this.waits(entry);
+    if (entry.type === 'approval.asked') this.voice.note(formatQuestion(entry));
+    if (entry.type === 'call.settled') this.reportWait(entry);
     if (entry.type !== 'step.started' && entry.type !== 'order.moved') return;
     if (entry.at - this.shownAt < PROGRESS_EVERY_MS) return;
     this.shownAt = entry.at;
-    const open = openOrders(this.known).length;
+    const open = listOpenOrders(this.known).length;
     // The important part first: a narrow terminal cuts the rest.
     this.voice.progress(
       `${formatCount(open, 'order')} open, ${formatWholeSeconds(entry.at - this.firstAt)}, ${printable(entry.step, 80)}, ${formatCount(this.entries, 'entry', 'entries')}, ${this.run}`,
     );
   }
 
-  private waits({ at, data: { failure, retryAfterMs = 0 } }: EntryOf<'call.settled'>): void {
+  private reportWait({ at, data: { failure, retryAfterMs = 0 } }: EntryOf<'call.settled'>): void {
     if (failure !== 'rate_limited' || retryAfterMs < LONG_WAIT_MS) return;
     this.voice.note(
       `the venue's rate limit is used up; it asks for a pause of ${formatWholeSeconds(retryAfterMs)}: nothing is retried before ${new Date(at + retryAfterMs).toISOString()}. Ctrl-C, or \`runbook cancel ${this.run} --by NAME\`, ends the run cleanly`,
@@ -56,7 +56,7 @@ export class RunProgressReport {
   }
 }
 
-function questionText({ run, step, data: { ask, by, until } }: EntryOf<'approval.asked'>): string {
+function formatQuestion({ run, step, data: { ask, by, until } }: EntryOf<'approval.asked'>): string {
   const path = printable(step, 200);
   const named = /^[\w/:.-]+$/.test(path) ? path : `'${path}'`;
   const whom = by.length === 0 ? '' : ` (${by.map((each) => printable(each, 60)).join(', ')})`;
@@ -64,8 +64,8 @@ function questionText({ run, step, data: { ask, by, until } }: EntryOf<'approval
 }
 
 /** Describes in one line what is open at the venue as far as the run knows. */
-export function standingText(known: KnownRun): string {
-  const open = openOrders(known);
+export function describeOpenOrders(known: KnownRun): string {
+  const open = listOpenOrders(known);
   const orders = open.map(
     ({ orderId, clientOrderId, type, side, market, state }) =>
       `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
@@ -74,7 +74,7 @@ export function standingText(known: KnownRun): string {
   return `as far as is known ${formatCount(open.length, 'order')} open${open.length === 0 ? '' : `: ${formatFirst(orders, 3)}`}${bare.join('')}`;
 }
 
-function openOrders(known: KnownRun): readonly OrderRow[] {
+function listOpenOrders(known: KnownRun): readonly OrderRow[] {
   return known.report().orders.filter((order) => !isGone(stateOf(order)));
 }
 
@@ -89,18 +89,18 @@ export class SettlingProgress {
     this.clock = clock;
     this.voice = voice;
     this.known = known;
-    this.timer = this.later();
+    this.timer = this.scheduleReport();
   }
 
   /** Also at once when asked again: a second signal wants an answer. */
-  tell(): void {
+  report(): void {
     const pending = this.known
       .report()
       .requests.filter(({ status }) => status === null)
       .at(-1);
     const awaited = pending === undefined ? '' : `; the venue gave no answer to ${pending.method} ${pending.path}`;
     this.voice.note(
-      `still settling: ${standingText(this.known)}${awaited}. While the venue does not answer this takes minutes, three to seven for one order, and ends with exit 4; its own interface is quicker (docs/live.md, Stop one run)`,
+      `still settling: ${describeOpenOrders(this.known)}${awaited}. While the venue does not answer this takes minutes, three to seven for one order, and ends with exit 4; its own interface is quicker (docs/live.md, Stop one run)`,
     );
   }
 
@@ -108,10 +108,10 @@ export class SettlingProgress {
     this.timer.cancel();
   }
 
-  private later(): Timer {
-    return this.clock.after(SETTLING_TOLD_MS, () => {
-      this.tell();
-      this.timer = this.later();
+  private scheduleReport(): Timer {
+    return this.clock.after(SETTLING_REPORT_MS, () => {
+      this.report();
+      this.timer = this.scheduleReport();
     });
   }
 }

@@ -13,7 +13,7 @@ export interface ResumedTime {
 }
 
 /** `entries`: the whole journal of the run so far. */
-export function resumedTime(entries: readonly [Entry, ...Entry[]], clock: SystemClock): ResumedTime {
+export function computeResumedTime(entries: readonly [Entry, ...Entry[]], clock: SystemClock): ResumedTime {
   const put = entries.findLast((entry) => entry.type === 'clock.adjusted');
   const aheadMs = put?.data.wallAheadMs ?? 0;
   const leftAt = entries.at(-1) ?? entries[0];

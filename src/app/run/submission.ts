@@ -15,7 +15,7 @@ import type { Account } from '../account/account.ts';
 import { isScheduler } from '../account/lease-holders.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { inputsJson } from '../files/load.ts';
+import { formatInputs } from '../files/load.ts';
 import type { ActingContext, Signal } from '../process.ts';
 import type { EndedRun } from './outcome.ts';
 
@@ -30,7 +30,7 @@ export interface SubmittedRun {
 
 const LOOK_EVERY_MS = 200;
 /** Refusals that are not caused by the request: the same one may be accepted later. */
-const OF_THE_MOMENT: ReadonlySet<string> = new Set(['killed', 'busy', 'lost', 'failed', 'internal']);
+const TEMPORARY_REFUSALS: ReadonlySet<string> = new Set(['killed', 'busy', 'lost', 'failed', 'internal']);
 /** How long a run may be without a holder of its account before a person is warned, ms: a restart takes seconds. */
 const PATIENCE_MS = 60_000;
 
@@ -45,16 +45,16 @@ export async function submitRun(
   context: ActingContext,
 ): Promise<EndedRun | Withdrawn | undefined> {
   const { account, loaded, inputs, run, plan, until } = handed;
-  const scheduleStore = await account.openAgenda();
+  const scheduleStore = await account.openScheduleStore();
   try {
     const by = context.environment.variable('USER') ?? 'operator';
-    await posted(scheduleStore, {
+    await postRequest(scheduleStore, {
       run,
       account: account.key,
       by,
       at: account.clock.now(),
       sources: loaded.sources.map(({ name, source: { file, text } }) => ({ name, file, text })),
-      inputs: inputsJson(inputs),
+      inputs: formatInputs(inputs),
       plan,
       ...(until === undefined ? {} : { until }),
     });
@@ -65,7 +65,7 @@ export async function submitRun(
   }
 }
 
-async function posted(scheduleStore: ScheduleStore, request: SubmissionRequest): Promise<void> {
+async function postRequest(scheduleStore: ScheduleStore, request: SubmissionRequest): Promise<void> {
   try {
     await scheduleStore.post(request);
   } catch (error) {
@@ -79,7 +79,7 @@ async function posted(scheduleStore: ScheduleStore, request: SubmissionRequest):
 }
 
 class Follower {
-  private readonly handed: SubmittedRun;
+  private readonly request: SubmittedRun;
   private readonly scheduleStore: ScheduleStore;
   private readonly by: string;
   private readonly context: ActingContext;
@@ -90,7 +90,7 @@ class Follower {
   private cancelAsked = false;
 
   constructor(handed: SubmittedRun, scheduleStore: ScheduleStore, by: string, context: ActingContext) {
-    this.handed = handed;
+    this.request = handed;
     this.scheduleStore = scheduleStore;
     this.by = by;
     this.context = context;
@@ -102,7 +102,7 @@ class Follower {
       this.signal ??= signal;
     });
     try {
-      if (await this.untilTaken()) return await this.untilEnded();
+      if (await this.waitUntilTaken()) return await this.waitUntilEnded();
       return this.signal === undefined ? undefined : { withdrawn: this.signal };
     } finally {
       off();
@@ -110,31 +110,31 @@ class Follower {
   }
 
   /** False when it was withdrawn because no scheduler accepted it. */
-  private untilTaken(): Promise<boolean> {
-    const { run } = this.handed;
-    return this.looking(async () => {
-      const state = await this.state();
+  private waitUntilTaken(): Promise<boolean> {
+    const { run } = this.request;
+    return this.repeatLook(async () => {
+      const state = await this.readState();
       if (state !== 'posted') return state !== 'withdrawn';
-      const scheduled = isScheduler((await this.holder()) ?? '');
+      const scheduled = isScheduler((await this.findHolder()) ?? '');
       const given = this.signal !== undefined || !scheduled;
       return given && (await this.scheduleStore.answer(run, { state: 'withdrawn' })) ? false : undefined;
     });
   }
 
-  private untilEnded(): Promise<EndedRun> {
-    const { account, run } = this.handed;
+  private waitUntilEnded(): Promise<EndedRun> {
+    const { account, run } = this.request;
     const { clock } = account;
     let heldAt = clock.monotonic();
-    return this.looking(async () => {
+    return this.repeatLook(async () => {
       await this.read();
       // Accepted but not begun: it may still be refused, by this scheduler or the next.
-      if (this.seen === 0) await this.state();
+      if (this.seen === 0) await this.readState();
       if (this.ended) {
         const { fold, signal } = this;
         return { report: fold.report(), residual: fold.residual(), signal, recording: undefined };
       }
       if (this.signal !== undefined) await this.askToCancel();
-      if ((await this.holder()) !== undefined) heldAt = clock.monotonic();
+      if ((await this.findHolder()) !== undefined) heldAt = clock.monotonic();
       else if (clock.monotonic() - heldAt > PATIENCE_MS) {
         throw new UserError(
           `the scheduler has ended and run ${run} has not: start the scheduler again, or use \`runbook resume ${run}\``,
@@ -150,8 +150,8 @@ class Follower {
    * Repeats `look` until it gives a result. A store that is away is waited for, as the scheduler does: the run does not depend on
    * this process. Once asked to stop, it does not wait but says how to follow the run later.
    */
-  private async looking<T>(look: () => Promise<T | undefined>): Promise<T> {
-    const { account, run } = this.handed;
+  private async repeatLook<T>(look: () => Promise<T | undefined>): Promise<T> {
+    const { account, run } = this.request;
     const { clock } = account;
     let readAt = clock.monotonic();
     for (;;) {
@@ -173,24 +173,24 @@ class Follower {
   }
 
   /** The state of the request. Throws a UserError where the run will not begin. */
-  private async state(): Promise<'posted' | 'withdrawn' | 'taken' | 'begun'> {
-    const answer = await this.scheduleStore.submission(this.handed.run);
+  private async readState(): Promise<'posted' | 'withdrawn' | 'taken' | 'begun'> {
+    const answer = await this.scheduleStore.submission(this.request.run);
     if (answer === undefined)
       throw new UserError(
-        `the scheduler has no request for run ${this.handed.run} any more: it was submitted too long ago. \`runbook audit list\` shows whether it began`,
+        `the scheduler has no request for run ${this.request.run} any more: it was submitted too long ago. \`runbook audit list\` shows whether it began`,
         EXIT.failed,
         'lost',
       );
     if (answer.state !== 'refused') return answer.state;
     throw new UserError(
       `the scheduler refused the run: ${printable(answer.why, 1000)}; nothing was sent`,
-      OF_THE_MOMENT.has(answer.kind) ? EXIT.failed : EXIT.usage,
+      TEMPORARY_REFUSALS.has(answer.kind) ? EXIT.failed : EXIT.usage,
       answer.kind,
     );
   }
 
   private async read(): Promise<void> {
-    const { account, run } = this.handed;
+    const { account, run } = this.request;
     for (const stored of await account.store.read(run, { after: this.seen })) {
       const entry = readEntry(stored);
       this.fold.apply(entry);
@@ -201,15 +201,15 @@ class Follower {
     }
   }
 
-  private holder(): Promise<string | undefined> {
-    const { shared, key } = this.handed.account;
+  private findHolder(): Promise<string | undefined> {
+    const { shared, key } = this.request.account;
     return shared.leases.holder(key);
   }
 
   private async askToCancel(): Promise<void> {
     if (this.cancelAsked) return;
     this.cancelAsked = true;
-    const { account, run } = this.handed;
+    const { account, run } = this.request;
     this.context.voice.note('asking the run to stop cleanly');
     const at = account.clock.now();
     await account.shared.mailbox.post({

@@ -28,7 +28,7 @@ import type { MarketRules } from '../../venue/port.ts';
 import { profileSettings } from '../../venue/profile/in-force.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
-import { inputsJson, type LoadedRunbook } from '../files/load.ts';
+import { formatInputs, type LoadedRunbook } from '../files/load.ts';
 import { ENGINE_VERSION } from '../version.ts';
 
 export interface DryRun {
@@ -56,9 +56,9 @@ export interface DryRunResult {
 /** Executes a runbook in virtual time; opens no socket. */
 export async function dryRun(options: DryRun): Promise<DryRunResult> {
   const clock = new VirtualClock(options.at, { promisesAlone: true });
-  const stage = stageOf(options, clock);
+  const stage = makeStage(options, clock);
   const { loaded, run, seed, store, venue } = options;
-  const started = startedData(options, {
+  const started = buildStartedData(options, {
     mode: venue.kind,
     account: 'dry-run',
     markets: stage.markets,
@@ -81,8 +81,8 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
     ...(options.onEntry === undefined ? [] : [options.onEntry]),
   ]);
   log.append('run.started', started);
-  const client = virtualClient({ ...stage, clock, log, gate, seed, epoch: 1 });
-  const setup = virtualSetup(options, started);
+  const client = makeVirtualClient({ ...stage, clock, log, gate, seed, epoch: 1 });
+  const setup = makeVirtualSetup(options, started);
   const running = startRun(setup, {
     venue: client,
     clock,
@@ -146,14 +146,14 @@ export function act(
   running: RunningRun,
   log: RunLog,
   command: OperatorCommand,
-  actor: string = humanActor(command.by),
+  actor: string = nameHumanActor(command.by),
 ): void {
   log.append('operator.acted', { ...command }, '', actor);
   running.command(command);
 }
 
 /** The actor of an entry that a person made: no name can be confused with the engine's. */
-export function humanActor(by: string): string {
+export function nameHumanActor(by: string): string {
   return `human:${by}`;
 }
 
@@ -165,7 +165,7 @@ interface Stage {
   onMiss(tell: (message: string) => void): void;
 }
 
-function stageOf(options: DryRun, clock: VirtualClock): Stage {
+function makeStage(options: DryRun, clock: VirtualClock): Stage {
   const { venue, seed, at } = options;
   if (venue.kind === 'fixtures') {
     let tell: (message: string) => void = () => {};
@@ -187,7 +187,7 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
   const recorder = venue.record
     ? new FixtureRecorder(simulator.transport(), clock, {
         runbook: options.loaded.runbook.name,
-        inputs: inputsJson(options.inputs),
+        inputs: formatInputs(options.inputs),
         seed,
         markets: simulator.markets,
         startMs: at,
@@ -211,7 +211,7 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
 }
 
 /** The path to a venue in virtual time, with a token budget of its own. */
-export function virtualClient(
+export function makeVirtualClient(
   parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'log' | 'gate' | 'epoch'> & {
     readonly clock: Clock & Metronome;
     readonly seed: number;
@@ -226,7 +226,7 @@ export function virtualClient(
 }
 
 /** The setup of a run in virtual time, from its first entry. */
-export function virtualSetup(
+export function makeVirtualSetup(
   { loaded, inputs, run }: Pick<DryRun, 'loaded' | 'inputs' | 'run'>,
   started: DataOf<'run.started'>,
 ): RunSetup {
@@ -246,7 +246,7 @@ export function virtualSetup(
 }
 
 /** The first entry of a run in virtual time: everything needed to execute it again. */
-export function startedData(
+export function buildStartedData(
   { loaded, inputs, at, seed, trigger = 'manual' }: Pick<DryRun, 'loaded' | 'inputs' | 'at' | 'seed' | 'trigger'>,
   stage: Pick<DataOf<'run.started'>, 'mode' | 'account' | 'fixture'> & {
     readonly markets: Readonly<Record<string, MarketRules>>;
@@ -258,7 +258,7 @@ export function startedData(
     file: loaded.runbook.source.file,
     mode,
     trigger,
-    inputs: inputsJson(inputs),
+    inputs: formatInputs(inputs),
     seed,
     startedAt: at,
     sources: loaded.sources.map(({ name, source }) => ({

@@ -23,7 +23,7 @@ import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
-import { schedulerHolder } from '../account/lease-holders.ts';
+import { nameSchedulerHolder } from '../account/lease-holders.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import type { ActingContext } from '../process.ts';
@@ -165,7 +165,7 @@ export class AccountService {
   private async runSchedule(account: Account, lease: HeldLease, events: SchedulerEvents): Promise<StopCause> {
     const { files, log, metrics, context, onBegin: begun } = this.parts;
     rememberStore(context.state, account.place);
-    const scheduleStore = await account.openAgenda();
+    const scheduleStore = await account.openScheduleStore();
     const host = {
       account: { ...account, store: metrics.measureStore(account.store) },
       lease,
@@ -180,7 +180,13 @@ export class AccountService {
       log.write('fatal', 'journal_failed', `${printable(message, 500)}: ${then}`);
       this.askStop({ by: 'the scheduler, whose journal cannot be written', exit: EXIT.halted });
     };
-    const runs = new ScheduledRuns({ host, scheduleStore, slots: () => this.slots, reportCrash: crashed, onJournalFailed: journalFailed });
+    const runs = new ScheduledRuns({
+      host,
+      scheduleStore,
+      slots: () => this.slots,
+      reportCrash: crashed,
+      onJournalFailed: journalFailed,
+    });
     const scheduler = new Scheduler({
       account: account.key,
       epoch: lease.epoch,
@@ -219,8 +225,9 @@ export class AccountService {
   /** Takes the lease, or returns why not. If it is lost later, the process ends at once. */
   private async waitForLease(account: Account, policy: WaitPolicy): Promise<HeldLease | ServiceEnd> {
     const { clock, shared, key, profile } = account;
-    const holder = schedulerHolder(process.pid);
-    const onLost = () => this.endAfterLoss('lost the lease on the account: this process was suspended too long and another one took over');
+    const holder = nameSchedulerHolder(process.pid);
+    const onLost = () =>
+      this.endAfterLoss('lost the lease on the account: this process was suspended too long and another one took over');
     const since = clock.monotonic();
     for (let told = false; this.stopCause === undefined; ) {
       const lease = await takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
@@ -228,8 +235,7 @@ export class AccountService {
       const held = `the account ${profile.account} is held by another process (${printable(lease.heldBy, 200)})`;
       if (policy === 'none')
         throw new UserError(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
-      if (policy !== 'endless' && clock.monotonic() - since > policy.ms)
-        return { kind: 'taken', heldBy: lease.heldBy };
+      if (policy !== 'endless' && clock.monotonic() - since > policy.ms) return { kind: 'taken', heldBy: lease.heldBy };
       if (!told) this.parts.log.write('info', 'standing_by', `${held}: standing by`);
       told = true;
       await new Promise<void>((resolve) => void clock.after(STANDBY_CHECK_MS, resolve));

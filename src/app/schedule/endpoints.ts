@@ -68,7 +68,10 @@ interface Reply {
   readonly text: string;
 }
 
-async function answer({ readHealth: health, readMetrics: metrics }: Endpoints, request: IncomingMessage): Promise<Reply> {
+async function answer(
+  { readHealth: health, readMetrics: metrics }: Endpoints,
+  request: IncomingMessage,
+): Promise<Reply> {
   // A DNS name that resolves to this address must not let a web page read the answer in a browser.
   if (!/^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/.test(request.headers.host ?? ''))
     return jsonReply(421, { error: 'use the address 127.0.0.1' });

@@ -7,7 +7,7 @@ import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import type { Account } from '../account/account.ts';
-import { noticesOf, OPERATORS } from '../account/notifications.ts';
+import { makeNotifier, OPERATORS } from '../account/notifications.ts';
 import type { Fields, Level, SchedulerLog } from './log.ts';
 import type { AccountMetrics } from './metrics.ts';
 import type { ResumedRuns } from './runs.ts';
@@ -28,7 +28,7 @@ export class SchedulerEvents {
   constructor(log: SchedulerLog, metrics: AccountMetrics, account: Account) {
     this.log = log;
     this.metrics = metrics;
-    this.notifier = Object.hasOwn(account.profile.notify, OPERATORS) ? noticesOf(account, log.asVoice()) : undefined;
+    this.notifier = Object.hasOwn(account.profile.notify, OPERATORS) ? makeNotifier(account, log.asVoice()) : undefined;
   }
 
   /** Numbers of occurrences by verdict, and of runs by outcome. */
@@ -124,11 +124,18 @@ export class SchedulerEvents {
   reportResumed({ resumed: taken, stuck, halted }: ResumedRuns): void {
     for (const run of taken) this.log.write('warn', 'run_resumed', `run ${run} was resumed`, { run });
     for (const { run, why } of stuck)
-      this.sendAlarm('error', 'run_stuck', `run ${run} cannot be resumed: ${printable(why, 500)}. ${adviseOnRun(run)}`, {
+      this.sendAlarm(
+        'error',
+        'run_stuck',
+        `run ${run} cannot be resumed: ${printable(why, 500)}. ${adviseOnRun(run)}`,
+        {
+          run,
+        },
+      );
+    for (const { run, why } of halted)
+      this.sendAlarm('error', 'run_halted', `run ${run} has halted: ${printable(why, 500)}. ${adviseOnRun(run)}`, {
         run,
       });
-    for (const { run, why } of halted)
-      this.sendAlarm('error', 'run_halted', `run ${run} has halted: ${printable(why, 500)}. ${adviseOnRun(run)}`, { run });
   }
 
   reportReload(slots: number, problems: readonly FileProblem[]): void {
@@ -211,7 +218,8 @@ export class SchedulerEvents {
 
   private reportMissed(): void {
     for (const { runbook, why, fromMs, toMs, count } of this.missed.values()) {
-      const when = count === 1 ? `at ${formatTime(fromMs)}` : `${count} times from ${formatTime(fromMs)} to ${formatTime(toMs)}`;
+      const when =
+        count === 1 ? `at ${formatTime(fromMs)}` : `${count} times from ${formatTime(fromMs)} to ${formatTime(toMs)}`;
       this.sendAlarm('warn', 'occurrence_missed', `${runbook} was missed ${when}: ${why}`, { count, why });
     }
     this.missed = new Map();

@@ -93,7 +93,9 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
     buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5],
     registers,
   });
-  const illegal = makeCounter('order_illegal_total', 'Order transitions that the venue document does not allow.', ['alarm']);
+  const illegal = makeCounter('order_illegal_total', 'Order transitions that the venue document does not allow.', [
+    'alarm',
+  ]);
   const attempts = makeCounter('requests_total', 'Requests to the venue, by endpoint and outcome.', [
     'endpoint',
     'outcome',
@@ -116,9 +118,13 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
   addGauge('runs_unresolved', 'Runs that wait for a person: halted, or impossible to resume.', ({ unresolved }) =>
     unresolved(),
   );
-  addGauge('account_served', '1 while this process acts for the account.', ({ epoch }) => (epoch === undefined ? 0 : 1));
+  addGauge('account_served', '1 while this process acts for the account.', ({ epoch }) =>
+    epoch === undefined ? 0 : 1,
+  );
   addGauge('lease_epoch', 'Epoch of the lease on the account.', ({ epoch }) => epoch);
-  addGauge('last_look_age_seconds', 'Seconds since the schedules were last checked.', ({ checkAge: lookAge }) => lookAge());
+  addGauge('last_look_age_seconds', 'Seconds since the schedules were last checked.', ({ checkAge: lookAge }) =>
+    lookAge(),
+  );
   addGauge('tokens_used', 'Tokens of the rate limit in use.', ({ account }) => account?.budget.report().used);
   addGauge('tokens_limit', 'Tokens per window that the venue grants.', ({ account }) => account?.budget.report().limit);
   addGauge(

@@ -11,17 +11,17 @@ import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../j
 import { StoreError } from '../../journal/store.ts';
 import { concurrencyOf } from '../../runbook/schedule/collisions.ts';
 import type { Value } from '../../runbook/values.ts';
-import { accountKey } from '../account/account.ts';
-import { killedError, refuseUnready, refuseUntil } from '../account/readiness.ts';
+import { makeAccountKey } from '../account/account.ts';
+import { makeKilledError, refuseUnready, refuseUntil } from '../account/readiness.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
 import { planFor } from '../plan.ts';
-import { type Origin, recordedProfile } from '../run/first-entry.ts';
-import { answeredBy, recordAnswers } from '../run/halt-answers.ts';
+import { type Origin, readRecordedProfile } from '../run/first-entry.ts';
+import { findAnswerer, recordAnswers } from '../run/halt-answers.ts';
 import type { LiveHost } from '../run/live-assembly.ts';
 import { LiveRun } from '../run/live-run.ts';
-import { listExclusive, resolveConcurrency, type PlannedSlot } from './timetable.ts';
+import { listExclusive, type PlannedSlot, resolveConcurrency } from './timetable.ts';
 
 export interface ScheduledRunsParts {
   readonly host: LiveHost;
@@ -94,12 +94,12 @@ export class ScheduledRuns implements Launcher {
       const [stored] = await account.store.read(run, { limit: 1 });
       const first = stored === undefined ? undefined : readEntry(stored);
       if (first?.type !== 'run.started') continue;
-      const profile = recordedProfile(first);
-      if (accountKey(profile) !== account.key) continue;
+      const profile = readRecordedProfile(first);
+      if (makeAccountKey(profile) !== account.key) continue;
       const known = { run, ...this.findHeld(first) };
       if (outcome === 'halted') {
         const entries = (await account.store.read(run)).map(readEntry);
-        if ((answeredBy(entries) ?? (await this.readAnswer(run))) !== undefined) continue;
+        if ((findAnswerer(entries) ?? (await this.readAnswer(run))) !== undefined) continue;
         const why = findHaltReason(entries);
         halted.push({ run, why });
         scheduler.adopt(known, runbook, { why });
@@ -107,7 +107,7 @@ export class ScheduledRuns implements Launcher {
       }
       const live = new LiveRun(this.parts.host, run, {}, profile);
       try {
-        await live.takeUp();
+        await live.resume();
         taken.push(run);
         scheduler.adopt(known, runbook, this.adoptRun(live));
       } catch (error) {
@@ -204,7 +204,7 @@ export class ScheduledRuns implements Launcher {
         // No final answer: it is tried again.
         if (killed?.unread) throw new StoreError('unavailable', killed.reason);
         if (killed !== undefined) {
-          await refuse(killedError(killed).message, 'killed');
+          await refuse(makeKilledError(killed).message, 'killed');
           return undefined;
         }
         if (!(await scheduleStore.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
@@ -256,7 +256,7 @@ export class ScheduledRuns implements Launcher {
     } catch (error) {
       // The venue must get nothing of a run whose beginning is not in the journal.
       live.act({ command: 'cancel', by: 'scheduler', reason: 'its beginning could not be recorded' }, 'scheduler');
-      await live.ended().catch(() => undefined);
+      await live.waitForEnd().catch(() => undefined);
       throw error instanceof StoreError ? new UserError(printable(error.message), EXIT.halted, 'journal') : error;
     }
   }
@@ -285,12 +285,16 @@ export class ScheduledRuns implements Launcher {
   }
 
   private adoptRun(live: LiveRun): LaunchedRun {
-    return { begun: Promise.resolve(true), done: this.waitForEnd(live), stop: (command) => live.act(command, 'scheduler') };
+    return {
+      begun: Promise.resolve(true),
+      done: this.waitForEnd(live),
+      stop: (command) => live.act(command, 'scheduler'),
+    };
   }
 
   private async waitForEnd(live: LiveRun): Promise<RunEnding> {
     try {
-      const { outcome, reason } = await live.ended();
+      const { outcome, reason } = await live.waitForEnd();
       return { kind: 'ended', outcome, ...(reason === undefined ? {} : { reason }) };
     } catch (error) {
       return this.leaveRun(error) ?? { kind: 'stuck', why: this.describeError(error) };

@@ -7,9 +7,9 @@ import { SystemClock } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
-import { accountKey } from '../account/account.ts';
+import { makeAccountKey } from '../account/account.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
-import { type ActingContext, exitOf } from '../process.ts';
+import { type ActingContext, exitAfter } from '../process.ts';
 import { SILENT, type Voice } from '../voice.ts';
 import {
   AccountService,
@@ -35,9 +35,9 @@ export function planServices(
 ): readonly ServedAccount[] {
   const plans = profiles.map((profile) => {
     const twins = profiles.filter((other) => other.account === profile.account);
-    if (twins.some((other) => other !== profile && accountKey(other) === accountKey(profile)))
-      throw new UserError(`two profiles are for the account ${accountKey(profile)}: an account has one`);
-    const name = twins.length > 1 ? accountKey(profile) : profile.account;
+    if (twins.some((other) => other !== profile && makeAccountKey(other) === makeAccountKey(profile)))
+      throw new UserError(`two profiles are for the account ${makeAccountKey(profile)}: an account has one`);
+    const name = twins.length > 1 ? makeAccountKey(profile) : profile.account;
     return { profile, name, files: new TimetableFiles(paths, profile) };
   });
   for (const [index, { files }] of plans.entries()) {
@@ -103,10 +103,13 @@ export class SchedulerProcess implements AccountServices {
     this.metrics = await createMetrics(
       () => new Map([...this.services].map(([name, service]) => [name, service.makeGauges()] as const)),
     );
-    this.endpoints = await serveEndpoints({ readHealth: () => this.readHealth(), readMetrics: () => this.metrics.renderPage() }, port);
+    this.endpoints = await serveEndpoints(
+      { readHealth: () => this.readHealth(), readMetrics: () => this.metrics.renderPage() },
+      port,
+    );
     const watchdog = new Watchdog({ clock, stallMs: STALL_MS, onStall: (ms) => this.reportStall(ms) });
     // SIGHUP too: changed files are reloaded without it.
-    const off = context.interrupts.on((signal) => this.askStop({ by: signal, exit: exitOf(signal) }));
+    const off = context.interrupts.on((signal) => this.askStop({ by: signal, exit: exitAfter(signal) }));
     try {
       const { by, exit } = await (serving.kind === 'own'
         ? this.serveOwn(serving.standby)
@@ -212,7 +215,12 @@ export class SchedulerProcess implements AccountServices {
       accounts: Object.fromEntries(
         this.plans.map(({ name }) => [
           name,
-          this.services.get(name)?.readHealth() ?? { served: 'elsewhere', ready: false, reasons: [], needs_a_person: [] },
+          this.services.get(name)?.readHealth() ?? {
+            served: 'elsewhere',
+            ready: false,
+            reasons: [],
+            needs_a_person: [],
+          },
         ]),
       ),
     };

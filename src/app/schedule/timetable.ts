@@ -13,7 +13,7 @@ import { durationText, timeText, type Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { refuseUnready } from '../account/readiness.ts';
 import { type ExitCode, UserError } from '../errors.ts';
-import { readText, reasonOf } from '../files/files.ts';
+import { describeReason, readText } from '../files/files.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { loadRunbook } from '../files/load.ts';
 import type { Voice } from '../voice.ts';
@@ -137,7 +137,9 @@ export class TimetableFiles {
 
 /** Every slot of files and folders, for read-only commands. Throws a UserError for a runbook with errors. */
 export function readScheduled(paths: readonly string[], voice: Pick<Voice, 'diagnostics'>): readonly PlannedSlot[] {
-  const files = readPlaces(paths).flatMap(({ path, folder }) => (folder ? listYamlFiles(path).filter(isRunbook) : [path]));
+  const files = readPlaces(paths).flatMap(({ path, folder }) =>
+    folder ? listYamlFiles(path).filter(isRunbook) : [path],
+  );
   return [...new Set(files)].flatMap((path) => planSlots(loadRunbook(path, voice)));
 }
 
@@ -228,7 +230,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (error) {
-    throw new UserError(`${printable(path, 300)} cannot be read: ${reasonOf(error)}`);
+    throw new UserError(`${printable(path, 300)} cannot be read: ${describeReason(error)}`);
   }
 }
 
@@ -237,7 +239,7 @@ function listYamlFiles(folder: string): readonly string[] {
   try {
     names = readdirSync(folder);
   } catch (error) {
-    throw new UserError(`the folder ${printable(folder, 300)} cannot be read: ${reasonOf(error)}`);
+    throw new UserError(`the folder ${printable(folder, 300)} cannot be read: ${describeReason(error)}`);
   }
   return names
     .filter((name) => /\.ya?ml$/.test(name) && !/\.test\.ya?ml$/.test(name))

@@ -12,11 +12,11 @@ import { Redactor } from '../../gateway/live/redactor.ts';
 import { loadSecrets, type Secret, secretVariables } from '../../gateway/live/secret.ts';
 import { LEASE_LIFE_MS } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
-import { accountKey } from '../account/account.ts';
+import { makeAccountKey } from '../account/account.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { ActingContext, EndProcess } from '../process.ts';
 import { AccountQueue } from './account-queue.ts';
-import type { AccountService, AccountServices, WaitPolicy, ServedAccount, StopCause } from './account-service.ts';
+import type { AccountService, AccountServices, ServedAccount, StopCause, WaitPolicy } from './account-service.ts';
 
 /** A little longer than the lease of a dead holder lasts: a living holder is not waited for. */
 const WAIT_POLICY: WaitPolicy = { ms: LEASE_LIFE_MS + 5_000 };
@@ -68,7 +68,7 @@ export class Worker {
       if (problems.length > 0 || secrets.postgres === undefined)
         throw new UserError(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
       const redactor = new Redactor(all);
-      services.log.redactWith(`${accountKey(profile)} store`, (text) => redactor.redact(text));
+      services.log.redactWith(`${makeAccountKey(profile)} store`, (text) => redactor.redact(text));
       return secrets.postgres;
     });
     const [url] = urls as [Secret];
@@ -85,10 +85,13 @@ export class Worker {
     const { plans, log } = this.services;
     this.queue = await AccountQueue.join({
       url: this.url.reveal(),
-      accounts: plans.map(({ profile }) => accountKey(profile)),
+      accounts: plans.map(({ profile }) => makeAccountKey(profile)),
       maxAccounts: this.maxAccounts,
       serveAccount: (account) =>
-        this.takeAccount(plans.find(({ profile }) => accountKey(profile) === account) as ServedAccount, WAIT_POLICY),
+        this.takeAccount(
+          plans.find(({ profile }) => makeAccountKey(profile) === account) as ServedAccount,
+          WAIT_POLICY,
+        ),
       onProblem: (problem) => {
         this.queueProblem = problem;
         if (problem === undefined) log.write('info', 'queue_joined', 'the queue of accounts can be used');

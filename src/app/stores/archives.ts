@@ -11,16 +11,16 @@ const LIST = 'archives.txt';
 /** Held while runs are archived: two processes at once would put the same runs into two files. */
 const LOCK = 'archive.lock';
 
-export function archiveFolder(state: StateFolder): string {
+export function locateArchives(state: StateFolder): string {
   return join(state.path, FOLDER);
 }
 
 /** Every known archive, oldest month first; `gone`: those whose file is missing. */
-export function archiveFiles(state: StateFolder): {
+export function listArchives(state: StateFolder): {
   readonly there: readonly string[];
   readonly gone: readonly string[];
 } {
-  const own = archiveFolder(state);
+  const own = locateArchives(state);
   const inFolder = existsSync(own)
     ? readdirSync(own)
         .filter((name) => name.endsWith(ARCHIVE_ENDING) && !name.startsWith('.'))
@@ -38,7 +38,7 @@ export function archiveFiles(state: StateFolder): {
 }
 
 /** Does `work` while no other process archives runs of this state folder; throws a UserError while one does. */
-export async function archivingAlone<T>(state: StateFolder, work: () => Promise<T>): Promise<T> {
+export async function lockArchiving<T>(state: StateFolder, work: () => Promise<T>): Promise<T> {
   const lock = await openDatabase(state.file(LOCK));
   try {
     if (!lock.hold())
@@ -56,6 +56,6 @@ export async function archivingAlone<T>(state: StateFolder, work: () => Promise<
 /** Remembers the path of an archive outside the state folder. */
 export function rememberArchive(state: StateFolder, file: string): void {
   const path = resolve(file);
-  if (dirname(path) === archiveFolder(state) || archiveFiles(state).there.includes(path)) return;
+  if (dirname(path) === locateArchives(state) || listArchives(state).there.includes(path)) return;
   appendFileSync(state.file(LIST), `${path}\n`, { mode: 0o600 });
 }

@@ -8,14 +8,14 @@ import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts'
 import { shown } from '../../report/format.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { isOwn } from './find-step.ts';
-import { storedEntries } from './review.ts';
+import { readStoredEntries } from './review.ts';
 
 /** A question is shown to people shortly before it is in the journal: an immediate answer must not be refused for that. */
 const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 200;
 
 /** Returns the whole path of the step. Throws a UserError that lists the waiting steps where none or several match. */
-export async function askedStep(
+export async function findAskedStep(
   store: JournalReader,
   run: string,
   named: string,
@@ -37,7 +37,7 @@ type Found = { readonly step: string } | { readonly why: string; readonly isSure
 async function lookFor(store: JournalReader, run: string, named: string): Promise<Found> {
   const fold = new ApprovalFold();
   let exists = false;
-  for await (const stored of storedEntries(store, run)) {
+  for await (const stored of readStoredEntries(store, run)) {
     exists ||= stored.step !== '' && isOwn(stored.step, named);
     fold.apply(readEntry(stored));
   }
@@ -50,14 +50,14 @@ async function lookFor(store: JournalReader, run: string, named: string): Promis
     only !== undefined
       ? `${shown(named)} could be several steps that wait for approval`
       : exists
-        ? (answered(before) ?? `step ${shown(named)} does not wait for approval now`)
+        ? (describeAnswered(before) ?? `step ${shown(named)} does not wait for approval now`)
         : `no step ${printable(named, 100)} of run ${shown(run)} has begun`;
   const now =
     asking.length === 0 ? 'no step waits now' : `waiting now: ${asking.map(({ step }) => shown(step)).join(', ')}`;
   return { why: `${about}; ${now}`, isSure: only !== undefined || before !== undefined };
 }
 
-function answered(row: ApprovalRow | undefined): string | undefined {
+function describeAnswered(row: ApprovalRow | undefined): string | undefined {
   if (row === undefined) return undefined;
   const by = row.answer === undefined ? '' : `: ${row.answer.command} by ${shown(row.answer.by)}`;
   return `step ${shown(row.step)} does not wait any more${by}`;

@@ -5,7 +5,7 @@ import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { shown } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 import { isWithin } from './find-step.ts';
-import { entriesOf } from './review.ts';
+import { readEntries } from './review.ts';
 
 export interface NamedOrder {
   readonly clientOrderId: string;
@@ -16,13 +16,13 @@ export interface NamedOrder {
 }
 
 /** Throws a UserError with the orders of the run where none or several match. */
-export async function orderNamed(store: JournalReader, run: RunRow, named: string): Promise<NamedOrder> {
+export async function findOrder(store: JournalReader, run: RunRow, named: string): Promise<NamedOrder> {
   const orders = new Map<
     string,
     { clientOrderId: string; orderId: string | undefined; step: string; calls: Set<string> }
   >();
   const byVenueId = new Map<string, string>();
-  for await (const entry of entriesOf(store, run.run)) {
+  for await (const entry of readEntries(store, run.run)) {
     if (entry.type === 'call.intended') {
       const { intent, clientOrderId, call, params } = entry.data;
       if (intent !== undefined && !orders.has(intent.clientOrderId)) {

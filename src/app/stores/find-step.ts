@@ -9,22 +9,22 @@ import { UserError } from '../errors.ts';
 export function isWithin(path: string, named: string): boolean {
   if (path === named || path.startsWith(`${named}/`) || path.startsWith(`${named}[`) || path.startsWith(`${named}~`))
     return true;
-  const bare = bareStep(path);
+  const bare = stripRounds(path);
   return (
     bare === named ||
     bare.startsWith(`${named}/`) ||
     bare.split('/').some((part) => part === named || part.replace(/^\d+:/, '') === named) ||
-    blocksOf(path).some((block) => isShownAs(block, named))
+    listBlocks(path).some((block) => isShownAs(block, named))
   );
 }
 
 /** A path without its iterations and attempts. */
-function bareStep(path: string): string {
+function stripRounds(path: string): string {
   return path.replace(/\[\d+\]|~\d+/g, '');
 }
 
 /** A path and the path of every block around it: `a`, `a/b` and `a/b/c` of `a/b/c`. */
-function blocksOf(path: string): readonly string[] {
+function listBlocks(path: string): readonly string[] {
   const parts = path.split('/');
   return parts.map((_part, index) => parts.slice(0, index + 1).join('/'));
 }
@@ -39,19 +39,19 @@ export function isIteration(named: string): boolean {
   return /\[\d+\]$/.test(named);
 }
 
-export function noStep(named: string, run: string, steps: ReadonlySet<string>): UserError {
-  const words = new Set([...steps].flatMap((path) => [bareStep(path), ...bareStep(path).split('/')]));
+export function makeNoStepError(named: string, run: string, steps: ReadonlySet<string>): UserError {
+  const words = new Set([...steps].flatMap((path) => [stripRounds(path), ...stripRounds(path).split('/')]));
   const meant = didYouMean(named, words);
   const hint =
     meant === undefined
-      ? `it has ${[...new Set([...steps].map(bareStep))].slice(0, 12).map(shown).join(', ')}`
+      ? `it has ${[...new Set([...steps].map(stripRounds))].slice(0, 12).map(shown).join(', ')}`
       : `did you mean ${shown(meant)}?`;
   return new UserError(`run ${shown(run)} has no step ${printable(named, 100)}; ${hint}`);
 }
 
 /** The step itself, each iteration and attempt of it, but not the steps inside. */
 export function isOwn(path: string, named: string): boolean {
-  const bare = bareStep(path);
+  const bare = stripRounds(path);
   const last = bare.split('/').at(-1) ?? bare;
   return (
     path === named ||

@@ -10,30 +10,30 @@ const LIST = 'stores.txt';
 
 /** Remembers a store that is not the state folder's own. */
 export function rememberStore(state: StateFolder, place: StorePlace): void {
-  const line = written(place);
-  if (storePlaces(state).some((known) => written(known) === line)) return;
+  const line = formatPlace(place);
+  if (listStorePlaces(state).some((known) => formatPlace(known) === line)) return;
   appendFileSync(state.file(LIST), `${line}\n`, { mode: 0o600 });
 }
 
 /** Every known store, the state folder's own first; SQLite files only where they exist. */
-export function storePlaces(state: StateFolder): readonly StorePlace[] {
+export function listStorePlaces(state: StateFolder): readonly StorePlace[] {
   const own = state.file('runbook.db');
   const list = state.file(LIST);
   const lines = existsSync(list) ? readFileSync(list, 'utf8').split('\n') : [];
-  const named = [...new Set(lines)].filter((line) => line !== '' && line !== own).map(placeIn);
+  const named = [...new Set(lines)].filter((line) => line !== '' && line !== own).map(parsePlace);
   return [{ kind: 'sqlite', file: own }, ...named.filter(isThere)];
 }
 
 /** `postgres env NAME`, `postgres file PATH`, or a path, which is absolute and so matches neither. */
 const DATABASE = /^postgres (env|file) (.+)$/;
 
-function placeIn(line: string): StorePlace {
+function parsePlace(line: string): StorePlace {
   const [, by, name = ''] = DATABASE.exec(line) ?? [];
   if (by === undefined) return { kind: 'sqlite', file: line };
   return { kind: 'postgres', url: by === 'env' ? { env: name } : { file: name } };
 }
 
-function written(place: StorePlace): string {
+function formatPlace(place: StorePlace): string {
   if (place.kind === 'sqlite') return place.file;
   return 'env' in place.url ? `postgres env ${place.url.env}` : `postgres file ${place.url.file}`;
 }

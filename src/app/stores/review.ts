@@ -22,9 +22,9 @@ import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
 import { asUserError } from '../system-errors.ts';
 import type { Voice } from '../voice.ts';
-import { archiveFiles } from './archives.ts';
-import { storePlaces } from './known-stores.ts';
-import { folderOf, isThere, type StorePlace, storeAt } from './location.ts';
+import { listArchives } from './archives.ts';
+import { listStorePlaces } from './known-stores.ts';
+import { accessStore, isThere, locateFolder, type StorePlace } from './location.ts';
 
 const JOURNAL_FILE = 'runbook.db';
 /** File of anchors beside each journal. */
@@ -46,9 +46,9 @@ export async function withJournal<T>(
   const { voice } = reviewed;
   const opened: JournalReader[] = [];
   try {
-    for (const place of journalPlaces(reviewed))
-      opened.push(await storeAt(place, reviewed.state.environment).journal());
-    const archives = archivesOf(reviewed);
+    for (const place of listJournalPlaces(reviewed))
+      opened.push(await accessStore(place, reviewed.state.environment).openJournal());
+    const archives = openArchives(reviewed);
     for (const { damage } of archives)
       if (damage !== undefined) voice?.complain(`${printable(damage, 400)}; the readable part is used`);
     opened.push(...archives);
@@ -63,11 +63,11 @@ export async function withJournal<T>(
 /** Like `withJournal`, for commands that need a run: throws a UserError where there is no journal. */
 export async function withRuns<T>(reviewed: Reviewed, read: (store: JournalReader) => Promise<T>): Promise<T> {
   const outcome = await withJournal(reviewed, async (store) => ({ value: await read(store) }));
-  if (outcome === undefined) throw new UserError(noRunYet(reviewed.state));
+  if (outcome === undefined) throw new UserError(describeNoRuns(reviewed.state));
   return outcome.value;
 }
 
-export function noRunYet(state: StateFolder): string {
+export function describeNoRuns(state: StateFolder): string {
   return `there is no run yet: ${join(state.shown, JOURNAL_FILE)} is made by the first \`runbook dry-run FILE\``;
 }
 
@@ -77,19 +77,21 @@ export type AnchorsOfFile = ReadAnchors & { readonly file: string };
  * The anchors beside every journal and in every archive, with the ends of runs that each archive records. `publicKey`: PEM;
  * with it only anchors signed with that key count. `run`: only the anchors of that run.
  */
-export function anchorsOf(
+export function readAnchorFiles(
   reviewed: Reviewed,
   wanted: { readonly publicKey?: string | undefined; readonly run?: string | undefined } = {},
 ): readonly AnchorsOfFile[] {
   const { state } = reviewed;
-  const folders = [...new Set([state.path, ...journalPlaces({ state }).map((place) => folderOf(place, state))])];
+  const folders = [
+    ...new Set([state.path, ...listJournalPlaces({ state }).map((place) => locateFolder(place, state))]),
+  ];
   const beside = folders.map((folder): AnchorsOfFile => {
     const file = join(folder === state.path ? state.shown : folder, ANCHORS_FILE);
-    return { file, ...withKey(file, wanted, () => readAnchors(join(folder, ANCHORS_FILE), wanted)) };
+    return { file, ...checkWithKey(file, wanted, () => readAnchors(join(folder, ANCHORS_FILE), wanted)) };
   });
-  const archives = archivesOf(reviewed);
+  const archives = openArchives(reviewed);
   const within = archives.map(({ file, contents, ends }): AnchorsOfFile => {
-    const sorted = withKey(file, wanted, () => sortedAnchors(contents.anchors.map(anchorLine), wanted));
+    const sorted = checkWithKey(file, wanted, () => sortedAnchors(contents.anchors.map(anchorLine), wanted));
     return { file, ...sorted, anchors: [...sorted.anchors, ...ends.filter(({ run }) => isWanted(run, wanted))] };
   });
   if (reviewed.archive === undefined) return [...beside, ...within];
@@ -102,7 +104,11 @@ const anchorLine = (anchor: Anchor) => JSON.stringify(anchor);
 const isWanted = (run: string, wanted: { readonly run?: string | undefined }) =>
   wanted.run === undefined || wanted.run === run;
 
-function withKey(file: string, { publicKey }: { readonly publicKey?: string | undefined }, read: () => ReadAnchors) {
+function checkWithKey(
+  file: string,
+  { publicKey }: { readonly publicKey?: string | undefined },
+  read: () => ReadAnchors,
+) {
   try {
     return read();
   } catch (error) {
@@ -115,14 +121,14 @@ function withKey(file: string, { publicKey }: { readonly publicKey?: string | un
 }
 
 /** Places of the journals; none where a single archive is reviewed. */
-export function journalPlaces({ state, archive }: Reviewed): readonly StorePlace[] {
+export function listJournalPlaces({ state, archive }: Reviewed): readonly StorePlace[] {
   if (archive !== undefined || !existsSync(state.path)) return [];
-  return storePlaces(state).filter(isThere);
+  return listStorePlaces(state).filter(isThere);
 }
 
 /** Every known archive, or the named one. A damaged archive gives its readable part and does not hide the others. */
-function archivesOf(reviewed: Reviewed): readonly ArchiveStore[] {
-  const known = OPENED.get(reviewed) ?? openedArchives(reviewed);
+function openArchives(reviewed: Reviewed): readonly ArchiveStore[] {
+  const known = OPENED.get(reviewed) ?? openArchivesOnce(reviewed);
   OPENED.set(reviewed, known);
   return known;
 }
@@ -130,8 +136,8 @@ function archivesOf(reviewed: Reviewed): readonly ArchiveStore[] {
 /** Opened archives by request: an archive never changes once it has its name, and a damaged one takes long to scan. */
 const OPENED = new WeakMap<Reviewed, readonly ArchiveStore[]>();
 
-function openedArchives({ state, archive }: Reviewed): readonly ArchiveStore[] {
-  if (archive === undefined) return archiveFiles(state).there.map(openSalvage);
+function openArchivesOnce({ state, archive }: Reviewed): readonly ArchiveStore[] {
+  if (archive === undefined) return listArchives(state).there.map(openSalvage);
   try {
     return [openArchive(resolve(archive))];
   } catch (error) {
@@ -140,8 +146,10 @@ function openedArchives({ state, archive }: Reviewed): readonly ArchiveStore[] {
 }
 
 /** Damaged archives, each with its problem. */
-export function damagedArchives(reviewed: Reviewed): readonly { readonly file: string; readonly problem: string }[] {
-  return archivesOf(reviewed).flatMap(({ file, damage }) =>
+export function findDamagedArchives(
+  reviewed: Reviewed,
+): readonly { readonly file: string; readonly problem: string }[] {
+  return openArchives(reviewed).flatMap(({ file, damage }) =>
     damage === undefined ? [] : [{ file, problem: printable(damage, 400) }],
   );
 }
@@ -186,7 +194,7 @@ class Journals implements JournalReader {
 
 const PAGE = 2000;
 
-export async function* storedEntries(store: JournalReader, run: string): AsyncGenerator<StoredEntry> {
+export async function* readStoredEntries(store: JournalReader, run: string): AsyncGenerator<StoredEntry> {
   for (let after = 0, more = true; more; ) {
     const page = await store.read(run, { after, limit: PAGE });
     yield* page;
@@ -196,12 +204,12 @@ export async function* storedEntries(store: JournalReader, run: string): AsyncGe
 }
 
 /** Every entry of a run in sequence. Throws StoreError `damaged` at an unreadable line. */
-export async function* entriesOf(store: JournalReader, run: string): AsyncGenerator<Entry> {
-  for await (const stored of storedEntries(store, run)) yield readEntry(stored);
+export async function* readEntries(store: JournalReader, run: string): AsyncGenerator<Entry> {
+  for await (const stored of readStoredEntries(store, run)) yield readEntry(stored);
 }
 
 /** A run's first entry. Throws StoreError `damaged` where it is not run.started. */
-export async function beginningOf(store: JournalReader, run: string): Promise<EntryOf<'run.started'>> {
+export async function readFirstEntry(store: JournalReader, run: string): Promise<EntryOf<'run.started'>> {
   const [stored] = await store.read(run, { limit: 1 });
   const entry = stored === undefined ? undefined : readEntry(stored);
   if (entry?.type !== 'run.started') throw new StoreError('damaged', `run ${run} does not begin with run.started`);
@@ -209,17 +217,17 @@ export async function beginningOf(store: JournalReader, run: string): Promise<En
 }
 
 /** Applies every entry of a run to a fold and returns the fold. */
-export async function folded<F extends { apply(entry: Entry): unknown }>(
+export async function foldEntries<F extends { apply(entry: Entry): unknown }>(
   store: JournalReader,
   run: string,
   fold: F,
 ): Promise<F> {
-  for await (const entry of entriesOf(store, run)) fold.apply(entry);
+  for await (const entry of readEntries(store, run)) fold.apply(entry);
   return fold;
 }
 
-export async function allEntries(store: JournalReader, run: string): Promise<readonly Entry[]> {
+export async function readAllEntries(store: JournalReader, run: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  for await (const entry of entriesOf(store, run)) entries.push(entry);
+  for await (const entry of readEntries(store, run)) entries.push(entry);
   return entries;
 }

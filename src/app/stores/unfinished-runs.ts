@@ -4,8 +4,8 @@ import { readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import { UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
-import { storePlaces } from './known-stores.ts';
-import { isThere, refusing, type StorePlace, shownPlace, storeAt } from './location.ts';
+import { listStorePlaces } from './known-stores.ts';
+import { accessStore, convertStoreErrors, describePlace, isThere, type StorePlace } from './location.ts';
 
 export interface UnfinishedRun {
   readonly run: string;
@@ -16,16 +16,16 @@ export interface UnfinishedRun {
 }
 
 /** `names`: whole or unambiguous parts of names; empty for all. `missed`: stores that are known not to answer. */
-export async function unfinishedRuns(
+export async function findUnfinishedRuns(
   names: readonly string[],
   state: StateFolder,
   which: 'unfinished' | 'halted too' = 'unfinished',
   away: readonly StorePlace[] = [],
 ): Promise<readonly UnfinishedRun[]> {
   const found: UnfinishedRun[] = [];
-  const unreachable = new Set(away.map(shownPlace));
-  for (const place of storePlaces(state).filter((each) => isThere(each) && !unreachable.has(shownPlace(each)))) {
-    const store = await refusing(() => storeAt(place, state.environment).journal());
+  const unreachable = new Set(away.map(describePlace));
+  for (const place of listStorePlaces(state).filter((each) => isThere(each) && !unreachable.has(describePlace(each)))) {
+    const store = await convertStoreErrors(() => accessStore(place, state.environment).openJournal());
     try {
       const rows = which === 'unfinished' ? await store.runs({ unfinished: true }) : await store.runs();
       for (const { run, mode, outcome } of rows) {

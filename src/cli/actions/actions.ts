@@ -119,7 +119,7 @@ export const COMMANDS: readonly CommandRow[] = [
     options: { from: { doc: 'copy an example instead of the smallest runbook', value: 'EXAMPLE' } },
     example: 'new my-entry --from bracket-entry',
     async run({ name }, { from }, invocation) {
-      return (await import('../commands/new.ts')).newRunbook(name, from, invocation);
+      return (await import('../commands/new.ts')).createRunbook(name, from, invocation);
     },
   }),
   command({
@@ -129,7 +129,7 @@ export const COMMANDS: readonly CommandRow[] = [
     options: {},
     example: 'completion bash',
     async run({ shell }, _options, { terminal }) {
-      const { completionScript } = await import('../commands/completion.ts');
+      const { makeCompletionScript: completionScript } = await import('../commands/completion.ts');
       const script = completionScript(SHELLS.find((each) => each === shell) ?? 'bash', COMMANDS);
       terminal.answer({ shell, script }, () => script);
       return EXIT.done;

@@ -104,7 +104,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
     options: { archive: ARCHIVE },
     example: 'audit diff 20260105T080000123 last',
     async run({ left, right }, { archive }, invocation) {
-      return (await import('../audit/diff.ts')).diff(left, right, { ...invocation, archive });
+      return (await import('../audit/diff.ts')).showDiff(left, right, { ...invocation, archive });
     },
   }),
   command({
@@ -122,7 +122,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
     summary: 'list who engaged the kill switch and who released it, when and why',
     arguments: {},
     options: {
-      profile: { doc: 'only those of this profile\'s account, and of all accounts', value: 'FILE', takes: 'file' },
+      profile: { doc: "only those of this profile's account, and of all accounts", value: 'FILE', takes: 'file' },
     },
     example: 'audit kills --profile main.yaml',
     async run(_args, { profile }, invocation) {
@@ -189,7 +189,7 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
     options: { format: { doc: 'mermaid (the default), svg, xstate or dot', value: 'FORMAT', takes: CHART_FORMATS } },
     example: 'graph ladder.yaml --format mermaid',
     async run({ file }, { format }, invocation) {
-      return (await import('../commands/graph.ts')).graphFile(file, format, invocation);
+      return (await import('../commands/graph.ts')).showGraph(file, format, invocation);
     },
   }),
 ];

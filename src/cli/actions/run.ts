@@ -12,7 +12,7 @@ const BY = { doc: 'name of the person', value: 'NAME' } as const;
 const REASON = { doc: 'reason', value: 'TEXT' } as const;
 
 /** Drops options that were not given. */
-function defined<T extends Readonly<Record<string, string | undefined>>>(
+function dropUndefined<T extends Readonly<Record<string, string | undefined>>>(
   options: T,
 ): { readonly [K in keyof T]?: string } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
@@ -90,7 +90,12 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     options: { by: BY, reason: REASON },
     example: 'cancel last',
     async run({ run }, options, invocation) {
-      return (await import('../commands/approve-cancel.ts')).command(run, 'cancel', defined(options), invocation);
+      return (await import('../commands/approve-cancel.ts')).sendCommand(
+        run,
+        'cancel',
+        dropUndefined(options),
+        invocation,
+      );
     },
   }),
   command({
@@ -100,7 +105,7 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     options: { by: { ...BY, required: true } },
     example: 'approve 20260105 steps/4:switch --by ada',
     async run({ run, step }, { by }, invocation) {
-      return (await import('../commands/approve-cancel.ts')).command(run, 'approve', { step, by }, invocation);
+      return (await import('../commands/approve-cancel.ts')).sendCommand(run, 'approve', { step, by }, invocation);
     },
   }),
   command({
@@ -110,10 +115,10 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
     options: { by: { ...BY, required: true }, reason: REASON },
     example: 'reject 20260105 steps/4:switch --by ada',
     async run({ run, step }, options, invocation) {
-      return (await import('../commands/approve-cancel.ts')).command(
+      return (await import('../commands/approve-cancel.ts')).sendCommand(
         run,
         'reject',
-        { step, ...defined(options) },
+        { step, ...dropUndefined(options) },
         invocation,
       );
     },

@@ -7,9 +7,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { archiveFiles, archiveFolder, archivingAlone, rememberArchive } from '../../app/stores/archives.ts';
-import { storeAt } from '../../app/stores/location.ts';
-import { anchorsOf, journalPlaces, storedEntries } from '../../app/stores/review.ts';
+import { listArchives, locateArchives, lockArchiving, rememberArchive } from '../../app/stores/archives.ts';
+import { accessStore } from '../../app/stores/location.ts';
+import { listJournalPlaces, readAnchorFiles, readStoredEntries } from '../../app/stores/review.ts';
 import { asUserError } from '../../app/system-errors.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
@@ -20,7 +20,7 @@ import { type JournalStore, type RunRow, StoreError } from '../../journal/store.
 import { verifyRun } from '../../report/compare/verify.ts';
 import { shown } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
-import { textTable } from '../terminal/text-table.ts';
+import { formatStyledTable } from '../terminal/text-table.ts';
 
 export interface ArchiveOptions {
   readonly month: string | undefined;
@@ -47,10 +47,10 @@ interface Left {
 }
 
 export async function archiveRuns(options: ArchiveOptions, invocation: Invocation): Promise<ExitCode> {
-  const wanted = wantedMonths(options, monthOf(Date.now()));
+  const wanted = readMonthOptions(options, formatMonth(Date.now()));
   const archive = () => archiveWanted(options, wanted, invocation);
   // Without a state folder there is nothing to archive, and none is created.
-  return existsSync(invocation.state.path) ? archivingAlone(invocation.state, archive) : archive();
+  return existsSync(invocation.state.path) ? lockArchiving(invocation.state, archive) : archive();
 }
 
 async function archiveWanted(
@@ -58,19 +58,19 @@ async function archiveWanted(
   wanted: (month: string) => boolean,
   { terminal, state }: Invocation,
 ): Promise<ExitCode> {
-  const folder = options.to === undefined ? archiveFolder(state) : resolve(options.to);
+  const folder = options.to === undefined ? locateArchives(state) : resolve(options.to);
   removeRemains(folder);
-  const anchors = anchorsByRun(anchorsOf({ state }).flatMap((each) => each.anchors));
+  const anchors = anchorsByRun(readAnchorFiles({ state }).flatMap((each) => each.anchors));
   const done: Archiving[] = [];
   const left: Left[] = [];
-  for (const place of journalPlaces({ state })) {
-    const store = await storeAt(place, state.environment).journal();
+  for (const place of listJournalPlaces({ state })) {
+    const store = await accessStore(place, state.environment).openJournal();
     try {
       // A run in a damaged archive is archived again: its copy in the journal may be the only sound one.
-      const archives = archiveFiles(state)
+      const archives = listArchives(state)
         .there.map(openSalvage)
         .filter(({ damage }) => damage === undefined);
-      for (const [month, rows] of closedMonths(await store.runs(), wanted)) {
+      for (const [month, rows] of groupClosedMonths(await store.runs(), wanted)) {
         terminal.progress(`archiving ${formatCount(rows.length, 'run')} of ${month}`);
         const work = new MonthArchiver({ store, month, folder, archives, anchors, left });
         const archived = await work.archive(rows);
@@ -84,7 +84,7 @@ async function archiveWanted(
     }
   }
   terminal.endProgress();
-  terminal.answer({ archives: done, left }, () => archivedText(done, terminal));
+  terminal.answer({ archives: done, left }, () => formatArchived(done, terminal));
   for (const { run, why } of left) terminal.complain(`run ${shown(run)} was left in the journal: ${shown(why)}`);
   return left.length === 0 ? EXIT.done : EXIT.failed;
 }
@@ -163,7 +163,7 @@ class MonthArchiver {
         continue;
       }
       const entries = [];
-      for await (const entry of storedEntries(store, row.run)) entries.push(entry);
+      for await (const entry of readStoredEntries(store, row.run)) entries.push(entry);
       writer.add(row, entries, own);
       written += entries.length;
     }
@@ -189,14 +189,14 @@ class MonthArchiver {
 }
 
 /** By month, oldest first: runs that have ended, in months that have ended. */
-function closedMonths(
+function groupClosedMonths(
   rows: readonly RunRow[],
   wanted: (month: string) => boolean,
 ): readonly (readonly [string, readonly RunRow[]])[] {
   const months = new Map<string, RunRow[]>();
   for (const row of [...rows].reverse()) {
     if (row.endedAt === undefined || row.outcome === undefined || row.outcome === 'halted') continue;
-    const month = monthOf(endOf(row, row.endedAt));
+    const month = formatMonth(findEnd(row, row.endedAt));
     if (!wanted(month)) continue;
     const known = months.get(month);
     if (known === undefined) months.set(month, [row]);
@@ -206,17 +206,17 @@ function closedMonths(
 }
 
 /** A dry-run's own times are virtual: the date in its name counts. */
-function endOf({ run, mode }: RunRow, endedAt: number): number {
+function findEnd({ run, mode }: RunRow, endedAt: number): number {
   const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})T\d{9}-/.exec(run) ?? [];
   return mode === 'live' || year === undefined ? endedAt : Date.parse(`${year}-${month}-${day}T00:00:00Z`);
 }
 
 /** `2026-10`, UTC. */
-function monthOf(ms: number): string {
+function formatMonth(ms: number): string {
   return new Date(ms).toISOString().slice(0, 7);
 }
 
-function wantedMonths(
+function readMonthOptions(
   { month, before }: Pick<ArchiveOptions, 'month' | 'before'>,
   current: string,
 ): (month: string) => boolean {
@@ -234,9 +234,9 @@ function wantedMonths(
   return (each) => each < given && each < current;
 }
 
-function archivedText(done: readonly Archiving[], terminal: Invocation['terminal']): string {
+function formatArchived(done: readonly Archiving[], terminal: Invocation['terminal']): string {
   if (done.length === 0) return 'the journals hold no run of a closed month';
-  return textTable(
+  return formatStyledTable(
     ['month', '#runs', '#entries', '#bytes', '#taken out', 'archive'],
     done.map(({ month, runs, entries, bytes, removed, file }) => [
       month,

@@ -1,10 +1,10 @@
 /** `runbook audit show`: prints the timeline of a run, whole or filtered, or one raw entry. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { type NamedOrder, orderNamed } from '../../app/stores/find-order.ts';
+import { findOrder, type NamedOrder } from '../../app/stores/find-order.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { isWithin, noStep } from '../../app/stores/find-step.ts';
-import { entriesOf, withRuns } from '../../app/stores/review.ts';
+import { isWithin, makeNoStepError } from '../../app/stores/find-step.ts';
+import { readEntries, withRuns } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
 import { escapeUnprintable, printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -16,7 +16,7 @@ import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
 import { ROW_KINDS } from '../choices.ts';
 import type { Review } from '../invocation.ts';
-import { wholeOption } from '../option-values.ts';
+import { readWholeOption } from '../option-values.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { explainStep } from './why.ts';
 
@@ -33,15 +33,15 @@ export interface ShowOptions {
 
 export async function showRun(name: string, options: ShowOptions, review: Review): Promise<ExitCode> {
   const { terminal } = review;
-  const kinds = kindsOption(options.kind);
-  const depth = options.depth === undefined ? undefined : wholeOption('--depth', options.depth);
+  const kinds = readKindsOption(options.kind);
+  const depth = options.depth === undefined ? undefined : readWholeOption('--depth', options.depth);
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);
     if (options.entry !== undefined) return showEntry(store, run, options.entry, terminal);
     if (options.why !== undefined) return explainStep(store, run, options.why, terminal);
-    const since = options.since === undefined ? undefined : sinceOption(options.since, run.startedAt);
-    const order = options.order === undefined ? undefined : await orderNamed(store, run, options.order);
-    const telling = new Telling({
+    const since = options.since === undefined ? undefined : readSinceOption(options.since, run.startedAt);
+    const order = options.order === undefined ? undefined : await findOrder(store, run, options.order);
+    const telling = new TimelinePart({
       order,
       step: options.step,
       kinds,
@@ -50,17 +50,17 @@ export async function showRun(name: string, options: ShowOptions, review: Review
       all: options.all || kinds !== undefined,
     });
     const rows: TimelineRow[] = [];
-    for await (const entry of entriesOf(store, run.run)) rows.push(...telling.apply(entry));
+    for await (const entry of readEntries(store, run.run)) rows.push(...telling.apply(entry));
     rows.push(...telling.end());
-    if (rows.length === 0 && options.step !== undefined) throw noStep(options.step, run.run, telling.steps);
-    terminal.answer({ run: run.run, rows: rows.map(rowDocument) }, () =>
+    if (rows.length === 0 && options.step !== undefined) throw makeNoStepError(options.step, run.run, telling.steps);
+    terminal.answer({ run: run.run, rows: rows.map(makeRowDocument) }, () =>
       rows.length === 0 ? 'nothing in this run matches' : printTimeline(rows, paint(terminal)),
     );
     return EXIT.done;
   });
 }
 
-function rowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
+function makeRowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
   return { sequence: seq, at: isoTime(at), offsetMs, depth, kind, text: spans.map((span) => span.text).join('') };
 }
 
@@ -93,7 +93,7 @@ interface TellingOptions {
 }
 
 /** Builds the timeline of a run, or the filtered part of it. */
-class Telling {
+class TimelinePart {
   readonly steps = new Set<string>();
   private readonly options: TellingOptions;
   private readonly fold = new TimelineFold();
@@ -158,7 +158,7 @@ class Telling {
   }
 }
 
-function kindsOption(given: readonly string[]): ReadonlySet<RowKind> | undefined {
+function readKindsOption(given: readonly string[]): ReadonlySet<RowKind> | undefined {
   const words = given.flatMap((each) => each.split(',')).map((each) => each.trim());
   if (words.length === 0) return undefined;
   return new Set(
@@ -172,7 +172,7 @@ function kindsOption(given: readonly string[]): ReadonlySet<RowKind> | undefined
 }
 
 /** A time, or a duration after the run's start. */
-function sinceOption(text: string, startedAt: number): number {
+function readSinceOption(text: string, startedAt: number): number {
   if (looksLikeDuration(text)) {
     const duration = readDuration(text);
     if ('value' in duration) return startedAt + duration.value.ms;
@@ -191,7 +191,7 @@ async function showEntry(
   number: string,
   terminal: Output,
 ): Promise<ExitCode> {
-  const sequence = wholeOption('--entry', number);
+  const sequence = readWholeOption('--entry', number);
   const [stored] = await store.read(run, { after: sequence - 1, limit: 1 });
   if (stored === undefined || stored.seq !== sequence)
     throw new UserError(`run ${shown(run)} has no entry ${sequence}`);
@@ -199,7 +199,7 @@ async function showEntry(
   terminal.answer({ run, sequence, at: isoTime(at), type, step, line, hash }, () =>
     [
       `${terminal.style('strong', `entry ${sequence}`)}  ${shown(type)}  ${isoTime(at)}, ${formatOffset(at - startedAt)}${step === '' ? '' : `  ${shown(step)}`}`,
-      ...prettyLines(line).map(escapeUnprintable),
+      ...formatJsonLines(line).map(escapeUnprintable),
       terminal.style('faint', `hash ${hash}`),
     ].join('\n'),
   );
@@ -207,7 +207,7 @@ async function showEntry(
 }
 
 /** Formatted for reading; the line itself is what was hashed. */
-export function prettyLines(line: string): readonly string[] {
+export function formatJsonLines(line: string): readonly string[] {
   try {
     return JSON.stringify(JSON.parse(line), null, 2).split('\n');
   } catch {

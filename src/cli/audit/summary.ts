@@ -4,9 +4,9 @@
  */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
-import { killsMeanwhile } from '../../app/kill/kill-records.ts';
+import { readKillsOfRun } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { anchorsOf, beginningOf, folded, withRuns } from '../../app/stores/review.ts';
+import { foldEntries, readAnchorFiles, readFirstEntry, withRuns } from '../../app/stores/review.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatCount, formatOffset } from '../../base/format.ts';
 import { type Answer, type Reason, reasonText, saidText, type Tone } from '../../report/answers/answer.ts';
@@ -29,10 +29,10 @@ export async function summarise(
   return withRuns(review, async (store) => {
     const row = await findRun(store, name);
     const { run } = row;
-    const anchors = anchorsOf(review, { run, publicKey }).flatMap((file) => file.anchors);
+    const anchors = readAnchorFiles(review, { run, publicKey }).flatMap((file) => file.anchors);
     const verdict = await verifyRun(store, run, anchors);
-    const page = (await folded(store, run, new RunPageFold())).document();
-    const kills = await killsMeanwhile(row, await beginningOf(store, run), review);
+    const page = (await foldEntries(store, run, new RunPageFold())).document();
+    const kills = await readKillsOfRun(row, await readFirstEntry(store, run), review);
     const answers = reviewerAnswers(page, { verdict, kills, now: new SystemClock().now() });
     const document = {
       run,
@@ -46,14 +46,14 @@ export async function summarise(
         because: because.map(reasonText),
         entries: because.flatMap(({ entry }) => entry ?? []),
       })),
-      orders: page.orders.map(orderDocument),
+      orders: page.orders.map(makeOrderDocument),
     };
-    terminal.answer(document, () => summaryText(page, answers, terminal));
+    terminal.answer(document, () => formatSummary(page, answers, terminal));
     return verdict.ok ? EXIT.done : EXIT.failed;
   });
 }
 
-function orderDocument({ clientOrderId, orderId, label, state, moves }: OrderLife) {
+function makeOrderDocument({ clientOrderId, orderId, label, state, moves }: OrderLife) {
   return {
     clientOrderId,
     ...(orderId === undefined ? {} : { orderId }),
@@ -76,7 +76,7 @@ const MOST_ORDERS = 12;
 /** Maximum number of transitions of an order, the first and the last ones. */
 const MOST_MOVES = 12;
 
-function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal: Output): string {
+function formatSummary(page: RunPageDocument, answers: readonly Answer[], terminal: Output): string {
   const { run, runbook, mode, outcome, reason, error, orders, inputs } = page;
   const why = error?.message ?? reason;
   const style = outcome === undefined ? 'warning' : (OUTCOME_STYLE[outcome] ?? 'faint');
@@ -90,9 +90,9 @@ function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal
   for (const answer of answers) {
     const { question, tone, because } = answer;
     lines.push('', `${terminal.style('faint', question)}  ${terminal.style(TONE_STYLE[tone], saidText(answer))}`);
-    lines.push(...because.map((reason) => `    ${reasonText(reason)}${entryText(reason, terminal)}`));
+    lines.push(...because.map((reason) => `    ${reasonText(reason)}${formatEntryNumber(reason, terminal)}`));
   }
-  for (const order of orders.slice(0, MOST_ORDERS)) lines.push('', ...orderLines(order, terminal));
+  for (const order of orders.slice(0, MOST_ORDERS)) lines.push('', ...formatOrder(order, terminal));
   if (orders.length > MOST_ORDERS)
     lines.push(
       '',
@@ -102,11 +102,11 @@ function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal
 }
 
 /** The entry number, for `audit show RUN --entry N`. */
-function entryText({ entry }: Reason, terminal: Output): string {
+function formatEntryNumber({ entry }: Reason, terminal: Output): string {
   return entry === undefined ? '' : terminal.style('faint', `  (entry ${entry})`);
 }
 
-function orderLines(order: OrderLife, terminal: Output): readonly string[] {
+function formatOrder(order: OrderLife, terminal: Output): readonly string[] {
   const { label, orderId, clientOrderId, market, side, type, price, filled, averagePrice, state, moves, alarms } =
     order;
   const at = price === undefined ? '' : ` at ${price}${quoteOf(market)}`;

@@ -3,16 +3,16 @@
  * store before it is acknowledged; the run reads it within a second.
  */
 
-import { accountKey, openAccount } from '../../app/account/account.ts';
+import { makeAccountKey, openAccount } from '../../app/account/account.ts';
 import { isScheduler } from '../../app/account/lease-holders.ts';
-import { actorName } from '../../app/account/person.ts';
+import { chooseActorName } from '../../app/account/person.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { recordedProfile } from '../../app/run/first-entry.ts';
+import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import { recordAnswers } from '../../app/run/halt-answers.ts';
-import { askedStep } from '../../app/stores/asked-step.ts';
-import { refusing, storeAt } from '../../app/stores/location.ts';
-import { type UnfinishedRun, unfinishedRuns } from '../../app/stores/unfinished-runs.ts';
+import { findAskedStep } from '../../app/stores/asked-step.ts';
+import { accessStore, convertStoreErrors } from '../../app/stores/location.ts';
+import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { asUserError } from '../../app/system-errors.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
@@ -21,18 +21,18 @@ import type { RunCommand, Shared } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Invocation } from '../invocation.ts';
 
-export async function command(
+export async function sendCommand(
   run: string,
   what: Exclude<RunCommand, 'kill'>,
   about: { readonly step?: string; readonly by?: string; readonly reason?: string | undefined },
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { environment, terminal } = invocation;
-  const by = actorName(what, about.by, environment);
-  const found = await namedRun(run, what, invocation);
+  const by = chooseActorName(what, about.by, environment);
+  const found = await findNamedRun(run, what, invocation);
   if (found === undefined) throw new UserError(`there is no unfinished run ${printable(run, 100)}`);
-  const step = about.step === undefined ? undefined : await stepOf(found, what, about.step, environment);
-  const shared = await storeAt(found.place, environment).shared();
+  const step = about.step === undefined ? undefined : await findStep(found, what, about.step, environment);
+  const shared = await accessStore(found.place, environment).openShared();
   let isHeld: boolean;
   try {
     isHeld = await isExecuted(found, shared);
@@ -47,7 +47,7 @@ export async function command(
   } finally {
     await shared.close();
   }
-  const reader = found.hasHalted ? await answered(found, invocation) : readerOf(found, isHeld);
+  const reader = found.hasHalted ? await recordHaltAnswer(found, invocation) : describeReader(found, isHeld);
   terminal.answer(
     { run: found.run, command: what, by },
     () => `${what} of ${found.run} by ${printable(by, 100)} is recorded; ${reader}`,
@@ -58,7 +58,7 @@ export async function command(
 /** Whether a process holds the account. True where that is not known: the answer is stored in either case. */
 async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'leases'>): Promise<boolean> {
   try {
-    return (await leases.holder(accountKey(recordedProfile(first)))) !== undefined;
+    return (await leases.holder(makeAccountKey(readRecordedProfile(first)))) !== undefined;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return true;
@@ -66,22 +66,22 @@ async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'le
 }
 
 /** If the run's process has died, no process reads the answer. */
-function readerOf({ run }: UnfinishedRun, isHeld: boolean): string {
+function describeReader({ run }: UnfinishedRun, isHeld: boolean): string {
   if (isHeld) return 'the run reads it within a second';
   return `NO PROCESS executes the run, so nothing has happened yet: its process has ended, and its orders at the venue are unchanged. \`runbook resume ${run}\` reads the answer and acts on it; see docs/live.md, The process died`;
 }
 
 /** An answer needs a step that waits for one; the step of a cancel is kept as given. */
-async function stepOf(
+async function findStep(
   { run, place }: UnfinishedRun,
   what: Exclude<RunCommand, 'kill'>,
   named: string,
   environment: Environment,
 ): Promise<string> {
   if (what === 'cancel') return named;
-  const store = await refusing(() => storeAt(place, environment).journal());
+  const store = await convertStoreErrors(() => accessStore(place, environment).openJournal());
   try {
-    return await askedStep(store, run, named, new SystemClock());
+    return await findAskedStep(store, run, named, new SystemClock());
   } catch (error) {
     throw error instanceof StoreError ? asUserError(error) : error;
   } finally {
@@ -93,10 +93,10 @@ async function stepOf(
  * Writes the answer for a halted run into its journal, if no other process holds the account; returns where the answer is. It is
  * durable already: a failure here only postpones the writing until a process acts for the account.
  */
-async function answered({ run, first }: UnfinishedRun, invocation: Invocation): Promise<string> {
+async function recordHaltAnswer({ run, first }: UnfinishedRun, invocation: Invocation): Promise<string> {
   const later = (why: string) => `${why} writes it into the run's journal`;
   try {
-    const account = await openAccount(recordedProfile(first), invocation);
+    const account = await openAccount(readRecordedProfile(first), invocation);
     try {
       const { clock, shared, key } = account;
       const holder = `cancel of ${run}`;
@@ -126,15 +126,15 @@ async function answered({ run, first }: UnfinishedRun, invocation: Invocation): 
  * The run that a command is for. A halted run can be cancelled too, by its name: a scheduler keeps its slot until a person
  * settles it (app/schedule/runs.ts).
  */
-async function namedRun(
+async function findNamedRun(
   run: string,
   what: Exclude<RunCommand, 'kill'>,
   { state }: Invocation,
 ): Promise<UnfinishedRun | undefined> {
   try {
-    return (await unfinishedRuns([run], state))[0];
+    return (await findUnfinishedRuns([run], state))[0];
   } catch (error) {
     if (!(error instanceof UserError) || what !== 'cancel' || run === 'last') throw error;
-    return (await unfinishedRuns([run], state, 'halted too'))[0];
+    return (await findUnfinishedRuns([run], state, 'halted too'))[0];
   }
 }

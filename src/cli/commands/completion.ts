@@ -1,26 +1,26 @@
 /** Makes completion scripts for shells from the command table: static text, so that completing starts no process. */
 
 import type { Shell } from '../choices.ts';
-import type { Options, Takes, CommandRow } from '../command-row.ts';
+import type { CommandRow, Options, Takes } from '../command-row.ts';
 import { GLOBAL_OPTIONS } from '../global-options.ts';
 
 /** The script with which `shell` completes the given commands. */
-export function completionScript(shell: Shell, commands: readonly CommandRow[]): string {
+export function makeCompletionScript(shell: Shell, commands: readonly CommandRow[]): string {
   switch (shell) {
     case 'bash':
-      return bash(commands);
+      return makeBashScript(commands);
     case 'zsh':
       // zsh reads bash completions, so one correct script serves both.
-      return `#compdef runbook\nautoload -U +X bashcompinit && bashcompinit\n${bash(commands)}`;
+      return `#compdef runbook\nautoload -U +X bashcompinit && bashcompinit\n${makeBashScript(commands)}`;
     case 'fish':
-      return fish(commands);
+      return makeFishScript(commands);
     default:
       return shell satisfies never;
   }
 }
 
 /** The commands of each group by its first word; a single command has none. */
-function firstWords(commands: readonly CommandRow[]): Map<string, CommandRow[]> {
+function groupByFirstWord(commands: readonly CommandRow[]): Map<string, CommandRow[]> {
   const words = new Map<string, CommandRow[]>();
   for (const row of commands) {
     const [first = '', second] = row.name.split(' ');
@@ -29,19 +29,19 @@ function firstWords(commands: readonly CommandRow[]): Map<string, CommandRow[]> 
   return words;
 }
 
-function bash(commands: readonly CommandRow[]): string {
-  const words = firstWords(commands);
+function makeBashScript(commands: readonly CommandRow[]): string {
+  const words = groupByFirstWord(commands);
   const second = [...words].filter(([, rows]) => rows.length > 0);
   const groupCases = second.map(
     ([first, rows]) => `      ${first}) words="${rows.map((row) => row.name.split(' ')[1]).join(' ')}" ;;`,
   );
   const optionCases = commands.map(
-    (row) => `    "${row.name}") options="${flags({ ...row.options, ...GLOBAL_OPTIONS })}" ;;`,
+    (row) => `    "${row.name}") options="${listFlags({ ...row.options, ...GLOBAL_OPTIONS })}" ;;`,
   );
-  const valueCases = commands.flatMap((row) => valueLines(row.name, row.options));
+  const valueCases = commands.flatMap((row) => makeValueCases(row.name, row.options));
   const argumentCases = commands.flatMap((row) => {
     const takes = Object.values(row.arguments)[0]?.takes;
-    return takes === undefined || takes === 'text' ? [] : [`    "${row.name}") ${reply(takes)} ;;`];
+    return takes === undefined || takes === 'text' ? [] : [`    "${row.name}") ${makeReply(takes)} ;;`];
   });
   return `# runbook completion for bash: eval "$(runbook completion bash)"
 _runbook() {
@@ -54,7 +54,7 @@ _runbook() {
     esac
   done
   if [[ -z $command ]]; then
-    COMPREPLY=($(compgen -W "${[...words.keys(), 'help'].join(' ')} ${flags(GLOBAL_OPTIONS)}" -- "$word"))
+    COMPREPLY=($(compgen -W "${[...words.keys(), 'help'].join(' ')} ${listFlags(GLOBAL_OPTIONS)}" -- "$word"))
     return
   fi
   if ((index + 1 == COMP_CWORD)); then
@@ -74,7 +74,7 @@ ${commands
     *) ;;
   esac
   case "$command $before" in
-${[...valueCases, `    *" --state") ${reply('directory')}; return ;;`].join('\n')}
+${[...valueCases, `    *" --state") ${makeReply('directory')}; return ;;`].join('\n')}
   esac
   case "$command" in
 ${optionCases.join('\n')}
@@ -91,34 +91,36 @@ complete -o filenames -F _runbook runbook
 `;
 }
 
-function flags(options: Options): string {
+function listFlags(options: Options): string {
   return Object.keys(options)
     .map((name) => `--${name}`)
     .join(' ');
 }
 
-function valueLines(command: string, options: Options): string[] {
+function makeValueCases(command: string, options: Options): string[] {
   return Object.entries(options).flatMap(([name, { value, takes }]) =>
-    value === undefined ? [] : [`    "${command} --${name}") ${takes === undefined ? ':' : reply(takes)}; return ;;`],
+    value === undefined
+      ? []
+      : [`    "${command} --${name}") ${takes === undefined ? ':' : makeReply(takes)}; return ;;`],
   );
 }
 
-function reply(takes: Takes): string {
+function makeReply(takes: Takes): string {
   if (takes === 'file') return 'COMPREPLY=($(compgen -f -- "$word"))';
   if (takes === 'directory') return 'COMPREPLY=($(compgen -d -- "$word"))';
   return takes === 'text' ? ':' : `COMPREPLY=($(compgen -W "${takes.join(' ')}" -- "$word"))`;
 }
 
-function fish(commands: readonly CommandRow[]): string {
-  const words = firstWords(commands);
+function makeFishScript(commands: readonly CommandRow[]): string {
+  const words = groupByFirstWord(commands);
   const lines = ['# runbook completion for fish: runbook completion fish | source', 'complete -c runbook -f'];
   const top = `not __fish_seen_subcommand_from ${[...words.keys()].join(' ')}`;
   for (const [first, rows] of words) {
     const summary = commands.find((row) => row.name === first)?.summary ?? '';
-    lines.push(`complete -c runbook -n "${top}" -a ${first} -d ${quoted(summary)}`);
+    lines.push(`complete -c runbook -n "${top}" -a ${first} -d ${quoteText(summary)}`);
     for (const row of rows) {
       lines.push(
-        `complete -c runbook -n "__fish_seen_subcommand_from ${first}" -a ${row.name.split(' ')[1]} -d ${quoted(row.summary)}`,
+        `complete -c runbook -n "__fish_seen_subcommand_from ${first}" -a ${row.name.split(' ')[1]} -d ${quoteText(row.summary)}`,
       );
     }
   }
@@ -128,25 +130,25 @@ function fish(commands: readonly CommandRow[]): string {
       .map((word) => `__fish_seen_subcommand_from ${word}`)
       .join('; and ')}"`;
     const takes = Object.values(row.arguments)[0]?.takes;
-    if (takes !== undefined && takes !== 'text') lines.push(`complete -c runbook ${condition} ${fishValue(takes)}`);
-    lines.push(...fishOptions(row.options, condition));
+    if (takes !== undefined && takes !== 'text') lines.push(`complete -c runbook ${condition} ${makeFishValue(takes)}`);
+    lines.push(...makeFishOptions(row.options, condition));
   }
-  return `${[...lines, ...fishOptions(GLOBAL_OPTIONS, '')].join('\n')}\n`;
+  return `${[...lines, ...makeFishOptions(GLOBAL_OPTIONS, '')].join('\n')}\n`;
 }
 
-function fishOptions(options: Options, condition: string): string[] {
+function makeFishOptions(options: Options, condition: string): string[] {
   return Object.entries(options).map(([name, { doc, value, takes }]) => {
-    const taken = value === undefined ? '' : ` -x ${takes === undefined ? '' : fishValue(takes)}`;
-    return `complete -c runbook ${condition} -l ${name}${taken.trimEnd()} -d ${quoted(doc)}`.replace('  ', ' ');
+    const taken = value === undefined ? '' : ` -x ${takes === undefined ? '' : makeFishValue(takes)}`;
+    return `complete -c runbook ${condition} -l ${name}${taken.trimEnd()} -d ${quoteText(doc)}`.replace('  ', ' ');
   });
 }
 
-function fishValue(takes: Takes): string {
+function makeFishValue(takes: Takes): string {
   if (takes === 'file') return '-a "(__fish_complete_path)"';
   if (takes === 'directory') return '-a "(__fish_complete_directories)"';
   return takes === 'text' ? '' : `-a "${takes.join(' ')}"`;
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

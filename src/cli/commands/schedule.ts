@@ -2,12 +2,12 @@
 import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { SchedulerLog } from '../../app/schedule/log.ts';
-import { SchedulerProcess, type Serving, planServices } from '../../app/schedule/scheduler.ts';
+import { planServices, SchedulerProcess, type Serving } from '../../app/schedule/scheduler.ts';
 import { printable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
-import { portOption } from '../option-values.ts';
+import { readPortOption } from '../option-values.ts';
 import { interrupts } from '../terminal/signals.ts';
 import { standard } from '../terminal/streams.ts';
 
@@ -30,9 +30,9 @@ export async function runSchedules(
   const { terminal } = invocation;
   if (options.profile.length === 0)
     throw new UserError('schedule acts for an account: name its profile with --profile FILE');
-  const port = portOption(options.port, DEFAULT_PORT);
+  const port = readPortOption(options.port, DEFAULT_PORT);
   const profiles = options.profile.map((path) => readProfileFile(path, terminal));
-  const serving = servingOf(profiles, options);
+  const serving = chooseServing(profiles, options);
   const plans = planServices(paths, profiles, terminal);
   const log = await SchedulerLog.create((line) => void standard.error.write(line));
   terminal.redactWith((text) => log.redact(text));
@@ -44,20 +44,20 @@ export async function runSchedules(
   return exit;
 }
 
-function servingOf(profiles: readonly Profile[], { standby, maxAccounts: given }: ScheduleOptions): Serving {
+function chooseServing(profiles: readonly Profile[], { standby, maxAccounts: given }: ScheduleOptions): Serving {
   const shared = profiles.filter(({ store }) => store !== undefined && 'postgres' in store);
   if (shared.length > 0 && shared.length < profiles.length)
     throw new UserError(
       'accounts that workers share (store: postgres) and accounts of this machine (store: sqlite) need separate processes',
     );
-  const maxAccounts = maxAccountsOption(given, profiles.length);
+  const maxAccounts = readMaxAccounts(given, profiles.length);
   if (shared.length > 0) return { kind: 'shared', maxAccounts };
   if (given !== undefined)
     throw new UserError('--max-accounts is for accounts that workers share: profiles with store: {postgres: …}');
   return { kind: 'own', standby };
 }
 
-function maxAccountsOption(text: string | undefined, accounts: number): number {
+function readMaxAccounts(text: string | undefined, accounts: number): number {
   if (text === undefined) return accounts;
   const maxAccounts = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
   if (!(maxAccounts >= 1)) throw new UserError(`--max-accounts takes a number from 1, found ${printable(text, 60)}`);

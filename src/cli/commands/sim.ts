@@ -2,15 +2,15 @@
 
 import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
-import { exitOf } from '../../app/process.ts';
+import { exitAfter } from '../../app/process.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { startSimServer } from '../../gateway/simulator/server.ts';
 import { Simulator } from '../../gateway/simulator/simulator.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
-import { portOption } from '../option-values.ts';
-import { interrupted } from '../terminal/signals.ts';
+import { readPortOption } from '../option-values.ts';
+import { waitForInterrupt } from '../terminal/signals.ts';
 
 const DEFAULT_PORT = 8080;
 
@@ -22,7 +22,7 @@ export async function serveSimulator(
   },
   { terminal }: Invocation,
 ): Promise<ExitCode> {
-  const port = portOption(options.port, DEFAULT_PORT);
+  const port = readPortOption(options.port, DEFAULT_PORT);
   const config = options.config === undefined ? {} : readSimulatorFile(options.config);
   const seed = options.seed === undefined ? 1 : Number(options.seed);
   if (!Number.isSafeInteger(seed) || seed < 0)
@@ -40,8 +40,8 @@ export async function serveSimulator(
     () =>
       `the simulated venue listens on ${server.url} (${markets}); GET /_sim/books shows its true state; end it with Ctrl-C`,
   );
-  const signal = await interrupted();
+  const signal = await waitForInterrupt();
   await server.close();
   // Timers of the venue's orders would keep the process running.
-  endProcess(exitOf(signal));
+  endProcess(exitAfter(signal));
 }

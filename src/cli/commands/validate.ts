@@ -11,15 +11,15 @@ import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
 export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
-  const read = files.map((file) => ({ file, read: orRefused(() => readRunbook(file)) }));
+  const read = files.map((file) => ({ file, read: catchUserError(() => readRunbook(file)) }));
   const sources = read.flatMap((each) => (each.read instanceof UserError ? [] : [each.read.source]));
   spareOptimizing(sources);
-  const scheduleLint = await scheduleLintFor(sources);
+  const scheduleLint = await loadScheduleLint(sources);
   const checked = read.map(({ file, read: found }): CheckedFile => {
     const diagnostics =
       found instanceof UserError
         ? found
-        : orRefused(() => checkRunbook(found.source, found.load, { scheduleLint }).diagnostics);
+        : catchUserError(() => checkRunbook(found.source, found.load, { scheduleLint }).diagnostics);
     return diagnostics instanceof UserError
       ? { file, diagnostics: [], refused: diagnostics }
       : { file, diagnostics, refused: undefined };
@@ -29,15 +29,15 @@ export async function validateFiles(files: readonly string[], { terminal }: Invo
   const [first] = refused;
   if (first !== undefined && files.length === 1) throw first;
   terminal.answer(
-    { files: checked.map(fileDocument), ...(first === undefined ? {} : { error: errorDocument(first) }) },
-    () => verdicts(checked, terminal),
+    { files: checked.map(makeFileDocument), ...(first === undefined ? {} : { error: makeErrorDocument(first) }) },
+    () => formatVerdicts(checked, terminal),
   );
   for (const { message } of refused) terminal.complain(message);
   if (first !== undefined) return first.exit;
   return checked.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
 }
 
-function orRefused<T>(work: () => T): T | UserError {
+function catchUserError<T>(work: () => T): T | UserError {
   try {
     return work();
   } catch (error) {
@@ -46,7 +46,7 @@ function orRefused<T>(work: () => T): T | UserError {
   }
 }
 
-function errorDocument({ kind, message }: UserError) {
+function makeErrorDocument({ kind, message }: UserError) {
   return { kind, message };
 }
 
@@ -63,7 +63,7 @@ function spareOptimizing(sources: readonly SourceText[]): void {
 }
 
 /** The lint of schedules; calendars are loaded only where a text mentions one. */
-async function scheduleLintFor(sources: readonly SourceText[]): Promise<ScheduleLint> {
+async function loadScheduleLint(sources: readonly SourceText[]): Promise<ScheduleLint> {
   if (!sources.some(({ text }) => text.includes('schedule'))) return () => [];
   const { scheduleDiagnostics } = await import('../../runbook/schedule/lints.ts');
   const nowMs = new SystemClock().now();
@@ -77,16 +77,16 @@ interface CheckedFile {
   readonly refused: UserError | undefined;
 }
 
-function fileDocument({ file, diagnostics, refused }: CheckedFile) {
+function makeFileDocument({ file, diagnostics, refused }: CheckedFile) {
   return {
     file,
     ok: refused === undefined && !diagnostics.some(isError),
     diagnostics: inReadingOrder(diagnostics).map(place),
-    ...(refused === undefined ? {} : { error: errorDocument(refused) }),
+    ...(refused === undefined ? {} : { error: makeErrorDocument(refused) }),
   };
 }
 
-function verdicts(checked: readonly CheckedFile[], terminal: Output): string {
+function formatVerdicts(checked: readonly CheckedFile[], terminal: Output): string {
   const lines: string[] = [];
   for (const { file, diagnostics, refused } of checked) {
     if (refused !== undefined) continue;

@@ -3,7 +3,7 @@
  * where the program itself checks values against one. The built program knows no other schema.
  */
 
-import { TEST_FILE_SCHEMA_NAME, testFileSchema } from '../../app/testing/file/schema.ts';
+import { makeTestFileSchema, TEST_FILE_SCHEMA_NAME } from '../../app/testing/file/schema.ts';
 import { FIXTURE_SCHEMA_NAME, fixtureSchema } from '../../gateway/fixture/schema.ts';
 import { SIMULATOR_SCHEMA } from '../../gateway/simulator/config/schema.ts';
 import { runbookSchema } from '../../runbook/schema.ts';
@@ -23,5 +23,5 @@ export const SCHEMAS: readonly BundledSchema[] = [
   { name: PROFILE_SCHEMA_NAME, schema: profileSchema(), checked: false },
   { name: 'simulator', schema: SIMULATOR_SCHEMA, checked: true },
   { name: FIXTURE_SCHEMA_NAME, schema: fixtureSchema(), checked: true },
-  { name: TEST_FILE_SCHEMA_NAME, schema: testFileSchema(), checked: true },
+  { name: TEST_FILE_SCHEMA_NAME, schema: makeTestFileSchema(), checked: true },
 ];

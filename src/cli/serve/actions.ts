@@ -9,7 +9,7 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { printable } from '../../base/printable.ts';
 import { confirmationOf } from '../../report/page/confirmation.ts';
-import { command } from '../commands/approve-cancel.ts';
+import { sendCommand } from '../commands/approve-cancel.ts';
 import { kill } from '../commands/kill.ts';
 import { type Invocation, invocationAt } from '../invocation.ts';
 import { Terminal } from '../terminal/terminal.ts';
@@ -68,7 +68,7 @@ export function readAction(body: string): ActionRequest | { readonly problem: st
 }
 
 /** Performs the action and returns its messages. Never throws for an error that a person can cause. */
-export async function act(
+export async function performAction(
   request: ActionRequest,
   { state, environment }: { readonly state: StateFolder; readonly environment: Environment },
 ): Promise<ActionAnswer> {
@@ -77,14 +77,14 @@ export async function act(
   const terminal = new Terminal({ out: stream, err: stream, json: false, quiet: false, color: false, environment });
   try {
     const exit = await perform(request, invocationAt(terminal, environment, state));
-    return { ok: exit === EXIT.done, lines: linesOf(said) };
+    return { ok: exit === EXIT.done, lines: splitLines(said) };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return { ok: false, lines: linesOf([...said, `${error.message}\n`]) };
+    return { ok: false, lines: splitLines([...said, `${error.message}\n`]) };
   }
 }
 
-function linesOf(said: readonly string[]): readonly string[] {
+function splitLines(said: readonly string[]): readonly string[] {
   return said
     .join('')
     .split('\n')
@@ -99,7 +99,7 @@ function perform({ action, run, step, by, reason }: ActionRequest, invocation: I
     case 'approve':
     case 'reject':
     case 'cancel':
-      return command(
+      return sendCommand(
         run,
         action,
         { by, ...(step === undefined ? {} : { step }), ...(reason === undefined ? {} : { reason }) },

@@ -13,7 +13,7 @@ import { drawSvg, type Graphviz, loadGraphviz } from '../terminal/svg.ts';
 const charts = new Map<string, Promise<ChartDocument>>();
 const MOST_CHARTS = 20;
 
-export function chartOfRun(
+export function drawRunChart(
   started: EntryOf<'run.started'>,
   load: () => Promise<Graphviz> = loadGraphviz,
 ): Promise<ChartDocument> {

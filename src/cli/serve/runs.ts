@@ -4,12 +4,12 @@
  */
 import { existsSync } from 'node:fs';
 import { UserError } from '../../app/errors.ts';
-import { killsDuring } from '../../app/kill/kill-records.ts';
+import { readKillsDuring } from '../../app/kill/kill-records.ts';
 import type { StateFolder } from '../../app/state.ts';
-import { archiveFiles } from '../../app/stores/archives.ts';
-import { storePlaces } from '../../app/stores/known-stores.ts';
-import { isThere, shownPlace, storeAt } from '../../app/stores/location.ts';
-import { allEntries, anchorsOf, beginningOf } from '../../app/stores/review.ts';
+import { listArchives } from '../../app/stores/archives.ts';
+import { listStorePlaces } from '../../app/stores/known-stores.ts';
+import { accessStore, describePlace, isThere } from '../../app/stores/location.ts';
+import { readAllEntries, readAnchorFiles, readFirstEntry } from '../../app/stores/review.ts';
 import { type ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -60,19 +60,19 @@ export class ServedRuns {
     this.state = state;
   }
 
-/** The row of every run in all journals and archives, once even while it is in both. */
-  async rows(): Promise<readonly RunRow[]> {
+  /** The row of every run in all journals and archives, once even while it is in both. */
+  async listRows(): Promise<readonly RunRow[]> {
     const lists = await Promise.all((await this.open()).map((store) => store.runs()));
     return [...new Map(lists.flat().map((row) => [row.run, row])).values()];
   }
 
-/** The same rows; those without an end with their progress. */
-  async withProgress(rows: readonly RunRow[], now: number): Promise<readonly ListedRun[]> {
+  /** The same rows; those without an end with their progress. */
+  async addProgress(rows: readonly RunRow[], now: number): Promise<readonly ListedRun[]> {
     const watched = new Set(rows.filter(({ outcome }) => outcome === undefined).slice(0, MOST_WATCHED));
     const listed: ListedRun[] = [];
     for (const row of rows) {
       const found = watched.has(row) ? await this.find(row.run) : undefined;
-      listed.push(found === undefined ? row : { ...row, progress: (await this.fold(found)).progress(now) });
+      listed.push(found === undefined ? row : { ...row, progress: (await this.readFold(found)).progress(now) });
     }
     return listed;
   }
@@ -86,20 +86,20 @@ export class ServedRuns {
   }
 
   /** The run's folds with all entries so far. Throws StoreError `damaged` at an unreadable line. */
-  async fold({ row: { run }, store }: FoundRun): Promise<RunPageFold> {
-    return this.folds.upToDate(store, run);
+  async readFold({ row: { run }, store }: FoundRun): Promise<RunPageFold> {
+    return this.folds.update(store, run);
   }
 
-  async story({ row: { run }, store }: FoundRun): Promise<StoryFold> {
-    return this.stories.upToDate(store, run);
+  async readStory({ row: { run }, store }: FoundRun): Promise<StoryFold> {
+    return this.stories.update(store, run);
   }
 
-  async entries({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
-    return allEntries(store, run);
+  async readEntryIndex({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
+    return readAllEntries(store, run);
   }
 
   /** Stored lines after a number, or with the given numbers. */
-  async lines(
+  async readLines(
     { row: { run }, store }: FoundRun,
     wanted: { readonly after: number; readonly limit: number } | readonly number[],
   ): Promise<readonly StoredEntry[]> {
@@ -113,19 +113,19 @@ export class ServedRuns {
   async check({ row, store }: FoundRun): Promise<Checks> {
     const { run } = row;
     const [verdict, kills] = await Promise.all([
-      orWhyNot(async () => {
+      catchFailure(async () => {
         // Before the entries: a run that is being written has entries without anchors, never the reverse.
-        const anchors = anchorsOf({ state: this.state }, { run }).flatMap((file) => file.anchors);
+        const anchors = readAnchorFiles({ state: this.state }, { run }).flatMap((file) => file.anchors);
         return verifyRun(store, run, anchors);
       }),
-      orWhyNot(async () => killsDuring(row, await beginningOf(store, run), this.state)),
+      catchFailure(async () => readKillsDuring(row, await readFirstEntry(store, run), this.state)),
     ]);
     const checks = { verdict, kills };
     this.checked.set(run, checks);
     return checks;
   }
 
-  lastChecks({ row: { run } }: FoundRun): Checks {
+  getLastChecks({ row: { run } }: FoundRun): Checks {
     return this.checked.get(run) ?? UNCHECKED;
   }
 
@@ -137,9 +137,9 @@ export class ServedRuns {
     // Reading creates no file and no folder.
     if (!existsSync(this.state.path)) return [];
     const opened: JournalReader[] = [];
-    for (const place of storePlaces(this.state).filter(isThere)) {
-      const name = shownPlace(place);
-      const known = this.stores.get(name) ?? storeAt(place, this.state.environment).journal();
+    for (const place of listStorePlaces(this.state).filter(isThere)) {
+      const name = describePlace(place);
+      const known = this.stores.get(name) ?? accessStore(place, this.state.environment).openJournal();
       this.stores.set(name, known);
       try {
         opened.push(await known);
@@ -148,7 +148,7 @@ export class ServedRuns {
         throw error;
       }
     }
-    for (const file of archiveFiles(this.state).there) {
+    for (const file of listArchives(this.state).there) {
       const archive = this.archives.get(file) ?? openSalvage(file);
       this.archives.set(file, archive);
       opened.push(archive);
@@ -158,7 +158,7 @@ export class ServedRuns {
 }
 
 /** A failure to read is an answer too. */
-async function orWhyNot<T>(read: () => Promise<T>): Promise<T | { readonly failed: string }> {
+async function catchFailure<T>(read: () => Promise<T>): Promise<T | { readonly failed: string }> {
   try {
     return await read();
   } catch (error) {
@@ -182,7 +182,7 @@ class KeptFolds<F extends GrowingFold> {
     this.begin = begin;
   }
 
-  async upToDate(store: JournalReader, run: string): Promise<F> {
+  async update(store: JournalReader, run: string): Promise<F> {
     const kept = this.kept.get(run) ?? { fold: this.begin(), reading: Promise.resolve() };
     this.kept.delete(run);
     this.kept.set(run, kept);

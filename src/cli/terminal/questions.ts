@@ -35,7 +35,7 @@ export class Questions {
 
   /** Asks when all earlier questions are answered; no if it is withdrawn before or while it is open. */
   ask(question: string, wanted?: Wanted): Promise<boolean> {
-    const asked = this.last.then(() => this.put(question, wanted));
+    const asked = this.last.then(() => this.askNext(question, wanted));
     this.last = asked;
     return asked;
   }
@@ -46,9 +46,9 @@ export class Questions {
     this.answer?.('');
   }
 
-  private put(question: string, wanted: Wanted | undefined): Promise<boolean> {
+  private askNext(question: string, wanted: Wanted | undefined): Promise<boolean> {
     if (this.over || wanted?.withdrawn !== undefined) return Promise.resolve(false);
-    this.dialogue ??= this.opened();
+    this.dialogue ??= this.openDialogue();
     // A line of its own: output of the run meanwhile must not overwrite it.
     this.person.output.write(`${question} [y/N]\n`);
     return new Promise((resolve) => {
@@ -66,7 +66,7 @@ export class Questions {
     });
   }
 
-  private opened(): Interface {
+  private openDialogue(): Interface {
     const { input, output, interrupt } = this.person;
     const dialogue = createInterface({ input, output, terminal: true, historySize: 0 });
     dialogue.setPrompt('');

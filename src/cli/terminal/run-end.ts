@@ -4,7 +4,7 @@
  */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { exitOf } from '../../app/process.ts';
+import { exitAfter } from '../../app/process.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
@@ -23,15 +23,15 @@ export function showEnd(
   answer: (report: RunReport, terminal: Output) => void = showReport,
 ): ExitCode {
   answer(report, terminal);
-  if (report.outcome === 'halted') sayHalted(report, residual, terminal);
-  else sayLeft(report, residual, terminal);
+  if (report.outcome === 'halted') reportHalted(report, residual, terminal);
+  else reportLeft(report, residual, terminal);
   for (const position of residual.uncovered) {
     const said = `${WITHOUT_STOP} ${uncoveredText(position)}. Look at the position at the venue, and place a stop or close it there; see docs/live.md, Exit codes`;
     if (report.outcome === 'succeeded' || report.outcome === 'stopped') terminal.note(`warning: ${said}`);
     else terminal.complain(said);
   }
   if (report.outcome === 'halted') return EXIT.halted;
-  if (signal !== undefined) return exitOf(signal);
+  if (signal !== undefined) return exitAfter(signal);
   return report.outcome === 'failed' ? EXIT.failed : EXIT.done;
 }
 
@@ -39,7 +39,7 @@ export function showReport(report: RunReport, terminal: Output): void {
   terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
 }
 
-function sayHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal: Output): void {
+function reportHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal: Output): void {
   const { run } = report;
   terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
   for (const order of report.orders) {
@@ -52,17 +52,17 @@ function sayHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal: Ou
       `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: ${what}; \`runbook resume ${run}\` ${next}, \`runbook audit show ${run}\` shows its history`,
     );
   }
-  if (deadmanFiresAt !== undefined) terminal.complain(deadmanText(deadmanFiresAt, new SystemClock().now()));
+  if (deadmanFiresAt !== undefined) terminal.complain(describeDeadman(deadmanFiresAt, new SystemClock().now()));
   terminal.complain('what to do now, step by step: docs/live.md, Exit 4');
 }
 
 /** For a resumed run that is settled now: orders it left, and that the reason of its halt no longer holds. */
-function sayLeft(report: RunReport, { hadHalted }: Residual, terminal: Output): void {
+function reportLeft(report: RunReport, { hadHalted }: Residual, terminal: Output): void {
   if (report.outcome !== 'failed') return;
   const left = report.orders.filter((order) => isWorking(stateOf(order)));
   for (const order of left)
     terminal.complain(
-      `left at the venue: ${orderText(order)} is ${order.state}; cancel it there if it should not be, \`runbook audit show ${report.run}\` shows its history`,
+      `left at the venue: ${describeOrder(order)} is ${order.state}; cancel it there if it should not be, \`runbook audit show ${report.run}\` shows its history`,
     );
   if (hadHalted && left.length === 0)
     terminal.note(
@@ -70,12 +70,12 @@ function sayLeft(report: RunReport, { hadHalted }: Residual, terminal: Output): 
     );
 }
 
-function orderText({ type, side, market, clientOrderId, orderId }: OrderRow): string {
+function describeOrder({ type, side, market, clientOrderId, orderId }: OrderRow): string {
   return `order ${clientOrderId} (${orderId ?? 'no id yet'}), ${type} ${side} of ${market},`;
 }
 
 /** The venue's clock may differ from ours, so the message gives both the time and the span. */
-function deadmanText(firesAt: number, now: number): string {
+function describeDeadman(firesAt: number, now: number): string {
   const at = new Date(firesAt).toISOString();
   return now >= firesAt
     ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, including stops`

@@ -5,7 +5,7 @@ import type { Interrupts, Signal } from '../../app/process.ts';
 export const interrupts: Interrupts = { on: (handler) => listen(['SIGINT', 'SIGTERM', 'SIGHUP'], handler) };
 
 /** Resolves at the first SIGINT or SIGTERM; the next one ends the process, as does a SIGHUP unless `nohup` blocks it. */
-export function interrupted(): Promise<Signal> {
+export function waitForInterrupt(): Promise<Signal> {
   return new Promise((resolve) => {
     const off = listen(['SIGINT', 'SIGTERM'], (signal) => {
       off();

@@ -68,12 +68,12 @@ export class Terminal implements Output {
 
   /** Information, on standard error; silenced by `--quiet`. */
   note(text: string): void {
-    if (!this.quiet) this.say(text);
+    if (!this.quiet) this.write(text);
   }
 
   /** An error, on standard error; never silenced. */
   complain(text: string): void {
-    this.say(`${this.style('bad', 'error:', 'err')} ${text}`);
+    this.write(`${this.style('bad', 'error:', 'err')} ${text}`);
   }
 
   /** One line with the progress of a long command; only on a terminal. */
@@ -91,26 +91,26 @@ export class Terminal implements Output {
   /** Diagnostics in reading order, each with its line and a mark under the position. `--quiet` silences warnings. */
   diagnostics(list: readonly Diagnostic[]): void {
     for (const diagnostic of inReadingOrder(list))
-      if (diagnostic.severity === 'error' || !this.quiet) this.say(this.diagnostic(diagnostic));
+      if (diagnostic.severity === 'error' || !this.quiet) this.write(this.printDiagnostic(diagnostic));
   }
 
   style(style: Style, text: string, stream: 'out' | 'err' = 'out'): string {
     return this.coloured[stream] ? styleText(STYLES[style], text, { validateStream: false }) : text;
   }
 
-  private say(text: string): void {
+  private write(text: string): void {
     this.endProgress();
     this.err.write(this.filter(`${text}\n`));
   }
 
-  private diagnostic(diagnostic: Diagnostic): string {
+  private printDiagnostic(diagnostic: Diagnostic): string {
     const { file, line, column, severity, code, message, hint } = place(diagnostic);
     const tone = severity === 'error' ? 'bad' : 'warning';
     const where = this.style('place', `${printable(file, 300)}:${line}:${column}`, 'err');
     const lines = [
       `${where} ${this.style(tone, severity, 'err')} ${printable(message, 1000)} ${this.style('faint', `[${code}]`, 'err')}`,
     ];
-    lines.push(...excerpt(diagnostic).map((text, index) => (index === 1 ? this.style(tone, text, 'err') : text)));
+    lines.push(...formatExcerpt(diagnostic).map((text, index) => (index === 1 ? this.style(tone, text, 'err') : text)));
     if (hint !== undefined) lines.push(`    ${this.style('faint', 'hint:', 'err')} ${printable(hint, 1000)}`);
     return lines.join('\n');
   }
@@ -120,9 +120,9 @@ export class Terminal implements Output {
 const EXCERPT_WIDTH = 100;
 
 /** The line of the error and a mark under the span; `…` where the line continues. */
-export function excerpt(diagnostic: Diagnostic): readonly string[] {
+export function formatExcerpt(diagnostic: Diagnostic): readonly string[] {
   const { line, column, endLine, endColumn } = place(diagnostic);
-  const content = lineAt(diagnostic.source.text, diagnostic.span.start);
+  const content = findLine(diagnostic.source.text, diagnostic.span.start);
   if (content.trim() === '') return [];
   const from = column > EXCERPT_WIDTH - 20 ? column - 21 : 0;
   const end = from + EXCERPT_WIDTH;
@@ -137,7 +137,7 @@ export function excerpt(diagnostic: Diagnostic): readonly string[] {
   return [gutter + before + shown(from, content.length) + after, `${' '.repeat(gutter.length - 2)}| ${indent}${mark}`];
 }
 
-function lineAt(text: string, offset: number): string {
+function findLine(text: string, offset: number): string {
   const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const end = text.indexOf('\n', offset);
   return text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');

@@ -6,7 +6,11 @@ import type { Output, Style } from './output.ts';
 export type Cell = string | { readonly text: string; readonly style: Style };
 
 /** Foreign texts must be printable already. `#` before a heading: a column of numbers. Empty for no rows. */
-export function textTable(headings: readonly string[], rows: readonly (readonly Cell[])[], terminal: Output): string {
+export function formatStyledTable(
+  headings: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  terminal: Output,
+): string {
   if (rows.length === 0) return '';
   const titles = headings.map((heading) => terminal.style('faint', heading.replace(/^#/, '')));
   const cells = rows.map((row) =>
