@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { VERBS } from '../src/cli/actions/actions.ts';
+import { COMMANDS } from '../src/cli/actions/actions.ts';
 import { machinePaths } from './architecture-rules.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -73,14 +73,14 @@ describe('the verbs', () => {
   const reference = text('docs/reference/command-line.md');
 
   it('are all in a guide and in the reference', () => {
-    const missing = VERBS.map(({ name }) => name).filter(
+    const missing = COMMANDS.map(({ name }) => name).filter(
       (name) => !new RegExp(`runbook ${name}\\b`).test(guides) || !reference.includes(`## runbook ${name}\n`),
     );
     expect(missing).toEqual([]);
   });
 
   it('that are named exist', () => {
-    const known = new Set(VERBS.flatMap(({ name }) => [name, name.split(' ')[0] ?? '']));
+    const known = new Set(COMMANDS.flatMap(({ name }) => [name, name.split(' ')[0] ?? '']));
     const named = [...guides.matchAll(/(?:`|npx |^)runbook ([a-z][a-z-]*)(?= |`|$)/gm)].map(([, verb]) => verb ?? '');
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter((verb) => !known.has(verb))).toEqual([]);

@@ -1,4 +1,4 @@
-/** What every piece of work is given beside its own arguments. */
+/** The context every operation gets beside its own arguments. */
 import type { Environment } from './environment.ts';
 import type { StateFolder } from './state.ts';
 import type { Voice } from './voice.ts';

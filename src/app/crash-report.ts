@@ -1,6 +1,6 @@
 /**
- * Our own mistakes, told decently: one sentence for the person, the stack into a file of the state folder with every secret
- * taken out. Never lets a second failure (a full disk, a read-only folder) hide the first.
+ * Reports internal errors: one sentence for the user, the stack in a file of the state folder with every secret redacted. A
+ * second failure (a full disk, a read-only folder) never hides the first.
  */
 import { appendFileSync } from 'node:fs';
 import { SystemClock } from '../base/clock.ts';
@@ -28,7 +28,7 @@ export function reportCrash(
     `runbook ${args.join(' ')}`,
     stack,
   ];
-  const kept = keep(
+  const kept = saveReport(
     hide(
       lines
         .map((line) =>
@@ -41,14 +41,14 @@ export function reportCrash(
     ),
     state,
   );
-  return `this is a mistake of the program, not yours: ${printable(hide(message), 300)}; ${kept}`;
+  return `internal error, not caused by your input: ${printable(hide(message), 300)}; ${kept}`;
 }
 
-function keep(report: string, state: StateFolder): string {
+function saveReport(report: string, state: StateFolder): string {
   try {
     appendFileSync(state.file('crash.log'), `${report}\n\n`, { mode: 0o600 });
     return `details are in ${state.shown}/crash.log`;
   } catch {
-    return 'its details could not be written';
+    return 'the details could not be written';
   }
 }

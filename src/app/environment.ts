@@ -1,10 +1,10 @@
 /**
- * The only door to the process's environment variables. Configuration asks for a variable by name; nothing reads them
- * all, but for telling which values must never be written anywhere.
+ * The only door to the process's environment variables. Configuration asks for a variable by name; the whole environment is
+ * read only to know which values must never be written anywhere.
  */
 
 export interface Environment {
-  /** Undefined where it is not set, or set to nothing. */
+  /** Undefined where it is not set or is empty. */
   variable(name: string): string | undefined;
   /** Takes a variable out of the process's environment, so that no child process and no crash dump has it; still readable here. */
   forget(name: string): void;

@@ -1,9 +1,9 @@
-/** How a command ends: the exit codes other programs rely on (interface.md, Exit codes), and an end that was foreseen. */
+/** Exit codes that other programs rely on (interface.md, Exit codes), and the error that ends a command with one of them. */
 
 export const EXIT = {
   /** As asked. */
   done: 0,
-  /** The runbook is invalid, or the run failed, or verification found something. */
+  /** The runbook is invalid, the run failed, or verification found something. */
   failed: 1,
   /** Wrong usage or configuration. */
   usage: 2,
@@ -11,20 +11,20 @@ export const EXIT = {
   held: 3,
   /** An outcome at the venue is not known, or needs a person. */
   halted: 4,
-  /** SIGINT, in order. */
+  /** SIGINT, after a clean shutdown. */
   interrupted: 130,
-  /** SIGTERM, in order. */
+  /** SIGTERM, after a clean shutdown. */
   terminated: 143,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** An error that the user can act on: one sentence for them. Everything else that is thrown is a mistake of this program. */
+/** An error that the user can act on: one sentence for them. Everything else that is thrown is a bug. */
 export class UserError extends Error {
-  /** How a command ends on it. */
+  /** Exit code of the command. */
   readonly exit: ExitCode;
-  /** A word for programs, as `error.kind` in `--json`. */
+  /** Machine-readable kind, `error.kind` in `--json`. */
   readonly kind: string;
-  /** What stands beside `error` in `--json`. */
+  /** Fields beside `error` in `--json`. */
   readonly beside: object;
 
   constructor(message: string, exit: ExitCode = EXIT.usage, kind = 'usage', beside: object = {}) {

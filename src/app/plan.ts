@@ -1,4 +1,4 @@
-/** What a run would send: the plan of a runbook under its inputs, and its document. */
+/** Plans what a run would send for given inputs, and builds the JSON document of the plan. */
 import { VirtualClock } from '../base/clock.ts';
 import { type Plan, type PlannedRequest, planRun } from '../engine/plan/plan.ts';
 import type { Fixture } from '../gateway/fixture/fixture.ts';
@@ -12,7 +12,7 @@ import { costOf, type Profile, SIMULATED_PROFILE } from '../venue/profile/profil
 import { readAnswer } from '../venue/wire/answer.ts';
 import type { Voice } from './voice.ts';
 
-/** Said before orders go that nothing here can check: a venue may round them, or refuse them one by one. */
+/** Warns before orders are sent that prices and sizes are unchecked: the venue may round them or reject them one by one. */
 export function noteUnchecked({ markets }: Profile, voice: Pick<Voice, 'note'>): void {
   if (Object.keys(markets).length === 0)
     voice.note(
@@ -40,15 +40,15 @@ export function planFor(
     markets: Object.keys(markets),
     feed: (name, key) =>
       fixture?.feeds.find((feed) => feed.name === name && (feed.key === key || key === undefined))?.value,
-    read: (name) => (fixture === undefined ? undefined : recordedResult(fixture, name, used)),
+    read: (name) => (fixture === undefined ? undefined : findRecordedResult(fixture, name, used)),
     costOf: (name) => costOf(used, name),
     limits: profile?.limits,
     deployment: profile === undefined ? '' : `${profile.baseUrl} ${profile.account}`,
   });
 }
 
-/** What the first recorded exchange of a read gave. */
-function recordedResult(fixture: Fixture, name: EndpointName, profile: Profile): unknown {
+/** The result in the first recorded exchange of a read. */
+function findRecordedResult(fixture: Fixture, name: EndpointName, profile: Profile): unknown {
   const { method, path } = endpoint(name);
   const exchange = fixture.exchanges.find(({ request }) => request.method === method && request.path === path);
   if (exchange?.reply.kind !== 'answer') return undefined;
@@ -57,7 +57,7 @@ function recordedResult(fixture: Fixture, name: EndpointName, profile: Profile):
 }
 
 /** The JSON of interface.md: requests and the worst case. */
-export function planDocument(plan: Plan, worst: Worst) {
+export function makePlanDocument(plan: Plan, worst: Worst) {
   const requests = plan.rows
     .filter((row): row is PlannedRequest => row.kind === 'request')
     .map(({ kind: _kind, ...row }) => row);

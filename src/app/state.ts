@@ -1,21 +1,21 @@
 /**
- * The state folder: where dry-runs, the default store and crash reports live (interface.md, Commands). Made when
- * something is first written into it, for its owner alone.
+ * The state folder: dry-runs, the default store and crash reports (interface.md, Commands). Created on the first write, for
+ * its owner alone.
  */
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Environment } from './environment.ts';
 import { EXIT, UserError } from './errors.ts';
-import { reasonOf } from './files/files.ts';
+import { describeReason } from './files/files.ts';
 
 export interface StateFolder {
   /** Absolute; it may not exist yet. */
   readonly path: string;
-  /** As a person would write it. */
+  /** As shown to people: relative to the working directory where it is inside it. */
   readonly shown: string;
-  /** Where the variables are found that name what its lists of stores only refer to. */
+  /** Resolves the variables that the list of known stores refers to by name. */
   readonly environment: Environment;
-  /** The absolute path of a file in it; makes the folder. */
+  /** The absolute path of a file in it; creates the folder. */
   file(name: string): string;
 }
 
@@ -44,11 +44,15 @@ export function stateFolder(
 
 function makeFolder(path: string, shown: string): void {
   try {
-    // Only a folder of our own making is closed to others: one that stood there already is its owner's business.
+    // Permissions are restricted only on a folder created here: an existing folder belongs to its owner.
     if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
     if (statSync(path).isDirectory()) return;
   } catch (error) {
-    throw new UserError(`the state folder ${shown} can not be made: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+    throw new UserError(
+      `the state folder ${shown} cannot be made: ${describeReason(error)}`,
+      EXIT.usage,
+      'configuration',
+    );
   }
   throw new UserError(`the state folder ${shown} is not a directory`, EXIT.usage, 'configuration');
 }

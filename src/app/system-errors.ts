@@ -1,13 +1,13 @@
 /**
- * What the system refuses a program, as the trouble of whoever uses it and no mistake of ours: a disk that is full, a folder
- * that may not be written, a store that can not be read. The one place where such an error becomes a sentence.
+ * Turns errors of the operating system and of stores (disk full, no permission, an unreadable store) into user errors, so that
+ * they are not reported as bugs. The one place where such an error becomes a sentence.
  */
 import { printable } from '../base/printable.ts';
 import { StoreError } from '../journal/store.ts';
 import { EXIT, UserError } from './errors.ts';
-import { codeOf, reasonOf } from './files/files.ts';
+import { describeReason, getErrorCode } from './files/files.ts';
 
-/** A missing file is not among them: what a person named is refused where it is read, and one that we miss is our mistake. */
+/** A missing file is not listed: a path from the user is checked where it is read, and any other missing file is a bug. */
 const TROUBLES: ReadonlySet<string> = new Set([
   'EACCES',
   'EPERM',
@@ -23,16 +23,16 @@ const TROUBLES: ReadonlySet<string> = new Set([
   'ENAMETOOLONG',
 ]);
 
-/** The sentence and its exit code; undefined where the error is of another kind. */
-export function troubleOf(error: unknown): UserError | undefined {
+/** The user error for a system error; undefined for any other kind of error. */
+export function toSystemError(error: unknown): UserError | undefined {
   if (error instanceof UserError) return error;
   if (error instanceof StoreError) return asUserError(error);
-  if (!(error instanceof Error) || !('syscall' in error) || !TROUBLES.has(codeOf(error) ?? '')) return undefined;
+  if (!(error instanceof Error) || !('syscall' in error) || !TROUBLES.has(getErrorCode(error) ?? '')) return undefined;
   const path = 'path' in error && typeof error.path === 'string' ? printable(error.path, 300) : 'a file of its own';
-  return new UserError(`${path} can not be used: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+  return new UserError(`${path} cannot be used: ${describeReason(error)}`, EXIT.usage, 'configuration');
 }
 
-/** What is wrong with a store; damage is no matter of configuration. */
+/** The user error for a store error. Damage has its own exit code: it is not a matter of configuration. */
 export function asUserError(error: StoreError): UserError {
   const message = printable(error.message, 600);
   if (error.reason !== 'damaged') return new UserError(message, EXIT.usage, 'journal');

@@ -1,5 +1,5 @@
 /**
- * Versions: of this program, and of the dependencies it was made with. In a checkout the lock file is read; the build puts its
+ * The versions of this program and of the dependencies it was built with. A checkout reads the lock file; the build puts its
  * digest into this module, because a package has no lock file.
  */
 import { createHash } from 'node:crypto';
@@ -9,9 +9,9 @@ import manifest from '../../package.json' with { type: 'json' };
 export const ENGINE_VERSION: string = manifest.version;
 
 /** sha256 of package-lock.json, hex; undefined where there is none. */
-export const LOCK_SHA256: string | undefined = lockDigest();
+export const LOCK_SHA256: string | undefined = digestLockFile();
 
-function lockDigest(): string | undefined {
+function digestLockFile(): string | undefined {
   try {
     return createHash('sha256')
       .update(readFileSync(new URL('../../package-lock.json', import.meta.url)))

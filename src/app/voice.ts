@@ -1,6 +1,6 @@
 /**
- * How code without a terminal speaks to people: the command line implements it with the terminal, the scheduler with its log,
- * a program that uses this package as a library with what it likes.
+ * The interface through which code without a terminal speaks to people: the command line implements it with the terminal, the
+ * scheduler with its log, a program that uses this package as a library as it likes.
  */
 import type { Diagnostic } from '../base/diagnostic.ts';
 

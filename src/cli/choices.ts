@@ -1,11 +1,11 @@
-/** Words of the reviewing verbs: known to the command line before anything behind them is loaded. */
+/** Accepted words of several options, here so that the command line knows them before it loads any command. */
 import type { RowKind } from '../report/timeline/timeline.ts';
 
-/** What a run can be exported as. */
+/** Formats of an exported run. */
 export const EXPORT_FORMATS = ['jsonl', 'csv', 'html', 'otlp', 'cloudevents'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** What a chart can be drawn as. */
+/** Formats of a chart. */
 export const CHART_FORMATS = ['mermaid', 'svg', 'xstate', 'dot'] as const;
 export type ChartFormat = (typeof CHART_FORMATS)[number];
 

@@ -1,12 +1,12 @@
 /**
- * The form of a row of the verb table: what `--help`, argument checking, completion and the reference are read from. Types
- * of a row's arguments and options follow from the row itself.
+ * The form of a row of the command table, from which `--help`, argument checking, completion and the reference are made. The
+ * types of a row's arguments and options follow from the row itself.
  */
 
 import type { ExitCode } from '../app/errors.ts';
 import type { Invocation } from './invocation.ts';
 
-/** What stands on the command line, for completion: a file, a folder, one of some words, or anything. */
+/** The kind of a value, for completion: a file, a folder, one of some words, or any text. */
 export type Takes = 'file' | 'directory' | 'text' | readonly string[];
 
 export interface ArgumentRow {
@@ -19,7 +19,7 @@ export interface ArgumentRow {
 /** Without `value` it is a flag. */
 export interface OptionRow {
   readonly doc: string;
-  /** How its value is called in help: `FILE`, `k=v`. */
+  /** Placeholder of its value in help: `FILE`, `k=v`. */
   readonly value?: string;
   readonly takes?: Takes;
   /** May be given several times. */
@@ -48,25 +48,25 @@ type OptionsGiven<O extends Options> = {
 };
 
 interface Row<A, O> {
-  /** As typed; `audit list` is the verb `list` of the group `audit`. */
+  /** As typed; `audit list` is the command `list` of the group `audit`. */
   readonly name: string;
-  /** Half a sentence, for the list of verbs. */
+  /** Half a sentence, for the list of commands. */
   readonly summary: string;
   readonly arguments: A;
   readonly options: O;
-  /** A call as one would type it, without `runbook`. */
+  /** An example call, without `runbook`. */
   readonly example: string;
 }
 
-export interface VerbRow extends Row<Arguments, Options> {
+export interface CommandRow extends Row<Arguments, Options> {
   run(args: ArgumentsGiven<Arguments>, options: OptionsGiven<Options>, invocation: Invocation): Promise<ExitCode>;
 }
 
 /** A row whose `run` sees exactly the arguments and options it declares. */
-export function verb<const A extends Arguments, const O extends Options>(
+export function command<const A extends Arguments, const O extends Options>(
   row: Row<A, O> & {
     run(args: ArgumentsGiven<A>, options: OptionsGiven<O>, invocation: Invocation): Promise<ExitCode>;
   },
-): VerbRow {
-  return row as unknown as VerbRow;
+): CommandRow {
+  return row as unknown as CommandRow;
 }

@@ -1,25 +1,25 @@
-/** How this process ends: the one place that says so. */
+/** Ends this process: the one place that does. */
 import { EXIT, type ExitCode } from '../app/errors.ts';
 
-/** Ends it at once, whatever is under way. */
+/** Exits at once, whatever is still running. */
 export function endProcess(exit: ExitCode): never {
   process.exit(exit);
 }
 
-/** Ends it with this code once nothing is under way any more. */
+/** Exits with this code once nothing is running any more. */
 export function endWhenDone(exit: ExitCode): void {
   process.exitCode = exit;
 }
 
-/** Makes a failure of what would end as a success. */
+/** Turns a successful exit into a failure. */
 export function endAsFailure(): void {
   process.on('exit', () => {
     process.exitCode ||= EXIT.failed;
   });
 }
 
-/** Calls the handler with what was thrown, and caught nowhere. */
-export function onUncaught(handler: (error: unknown) => void): void {
+/** Calls the handler for uncaught exceptions and rejections. */
+export function handleUncaught(handler: (error: unknown) => void): void {
   process.on('uncaughtException', handler);
   process.on('unhandledRejection', handler);
 }

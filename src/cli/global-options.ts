@@ -1,4 +1,4 @@
-/** What every verb understands, and the groups of verbs: the part of the command line that no row of the verb table owns. */
+/** Options of every command, and the groups of commands: the parts of the command line outside the command table. */
 import type { Options } from './command-row.ts';
 
 export const GLOBAL_OPTIONS = {
@@ -8,7 +8,7 @@ export const GLOBAL_OPTIONS = {
   state: { doc: 'state folder (default: .runbook, or RUNBOOK_STATE)', value: 'DIR', takes: 'directory' },
 } as const satisfies Options;
 
-/** The first word of verbs that have two, to its summary. */
+/** Summaries of command groups by their first word. */
 export const GROUPS: Readonly<Record<string, string>> = {
   audit: 'review what runs did',
 };

@@ -1,4 +1,4 @@
-/** What a command is called with: the context of its work, and the terminal that shows its results. */
+/** The parameters every command gets: its context, and the terminal for its results. */
 import type { AppContext } from '../app/context.ts';
 import type { Environment } from '../app/environment.ts';
 import type { StateFolder } from '../app/state.ts';
@@ -10,7 +10,7 @@ export interface Invocation extends AppContext {
   readonly terminal: Output;
 }
 
-/** What a reviewing command is called with. */
+/** The parameters of a reviewing command. */
 export type Review = Invocation & Reviewed;
 
 export function invocationAt(terminal: Output, environment: Environment, state: StateFolder): Invocation {

@@ -1,6 +1,6 @@
 /**
- * The command `runbook`: reads the command line, calls one verb, ends with its exit code. Everything a verb needs is loaded
- * when it is called, so that `--help` costs next to nothing.
+ * The program `runbook`: reads the command line, runs one command, exits with its code. A command's modules are loaded when it
+ * is called, so that `--help` stays fast.
  */
 
 import { environment } from '../app/environment.ts';
@@ -8,8 +8,8 @@ import { EXIT, type ExitCode, UserError } from '../app/errors.ts';
 import { stateFolder } from '../app/state.ts';
 import { ENGINE_VERSION } from '../app/version.ts';
 import { escapeUnprintable } from '../base/printable.ts';
-import { VERBS } from './actions/actions.ts';
-import { endAsFailure, endProcess, endWhenDone, onUncaught } from './exit.ts';
+import { COMMANDS } from './actions/actions.ts';
+import { endAsFailure, endProcess, endWhenDone, handleUncaught } from './exit.ts';
 import { invocationAt } from './invocation.ts';
 import { type Call, isHandled, program } from './program.ts';
 import { standard, surviveStreams } from './terminal/streams.ts';
@@ -17,12 +17,12 @@ import { Terminal } from './terminal/terminal.ts';
 
 const args = process.argv.slice(2);
 
-/** What was typed after `--` is no option of ours, but nothing of this program takes such a tail. */
+/** Arguments after `--` are not options, but no command of this program takes any. */
 const wantsJson = args.includes('--json');
 
 surviveStreams((reason) => {
   endAsFailure();
-  standard.error.write(`error: standard output can not be written: ${reason}\n`);
+  standard.error.write(`error: standard output cannot be written: ${reason}\n`);
 });
 
 async function main(): Promise<ExitCode> {
@@ -33,30 +33,30 @@ async function main(): Promise<ExitCode> {
       if (wantsJson) printed += text;
       else standard.output.write(text);
     },
-    err: (text: string) => void standard.error.write(harmless(text)),
+    err: (text: string) => void standard.error.write(escapeText(text)),
   };
-  const root = program(VERBS, ENGINE_VERSION, output, async (call) => {
+  const root = program(COMMANDS, ENGINE_VERSION, output, async (call) => {
     exit = await run(call);
   });
   const [help, about] = args.filter((word) => !word.startsWith('-'));
-  if (help === 'help' && about !== undefined && !root.commands.some((verb) => verb.name() === about)) {
-    const message = `unknown verb '${about}'; \`runbook help\` lists them`;
+  if (help === 'help' && about !== undefined && !root.commands.some((command) => command.name() === about)) {
+    const message = `unknown command '${about}'; \`runbook help\` lists them`;
     output.err(`error: ${message}\n`);
-    return wrongUsage(message);
+    return reportWrongUsage(message);
   }
   try {
     await root.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!isHandled(error)) throw error;
     if (error.code === 'commander.help' && error.exitCode !== 0)
-      return wrongUsage('no verb was given; `runbook help` lists them');
-    if (error.exitCode !== 0) return wrongUsage(error.message);
+      return reportWrongUsage('no command was given; `runbook help` lists them');
+    if (error.exitCode !== 0) return reportWrongUsage(error.message);
     if (wantsJson) printJson(error.code === 'commander.version' ? { version: printed.trim() } : { help: printed });
   }
   return exit;
 }
 
-function wrongUsage(message: string): ExitCode {
+function reportWrongUsage(message: string): ExitCode {
   if (wantsJson) printJson({ error: { kind: 'usage', message: message.replace(/^error: /, '') } });
   return EXIT.usage;
 }
@@ -67,7 +67,8 @@ async function run({ row, args: given, options, globals }: Call): Promise<ExitCo
     const state = stateFolder(globals.state, environment, process.cwd());
     return await row.run(given, options, invocationAt(terminal, environment, state));
   } catch (error) {
-    const { message, kind, exit, beside } = error instanceof UserError ? error : await foreseen(error, globals.state);
+    const { message, kind, exit, beside } =
+      error instanceof UserError ? error : await describeFailure(error, globals.state);
     terminal.complain(message);
     if (globals.json) printJson({ error: { kind, message }, ...beside });
     return exit;
@@ -76,15 +77,15 @@ async function run({ row, args: given, options, globals }: Call): Promise<ExitCo
   }
 }
 
-type Told = Pick<UserError, 'message' | 'kind' | 'exit' | 'beside'>;
+type Failure = Pick<UserError, 'message' | 'kind' | 'exit' | 'beside'>;
 
-/** What the system refused is the user's trouble; everything else that was not foreseen is our mistake. */
-async function foreseen(error: unknown, state: string | undefined): Promise<Told> {
-  const { troubleOf } = await import('../app/system-errors.ts');
-  return troubleOf(error) ?? crashed(error, state);
+/** System errors (disk full, no permission) are reported as such; any other unexpected error is a bug. */
+async function describeFailure(error: unknown, state: string | undefined): Promise<Failure> {
+  const { toSystemError: troubleOf } = await import('../app/system-errors.ts');
+  return troubleOf(error) ?? describeCrash(error, state);
 }
 
-async function crashed(error: unknown, state: string | undefined): Promise<Told> {
+async function describeCrash(error: unknown, state: string | undefined): Promise<Failure> {
   const { reportCrash } = await import('../app/crash-report.ts');
   const message = reportCrash(error, args, stateFolder(state, environment, process.cwd()), environment);
   return { message, kind: 'internal', exit: EXIT.failed, beside: {} };
@@ -94,15 +95,15 @@ function printJson(document: object): void {
   standard.output.write(`${escapeUnprintable(JSON.stringify(document))}\n`);
 }
 
-/** What was typed comes back in commander's sentences: escapes in it must not reach the terminal. */
-function harmless(text: string): string {
+/** Commander quotes what was typed: escapes in it must not reach the terminal. */
+function escapeText(text: string): string {
   return text.split('\n').map(escapeUnprintable).join('\n');
 }
 
-async function crash(error: unknown): Promise<void> {
-  standard.error.write(`error: ${(await crashed(error, undefined)).message}\n`);
+async function reportUncaught(error: unknown): Promise<void> {
+  standard.error.write(`error: ${(await describeCrash(error, undefined)).message}\n`);
   endProcess(EXIT.failed);
 }
-onUncaught((error) => void crash(error));
+handleUncaught((error) => void reportUncaught(error));
 
 void main().then(endWhenDone);

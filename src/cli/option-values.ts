@@ -1,9 +1,9 @@
-/** Values of options that several commands take: read, or refused in a sentence. */
+/** Reads values of options that several commands take; throws a UserError for a wrong one. */
 import { UserError } from '../app/errors.ts';
 import { printable } from '../base/printable.ts';
 
 /** `--port`; 0 takes a free one. */
-export function portOption(text: string | undefined, whereNone: number): number {
+export function readPortOption(text: string | undefined, whereNone: number): number {
   if (text === undefined) return whereNone;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port >= 0 && port <= 65_535))
@@ -11,7 +11,7 @@ export function portOption(text: string | undefined, whereNone: number): number 
   return port;
 }
 
-export function wholeOption(option: string, text: string): number {
+export function readWholeOption(option: string, text: string): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number))
     throw new UserError(`${option} takes a whole number, found ${printable(text, 100)}`);

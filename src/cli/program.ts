@@ -1,16 +1,16 @@
 /**
- * The command line as commander sees it, built from the verb table and nothing else. It parses and prints help; what a verb
- * does is behind its row, and no module of a verb is loaded before that verb is called.
+ * Builds the command line for commander from the command table and nothing else. It parses arguments and prints help; a
+ * command's modules are loaded when it is called, never before.
  */
 import { Argument, Command, type CommanderError, Option } from 'commander';
-import type { ArgumentRow, OptionRow, VerbRow } from './command-row.ts';
+import type { ArgumentRow, CommandRow, OptionRow } from './command-row.ts';
 import { GLOBAL_OPTIONS, GROUPS } from './global-options.ts';
 
-/** A verb with what was typed for it. */
+/** A command with the arguments and options given for it. */
 export interface Call {
-  readonly row: VerbRow;
-  readonly args: Parameters<VerbRow['run']>[0];
-  readonly options: Parameters<VerbRow['run']>[1];
+  readonly row: CommandRow;
+  readonly args: Parameters<CommandRow['run']>[0];
+  readonly options: Parameters<CommandRow['run']>[1];
   readonly globals: Globals;
 }
 
@@ -26,9 +26,9 @@ interface Output {
   err(text: string): void;
 }
 
-/** The program; `called` is given the verb once the command line has been understood. */
+/** The program; `called` runs the command once the command line has been parsed. */
 export function program(
-  verbs: readonly VerbRow[],
+  commands: readonly CommandRow[],
   version: string,
   output: Output,
   called: (call: Call) => Promise<void>,
@@ -41,27 +41,27 @@ export function program(
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: output.out, writeErr: output.err, outputError: (text, write) => write(text) })
     .helpOption('-h, --help', 'print help')
-    .helpCommand('help [verb]', 'print help for a verb')
+    .helpCommand('help [command]', 'print help for a command')
     .exitOverride();
-  for (const [name, row] of Object.entries(GLOBAL_OPTIONS)) root.addOption(option(name, row));
-  for (const row of verbs) define(root, row, called);
+  for (const [name, row] of Object.entries(GLOBAL_OPTIONS)) root.addOption(makeOption(name, row));
+  for (const row of commands) define(root, row, called);
   return root;
 }
 
-/** Commander ends everything it handled itself by throwing: 0 for help and version, else wrong usage. */
+/** Commander signals the end of everything it handles itself by throwing: 0 for help and version, else wrong usage. */
 export function isHandled(error: unknown): error is CommanderError {
   return (
     error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('commander.')
   );
 }
 
-function define(root: Command, row: VerbRow, called: (call: Call) => Promise<void>): void {
+function define(root: Command, row: CommandRow, called: (call: Call) => Promise<void>): void {
   const [first = '', second] = row.name.split(' ');
-  const parent = second === undefined ? root : group(root, first);
-  const command = known(parent, second ?? first) ?? parent.command(second ?? first);
+  const parent = second === undefined ? root : ensureGroup(root, first);
+  const command = findCommand(parent, second ?? first) ?? parent.command(second ?? first);
   command.description(row.summary).summary(row.summary).addHelpText('after', `\nExample:\n  runbook ${row.example}`);
-  for (const [name, each] of Object.entries(row.arguments)) command.addArgument(argument(name, each));
-  for (const [name, each] of Object.entries(row.options)) command.addOption(option(name, each));
+  for (const [name, each] of Object.entries(row.arguments)) command.addArgument(makeArgument(name, each));
+  for (const [name, each] of Object.entries(row.options)) command.addOption(makeOption(name, each));
   command.action(async () => {
     const { json, quiet, color, state } = root.opts();
     await called({
@@ -69,30 +69,30 @@ function define(root: Command, row: VerbRow, called: (call: Call) => Promise<voi
       args: Object.fromEntries(
         Object.keys(row.arguments).map((name, index) => [name, command.processedArgs[index]]),
       ) as Call['args'],
-      options: optionsGiven(row, command),
+      options: readOptions(row, command),
       globals: { json: json === true, quiet: quiet === true, color: color !== false, state },
     });
   });
 }
 
-function group(root: Command, name: string): Command {
-  const there = known(root, name);
+function ensureGroup(root: Command, name: string): Command {
+  const there = findCommand(root, name);
   if (there !== undefined) return there;
   const summary = GROUPS[name] ?? name;
   return root.command(name).description(summary).summary(summary);
 }
 
-function known(parent: Command, name: string): Command | undefined {
+function findCommand(parent: Command, name: string): Command | undefined {
   return parent.commands.find((each) => each.name() === name);
 }
 
-function argument(name: string, { doc, takes, many, optional }: ArgumentRow): Argument {
+function makeArgument(name: string, { doc, takes, many, optional }: ArgumentRow): Argument {
   const word = many === true ? `${name}...` : name;
   const made = new Argument(optional === true ? `[${word}]` : `<${word}>`, doc);
   return typeof takes === 'string' ? made : made.choices(takes);
 }
 
-function option(name: string, { doc, value, takes, many, required }: OptionRow): Option {
+function makeOption(name: string, { doc, value, takes, many, required }: OptionRow): Option {
   const made = new Option(value === undefined ? `--${name}` : `--${name} <${value}>`, doc);
   if (takes !== undefined && typeof takes !== 'string') made.choices(takes);
   if (many === true) made.default([], 'none').argParser((text: string, before: readonly string[]) => [...before, text]);
@@ -101,16 +101,16 @@ function option(name: string, { doc, value, takes, many, required }: OptionRow):
 }
 
 /** Flags that were not given are false, lists that were not given are empty. */
-function optionsGiven(row: VerbRow, command: Command): Call['options'] {
+function readOptions(row: CommandRow, command: Command): Call['options'] {
   const given = command.opts();
   return Object.fromEntries(
     Object.entries(row.options).map(([name, { value, many }]) => {
-      const found: unknown = given[camelCase(name)];
+      const found: unknown = given[toCamelCase(name)];
       return [name, value === undefined ? found === true : (found ?? (many === true ? [] : undefined))];
     }),
   ) as Call['options'];
 }
 
-function camelCase(name: string): string {
+function toCamelCase(name: string): string {
   return name.replace(/-([a-z])/g, (_whole, letter: string) => letter.toUpperCase());
 }

@@ -135,7 +135,7 @@ describe('audit archive', () => {
     expect(existsSync(state)).toBe(false);
     expect(here.run('audit', 'list', '--archive', 'nothing.gz')).toMatchObject({
       exit: EXIT.usage,
-      err: expect.stringContaining('can not be read'),
+      err: expect.stringContaining('cannot be read'),
     });
   });
 

@@ -438,13 +438,13 @@ describe('audit verify', () => {
     expect(here.run('audit', 'verify').out).toContain('1 of 1 run is not what was written');
   });
 
-  it('says which line can not be read, whatever else is asked of the run', async () => {
+  it('says which line cannot be read, whatever else is asked of the run', async () => {
     const here = await journal();
     await sql(here, "UPDATE entries SET line = 'x' WHERE seq = 7");
     expect(here.run('audit', 'show', 'r1')).toMatchObject({
       exit: EXIT.failed,
       out: '',
-      err: expect.stringContaining('entry 7 of run r1 can not be read'),
+      err: expect.stringContaining('entry 7 of run r1 cannot be read'),
     });
     expect(here.run('audit', 'export', 'r1', '--format', 'jsonl').exit).toBe(EXIT.done);
   });

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/app/errors.ts';
-import { VERBS } from '../../src/cli/actions/actions.ts';
+import { COMMANDS } from '../../src/cli/actions/actions.ts';
 import { folder } from './command.ts';
 
 const GOOD = `runbook: good
@@ -22,7 +22,7 @@ describe('the command line', () => {
   it('lists every verb in its help, and explains each', () => {
     const { exit, out, err } = here.run('--help');
     expect({ exit, err }).toEqual({ exit: EXIT.done, err: '' });
-    for (const { name, summary, options } of VERBS) {
+    for (const { name, summary, options } of COMMANDS) {
       expect(out).toContain(name.split(' ')[0]);
       const help = here.run(...name.split(' '), '--help');
       expect(help.exit).toBe(EXIT.done);
@@ -62,7 +62,7 @@ describe('the command line', () => {
     here.write('bad.yaml', BAD);
     const ended = here.run('validate', 'missing.yaml', 'bad.yaml');
     expect(ended).toMatchObject({ exit: EXIT.usage, out: 'bad.yaml: invalid, 1 error\n' });
-    const sentence = 'the runbook missing.yaml can not be read: there is no such file or directory';
+    const sentence = 'the runbook missing.yaml cannot be read: there is no such file or directory';
     expect(ended.err).toContain(`error: ${sentence}\n`);
     const error = { kind: 'configuration', message: sentence };
     expect(JSON.parse(here.run('validate', 'missing.yaml', 'bad.yaml', '--json').out)).toEqual({

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/app/errors.ts';
-import { VERBS } from '../../src/cli/actions/actions.ts';
+import { COMMANDS } from '../../src/cli/actions/actions.ts';
 import { SHELLS } from '../../src/cli/choices.ts';
-import type { VerbRow } from '../../src/cli/command-row.ts';
-import { completionScript } from '../../src/cli/commands/completion.ts';
+import type { CommandRow } from '../../src/cli/command-row.ts';
+import { makeCompletionScript } from '../../src/cli/commands/completion.ts';
 import { folder } from './command.ts';
 
-const row = (name: string, rest: Partial<VerbRow> = {}): VerbRow => ({
+const row = (name: string, rest: Partial<CommandRow> = {}): CommandRow => ({
   name,
   summary: `it's ${name}`,
   arguments: {},
@@ -16,7 +16,7 @@ const row = (name: string, rest: Partial<VerbRow> = {}): VerbRow => ({
   run: async () => EXIT.done,
   ...rest,
 });
-const TABLE: readonly VerbRow[] = [
+const TABLE: readonly CommandRow[] = [
   row('run', {
     arguments: { file: { doc: 'runbook', takes: 'file' } },
     options: {
@@ -32,7 +32,7 @@ const TABLE: readonly VerbRow[] = [
 describe('completion in bash', () => {
   const here = folder();
   here.write('ladder.yaml', '');
-  here.write('script.bash', completionScript('bash', TABLE));
+  here.write('script.bash', makeCompletionScript('bash', TABLE));
 
   /** What bash offers for the last of these words. */
   function offered(...words: readonly string[]): string[] {
@@ -71,8 +71,8 @@ describe('completion in bash', () => {
 
 describe('completion scripts', () => {
   it.each(SHELLS)('%s: names every verb and option of the table', (shell) => {
-    const script = completionScript(shell, VERBS);
-    for (const { name, options } of VERBS) {
+    const script = makeCompletionScript(shell, COMMANDS);
+    for (const { name, options } of COMMANDS) {
       for (const word of name.split(' ')) expect(script).toContain(word);
       for (const option of Object.keys(options))
         expect(script).toContain(shell === 'fish' ? `-l ${option}` : `--${option}`);
@@ -80,6 +80,6 @@ describe('completion scripts', () => {
   });
 
   it('quotes what stands in a summary', () => {
-    expect(completionScript('fish', TABLE)).toContain("-d 'it\\'s run'");
+    expect(makeCompletionScript('fish', TABLE)).toContain("-d 'it\\'s run'");
   });
 });

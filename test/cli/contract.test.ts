@@ -209,7 +209,7 @@ describe('dry-run --json', () => {
     [
       'a fixture that is not there',
       ['--fixtures', 'nope.yaml'],
-      /the fixture nope\.yaml can not be read: there is no such file/,
+      /the fixture nope\.yaml cannot be read: there is no such file/,
     ],
     ['a fixture that is none', ['--fixtures', 'rest.yaml'], /rest\.yaml is no fixture: line 1, column 1: /],
     ['a time without an offset', ['--at', 'yesterday'], /--at takes a time in ISO 8601 .*found yesterday/],

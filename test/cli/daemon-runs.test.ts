@@ -41,11 +41,11 @@ it('a refusal that the store did not take is said again', async () => {
   await scheduleStore.post(request('r1'));
   const answer = scheduleStore.answer.bind(scheduleStore);
   scheduleStore.answer = async () => {
-    throw new StoreError('unavailable', 'the database can not be reached');
+    throw new StoreError('unavailable', 'the database cannot be reached');
   };
-  await expect(runs.takeGuests(scheduler)).rejects.toThrow('can not be reached');
+  await expect(runs.takeSubmissions(scheduler)).rejects.toThrow('cannot be reached');
   scheduleStore.answer = answer;
-  await runs.takeGuests(scheduler);
+  await runs.takeSubmissions(scheduler);
   expect(await scheduleStore.submission('r1')).toMatchObject({ state: 'refused', kind: 'invalid' });
 });
 
@@ -53,7 +53,7 @@ it('a request that nobody can make sense of is refused, and takes nobody along',
   const { scheduleStore, crashes, runs } = bench();
   await scheduleStore.post(request('r1', { sources: undefined as unknown as SubmissionRequest['sources'] }));
   await scheduleStore.post(request('r2'));
-  await runs.takeGuests(scheduler);
+  await runs.takeSubmissions(scheduler);
   expect(await scheduleStore.submission('r1')).toEqual({
     state: 'refused',
     why: 'a mistake of the program',
@@ -67,7 +67,7 @@ it('what was taken by a process before this one is begun, or refused', async () 
   const { scheduleStore, runs } = bench(new Set(['r1']));
   for (const run of ['r1', 'r2', 'r3']) await scheduleStore.post(request(run));
   for (const run of ['r1', 'r2']) await scheduleStore.answer(run, { state: 'taken' });
-  await runs.settleTaken();
+  await runs.settleAccepted();
   expect(await scheduleStore.submission('r1')).toEqual({ state: 'begun' });
   expect(await scheduleStore.submission('r2')).toMatchObject({ state: 'refused', kind: 'lost' });
   expect(await scheduleStore.submission('r3')).toEqual({ state: 'posted' });

@@ -29,7 +29,7 @@ describe('the launcher without a built program', () => {
     expect(start(whole)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
-  it('says what to do where it can not', () => {
+  it('says what to do where it cannot', () => {
     const { status, stdout, stderr } = start(bare);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('the development dependencies are not installed (npm ci)');

@@ -14,8 +14,8 @@ interface Listening {
 }
 
 const QUIET = {
-  health: () => ({ ailments: [], obstacles: [], accounts: {} }),
-  metrics: async () => ({ type: 'text/plain', text: '' }),
+  readHealth: () => ({ healthProblems: [], obstacles: [], accounts: {} }),
+  readMetrics: async () => ({ type: 'text/plain', text: '' }),
 };
 const outside = Object.values(networkInterfaces())
   .flat()

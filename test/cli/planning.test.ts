@@ -75,7 +75,7 @@ describe('plan --profile', () => {
   });
 
   it('leaves out what only the run will know: a position after an order', () => {
-    // The entry is exactly worth it. Whether the amend, a little dearer, comes on top of a fill can not be told.
+    // The entry is exactly worth it. Whether the amend, a little dearer, comes on top of a fill cannot be told.
     expect(denials(planned(`${BTC}\nlimits: {max_market_notional: 16000}`))).toEqual([]);
     expect(denials(planned(`${BTC}\nlimits: {max_market_notional: 15999}`))).toContain(
       'POST /orders NOTIONAL_EXCEEDS_MAX_PER_MARKET',

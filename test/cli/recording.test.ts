@@ -97,7 +97,7 @@ describe('record', () => {
       'line 6, column 24: exchanges[0].took must match pattern',
     ],
     ['c.yaml', fixture('exchanges: []\nextra: 1\n'), 'the fixture has the unknown key extra'],
-    ['a.jsonl', '{"fixture":1}\n{', 'a.jsonl is no fixture: line 2 can not be read: not JSON'],
+    ['a.jsonl', '{"fixture":1}\n{', 'a.jsonl is no fixture: line 2 cannot be read: not JSON'],
   ])('names what is wrong with %s', (name, text, message) => {
     here.write(name, text);
     const { exit, out, err } = here.run('record', '--from', name, '--to', 'never.yaml');

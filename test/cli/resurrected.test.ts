@@ -63,12 +63,12 @@ async function lookForLateOrders(
   { account = 'main', open = [], now = START, ...given }: Looked = {},
 ) {
   let pauses = 0;
-  const found = await (given.lateOrders ?? new LateOrders(store, account)).recall({
+  const found = await (given.lateOrders ?? new LateOrders(store, account)).search({
     run: 'next',
     now,
     ofOtherRuns: open.map((id) => ({ id: `BTC-USD@${id}`, client_order_id: id, market_id: 'BTC-USD' })),
-    orders: given.orders ?? (async () => ({ request: undefined, records: undefined })),
-    breathe: async () => {
+    listOrders: given.orders ?? (async () => ({ request: undefined, records: undefined })),
+    yieldTurn: async () => {
       pauses += 1;
     },
   });
@@ -211,7 +211,7 @@ describe('an order that reaches the venue after its run has ended', () => {
     asked.length = 0;
     expect((await lookForLateOrders(store, { now: START + 25 * HOUR, orders })).found).toBeUndefined();
     const watched = new LateOrders(store, 'main');
-    const unwatched = watched.watches('lost');
+    const unwatched = watched.markWatched('lost');
     expect((await lookForLateOrders(store, { now: START + HOUR, orders, lateOrders: watched })).found).toBeUndefined();
     unwatched();
     expect((await lookForLateOrders(store, { now: START + HOUR, orders, lateOrders: watched })).found?.inDoubt).toBe(1);

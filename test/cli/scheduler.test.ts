@@ -218,7 +218,7 @@ describe.concurrent('runbook schedule', { timeout: 120_000 }, () => {
 
     const recorded = await at.run(['run', 'asked.yaml', '--profile', 'profile.yaml', '--record', 'x.yaml']);
     expect(recorded.exit).toBe(3);
-    expect(recorded.err).toContain('a run with --record can not be handed to it');
+    expect(recorded.err).toContain('a run with --record cannot be handed to it');
 
     // A terminal that is closed (SIGHUP) leaves no run behind either.
     for (const [signal, code, begun] of [

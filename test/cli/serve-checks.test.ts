@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { denialOf, type RequestHead, TOKEN_HEADER } from '../../src/cli/serve/checks.ts';
+import { findDenial, type RequestHead, TOKEN_HEADER } from '../../src/cli/serve/checks.ts';
 
 const TOKEN = 'the-token-of-this-start';
 const FACTS = { port: 8787, token: TOKEN, allowActions: true };
@@ -7,7 +7,7 @@ const HOST = '127.0.0.1:8787';
 const SAME = { host: HOST, origin: `http://${HOST}`, 'sec-fetch-site': 'same-origin', [TOKEN_HEADER]: TOKEN };
 
 function statusOf(head: Partial<RequestHead>, facts: Partial<typeof FACTS> = {}): number | undefined {
-  return denialOf({ method: 'GET', path: '/api/runs', headers: SAME, ...head }, { ...FACTS, ...facts })?.status;
+  return findDenial({ method: 'GET', path: '/api/runs', headers: SAME, ...head }, { ...FACTS, ...facts })?.status;
 }
 
 describe('a request is answered', () => {
@@ -81,7 +81,7 @@ describe('a request is not answered', () => {
   });
 
   it('says which methods there are', () => {
-    const denial = denialOf({ method: 'PUT', path: '/', headers: SAME }, FACTS);
+    const denial = findDenial({ method: 'PUT', path: '/', headers: SAME }, FACTS);
     expect(denial?.headers).toEqual({ allow: 'GET, HEAD' });
   });
 });

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/app/errors.ts';
-import { storeAt } from '../../src/app/stores/location.ts';
+import { accessStore } from '../../src/app/stores/location.ts';
 import { readAction } from '../../src/cli/serve/actions.ts';
-import { chartOfRun } from '../../src/cli/serve/chart.ts';
+import { drawRunChart } from '../../src/cli/serve/chart.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from '../report/sample-run.ts';
@@ -123,7 +123,7 @@ describe('the server of the review page', () => {
     expect((await served.ask(`/api/compare?left=${RUN}&right=${RUN}`)).json).toMatchObject({ diff: { same: true } });
   });
 
-  it('lists the states where the recorded runbook can not be drawn', async () => {
+  it('lists the states where the recorded runbook cannot be drawn', async () => {
     const { status, json } = await served.ask(`/api/runs/${RUN}/chart`);
     expect([status, json['kind']]).toEqual([200, 'listed']);
   });
@@ -252,7 +252,7 @@ describe('a journal that is not what was written', () => {
       verdict: { ok: false, problem: { sequence: 1, kind: 'edited' } },
     });
     const { status, json } = await ask(`/api/runs/${RUN}`);
-    expect([status, json['error']]).toEqual([422, expect.stringMatching(/^entry 12 of run .* can not be read/)]);
+    expect([status, json['error']]).toEqual([422, expect.stringMatching(/^entry 12 of run .* cannot be read/)]);
     expect((await ask(`/api/runs/${RUN}/entries/12`)).json).toMatchObject({ line: 'no entry', pretty: ['no entry'] });
     expect(mistakes).toEqual([]);
   });
@@ -297,7 +297,7 @@ describe('an action', () => {
       [`no step steps/other of run ${RUN} has begun; asking now: steps/sign`],
     ]);
     expect((await post({ ...given, action: 'cancel', by: 'grace' })).status).toBe(200);
-    const shared = await storeAt({ kind: 'sqlite', file: join(folder, 'runbook.db') }, environment).shared();
+    const shared = await accessStore({ kind: 'sqlite', file: join(folder, 'runbook.db') }, environment).openShared();
     const pending = await shared.mailbox.pending(RUN);
     await shared.close();
     expect(pending.map(({ command, by, step, reason }) => ({ command, by, step, reason }))).toEqual([
@@ -345,7 +345,7 @@ describe('the chart of a run', () => {
 
   it('is listed without the layout package, and the reason is given', async () => {
     const load = () => Promise.reject(new UserError('not installed'));
-    const chart = await chartOfRun(await started(), load);
+    const chart = await drawRunChart(await started(), load);
     expect(chart).toMatchObject({ kind: 'listed', because: expect.stringContaining('@hpcc-js/wasm-graphviz') });
     expect(chart.states).toContainEqual(
       expect.objectContaining({ path: 'steps/before', verb: 'read_account', line: 5 }),

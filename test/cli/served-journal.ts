@@ -92,7 +92,7 @@ export async function serve(folder: string, allowActions = false): Promise<Serve
     allowActions,
     state,
     environment,
-    onMistake: (error) => mistakes.push(error),
+    onError: (error) => mistakes.push(error),
   });
   afterAll(() => server.close());
   const host = `127.0.0.1:${server.port}`;

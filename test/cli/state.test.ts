@@ -32,7 +32,7 @@ describe('the state folder', () => {
 
   it('can be no file', () => {
     here.write('file', '');
-    expect(() => stateFolder('file', NOTHING, here.path).file('a')).toThrow(/^the state folder file can not be made/);
+    expect(() => stateFolder('file', NOTHING, here.path).file('a')).toThrow(/^the state folder file cannot be made/);
   });
 });
 

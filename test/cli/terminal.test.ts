@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
 import type { Diagnostic } from '../../src/base/diagnostic.ts';
-import { excerpt, Terminal } from '../../src/cli/terminal/terminal.ts';
+import { formatExcerpt, Terminal } from '../../src/cli/terminal/terminal.ts';
 
 function diagnostic(text: string, start: number, end: number): Diagnostic {
   return { severity: 'error', code: 'c', message: 'm', source: { file: 'f.yaml', text }, span: { start, end } };
@@ -29,21 +29,24 @@ function terminal(options: { json?: boolean; quiet?: boolean; tty?: boolean } = 
 
 describe('an excerpt', () => {
   it('marks the span below its line', () => {
-    expect(excerpt(diagnostic('a\n  bcd: e\n', 4, 7))).toEqual(['   2 |   bcd: e', '     |   ^^^']);
+    expect(formatExcerpt(diagnostic('a\n  bcd: e\n', 4, 7))).toEqual(['   2 |   bcd: e', '     |   ^^^']);
   });
   it('marks at least one character, and to the end of the line where the span goes on', () => {
-    expect(excerpt(diagnostic('abc', 3, 3))).toEqual(['   1 | abc', '     |    ^']);
-    expect(excerpt(diagnostic('abc\r\ndef', 1, 7))).toEqual(['   1 | abc', '     |  ^^']);
+    expect(formatExcerpt(diagnostic('abc', 3, 3))).toEqual(['   1 | abc', '     |    ^']);
+    expect(formatExcerpt(diagnostic('abc\r\ndef', 1, 7))).toEqual(['   1 | abc', '     |  ^^']);
   });
   it('keeps the mark in place behind tabs and hostile characters', () => {
-    expect(excerpt(diagnostic('\t\u001b[2Jx: y', 5, 6))).toEqual(['   1 |  \\u001b[2Jx: y', '     |           ^']);
+    expect(formatExcerpt(diagnostic('\t\u001b[2Jx: y', 5, 6))).toEqual([
+      '   1 |  \\u001b[2Jx: y',
+      '     |           ^',
+    ]);
   });
   it('shows the part of a long line around the mark', () => {
-    const [line = '', mark = ''] = excerpt(diagnostic(`${'a'.repeat(200)}bad${'c'.repeat(200)}`, 200, 203));
+    const [line = '', mark = ''] = formatExcerpt(diagnostic(`${'a'.repeat(200)}bad${'c'.repeat(200)}`, 200, 203));
     expect(line).toMatch(/^ {3}1 \| …a{20}badc{77}…$/);
     expect(line.slice(mark.indexOf('^'), mark.lastIndexOf('^') + 1)).toBe('bad');
   });
-  it('has nothing to show of an empty line', () => expect(excerpt(diagnostic('a\n\nb', 2, 2))).toEqual([]));
+  it('has nothing to show of an empty line', () => expect(formatExcerpt(diagnostic('a\n\nb', 2, 2))).toEqual([]));
 });
 
 describe('a terminal', () => {

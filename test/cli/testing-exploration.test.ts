@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CaseResult, runCase } from '../../src/app/testing/case-run.ts';
-import { problemsOf } from '../../src/app/testing/exploration.ts';
-import { casesFor } from '../../src/app/testing/file/runbook-names.ts';
+import { findProblems } from '../../src/app/testing/exploration.ts';
+import { readCases } from '../../src/app/testing/file/runbook-names.ts';
 import { readTestFile } from '../../src/app/testing/file/test-file.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { PATIENT, patient, testing } from './testing-bench.ts';
@@ -13,13 +13,13 @@ async function ended(inputs: string): Promise<CaseResult> {
   const source = { file: 'patient.yaml', text: PATIENT };
   const { runbook } = checkRunbook(source, () => undefined);
   if (file === undefined || runbook === undefined) throw new Error('the sample is wrong');
-  const [only] = casesFor(file, runbook).cases;
+  const [only] = readCases(file, runbook).cases;
   if (only === undefined) throw new Error('the sample has no case');
   return runCase({ loaded: { runbook, sources: [{ name: 'patient', source }] }, ...only, run: 'sample' });
 }
 
 describe('--explore', () => {
-  it('makes every case again with each request met by each mishap, and says how often', async () => {
+  it('makes every case again with each request met by each fault, and says how often', async () => {
     const tested = await testing(patient('  - {name: fills, inputs: {price: 65000}, expect: {outcome: succeeded}}\n'), {
       explore: true,
     });
@@ -40,7 +40,7 @@ describe('--explore', () => {
 
 describe('what must hold of every run', () => {
   it('holds of one that is sound', async () => {
-    expect(problemsOf(await ended('{price: 65000}'))).toEqual([]);
+    expect(findProblems(await ended('{price: 65000}'))).toEqual([]);
   });
 
   it('does not where a second order went out for an intent whose first may have arrived', async () => {
@@ -48,42 +48,44 @@ describe('what must hold of every run', () => {
     const posted = result.venue.sent.find(({ name }) => name === 'POST /orders');
     if (posted === undefined) throw new Error('nothing was posted');
     result.venue.sent.push({ ...posted, number: 99 });
-    expect(problemsOf(result)).toEqual([
+    expect(findProblems(result)).toEqual([
       expect.stringMatching(/^order \S+ was sent as request 1, which may have placed it, and again as request 99$/),
     ]);
     // A first that was certainly refused is no order.
     posted.reply = { kind: 'failure', sent: false, message: 'ECONNREFUSED' };
-    expect(problemsOf(result)).toEqual([]);
+    expect(findProblems(result)).toEqual([]);
   });
 
   it('does not where the run has no end, its journal was changed, or it could not go on', async () => {
     const result = await ended('{price: 65000}');
-    expect(problemsOf({ ...result, entries: result.entries.slice(0, -1) })).toEqual(['the run has no end']);
+    expect(findProblems({ ...result, entries: result.entries.slice(0, -1) })).toEqual(['the run has no end']);
     const stored = result.stored.map((each) =>
       each.seq === 3 ? { ...each, line: each.line.replace('"seq":3', '"seq":3 ') } : each,
     );
-    expect(problemsOf({ ...result, stored })).toEqual([
+    expect(findProblems({ ...result, stored })).toEqual([
       expect.stringContaining('the journal does not verify: entry 3'),
     ]);
-    expect(problemsOf({ ...result, problem: 'stood still' })).toEqual(['the run did not come to an end: stood still']);
+    expect(findProblems({ ...result, problem: 'stood still' })).toEqual([
+      'the run did not come to an end: stood still',
+    ]);
   });
 
   it('does not where an order rests that the run holds for over, or does not know', async () => {
     const result = await ended('{price: 50000, patience: 1s}');
-    expect(problemsOf(result)).toEqual([]);
+    expect(findProblems(result)).toEqual([]);
     const [order] = result.report.orders;
     const id = order?.orderId ?? '';
     const clientId = order?.clientOrderId ?? '';
     const venue = Object.create(result.venue, {
       resting: { value: () => [{ id, client_order_id: clientId, status: 'open' }] },
     }) as CaseResult['venue'];
-    expect(problemsOf({ ...result, venue })).toEqual([
+    expect(findProblems({ ...result, venue })).toEqual([
       `order ${id} rests at the venue (open), and the run, which stopped, holds it for canceled`,
     ]);
     const unaware = result.entries.filter((entry) => entry.type !== 'call.intended' || entry.data.intent === undefined);
-    expect(problemsOf({ ...result, venue, entries: unaware })).toEqual([
+    expect(findProblems({ ...result, venue, entries: unaware })).toEqual([
       `order ${clientId} rests at the venue (open) and the journal does not know it`,
     ]);
-    expect(problemsOf({ ...result, venue, report: { ...result.report, outcome: 'halted' } })).toEqual([]);
+    expect(findProblems({ ...result, venue, report: { ...result.report, outcome: 'halted' } })).toEqual([]);
   });
 });

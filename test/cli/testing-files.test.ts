@@ -4,7 +4,7 @@ import { place } from '../../src/base/diagnostic.ts';
 import { patient, testing } from './testing-bench.ts';
 
 const unread = (path: string): never => {
-  throw new Error(`the account ${path} can not be read: there is no such file or directory`);
+  throw new Error(`the account ${path} cannot be read: there is no such file or directory`);
 };
 
 /** Code, line and column of everything wrong with a test file. */
@@ -116,7 +116,7 @@ cases:
       { code: 'unknown-key', line: 5, column: 35 },
     ],
     [
-      'a value the field can not have',
+      'a value the field cannot have',
       'venue:\n  - {on: GET /orders, reply: {side: buy}}',
       { code: 'wrong-type', line: 5, column: 35 },
     ],

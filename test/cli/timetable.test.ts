@@ -83,7 +83,7 @@ describe('a folder', () => {
   });
 });
 
-describe('what can not be used', () => {
+describe('what cannot be used', () => {
   it('is named, each with how a command would end that needs it', () => {
     const path = write('a.yaml', runbook('a', '{every: 1h}'));
     write('twin.yaml', runbook('a', '{every: 2h}'));
@@ -111,7 +111,7 @@ describe('what can not be used', () => {
     write('held.yaml', held(`inputs: {markets: {type: list<market>, default: []}}\n${first}`));
     expect(files(folder).read(voice)).toMatchObject({
       slots: [],
-      problems: [{ message: 'the concurrency key of held can not be worked out from its inputs' }],
+      problems: [{ message: 'the concurrency key of held cannot be worked out from its inputs' }],
     });
   });
 
@@ -145,9 +145,9 @@ describe('read again', () => {
     const path = write('a.yaml', runbook('a', '{every: 1h}'));
     const [byFolder, byName] = [files(folder), files(path)];
     for (const each of [byFolder, byName]) each.read(voice);
-    const before = byName.signature();
+    const before = byName.computeSignature();
     rmSync(path);
-    expect(byName.signature()).not.toBe(before);
+    expect(byName.computeSignature()).not.toBe(before);
     expect(byFolder.read(voice)).toEqual({ slots: [], problems: [] });
     const { slots, problems } = byName.read(voice);
     expect(slots.map(({ id }) => id)).toEqual(['a/every 1h']);
@@ -184,10 +184,10 @@ describe('read again', () => {
     symlinkSync('nobody@nowhere.1234', join(folder, '.#a.yaml'));
     const timetable = files(folder);
     timetable.read(voice);
-    const before = timetable.signature();
+    const before = timetable.computeSignature();
     write('a.yaml', runbook('a', '{every: 2h}'));
     utimesSync(join(folder, 'a.yaml'), 1, 1);
-    expect(timetable.signature()).not.toBe(before);
+    expect(timetable.computeSignature()).not.toBe(before);
   });
 
   it('a folder that is gone keeps what it gave', () => {
@@ -210,11 +210,11 @@ describe('read again', () => {
     const path = write('a.yaml', 'runbook: a\ndsl: 1\nschedule: {every: 1h}\nsteps:\n  - call: {runbook: callee}\n');
     const timetable = files(path);
     timetable.read(voice);
-    const before = timetable.signature();
-    expect(timetable.signature()).toBe(before);
+    const before = timetable.computeSignature();
+    expect(timetable.computeSignature()).toBe(before);
     write('callee.yaml', runbook('callee', '').replace('read_account', 'reed_account'));
     utimesSync(join(folder, 'callee.yaml'), 1, 1);
-    expect(timetable.signature()).not.toBe(before);
+    expect(timetable.computeSignature()).not.toBe(before);
     expect(timetable.read(voice).problems).toMatchObject([{ path, kept: true }]);
   });
 });

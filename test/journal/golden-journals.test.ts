@@ -11,7 +11,7 @@ import { environmentOf } from '../../src/app/environment.ts';
 import { EXIT, UserError } from '../../src/app/errors.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { ENGINE_VERSION } from '../../src/app/version.ts';
-import { VERBS } from '../../src/cli/actions/actions.ts';
+import { COMMANDS } from '../../src/cli/actions/actions.ts';
 import { invocationAt } from '../../src/cli/invocation.ts';
 import { type Call, isHandled, program } from '../../src/cli/program.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
@@ -98,7 +98,7 @@ function copied() {
       }
     };
     try {
-      await program(VERBS, ENGINE_VERSION, written, called).parseAsync(words, { from: 'user' });
+      await program(COMMANDS, ENGINE_VERSION, written, called).parseAsync(words, { from: 'user' });
     } catch (error) {
       if (!isHandled(error)) throw error;
       exit = EXIT.usage;

@@ -1,6 +1,6 @@
 /**
- * One account of a live venue, opened: its store, what it shares with other processes, its session and its road. Made for a
- * run, for `kill` and for `doctor` alike; closing gives everything back. No secret leaves it in any text.
+ * Opens an account of a live venue: its store, what it shares with other processes, its session and its transport. Used by
+ * runs, `kill` and `doctor`; closing releases everything. No text that leaves it contains a secret.
  */
 import { join } from 'node:path';
 import { SystemClock } from '../../base/clock.ts';
@@ -24,7 +24,14 @@ import type { AppContext } from '../context.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { rememberStore } from '../stores/known-stores.ts';
-import { folderOf, forgottenStore, placeOf, refusing, type StorePlace, storeAt } from '../stores/location.ts';
+import {
+  accessStore,
+  chooseStorePlace,
+  convertStoreErrors,
+  locateFolder,
+  makeVolatileStore,
+  type StorePlace,
+} from '../stores/location.ts';
 import type { Voice } from '../voice.ts';
 
 export interface Account {
@@ -33,40 +40,40 @@ export interface Account {
   readonly store: JournalStore;
   /** Where the store is. */
   readonly place: StorePlace;
-  /** Of what lies beside the journal: anchors, refreshed tokens. */
+  /** Folder of the files beside the journal: anchors, refreshed tokens. */
   readonly folder: string;
   readonly shared: Shared;
-  /** Opens the schedules' memory of the same store; whoever opens it closes it. */
-  openAgenda(): Promise<ScheduleStore>;
+  /** Opens the schedule store in the same database; the caller closes it. */
+  openScheduleStore(): Promise<ScheduleStore>;
   readonly budget: LocalBudget;
-  /** Closed for every run of this process while one of them cancels all orders. */
+  /** Shared by all runs of this process; closed while one of them cancels all orders. */
   readonly barrier: CancelAllBarrier;
   readonly session: VenueSession;
-  /** Every answer has passed the filter for secrets. */
+  /** Redacts secrets from every answer. */
   readonly transport: Transport;
   readonly redactor: Redactor;
   readonly secrets: ProfileSecrets;
-  /** The name of leases and kill orders: an account is only itself at its venue. */
+  /** Key of leases and kill orders: an account name is unique only within its venue. */
   readonly key: string;
-  /** Tells what becomes of the session, until the given function is called. */
-  onSession(listener: (moved: DataOf<'session.moved'>) => void): () => void;
+  /** Calls the listener when the session is requested, renewed or fails, until the returned function is called. */
+  watchSession(listener: (moved: DataOf<'session.moved'>) => void): () => void;
   close(): Promise<void>;
 }
 
-export function accountKey(profile: Pick<Profile, 'baseUrl' | 'account'>): string {
+export function makeAccountKey(profile: Pick<Profile, 'baseUrl' | 'account'>): string {
   return accountKeyOf(profile.baseUrl, profile.account);
 }
 
 /**
- * Opens an account. Refuses with exit 2 what is wrong with the configuration, before anything is sent. `kept`: `nothing`
- * opens no file, for a kill that must go through where no disk can be written.
+ * Opens an account. Throws a UserError (exit 2) for a wrong configuration, before anything is sent. `kept`: `nothing` opens no
+ * file, for a kill that must work where no disk can be written.
  */
 export async function openAccount(
   profile: Profile,
   { environment, state, voice }: Omit<AppContext, 'voice'> & { readonly voice: Pick<Voice, 'complain'> },
   kept: 'as the profile says' | 'nothing' = 'as the profile says',
 ): Promise<Account> {
-  const variables = variablesFor(profile, environment);
+  const variables = readVariables(profile, environment);
   const { secrets, all, problems } = loadSecrets(profile, variables);
   if (problems.length > 0)
     throw new UserError(problems.map((each) => printable(each, 400)).join('\n'), EXIT.usage, 'configuration');
@@ -78,11 +85,11 @@ export async function openAccount(
   const forgets = kept === 'nothing';
   const place: StorePlace = forgets
     ? { kind: 'sqlite', file: join(state.path, 'runbook.db') }
-    : placeOf(profile, state);
-  const folder = folderOf(place, state);
-  const doors = forgets ? forgottenStore(() => clock.monotonic()) : storeAt(place, environment);
-  const store = await refusing(() => doors.journal());
-  const shared = await doors.shared().catch(async (error: unknown) => {
+    : chooseStorePlace(profile, state);
+  const folder = locateFolder(place, state);
+  const doors = forgets ? makeVolatileStore(() => clock.monotonic()) : accessStore(place, environment);
+  const store = await convertStoreErrors(() => doors.openJournal());
+  const shared = await doors.openShared().catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
@@ -108,7 +115,7 @@ export async function openAccount(
   );
   const tokenStore = tokenStoreFor(profile, secrets.refreshToken, join(folder, `refresh-token.${profile.name}`));
   const listeners = new Set<(moved: DataOf<'session.moved'>) => void>();
-  const tellSession = (moved: DataOf<'session.moved'>) => {
+  const notifyListeners = (moved: DataOf<'session.moved'>) => {
     for (const listener of listeners) listener(moved);
   };
   const session = new VenueSession({
@@ -118,11 +125,11 @@ export async function openAccount(
     budget,
     clock,
     obtained: (secret) => redactor.add(secret),
-    requested: (request) => tellSession({ event: 'requested', request }),
-    renewed: (expiresAt) => tellSession({ event: 'renewed', expiresAt }),
+    requested: (request) => notifyListeners({ event: 'requested', request }),
+    renewed: (expiresAt) => notifyListeners({ event: 'renewed', expiresAt }),
     alarm: (message) => {
-      voice.complain(`${printable(message)}${renewalAdvice(profile, secrets)}`);
-      tellSession({ event: 'failing', because: message });
+      voice.complain(`${printable(message)}${adviseRenewal(profile, secrets)}`);
+      notifyListeners({ event: 'failing', because: message });
     },
     ...(tokenStore === undefined ? {} : { store: tokenStore }),
   });
@@ -132,16 +139,16 @@ export async function openAccount(
     store,
     place,
     folder,
-    openAgenda: () => doors.scheduleStore(),
+    openScheduleStore: () => doors.openScheduleStore(),
     shared,
     budget,
     barrier: new CancelAllBarrier(),
     session,
-    transport: redacting(session, redactor),
+    transport: redactAnswers(session, redactor),
     redactor,
     secrets,
-    key: accountKey(profile),
-    onSession(listener) {
+    key: makeAccountKey(profile),
+    watchSession(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
@@ -154,15 +161,15 @@ export async function openAccount(
   };
 }
 
-/** Where nothing can renew a session only a person can, and the same credentials again would be refused again. */
-function renewalAdvice({ auth }: Profile, { refreshToken }: ProfileSecrets): string {
+/** The hint for a session that only a person can renew: the same credentials would be rejected again. */
+function adviseRenewal({ auth }: Profile, { refreshToken }: ProfileSecrets): string {
   if (auth.mode !== 'jwt' || auth.jwt === undefined || refreshToken !== undefined) return '';
   const where = 'env' in auth.jwt ? `the variable ${auth.jwt.env}` : `the file ${printable(auth.jwt.file, 200)}`;
-  return `; get a new JWT into ${where} and start again, or \`runbook resume\` the run: with the old one nothing can be asked or cancelled`;
+  return `; put a new JWT into ${where} and start again, or \`runbook resume\` the run: the old one can neither read nor cancel`;
 }
 
-/** A venue that sends our own token back must not get it into the journal. */
-function redacting(inner: Transport, redactor: Redactor): Transport {
+/** Redacts answers, so that a venue that echoes a token cannot get it into the journal. */
+function redactAnswers(inner: Transport, redactor: Redactor): Transport {
   return {
     async send(request, options) {
       const reply = await inner.send(request, options);
@@ -173,8 +180,8 @@ function redacting(inner: Transport, redactor: Redactor): Transport {
   };
 }
 
-/** The variables a profile refers to, and the one that would weaken TLS; nothing else of the environment is looked at. */
-function variablesFor(profile: Profile, environment: Environment): Readonly<Record<string, string | undefined>> {
+/** The variables a profile refers to, and the one that would weaken TLS; nothing else of the environment is read. */
+function readVariables(profile: Profile, environment: Environment): Readonly<Record<string, string | undefined>> {
   const names = [...secretVariables(profile), 'NODE_TLS_REJECT_UNAUTHORIZED'];
   return Object.fromEntries(names.map((name) => [name, environment.variable(name)]));
 }

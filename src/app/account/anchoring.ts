@@ -1,4 +1,4 @@
-/** Where the anchors of an account's live runs go: beside the journal, and wherever else its profile says. */
+/** Sets up the anchors of an account's live runs: written beside the journal and to every copy in the profile. */
 import { join } from 'node:path';
 import { formatSpan } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
@@ -9,13 +9,13 @@ import { StoreError } from '../../journal/store.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 
-/** The anchors beside the journal. */
-function anchorFile(folder: string): string {
+/** The file of anchors beside the journal. */
+function locateAnchors(folder: string): string {
   return join(folder, 'anchors.jsonl');
 }
 
-/** Sinks, key, and who is told of a sink that fails. */
-export function anchoring(
+/** Sinks, signing key, and the report of a sink that fails or recovers. */
+export function makeAnchoring(
   { folder, profile, secrets }: Account,
   voice: Pick<Voice, 'note' | 'complain'>,
 ): Pick<AnchorerOptions, 'sinks' | 'key' | 'onSink'> {
@@ -27,19 +27,19 @@ export function anchoring(
   });
   const key = secrets.anchorKey?.reveal();
   return {
-    sinks: [new AnchorFile(anchorFile(folder)), ...elsewhere],
+    sinks: [new AnchorFile(locateAnchors(folder)), ...elsewhere],
     ...(key === undefined ? {} : { key }),
     onSink: (sink, failure) =>
       failure === undefined
         ? voice.note(`anchors are written to ${printable(sink, 300)} again`)
         : voice.complain(
-            `anchors can not be written to ${printable(sink, 300)}: ${printable(failure, 300)}; when that has lasted ${formatSpan(patienceMs)}, nothing new is sent`,
+            `anchors cannot be written to ${printable(sink, 300)}: ${printable(failure, 300)}; after ${formatSpan(patienceMs)} of failure, nothing new is sent`,
           ),
   };
 }
 
-/** Why nothing new may be sent: a place for anchors has been down for longer than the profile bears (fault-matrix.md, row 73). */
-export function anchorsOverdue(
+/** Why nothing new may be sent: a sink of anchors has failed for longer than the profile allows (fault-matrix.md, row 73). */
+export function checkAnchorsOverdue(
   { longestFailure }: Pick<Anchorer, 'longestFailure'>,
   { profile }: Pick<Account, 'profile'>,
 ): string | undefined {
@@ -49,25 +49,25 @@ export function anchorsOverdue(
 }
 
 /**
- * Why nothing new may be sent on top of this journal: an anchor names a hash that it does not have (fault-matrix.md, row 74);
- * undefined where all of the newest agree. Copies in files are asked too: who rewrites a journal can rewrite the file beside it.
+ * Why nothing new may be sent with this journal: an anchor names a hash that it does not have (fault-matrix.md, row 74);
+ * undefined where all of the newest agree. Copies in files are checked too: a person who rewrites a journal can also rewrite the file beside it.
  */
-export async function contradictionOf({
+export async function findContradiction({
   folder,
   profile,
   store,
 }: Pick<Account, 'folder' | 'profile' | 'store'>): Promise<string | undefined> {
   const copies = Object.values(profile.anchors.copies).flatMap((copy) => ('file' in copy ? [copy.file] : []));
-  for (const file of [anchorFile(folder), ...copies]) {
+  for (const file of [locateAnchors(folder), ...copies]) {
     try {
       const found = await contradictedAnchor(store, newestAnchors(file));
       if (found === undefined) continue;
       const { anchor, kind } = found;
       const what = kind === 'cut' ? `ends before entry ${anchor.seq}` : `has another entry ${anchor.seq}`;
-      return `JOURNAL_CONTRADICTED: the journal of run ${printable(anchor.run, 100)} ${what}, against its anchor of ${printable(anchor.time, 40)} in ${printable(file, 300)}: it is not what was written. \`runbook audit verify\` tells more; where you know why (a journal that was restored), keep that file elsewhere, and a new one is begun`;
+      return `JOURNAL_CONTRADICTED: the journal of run ${printable(anchor.run, 100)} ${what}, against its anchor of ${printable(anchor.time, 40)} in ${printable(file, 300)}: the journal was changed. \`runbook audit verify\` shows where. If you know the reason (a restored journal), move that file away; a new one is started`;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      return `JOURNAL_CONTRADICTED: it can not be told whether the journal is what was written: ${printable(error.message, 300)}`;
+      return `JOURNAL_CONTRADICTED: the journal could not be compared with its anchors: ${printable(error.message, 300)}`;
     }
   }
   return undefined;

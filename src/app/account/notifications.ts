@@ -1,14 +1,14 @@
-/** Where a run's notifications go live: the webhooks and the log that the profile names. Never waited for, never fatal. */
+/** Sends a run's notifications live, to the webhooks and the log that the profile names. Never awaited, never fatal. */
 import { printable } from '../../base/printable.ts';
 import type { Notifier } from '../../engine/ports.ts';
 import { postNotice } from '../../gateway/live/webhook.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 
-/** Where the program's own alarms go, when the profile names it. */
+/** Target of the program's own alarms, where the profile names it. */
 export const OPERATORS = 'ops';
 
-export function noticesOf({ profile, secrets }: Pick<Account, 'profile' | 'secrets'>, voice: Voice): Notifier {
+export function makeNotifier({ profile, secrets }: Pick<Account, 'profile' | 'secrets'>, voice: Voice): Notifier {
   return {
     send(to, text) {
       const target = Object.hasOwn(profile.notify, to) ? profile.notify[to] : undefined;

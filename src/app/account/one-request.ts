@@ -1,4 +1,4 @@
-/** One request to an account outside any run: for `kill`, which needs no lease, and for `doctor`. Budgeted like all others. */
+/** Sends one request to an account outside any run: for `kill`, which needs no lease, and for `doctor`. Uses the token budget. */
 
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import type { CallClass } from '../../venue/port.ts';
@@ -16,8 +16,8 @@ export type Asked<E extends EndpointName> =
     })
   | { readonly kind: 'unanswered'; readonly why: string; readonly sent: boolean };
 
-/** Asks once; a refused session is renewed for the next time. `tokensWithinMs`: given up where no tokens can be had so soon. */
-export async function ask<E extends EndpointName>(
+/** Sends once; a rejected session is renewed for the next request. `tokensWithinMs`: gives up when no tokens are free within it. */
+export async function sendOnce<E extends EndpointName>(
   account: Account,
   name: E,
   params: Params<E>,

@@ -9,7 +9,7 @@ import { overcommitted } from '../../venue/tokens/heartbeat-reserve.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { EXIT, UserError } from '../errors.ts';
 
-/** The shortest deadman timeout a live run may have, ms: below it a slow answer is taken for silence (interface.md, Settled points). */
+/** The shortest deadman timeout of a live run, ms: with less, a slow answer counts as silence (interface.md, Settled points). */
 const LEAST_DEADMAN_MS = 5_000;
 
 export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
@@ -19,14 +19,14 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
   );
   if (missing.length > 0) {
     throw new UserError(
-      `${runbook.name} needs ${missing.join(', ')}; the profile grants ${profile.capabilities.join(', ') || 'no capabilities'}. Add what is missing to capabilities in the profile; nothing was sent`,
+      `${runbook.name} needs ${missing.join(', ')}; the profile grants ${profile.capabilities.join(', ') || 'no capabilities'}. Add the missing ones to capabilities in the profile; nothing was sent`,
     );
   }
   const feeds = [...new Set(all.flatMap((each) => each.feeds.map(({ name }) => name)))];
   const unbound = feeds.filter((name) => !Object.hasOwn(profile.feeds, name));
   if (unbound.length > 0) {
     throw new UserError(
-      `${runbook.name} reads the ${pluralize(unbound.length, 'feed')} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'}. Name what ${unbound.length > 1 ? 'each' : 'it'} is read from under feeds in the profile; nothing was sent`,
+      `${runbook.name} reads the ${pluralize(unbound.length, 'feed')} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'}. Add a source for ${unbound.length > 1 ? 'each' : 'it'} under feeds in the profile; nothing was sent`,
     );
   }
   const { deadman } = runbook;
@@ -35,9 +35,9 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
     const timeoutMs = deadman.timeout.evaluate(nothing).ms;
     if (timeoutMs < LEAST_DEADMAN_MS)
       throw new UserError(
-        `a deadman timeout of ${formatSpan(timeoutMs)} is too short to act by; live it is at least ${formatSpan(LEAST_DEADMAN_MS)}; nothing was sent`,
+        `a deadman timeout of ${formatSpan(timeoutMs)} is too short; live it is at least ${formatSpan(LEAST_DEADMAN_MS)}; nothing was sent`,
       );
-    // One that inputs decide is refused when it is to be armed, and so is one that others on the address leave no room for.
+    // A timeout that inputs decide is checked when it is armed, and so is one for which others on the address leave no tokens.
     if (deadman.keepAlive?.constant === false) return;
     const everyMs = deadman.keepAlive?.evaluate(nothing).ms ?? defaultKeepAliveMs(timeoutMs);
     const { tokens: limit, windowMs } = profile.rateLimit;
@@ -46,7 +46,7 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
     const readWeight = costOf(profile, 'GET /cancel_all_after');
     const why = overcommitted({ limit, reserve, windowMs, everyMs, timeoutMs, weight, readWeight });
     if (why !== undefined)
-      throw new UserError(`the token limit can not carry the deadman switch: ${why}; nothing was sent`);
+      throw new UserError(`the token limit cannot carry the deadman switch: ${why}; nothing was sent`);
   }
 }
 
@@ -55,11 +55,11 @@ export function refuseUntil(runbook: CheckedRunbook, until: string | undefined):
   const ids = [...everyStep(runbook.steps)].flatMap((step) => (step.id === undefined ? [] : [step.id]));
   if (!ids.includes(until))
     throw new UserError(
-      `--until names no step: ${printable(until, 80)}; steps with an id are ${ids.join(', ') || 'none'}`,
+      `--until matches no step: ${printable(until, 80)}; steps with an id are ${ids.join(', ') || 'none'}`,
     );
 }
 
-export function killedError(killed: KillOrder): UserError {
+export function makeKilledError(killed: KillOrder): UserError {
   const when = killed.at === 0 ? '' : ` at ${new Date(killed.at).toISOString()}`;
   return new UserError(
     `the kill switch is engaged by ${printable(killed.by, 100)}${when}: ${printable(killed.reason, 300)}; nothing was sent. \`runbook release --profile FILE --by NAME\` lifts it`,

@@ -1,18 +1,18 @@
 /**
- * Files as people name them on the command line: read whole, regular files only, up to a size; written so that a reader
- * never sees half a file. Whatever can not be read or written ends the command with a sentence.
+ * Reads and writes the files named on the command line: whole regular files only, up to a size; written so that a reader
+ * never sees half a file. Errors become user errors.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import { EXIT, UserError } from '../errors.ts';
 
-/** Far above any runbook or profile, far below what would hurt. */
+/** Far above any runbook or profile, small enough to hold in memory. */
 const LARGEST_TEXT = 8 * 1024 * 1024;
 /** Recordings of long runs. */
 export const LARGEST_RECORDING = 256 * 1024 * 1024;
 
-/** Reads a UTF-8 text. `what` names the file's part in the message: `runbook`, `profile`. */
+/** Reads a UTF-8 text. `what` names the file's role in the message: `runbook`, `profile`. */
 export function readText(path: string, what: string, maxBytes = LARGEST_TEXT): string {
   const named = `the ${what} ${printable(path, 300)}`;
   const bytes = readBytes(path, named, maxBytes);
@@ -24,26 +24,26 @@ export function readText(path: string, what: string, maxBytes = LARGEST_TEXT): s
 }
 
 /**
- * Reads a text whose mistakes are told by place, its encoding among them: each byte that is not UTF-8 becomes half of a
- * surrogate pair, which no UTF-8 text can hold, and whoever checks the text finds it where it stands.
+ * Reads a text whose errors are reported by position, encoding errors too: each byte that is not UTF-8 becomes half of a
+ * surrogate pair, which no UTF-8 text can contain, so the checker finds it at its position.
  */
 export function readSource(path: string, what: string, maxBytes = LARGEST_TEXT): SourceText {
   const bytes = readBytes(path, `the ${what} ${printable(path, 300)}`, maxBytes);
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const decoded = (from: number, to: number) => {
+  const decodeSource = (from: number, to: number) => {
     try {
       return strict.decode(bytes.subarray(from, to));
     } catch {
       return undefined;
     }
   };
-  const whole = decoded(0, bytes.length);
+  const whole = decodeSource(0, bytes.length);
   if (whole !== undefined) return { file: path, text: whole };
   const characters: string[] = [];
   for (let at = 0; at < bytes.length; ) {
     const first = bytes[at] as number;
     const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    const character = decoded(at, at + length);
+    const character = decodeSource(at, at + length);
     characters.push(character ?? String.fromCharCode(0xdc00 + first));
     at += character === undefined ? 1 : length;
   }
@@ -55,12 +55,13 @@ export function writeNewText(path: string, text: string, what: string): void {
   try {
     writeFileSync(path, text, { flag: 'wx' });
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw new UserError(`${printable(path, 300)} exists already; it was left as it is`);
-    throw new UserError(`the ${what} ${printable(path, 300)} can not be written: ${reasonOf(error)}`);
+    if (getErrorCode(error) === 'EEXIST')
+      throw new UserError(`${printable(path, 300)} exists already; it was not changed`);
+    throw new UserError(`the ${what} ${printable(path, 300)} cannot be written: ${describeReason(error)}`);
   }
 }
 
-/** Writes a file whole, in the place of one that may stand there. */
+/** Writes a file whole, replacing an existing one. */
 export function replaceText(path: string, text: string, what: string): void {
   const beside = `${path}.${process.pid}.part`;
   try {
@@ -68,13 +69,13 @@ export function replaceText(path: string, text: string, what: string): void {
     renameSync(beside, path);
   } catch (error) {
     rmSync(beside, { force: true });
-    throw new UserError(`the ${what} ${printable(path, 300)} can not be written: ${reasonOf(error)}`);
+    throw new UserError(`the ${what} ${printable(path, 300)} cannot be written: ${describeReason(error)}`);
   }
 }
 
-/** Why the system refused, in words where there are some. */
-export function reasonOf(error: unknown): string {
-  const code = codeOf(error);
+/** Describes why the system refused. */
+export function describeReason(error: unknown): string {
+  const code = getErrorCode(error);
   return code === undefined ? 'the system gave no reason' : (REASONS[code] ?? code);
 }
 
@@ -92,11 +93,11 @@ const REASONS: Readonly<Record<string, string>> = {
   ENFILE: 'too many files are open',
   EDQUOT: 'the disk quota is used up',
   EIO: 'the disk reported an error',
-  EEXIST: 'something else stands there',
+  EEXIST: 'something else exists there',
 };
 
-/** The system's own name of the error; undefined where it has none. */
-export function codeOf(error: unknown): string | undefined {
+/** The system's error code; undefined where there is none. */
+export function getErrorCode(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
@@ -104,7 +105,7 @@ export function codeOf(error: unknown): string | undefined {
 function readBytes(path: string, named: string, maxBytes: number): Uint8Array {
   let handle: number | undefined;
   try {
-    // Not blocking: a pipe without a writer would hold the command for ever before it can be seen to be one.
+    // Non-blocking: opening a pipe without a writer would block before it can be recognized as a pipe.
     handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const status = fstatSync(handle);
     if (status.isDirectory()) throw new UserError(`${named} is a directory; name a file`);
@@ -113,18 +114,18 @@ function readBytes(path: string, named: string, maxBytes: number): Uint8Array {
     return readUpTo(handle, status.size, maxBytes, named);
   } catch (error) {
     if (error instanceof UserError) throw error;
-    throw new UserError(`${named} can not be read: ${reasonOf(error)}`, EXIT.usage, 'configuration');
+    throw new UserError(`${named} cannot be read: ${describeReason(error)}`, EXIT.usage, 'configuration');
   } finally {
     if (handle !== undefined) closeSync(handle);
   }
 }
 
-/** The file may grow while it is read: what counts is what was there, up to the limit. */
+/** The file may grow while it is read: it is read up to the size it had when opened. */
 function readUpTo(handle: number, size: number, maxBytes: number, named: string): Uint8Array {
   const buffer = new Uint8Array(Math.min(size, maxBytes) + 1);
   let length = 0;
   for (let read = -1; read !== 0 && length < buffer.length; length += read)
     read = readSync(handle, buffer, length, buffer.length - length, null);
-  if (length > size) throw new UserError(`${named} is being written at this moment; try again`);
+  if (length > size) throw new UserError(`${named} is being written right now; try again`);
   return buffer.subarray(0, length);
 }

@@ -1,6 +1,6 @@
 /**
- * Fixtures in files: which of the three formats by the ending (`.yaml`, `.yml`, `.jsonl`, `.har`), reading with every
- * number to the digit, problems with their place. The format itself is the gateway's business.
+ * Reads and writes fixture files in three formats, chosen by extension (`.yaml`, `.yml`, `.jsonl`, `.har`). Numbers keep every
+ * digit; problems are reported with their position. The gateway defines the format itself.
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
@@ -15,34 +15,34 @@ import { writeFixture, writeFixtureLines } from '../../gateway/fixture/text.ts';
 import { type DocumentLimits, type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { ENGINE_VERSION } from '../version.ts';
-import { LARGEST_RECORDING, readSource, readText, reasonOf, replaceText } from './files.ts';
+import { describeReason, LARGEST_RECORDING, readSource, readText, replaceText } from './files.ts';
 
 const FORMATS = { '.yaml': 'yaml', '.yml': 'yaml', '.jsonl': 'lines', '.har': 'har' } as const;
 type Format = (typeof FORMATS)[keyof typeof FORMATS];
 
-/** What a recording may hold in YAML; longer ones are for JSON lines. */
+/** Limits of a recording in YAML; longer ones need JSON lines. */
 const RECORDED: DocumentLimits = { maxBytes: 64 * 1024 * 1024, maxNodes: 2_000_000, maxDepth: 64, nulls: 'kept' };
 
 export interface FixtureFile {
   readonly fixture: Fixture;
-  /** The text as read, for pinning its hash. */
+  /** The text as read, for its hash. */
   readonly source: SourceText;
-  /** What a reader should know: left out of a HAR, and the like. Printable. */
+  /** Notes for the reader, such as what was left out of a HAR. Printable. */
   readonly notes: readonly string[];
 }
 
-/** Reads a fixture; a file that is none ends the command with the first things wrong in it. */
+/** Reads a fixture; throws a UserError with the first problems of an unusable one. */
 export function readFixtureFile(path: string): FixtureFile {
-  const format = formatOf(path);
+  const format = detectFormat(path);
   const source = readSource(path, 'fixture', LARGEST_RECORDING);
   switch (format) {
     case 'yaml':
-      return { fixture: yamlFixture(source), source, notes: [] };
+      return { fixture: readYamlFixture(source), source, notes: [] };
     case 'lines':
-      return { fixture: linesFixture(source), source, notes: [] };
+      return { fixture: readLinesFixture(source), source, notes: [] };
     case 'har': {
       const { fixture, notes } = harToFixture(source.text);
-      if (fixture === undefined) throw unreadable(source, notes);
+      if (fixture === undefined) throw makeFixtureError(source, notes);
       return { fixture, source, notes };
     }
     default:
@@ -51,42 +51,44 @@ export function readFixtureFile(path: string): FixtureFile {
 }
 
 export function writeFixtureFile(path: string, fixture: Fixture): void {
-  replaceText(path, fixtureText(fixtureTarget(path), fixture), 'fixture');
+  replaceText(path, formatFixture(chooseFormat(path), fixture), 'fixture');
 }
 
 /**
- * The format in which a fixture goes to `path`; ends the command where that is none, or where something else stands there:
- * a recording must not cost anyone a runbook. To be asked before a long run, so that it is not recorded in vain.
+ * The format for writing a fixture to `path`; throws a UserError for an unknown extension or where another kind of file exists:
+ * a recording must not overwrite a runbook. Checked before a long run, so that the recording is not lost at the end.
  */
-export function fixtureTarget(path: string): Format {
-  const format = formatOf(path);
+export function chooseFormat(path: string): Format {
+  const format = detectFormat(path);
   if (existsSync(path) && !LOOKS_RECORDED[format].test(readText(path, 'file', LARGEST_RECORDING))) {
-    throw new UserError(`${printable(path, 300)} exists and is no fixture; it was left as it is`);
+    throw new UserError(`${printable(path, 300)} exists and is not a fixture; it was not changed`);
   }
   return format;
 }
 
-/** Asked before a run that acts: what could not be written in the end must not cost a recording, nor hide how the run ended. */
+/** Checked before a run that acts: an unwritable target must not lose the recording or hide how the run ended. */
 export function refuseUnwritable(path: string): void {
-  fixtureTarget(path);
+  chooseFormat(path);
   const folder = dirname(path);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
     if (!statSync(folder).isDirectory()) throw new UserError(`${printable(folder, 300)} is not a folder`);
   } catch (error) {
     if (error instanceof UserError) throw error;
-    throw new UserError(`the fixture ${printable(path, 300)} can not be written: ${reasonOf(error)}; nothing was sent`);
+    throw new UserError(
+      `the fixture ${printable(path, 300)} cannot be written: ${describeReason(error)}; nothing was sent`,
+    );
   }
 }
 
-/** By how it begins; an empty file may be replaced as well. */
+/** Recognizes a fixture by its beginning; an empty file may be replaced too. */
 const LOOKS_RECORDED: Readonly<Record<Format, RegExp>> = {
   yaml: /^(?:\s*#.*\n)*\s*(?:fixture:|$)/,
   lines: /^\s*(?:\{"fixture"|$)/,
   har: /^\s*(?:\{\s*"log"|$)/,
 };
 
-function fixtureText(format: Format, fixture: Fixture): string {
+function formatFixture(format: Format, fixture: Fixture): string {
   switch (format) {
     case 'yaml':
       return writeFixture(fixture);
@@ -99,45 +101,47 @@ function fixtureText(format: Format, fixture: Fixture): string {
   }
 }
 
-/** The format a path's ending names; anything else ends the command. */
-function formatOf(path: string): Format {
+/** The format of a path's extension; throws a UserError for any other. */
+function detectFormat(path: string): Format {
   const ending = extname(path).toLowerCase();
   if (Object.hasOwn(FORMATS, ending)) return FORMATS[ending as keyof typeof FORMATS];
-  throw new UserError(`${printable(path, 300)} must end in ${Object.keys(FORMATS).join(', ')} to be a fixture`);
-}
-
-function yamlFixture(source: SourceText): Fixture {
-  const { root, diagnostics } = readDocument(source, RECORDED);
-  if (root === undefined || diagnostics.length > 0)
-    throw unreadable(
-      source,
-      diagnostics.map((each) => placed(source, each.span.start, each)),
-    );
-  const reading = readFixture(exactData(root));
-  if (reading.fixture !== undefined) return reading.fixture;
-  throw unreadable(
-    source,
-    reading.problems.map((problem) => placed(source, nodeAt(root, problem.path).span.start, problem)),
+  throw new UserError(
+    `${printable(path, 300)} is not a fixture by its name: it must end in ${Object.keys(FORMATS).join(', ')}`,
   );
 }
 
-function linesFixture(source: SourceText): Fixture {
+function readYamlFixture(source: SourceText): Fixture {
+  const { root, diagnostics } = readDocument(source, RECORDED);
+  if (root === undefined || diagnostics.length > 0)
+    throw makeFixtureError(
+      source,
+      diagnostics.map((each) => describePlaced(source, each.span.start, each)),
+    );
+  const reading = readFixture(readExactData(root));
+  if (reading.fixture !== undefined) return reading.fixture;
+  throw makeFixtureError(
+    source,
+    reading.problems.map((problem) => describePlaced(source, nodeAt(root, problem.path).span.start, problem)),
+  );
+}
+
+function readLinesFixture(source: SourceText): Fixture {
   const reading = readFixtureLines(source.text);
   if (reading.fixture !== undefined) return reading.fixture;
-  throw unreadable(
+  throw makeFixtureError(
     source,
     reading.problems.map(({ message }) => message),
   );
 }
 
-function placed(source: SourceText, offset: number, { message }: Pick<Diagnostic, 'message'>): string {
+function describePlaced(source: SourceText, offset: number, { message }: Pick<Diagnostic, 'message'>): string {
   const { line, column } = positionAt(source.text, offset);
   return `line ${line}, column ${column}: ${message}`;
 }
 
 const MOST_SHOWN = 5;
 
-function unreadable(source: SourceText, problems: readonly string[]): UserError {
+function makeFixtureError(source: SourceText, problems: readonly string[]): UserError {
   const shown = problems.map((each) => printable(each, 400));
   return new UserError(
     `${printable(source.file, 300)} is no fixture: ${formatFirst(shown, MOST_SHOWN, '; ')}`,
@@ -146,13 +150,13 @@ function unreadable(source: SourceText, problems: readonly string[]): UserError 
   );
 }
 
-/** The document as data, each number as the literal that is written. */
-function exactData(node: Node): unknown {
+/** The document as data, each number as the literal in the text. */
+function readExactData(node: Node): unknown {
   switch (node.kind) {
     case 'list':
-      return node.items.map(exactData);
+      return node.items.map(readExactData);
     case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, exactData(value)]));
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readExactData(value)]));
     case 'scalar':
       if (node.type === 'number') return exactNumber(node.text);
       if (node.type === 'boolean') return node.text === 'true';

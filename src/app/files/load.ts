@@ -1,4 +1,4 @@
-/** A runbook loaded, checked and with its inputs read: where every verb that plans or runs begins. */
+/** Loads a runbook, checks it and reads its inputs: the first step of every command that plans or runs. */
 import { type Diagnostic, inReadingOrder, place, type SourceText } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
@@ -11,16 +11,16 @@ import { type Value, valueJson } from '../../runbook/values.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { Voice } from '../voice.ts';
 import { readSource } from './files.ts';
-import { exactData } from './profile.ts';
+import { readExactData } from './profile.ts';
 import { readRunbook } from './runbook.ts';
 
-/** A runbook and all that it calls, as texts to be pinned. */
+/** A runbook and all that it calls, with the texts to be pinned. */
 export interface LoadedRunbook {
   readonly runbook: CheckedRunbook;
   readonly sources: readonly { readonly name: string; readonly source: SourceText }[];
 }
 
-/** Thrown when the voice was given the diagnostics: there is nothing more to say. With `--json` they stand beside the error. */
+/** Thrown after the voice got the diagnostics: nothing more needs to be printed. With `--json` they are beside the error. */
 export class Invalid extends UserError {
   constructor(file: string, diagnostics: readonly Diagnostic[]) {
     const count = diagnostics.filter(({ severity }) => severity === 'error').length;
@@ -30,7 +30,7 @@ export class Invalid extends UserError {
   }
 }
 
-/** Loads and checks; the voice is given what is wrong, warnings too. Throws Invalid when there are errors. */
+/** Loads and checks a runbook; errors and warnings go to the voice. Throws Invalid when there are errors. */
 export function loadRunbook(path: string, voice: Pick<Voice, 'diagnostics'>): LoadedRunbook {
   const { source, load } = readRunbook(path);
   const called = new Map<string, SourceText>();
@@ -41,10 +41,10 @@ export function loadRunbook(path: string, voice: Pick<Voice, 'diagnostics'>): Lo
   });
   voice.diagnostics(loaded.diagnostics);
   if (loaded.runbook === undefined) throw new Invalid(path, loaded.diagnostics);
-  return { runbook: loaded.runbook, sources: sourcesOf(loaded.runbook, called) };
+  return { runbook: loaded.runbook, sources: listSources(loaded.runbook, called) };
 }
 
-/** The pinned texts of a recorded run, checked again with today's checker. */
+/** Checks the pinned texts of a recorded run again with this version's checker. */
 export function loadPinned(
   pinned: readonly { readonly name: string; readonly file: string; readonly text: string }[],
   voice: Pick<Voice, 'diagnostics'>,
@@ -74,13 +74,13 @@ function checkSources(
     : checked;
 }
 
-function sourcesOf(runbook: CheckedRunbook, called: ReadonlyMap<string, SourceText>): LoadedRunbook['sources'] {
+function listSources(runbook: CheckedRunbook, called: ReadonlyMap<string, SourceText>): LoadedRunbook['sources'] {
   return [{ name: runbook.name, source: runbook.source }, ...[...called].map(([name, source]) => ({ name, source }))];
 }
 
 /**
- * Inputs by the order of their weight: `--input` over `--inputs` over what the fixture was recorded with over defaults.
- * Everything wrong or missing is named in one refusal.
+ * Reads inputs in order of precedence: `--input`, `--inputs`, the inputs the fixture was recorded with, defaults. One error
+ * names everything that is wrong or missing.
  */
 export function inputValues(
   runbook: CheckedRunbook,
@@ -90,15 +90,15 @@ export function inputValues(
     readonly recorded?: Readonly<Record<string, unknown>> | undefined;
   },
 ): Readonly<Record<string, Value>> {
-  const recorded = recordedInputs(runbook, given.recorded);
+  const recorded = readRecordedInputs(runbook, given.recorded);
   const texts: Record<string, string> = Object.create(null);
-  if (given.file !== undefined) Object.assign(texts, inputsFile(given.file));
+  if (given.file !== undefined) Object.assign(texts, readInputsFile(given.file));
   const named = new Set<string>();
   for (const pair of given.pairs) {
     const at = pair.indexOf('=');
     if (at < 1) throw new UserError(`--input takes name=value, found ${printable(pair, 100)}`);
     const name = pair.slice(0, at);
-    // With real money the last of two is no safe guess.
+    // With real money, the last of two values is not a safe guess.
     if (named.has(name)) throw new UserError(`--input ${printable(name, 100)} is given twice; give each input once`);
     named.add(name);
     texts[name] = pair.slice(at + 1);
@@ -112,8 +112,8 @@ export function inputValues(
   return read.values;
 }
 
-/** Inputs as a journal or a fixture keeps them; what does not fit its declaration is left to be asked for. */
-function recordedInputs(
+/** Inputs from a journal or a fixture; a value that does not fit its declaration is dropped, so that it counts as missing. */
+function readRecordedInputs(
   runbook: CheckedRunbook,
   recorded: Readonly<Record<string, unknown>> = {},
 ): Record<string, Value> {
@@ -125,8 +125,8 @@ function recordedInputs(
   return values;
 }
 
-/** A file of inputs: a map in YAML or JSON, numbers to the digit. */
-function inputsFile(path: string): Record<string, string> {
+/** A file of inputs: a map in YAML or JSON, with all digits of numbers. */
+function readInputsFile(path: string): Record<string, string> {
   const { root, diagnostics } = readDocument(readSource(path, 'inputs file'));
   if (root?.kind !== 'map' || diagnostics.length > 0) {
     throw new UserError(
@@ -136,12 +136,12 @@ function inputsFile(path: string): Record<string, string> {
   return Object.fromEntries(
     root.entries.map(({ key, value }) => [
       key,
-      value.kind === 'scalar' ? value.text : JSON.stringify(exactData(value)),
+      value.kind === 'scalar' ? value.text : JSON.stringify(readExactData(value)),
     ]),
   );
 }
 
-/** Inputs as the journal and a fixture keep them. */
-export function inputsJson(inputs: Readonly<Record<string, Value>>): JsonObject {
+/** Inputs in the form in which journals and fixtures store them. */
+export function formatInputs(inputs: Readonly<Record<string, Value>>): JsonObject {
   return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, valueJson(value)])) as JsonObject;
 }

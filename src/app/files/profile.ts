@@ -1,4 +1,4 @@
-/** A profile in a file: YAML read with every number to the digit, diagnostics with their place, exit 2 for what is wrong. */
+/** Reads a profile from YAML with every digit of its numbers; diagnostics have positions, errors end with exit 2. */
 import { type Diagnostic, place, type SourceText } from '../../base/diagnostic.ts';
 import { printable } from '../../base/printable.ts';
 import { type Node, nodeAt, readDocument } from '../../runbook/document/document.ts';
@@ -12,43 +12,43 @@ export function readProfileFile(path: string, voice: Pick<Voice, 'diagnostics'>)
   const source = readSource(path, 'profile');
   const { root, diagnostics } = readDocument(source);
   if (root === undefined || diagnostics.length > 0) {
-    voice.diagnostics(withoutSecrets(source, diagnostics));
-    throw unusable(path);
+    voice.diagnostics(hideSecrets(source, diagnostics));
+    throw makeProfileError(path);
   }
-  const read = readProfile(exactData(root), source, (at) => nodeAt(root, at).span);
-  voice.diagnostics(withoutSecrets(source, read.diagnostics));
-  if (read.profile === undefined) throw unusable(path);
+  const read = readProfile(readExactData(root), source, (at) => nodeAt(root, at).span);
+  voice.diagnostics(hideSecrets(source, read.diagnostics));
+  if (read.profile === undefined) throw makeProfileError(path);
   return read.profile;
 }
 
-/** No line is shown that holds a secret, whatever else is wrong in it, and no message that quotes one; positions stay. */
-function withoutSecrets(source: SourceText, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+/** Hides every line that contains a secret, and every message that quotes one; positions stay. */
+function hideSecrets(source: SourceText, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const atFault = new Set(diagnostics.flatMap((each) => (each.code === 'profile-secret' ? [place(each).line] : [])));
   const lines = source.text.split('\n');
-  const shown = lines.map((line, index) => (atFault.has(index + 1) || looksSecret(line) ? blank(line) : line));
+  const shown = lines.map((line, index) => (atFault.has(index + 1) || looksSecret(line) ? hideText(line) : line));
   const text = shown.join('\n');
   return diagnostics.map((each) => ({
     ...each,
     source: { ...source, text },
-    ...(looksSecret(each.message) ? { message: 'what stands here looks like a secret; it is not shown' } : {}),
+    ...(looksSecret(each.message) ? { message: 'the value here looks like a secret; it is not shown' } : {}),
   }));
 }
 
-function blank(line: string): string {
+function hideText(line: string): string {
   return line.replace(/[^\r]/g, ' ');
 }
 
-function unusable(path: string): UserError {
-  return new UserError(`the profile ${printable(path, 300)} can not be used`, EXIT.usage, 'configuration');
+function makeProfileError(path: string): UserError {
+  return new UserError(`the profile ${printable(path, 300)} cannot be used`, EXIT.usage, 'configuration');
 }
 
-/** The document as data, numbers as the text that is written. */
-export function exactData(node: Node): unknown {
+/** The document as data, numbers as text. */
+export function readExactData(node: Node): unknown {
   switch (node.kind) {
     case 'list':
-      return node.items.map(exactData);
+      return node.items.map(readExactData);
     case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, exactData(value)]));
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readExactData(value)]));
     case 'scalar':
       if (node.type === 'boolean') return node.text === 'true';
       return node.type === 'null' ? null : node.text;

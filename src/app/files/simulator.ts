@@ -1,4 +1,4 @@
-/** A configuration of the simulated venue in a file, YAML or JSON: markets, faults, surprises. */
+/** Reads a configuration of the simulated venue from YAML or JSON: markets, faults, surprises. */
 import { printable } from '../../base/printable.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../gateway/simulator/config/config.ts';
 import { plainData, readDocument } from '../../runbook/document/document.ts';
@@ -10,7 +10,7 @@ export function readSimulatorFile(path: string): SimulatorConfig {
   const named = `the simulator configuration ${printable(path, 300)}`;
   const [first] = diagnostics;
   if (root === undefined || first !== undefined)
-    throw new UserError(`${named} can not be read: ${printable(first?.message ?? 'it is empty', 400)}`);
+    throw new UserError(`${named} cannot be read: ${printable(first?.message ?? 'it is empty', 400)}`);
   const read = readSimulatorConfig(plainData(root));
   if ('problems' in read)
     throw new UserError(`${named}: ${read.problems.map((each) => printable(each, 300)).join('; ')}`);

@@ -1,26 +1,26 @@
 /**
- * What was done to the kill switch, as a reviewer asks for it: by whom, when and why, from every store the state folder
- * knows of. The switch is kept beside the journals and not in them, because a kill needs no run.
+ * Reads the records of the kill switch for reviewers: who engaged or released it, when and why, from every store the state
+ * folder knows. They are kept beside the journals and not in them, because a kill needs no run.
  */
 import type { EntryOf, JsonObject } from '../../journal/entry.ts';
 import { EVERY_ACCOUNT, type KillEvent, killsOf } from '../../journal/shared/shared.ts';
 import type { RunRow } from '../../journal/store.ts';
-import { accountKey } from '../account/account.ts';
+import { makeAccountKey } from '../account/account.ts';
 import type { StateFolder } from '../state.ts';
-import { shownPlace, storeAt } from '../stores/location.ts';
-import { journalPlaces, type Reviewed } from '../stores/review.ts';
+import { accessStore, describePlace } from '../stores/location.ts';
+import { listJournalPlaces, type Reviewed } from '../stores/review.ts';
 
 export interface KillRecord extends KillEvent {
-  /** Of which store these are all accounts, where it is of every one. */
+  /** The store of a kill that covers all its accounts. */
   readonly store?: string;
 }
 
-/** Of every known store, in the order of their times; of one account and of every one, where an account's key is given. */
-export async function killRecords(state: StateFolder, account?: string): Promise<readonly KillRecord[]> {
+/** The records of every known store, oldest first. With `account` (a key): those of this account and of all accounts. */
+export async function readKillRecords(state: StateFolder, account?: string): Promise<readonly KillRecord[]> {
   const records = new Map<string, KillRecord>();
-  for (const place of journalPlaces({ state })) {
-    const store = shownPlace(place);
-    for (const event of killsOf(await storeAt(place, state.environment).kills(), account)) {
+  for (const place of listJournalPlaces({ state })) {
+    const store = describePlace(place);
+    for (const event of killsOf(await accessStore(place, state.environment).readKills(), account)) {
       const record = event.scope === EVERY_ACCOUNT ? { ...event, store } : event;
       records.set(JSON.stringify(record), record);
     }
@@ -29,40 +29,40 @@ export async function killRecords(state: StateFolder, account?: string): Promise
 }
 
 /**
- * What happened to the switch of a live run's account between its begin and its end; a dry-run has none. Where one archive
- * alone is reviewed, no store is asked: there may be none here.
+ * Records of a live run's account between its begin and its end; a dry-run has none. Where only one archive is reviewed, no
+ * store is read: there may be none here.
  */
-export async function killsMeanwhile(
+export async function readKillsOfRun(
   row: RunRow,
   started: EntryOf<'run.started'>,
   { state, archive }: Reviewed,
 ): Promise<readonly KillRecord[] | 'not read'> {
-  return archive === undefined ? killsDuring(row, started, state) : 'not read';
+  return archive === undefined ? readKillsDuring(row, started, state) : 'not read';
 }
 
-/** The same, from the stores. */
-export async function killsDuring(
+/** Reads the same from the stores. */
+export async function readKillsDuring(
   { run, mode, startedAt, endedAt = Number.POSITIVE_INFINITY }: RunRow,
   started: EntryOf<'run.started'>,
   state: StateFolder,
 ): Promise<readonly KillRecord[]> {
-  const account = mode === 'live' ? keyOf(started) : undefined;
+  const account = mode === 'live' ? findAccountKey(started) : undefined;
   if (account === undefined) return [];
-  const records = await killRecords(state, account);
+  const records = await readKillRecords(state, account);
   const during = records.filter(({ at }) => at >= startedAt && at <= endedAt);
   if (during.every(({ store }) => store === undefined)) return during;
-  const others = await storesWithout(run, state);
+  const others = await findStoresWithout(run, state);
   return during.filter(({ store }) => store === undefined || !others.has(store));
 }
 
-/** The stores whose kill of every account was not about this run: none where only an archive has it. */
-async function storesWithout(run: string, state: StateFolder): Promise<ReadonlySet<string>> {
+/** Stores that do not hold the run, so that their kill of all accounts did not concern it: none where only an archive holds it. */
+async function findStoresWithout(run: string, state: StateFolder): Promise<ReadonlySet<string>> {
   const without = new Set<string>();
   let isFound = false;
-  for (const place of journalPlaces({ state })) {
-    const journal = await storeAt(place, state.environment).journal();
+  for (const place of listJournalPlaces({ state })) {
+    const journal = await accessStore(place, state.environment).openJournal();
     try {
-      if ((await journal.run(run)) === undefined) without.add(shownPlace(place));
+      if ((await journal.run(run)) === undefined) without.add(describePlace(place));
       else isFound = true;
     } finally {
       await journal.close();
@@ -71,8 +71,8 @@ async function storesWithout(run: string, state: StateFolder): Promise<ReadonlyS
   return isFound ? without : new Set();
 }
 
-/** The account's key as it was then; a journal that names no venue has none. */
-function keyOf({ data: { account, settings } }: EntryOf<'run.started'>): string | undefined {
+/** The account's key when the run began; undefined for a journal that names no venue. */
+function findAccountKey({ data: { account, settings } }: EntryOf<'run.started'>): string | undefined {
   const { base_url: baseUrl } = settings as JsonObject;
-  return typeof baseUrl === 'string' ? accountKey({ baseUrl, account }) : undefined;
+  return typeof baseUrl === 'string' ? makeAccountKey({ baseUrl, account }) : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * The kill switch: engaged in every store that can be reached, then every order of the account cancelled
- * until none is left; lifted by a named person. Nothing here may keep the venue from being asked: a store that is away, a disk
- * that is full, an account that can not be opened cost what they stand for, and are said.
+ * Engages the kill switch in every store that can be reached, then cancels every order of the account until none is left;
+ * releases it for a named person. No failure prevents the requests to the venue: an unreachable store, a full disk or an
+ * account that cannot be opened loses only its own part, and is reported.
  */
 import { type Clock, type Metronome, SystemClock } from '../../base/clock.ts';
 import { formatCount, formatWholeSeconds } from '../../base/format.ts';
@@ -9,31 +9,31 @@ import { printable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
 import { EVERY_ACCOUNT, type KillOrder } from '../../journal/shared/shared.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
-import { type Account, accountKey, openAccount } from '../account/account.ts';
-import { ask } from '../account/one-request.ts';
+import { type Account, makeAccountKey, openAccount } from '../account/account.ts';
+import { sendOnce } from '../account/one-request.ts';
 import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
-import { recordedProfile } from '../run/first-entry.ts';
-import { storePlaces } from '../stores/known-stores.ts';
-import { placeOf, type StorePlace, shownPlace, storeAt } from '../stores/location.ts';
-import { unfinishedRuns } from '../stores/unfinished-runs.ts';
-import { troubleOf } from '../system-errors.ts';
+import { readRecordedProfile } from '../run/first-entry.ts';
+import { listStorePlaces } from '../stores/known-stores.ts';
+import { accessStore, chooseStorePlace, describePlace, type StorePlace } from '../stores/location.ts';
+import { findUnfinishedRuns } from '../stores/unfinished-runs.ts';
+import { toSystemError } from '../system-errors.ts';
 
-/** Where the handbook says what to do then. */
+/** Reference to the handbook, for the messages. */
 export const READ_ON = 'docs/live.md, Stop everything now, says more';
 
-/** How long the venue is asked without an answer before that is said, and then said again, ms. */
-const SILENCE_TOLD_MS = 10_000;
+/** Interval of the messages about a venue that does not answer, ms. */
+const SILENCE_REPORT_MS = 10_000;
 
 export interface KillRequest {
-  /** The account; every account that has a run which is not done with, where left out. */
+  /** The account; where undefined, every account with an unfinished or halted run. */
   readonly profile: Profile | undefined;
-  /** Who does it. */
+  /** Name of the person. */
   readonly by: string;
   readonly reason: string;
 }
 
-/** What is known of a kill under way: filled in as it goes on, for whoever asks in the middle of it. */
+/** Progress of a kill: updated while it runs, and shown when it is interrupted. */
 export interface KillProgress {
   engaged?: boolean;
   /** Orders that could still fill, as last read. */
@@ -41,13 +41,13 @@ export interface KillProgress {
 }
 
 export interface Killed {
-  /** Whether the switch is engaged in every store that it was to be engaged in. */
+  /** Whether the switch is engaged in every store concerned. */
   readonly everywhere: boolean;
   /** Orders that could still fill when nothing more could be done about them. */
   readonly left: number;
-  /** The accounts that were to be killed, as people are shown them. */
+  /** Accounts to kill, as shown to people. */
   readonly accounts: readonly string[];
-  /** Why some of them, one at least, could not be killed; the voice was told of each. */
+  /** Why one or more accounts could not be killed; each was reported to the voice. */
   readonly failure: UserError | undefined;
 }
 
@@ -58,11 +58,11 @@ export async function kill(
   progress: KillProgress = {},
 ): Promise<Killed> {
   const at = new SystemClock().now();
-  const order = { scope: profile === undefined ? EVERY_ACCOUNT : accountKey(profile), by, reason, at };
-  return profile === undefined ? killAll(order, context, progress) : killNamed(profile, order, context, progress);
+  const order = { scope: profile === undefined ? EVERY_ACCOUNT : makeAccountKey(profile), by, reason, at };
+  return profile === undefined ? killAll(order, context, progress) : killAccount(profile, order, context, progress);
 }
 
-async function killNamed(
+async function killAccount(
   profile: Profile,
   order: KillOrder,
   context: AppContext,
@@ -71,9 +71,9 @@ async function killNamed(
   const { voice, state } = context;
   let away = true;
   try {
-    away = (await engageEverywhere([placeOf(profile, state)], order, context)).length > 0;
+    away = (await engageEverywhere([chooseStorePlace(profile, state)], order, context)).length > 0;
   } catch (error) {
-    voice.complain(`the kill switch is NOT engaged: ${userErrorOf(error).message}`);
+    voice.complain(`the kill switch is NOT engaged: ${toUserError(error).message}`);
   }
   if (!away) {
     progress.engaged = true;
@@ -81,22 +81,24 @@ async function killNamed(
   }
   const account = await openKilled(profile, away ? order : undefined, context);
   const left = await cancelEverything(account, context, progress).finally(() => account.close());
-  return { everywhere: !away, left, accounts: [shownAccount(profile)], failure: undefined };
+  return { everywhere: !away, left, accounts: [describeAccount(profile)], failure: undefined };
 }
 
-/** Of every account that has a run here which is not done with; of the others nobody knows where to ask. */
+/** Kills every account with an unfinished or halted run here; the venues of other accounts are not known. */
 async function killAll(order: KillOrder, context: AppContext, progress: KillProgress): Promise<Killed> {
   const { voice, state } = context;
-  const missed = await engageEverywhere(storePlaces(state), order, context);
+  const missed = await engageEverywhere(listStorePlaces(state), order, context);
   if (missed.length === 0) {
     progress.engaged = true;
     voice.note('the kill switch is engaged for every account of this state folder; no run sends new orders');
   } else
-    voice.complain('what runs there is not known: `runbook kill --profile FILE` cancels for an account all the same');
-  const profiles = await profilesAtWork(context, missed);
+    voice.complain(
+      'the runs of these stores are not known: `runbook kill --profile FILE` still cancels for one account',
+    );
+  const profiles = await listActiveProfiles(context, missed);
   if (profiles.length === 0)
     throw new UserError(
-      `NOTHING WAS CANCELLED: no venue was asked, because the state folder ${printable(state.shown, 300)} has no run that is not done with. What is open there is not known. \`runbook kill --profile FILE\` names the account and cancels; ${READ_ON}`,
+      `NOTHING WAS CANCELLED: no request was sent, because the state folder ${printable(state.shown, 300)} has no unfinished or halted run. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
       EXIT.halted,
       'not_cancelled',
     );
@@ -107,29 +109,29 @@ async function killAll(order: KillOrder, context: AppContext, progress: KillProg
       const account = await openKilled(profile, undefined, context);
       left += await cancelEverything(account, context, progress).finally(() => account.close());
     } catch (error) {
-      // One account that can not be reached keeps none of the others from being killed.
+      // An account that cannot be reached must not prevent the kill of the others.
       if (profiles.length === 1) throw error;
-      failure = userErrorOf(error);
-      voice.complain(`${shownAccount(profile)}: ${failure.message}`);
+      failure = toUserError(error);
+      voice.complain(`${describeAccount(profile)}: ${failure.message}`);
     }
   }
-  return { everywhere: missed.length === 0, left, accounts: profiles.map(shownAccount), failure };
+  return { everywhere: missed.length === 0, left, accounts: profiles.map(describeAccount), failure };
 }
 
-function shownAccount({ account, baseUrl }: Profile): string {
+function describeAccount({ account, baseUrl }: Profile): string {
   return `${printable(account, 100)} of ${printable(baseUrl, 200)}`;
 }
 
-/** The error as the user is told it; mistakes of this program pass through. */
-function userErrorOf(error: unknown): UserError {
-  const trouble = troubleOf(error);
+/** The error as shown to the user; internal errors are rethrown. */
+function toUserError(error: unknown): UserError {
+  const trouble = toSystemError(error);
   if (trouble === undefined) throw error;
   return trouble;
 }
 
 /**
- * Engages the switch in every store that can be reached, and gives those that can not: one that is away keeps none of the
- * others from being told.
+ * Engages the switch in every store that can be reached, and returns those that cannot: one failing store must not prevent
+ * the others.
  */
 async function engageEverywhere(
   places: readonly StorePlace[],
@@ -139,13 +141,13 @@ async function engageEverywhere(
   const missed: StorePlace[] = [];
   for (const place of places) {
     try {
-      const shared = await storeAt(place, environment).shared();
+      const shared = await accessStore(place, environment).openShared();
       await shared.killSwitch.engage(order).finally(() => shared.close());
     } catch (error) {
-      const { message } = userErrorOf(error);
+      const { message } = toUserError(error);
       missed.push(place);
       voice.complain(
-        `the kill switch is NOT engaged in ${printable(shownPlace(place), 300)}: ${printable(message, 300)}`,
+        `the kill switch is NOT engaged in ${printable(describePlace(place), 300)}: ${printable(message, 300)}`,
       );
     }
   }
@@ -153,16 +155,16 @@ async function engageEverywhere(
 }
 
 /**
- * Opens an account that is being killed: that it can not be opened is not "nothing was done". Where its store is away
- * (`unheard`: the order it was not told), the state folder's own stands in, whose guard of the user's accounts bars the runs of
- * this machine; and where that can not be written either, nothing does, so that the venue is asked all the same.
+ * Opens an account for a kill; an account that cannot be opened must not look like "nothing to do". If its store cannot be
+ * reached (`unheard`: the kill order it did not get), the state folder's own store is used, whose guard of the user's accounts
+ * stops runs on this machine; if that cannot be written either, no store is used, so that the venue still gets the requests.
  */
 async function openKilled(profile: Profile, unheard: KillOrder | undefined, context: AppContext): Promise<Account> {
   const { store: _away, ...withoutStore } = profile;
   const ways = [
     ...(unheard === undefined
       ? [() => openAccount(profile, context)]
-      : [() => openBarred(withoutStore, unheard, context)]),
+      : [() => openStandIn(withoutStore, unheard, context)]),
     () => openAccount(withoutStore, context, 'nothing'),
   ];
   let refused: UserError | undefined;
@@ -170,17 +172,17 @@ async function openKilled(profile: Profile, unheard: KillOrder | undefined, cont
     try {
       return await way();
     } catch (error) {
-      refused = userErrorOf(error);
+      refused = toUserError(error);
     }
   }
   throw new UserError(
-    `${refused?.message ?? ''}\n${unheard === undefined ? 'the kill switch is engaged, and ' : ''}NOTHING WAS CANCELLED at ${profile.baseUrl}: mend this and kill again, or cancel at the venue. ${READ_ON}`,
+    `${refused?.message ?? ''}\n${unheard === undefined ? 'the kill switch is engaged, and ' : ''}NOTHING WAS CANCELLED at ${profile.baseUrl}: fix this and kill again, or cancel at the venue. ${READ_ON}`,
     EXIT.halted,
     'not_cancelled',
   );
 }
 
-async function openBarred(profile: Profile, order: KillOrder, context: AppContext): Promise<Account> {
+async function openStandIn(profile: Profile, order: KillOrder, context: AppContext): Promise<Account> {
   const account = await openAccount(profile, context);
   try {
     await account.shared.killSwitch.engage(order);
@@ -191,20 +193,20 @@ async function openBarred(profile: Profile, order: KillOrder, context: AppContex
   }
 }
 
-/** Gives how many orders could still fill when nothing changed any more. */
+/** Returns how many orders could still fill when nothing changed any more. */
 async function cancelEverything(account: Account, { voice }: AppContext, progress: KillProgress): Promise<number> {
   const { clock } = account;
-  const silence = new Silence(clock, (text) => voice.note(text));
+  const silence = new SilenceReport(clock, (text) => voice.note(text));
   const { left } = await sweep(
     {
       async ask(name, params) {
-        const asked = await ask(account, name, params, 'protect');
+        const asked = await sendOnce(account, name, params, 'protect');
         if (asked.kind === 'confirmed') {
-          silence.hear(undefined);
+          silence.noteProgress(undefined);
           return asked;
         }
         const why = asked.kind === 'refused' ? asked.text : asked.why;
-        silence.hear(why);
+        silence.noteProgress(why);
         return { kind: 'no answer', why };
       },
       now: () => clock.now(),
@@ -219,14 +221,14 @@ async function cancelEverything(account: Account, { voice }: AppContext, progres
   ).finally(() => silence.end());
   if (left !== undefined) return left.length;
   throw new UserError(
-    `the venue did not answer; it is not known what is open. The kill switch stays engaged. Cancel in the venue's own interface, or run \`runbook kill --profile FILE\` again once it answers. ${READ_ON}`,
+    `the venue did not answer; open orders are not known. The kill switch stays engaged. Cancel in the venue's own interface, or run \`runbook kill --profile FILE\` again once it answers. ${READ_ON}`,
     EXIT.halted,
     'unknown_outcome',
   );
 }
 
-/** Says for how long the venue has not answered, again and again: whoever waits has to know that the venue's own interface is quicker. */
-class Silence {
+/** Reports at intervals for how long the venue has not answered, so that the person knows that the venue's own interface is quicker. */
+class SilenceReport {
   private readonly clock: Clock & Metronome;
   private readonly tell: (text: string) => void;
   private since: number;
@@ -237,10 +239,10 @@ class Silence {
     this.clock = clock;
     this.tell = tell;
     this.since = clock.monotonic();
-    this.timer = this.later();
+    this.timer = this.scheduleReport();
   }
 
-  hear(problem: string | undefined): void {
+  noteProgress(problem: string | undefined): void {
     if (problem === undefined) this.since = this.clock.monotonic();
     this.why = problem ?? 'no answer yet';
   }
@@ -249,37 +251,37 @@ class Silence {
     this.timer.cancel();
   }
 
-  private later(): ReturnType<Metronome['after']> {
-    return this.clock.after(SILENCE_TOLD_MS, () => {
+  private scheduleReport(): ReturnType<Metronome['after']> {
+    return this.clock.after(SILENCE_REPORT_MS, () => {
       const forMs = this.clock.monotonic() - this.since;
-      if (forMs >= SILENCE_TOLD_MS)
+      if (forMs >= SILENCE_REPORT_MS)
         this.tell(
-          `the venue has not answered for ${formatWholeSeconds(forMs)} (${printable(this.why, 200)}); it is asked on, for two minutes without progress. Its own interface may be quicker`,
+          `the venue has not answered for ${formatWholeSeconds(forMs)} (${printable(this.why, 200)}); trying for two minutes without progress. Its own interface may be quicker`,
         );
-      this.timer = this.later();
+      this.timer = this.scheduleReport();
     });
   }
 }
 
-/** The profiles of what is under way or has halted, of the stores that can be asked. */
-async function profilesAtWork(context: AppContext, missed: readonly StorePlace[]): Promise<readonly Profile[]> {
+/** Profiles of unfinished and halted runs, in the stores that can be read. */
+async function listActiveProfiles(context: AppContext, missed: readonly StorePlace[]): Promise<readonly Profile[]> {
   const profiles = new Map<string, Profile>();
-  for (const { first } of await unfinishedRuns([], context.state, 'halted too', missed)) {
-    const profile = recordedProfile(first);
-    profiles.set(accountKey(profile), profile);
+  for (const { first } of await findUnfinishedRuns([], context.state, 'halted too', missed)) {
+    const profile = readRecordedProfile(first);
+    profiles.set(makeAccountKey(profile), profile);
   }
   return [...profiles.values()];
 }
 
-/** Lifts the kill switch of an account; false where it was not engaged. */
+/** Releases the kill switch of an account; false where it was not engaged. */
 export async function release(
   profile: Profile,
   by: string,
   { environment, state }: Pick<AppContext, 'environment' | 'state'>,
 ): Promise<boolean> {
-  const shared = await storeAt(placeOf(profile, state), environment).shared();
+  const shared = await accessStore(chooseStorePlace(profile, state), environment).openShared();
   try {
-    return await shared.killSwitch.release(accountKey(profile), by, new SystemClock().now());
+    return await shared.killSwitch.release(makeAccountKey(profile), by, new SystemClock().now());
   } finally {
     await shared.close();
   }

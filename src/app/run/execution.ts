@@ -1,7 +1,7 @@
 /**
- * Runs brought to their end: begun or resumed in this process where the account is free, by the scheduler where that holds it.
- * Refused before anything is sent where something is missing; once begun, shut down cleanly whatever happens, or left so that
- * it can be resumed.
+ * Executes and resumes runs: in this process where the account is free, through the scheduler where it holds the account.
+ * Throws before anything is sent when something is missing; a run that began is shut down cleanly or left so that it can be
+ * resumed.
  */
 
 import { SystemClock } from '../../base/clock.ts';
@@ -12,7 +12,7 @@ import type { LeaseAnswer } from '../../journal/shared/shared.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { Account } from '../account/account.ts';
 import { isScheduler } from '../account/lease-holders.ts';
-import { killedError } from '../account/readiness.ts';
+import { makeKilledError } from '../account/readiness.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import type { ActingContext, Signal } from '../process.ts';
@@ -20,8 +20,8 @@ import { LateOrders } from './late-orders.ts';
 import type { LiveHost, LiveOptions } from './live-assembly.ts';
 import { LiveRun } from './live-run.ts';
 import type { EndedRun } from './outcome.ts';
-import { SettlingProgress, standingText } from './progress.ts';
-import { newRunName } from './run-name.ts';
+import { describeOpenOrders, SettlingProgress } from './progress.ts';
+import { makeRunName } from './run-name.ts';
 import { submitRun, type Withdrawn } from './submission.ts';
 
 export interface RunRequest extends LiveOptions {
@@ -29,17 +29,17 @@ export interface RunRequest extends LiveOptions {
   readonly inputs: Readonly<Record<string, Value>>;
   /** The hash of its plan. */
   readonly plan: string;
-  /** The step it stops after. */
+  /** The step after which it stops. */
   readonly until: string | undefined;
 }
 
-/** Executes a runbook under the account, or hands it to the scheduler that has the account. */
+/** Executes a runbook under the account, or submits it to the scheduler that holds the account. */
 export async function executeRun(
   account: Account,
   { loaded, inputs, plan, until, record, confirm }: RunRequest,
   context: ActingContext,
 ): Promise<EndedRun | Withdrawn> {
-  // Who started it is the first thing a reviewer asks.
+  // A reviewer asks first who started it.
   const by = context.environment.variable('USER');
   const origin = {
     trigger: 'manual',
@@ -48,66 +48,67 @@ export async function executeRun(
     ...(until === undefined ? {} : { until }),
   };
   for (;;) {
-    const run = newRunName(loaded.runbook.name);
-    const lease = await acquire(account, `run of ${loaded.runbook.name}`, context);
+    const run = makeRunName(loaded.runbook.name);
+    const lease = await acquireLease(account, `run of ${loaded.runbook.name}`, context);
     if (lease.kind === 'held')
-      return await holding(lease, async () => {
+      return await holdLease(lease, async () => {
         const killed = await account.shared.killSwitch.engaged(account.key);
-        if (killed !== undefined) throw killedError(killed);
-        const live = new LiveRun(hostOf(account, lease, context), run, { record, confirm });
+        if (killed !== undefined) throw makeKilledError(killed);
+        const live = new LiveRun(makeHost(account, lease, context), run, { record, confirm });
         await live.begin(loaded, inputs, origin);
-        return bringToEnd(live, context);
+        return runToEnd(live, context);
       });
-    if (!isScheduler(lease.heldBy)) throw heldError(account, lease);
-    if (confirm !== undefined || record) throw heldError(account, lease, confirm !== undefined ? '--step' : '--record');
+    if (!isScheduler(lease.heldBy)) throw makeHeldError(account, lease);
+    if (confirm !== undefined || record)
+      throw makeHeldError(account, lease, confirm !== undefined ? '--step' : '--record');
     const ended = await submitRun({ account, loaded, inputs, run, plan, until }, context);
-    // Undefined: the scheduler went before it took the run, and the account may be free now.
+    // Undefined: the scheduler ended before it accepted the run, so the account may be free now.
     if (ended !== undefined) return ended;
   }
 }
 
 /** Continues a run whose process died, or that halted. */
 export async function resumeRun(account: Account, run: string, context: ActingContext): Promise<EndedRun> {
-  const lease = await acquire(account, `resume of ${run}`, context);
-  if (lease.kind === 'taken') throw heldError(account, lease);
-  return holding(lease, async () => {
-    const live = new LiveRun(hostOf(account, lease, context), run);
-    await live.takeUp();
-    return bringToEnd(live, context);
+  const lease = await acquireLease(account, `resume of ${run}`, context);
+  if (lease.kind === 'taken') throw makeHeldError(account, lease);
+  return holdLease(lease, async () => {
+    const live = new LiveRun(makeHost(account, lease, context), run);
+    await live.resume();
+    return runToEnd(live, context);
   });
 }
 
-/** Brings a run that is under way to its end; signals ask it to settle. */
-async function bringToEnd(live: LiveRun, { voice, interrupts }: ActingContext): Promise<EndedRun> {
+/** Runs until the end; signals ask the run to settle. */
+async function runToEnd(live: LiveRun, { voice, interrupts }: ActingContext): Promise<EndedRun> {
   let signal: Signal | undefined;
   let settling: SettlingProgress | undefined;
   const off = interrupts.on((sent) => {
-    // A second one changes nothing; whoever sends it wants to know what is awaited.
-    if (signal !== undefined) return settling?.tell();
+    // A second signal changes nothing; it asks what the run waits for.
+    if (signal !== undefined) return settling?.report();
     settling = new SettlingProgress(new SystemClock(), voice, live);
     signal = sent;
-    voice.note(`${sent}: settling; orders in flight are answered for before this ends; ${standingText(live)}`);
+    voice.note(`${sent}: settling; waiting for the outcome of orders in flight; ${describeOpenOrders(live)}`);
     live.act({ command: 'interrupt', by: sent }, 'process');
   });
   try {
-    await live.ended();
+    await live.waitForEnd();
   } finally {
     settling?.stop();
     off();
   }
-  return { report: live.report(), residual: live.residual(), signal, recording: live.recording() };
+  return { report: live.report(), residual: live.residual(), signal, recording: live.getRecording() };
 }
 
-/** Asks for the account. When it is lost later the process ends at once: whoever has it acts for it by then. */
-function acquire(
+/** Takes the lease on the account. When it is lost later the process ends at once: another process acts for the account then. */
+function acquireLease(
   account: Account,
   holder: string,
   { voice, endProcess }: ActingContext,
 ): Promise<HeldLease | Extract<LeaseAnswer, { kind: 'taken' }>> {
   const onLost = () => {
-    // Whoever holds the account has the run as well: what this process would still write down would only be in the way.
+    // The new holder has the run as well: anything this process still wrote would conflict with it.
     voice.complain(
-      `another process holds the account ${account.profile.account} by now, because this one stood still for too long; it has ended where it stood, and sent nothing since. \`runbook resume\` goes on where nobody else does`,
+      `lost the lease on account ${account.profile.account}: this process was suspended too long and another one took over. It sent nothing since. Run \`runbook resume\` if no other process continues the run`,
     );
     endProcess(EXIT.held);
   };
@@ -115,7 +116,7 @@ function acquire(
   return takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
 }
 
-async function holding<T>(lease: HeldLease, work: () => Promise<T>): Promise<T> {
+async function holdLease<T>(lease: HeldLease, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
@@ -123,13 +124,13 @@ async function holding<T>(lease: HeldLease, work: () => Promise<T>): Promise<T> 
   }
 }
 
-function hostOf(account: Account, lease: HeldLease, { voice }: ActingContext): LiveHost {
+function makeHost(account: Account, lease: HeldLease, { voice }: ActingContext): LiveHost {
   const lateOrders = new LateOrders(account.store, account.profile.account);
   return { account, lease, voice, gates: new Set(), lateOrders };
 }
 
-function heldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {
-  const handed = option === undefined ? '' : `; a run with ${option} can not be handed to it`;
+function makeHeldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {
+  const handed = option === undefined ? '' : `; a run with ${option} cannot be submitted to it`;
   return new UserError(
     `the account ${account.profile.account} is held by another process (${printable(lease.heldBy, 200)}), for at most ${formatSpan(Math.ceil(lease.remainingMs / 1000) * 1000)} unless it renews${handed}; nothing was sent`,
     EXIT.held,

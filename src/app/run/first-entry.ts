@@ -1,4 +1,4 @@
-/** What a live run's first entry says: everything it would take to execute the run again, and the profile read back from it. */
+/** Builds a live run's first entry, which holds everything needed to execute it again, and reads the profile back from it. */
 import { sha256 } from '../../base/digest.ts';
 import { printable } from '../../base/printable.ts';
 import { type DataOf, ENTRY_VERSION, type EntryOf, type JsonObject, type ProcessFact } from '../../journal/entry.ts';
@@ -8,13 +8,13 @@ import { profileSettings, restoredProfile, type SettingsJson } from '../../venue
 import type { Profile } from '../../venue/profile/profile.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { inputsJson } from '../files/load.ts';
+import { formatInputs } from '../files/load.ts';
 import { ENGINE_VERSION, LOCK_SHA256 } from '../version.ts';
 
-/** Where a run comes from: what its first entry says beside texts, inputs and settings. */
+/** The origin of a run: what its first entry holds beside texts, inputs and settings. */
 export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'until' | 'occurrence'>;
 
-export function startedData(
+export function buildStartedData(
   profile: Profile,
   { runbook, sources }: LoadedRunbook,
   inputs: Readonly<Record<string, Value>>,
@@ -24,24 +24,24 @@ export function startedData(
     runbook: runbook.name,
     file: runbook.source.file,
     mode: 'live',
-    inputs: inputsJson(inputs),
+    inputs: formatInputs(inputs),
     ...about,
     sources: sources.map(({ name, source: { file, text } }) => ({ name, file, text, sha256: sha256(text) })),
     settings: { ...profileSettings(profile), absenceHorizonMs: profile.ambiguityWindowMs } as JsonObject,
     engine: ENGINE_VERSION,
-    process: thisProcess(),
+    process: describeProcess(),
     account: profile.account,
   };
 }
 
-/** What the journal says of the process that writes it. */
-export function thisProcess(): ProcessFact {
+/** The facts in the journal about the process that writes it. */
+export function describeProcess(): ProcessFact {
   const lock = LOCK_SHA256;
   return { pid: process.pid, node: process.versions.node, ...(lock === undefined ? {} : { lock }), clock: 'system' };
 }
 
-/** The profile a run was started with; secrets come from the environment again. */
-export function recordedProfile(first: EntryOf<'run.started'>): Profile {
+/** The profile a run was started with; secrets are read from the environment again. */
+export function readRecordedProfile(first: EntryOf<'run.started'>): Profile {
   const { absenceHorizonMs: _own, ...settings } = first.data.settings as SettingsJson;
   const profile = restoredProfile(settings);
   if (profile === undefined)
@@ -54,14 +54,14 @@ export function recordedProfile(first: EntryOf<'run.started'>): Profile {
 }
 
 /**
- * Throws a UserError for a run whose entries an older version wrote: this version reads it and cannot execute it again, because
- * the names and sentences that a replay compares have changed since (versions.md, Journals).
+ * Throws a UserError for a run written by an older version: this version reads its journal but cannot execute it again, because
+ * the names and sentences that a replay compares have changed (versions.md, Journals).
  */
 export function refuseOlderVersion({ v, run, data }: EntryOf<'run.started'>, act: 'replay' | 'resume'): void {
   if (v === ENTRY_VERSION) return;
   const rest = act === 'resume' ? '; `runbook kill` cancels what is open at the venue' : '';
   throw new UserError(
-    `run ${printable(run, 100)} was written by version ${printable(data.engine, 40)} (journal entries of version ${v}). This version reads it and cannot ${act} it: use perp-runbook ${LAST_WITH_V1}${rest}`,
+    `run ${printable(run, 100)} was written by version ${printable(data.engine, 40)} (journal entries of version ${v}). This version can read it but not ${act} it: use perp-runbook ${LAST_WITH_V1}${rest}`,
     act === 'resume' ? EXIT.halted : EXIT.usage,
     'version',
   );

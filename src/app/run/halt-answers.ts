@@ -1,6 +1,6 @@
 /**
- * What a person answers for a run that halted: `runbook cancel` of it. The answer belongs into the run's own journal, chained
- * and anchored as everything else. The command waits in the mailbox until somebody who holds the account writes it there:
+ * Records a person's answer to a halted run: `runbook cancel` of it. The answer belongs into the run's own journal, chained and
+ * anchored like everything else. The command waits in the mailbox until a process that holds the account writes it there:
  * `cancel` itself where the account is free, else the scheduler that has it.
  */
 
@@ -11,12 +11,12 @@ import { machineStart } from '../../journal/shared/machine.ts';
 import type { PostedMessage } from '../../journal/shared/shared.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { Account } from '../account/account.ts';
-import { anchoring } from '../account/anchoring.ts';
+import { makeAnchoring } from '../account/anchoring.ts';
 import type { Voice } from '../voice.ts';
-import { resumedTime } from './resumed-clock.ts';
-import { humanActor } from './virtual-run.ts';
+import { computeResumedTime } from './resumed-clock.ts';
+import { nameHumanActor } from './virtual-run.ts';
 
-/** Who may write: the holder of the account's lease, under its epoch. */
+/** Needed to write: the lease on the account with its epoch. */
 export interface HaltAnswerParts {
   readonly account: Account;
   readonly epoch: number;
@@ -24,9 +24,9 @@ export interface HaltAnswerParts {
 }
 
 /**
- * Writes the answers that wait for a run that halted into its journal; gives who answered, undefined where nobody did. Only
- * then are they marked as read: an answer written twice after a crash is told twice, one that is lost was never given.
- * Throws a StoreError, `fenced` where somebody else holds the account by now.
+ * Writes the waiting answers to a halted run into its journal; returns who answered, undefined where there is no answer. Answers
+ * are marked as read only afterwards: after a crash an answer may be written twice, but is never lost. Throws a StoreError,
+ * `fenced` where another process holds the account by then.
  */
 export async function recordAnswers(
   run: string,
@@ -41,7 +41,7 @@ export async function recordAnswers(
   const stored = await store.read(run);
   const [first, ...rest] = stored.map(readEntry);
   if (first === undefined) return undefined;
-  const { clock } = resumedTime([first, ...rest], account.clock);
+  const { clock } = computeResumedTime([first, ...rest], account.clock);
   const writer = new JournalWriter(store, {
     run,
     account: first.account,
@@ -54,9 +54,14 @@ export async function recordAnswers(
     head: headOf(stored.at(-1)),
     row,
   });
-  const anchorer = new Anchorer(writer, { run, clock, everyOrderEvents: 0, ...anchoring(account, voice) });
+  const anchorer = new Anchorer(writer, { run, clock, everyOrderEvents: 0, ...makeAnchoring(account, voice) });
   for (const { command, by, reason } of answers)
-    writer.append('operator.acted', { command, by, ...(reason === undefined ? {} : { reason }) }, '', humanActor(by));
+    writer.append(
+      'operator.acted',
+      { command, by, ...(reason === undefined ? {} : { reason }) },
+      '',
+      nameHumanActor(by),
+    );
   try {
     await writer.close();
     await anchorer.settled();
@@ -67,8 +72,8 @@ export async function recordAnswers(
   return answer.by;
 }
 
-/** Who has answered for a run since it halted, by its journal. */
-export function answeredBy(entries: readonly Entry[]): string | undefined {
+/** Who has answered for a run since it halted, according to its journal. */
+export function findAnswerer(entries: readonly Entry[]): string | undefined {
   const end = entries.findLastIndex(({ type }) => type === 'run.ended');
   const answer = entries
     .slice(end + 1)

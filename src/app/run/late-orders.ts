@@ -1,7 +1,7 @@
 /**
- * Orders of ours that the venue shows although the journals of earlier live runs do not know of them any more: one that works
- * where it was called ended, and one that came, filled or ended where nobody could tell whether it was there. Nobody watches
- * them, so whoever begins the next run of the account looks, and tells (fault-matrix.md, row 3).
+ * Finds late orders: orders of ours that the venue shows although the journals of earlier live runs do not expect them. One
+ * works although its journal calls it ended; another appeared, filled or ended while its state was unknown. No run watches
+ * them, so the next run of the account looks for them and reports them (fault-matrix.md, row 3).
  */
 
 import { formatCount } from '../../base/format.ts';
@@ -12,58 +12,58 @@ import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { isAtVenue, isInDoubt, isOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Account } from '../account/account.ts';
-import { noticesOf, OPERATORS } from '../account/notifications.ts';
-import { ask } from '../account/one-request.ts';
+import { makeNotifier, OPERATORS } from '../account/notifications.ts';
+import { sendOnce } from '../account/one-request.ts';
 import type { Voice } from '../voice.ts';
 
-/** What was asked of the venue: one page of the account's orders. */
+/** Result of one request to the venue: one page of the account's orders. */
 export interface AskedOrders {
   /** Undefined where nothing was sent. */
   readonly request: DataOf<'account.late_orders'>['requests'][number] | undefined;
-  /** Undefined where no answer came. */
+  /** Undefined where there was no answer. */
   readonly records: readonly OrderRecord[] | undefined;
 }
 
-export interface Looking {
-  /** The run that looks. */
+export interface LateOrderSearch {
+  /** The run that searches. */
   readonly run: string;
   /** Epoch ms. */
   readonly now: number;
-  /** What is open on the account and not the run's (`account.reconciled`). */
+  /** Orders open on the account that are not the run's (`account.reconciled`). */
   readonly ofOtherRuns: readonly JsonObject[];
   /** Lists orders since a time, microseconds, oldest first. */
-  orders(startTime: number, page: number): Promise<AskedOrders>;
-  /** Gives way between pages of a journal, for the run that begins has beats to send meanwhile. */
-  breathe(): Promise<void>;
+  listOrders(startTime: number, page: number): Promise<AskedOrders>;
+  /** Yields between pages of a journal, because the run has heartbeats to send. */
+  yieldTurn(): Promise<void>;
 }
 
-/** An order as a journal leaves it. */
+/** The last state of an order in a journal. */
 interface LeftOrder {
   readonly run: string;
   state: OrderState;
   /** Epoch ms of its first entry. */
   readonly since: number;
-  /** Whether it was taken for refused because one look-up found nothing: that is no proof. */
+  /** Whether it counts as rejected because one look-up found nothing: that is no proof. */
   wasGuessed: boolean;
 }
 
-/** A page is read in some milliseconds, in which a store on this machine holds up everything else. */
+/** Entries per read: a page takes some milliseconds, in which a local store blocks everything else. */
 const PAGE_ENTRIES = 2_000;
-/** How many runs are looked through: an order that no recent one knows belongs to another journal, and was shown as such. */
+/** Maximum number of runs searched: an order that no recent run knows belongs to another journal, and was reported as such. */
 const NEWEST_RUNS = 200;
-/** How long what became of an order is asked again (fault-matrix.md, row 3). */
+/** How long the outcome of an order is looked up again, ms (fault-matrix.md, row 3). */
 const RECHECKED_MS = 86_400_000;
-/** Clocks differ: records are read from so long before the first order in doubt. */
+/** Clocks differ: records are read from this long before the first order in doubt, ms. */
 const LOOK_BACK_MS = 3_600_000;
 const MOST_PAGES = 3;
 export const LATE_ORDER_ROWS = 1000;
 
-/** What the processes of an account remember of its earlier runs. One for all runs of a process. */
+/** Knowledge of an account's earlier runs, shared by all runs of a process. */
 export class LateOrders {
   private readonly store: Pick<JournalReader, 'read' | 'runs'>;
   private readonly account: string;
-  /** By run and end: a journal that has ended says the same the next time. */
-  private readonly doubts = new Map<string, ReadonlyMap<string, LeftOrder>>();
+  /** By run and end: a journal that has ended gives the same result next time. */
+  private readonly doubtsByRun = new Map<string, ReadonlyMap<string, LeftOrder>>();
   private readonly watched = new Set<string>();
   private readonly told = new Set<string>();
 
@@ -72,13 +72,13 @@ export class LateOrders {
     this.account = account;
   }
 
-  /** A run of this process is under way: its orders are watched, until the given function is called. */
-  watches(run: string): () => void {
+  /** Marks a run of this process as running, so that its orders count as watched, until the returned function is called. */
+  markWatched(run: string): () => void {
     this.watched.add(run);
     return () => void this.watched.delete(run);
   }
 
-  /** Whether people are to be told of it: once in a process, while the venue says the same of it. */
+  /** Whether people are to be notified: once per process, while the venue reports the same state. */
   isNews({ orderId, status, filled = '' }: LateOrder): boolean {
     const key = `${orderId} ${status} ${filled}`;
     const isNew = !this.told.has(key);
@@ -86,25 +86,25 @@ export class LateOrders {
     return isNew;
   }
 
-  /** Looks through journals and venue; undefined where nothing is in doubt and nothing was found. Throws a StoreError. */
-  async recall(looking: Looking): Promise<DataOf<'account.late_orders'> | undefined> {
-    await looking.breathe();
+  /** Searches journals and venue; undefined where nothing is in doubt and nothing was found. Throws a StoreError. */
+  async search(looking: LateOrderSearch): Promise<DataOf<'account.late_orders'> | undefined> {
+    await looking.yieldTurn();
     const rows = (await this.store.runs({ account: this.account, limit: NEWEST_RUNS })).filter(
       ({ run, mode }) => mode === 'live' && run !== looking.run && !this.watched.has(run),
     );
     const late = new Map<string, LateOrder>();
-    for (const each of await this.endedAndOpen(rows, looking)) late.set(each.orderId, each);
-    const doubts = await this.inDoubt(rows, looking);
+    for (const each of await this.findEndedAndOpen(rows, looking)) late.set(each.orderId, each);
+    const doubts = await this.findInDoubt(rows, looking);
     const requests: DataOf<'account.late_orders'>['requests'][number][] = [];
     if (doubts.size > 0) {
       const since = Math.min(...[...doubts.values()].map((order) => order.since));
       for (let page = 0; page < MOST_PAGES; page += 1) {
-        const { request, records } = await looking.orders((since - LOOK_BACK_MS) * 1000, page);
+        const { request, records } = await looking.listOrders((since - LOOK_BACK_MS) * 1000, page);
         if (request !== undefined) requests.push(request);
         for (const record of records ?? []) {
           const left = doubts.get(record.client_order_id);
           if (left !== undefined && (isUnknown(left) || isTerminalStatus(record.status)))
-            late.set(record.id, shown(record, left));
+            late.set(record.id, describeOrder(record, left));
         }
         if (records === undefined || records.length < LATE_ORDER_ROWS) break;
       }
@@ -113,16 +113,16 @@ export class LateOrders {
     return { inDoubt: doubts.size, late: [...late.values()], requests };
   }
 
-  /** Those of the open orders that a live run of this account calls ended. Reads the newest runs first, and no more of them than needed. */
-  private async endedAndOpen(
+  /** Open orders that a live run of this account calls ended. Reads the newest runs first, and stops when all are found. */
+  private async findEndedAndOpen(
     rows: readonly RunRow[],
-    { ofOtherRuns, breathe }: Looking,
+    { ofOtherRuns, yieldTurn: breathe }: LateOrderSearch,
   ): Promise<readonly LateOrder[]> {
     const wanted = new Map(ofOtherRuns.map((order) => [String(order['client_order_id']), order]));
     const found: LateOrder[] = [];
     for (const { run } of rows) {
       if (wanted.size === 0) break;
-      for (const [clientOrderId, left] of await this.leftBy(run, breathe, wanted)) {
+      for (const [clientOrderId, left] of await this.readLeftOrders(run, breathe, wanted)) {
         const order = wanted.get(clientOrderId);
         wanted.delete(clientOrderId);
         if (order === undefined || !isTerminal(left.state)) continue;
@@ -133,27 +133,30 @@ export class LateOrders {
     return found;
   }
 
-  /** Orders whose fate the runs of the last day did not know, by client order id. A run that succeeded or was stopped left none. */
-  private async inDoubt(rows: readonly RunRow[], { now, breathe }: Looking): Promise<ReadonlyMap<string, LeftOrder>> {
+  /** Orders whose outcome was unknown to the runs of the last day, by client order id. A run that succeeded or was stopped has none. */
+  private async findInDoubt(
+    rows: readonly RunRow[],
+    { now, yieldTurn: breathe }: LateOrderSearch,
+  ): Promise<ReadonlyMap<string, LeftOrder>> {
     const all = new Map<string, LeftOrder>();
     for (const { run, outcome, startedAt, endedAt } of rows) {
       const isOver = outcome === 'succeeded' || outcome === 'stopped';
       if (isOver || (endedAt ?? startedAt) < now - RECHECKED_MS) continue;
       const key = `${run} ${endedAt}`;
-      let doubts = endedAt === undefined ? undefined : this.doubts.get(key);
+      let doubts = endedAt === undefined ? undefined : this.doubtsByRun.get(key);
       if (doubts === undefined) {
-        const left = await this.leftBy(run, breathe);
-        // A run that halted watches its orders no longer: what became of those that worked is as little known.
+        const left = await this.readLeftOrders(run, breathe);
+        // A halted run does not watch its orders any more: the outcome of its working orders is unknown too.
         doubts = new Map([...left].filter(([, order]) => isUnknown(order) || isAtVenue(order.state)));
-        if (endedAt !== undefined) this.doubts.set(key, doubts);
+        if (endedAt !== undefined) this.doubtsByRun.set(key, doubts);
       }
       for (const [id, order] of doubts) all.set(id, order);
     }
     return all;
   }
 
-  /** How the orders of a run, or those of them that are wanted, stand at the end of its journal. */
-  private async leftBy(
+  /** The states of a run's orders, or of the wanted ones, at the end of its journal. */
+  private async readLeftOrders(
     run: string,
     breathe: () => Promise<void>,
     wanted?: ReadonlyMap<string, unknown>,
@@ -183,7 +186,7 @@ function isUnknown({ state, wasGuessed }: LeftOrder): boolean {
   return isInDoubt(state) || (state === 'rejected' && wasGuessed);
 }
 
-function shown(record: OrderRecord, { run, state }: LeftOrder): LateOrder {
+function describeOrder(record: OrderRecord, { run, state }: LeftOrder): LateOrder {
   const { id, client_order_id, market_id, status, total_filled_size } = record;
   return {
     clientOrderId: client_order_id,
@@ -196,7 +199,7 @@ function shown(record: OrderRecord, { run, state }: LeftOrder): LateOrder {
   };
 }
 
-/** How long a page waits for tokens; the next run asks again. */
+/** How long a page waits for tokens, ms; the next run asks again. */
 const TOKENS_WITHIN_MS = 10_000;
 
 export interface LateOrderParts {
@@ -205,7 +208,7 @@ export interface LateOrderParts {
   readonly lateOrders: LateOrders;
 }
 
-/** `write`: called in a turn of the clock, where something was asked or found; a run that is over has no room for it. */
+/** `write`: called in a turn of the clock, where something was asked or found; a run that has ended ignores it. */
 export async function reportLateOrders(
   { account, voice, lateOrders }: LateOrderParts,
   run: string,
@@ -214,38 +217,38 @@ export async function reportLateOrders(
 ): Promise<void> {
   const { clock, profile } = account;
   try {
-    const recalled = await lateOrders.recall({
+    const recalled = await lateOrders.search({
       run,
       now: clock.now(),
       ofOtherRuns,
-      orders: (startTime, page) => askedOrders(account, startTime, page),
-      breathe: () => new Promise<void>((resolve) => void clock.after(0, resolve)),
+      listOrders: (startTime, page) => requestOrders(account, startTime, page),
+      yieldTurn: () => new Promise<void>((resolve) => void clock.after(0, resolve)),
     });
     if (recalled === undefined) return;
     clock.arrive(() => write(recalled));
     const { inDoubt, requests } = recalled;
     if (inDoubt > 0 && requests.at(-1)?.success !== true)
       voice.complain(
-        `what became of ${formatCount(inDoubt, 'order')} of earlier runs could not be asked, or was not answered; the next run asks again`,
+        `the outcome of ${formatCount(inDoubt, 'order')} of earlier runs could not be looked up; the next run tries again`,
       );
     for (const order of recalled.late) {
       if (!lateOrders.isNews(order)) continue;
-      const text = lateOrderText(order);
+      const text = formatLateOrder(order);
       voice.complain(text);
-      if (Object.hasOwn(profile.notify, OPERATORS)) noticesOf(account, voice).send(OPERATORS, text);
+      if (Object.hasOwn(profile.notify, OPERATORS)) makeNotifier(account, voice).send(OPERATORS, text);
     }
   } catch (error) {
-    // Whatever it is: a look that nobody waits for must not end a run that has orders.
+    // Any error: a background search must not end a run that has orders.
     const why = error instanceof Error ? error.message : String(error);
     voice.complain(`the journals of earlier runs could not be read: ${printable(why, 300)}`);
   }
 }
 
-async function askedOrders(account: Account, startTime: number, page: number): Promise<AskedOrders> {
+async function requestOrders(account: Account, startTime: number, page: number): Promise<AskedOrders> {
   const { clock, budget } = account;
   const params = { start_time: startTime, p_limit: LATE_ORDER_ROWS, p_page: page, p_order: 'ASC' } as const;
   const [sentAt, tokens] = [clock.now(), budget.weightOf('GET /orders')];
-  const asked = await ask(account, 'GET /orders', params, 'read', TOKENS_WITHIN_MS);
+  const asked = await sendOnce(account, 'GET /orders', params, 'read', TOKENS_WITHIN_MS);
   const success = asked.kind === 'confirmed';
   return {
     request:
@@ -258,8 +261,8 @@ async function askedOrders(account: Account, startTime: number, page: number): P
   };
 }
 
-function lateOrderText({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {
+function formatLateOrder({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {
   const shownRun = printable(run, 100);
   const fills = filled === undefined ? '' : `, with ${printable(filled, 60)} filled`;
-  return `Resurfaced: order ${printable(orderId, 60)} (client order id ${printable(clientOrderId, 60)}) is ${printable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}: nobody watches it. \`runbook audit show ${shownRun}\` tells its story; look at the position, and cancel at the venue what should not rest, or engage \`runbook kill\``;
+  return `Late order: ${printable(orderId, 60)} (client order id ${printable(clientOrderId, 60)}) is ${printable(status, 40)} at the venue${fills}, although the journal of run ${shownRun} leaves it ${recorded}. No run watches it. See \`runbook audit show ${shownRun}\` and the position; cancel it at the venue if it should not be open, or use \`runbook kill\``;
 }

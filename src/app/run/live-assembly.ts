@@ -1,6 +1,6 @@
 /**
- * The parts of a live run and how they are put together: its journal with its anchors, its limits, its road to the venue. What
- * becomes of the run while they work is live-run.ts.
+ * Assembles the parts of a live run: its journal with anchors, its limits, its path to the venue. live-run.ts drives the run
+ * itself.
  */
 import type { RunClock } from '../../base/run-clock.ts';
 import type { RunSetup } from '../../engine/ports.ts';
@@ -24,34 +24,34 @@ import type { Value } from '../../runbook/values.ts';
 import type { VenueCall } from '../../venue/port.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import type { Account } from '../account/account.ts';
-import { anchoring, anchorsOverdue } from '../account/anchoring.ts';
-import { inputsJson, type LoadedRunbook } from '../files/load.ts';
+import { checkAnchorsOverdue, makeAnchoring } from '../account/anchoring.ts';
+import { formatInputs, type LoadedRunbook } from '../files/load.ts';
 import type { Voice } from '../voice.ts';
 import type { LateOrders } from './late-orders.ts';
 
-/** What the runs of an account have in common within a process. */
+/** Parts that the runs of an account share within a process. */
 export interface LiveHost {
   readonly account: Account;
   readonly lease: HeldLease;
   readonly voice: Voice;
-  /** The gates of the runs under way: what each has working counts against the limits of all. */
+  /** Limit facts of the running runs: the working orders of each count against the limits of all. */
   readonly gates: Set<LimitFactsFold>;
   /** What they know of the account's earlier runs. */
   readonly lateOrders: LateOrders;
-  /** Told of every entry as it is written. */
+  /** Called for every entry as it is written. */
   readonly observe?: (entry: Entry) => void;
 }
 
 export interface LiveOptions {
   /** Records the exchanges, for a fixture. */
   readonly record?: boolean | undefined;
-  /** Asked before each write. */
+  /** Asks a person before each write. */
   readonly confirm?: ((call: VenueCall) => Promise<boolean>) | undefined;
 }
 
-/** What keeps a run from sending anything new, as of the last look. */
+/** Reasons why a run sends nothing new, as of the last check. */
 export interface Bars {
-  /** The kill switch, engaged. */
+  /** The engaged kill switch. */
   killed: KillOrder | undefined;
   /** An anchor that the journal contradicts. */
   contradiction: string | undefined;
@@ -66,7 +66,7 @@ export interface LiveParts {
   readonly observers: readonly ((entry: Entry) => void)[];
 }
 
-/** The journal of a run that is resumed: where it ends, and its row, which is completed when the run ends. */
+/** The journal of a resumed run: where it ends, and its row, which is completed when the run ends. */
 export interface JournalSoFar {
   readonly head: ChainHead;
   readonly row: RunRow | undefined;
@@ -88,8 +88,13 @@ export class LiveAssembly {
     this.bars = bars;
   }
 
-  /** `observers`: told of every entry after the limits' facts. */
-  parts(runbook: CheckedRunbook, clock: RunClock, observers: LiveParts['observers'], soFar?: JournalSoFar): LiveParts {
+  /** `observers`: called for every entry after the limits' facts. */
+  makeParts(
+    runbook: CheckedRunbook,
+    clock: RunClock,
+    observers: LiveParts['observers'],
+    soFar?: JournalSoFar,
+  ): LiveParts {
     const { account, lease, voice, gates } = this.host;
     const { run, profile, bars } = this;
     const writer = new JournalWriter(account.store, {
@@ -104,7 +109,7 @@ export class LiveAssembly {
       ...(soFar === undefined ? {} : { head: soFar.head }),
       ...(soFar?.row === undefined ? {} : { row: soFar.row }),
     });
-    const anchorer = new Anchorer(writer, { run, clock, ...anchoring(account, voice) });
+    const anchorer = new Anchorer(writer, { run, clock, ...makeAnchoring(account, voice) });
     const tracker = new OrderTracker({ absenceHorizonMs: profile.ambiguityWindowMs });
     const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, () => ({
       killed: bars.killed !== undefined,
@@ -114,14 +119,14 @@ export class LiveAssembly {
     return { clock, writer, anchorer, gate, observers: all, log: new RunLog(writer, tracker, all) };
   }
 
-  /** The same parts with the orders of the record that was played. */
-  onBook(parts: LiveParts, tracker: OrderTracker): LiveParts {
+  /** The same parts with the orders of the replayed record. */
+  withTracker(parts: LiveParts, tracker: OrderTracker): LiveParts {
     parts.gate.useBook(tracker);
     return { ...parts, log: new RunLog(parts.writer, tracker, parts.observers) };
   }
 
-  /** The road to the venue. */
-  client({ log, gate, writer, anchorer, clock }: LiveParts): VenueClient {
+  /** The path of requests to the venue. */
+  makeClient({ log, gate, writer, anchorer, clock }: LiveParts): VenueClient {
     const { profile, bars, recorder } = this;
     const { account, lease } = this.host;
     const feeds = new DeclaredFeeds(profile, () => clock.now());
@@ -133,7 +138,7 @@ export class LiveAssembly {
       log: { append: log.append, flush: () => writer.flush(), tracker: log.tracker },
       clock,
       gate,
-      feeds: recorder === undefined ? feeds : recordingFeeds(feeds, recorder),
+      feeds: recorder === undefined ? feeds : recordFeeds(feeds, recorder),
       markets: profile.markets,
       epoch: lease.epoch,
       lease,
@@ -145,7 +150,7 @@ export class LiveAssembly {
         if (account.session.failing)
           return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
         if (bars.contradiction !== undefined) return bars.contradiction;
-        const overdue = anchorsOverdue(anchorer, account);
+        const overdue = checkAnchorsOverdue(anchorer, account);
         if (overdue !== undefined) return overdue;
         return bars.killed === undefined ? undefined : `KILL_SWITCH_ENGAGED: by ${bars.killed.by}`;
       },
@@ -154,7 +159,11 @@ export class LiveAssembly {
     return client;
   }
 
-  setup(runbook: CheckedRunbook, inputs: Readonly<Record<string, Value>>, started: DataOf<'run.started'>): RunSetup {
+  makeSetup(
+    runbook: CheckedRunbook,
+    inputs: Readonly<Record<string, Value>>,
+    started: DataOf<'run.started'>,
+  ): RunSetup {
     const { profile, run } = this;
     return {
       run,
@@ -171,7 +180,7 @@ export class LiveAssembly {
   }
 
   /** Records the exchanges from now on, where the options ask for it. */
-  record(
+  startRecording(
     { runbook }: LoadedRunbook,
     inputs: Readonly<Record<string, Value>>,
     { clock, seed }: { readonly clock: RunClock; readonly seed: number },
@@ -180,7 +189,7 @@ export class LiveAssembly {
     const { transport, redactor } = this.host.account;
     this.recorder = new FixtureRecorder(transport, clock, {
       runbook: runbook.name,
-      inputs: inputsJson(inputs) as NonNullable<Fixture['inputs']>,
+      inputs: formatInputs(inputs) as NonNullable<Fixture['inputs']>,
       seed,
       markets: this.profile.markets,
       startMs: clock.now(),
@@ -188,12 +197,12 @@ export class LiveAssembly {
     });
   }
 
-  recording(): Fixture | undefined {
+  getRecording(): Fixture | undefined {
     return this.recorder?.fixture();
   }
 }
 
-function recordingFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
+function recordFeeds(feeds: DeclaredFeeds, recorder: FixtureRecorder) {
   return {
     async read(name: string, key: string | undefined, step: string) {
       const value = await feeds.read(name, key, step);

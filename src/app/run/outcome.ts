@@ -1,10 +1,10 @@
-/** How a live run ended, as far as its journal knows: what whoever waited for it is given. */
+/** The result of a live run as far as its journal knows it. */
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import type { Signal } from '../process.ts';
 
-/** A run as its journal knows it by now. */
+/** A run as recorded in its journal so far. */
 export interface KnownRun {
   report(): RunReport;
   residual(): Residual;
@@ -13,8 +13,8 @@ export interface KnownRun {
 export interface EndedRun {
   readonly report: RunReport;
   readonly residual: Residual;
-  /** The one that ended it. */
+  /** The signal that ended it. */
   readonly signal: Signal | undefined;
-  /** Its exchanges, where they were to be recorded. */
+  /** Its exchanges, where recording was requested. */
   readonly recording: Fixture | undefined;
 }

@@ -1,7 +1,6 @@
 /**
- * What a run says to whoever watches it, while it is under way: one line of progress, what it asks a person, that the venue
- * makes it wait, and, once it was asked to end, again and again what is open and what is awaited. How it ended is
- * outcome.ts.
+ * Reports a run to people while it is running: a line of progress, questions that wait for an answer, waits for the venue's
+ * rate limit, and, once it was asked to end, repeatedly what is open and what it waits for. outcome.ts holds how it ended.
  */
 import type { Metronome, Timer } from '../../base/clock.ts';
 import { formatCount, formatFirst, formatWholeSeconds } from '../../base/format.ts';
@@ -13,12 +12,12 @@ import { isGone } from '../../venue/order/states.ts';
 import type { Voice } from '../voice.ts';
 import type { KnownRun } from './outcome.ts';
 
-/** A line of progress is made this often at most, ms: of thousands of orders it is no matter of nothing. */
+/** Minimum interval between lines of progress, ms: with thousands of orders, formatting them all takes time. */
 const PROGRESS_EVERY_MS = 200;
-/** A venue that asks for less patience than this is not worth a word, ms. */
+/** Shorter waits than this are not reported, ms. */
 const LONG_WAIT_MS = 10_000;
-/** How often a run that settles says how it stands, ms. */
-const SETTLING_TOLD_MS = 15_000;
+/** Interval of the status of a settling run, ms. */
+const SETTLING_REPORT_MS = 15_000;
 
 export class RunProgressReport {
   private readonly run: string;
@@ -37,36 +36,36 @@ export class RunProgressReport {
   apply(entry: Entry): void {
     this.entries += 1;
     this.firstAt ??= entry.at;
-    if (entry.type === 'approval.asked') this.voice.note(questionText(entry));
-    if (entry.type === 'call.settled') this.waits(entry);
+    if (entry.type === 'approval.asked') this.voice.note(formatQuestion(entry));
+    if (entry.type === 'call.settled') this.reportWait(entry);
     if (entry.type !== 'step.started' && entry.type !== 'order.moved') return;
     if (entry.at - this.shownAt < PROGRESS_EVERY_MS) return;
     this.shownAt = entry.at;
-    const open = openOrders(this.known).length;
-    // What matters comes first: a narrow terminal cuts the rest.
+    const open = listOpenOrders(this.known).length;
+    // The important part first: a narrow terminal cuts the rest.
     this.voice.progress(
       `${formatCount(open, 'order')} open, ${formatWholeSeconds(entry.at - this.firstAt)}, ${printable(entry.step, 80)}, ${formatCount(this.entries, 'entry', 'entries')}, ${this.run}`,
     );
   }
 
-  private waits({ at, data: { failure, retryAfterMs = 0 } }: EntryOf<'call.settled'>): void {
+  private reportWait({ at, data: { failure, retryAfterMs = 0 } }: EntryOf<'call.settled'>): void {
     if (failure !== 'rate_limited' || retryAfterMs < LONG_WAIT_MS) return;
     this.voice.note(
-      `the venue refuses for want of tokens and asks for ${formatWholeSeconds(retryAfterMs)} of patience: nothing is tried again before ${new Date(at + retryAfterMs).toISOString()}. Ctrl-C, or \`runbook cancel ${this.run} --by NAME\`, ends the run in order`,
+      `the venue's rate limit is used up; it asks for a pause of ${formatWholeSeconds(retryAfterMs)}: nothing is retried before ${new Date(at + retryAfterMs).toISOString()}. Ctrl-C, or \`runbook cancel ${this.run} --by NAME\`, ends the run cleanly`,
     );
   }
 }
 
-function questionText({ run, step, data: { ask, by, until } }: EntryOf<'approval.asked'>): string {
+function formatQuestion({ run, step, data: { ask, by, until } }: EntryOf<'approval.asked'>): string {
   const path = printable(step, 200);
   const named = /^[\w/:.-]+$/.test(path) ? path : `'${path}'`;
   const whom = by.length === 0 ? '' : ` (${by.map((each) => printable(each, 60)).join(', ')})`;
   return `${path} asks${whom}: ${printable(ask, 600)}\nit waits until ${new Date(until).toISOString()}; answer from another terminal: \`runbook approve ${run} ${named} --by NAME\`, or \`reject\``;
 }
 
-/** What is open at the venue as far as the run knows, in one line. */
-export function standingText(known: KnownRun): string {
-  const open = openOrders(known);
+/** Describes in one line what is open at the venue as far as the run knows. */
+export function describeOpenOrders(known: KnownRun): string {
+  const open = listOpenOrders(known);
   const orders = open.map(
     ({ orderId, clientOrderId, type, side, market, state }) =>
       `${orderId ?? clientOrderId} (${type} ${side} ${market}, ${state})`,
@@ -75,11 +74,11 @@ export function standingText(known: KnownRun): string {
   return `as far as is known ${formatCount(open.length, 'order')} open${open.length === 0 ? '' : `: ${formatFirst(orders, 3)}`}${bare.join('')}`;
 }
 
-function openOrders(known: KnownRun): readonly OrderRow[] {
+function listOpenOrders(known: KnownRun): readonly OrderRow[] {
   return known.report().orders.filter((order) => !isGone(stateOf(order)));
 }
 
-/** A run that was asked to end, and whose venue may not answer: says how it stands until it is stopped. */
+/** Reports the status of a run that was asked to end, until it is stopped: the venue may not answer. */
 export class SettlingProgress {
   private readonly clock: Metronome;
   private readonly voice: Pick<Voice, 'note'>;
@@ -90,18 +89,18 @@ export class SettlingProgress {
     this.clock = clock;
     this.voice = voice;
     this.known = known;
-    this.timer = this.later();
+    this.timer = this.scheduleReport();
   }
 
-  /** Now, and not only when the time has come: whoever asks once more wants an answer. */
-  tell(): void {
+  /** Also at once when asked again: a second signal wants an answer. */
+  report(): void {
     const pending = this.known
       .report()
       .requests.filter(({ status }) => status === null)
       .at(-1);
     const awaited = pending === undefined ? '' : `; the venue gave no answer to ${pending.method} ${pending.path}`;
     this.voice.note(
-      `still settling: ${standingText(this.known)}${awaited}. Where the venue does not answer this takes minutes, three to seven for one order, and ends with exit 4; its own interface is quicker (docs/live.md, Stop one run)`,
+      `still settling: ${describeOpenOrders(this.known)}${awaited}. While the venue does not answer this takes minutes, three to seven for one order, and ends with exit 4; its own interface is quicker (docs/live.md, Stop one run)`,
     );
   }
 
@@ -109,10 +108,10 @@ export class SettlingProgress {
     this.timer.cancel();
   }
 
-  private later(): Timer {
-    return this.clock.after(SETTLING_TOLD_MS, () => {
-      this.tell();
-      this.timer = this.later();
+  private scheduleReport(): Timer {
+    return this.clock.after(SETTLING_REPORT_MS, () => {
+      this.report();
+      this.timer = this.scheduleReport();
     });
   }
 }

@@ -1,4 +1,4 @@
-/** The time of a run that somebody writes to again: it goes on from where it stood, and never back, whatever the clock on the wall was put to meanwhile. */
+/** Computes the time of a resumed run: it continues from its last entry and never goes back, even if the wall clock did. */
 import type { SystemClock } from '../../base/clock.ts';
 import { awaySince, RunClock } from '../../base/run-clock.ts';
 import type { Away, Entry } from '../../journal/entry.ts';
@@ -6,14 +6,14 @@ import { machineStart } from '../../journal/shared/machine.ts';
 
 export interface ResumedTime {
   readonly clock: RunClock;
-  /** How long nobody was there. */
+  /** How long the run was unattended. */
   readonly away: Away;
-  /** How far the clock on the wall was beyond the run's own when the run was left, as far as it had heard, ms. */
+  /** How far the wall clock was ahead of the run's own when its process ended, as far as recorded, ms. */
   readonly aheadMs: number;
 }
 
 /** `entries`: the whole journal of the run so far. */
-export function resumedTime(entries: readonly [Entry, ...Entry[]], clock: SystemClock): ResumedTime {
+export function computeResumedTime(entries: readonly [Entry, ...Entry[]], clock: SystemClock): ResumedTime {
   const put = entries.findLast((entry) => entry.type === 'clock.adjusted');
   const aheadMs = put?.data.wallAheadMs ?? 0;
   const leftAt = entries.at(-1) ?? entries[0];

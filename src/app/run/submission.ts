@@ -1,6 +1,6 @@
 /**
- * A run where a scheduler holds the account: handed over through the store, with its texts pinned, and followed in the
- * journal to its end. This process sends nothing to the venue, and gives what became of the run just as if it had executed it.
+ * Submits a run to the scheduler that holds the account, through the store and with its texts pinned, and follows it in the
+ * journal to its end. This process sends nothing to the venue, and returns the same result as if it had executed the run.
  */
 
 import type { SystemClock } from '../../base/clock.ts';
@@ -15,7 +15,7 @@ import type { Account } from '../account/account.ts';
 import { isScheduler } from '../account/lease-holders.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { inputsJson } from '../files/load.ts';
+import { formatInputs } from '../files/load.ts';
 import type { ActingContext, Signal } from '../process.ts';
 import type { EndedRun } from './outcome.ts';
 
@@ -29,49 +29,49 @@ export interface SubmittedRun {
 }
 
 const LOOK_EVERY_MS = 200;
-/** Refusals that have nothing to do with what was asked for: the same may be taken at another time. */
-const OF_THE_MOMENT: ReadonlySet<string> = new Set(['killed', 'busy', 'lost', 'failed', 'internal']);
-/** How long a run may be without anybody who holds its account before this tells a person: a restart takes seconds. */
+/** Refusals that are not caused by the request: the same one may be accepted later. */
+const TEMPORARY_REFUSALS: ReadonlySet<string> = new Set(['killed', 'busy', 'lost', 'failed', 'internal']);
+/** How long a run may be without a holder of its account before a person is warned, ms: a restart takes seconds. */
 const PATIENCE_MS = 60_000;
 
-/** A run that was taken back before the scheduler took it, at a signal: nothing of it was sent. */
+/** A run that was withdrawn at a signal before the scheduler accepted it: nothing of it was sent. */
 export interface Withdrawn {
   readonly withdrawn: Signal;
 }
 
-/** Gives how the run ended; undefined when the scheduler went before it took the run. */
+/** Returns how the run ended; undefined when the scheduler ended before it accepted the run. */
 export async function submitRun(
   handed: SubmittedRun,
   context: ActingContext,
 ): Promise<EndedRun | Withdrawn | undefined> {
   const { account, loaded, inputs, run, plan, until } = handed;
-  const scheduleStore = await account.openAgenda();
+  const scheduleStore = await account.openScheduleStore();
   try {
     const by = context.environment.variable('USER') ?? 'operator';
-    await posted(scheduleStore, {
+    await postRequest(scheduleStore, {
       run,
       account: account.key,
       by,
       at: account.clock.now(),
       sources: loaded.sources.map(({ name, source: { file, text } }) => ({ name, file, text })),
-      inputs: inputsJson(inputs),
+      inputs: formatInputs(inputs),
       plan,
       ...(until === undefined ? {} : { until }),
     });
-    context.voice.note(`the scheduler holds the account ${account.profile.account}: handed to it as ${run}`);
+    context.voice.note(`the scheduler holds the account ${account.profile.account}: submitted to it as ${run}`);
     return await new Follower(handed, scheduleStore, by, context).follow();
   } finally {
     await scheduleStore.close();
   }
 }
 
-async function posted(scheduleStore: ScheduleStore, request: SubmissionRequest): Promise<void> {
+async function postRequest(scheduleStore: ScheduleStore, request: SubmissionRequest): Promise<void> {
   try {
     await scheduleStore.post(request);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new UserError(
-      `${printable(error.message)}; whether run ${request.run} was handed to the scheduler is not known: \`runbook audit show ${request.run}\` says whether it began`,
+      `${printable(error.message)}; it is not known whether run ${request.run} was submitted to the scheduler: \`runbook audit show ${request.run}\` shows whether it began`,
       EXIT.halted,
       'journal',
     );
@@ -79,7 +79,7 @@ async function posted(scheduleStore: ScheduleStore, request: SubmissionRequest):
 }
 
 class Follower {
-  private readonly handed: SubmittedRun;
+  private readonly request: SubmittedRun;
   private readonly scheduleStore: ScheduleStore;
   private readonly by: string;
   private readonly context: ActingContext;
@@ -90,54 +90,54 @@ class Follower {
   private cancelAsked = false;
 
   constructor(handed: SubmittedRun, scheduleStore: ScheduleStore, by: string, context: ActingContext) {
-    this.handed = handed;
+    this.request = handed;
     this.scheduleStore = scheduleStore;
     this.by = by;
     this.context = context;
   }
 
-  /** At a signal what waits is taken back, and what goes on is asked to stop, as if it were executed here. */
+  /** At a signal, a waiting request is withdrawn and a running one is asked to stop, as if it were executed here. */
   async follow(): Promise<EndedRun | Withdrawn | undefined> {
     const off = this.context.interrupts.on((signal) => {
       this.signal ??= signal;
     });
     try {
-      if (await this.untilTaken()) return await this.untilEnded();
+      if (await this.waitUntilTaken()) return await this.waitUntilEnded();
       return this.signal === undefined ? undefined : { withdrawn: this.signal };
     } finally {
       off();
     }
   }
 
-  /** False when nobody took it, and nobody will: it was withdrawn. */
-  private untilTaken(): Promise<boolean> {
-    const { run } = this.handed;
-    return this.looking(async () => {
-      const state = await this.state();
+  /** False when it was withdrawn because no scheduler accepted it. */
+  private waitUntilTaken(): Promise<boolean> {
+    const { run } = this.request;
+    return this.repeatLook(async () => {
+      const state = await this.readState();
       if (state !== 'posted') return state !== 'withdrawn';
-      const scheduled = isScheduler((await this.holder()) ?? '');
+      const scheduled = isScheduler((await this.findHolder()) ?? '');
       const given = this.signal !== undefined || !scheduled;
       return given && (await this.scheduleStore.answer(run, { state: 'withdrawn' })) ? false : undefined;
     });
   }
 
-  private untilEnded(): Promise<EndedRun> {
-    const { account, run } = this.handed;
+  private waitUntilEnded(): Promise<EndedRun> {
+    const { account, run } = this.request;
     const { clock } = account;
     let heldAt = clock.monotonic();
-    return this.looking(async () => {
+    return this.repeatLook(async () => {
       await this.read();
-      // Taken, and not begun: it may be refused yet, by its scheduler or by the one after it.
-      if (this.seen === 0) await this.state();
+      // Accepted but not begun: it may still be refused, by this scheduler or the next.
+      if (this.seen === 0) await this.readState();
       if (this.ended) {
         const { fold, signal } = this;
         return { report: fold.report(), residual: fold.residual(), signal, recording: undefined };
       }
       if (this.signal !== undefined) await this.askToCancel();
-      if ((await this.holder()) !== undefined) heldAt = clock.monotonic();
+      if ((await this.findHolder()) !== undefined) heldAt = clock.monotonic();
       else if (clock.monotonic() - heldAt > PATIENCE_MS) {
         throw new UserError(
-          `the scheduler has ended and run ${run} has not: start the scheduler again, or \`runbook resume ${run}\``,
+          `the scheduler has ended and run ${run} has not: start the scheduler again, or use \`runbook resume ${run}\``,
           EXIT.halted,
           'unfinished',
         );
@@ -147,11 +147,11 @@ class Follower {
   }
 
   /**
-   * Looks again and again until there is an answer. A store that is away is waited for as the scheduler waits for it: nothing
-   * of the run depends on whoever follows it. Not once this was asked to stop: then it says how to follow it later.
+   * Repeats `look` until it gives a result. A store that is away is waited for, as the scheduler does: the run does not depend on
+   * this process. Once asked to stop, it does not wait but says how to follow the run later.
    */
-  private async looking<T>(look: () => Promise<T | undefined>): Promise<T> {
-    const { account, run } = this.handed;
+  private async repeatLook<T>(look: () => Promise<T | undefined>): Promise<T> {
+    const { account, run } = this.request;
     const { clock } = account;
     let readAt = clock.monotonic();
     for (;;) {
@@ -163,7 +163,7 @@ class Follower {
         if (!(error instanceof StoreError)) throw error;
         if (this.signal !== undefined || clock.monotonic() - readAt > PATIENCE_MS)
           throw new UserError(
-            `${printable(error.message)}, so run ${run} can not be followed. It was handed to the scheduler, which acts on it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
+            `${printable(error.message)}, so run ${run} cannot be followed. It was submitted to the scheduler, which executes it without this command: see \`runbook audit show ${run}\` once the store answers, and \`runbook cancel ${run} --by NAME\` to stop it`,
             EXIT.halted,
             'unfinished',
           );
@@ -172,25 +172,25 @@ class Follower {
     }
   }
 
-  /** How the request stands. Throws a UserError where the run will not begin. */
-  private async state(): Promise<'posted' | 'withdrawn' | 'taken' | 'begun'> {
-    const answer = await this.scheduleStore.submission(this.handed.run);
+  /** The state of the request. Throws a UserError where the run will not begin. */
+  private async readState(): Promise<'posted' | 'withdrawn' | 'taken' | 'begun'> {
+    const answer = await this.scheduleStore.submission(this.request.run);
     if (answer === undefined)
       throw new UserError(
-        `the scheduler has no request for run ${this.handed.run} any more: it was handed over too long ago. \`runbook audit list\` says whether it began`,
+        `the scheduler has no request for run ${this.request.run} any more: it was submitted too long ago. \`runbook audit list\` shows whether it began`,
         EXIT.failed,
         'lost',
       );
     if (answer.state !== 'refused') return answer.state;
     throw new UserError(
       `the scheduler refused the run: ${printable(answer.why, 1000)}; nothing was sent`,
-      OF_THE_MOMENT.has(answer.kind) ? EXIT.failed : EXIT.usage,
+      TEMPORARY_REFUSALS.has(answer.kind) ? EXIT.failed : EXIT.usage,
       answer.kind,
     );
   }
 
   private async read(): Promise<void> {
-    const { account, run } = this.handed;
+    const { account, run } = this.request;
     for (const stored of await account.store.read(run, { after: this.seen })) {
       const entry = readEntry(stored);
       this.fold.apply(entry);
@@ -201,16 +201,16 @@ class Follower {
     }
   }
 
-  private holder(): Promise<string | undefined> {
-    const { shared, key } = this.handed.account;
+  private findHolder(): Promise<string | undefined> {
+    const { shared, key } = this.request.account;
     return shared.leases.holder(key);
   }
 
   private async askToCancel(): Promise<void> {
     if (this.cancelAsked) return;
     this.cancelAsked = true;
-    const { account, run } = this.handed;
-    this.context.voice.note('asking the run to stop in order');
+    const { account, run } = this.request;
+    this.context.voice.note('asking the run to stop cleanly');
     const at = account.clock.now();
     await account.shared.mailbox.post({
       run,

@@ -1,6 +1,6 @@
 /**
- * The composition root: the only place that knows everyone. Makes the parts of a dry-run or a replay and puts them
- * together; what the parts do is their own business.
+ * Assembles and executes runs in virtual time: dry-runs and replays. The composition root: the only file that knows all the
+ * parts; their behaviour is their own.
  */
 
 import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
@@ -28,13 +28,13 @@ import type { MarketRules } from '../../venue/port.ts';
 import { profileSettings } from '../../venue/profile/in-force.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
-import { inputsJson, type LoadedRunbook } from '../files/load.ts';
+import { formatInputs, type LoadedRunbook } from '../files/load.ts';
 import { ENGINE_VERSION } from '../version.ts';
 
 export interface DryRun {
   readonly loaded: LoadedRunbook;
   readonly inputs: Readonly<Record<string, Value>>;
-  /** A fresh name; ids of orders derive from it. */
+  /** A fresh name; client order ids derive from it. */
   readonly run: string;
   /** Epoch ms at which virtual time begins. */
   readonly at: number;
@@ -44,7 +44,7 @@ export interface DryRun {
     | { readonly kind: 'simulated'; readonly config?: SimulatorConfig; readonly record?: boolean }
     | { readonly kind: 'fixtures'; readonly fixture: Fixture; readonly file: string; readonly sha256: string };
   readonly trigger?: string;
-  /** Told of every entry as it is written: progress. */
+  /** Called for every entry as it is written, for progress. */
   readonly onEntry?: (entry: Entry) => void;
 }
 
@@ -56,9 +56,9 @@ export interface DryRunResult {
 /** Executes a runbook in virtual time; opens no socket. */
 export async function dryRun(options: DryRun): Promise<DryRunResult> {
   const clock = new VirtualClock(options.at, { promisesAlone: true });
-  const stage = stageOf(options, clock);
+  const stage = makeStage(options, clock);
   const { loaded, run, seed, store, venue } = options;
-  const started = startedData(options, {
+  const started = buildStartedData(options, {
     mode: venue.kind,
     account: 'dry-run',
     markets: stage.markets,
@@ -81,8 +81,8 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
     ...(options.onEntry === undefined ? [] : [options.onEntry]),
   ]);
   log.append('run.started', started);
-  const client = virtualClient({ ...stage, clock, log, gate, seed, epoch: 1 });
-  const setup = virtualSetup(options, started);
+  const client = makeVirtualClient({ ...stage, clock, log, gate, seed, epoch: 1 });
+  const setup = makeVirtualSetup(options, started);
   const running = startRun(setup, {
     venue: client,
     clock,
@@ -99,7 +99,7 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
   }
 }
 
-/** Executes a recorded run with today's engine. Throws Divergence at the first thing that differs. */
+/** Executes a recorded run with this version's engine. Throws Divergence at the first difference. */
 export async function replayRun(
   entries: readonly Entry[],
   loaded: LoadedRunbook,
@@ -139,21 +139,21 @@ export async function replayRun(
 }
 
 /**
- * Writes what a person or a signal wants into the journal, then hands it to the run. `actor`: who the entry is by, where that
- * is no person.
+ * Writes a command of a person or a signal into the journal, then passes it to the run. `actor`: the author of the entry,
+ * where that is not a person.
  */
 export function act(
   running: RunningRun,
   log: RunLog,
   command: OperatorCommand,
-  actor: string = humanActor(command.by),
+  actor: string = nameHumanActor(command.by),
 ): void {
   log.append('operator.acted', { ...command }, '', actor);
   running.command(command);
 }
 
-/** The actor of an entry that a person made: whatever they are called, nobody takes them for the engine. */
-export function humanActor(by: string): string {
+/** The actor of an entry that a person made: no name can be confused with the engine's. */
+export function nameHumanActor(by: string): string {
   return `human:${by}`;
 }
 
@@ -165,7 +165,7 @@ interface Stage {
   onMiss(tell: (message: string) => void): void;
 }
 
-function stageOf(options: DryRun, clock: VirtualClock): Stage {
+function makeStage(options: DryRun, clock: VirtualClock): Stage {
   const { venue, seed, at } = options;
   if (venue.kind === 'fixtures') {
     let tell: (message: string) => void = () => {};
@@ -187,7 +187,7 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
   const recorder = venue.record
     ? new FixtureRecorder(simulator.transport(), clock, {
         runbook: options.loaded.runbook.name,
-        inputs: inputsJson(options.inputs),
+        inputs: formatInputs(options.inputs),
         seed,
         markets: simulator.markets,
         startMs: at,
@@ -210,8 +210,8 @@ function stageOf(options: DryRun, clock: VirtualClock): Stage {
   };
 }
 
-/** The road to a venue in virtual time, with a token budget of its own. */
-export function virtualClient(
+/** The path to a venue in virtual time, with a token budget of its own. */
+export function makeVirtualClient(
   parts: Pick<ClientParts, 'transport' | 'feeds' | 'markets' | 'log' | 'gate' | 'epoch'> & {
     readonly clock: Clock & Metronome;
     readonly seed: number;
@@ -225,8 +225,8 @@ export function virtualClient(
   return new VenueClient({ profile: SIMULATED_PROFILE, transport, budget, log, clock, gate, feeds, markets, epoch });
 }
 
-/** What a run in virtual time is, from its first entry. */
-export function virtualSetup(
+/** The setup of a run in virtual time, from its first entry. */
+export function makeVirtualSetup(
   { loaded, inputs, run }: Pick<DryRun, 'loaded' | 'inputs' | 'run'>,
   started: DataOf<'run.started'>,
 ): RunSetup {
@@ -245,8 +245,8 @@ export function virtualSetup(
   };
 }
 
-/** The first entry of a run in virtual time: all that is needed to execute it again. */
-export function startedData(
+/** The first entry of a run in virtual time: everything needed to execute it again. */
+export function buildStartedData(
   { loaded, inputs, at, seed, trigger = 'manual' }: Pick<DryRun, 'loaded' | 'inputs' | 'at' | 'seed' | 'trigger'>,
   stage: Pick<DataOf<'run.started'>, 'mode' | 'account' | 'fixture'> & {
     readonly markets: Readonly<Record<string, MarketRules>>;
@@ -258,7 +258,7 @@ export function startedData(
     file: loaded.runbook.source.file,
     mode,
     trigger,
-    inputs: inputsJson(inputs),
+    inputs: formatInputs(inputs),
     seed,
     startedAt: at,
     sources: loaded.sources.map(({ name, source }) => ({

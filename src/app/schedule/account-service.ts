@@ -1,12 +1,12 @@
 /**
- * One account as the scheduler serves it: opens it, takes its lease, takes up what a process before left unfinished, runs what
- * is due and what is handed over, and settles when asked to stop. What is decided lies in engine/agenda.ts, the loop in
- * engine/daemon.ts; which process tries for which account is decided elsewhere (daemon.ts, seat-group.ts).
+ * Serves one account for the scheduler: opens it, takes its lease, resumes unfinished runs, starts what is due and what was
+ * submitted, and settles when asked to stop. Decisions are made in engine/schedule/decide.ts, the loop is in
+ * engine/schedule/scheduler.ts; scheduler.ts and worker.ts decide which process tries for which account.
  *
- * The lease with its epoch is what keeps two processes apart, whoever was told to try. A seat that is lost under way ends the
- * whole process, whatever other accounts it serves: a run holds timers, sockets and promises at any depth, and nothing in a
- * process can prove that none of them goes on. Whoever has stood still for longer than a lease has lost the others as well;
- * they are taken up from their journals.
+ * Only the lease with its epoch keeps two processes apart. Losing it while serving ends the whole process, whatever other
+ * accounts it serves: a run holds timers, sockets and promises at any depth, and nothing in a process can prove that none of
+ * them continues. A process that was suspended for longer than a lease has lost its other accounts as well; their runs resume
+ * from their journals.
  */
 import type { Timer } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
@@ -23,7 +23,7 @@ import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
-import { schedulerHolder } from '../account/lease-holders.ts';
+import { nameSchedulerHolder } from '../account/lease-holders.ts';
 import { reportCrash } from '../crash-report.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import type { ActingContext } from '../process.ts';
@@ -39,33 +39,33 @@ import type { PlannedSlot, TimetableFiles } from './timetable.ts';
 /** An account that this process may serve. */
 export interface ServedAccount {
   readonly profile: Profile;
-  /** How the account is called in logs, figures and answers. */
+  /** Name of the account in logs, metrics and answers. */
   readonly name: string;
   readonly files: TimetableFiles;
 }
 
-/** Seats of this process: opened, tried for and served by whoever decides about them. */
+/** Opens services for accounts; implemented by the process, used by the worker. */
 export interface AccountServices {
   readonly plans: readonly ServedAccount[];
   readonly log: SchedulerLog;
-  /** A new one for an account, seen by those who ask how it stands for as long as `during` takes. */
-  sit(plan: ServedAccount, during: (seat: AccountService) => Promise<ServiceEnd>): Promise<ServiceEnd>;
+  /** Creates the service of an account, and includes it in health and metrics while `during` runs. */
+  open(plan: ServedAccount, during: (service: AccountService) => Promise<ServiceEnd>): Promise<ServiceEnd>;
 }
 
-/** What a seat is given beside its parts; it speaks through its log. */
-export type SeatContext = Pick<ActingContext, 'environment' | 'state' | 'endProcess'>;
+/** What a service needs of the process; messages go to its log. */
+export type ServiceContext = Pick<ActingContext, 'environment' | 'state' | 'endProcess'>;
 
 export interface AccountServiceParts extends ServedAccount {
   /** Of this account. */
   readonly log: SchedulerLog;
   readonly metrics: AccountMetrics;
-  readonly context: SeatContext;
-  /** Told once it runs what is due. */
-  readonly begun: (slots: readonly PlannedSlot[], epoch: number) => void;
+  readonly context: ServiceContext;
+  /** Called once it starts what is due. */
+  readonly onBegin: (slots: readonly PlannedSlot[], epoch: number) => void;
 }
 
-/** What to do while another process holds the account: give up at once, wait for as long as it takes, or for so long. */
-export type Patience = 'none' | 'endless' | { readonly ms: number };
+/** While another process holds the account: fail at once, wait without limit, or wait this long. */
+export type WaitPolicy = 'none' | 'endless' | { readonly ms: number };
 
 export interface StopCause {
   readonly by: string;
@@ -77,26 +77,26 @@ export type ServiceEnd =
   /** Another process holds the account, and renews its lease. */
   | { readonly kind: 'taken'; readonly heldBy: string };
 
-/** What there is of an account while it is served. */
-interface Served {
+/** The open parts of an account while it is served. */
+interface OpenParts {
   readonly account: Account;
   readonly runs: ScheduledRuns;
   readonly scheduler: Scheduler;
   readonly scheduleStore: ScheduleStore;
 }
 
-/** How many occurrences had which verdict, and how many runs which end. */
-export type ServiceCounts = ReturnType<SchedulerEvents['counts']>;
+/** Numbers of occurrences by verdict, and of runs by outcome. */
+export type ServiceCounts = ReturnType<SchedulerEvents['getCounts']>;
 
-/** How often runs that were handed over, answers of people and the kill switch are looked at, ms. */
+/** Interval for submitted runs, people's answers and the kill switch, ms. */
 const TICK_MS = 500;
-/** How often the files are looked at, in ticks. */
+/** Interval for the files, in ticks. */
 const FILES_EVERY = 2;
-/** How often verdicts that have been kept long enough are forgotten, in ticks: every hour, and at the first one. */
+/** Interval for deleting old verdicts, in ticks: once an hour, and at the first tick. */
 const PRUNE_EVERY = 7_200;
-const STANDBY_LOOK_MS = 1_000;
-/** The loop looks at least every 30 s: three looks missed are no accident. */
-const HEALTHY_LOOK_MS = 90_000;
+const STANDBY_CHECK_MS = 1_000;
+/** The loop runs at least every 30 s: three missed rounds count as unhealthy. */
+const HEALTHY_CHECK_MS = 90_000;
 
 export class AccountService {
   private readonly parts: AccountServiceParts;
@@ -105,7 +105,7 @@ export class AccountService {
   private events: SchedulerEvents | undefined;
   private scheduler: Scheduler | undefined;
   private lease: HeldLease | undefined;
-  /** Undefined while it can not be read. */
+  /** Undefined while it cannot be read. */
   private killed: boolean | undefined = false;
   private storeProblem: string | undefined;
   private stopCause: StopCause | undefined;
@@ -128,20 +128,20 @@ export class AccountService {
   }
 
   /**
-   * Serves the account until it is asked to stop. Throws a UserError when the account can not be opened, when another process
-   * holds it and that is not to be waited for, and when its store fails before anything was begun.
+   * Serves the account until it is asked to stop. Throws a UserError when the account cannot be opened, when another process
+   * holds it longer than `policy`, and when its store fails before anything was started.
    */
-  async serve(patience: Patience): Promise<ServiceEnd> {
+  async serve(policy: WaitPolicy): Promise<ServiceEnd> {
     const { profile, name, log, metrics, context } = this.parts;
-    const account = await openAccount(profile, { ...context, voice: log.voice() });
+    const account = await openAccount(profile, { ...context, voice: log.asVoice() });
     this.account = account;
     log.redactWith(name, (text) => account.redactor.redact(text));
     try {
       this.events = new SchedulerEvents(log, metrics, account);
-      const held = await this.hold(account, patience);
+      const held = await this.waitForLease(account, policy);
       if (held.kind !== 'held') return held;
       this.lease = held;
-      return { kind: 'stopped', ...(await this.schedule(account, held, this.events)) };
+      return { kind: 'stopped', ...(await this.runSchedule(account, held, this.events)) };
     } finally {
       this.ticker?.cancel();
       await this.lease?.release().catch(ignoreStore);
@@ -149,66 +149,72 @@ export class AccountService {
     }
   }
 
-  /** Asks it to settle its runs and to give the account back. */
+  /** Asks it to settle its runs and to release the account. */
   stop(cause: StopCause): void {
     this.askStop(cause);
   }
 
-  counts(): ServiceCounts {
-    return this.events?.counts() ?? { occurrences: {}, runs: {} };
+  getCounts(): ServiceCounts {
+    return this.events?.getCounts() ?? { occurrences: {}, runs: {} };
   }
 
-  stalled(ms: number): void {
-    this.events?.stalled(ms);
+  reportStall(ms: number): void {
+    this.events?.reportStall(ms);
   }
 
-  private async schedule(account: Account, lease: HeldLease, events: SchedulerEvents): Promise<StopCause> {
-    const { files, log, metrics, context, begun } = this.parts;
+  private async runSchedule(account: Account, lease: HeldLease, events: SchedulerEvents): Promise<StopCause> {
+    const { files, log, metrics, context, onBegin: begun } = this.parts;
     rememberStore(context.state, account.place);
-    const scheduleStore = await account.openAgenda();
+    const scheduleStore = await account.openScheduleStore();
     const host = {
-      account: { ...account, store: metrics.timed(account.store) },
+      account: { ...account, store: metrics.measureStore(account.store) },
       lease,
-      voice: log.voice(),
+      voice: log.asVoice(),
       gates: new Set<never>(),
       lateOrders: new LateOrders(account.store, account.profile.account),
-      observe: (entry: Entry) => events.entry(entry),
+      observe: (entry: Entry) => events.reportEntry(entry),
     };
     const crashed = (error: unknown) => reportCrash(error, ['schedule'], context.state, context.environment);
     const journalFailed = (message: string) => {
-      const then = 'nothing is sent under it any more, and whoever serves the account next takes its runs up';
-      log.tell('fatal', 'journal_failed', `${printable(message, 500)}: ${then}`);
-      this.askStop({ by: 'the scheduler, whose journal can not be written', exit: EXIT.halted });
+      const then = 'no run sends anything more, and the next process that serves the account resumes the runs';
+      log.write('fatal', 'journal_failed', `${printable(message, 500)}: ${then}`);
+      this.askStop({ by: 'the scheduler, whose journal cannot be written', exit: EXIT.halted });
     };
-    const runs = new ScheduledRuns({ host, scheduleStore, slots: () => this.slots, crashed, journalFailed });
+    const runs = new ScheduledRuns({
+      host,
+      scheduleStore,
+      slots: () => this.slots,
+      reportCrash: crashed,
+      onJournalFailed: journalFailed,
+    });
     const scheduler = new Scheduler({
       account: account.key,
       epoch: lease.epoch,
       clock: account.clock,
       scheduleStore,
       launcher: runs,
-      killed: () => this.lookAtKillSwitch(account),
-      tell: (event) => this.took(event),
+      killed: () => this.checkKillSwitch(account),
+      tell: (event) => this.handleEvent(event),
     });
     try {
-      await this.lookAtKillSwitch(account);
-      this.signature = files.signature();
-      this.slots = files.inForce(log.voice()).slots;
-      events.takenUp(await runs.takeUpAll(scheduler));
-      await runs.settleTaken();
+      await this.checkKillSwitch(account);
+      this.signature = files.computeSignature();
+      this.slots = files.readInForce(log.asVoice()).slots;
+      events.reportResumed(await runs.resumeAll(scheduler));
+      await runs.settleAccepted();
       this.scheduler = scheduler;
       await scheduler.begin(this.slots);
       begun(this.slots, lease.epoch);
       this.tick({ account, runs, scheduler, scheduleStore });
       const cause = await this.stopAsked;
-      log.tell('info', 'stopping', `stopping: ${cause.by}`, { running: scheduler.running().length });
+      log.write('info', 'stopping', `stopping: ${cause.by}`, { running: scheduler.running().length });
       this.ticker?.cancel();
       await scheduler.stop({ command: 'interrupt', by: cause.by });
-      log.tell('info', 'stopped', 'stopped in order', {});
+      log.write('info', 'stopped', 'stopped cleanly', {});
       return cause;
     } catch (error) {
-      // What was taken up already must not go on without its account.
-      await scheduler.stop({ command: 'interrupt', by: 'the scheduler, which can not begin' });
+      // Runs that were resumed already must not continue without the account.
+      await scheduler.stop({ command: 'interrupt', by: 'the scheduler, which cannot begin' });
       if (error instanceof StoreError) throw new UserError(printable(error.message), EXIT.halted, 'journal');
       throw error;
     } finally {
@@ -216,136 +222,136 @@ export class AccountService {
     }
   }
 
-  /** Takes the account, or says why not. Lost later, the process ends at once. */
-  private async hold(account: Account, patience: Patience): Promise<HeldLease | ServiceEnd> {
+  /** Takes the lease, or returns why not. If it is lost later, the process ends at once. */
+  private async waitForLease(account: Account, policy: WaitPolicy): Promise<HeldLease | ServiceEnd> {
     const { clock, shared, key, profile } = account;
-    const holder = schedulerHolder(process.pid);
-    const onLost = () => this.overtaken('another process holds the account by now: this one stood still for too long');
+    const holder = nameSchedulerHolder(process.pid);
+    const onLost = () =>
+      this.endAfterLoss('lost the lease on the account: this process was suspended too long and another one took over');
     const since = clock.monotonic();
     for (let told = false; this.stopCause === undefined; ) {
       const lease = await takeLease({ leases: shared.leases, account: key, holder, clock, metronome: clock, onLost });
       if (lease.kind === 'held') return lease;
       const held = `the account ${profile.account} is held by another process (${printable(lease.heldBy, 200)})`;
-      if (patience === 'none')
+      if (policy === 'none')
         throw new UserError(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
-      if (patience !== 'endless' && clock.monotonic() - since > patience.ms)
-        return { kind: 'taken', heldBy: lease.heldBy };
-      if (!told) this.parts.log.tell('info', 'standing_by', `${held}: standing by`);
+      if (policy !== 'endless' && clock.monotonic() - since > policy.ms) return { kind: 'taken', heldBy: lease.heldBy };
+      if (!told) this.parts.log.write('info', 'standing_by', `${held}: standing by`);
       told = true;
-      await new Promise<void>((resolve) => void clock.after(STANDBY_LOOK_MS, resolve));
+      await new Promise<void>((resolve) => void clock.after(STANDBY_CHECK_MS, resolve));
     }
     return { kind: 'stopped', ...this.stopCause };
   }
 
-  // What is looked at again and again.
+  // Repeated checks.
 
-  private tick(served: Served): void {
-    void this.look(served).then(() => {
+  private tick(served: OpenParts): void {
+    void this.check(served).then(() => {
       if (this.stopCause === undefined) this.ticker = served.account.clock.after(TICK_MS, () => this.tick(served));
     });
   }
 
-  private async look({ account, runs, scheduler, scheduleStore }: Served): Promise<void> {
+  private async check({ account, runs, scheduler, scheduleStore }: OpenParts): Promise<void> {
     this.ticks += 1;
     try {
-      await this.lookAtKillSwitch(account);
-      await runs.takeGuests(scheduler);
-      await runs.hearAnswers(scheduler);
-      if (this.ticks % FILES_EVERY === 0) await this.lookAtFiles(scheduler);
+      await this.checkKillSwitch(account);
+      await runs.takeSubmissions(scheduler);
+      await runs.settleAnswered(scheduler);
+      if (this.ticks % FILES_EVERY === 0) await this.checkFiles(scheduler);
       if (this.moreToPrune || this.ticks % PRUNE_EVERY === 1) this.moreToPrune = await prune(scheduleStore, account);
       this.storeProblem = undefined;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       if (this.storeProblem === undefined)
-        this.parts.log.tell('error', 'store_failed', `${printable(error.message)}; it is asked again twice a second`);
+        this.parts.log.write('error', 'store_failed', `${printable(error.message)}; tried again twice a second`);
       this.storeProblem = error.message;
     }
   }
 
-  private async lookAtKillSwitch({ shared, key }: Account): Promise<boolean | undefined> {
+  private async checkKillSwitch({ shared, key }: Account): Promise<boolean | undefined> {
     const order = await shared.killSwitch.engaged(key);
     const killed = order?.unread === true ? undefined : order !== undefined;
-    if (killed !== this.killed) this.events?.killSwitch(order);
+    if (killed !== this.killed) this.events?.reportKillSwitch(order);
     this.killed = killed;
     return killed;
   }
 
-  /** A change counts when it has stood still for one look: editors write in pieces. */
-  private async lookAtFiles(scheduler: Scheduler): Promise<void> {
+  /** A change counts once it is the same in two checks: editors write in pieces. */
+  private async checkFiles(scheduler: Scheduler): Promise<void> {
     const { files, log } = this.parts;
-    const seen = files.signature();
+    const seen = files.computeSignature();
     const still = seen === this.settling;
     this.settling = seen;
     if (seen === this.signature || !still) return;
-    const { slots, problems } = files.read(log.voice());
+    const { slots, problems } = files.read(log.asVoice());
     await scheduler.retime(slots);
     this.slots = slots;
-    // Only now: what the store refused is tried again at the next look.
+    // Only now: if the store fails, the next check tries again.
     this.signature = seen;
-    this.events?.reloaded(slots.length, problems);
+    this.events?.reportReload(slots.length, problems);
   }
 
-  private took(event: SchedulerEvent): void {
-    this.events?.took(event);
-    if (event.type === 'overtaken') this.overtaken(event.message);
+  private handleEvent(event: SchedulerEvent): void {
+    this.events?.reportEvent(event);
+    if (event.type === 'overtaken') this.endAfterLoss(event.message);
   }
 
-  /** Whoever acts for the account by now has its runs as well: nothing that this process would still do may count. */
-  private overtaken(message: string): never {
-    this.parts.log.tell('fatal', 'overtaken', printable(message));
+  /** The new holder of the account has its runs as well: nothing this process would still do may count. */
+  private endAfterLoss(message: string): never {
+    this.parts.log.write('fatal', 'lease_lost', printable(message));
     this.parts.context.endProcess(EXIT.held);
   }
 
-  // What is told on the loopback address.
+  // Health and metrics.
 
-  ailments(): readonly string[] {
-    const age = this.lookAge();
-    return age !== undefined && age > HEALTHY_LOOK_MS / 1000
-      ? [`the schedules were last looked at ${formatWholeSeconds(age * 1000)} ago`]
+  findHealthProblems(): readonly string[] {
+    const age = this.getCheckAge();
+    return age !== undefined && age > HEALTHY_CHECK_MS / 1000
+      ? [`the schedules were last checked ${formatWholeSeconds(age * 1000)} ago`]
       : [];
   }
 
-  obstacles(): readonly string[] {
+  findObstacles(): readonly string[] {
     const reasons: string[] = [];
     if (this.stopCause !== undefined) reasons.push('stopping');
     if (this.lease === undefined) reasons.push('another process holds the account');
     else if (!this.lease.mayAct()) reasons.push('the lease could not be renewed in time');
-    else if (this.scheduler?.lastLook() === undefined) reasons.push('taking up unfinished runs');
+    else if (this.scheduler?.lastLook() === undefined) reasons.push('resuming unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
-    if (this.killed === undefined) reasons.push('the kill switch can not be read');
-    if (this.account?.session.failing === true) reasons.push('the session can not be renewed');
-    if (this.storeProblem !== undefined) reasons.push('the store can not be read');
+    if (this.killed === undefined) reasons.push('the kill switch cannot be read');
+    if (this.account?.session.failing === true) reasons.push('the session cannot be renewed');
+    if (this.storeProblem !== undefined) reasons.push('the store cannot be read');
     return reasons;
   }
 
-  health(): AccountHealth {
-    const reasons = [...this.ailments(), ...this.obstacles()];
+  readHealth(): AccountHealth {
+    const reasons = [...this.findHealthProblems(), ...this.findObstacles()];
     return {
-      seat: this.lease === undefined ? 'elsewhere' : 'here',
+      served: this.lease === undefined ? 'elsewhere' : 'here',
       ready: reasons.length === 0,
       reasons,
-      needs_a_person: this.unresolved().map(({ run, why }) => ({ run, why: printable(why, 500) })),
+      needs_a_person: this.listUnresolved().map(({ run, why }) => ({ run, why: printable(why, 500) })),
     };
   }
 
-  gauges(): Gauges {
+  makeGauges(): Gauges {
     return {
       account: this.account,
       epoch: this.lease?.epoch,
       running: () => this.scheduler?.running().length ?? 0,
       waiting: () => this.scheduler?.waiting() ?? 0,
-      ready: () => this.ailments().length === 0 && this.obstacles().length === 0,
-      lookAge: () => this.lookAge(),
+      ready: () => this.findHealthProblems().length === 0 && this.findObstacles().length === 0,
+      checkAge: () => this.getCheckAge(),
       killed: () => this.killed !== false,
-      unresolved: () => this.unresolved().length,
+      unresolved: () => this.listUnresolved().length,
     };
   }
 
-  private unresolved() {
+  private listUnresolved() {
     return this.scheduler?.unresolved() ?? [];
   }
 
-  private lookAge(): number | undefined {
+  private getCheckAge(): number | undefined {
     const last = this.scheduler?.lastLook();
     return last === undefined || this.account === undefined
       ? undefined
@@ -353,7 +359,7 @@ export class AccountService {
   }
 }
 
-/** One portion, for the event loop stands still meanwhile; true when there may be more. */
+/** Deletes one portion, because it blocks the event loop; true when there may be more. */
 async function prune(scheduleStore: ScheduleStore, { key, clock }: Account): Promise<boolean> {
   const now = clock.now();
   const pruned = [
@@ -363,7 +369,7 @@ async function prune(scheduleStore: ScheduleStore, { key, clock }: Account): Pro
   return pruned.includes(PRUNED_AT_ONCE);
 }
 
-/** The store that fails while a lease is given back: it runs out by itself. */
+/** Ignores a store that fails while a lease is released: the lease expires by itself. */
 function ignoreStore(error: unknown): void {
   if (!(error instanceof StoreError)) throw error;
 }

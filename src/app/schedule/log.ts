@@ -1,6 +1,6 @@
 /**
- * The scheduler's log: one JSON object a line, made by pino. The last filter before anything is written is
- * here: secrets are taken out, and what a venue or a file says can not move a terminal.
+ * The scheduler's log: one JSON object per line, written with pino. The last filter before output: it redacts secrets and
+ * escapes control characters in texts of the venue and of files.
  */
 import type { Logger } from 'pino';
 import { type Diagnostic, inReadingOrder, place } from '../../base/diagnostic.ts';
@@ -14,7 +14,7 @@ type Filter = (text: string) => string;
 
 export class SchedulerLog {
   private readonly logger: Logger;
-  /** By account: what takes its secrets out. Each filter sees every line, whoever wrote it. */
+  /** Redaction by account. Each filter sees every line, whichever account wrote it. */
   private readonly filters: Map<string, Filter>;
   private readonly common: Fields;
 
@@ -24,55 +24,55 @@ export class SchedulerLog {
     this.common = common;
   }
 
-  /** `write` is given each line with its end. */
-  static async to(write: (line: string) => void, level: Level = 'info'): Promise<SchedulerLog> {
-    // Of a module in the older system, a bundle gives the default alone.
+  /** `write` gets each line with its line end. */
+  static async create(write: (line: string) => void, level: Level = 'info'): Promise<SchedulerLog> {
+    // A bundle gives only the default export of a CommonJS module.
     const {
       default: { pino },
     } = await import('pino');
     const filters = new Map<string, Filter>();
-    const clean = (line: string) => write(`${escapeUnprintable(filtered(filters, line.trimEnd()))}\n`);
+    const clean = (line: string) => write(`${escapeUnprintable(applyFilters(filters, line.trimEnd()))}\n`);
     return new SchedulerLog(pino({ level, base: { pid: process.pid } }, { write: clean }), filters, {});
   }
 
-  /** The same log; every line of it names the account. */
-  of(account: string): SchedulerLog {
+  /** The same log with the account in every line. */
+  forAccount(account: string): SchedulerLog {
     return new SchedulerLog(this.logger, this.filters, { account });
   }
 
-  /** From now on, whatever is written passes through `filter` first: it takes the secrets of an account out. */
+  /** From now on every line passes through `filter`, which redacts the secrets of an account. */
   redactWith(account: string, filter: Filter): void {
     this.filters.set(account, filter);
   }
 
   redact(text: string): string {
-    return filtered(this.filters, text);
+    return applyFilters(this.filters, text);
   }
 
-  /** `event`: a word for programs, in the past tense. */
-  tell(level: Level, event: string, message: string, fields: Fields = {}): void {
+  /** `event`: a machine-readable name, in the past tense. */
+  write(level: Level, event: string, message: string, fields: Fields = {}): void {
     this.logger[level]({ event, ...this.common, ...fields }, message);
   }
 
-  /** What executes runs speaks through this. */
-  voice(): Voice {
+  /** The voice for the code that executes runs. */
+  asVoice(): Voice {
     return {
-      note: (text) => this.tell('info', 'noted', text),
-      complain: (text) => this.tell('error', 'complained', text),
+      note: (text) => this.write('info', 'noted', text),
+      complain: (text) => this.write('error', 'complained', text),
       progress: () => {},
-      diagnostics: (list) => this.diagnostics(list),
+      diagnostics: (list) => this.writeDiagnostics(list),
     };
   }
 
-  private diagnostics(list: readonly Diagnostic[]): void {
+  private writeDiagnostics(list: readonly Diagnostic[]): void {
     for (const diagnostic of inReadingOrder(list)) {
       const { file, line, column, code, severity, message } = place(diagnostic);
-      this.tell(severity === 'error' ? 'error' : 'warn', 'diagnosed', message, { file, line, column, code });
+      this.write(severity === 'error' ? 'error' : 'warn', 'diagnosed', message, { file, line, column, code });
     }
   }
 }
 
-function filtered(filters: ReadonlyMap<string, Filter>, text: string): string {
+function applyFilters(filters: ReadonlyMap<string, Filter>, text: string): string {
   let clean = text;
   for (const filter of filters.values()) clean = filter(clean);
   return clean;

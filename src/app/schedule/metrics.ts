@@ -1,6 +1,6 @@
 /**
- * What the scheduler counts, as Prometheus reads it (prom-client, loaded by the scheduler alone). Labels are names of
- * accounts and runbooks, and closed sets of words.
+ * The scheduler's metrics in Prometheus format (prom-client, loaded by the scheduler alone). Label values are names of accounts
+ * and runbooks, and words of closed sets.
  */
 
 import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
@@ -8,62 +8,62 @@ import type { Entry } from '../../journal/entry.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import type { Account } from '../account/account.ts';
 
-/** What can be read off an account at the moment somebody asks. */
+/** Values read from an account at each scrape. */
 export interface Gauges {
   /** Undefined while the process has not opened the account. */
   readonly account: Pick<Account, 'budget'> | undefined;
-  /** Of the lease; undefined while the process does not act for the account. */
+  /** Epoch of the lease; undefined while the process does not act for the account. */
   readonly epoch: number | undefined;
   readonly running: () => number;
   readonly waiting: () => number;
   readonly ready: () => boolean;
-  /** Seconds since the last look at the clock; undefined before the first. */
-  readonly lookAge: () => number | undefined;
+  /** Seconds since the scheduler last checked the clock; undefined before the first check. */
+  readonly checkAge: () => number | undefined;
   readonly killed: () => boolean;
-  /** Runs that wait for a person: halted, or not to be taken up. */
+  /** Runs that wait for a person: halted, or impossible to resume. */
   readonly unresolved: () => number;
 }
 
 export interface SchedulerMetrics {
-  /** The figures of one account. */
-  of(account: string): AccountMetrics;
-  stalled(seconds: number): void;
+  /** The metrics of one account. */
+  forAccount(account: string): AccountMetrics;
+  countStall(seconds: number): void;
   /** The text of /metrics, and its media type. */
-  page(): Promise<{ readonly type: string; readonly text: string }>;
+  renderPage(): Promise<{ readonly type: string; readonly text: string }>;
 }
 
 export interface AccountMetrics {
-  took(event: SchedulerEvent): void;
-  entry(entry: Entry): void;
-  reloaded(ok: boolean): void;
-  /** The store, with the time of each append measured. */
-  timed(store: JournalStore): JournalStore;
+  countEvent(event: SchedulerEvent): void;
+  countEntry(entry: Entry): void;
+  countReload(ok: boolean): void;
+  /** Wraps the store to measure the time of each append. */
+  measureStore(store: JournalStore): JournalStore;
 }
 
 const PREFIX = 'perp_runbook_';
-/** Alarms that say an order moved as the venue document does not allow. */
+/** Alarms of illegal order transitions by the venue document. */
 const ILLEGAL = new Set(['Contradiction', 'UnknownStatus', 'DuplicateOrder', 'Overfill', 'LateOrder']);
 const DEADMAN_STATES = ['off', 'armed', 'assumed_fired'] as const;
 
 /** `gauges`: by account. */
 export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): Promise<SchedulerMetrics> {
-  // Of a module in the older system, a bundle gives the default alone.
+  // A bundle gives only the default export of a CommonJS module.
   const {
     default: { Counter, Gauge, Histogram, Registry, collectDefaultMetrics },
   } = await import('prom-client');
   const registers = [new Registry()];
   const [register] = registers as [InstanceType<typeof Registry>];
   collectDefaultMetrics({ register });
-  const counter = <L extends string>(name: string, help: string, labels: readonly L[] = []) =>
+  const makeCounter = <L extends string>(name: string, help: string, labels: readonly L[] = []) =>
     new Counter({ name: `${PREFIX}${name}`, help, labelNames: ['account', ...labels], registers });
-  const read = (name: string, help: string, value: (from: Gauges) => number | undefined) =>
+  const addGauge = (name: string, help: string, value: (from: Gauges) => number | undefined) =>
     new Gauge({
       name: `${PREFIX}${name}`,
       help,
       labelNames: ['account'],
       registers,
       collect() {
-        // What was said of a seat that has been given up is not true any more.
+        // The last values of an account that was released are not true any more.
         this.reset();
         for (const [account, from] of gauges()) {
           const found = value(from);
@@ -72,16 +72,16 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
       },
     });
 
-  const occurrences = counter('occurrences_total', 'Occurrences of schedules by verdict.', [
+  const occurrences = makeCounter('occurrences_total', 'Occurrences of schedules by verdict.', [
     'runbook',
     'verdict',
     'why',
   ]);
-  const begun = counter('runs_begun_total', 'Runs that were begun.', ['runbook']);
-  const ended = counter('runs_ended_total', 'Runs that ended, by outcome.', ['runbook', 'outcome']);
+  const begun = makeCounter('runs_begun_total', 'Runs that began.', ['runbook']);
+  const ended = makeCounter('runs_ended_total', 'Runs that ended, by outcome.', ['runbook', 'outcome']);
   const lateness = new Histogram({
     name: `${PREFIX}start_lateness_seconds`,
-    help: 'How long after its time an occurrence was started.',
+    help: 'Delay between the scheduled time and the start of an occurrence.',
     labelNames: ['account'],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30, 60, 600, 3600],
     registers,
@@ -93,42 +93,48 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
     buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5],
     registers,
   });
-  const illegal = counter('order_illegal_total', 'Orders that moved as the venue document does not allow.', ['alarm']);
-  const attempts = counter('requests_total', 'Requests to the venue, by endpoint and outcome.', [
+  const illegal = makeCounter('order_illegal_total', 'Order transitions that the venue document does not allow.', [
+    'alarm',
+  ]);
+  const attempts = makeCounter('requests_total', 'Requests to the venue, by endpoint and outcome.', [
     'endpoint',
     'outcome',
   ]);
-  const reloads = counter('reloads_total', 'Times the files were read again, by result.', ['result']);
-  const ofProcess = (name: string, help: string) => new Counter({ name: `${PREFIX}${name}`, help, registers });
-  const stalls = ofProcess('loop_stalls_total', 'Times the event loop stood still for seconds.');
-  const stalled = ofProcess('loop_stalled_seconds_total', 'Seconds the event loop stood still.');
-  const jumps = counter('clock_jumps_total', 'Times the wall clock jumped.', ['direction']);
+  const reloads = makeCounter('reloads_total', 'Reloads of the files, by result.', ['result']);
+  const makeProcessCounter = (name: string, help: string) => new Counter({ name: `${PREFIX}${name}`, help, registers });
+  const stalls = makeProcessCounter('loop_stalls_total', 'Times the event loop was blocked for seconds.');
+  const stalled = makeProcessCounter('loop_stalled_seconds_total', 'Seconds the event loop was blocked.');
+  const jumps = makeCounter('clock_jumps_total', 'Times the wall clock jumped.', ['direction']);
   const deadman = new Gauge({
     name: `${PREFIX}deadman_state`,
-    help: 'The state of the deadman switch: 1 for the one it was last known to be in.',
+    help: 'State of the deadman switch: 1 for the last known state.',
     labelNames: ['account', 'state'],
     registers,
   });
-  read('runs_running', 'Runs under way.', ({ running }) => running());
-  read('runs_waiting', 'Occurrences and runs handed over that wait for another run.', ({ waiting }) => waiting());
-  read('ready', '1 while what falls due would be started.', ({ ready }) => (ready() ? 1 : 0));
-  read('kill_switch_engaged', '1 while the kill switch is engaged.', ({ killed }) => (killed() ? 1 : 0));
-  read('runs_unresolved', 'Runs that wait for a person: halted, or not to be taken up.', ({ unresolved }) =>
+  addGauge('runs_running', 'Running runs.', ({ running }) => running());
+  addGauge('runs_waiting', 'Occurrences and submitted runs that wait for another run.', ({ waiting }) => waiting());
+  addGauge('ready', '1 while what falls due would be started.', ({ ready }) => (ready() ? 1 : 0));
+  addGauge('kill_switch_engaged', '1 while the kill switch is engaged.', ({ killed }) => (killed() ? 1 : 0));
+  addGauge('runs_unresolved', 'Runs that wait for a person: halted, or impossible to resume.', ({ unresolved }) =>
     unresolved(),
   );
-  read('seat_held', '1 while this process acts for the account.', ({ epoch }) => (epoch === undefined ? 0 : 1));
-  read('lease_epoch', 'Epoch of the lease on the account.', ({ epoch }) => epoch);
-  read('last_look_age_seconds', 'Seconds since the schedules were last looked at.', ({ lookAge }) => lookAge());
-  read('tokens_used', 'Tokens held of the venue limit.', ({ account }) => account?.budget.report().used);
-  read('tokens_limit', 'Tokens per window that the venue grants.', ({ account }) => account?.budget.report().limit);
-  read(
+  addGauge('account_served', '1 while this process acts for the account.', ({ epoch }) =>
+    epoch === undefined ? 0 : 1,
+  );
+  addGauge('lease_epoch', 'Epoch of the lease on the account.', ({ epoch }) => epoch);
+  addGauge('last_look_age_seconds', 'Seconds since the schedules were last checked.', ({ checkAge: lookAge }) =>
+    lookAge(),
+  );
+  addGauge('tokens_used', 'Tokens of the rate limit in use.', ({ account }) => account?.budget.report().used);
+  addGauge('tokens_limit', 'Tokens per window that the venue grants.', ({ account }) => account?.budget.report().limit);
+  addGauge(
     'tokens_foreign',
-    'Tokens that others on the address are believed to use.',
+    'Estimated tokens used by others on the address.',
     ({ account }) => account?.budget.report().foreign,
   );
-  read('requests_waiting', 'Requests that wait for tokens.', ({ account }) => account?.budget.report().waiting);
+  addGauge('requests_waiting', 'Requests that wait for tokens.', ({ account }) => account?.budget.report().waiting);
 
-  const ofAccount = (account: string): AccountMetrics => {
+  const makeAccountMetrics = (account: string): AccountMetrics => {
     const endpoints = new Map<string, string>();
     const showDeadman = (event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired') => {
       const now = event === 'disarmed' ? 'off' : event === 'assumed_fired' ? 'assumed_fired' : 'armed';
@@ -136,7 +142,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
     };
     showDeadman('disarmed');
     return {
-      took(event) {
+      countEvent(event) {
         switch (event.type) {
           case 'decided': {
             const { runbook, decision } = event;
@@ -171,7 +177,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
             event satisfies never;
         }
       },
-      entry(entry) {
+      countEntry(entry) {
         const id = 'call' in entry.data ? `${entry.run} ${String(entry.data.call)}` : '';
         if (entry.type === 'order.alarmed' && ILLEGAL.has(entry.data.alarm))
           illegal.inc({ account, alarm: entry.data.alarm });
@@ -183,8 +189,8 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
           endpoints.delete(id);
         }
       },
-      reloaded: (ok) => reloads.inc({ account, result: ok ? 'taken' : 'refused' }),
-      timed: (store) => ({
+      countReload: (ok) => reloads.inc({ account, result: ok ? 'taken' : 'refused' }),
+      measureStore: (store) => ({
         append: async (entries, options) => {
           const stop = journal.startTimer({ account });
           try {
@@ -202,11 +208,11 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
     };
   };
   return {
-    of: ofAccount,
-    stalled(seconds) {
+    forAccount: makeAccountMetrics,
+    countStall(seconds) {
       stalls.inc();
       stalled.inc(seconds);
     },
-    page: async () => ({ type: register.contentType, text: await register.metrics() }),
+    renderPage: async () => ({ type: register.contentType, text: await register.metrics() }),
   };
 }

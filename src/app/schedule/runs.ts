@@ -11,33 +11,33 @@ import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../j
 import { StoreError } from '../../journal/store.ts';
 import { concurrencyOf } from '../../runbook/schedule/collisions.ts';
 import type { Value } from '../../runbook/values.ts';
-import { accountKey } from '../account/account.ts';
-import { killedError, refuseUnready, refuseUntil } from '../account/readiness.ts';
+import { makeAccountKey } from '../account/account.ts';
+import { makeKilledError, refuseUnready, refuseUntil } from '../account/readiness.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { inputValues, loadPinned } from '../files/load.ts';
 import { planFor } from '../plan.ts';
-import { type Origin, recordedProfile } from '../run/first-entry.ts';
-import { answeredBy, recordAnswers } from '../run/halt-answers.ts';
+import { type Origin, readRecordedProfile } from '../run/first-entry.ts';
+import { findAnswerer, recordAnswers } from '../run/halt-answers.ts';
 import type { LiveHost } from '../run/live-assembly.ts';
 import { LiveRun } from '../run/live-run.ts';
-import { exclusiveOf, knownConcurrency, type PlannedSlot } from './timetable.ts';
+import { listExclusive, type PlannedSlot, resolveConcurrency } from './timetable.ts';
 
 export interface ScheduledRunsParts {
   readonly host: LiveHost;
   readonly scheduleStore: ScheduleStore;
   /** The timetable in force. */
   readonly slots: () => readonly PlannedSlot[];
-  /** Keeps the report of a mistake of our own, and gives the sentence for people. */
-  readonly crashed: (error: unknown) => string;
-  /** The journal can not be written: nothing may go on. */
-  readonly journalFailed: (message: string) => void;
+  /** Writes the report of an internal error, and returns the sentence for people. */
+  readonly reportCrash: (error: unknown) => string;
+  /** Called when the journal cannot be written: nothing may continue. */
+  readonly onJournalFailed: (message: string) => void;
 }
 
-/** What a process before this one left behind. */
-export interface TakenUp {
-  readonly taken: readonly string[];
-  /** Could not be taken up. */
+/** The runs that an earlier process left. */
+export interface ResumedRuns {
+  readonly resumed: readonly string[];
+  /** Could not be resumed. */
   readonly stuck: readonly UnendedRun[];
   readonly halted: readonly UnendedRun[];
 }
@@ -46,8 +46,8 @@ interface UnendedRun {
   readonly why: string;
 }
 
-/** What a run is to be begun with. */
-interface Beginning {
+/** Everything a run begins with. */
+interface BeginParts {
   readonly loaded: LoadedRunbook;
   readonly inputs: Readonly<Record<string, Value>>;
   readonly origin: Origin;
@@ -55,7 +55,7 @@ interface Beginning {
 
 export class ScheduledRuns implements Launcher {
   private readonly parts: ScheduledRunsParts;
-  /** Requests that were looked at and wait for a key: looked at once. */
+  /** Requests already read that wait for a concurrency key. */
   private readonly known = new Set<string>();
 
   constructor(parts: ScheduledRunsParts) {
@@ -63,11 +63,11 @@ export class ScheduledRuns implements Launcher {
   }
 
   start({ run, slot: id, nominalMs }: Launch): LaunchedRun {
-    return this.launched(run, (live) => {
+    return this.launch(run, (live) => {
       const slot = this.parts.slots().find((each) => each.id === id);
       if (slot === undefined) throw new UserError(`the slot ${id} is not in force any more`);
       const { loaded, inputs } = slot;
-      const plan = this.planOf(loaded, inputs);
+      const plan = this.hashPlan(loaded, inputs);
       const occurrence = { slot: id, nominal: nominalMs };
       return this.begin(live, { loaded, inputs, origin: { trigger: 'schedule', plan, occurrence } });
     });
@@ -78,11 +78,10 @@ export class ScheduledRuns implements Launcher {
   }
 
   /**
-   * Takes up every run that a process before this one left unfinished. One that halted is not taken up: asking again would
-   * be a guess with somebody's money where a person was asked for. It holds its slot and its key, as one does that can not
-   * be taken up.
+   * Resumes every unfinished run of an earlier process. A halted run is not resumed: it needs a person, and repeating requests
+   * would guess with somebody's money. It keeps its slot and its key, and so does a run that cannot be resumed.
    */
-  async takeUpAll(scheduler: Scheduler): Promise<TakenUp> {
+  async resumeAll(scheduler: Scheduler): Promise<ResumedRuns> {
     const { account } = this.parts.host;
     const taken: string[] = [];
     const stuck: UnendedRun[] = [];
@@ -95,47 +94,47 @@ export class ScheduledRuns implements Launcher {
       const [stored] = await account.store.read(run, { limit: 1 });
       const first = stored === undefined ? undefined : readEntry(stored);
       if (first?.type !== 'run.started') continue;
-      const profile = recordedProfile(first);
-      if (accountKey(profile) !== account.key) continue;
-      const known = { run, ...this.heldBy(first) };
+      const profile = readRecordedProfile(first);
+      if (makeAccountKey(profile) !== account.key) continue;
+      const known = { run, ...this.findHeld(first) };
       if (outcome === 'halted') {
         const entries = (await account.store.read(run)).map(readEntry);
-        if ((answeredBy(entries) ?? (await this.heardAnswer(run))) !== undefined) continue;
-        const why = haltReason(entries);
+        if ((findAnswerer(entries) ?? (await this.readAnswer(run))) !== undefined) continue;
+        const why = findHaltReason(entries);
         halted.push({ run, why });
         scheduler.adopt(known, runbook, { why });
         continue;
       }
       const live = new LiveRun(this.parts.host, run, {}, profile);
       try {
-        await live.takeUp();
+        await live.resume();
         taken.push(run);
-        scheduler.adopt(known, runbook, this.underWay(live));
+        scheduler.adopt(known, runbook, this.adoptRun(live));
       } catch (error) {
         const why =
-          error instanceof UserError || error instanceof StoreError ? error.message : this.parts.crashed(error);
+          error instanceof UserError || error instanceof StoreError ? error.message : this.parts.reportCrash(error);
         stuck.push({ run, why });
         scheduler.adopt(known, runbook, { why });
       }
     }
-    return { taken, stuck, halted };
+    return { resumed: taken, stuck, halted };
   }
 
-  /** Hears whether a person has answered for runs that wait for one. */
-  async hearAnswers(scheduler: Scheduler): Promise<void> {
+  /** Settles waiting runs that a person has answered. */
+  async settleAnswered(scheduler: Scheduler): Promise<void> {
     for (const { run } of scheduler.unresolved()) {
-      const by = await this.heardAnswer(run);
+      const by = await this.readAnswer(run);
       if (by !== undefined) scheduler.settle(run, by);
     }
   }
 
-  private heardAnswer(run: string): Promise<string | undefined> {
+  private readAnswer(run: string): Promise<string | undefined> {
     const { account, lease, voice } = this.parts.host;
     return recordAnswers(run, { account, epoch: lease.epoch, voice });
   }
 
-  /** What a run holds: its slot, its concurrency key, and what only one run of the account may use. */
-  private heldBy({ data }: EntryOf<'run.started'>): Omit<ScheduleRun, 'run'> {
+  /** What a run holds: its slot, its concurrency key, and its exclusive resources of the account. */
+  private findHeld({ data }: EntryOf<'run.started'>): Omit<ScheduleRun, 'run'> {
     const slot = data.occurrence === undefined ? {} : { slot: data.occurrence.slot };
     try {
       const { runbook } = loadPinned(data.sources, this.parts.host.voice);
@@ -143,7 +142,7 @@ export class ScheduledRuns implements Launcher {
       return {
         ...slot,
         ...(concurrency === undefined ? {} : { key: concurrency.key }),
-        exclusive: exclusiveOf(runbook),
+        exclusive: listExclusive(runbook),
       };
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
@@ -151,8 +150,8 @@ export class ScheduledRuns implements Launcher {
     }
   }
 
-  /** Looks for runs that were handed over; gives them to the scheduler, or refuses them. */
-  async takeGuests(scheduler: Scheduler): Promise<void> {
+  /** Reads submitted runs; passes them to the scheduler or refuses them. */
+  async takeSubmissions(scheduler: Scheduler): Promise<void> {
     const { scheduleStore, host } = this.parts;
     const posted = await scheduleStore.posted(host.account.key);
     for (const request of posted) {
@@ -160,10 +159,10 @@ export class ScheduledRuns implements Launcher {
       let submission: Submission;
       try {
         refuseStale(request, host.account.clock.now());
-        submission = this.submission(request);
+        submission = this.makeSubmission(request);
       } catch (error) {
         const kind = error instanceof UserError ? error.kind : 'internal';
-        await scheduleStore.answer(request.run, { state: 'refused', why: this.reasonOf(error), kind });
+        await scheduleStore.answer(request.run, { state: 'refused', why: this.describeError(error), kind });
         continue;
       }
       this.known.add(request.run);
@@ -172,7 +171,7 @@ export class ScheduledRuns implements Launcher {
     for (const run of this.known) if (!posted.some((each) => each.run === run)) this.known.delete(run);
   }
 
-  private submission(request: SubmissionRequest): Submission {
+  private makeSubmission(request: SubmissionRequest): Submission {
     const { scheduleStore, host } = this.parts;
     const { run, by, until } = request;
     const loaded = loadPinned(
@@ -183,48 +182,48 @@ export class ScheduledRuns implements Launcher {
     refuseUnready(runbook, host.account.profile);
     refuseUntil(runbook, until);
     const inputs = inputValues(runbook, { pairs: [], recorded: request.inputs });
-    const plan = this.planOf(loaded, inputs);
+    const plan = this.hashPlan(loaded, inputs);
     if (plan !== request.plan) {
       throw new UserError(
         `under the scheduler's profile the plan is ${plan.slice(0, 12)}, not ${printable(request.plan.slice(0, 12), 40)}: the two profiles differ`,
       );
     }
     const origin: Origin = { trigger: 'manual', by, plan, ...(until === undefined ? {} : { until }) };
-    const concurrency = knownConcurrency(runbook, inputs);
+    const concurrency = resolveConcurrency(runbook, inputs);
     const refuse = async (why: string, kind: string) => {
       await scheduleStore.answer(run, { state: 'refused', why, kind });
     };
     return {
       run,
       runbook: runbook.name,
-      exclusive: exclusiveOf(runbook),
+      exclusive: listExclusive(runbook),
       ...(concurrency === undefined ? {} : { concurrency }),
       refuse: (why) => refuse(why, 'busy'),
       begin: async () => {
         const killed = await host.account.shared.killSwitch.engaged(host.account.key);
-        // No answer for good: it is looked at again.
+        // No final answer: it is tried again.
         if (killed?.unread) throw new StoreError('unavailable', killed.reason);
         if (killed !== undefined) {
-          await refuse(killedError(killed).message, 'killed');
+          await refuse(makeKilledError(killed).message, 'killed');
           return undefined;
         }
         if (!(await scheduleStore.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
-        const launched = this.launched(run, (live) => this.begin(live, { loaded, inputs, origin }));
-        void this.sayWhatBecame(run, launched);
+        const launched = this.launch(run, (live) => this.begin(live, { loaded, inputs, origin }));
+        void this.answerSubmission(run, launched);
         return launched;
       },
     };
   }
 
-  /** Taken, and not begun: by this process, whose answer was lost on its way back. Nobody else holds the account. */
+  /** Accepted but not begun, and by this process: the confirmation was lost. No other process holds the account. */
   private async isOurs(run: string): Promise<boolean> {
     return (await this.parts.scheduleStore.submission(run))?.state === 'taken' && !(await this.exists(run));
   }
 
-  /** Whoever handed it over waits for its journal, or for this word. */
-  private async sayWhatBecame(run: string, { begun, done }: LaunchedRun): Promise<void> {
+  /** Answers the submission: the submitting process waits for the run's journal or for this answer. */
+  private async answerSubmission(run: string, { begun, done }: LaunchedRun): Promise<void> {
     const ending = (await begun) === true ? undefined : await done;
-    // Nobody knows; whoever serves the account next finds it taken.
+    // Not known here; the next process that serves the account finds it accepted.
     if (ending?.kind === 'left') return;
     const became: SubmissionAnswer =
       ending === undefined
@@ -235,34 +234,34 @@ export class ScheduledRuns implements Launcher {
     });
   }
 
-  /** Says of runs that a process before this one took whether they began: whoever handed one over still waits for it. */
-  async settleTaken(): Promise<void> {
+  /** Answers submissions that an earlier process accepted: whether each run began. The submitting process still waits. */
+  async settleAccepted(): Promise<void> {
     const { scheduleStore, host } = this.parts;
-    const why = 'the scheduler that took it ended before it began';
+    const why = 'the scheduler that accepted it ended before it began';
     for (const run of await scheduleStore.taken(host.account.key)) {
       const began = await this.exists(run);
       await scheduleStore.answer(run, began ? { state: 'begun' } : { state: 'refused', why, kind: 'lost' }, 'taken');
     }
   }
 
-  private planOf({ runbook }: LoadedRunbook, inputs: Readonly<Record<string, Value>>): string {
+  private hashPlan({ runbook }: LoadedRunbook, inputs: Readonly<Record<string, Value>>): string {
     const { profile, clock } = this.parts.host.account;
     return planFor(runbook, inputs, { profile, now: clock.now() }).hash;
   }
 
-  private async begin(live: LiveRun, { loaded, inputs, origin }: Beginning): Promise<void> {
+  private async begin(live: LiveRun, { loaded, inputs, origin }: BeginParts): Promise<void> {
     await live.begin(loaded, inputs, origin);
     try {
       await live.flush();
     } catch (error) {
-      // Without its beginning in the journal nothing of it may reach the venue, and nothing does.
+      // The venue must get nothing of a run whose beginning is not in the journal.
       live.act({ command: 'cancel', by: 'scheduler', reason: 'its beginning could not be recorded' }, 'scheduler');
-      await live.ended().catch(() => undefined);
+      await live.waitForEnd().catch(() => undefined);
       throw error instanceof StoreError ? new UserError(printable(error.message), EXIT.halted, 'journal') : error;
     }
   }
 
-  private launched(run: string, begin: (live: LiveRun) => Promise<void>): LaunchedRun {
+  private launch(run: string, begin: (live: LiveRun) => Promise<void>): LaunchedRun {
     const live = new LiveRun(this.parts.host, run);
     let command: OperatorCommand | undefined;
     let ready = false;
@@ -276,43 +275,47 @@ export class ScheduledRuns implements Launcher {
         if (command !== undefined) live.act(command, 'scheduler');
         return undefined;
       },
-      (error: unknown): RunEnding => this.left(error) ?? { kind: 'refused', why: this.reasonOf(error) },
+      (error: unknown): RunEnding => this.leaveRun(error) ?? { kind: 'refused', why: this.describeError(error) },
     );
     return {
       begun: beginning.then((problem) => (problem?.kind === 'left' ? undefined : problem === undefined)),
-      done: beginning.then((problem) => problem ?? this.ending(live)),
+      done: beginning.then((problem) => problem ?? this.waitForEnd(live)),
       stop,
     };
   }
 
-  private underWay(live: LiveRun): LaunchedRun {
-    return { begun: Promise.resolve(true), done: this.ending(live), stop: (command) => live.act(command, 'scheduler') };
+  private adoptRun(live: LiveRun): LaunchedRun {
+    return {
+      begun: Promise.resolve(true),
+      done: this.waitForEnd(live),
+      stop: (command) => live.act(command, 'scheduler'),
+    };
   }
 
-  private async ending(live: LiveRun): Promise<RunEnding> {
+  private async waitForEnd(live: LiveRun): Promise<RunEnding> {
     try {
-      const { outcome, reason } = await live.ended();
+      const { outcome, reason } = await live.waitForEnd();
       return { kind: 'ended', outcome, ...(reason === undefined ? {} : { reason }) };
     } catch (error) {
-      return this.left(error) ?? { kind: 'stuck', why: this.reasonOf(error) };
+      return this.leaveRun(error) ?? { kind: 'stuck', why: this.describeError(error) };
     }
   }
 
-  /** The end of a run whose journal can not be written: this process can not serve the account any more. */
-  private left(error: unknown): RunEnding | undefined {
+  /** The ending of a run whose journal cannot be written: this process cannot serve the account any more. */
+  private leaveRun(error: unknown): RunEnding | undefined {
     if (!(error instanceof UserError && error.kind === 'journal')) return undefined;
-    this.parts.journalFailed(error.message);
+    this.parts.onJournalFailed(error.message);
     return { kind: 'left', why: error.message };
   }
 
-  private reasonOf(error: unknown): string {
-    return error instanceof UserError ? error.message : this.parts.crashed(error);
+  private describeError(error: unknown): string {
+    return error instanceof UserError ? error.message : this.parts.reportCrash(error);
   }
 }
 
 /**
- * How long a request may have lain before anybody saw it, ms. Whoever handed it over takes it back when no scheduler holds
- * the account, so one that is older outlived them both, and nobody waits for what it would send.
+ * Maximum age of a submission that no scheduler has read, ms. The submitting process withdraws it when no scheduler holds the
+ * account, so an older one has outlived both, and is not wanted any more.
  */
 const FRESH_MS = 60_000;
 
@@ -320,13 +323,13 @@ function refuseStale({ at }: SubmissionRequest, nowMs: number): void {
   const ageMs = nowMs - at;
   if (ageMs > FRESH_MS)
     throw new UserError(
-      `it was handed over ${formatWholeSeconds(ageMs)} before a scheduler saw it, and may not be wanted any more; run it again if it is`,
+      `it was submitted ${formatWholeSeconds(ageMs)} before a scheduler read it, and may not be wanted any more; run it again if it is`,
       EXIT.failed,
       'lost',
     );
 }
 
-function haltReason(entries: readonly Entry[]): string {
+function findHaltReason(entries: readonly Entry[]): string {
   const ended = entries.findLast(({ type }) => type === 'run.ended');
-  return (ended?.type === 'run.ended' && ended.data.reason) || 'what is at the venue is not known';
+  return (ended?.type === 'run.ended' && ended.data.reason) || 'the state at the venue is not known';
 }

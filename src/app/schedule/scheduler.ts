@@ -1,15 +1,15 @@
 /**
- * The scheduler of a process: which accounts it serves, what it answers on the loopback address, and what signals do to it. How
- * one account is served lies in account-service.ts. Accounts whose store is SQLite are served here or nowhere; those whose store
- * is PostgreSQL are shared with the other workers on it (worker.ts).
+ * Runs the scheduler's process: its accounts, its health and metrics on the loopback address, and its reaction to signals.
+ * account-service.ts serves one account. Accounts with a SQLite store are served by this process alone; those with a PostgreSQL
+ * store are shared with other workers (worker.ts).
  */
 import { SystemClock } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
-import { accountKey } from '../account/account.ts';
+import { makeAccountKey } from '../account/account.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
-import { type ActingContext, exitOf } from '../process.ts';
+import { type ActingContext, exitAfter } from '../process.ts';
 import { SILENT, type Voice } from '../voice.ts';
 import {
   AccountService,
@@ -27,21 +27,21 @@ import { Watchdog } from './watchdog.ts';
 
 const STALL_MS = 2_000;
 
-/** The accounts and what is to be run on each; throws a UserError for what could never run. */
-export function seatPlans(
+/** The accounts and their timetables; throws a UserError for runbooks that could never run. */
+export function planServices(
   paths: readonly string[],
   profiles: readonly Profile[],
   voice: Pick<Voice, 'diagnostics'>,
 ): readonly ServedAccount[] {
   const plans = profiles.map((profile) => {
     const twins = profiles.filter((other) => other.account === profile.account);
-    if (twins.some((other) => other !== profile && accountKey(other) === accountKey(profile)))
-      throw new UserError(`two profiles are of the account ${accountKey(profile)}: an account has one`);
-    const name = twins.length > 1 ? accountKey(profile) : profile.account;
+    if (twins.some((other) => other !== profile && makeAccountKey(other) === makeAccountKey(profile)))
+      throw new UserError(`two profiles are for the account ${makeAccountKey(profile)}: an account has one`);
+    const name = twins.length > 1 ? makeAccountKey(profile) : profile.account;
     return { profile, name, files: new TimetableFiles(paths, profile) };
   });
   for (const [index, { files }] of plans.entries()) {
-    // The files are the same for all: what is to be said of them is said once.
+    // The files are the same for all accounts: their diagnostics are shown once.
     const { slots, problems } = files.read(index === 0 ? voice : SILENT);
     const [problem] = problems;
     if (problem !== undefined)
@@ -57,15 +57,15 @@ export interface SchedulerProcessParts {
   readonly port: number;
   readonly log: SchedulerLog;
   readonly context: Omit<ActingContext, 'voice'>;
-  /** Told what it serves once it does, and the address of what it answers. */
+  /** Called with what it serves, once it does, and the address of its endpoints. */
   readonly announce: (what: string, url: string) => void;
 }
 
 export type Serving =
   | { readonly kind: 'own'; readonly standby: boolean }
-  | { readonly kind: 'shared'; readonly seats: number };
+  | { readonly kind: 'shared'; readonly maxAccounts: number };
 
-/** How the scheduler ended: its exit code, and what it did. */
+/** Result of the scheduler: its exit code and its JSON document. */
 export interface SchedulerEnd {
   readonly exit: ExitCode;
   readonly document: object;
@@ -75,14 +75,14 @@ export class SchedulerProcess implements AccountServices {
   readonly plans: readonly ServedAccount[];
   readonly log: SchedulerLog;
   private readonly parts: SchedulerProcessParts;
-  private readonly sitting = new Map<string, AccountService>();
+  private readonly services = new Map<string, AccountService>();
   private metrics!: SchedulerMetrics;
   private endpoints!: EndpointServer;
   private readonly counts = new Map<string, ServiceCounts>();
   private stopCause: StopCause | undefined;
   private askStop: (cause: StopCause) => void = () => {};
   private readonly stopAsked: Promise<StopCause>;
-  private obstacle: () => string | undefined = () => undefined;
+  private findObstacle: () => string | undefined = () => undefined;
 
   constructor(parts: SchedulerProcessParts) {
     this.parts = parts;
@@ -96,22 +96,25 @@ export class SchedulerProcess implements AccountServices {
     });
   }
 
-  /** Serves until a signal comes, or what keeps an account from being served. */
+  /** Serves until a signal, or until an account cannot be served. */
   async serve(serving: Serving): Promise<SchedulerEnd> {
     const { port, context } = this.parts;
     const clock = new SystemClock();
     this.metrics = await createMetrics(
-      () => new Map([...this.sitting].map(([name, seat]) => [name, seat.gauges()] as const)),
+      () => new Map([...this.services].map(([name, service]) => [name, service.makeGauges()] as const)),
     );
-    this.endpoints = await serveEndpoints({ health: () => this.health(), metrics: () => this.metrics.page() }, port);
-    const watchdog = new Watchdog({ clock, stallMs: STALL_MS, stalled: (ms) => this.stalled(ms) });
-    // SIGHUP too: files are read again by themselves, so there is nothing to reload.
-    const off = context.interrupts.on((signal) => this.askStop({ by: signal, exit: exitOf(signal) }));
+    this.endpoints = await serveEndpoints(
+      { readHealth: () => this.readHealth(), readMetrics: () => this.metrics.renderPage() },
+      port,
+    );
+    const watchdog = new Watchdog({ clock, stallMs: STALL_MS, onStall: (ms) => this.reportStall(ms) });
+    // SIGHUP too: changed files are reloaded without it.
+    const off = context.interrupts.on((signal) => this.askStop({ by: signal, exit: exitAfter(signal) }));
     try {
       const { by, exit } = await (serving.kind === 'own'
         ? this.serveOwn(serving.standby)
-        : this.serveShared(serving.seats));
-      return { exit, document: this.document(by) };
+        : this.serveShared(serving.maxAccounts));
+      return { exit, document: this.makeDocument(by) };
     } finally {
       off();
       await watchdog.stop();
@@ -119,39 +122,39 @@ export class SchedulerProcess implements AccountServices {
     }
   }
 
-  async sit(plan: ServedAccount, during: (seat: AccountService) => Promise<ServiceEnd>): Promise<ServiceEnd> {
+  async open(plan: ServedAccount, during: (service: AccountService) => Promise<ServiceEnd>): Promise<ServiceEnd> {
     const { log, context } = this.parts;
     const { name } = plan;
-    const seat = new AccountService({
+    const service = new AccountService({
       ...plan,
-      log: log.of(name),
-      metrics: this.metrics.of(name),
+      log: log.forAccount(name),
+      metrics: this.metrics.forAccount(name),
       context,
-      begun: (slots, epoch) => this.announce(name, slots, epoch),
+      onBegin: (slots, epoch) => this.announce(name, slots, epoch),
     });
-    this.sitting.set(name, seat);
+    this.services.set(name, service);
     try {
-      return await during(seat);
+      return await during(service);
     } finally {
-      this.sitting.delete(name);
-      this.counts.set(name, sum(this.counts.get(name), seat.counts()));
+      this.services.delete(name);
+      this.counts.set(name, addCounts(this.counts.get(name), service.getCounts()));
     }
   }
 
-  /** Every account at once, for as long as the process lasts; what keeps one from being served ends all, in order. */
+  /** Serves every account until the process ends; if one cannot be served, all are shut down cleanly. */
   private async serveOwn(standby: boolean): Promise<StopCause> {
     void this.stopAsked.then((cause) => {
-      for (const seat of this.sitting.values()) seat.stop(cause);
+      for (const service of this.services.values()) service.stop(cause);
     });
     const serve = async (plan: ServedAccount) => {
       try {
-        const end = await this.sit(plan, (seat) => {
-          if (this.stopCause !== undefined) seat.stop(this.stopCause);
-          return seat.serve(standby ? 'endless' : 'none');
+        const end = await this.open(plan, (service) => {
+          if (this.stopCause !== undefined) service.stop(this.stopCause);
+          return service.serve(standby ? 'endless' : 'none');
         });
         if (end.kind === 'stopped') this.askStop({ by: end.by, exit: end.exit });
       } catch (error) {
-        this.askStop({ by: `the account ${plan.name}, which can not be served`, exit: EXIT.failed });
+        this.askStop({ by: `the account ${plan.name}, which cannot be served`, exit: EXIT.failed });
         throw error;
       }
     };
@@ -161,34 +164,34 @@ export class SchedulerProcess implements AccountServices {
     return this.stopAsked;
   }
 
-  /** Accounts that are shared with the other workers on their store. */
-  private async serveShared(seats: number): Promise<StopCause> {
+  /** Serves accounts that are shared with the other workers on their store. */
+  private async serveShared(maxAccounts: number): Promise<StopCause> {
     const { Worker } = await import('./worker.ts');
     const { context, announce } = this.parts;
-    const group = new Worker(this, seats, context);
-    this.obstacle = () => group.obstacle();
+    const worker = new Worker(this, maxAccounts, context);
+    this.findObstacle = () => worker.findObstacle();
     const accounts = this.plans.map(({ name }) => name).join(', ');
     const { url } = this.endpoints;
-    this.log.tell('info', 'joined', `shares the accounts ${accounts} with other workers`, { seats, url });
-    announce(`shares the accounts ${accounts}, ${seats} at a time`, url);
-    return group.serve(this.stopAsked);
+    this.log.write('info', 'joined', `shares the accounts ${accounts} with other workers`, { maxAccounts, url });
+    announce(`shares the accounts ${accounts}, ${maxAccounts} at a time`, url);
+    return worker.serve(this.stopAsked);
   }
 
   private announce(name: string, slots: readonly PlannedSlot[], epoch: number): void {
     const { url } = this.endpoints;
     const runbooks = new Set(slots.map(({ runbook }) => runbook)).size;
     const what = `${formatCount(slots.length, 'slot')} of ${formatCount(runbooks, 'runbook')} for the account ${name}`;
-    this.log.of(name).tell('info', 'started', `scheduling ${what}`, { epoch, slots: slots.length, url });
+    this.log.forAccount(name).write('info', 'started', `scheduling ${what}`, { epoch, slots: slots.length, url });
     this.parts.announce(`scheduling ${what}`, url);
   }
 
-  private stalled(ms: number): void {
-    this.metrics.stalled(ms / 1000);
-    for (const seat of this.sitting.values()) seat.stalled(ms);
+  private reportStall(ms: number): void {
+    this.metrics.countStall(ms / 1000);
+    for (const service of this.services.values()) service.reportStall(ms);
   }
 
-  /** Of one account as it has always been; of several, by account. */
-  private document(stopped: string): object {
+  /** The document of a single account names it; of several, it is a map by account. */
+  private makeDocument(stopped: string): object {
     const none: ServiceCounts = { occurrences: {}, runs: {} };
     const [only, ...others] = this.plans;
     if (only !== undefined && others.length === 0)
@@ -197,29 +200,34 @@ export class SchedulerProcess implements AccountServices {
     return { stopped, accounts: Object.fromEntries(accounts) };
   }
 
-  private health(): Health {
+  private readHealth(): Health {
     const several = this.plans.length > 1;
     const said = (name: string, reasons: readonly string[]) =>
       several ? reasons.map((reason) => `${name}: ${reason}`) : reasons;
-    const seats = [...this.sitting];
-    const group = this.obstacle();
+    const services = [...this.services];
+    const obstacle = this.findObstacle();
     return {
-      ailments: seats.flatMap(([name, seat]) => said(name, seat.ailments())),
+      healthProblems: services.flatMap(([name, service]) => said(name, service.findHealthProblems())),
       obstacles: [
-        ...(group === undefined ? [] : [group]),
-        ...seats.flatMap(([name, seat]) => said(name, seat.obstacles())),
+        ...(obstacle === undefined ? [] : [obstacle]),
+        ...services.flatMap(([name, service]) => said(name, service.findObstacles())),
       ],
       accounts: Object.fromEntries(
         this.plans.map(({ name }) => [
           name,
-          this.sitting.get(name)?.health() ?? { seat: 'elsewhere', ready: false, reasons: [], needs_a_person: [] },
+          this.services.get(name)?.readHealth() ?? {
+            served: 'elsewhere',
+            ready: false,
+            reasons: [],
+            needs_a_person: [],
+          },
         ]),
       ),
     };
   }
 }
 
-function sum(before: ServiceCounts | undefined, more: ServiceCounts): ServiceCounts {
+function addCounts(before: ServiceCounts | undefined, more: ServiceCounts): ServiceCounts {
   if (before === undefined) return more;
   const added = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>) =>
     Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * The scheduler's timetable: runbooks with a schedule, from files and folders, each checked whole before any of it counts.
- * Read again when files change: a file that became unusable leaves its last usable state in force.
+ * Reads the scheduler's timetable: runbooks with a schedule, from files and folders, each fully checked before it counts. When
+ * files change they are reloaded: a file that became invalid keeps its last valid state.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,12 +13,12 @@ import { durationText, timeText, type Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { refuseUnready } from '../account/readiness.ts';
 import { type ExitCode, UserError } from '../errors.ts';
-import { readText, reasonOf } from '../files/files.ts';
+import { describeReason, readText } from '../files/files.ts';
 import type { LoadedRunbook } from '../files/load.ts';
 import { loadRunbook } from '../files/load.ts';
 import type { Voice } from '../voice.ts';
 
-/** A slot with what its runs are made of. */
+/** A slot with the parts of its runs. */
 export interface PlannedSlot extends TimetableSlot {
   readonly loaded: LoadedRunbook;
   readonly inputs: Readonly<Record<string, Value>>;
@@ -27,7 +27,7 @@ export interface PlannedSlot extends TimetableSlot {
 export interface FileProblem {
   readonly path: string;
   readonly message: string;
-  /** What a command ends with that can not do without the file. */
+  /** Exit code of a command that cannot continue without the file. */
   readonly exit: ExitCode;
   /** An earlier state of the file stays in force. */
   readonly kept: boolean;
@@ -43,10 +43,10 @@ interface UsableFile {
   readonly slots: readonly PlannedSlot[];
 }
 
-/** What one reading of all files gathers. */
+/** Intermediate results of one reading of all files. */
 interface Reading {
   readonly usable: Map<string, UsableFile>;
-  /** By the name of a runbook, the file that may be it. */
+  /** The file that owns each runbook name. */
   readonly owners: Map<string, string>;
   readonly problems: FileProblem[];
   readonly voice: Pick<Voice, 'diagnostics'>;
@@ -58,22 +58,22 @@ export class TimetableFiles {
   private usable: ReadonlyMap<string, UsableFile> = new Map();
   private readAt: string | undefined;
 
-  /** `paths`: runbook files, and folders of them. Throws a UserError for a path that leads nowhere. */
+  /** `paths`: runbook files, and folders of them. Throws a UserError for a path that does not exist. */
   constructor(paths: readonly string[], profile: Profile) {
-    this.places = placesOf(paths);
+    this.places = readPlaces(paths);
     this.profile = profile;
   }
 
-  /** Reads everything anew; diagnostics go to `voice`. */
+  /** Reads all files again; diagnostics go to `voice`. */
   read(voice: Pick<Voice, 'diagnostics'>): TimetableReading {
     const problems: FileProblem[] = [];
     const usable = new Map<string, UsableFile>();
-    this.readAt = this.signature();
+    this.readAt = this.computeSignature();
     const files = new Map<string, { readonly named: boolean }>();
     for (const { path, folder } of this.places)
-      for (const file of folder ? this.filesOf(path, problems) : [path])
+      for (const file of folder ? this.listFiles(path, problems) : [path])
         if (!files.has(file)) files.set(file, { named: !folder });
-    // A name belongs to the file it is in force from: the state it may have to keep must not meet a copy of itself.
+    // A name belongs to the file it is in force from: a file that keeps its last state must not conflict with a copy of itself.
     const owners = new Map(
       [...this.usable].flatMap(([file, { runbook }]) => (files.has(file) ? [[runbook, file]] : [])),
     );
@@ -82,22 +82,22 @@ export class TimetableFiles {
     return { slots: [...usable.values()].flatMap(({ slots }) => slots), problems };
   }
 
-  /** What is in force; reads everything anew only where a file may have changed since. */
-  inForce(voice: Pick<Voice, 'diagnostics'>): TimetableReading {
-    if (this.readAt !== this.signature()) return this.read(voice);
+  /** The timetable in force; reads all files again only where one may have changed since. */
+  readInForce(voice: Pick<Voice, 'diagnostics'>): TimetableReading {
+    if (this.readAt !== this.computeSignature()) return this.read(voice);
     return { slots: [...this.usable.values()].flatMap(({ slots }) => slots), problems: [] };
   }
 
-  /** Changes whenever a file that counts may have changed: those named, and all that lie beside them and may be called. */
-  signature(): string {
+  /** Changes whenever a relevant file may have changed: the named files, and all files beside them, which they may call. */
+  computeSignature(): string {
     const folders = new Set(this.places.map(({ path, folder }) => (folder ? path : dirname(path))));
-    return [...folders].map((folder) => `${folder}\n${stamps(folder).join('\n')}`).join('\n\n');
+    return [...folders].map((folder) => `${folder}\n${stampFolder(folder).join('\n')}`).join('\n\n');
   }
 
-  /** A folder that can not be read keeps what it gave before: it may only be on its way to another state. */
-  private filesOf(folder: string, problems: FileProblem[]): readonly string[] {
+  /** A folder that cannot be read keeps its previous files: it may be about to be replaced. */
+  private listFiles(folder: string, problems: FileProblem[]): readonly string[] {
     try {
-      return yamlFiles(folder).filter((file) => this.usable.has(file) || isRunbook(file));
+      return listYamlFiles(folder).filter((file) => this.usable.has(file) || isRunbook(file));
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       const before = [...this.usable.keys()].filter((file) => dirname(file) === folder);
@@ -109,11 +109,11 @@ export class TimetableFiles {
   private readFile(path: string, named: boolean, { usable, owners, problems, voice }: Reading): void {
     const kept = this.usable.get(path);
     try {
-      const file = this.usableFile(path, voice);
+      const file = this.loadFile(path, voice);
       const owner = owners.get(file.runbook) ?? path;
       if (owner !== path)
         throw new UserError(
-          `${printable(path, 300)} is the runbook ${file.runbook}, and so is ${printable(owner, 300)}`,
+          `${printable(path, 300)} and ${printable(owner, 300)} are both the runbook ${file.runbook}`,
         );
       if (named && file.slots.length === 0)
         throw new UserError(`${printable(path, 300)} has no schedule: it would never run`);
@@ -127,30 +127,32 @@ export class TimetableFiles {
     }
   }
 
-  private usableFile(path: string, voice: Pick<Voice, 'diagnostics'>): UsableFile {
+  private loadFile(path: string, voice: Pick<Voice, 'diagnostics'>): UsableFile {
     const loaded = loadRunbook(path, voice);
     const { runbook } = loaded;
     if (runbook.schedule.length > 0) refuseUnready(runbook, this.profile);
-    return { runbook: runbook.name, slots: plannedSlots(loaded) };
+    return { runbook: runbook.name, slots: planSlots(loaded) };
   }
 }
 
-/** Every slot of files and folders, for whoever only looks at them. Throws a UserError for a runbook with errors. */
+/** Every slot of files and folders, for read-only commands. Throws a UserError for a runbook with errors. */
 export function readScheduled(paths: readonly string[], voice: Pick<Voice, 'diagnostics'>): readonly PlannedSlot[] {
-  const files = placesOf(paths).flatMap(({ path, folder }) => (folder ? yamlFiles(path).filter(isRunbook) : [path]));
-  return [...new Set(files)].flatMap((path) => plannedSlots(loadRunbook(path, voice)));
+  const files = readPlaces(paths).flatMap(({ path, folder }) =>
+    folder ? listYamlFiles(path).filter(isRunbook) : [path],
+  );
+  return [...new Set(files)].flatMap((path) => planSlots(loadRunbook(path, voice)));
 }
 
-function plannedSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
+function planSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
   const { runbook } = loaded;
-  const exclusive = exclusiveOf(runbook);
+  const exclusive = listExclusive(runbook);
   const ids = new Map<string, number>();
   return runbook.schedule.map((declaration) => {
-    const text = `${runbook.name}/${timesText(declaration)}`;
+    const text = `${runbook.name}/${formatTimes(declaration)}`;
     const count = (ids.get(text) ?? 0) + 1;
     ids.set(text, count);
     const inputs = slotInputs(runbook, declaration);
-    const concurrency = knownConcurrency(runbook, inputs);
+    const concurrency = resolveConcurrency(runbook, inputs);
     return {
       id: count === 1 ? text : `${text} (${count})`,
       runbook: runbook.name,
@@ -164,18 +166,18 @@ function plannedSlots(loaded: LoadedRunbook): readonly PlannedSlot[] {
 }
 
 /**
- * The times of a slot as one would say them: its name for ever. Edited times are another slot, which nobody missed before;
- * one that only moves within the file stays itself.
+ * The times of a slot as text: its permanent id. A slot with edited times is a new slot without missed occurrences; moving it
+ * within the file does not change it.
  */
-function timesText({ when, from, to }: ScheduleDeclaration): string {
+function formatTimes({ when, from, to }: ScheduleDeclaration): string {
   const bounds = [
     ...(from === undefined ? [] : [`from ${timeText(from)}`]),
     ...(to === undefined ? [] : [`to ${timeText(to)}`]),
   ];
-  return [whenText(when), ...bounds].join(' ');
+  return [formatWhen(when), ...bounds].join(' ');
 }
 
-function whenText(when: ScheduleDeclaration['when']): string {
+function formatWhen(when: ScheduleDeclaration['when']): string {
   switch (when.kind) {
     case 'cron':
       return `${when.cron.trim().replace(/\s+/g, ' ')} ${when.tz}`;
@@ -188,19 +190,19 @@ function whenText(when: ScheduleDeclaration['when']): string {
   }
 }
 
-/** Throws a UserError where the key can not be worked out: a run without it would start beside one that has it. */
-export function knownConcurrency(
+/** Throws a UserError where the key cannot be computed: a run without it would start beside one that has it. */
+export function resolveConcurrency(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
 ): TimetableSlot['concurrency'] {
   const concurrency = concurrencyOf(runbook, inputs);
   if (concurrency === undefined && runbook.concurrency !== undefined)
-    throw new UserError(`the concurrency key of ${runbook.name} can not be worked out from its inputs`);
+    throw new UserError(`the concurrency key of ${runbook.name} cannot be computed from its inputs`);
   return concurrency;
 }
 
-/** What only one run of the account may use at a time: the venue has one deadman switch, and each run keeps a keeper of its own. */
-export function exclusiveOf(runbook: CheckedRunbook): readonly string[] {
+/** Resources that only one run of the account may use at a time: the venue has one deadman switch, and each run has its own heartbeat. */
+export function listExclusive(runbook: CheckedRunbook): readonly string[] {
   return usesSwitch(runbook) ? ['deadman switch'] : [];
 }
 
@@ -216,7 +218,7 @@ interface Place {
   readonly folder: boolean;
 }
 
-function placesOf(paths: readonly string[]): readonly Place[] {
+function readPlaces(paths: readonly string[]): readonly Place[] {
   return paths.map((path) => {
     const folder = isFolder(path);
     if (!folder) readText(path, 'runbook');
@@ -228,16 +230,16 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (error) {
-    throw new UserError(`${printable(path, 300)} can not be read: ${reasonOf(error)}`);
+    throw new UserError(`${printable(path, 300)} cannot be read: ${describeReason(error)}`);
   }
 }
 
-function yamlFiles(folder: string): readonly string[] {
+function listYamlFiles(folder: string): readonly string[] {
   let names: readonly string[];
   try {
     names = readdirSync(folder);
   } catch (error) {
-    throw new UserError(`the folder ${printable(folder, 300)} can not be read: ${reasonOf(error)}`);
+    throw new UserError(`the folder ${printable(folder, 300)} cannot be read: ${describeReason(error)}`);
   }
   return names
     .filter((name) => /\.ya?ml$/.test(name) && !/\.test\.ya?ml$/.test(name))
@@ -245,7 +247,7 @@ function yamlFiles(folder: string): readonly string[] {
     .map((name) => join(folder, name));
 }
 
-/** Profiles, fixtures and simulator files may lie in the same folder. */
+/** Profiles, fixtures and simulator files may be in the same folder. */
 function isRunbook(path: string): boolean {
   try {
     return /^runbook\s*:/m.test(readText(path, 'runbook'));
@@ -255,17 +257,17 @@ function isRunbook(path: string): boolean {
   }
 }
 
-function stamps(folder: string): readonly string[] {
+function stampFolder(folder: string): readonly string[] {
   try {
-    return yamlFiles(folder).map((path) => `${path} ${stampOf(path)}`);
+    return listYamlFiles(folder).map((path) => `${path} ${stampFile(path)}`);
   } catch {
-    // Gone between two looks: what that means is found out by reading.
+    // Deleted between two checks: reading reports it.
     return ['gone'];
   }
 }
 
-/** One file that is not there, such as an editor's lock that leads nowhere, must not hide the changes of all others. */
-function stampOf(path: string): string {
+/** A missing file, such as an editor's dangling lock link, must not hide the changes of all others. */
+function stampFile(path: string): string {
   try {
     const { mtimeMs, size, ino } = statSync(path);
     return `${mtimeMs} ${size} ${ino}`;

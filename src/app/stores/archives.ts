@@ -1,4 +1,4 @@
-/** Where archives are: in the state folder's own folder for them, and wherever else `audit archive --to` put one. */
+/** Finds archives: in their folder of the state folder, and where `audit archive --to` wrote them. */
 import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ARCHIVE_ENDING } from '../../journal/archive/archive.ts';
@@ -8,19 +8,19 @@ import type { StateFolder } from '../state.ts';
 
 const FOLDER = 'archive';
 const LIST = 'archives.txt';
-/** Held while runs are put into archives: two at once would put the same runs into two files. */
+/** Held while runs are archived: two processes at once would put the same runs into two files. */
 const LOCK = 'archive.lock';
 
-export function archiveFolder(state: StateFolder): string {
+export function locateArchives(state: StateFolder): string {
   return join(state.path, FOLDER);
 }
 
-/** Every archive that is known, the oldest month first; `gone` are those that are not where they were written. */
-export function archiveFiles(state: StateFolder): {
+/** Every known archive, oldest month first; `gone`: those whose file is missing. */
+export function listArchives(state: StateFolder): {
   readonly there: readonly string[];
   readonly gone: readonly string[];
 } {
-  const own = archiveFolder(state);
+  const own = locateArchives(state);
   const inFolder = existsSync(own)
     ? readdirSync(own)
         .filter((name) => name.endsWith(ARCHIVE_ENDING) && !name.startsWith('.'))
@@ -37,13 +37,13 @@ export function archiveFiles(state: StateFolder): {
   return { there: files.filter((file) => existsSync(file)), gone: files.filter((file) => !existsSync(file)) };
 }
 
-/** Does `work` while no other process archives the runs of this state folder; refuses where one does. */
-export async function archivingAlone<T>(state: StateFolder, work: () => Promise<T>): Promise<T> {
+/** Does `work` while no other process archives runs of this state folder; throws a UserError while one does. */
+export async function lockArchiving<T>(state: StateFolder, work: () => Promise<T>): Promise<T> {
   const lock = await openDatabase(state.file(LOCK));
   try {
     if (!lock.hold())
       throw new UserError(
-        `another \`audit archive\` is at work on ${state.shown}; nothing was archived by this one`,
+        `another \`audit archive\` is running on ${state.shown}; this one archived nothing`,
         EXIT.failed,
         'held',
       );
@@ -53,9 +53,9 @@ export async function archivingAlone<T>(state: StateFolder, work: () => Promise<
   }
 }
 
-/** Keeps the path of an archive that was written elsewhere. */
+/** Remembers the path of an archive outside the state folder. */
 export function rememberArchive(state: StateFolder, file: string): void {
   const path = resolve(file);
-  if (dirname(path) === archiveFolder(state) || archiveFiles(state).there.includes(path)) return;
+  if (dirname(path) === locateArchives(state) || listArchives(state).there.includes(path)) return;
   appendFileSync(state.file(LIST), `${path}\n`, { mode: 0o600 });
 }

@@ -1,4 +1,4 @@
-/** The step that an answer is for: it has to ask at this moment, or the answer would be kept and count for nothing. */
+/** Finds the step that an answer is for: it must be waiting for approval now, or the answer would be stored without effect. */
 
 import type { Clock, Metronome } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
@@ -8,14 +8,14 @@ import { ApprovalFold, type ApprovalRow } from '../../report/folds/approvals.ts'
 import { shown } from '../../report/format.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { isOwn } from './find-step.ts';
-import { storedEntries } from './review.ts';
+import { readStoredEntries } from './review.ts';
 
-/** A question is told to people a moment before it is in the journal: whoever answers at once must not be refused for that. */
+/** A question is shown to people shortly before it is in the journal: an immediate answer must not be refused for that. */
 const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 200;
 
-/** Its whole path. Throws a UserError that says what asks now, where none of that name does, or several do. */
-export async function askedStep(
+/** Returns the whole path of the step. Throws a UserError that lists the waiting steps where none or several match. */
+export async function findAskedStep(
   store: JournalReader,
   run: string,
   named: string,
@@ -31,13 +31,13 @@ export async function askedStep(
   }
 }
 
-/** `isSure`: waiting for what the run writes next would not help. */
+/** `isSure`: what the run writes next cannot change the result. */
 type Found = { readonly step: string } | { readonly why: string; readonly isSure: boolean };
 
 async function lookFor(store: JournalReader, run: string, named: string): Promise<Found> {
   const fold = new ApprovalFold();
   let exists = false;
-  for await (const stored of storedEntries(store, run)) {
+  for await (const stored of readStoredEntries(store, run)) {
     exists ||= stored.step !== '' && isOwn(stored.step, named);
     fold.apply(readEntry(stored));
   }
@@ -48,17 +48,17 @@ async function lookFor(store: JournalReader, run: string, named: string): Promis
   const before = rows.findLast(({ step }) => isOwn(step, named));
   const about =
     only !== undefined
-      ? `${shown(named)} could be several steps that ask`
+      ? `${shown(named)} could be several steps that wait for approval`
       : exists
-        ? (answered(before) ?? `step ${shown(named)} does not ask at this moment`)
+        ? (describeAnswered(before) ?? `step ${shown(named)} does not wait for approval now`)
         : `no step ${printable(named, 100)} of run ${shown(run)} has begun`;
   const now =
-    asking.length === 0 ? 'no step asks now' : `asking now: ${asking.map(({ step }) => shown(step)).join(', ')}`;
+    asking.length === 0 ? 'no step waits now' : `waiting now: ${asking.map(({ step }) => shown(step)).join(', ')}`;
   return { why: `${about}; ${now}`, isSure: only !== undefined || before !== undefined };
 }
 
-function answered(row: ApprovalRow | undefined): string | undefined {
+function describeAnswered(row: ApprovalRow | undefined): string | undefined {
   if (row === undefined) return undefined;
   const by = row.answer === undefined ? '' : `: ${row.answer.command} by ${shown(row.answer.by)}`;
-  return `step ${shown(row.step)} asks no more${by}`;
+  return `step ${shown(row.step)} does not wait any more${by}`;
 }

@@ -1,28 +1,28 @@
-/** Orders as people name them: by the client order id, by the venue's id, or by the step that placed them. */
+/** Finds an order by its client order id, the venue's id, or the step that placed it. */
 
 import { printable } from '../../base/printable.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { shown } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 import { isWithin } from './find-step.ts';
-import { entriesOf } from './review.ts';
+import { readEntries } from './review.ts';
 
 export interface NamedOrder {
   readonly clientOrderId: string;
   readonly orderId: string | undefined;
   readonly step: string;
-  /** Calls that were made for it. */
+  /** Ids of the calls made for it. */
   readonly calls: ReadonlySet<string>;
 }
 
-/** An order by its client order id, the venue's id, or the step that placed it. */
-export async function orderNamed(store: JournalReader, run: RunRow, named: string): Promise<NamedOrder> {
+/** Throws a UserError with the orders of the run where none or several match. */
+export async function findOrder(store: JournalReader, run: RunRow, named: string): Promise<NamedOrder> {
   const orders = new Map<
     string,
     { clientOrderId: string; orderId: string | undefined; step: string; calls: Set<string> }
   >();
   const byVenueId = new Map<string, string>();
-  for await (const entry of entriesOf(store, run.run)) {
+  for await (const entry of readEntries(store, run.run)) {
     if (entry.type === 'call.intended') {
       const { intent, clientOrderId, call, params } = entry.data;
       if (intent !== undefined && !orders.has(intent.clientOrderId)) {
@@ -51,6 +51,6 @@ export async function orderNamed(store: JournalReader, run: RunRow, named: strin
     .map(({ clientOrderId, orderId }) => shown(orderId ?? clientOrderId));
   if (all.length === 0) throw new UserError(`run ${shown(run.run)} has no orders`);
   throw new UserError(
-    `${printable(named, 100)} ${fitting.length > 0 ? 'could be' : 'is no order of this run; it has'} ${list.join(', ')}`,
+    `${printable(named, 100)} ${fitting.length > 0 ? 'could be' : 'is not an order of this run; it has'} ${list.join(', ')}`,
   );
 }

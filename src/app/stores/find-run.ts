@@ -1,4 +1,4 @@
-/** A run as a person names it: its whole name, an unambiguous beginning of it, or `last`. */
+/** Finds a run by its whole name, an unambiguous beginning of it, or `last`. */
 import { printable } from '../../base/printable.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { UserError } from '../errors.ts';
@@ -9,7 +9,7 @@ export async function findRun(store: JournalReader, name: string): Promise<RunRo
   const rows = await store.runs();
   if (rows.length === 0) throw new UserError('the journal holds no runs yet; `runbook dry-run FILE` makes one');
   if (name === 'last') {
-    // By name, which begins with the moment it was given: a dry-run's own times are virtual.
+    // By name, which begins with the time of creation: a dry-run's own times are virtual.
     const [latest] = [...rows].sort((a, b) => (a.run < b.run ? 1 : -1));
     if (latest !== undefined) return latest;
   }

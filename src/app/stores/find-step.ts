@@ -1,57 +1,57 @@
-/** Steps as people name them: by an id, by a verb, or by the path a timeline shows. */
+/** Matches step paths with what a person typed: an id, a step name, or the path in a timeline. */
 
 import { printable } from '../../base/printable.ts';
 import { didYouMean } from '../../base/spelling.ts';
 import { shown, stepName } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 
-/** Whether a step's path is what was named (an id, a verb with its position, a path) or lies within it. */
+/** Whether a step's path is the named one (an id, a step name with its position, a path) or inside it. */
 export function isWithin(path: string, named: string): boolean {
   if (path === named || path.startsWith(`${named}/`) || path.startsWith(`${named}[`) || path.startsWith(`${named}~`))
     return true;
-  const bare = bareStep(path);
+  const bare = stripRounds(path);
   return (
     bare === named ||
     bare.startsWith(`${named}/`) ||
     bare.split('/').some((part) => part === named || part.replace(/^\d+:/, '') === named) ||
-    blocksOf(path).some((block) => isShownAs(block, named))
+    listBlocks(path).some((block) => isShownAs(block, named))
   );
 }
 
 /** A path without its iterations and attempts. */
-function bareStep(path: string): string {
+function stripRounds(path: string): string {
   return path.replace(/\[\d+\]|~\d+/g, '');
 }
 
-/** A path and every block around it: `a`, `a/b` and `a/b/c` of `a/b/c`. */
-function blocksOf(path: string): readonly string[] {
+/** A path and the path of every block around it: `a`, `a/b` and `a/b/c` of `a/b/c`. */
+function listBlocks(path: string): readonly string[] {
   const parts = path.split('/');
   return parts.map((_part, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** Whether timelines and orders call it that: `o[0]`, with the round it is in, and with its attempt or without. */
+/** Whether timelines and orders show it by this name: `o[0]`, with the round, and with its attempt or without. */
 function isShownAs(path: string, named: string): boolean {
   return stepName(path, undefined) === named || stepName(path.replace(/~\d+/g, ''), undefined) === named;
 }
 
-/** Whether what was named is one round of a loop: `rungs[3]`. */
+/** Whether the name is one round of a loop: `rungs[3]`. */
 export function isIteration(named: string): boolean {
   return /\[\d+\]$/.test(named);
 }
 
-export function noStep(named: string, run: string, steps: ReadonlySet<string>): UserError {
-  const words = new Set([...steps].flatMap((path) => [bareStep(path), ...bareStep(path).split('/')]));
+export function makeNoStepError(named: string, run: string, steps: ReadonlySet<string>): UserError {
+  const words = new Set([...steps].flatMap((path) => [stripRounds(path), ...stripRounds(path).split('/')]));
   const meant = didYouMean(named, words);
   const hint =
     meant === undefined
-      ? `it has ${[...new Set([...steps].map(bareStep))].slice(0, 12).map(shown).join(', ')}`
+      ? `it has ${[...new Set([...steps].map(stripRounds))].slice(0, 12).map(shown).join(', ')}`
       : `did you mean ${shown(meant)}?`;
   return new UserError(`run ${shown(run)} has no step ${printable(named, 100)}; ${hint}`);
 }
 
 /** The step itself, each iteration and attempt of it, but not the steps inside. */
 export function isOwn(path: string, named: string): boolean {
-  const bare = bareStep(path);
+  const bare = stripRounds(path);
   const last = bare.split('/').at(-1) ?? bare;
   return (
     path === named ||

@@ -1,7 +1,6 @@
 /**
- * Which stores there are: the state folder's own journal, and those that profiles named. `resume`, `cancel` and the audit
- * verbs need no profile, so the state folder remembers where live runs were written: the path of a file, or the name of the
- * variable that holds the URL of a database, never the URL.
+ * Remembers the stores that live runs were written to, so that `resume`, `cancel` and the audit commands need no profile. The
+ * state folder keeps the path of a file, or the name of the variable that holds the URL of a database, never the URL.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import type { StateFolder } from '../state.ts';
@@ -9,32 +8,32 @@ import { isThere, type StorePlace } from './location.ts';
 
 const LIST = 'stores.txt';
 
-/** Keeps the place of a store that is not the state folder's own. */
+/** Remembers a store that is not the state folder's own. */
 export function rememberStore(state: StateFolder, place: StorePlace): void {
-  const line = written(place);
-  if (storePlaces(state).some((known) => written(known) === line)) return;
+  const line = formatPlace(place);
+  if (listStorePlaces(state).some((known) => formatPlace(known) === line)) return;
   appendFileSync(state.file(LIST), `${line}\n`, { mode: 0o600 });
 }
 
-/** Every known store, the state folder's own first; of files those that exist. */
-export function storePlaces(state: StateFolder): readonly StorePlace[] {
+/** Every known store, the state folder's own first; SQLite files only where they exist. */
+export function listStorePlaces(state: StateFolder): readonly StorePlace[] {
   const own = state.file('runbook.db');
   const list = state.file(LIST);
   const lines = existsSync(list) ? readFileSync(list, 'utf8').split('\n') : [];
-  const named = [...new Set(lines)].filter((line) => line !== '' && line !== own).map(placeIn);
+  const named = [...new Set(lines)].filter((line) => line !== '' && line !== own).map(parsePlace);
   return [{ kind: 'sqlite', file: own }, ...named.filter(isThere)];
 }
 
-/** `postgres env NAME`, `postgres file PATH`, or a path: absolute, and so none of the former. */
+/** `postgres env NAME`, `postgres file PATH`, or a path, which is absolute and so matches neither. */
 const DATABASE = /^postgres (env|file) (.+)$/;
 
-function placeIn(line: string): StorePlace {
+function parsePlace(line: string): StorePlace {
   const [, by, name = ''] = DATABASE.exec(line) ?? [];
   if (by === undefined) return { kind: 'sqlite', file: line };
   return { kind: 'postgres', url: by === 'env' ? { env: name } : { file: name } };
 }
 
-function written(place: StorePlace): string {
+function formatPlace(place: StorePlace): string {
   if (place.kind === 'sqlite') return place.file;
   return 'env' in place.url ? `postgres env ${place.url.env}` : `postgres file ${place.url.file}`;
 }

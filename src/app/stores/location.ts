@@ -1,6 +1,6 @@
 /**
- * Where a store is: a SQLite file, or a PostgreSQL database that is known by the variable or file its URL is read from; and
- * the doors of it. The URL is a secret and is read anew by whoever opens a door: it is in no list, journal or message.
+ * Locates and opens stores: a SQLite file, or a PostgreSQL database known by the variable or file that holds its URL. The URL
+ * is a secret; it is read again for every opening and is in no list, journal or message.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -25,106 +25,108 @@ import type { Profile, SecretReference } from '../../venue/profile/profile.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
-import { troubleOf } from '../system-errors.ts';
+import { toSystemError } from '../system-errors.ts';
 
 export type StorePlace =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: SecretReference };
 
 /**
- * What can be opened of a store. Each rejects with a UserError (exit 2) that says what is wrong, `journal` with the StoreError
- * itself, for readers that know what to make of damage.
+ * The parts of a store that can be opened. Each rejects with a UserError (exit 2), except `journal`, which rejects with the
+ * StoreError itself, for readers that handle damage.
  */
-export interface StoreDoors {
-  journal(): Promise<JournalStore>;
+export interface StoreAccess {
+  openJournal(): Promise<JournalStore>;
   /** Leases, kill switch, mailbox and token ledgers, with the guard of the user's accounts on this machine. */
-  shared(): Promise<Shared>;
-  scheduleStore(): Promise<ScheduleStore>;
-  /** What was done to the kill switch, here and by this user on this machine. Looking makes no file. */
-  kills(): Promise<readonly KillEvent[]>;
+  openShared(): Promise<Shared>;
+  openScheduleStore(): Promise<ScheduleStore>;
+  /** What was done to the kill switch, in this store and by this user on this machine. Reading creates no file. */
+  readKills(): Promise<readonly KillEvent[]>;
 }
 
 /** The place of a profile's store; the state folder's journal where the profile names none. */
-export function placeOf({ store }: Pick<Profile, 'store'>, state: StateFolder): StorePlace {
+export function chooseStorePlace({ store }: Pick<Profile, 'store'>, state: StateFolder): StorePlace {
   if (store === undefined) return { kind: 'sqlite', file: state.file('runbook.db') };
   if ('postgres' in store) return { kind: 'postgres', url: store.postgres };
   mkdirSync(dirname(store.sqlite), { recursive: true, mode: 0o700 });
   return { kind: 'sqlite', file: store.sqlite };
 }
 
-/** Opens what lies at a place. Nothing is opened, and no URL read, before a door is asked for. */
-export function storeAt(place: StorePlace, environment: Environment): StoreDoors {
-  const accountsFile = join(userFolder(environment), 'accounts.db');
+/** Gives access to the store at a place. Nothing is opened and no URL is read until one of its functions is called. */
+export function accessStore(place: StorePlace, environment: Environment): StoreAccess {
+  const accountsFile = join(locateUserFolder(environment), 'accounts.db');
   if (place.kind === 'sqlite') {
     const { file } = place;
     return {
-      journal: () => openSqliteStore(file),
-      shared: () =>
-        refusing(() =>
+      openJournal: () => openSqliteStore(file),
+      openShared: () =>
+        convertStoreErrors(() =>
           openSharedSqlite({
             file: join(dirname(file), 'shared.db'),
-            ledgerFile: userFile('tokens.db', environment),
-            accountsFile: userFile('accounts.db', environment),
+            ledgerFile: locateUserFile('tokens.db', environment),
+            accountsFile: locateUserFile('accounts.db', environment),
           }),
         ),
-      scheduleStore: () => refusing(() => openSqliteScheduleStore(file)),
-      kills: () =>
-        refusing(async () =>
-          historyOfBoth(await killsIn(accountsFile), await killsIn(join(dirname(file), 'shared.db'))),
+      openScheduleStore: () => convertStoreErrors(() => openSqliteScheduleStore(file)),
+      readKills: () =>
+        convertStoreErrors(async () =>
+          historyOfBoth(await readKillsOf(accountsFile), await readKillsOf(join(dirname(file), 'shared.db'))),
         ),
     };
   }
-  const access = (): PostgresAccess => ({ url: urlOf(place.url, environment).reveal(), name: shownPlace(place) });
+  const access = (): PostgresAccess => ({ url: readUrl(place.url, environment).reveal(), name: describePlace(place) });
   return {
-    journal: async () => openPostgresStore(access()),
-    // The server's word goes for every machine; what one user does on one machine is kept apart even from other stores.
-    shared: () =>
-      refusing(async () =>
-        guardedShared(await openAccountGuard(userFile('accounts.db', environment)), () => openSharedPostgres(access())),
+    openJournal: async () => openPostgresStore(access()),
+    // The server decides for every machine; the guard keeps one user's processes on one machine apart even across stores.
+    openShared: () =>
+      convertStoreErrors(async () =>
+        guardedShared(await openAccountGuard(locateUserFile('accounts.db', environment)), () =>
+          openSharedPostgres(access()),
+        ),
       ),
-    scheduleStore: () => refusing(() => openPostgresScheduleStore(access())),
-    kills: () =>
-      refusing(async () => {
+    openScheduleStore: () => convertStoreErrors(() => openPostgresScheduleStore(access())),
+    readKills: () =>
+      convertStoreErrors(async () => {
         const shared = await openSharedPostgres(access());
         const events = await shared.killSwitch.history().finally(() => shared.close());
-        return historyOfBoth(await killsIn(accountsFile), events);
+        return historyOfBoth(await readKillsOf(accountsFile), events);
       }),
   };
 }
 
-async function killsIn(file: string): Promise<readonly KillEvent[]> {
+async function readKillsOf(file: string): Promise<readonly KillEvent[]> {
   if (!existsSync(file)) return [];
   const { killSwitch, close } = await openAccountGuard(file);
   return killSwitch.history().finally(close);
 }
 
-/** The doors of a store that keeps nothing: for what must be done where no disk can be written. */
-export function forgottenStore(nowMs: () => number): StoreDoors {
+/** A store that keeps nothing: for actions that must work where no disk can be written. */
+export function makeVolatileStore(nowMs: () => number): StoreAccess {
   return {
-    journal: async () => new MemoryStore(),
-    shared: async () => openSharedMemory(nowMs),
-    scheduleStore: async () => new MemoryScheduleStore(),
-    kills: async () => [],
+    openJournal: async () => new MemoryStore(),
+    openShared: async () => openSharedMemory(nowMs),
+    openScheduleStore: async () => new MemoryScheduleStore(),
+    readKills: async () => [],
   };
 }
 
-/** Whether there is anything to open: a file that nobody has made yet is not made by looking at it. */
+/** Whether there is something to open: reading must not create a file. */
 export function isThere(place: StorePlace): boolean {
   return place.kind === 'postgres' || existsSync(place.file);
 }
 
-/** The folder of what lies beside a journal: anchors, refreshed tokens. A database has none, so the state folder is it. */
-export function folderOf(place: StorePlace, state: StateFolder): string {
+/** The folder of the files beside a journal: anchors, refreshed tokens. For a database it is the state folder. */
+export function locateFolder(place: StorePlace, state: StateFolder): string {
   return place.kind === 'sqlite' ? dirname(place.file) : dirname(state.file('anchors.jsonl'));
 }
 
-/** As a person knows it. */
-export function shownPlace(place: StorePlace): string {
+/** Describes a place to people. */
+export function describePlace(place: StorePlace): string {
   if (place.kind === 'sqlite') return place.file;
   return `the PostgreSQL database of ${'env' in place.url ? place.url.env : place.url.file}`;
 }
 
-function urlOf(reference: SecretReference, environment: Environment): Secret {
+function readUrl(reference: SecretReference, environment: Environment): Secret {
   const variables = 'env' in reference ? { [reference.env]: environment.variable(reference.env) } : {};
   const read = storeUrl(reference, variables);
   if ('secret' in read) return read.secret;
@@ -136,26 +138,26 @@ function urlOf(reference: SecretReference, environment: Environment): Secret {
 }
 
 /**
- * The user's own state folder: an address has one token limit, and an account one process, whichever project they are used
- * from (interface.md, Settled points).
+ * The user's own state folder, shared by all projects: an address has one token limit, and an account one process
+ * (interface.md, Settled points).
  */
-function userFolder(environment: Environment): string {
+function locateUserFolder(environment: Environment): string {
   const home = environment.variable('HOME') ?? homedir();
   return join(environment.variable('XDG_STATE_HOME') ?? join(home, '.local', 'state'), 'perp-runbook');
 }
 
-function userFile(name: string, environment: Environment): string {
-  const folder = userFolder(environment);
+function locateUserFile(name: string, environment: Environment): string {
+  const folder = locateUserFolder(environment);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return join(folder, name);
 }
 
-/** What is wrong with a store as a sentence about the configuration. */
-export async function refusing<T>(open: () => Promise<T>): Promise<T> {
+/** Runs `open` and turns store errors into user errors about the configuration. */
+export async function convertStoreErrors<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {
     if (error instanceof StoreError) throw new UserError(printable(error.message), EXIT.usage, 'configuration');
-    throw troubleOf(error) ?? error;
+    throw toSystemError(error) ?? error;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The journals the reviewing verbs read: the state folder's own, those that live runs were written to, and the archives of
- * closed months, seen as one; or one archive alone. They are opened only where there are some (looking at runs makes no
- * file), and the stores' errors become sentences. Entries are read in pages, so that a long run needs no long memory.
+ * Opens the journals for reviewing commands: the state folder's own, those of live runs, and the archives of closed months,
+ * read as one; or a single archive. Reading creates no file. Store errors become user errors. Entries are read in pages, so
+ * memory does not grow with the length of a run.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -22,23 +22,23 @@ import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
 import { asUserError } from '../system-errors.ts';
 import type { Voice } from '../voice.ts';
-import { archiveFiles } from './archives.ts';
-import { storePlaces } from './known-stores.ts';
-import { folderOf, isThere, type StorePlace, storeAt } from './location.ts';
+import { listArchives } from './archives.ts';
+import { listStorePlaces } from './known-stores.ts';
+import { accessStore, isThere, locateFolder, type StorePlace } from './location.ts';
 
 const JOURNAL_FILE = 'runbook.db';
-/** Beside each journal: how far its chains had come, written down a second time. */
+/** File of anchors beside each journal. */
 const ANCHORS_FILE = 'anchors.jsonl';
 
-/** Where runs are looked for: everything the state folder knows of, or one archive. */
+/** The stores to read: all that the state folder knows, or one archive. */
 export interface Reviewed {
   readonly state: StateFolder;
   readonly archive?: string | undefined;
-  /** Told of what is wrong with an archive. */
+  /** Gets the reports of damaged archives. */
   readonly voice?: Pick<Voice, 'complain'>;
 }
 
-/** Opens the journals for `read` and closes them after; undefined where there is none. */
+/** Opens the journals for `read` and closes them afterwards; undefined where there are none. */
 export async function withJournal<T>(
   reviewed: Reviewed,
   read: (store: JournalReader) => Promise<T>,
@@ -46,11 +46,11 @@ export async function withJournal<T>(
   const { voice } = reviewed;
   const opened: JournalReader[] = [];
   try {
-    for (const place of journalPlaces(reviewed))
-      opened.push(await storeAt(place, reviewed.state.environment).journal());
-    const archives = archivesOf(reviewed);
+    for (const place of listJournalPlaces(reviewed))
+      opened.push(await accessStore(place, reviewed.state.environment).openJournal());
+    const archives = openArchives(reviewed);
     for (const { damage } of archives)
-      if (damage !== undefined) voice?.complain(`${printable(damage, 400)}; what can be read of it is read`);
+      if (damage !== undefined) voice?.complain(`${printable(damage, 400)}; the readable part is used`);
     opened.push(...archives);
     return opened.length === 0 ? undefined : await read(new Journals(opened));
   } catch (error) {
@@ -60,40 +60,42 @@ export async function withJournal<T>(
   }
 }
 
-/** As `withJournal`, for what needs a run: without a journal there is none. */
+/** Like `withJournal`, for commands that need a run: throws a UserError where there is no journal. */
 export async function withRuns<T>(reviewed: Reviewed, read: (store: JournalReader) => Promise<T>): Promise<T> {
   const outcome = await withJournal(reviewed, async (store) => ({ value: await read(store) }));
-  if (outcome === undefined) throw new UserError(noRunYet(reviewed.state));
+  if (outcome === undefined) throw new UserError(describeNoRuns(reviewed.state));
   return outcome.value;
 }
 
-export function noRunYet(state: StateFolder): string {
+export function describeNoRuns(state: StateFolder): string {
   return `there is no run yet: ${join(state.shown, JOURNAL_FILE)} is made by the first \`runbook dry-run FILE\``;
 }
 
 export type AnchorsOfFile = ReadAnchors & { readonly file: string };
 
 /**
- * The anchors beside every journal and in every archive, with what each archive says of its runs' ends. `publicKey`: PEM;
- * then only those signed with it count. `run`: only those of one run are looked at.
+ * The anchors beside every journal and in every archive, with the ends of runs that each archive records. `publicKey`: PEM;
+ * with it only anchors signed with that key count. `run`: only the anchors of that run.
  */
-export function anchorsOf(
+export function readAnchorFiles(
   reviewed: Reviewed,
   wanted: { readonly publicKey?: string | undefined; readonly run?: string | undefined } = {},
 ): readonly AnchorsOfFile[] {
   const { state } = reviewed;
-  const folders = [...new Set([state.path, ...journalPlaces({ state }).map((place) => folderOf(place, state))])];
+  const folders = [
+    ...new Set([state.path, ...listJournalPlaces({ state }).map((place) => locateFolder(place, state))]),
+  ];
   const beside = folders.map((folder): AnchorsOfFile => {
     const file = join(folder === state.path ? state.shown : folder, ANCHORS_FILE);
-    return { file, ...withKey(file, wanted, () => readAnchors(join(folder, ANCHORS_FILE), wanted)) };
+    return { file, ...checkWithKey(file, wanted, () => readAnchors(join(folder, ANCHORS_FILE), wanted)) };
   });
-  const archives = archivesOf(reviewed);
+  const archives = openArchives(reviewed);
   const within = archives.map(({ file, contents, ends }): AnchorsOfFile => {
-    const sorted = withKey(file, wanted, () => sortedAnchors(contents.anchors.map(anchorLine), wanted));
+    const sorted = checkWithKey(file, wanted, () => sortedAnchors(contents.anchors.map(anchorLine), wanted));
     return { file, ...sorted, anchors: [...sorted.anchors, ...ends.filter(({ run }) => isWanted(run, wanted))] };
   });
   if (reviewed.archive === undefined) return [...beside, ...within];
-  // Of the journals' anchors those that speak of what the archive holds.
+  // Of the journals' anchors, only those of runs in the archive.
   const held = (anchor: Anchor) => archives.some((archive) => archive.archived(anchor.run) !== undefined);
   return [...beside.map((each) => ({ ...each, anchors: each.anchors.filter(held) })), ...within];
 }
@@ -102,36 +104,40 @@ const anchorLine = (anchor: Anchor) => JSON.stringify(anchor);
 const isWanted = (run: string, wanted: { readonly run?: string | undefined }) =>
   wanted.run === undefined || wanted.run === run;
 
-function withKey(file: string, { publicKey }: { readonly publicKey?: string | undefined }, read: () => ReadAnchors) {
+function checkWithKey(
+  file: string,
+  { publicKey }: { readonly publicKey?: string | undefined },
+  read: () => ReadAnchors,
+) {
   try {
     return read();
   } catch (error) {
     const what =
       publicKey === undefined
-        ? `can not be read: ${printable((error as Error).message, 300)}`
-        : 'can not be checked with this key, which must be a public key in PEM form, of an Ed25519 pair';
+        ? `cannot be read: ${printable((error as Error).message, 300)}`
+        : 'cannot be checked with this key, which must be a public key in PEM form, of an Ed25519 pair';
     throw new UserError(`${printable(file, 300)} ${what}`, EXIT.usage, 'configuration');
   }
 }
 
-/** The journals that are written to; none where one archive alone is reviewed. */
-export function journalPlaces({ state, archive }: Reviewed): readonly StorePlace[] {
+/** Places of the journals; none where a single archive is reviewed. */
+export function listJournalPlaces({ state, archive }: Reviewed): readonly StorePlace[] {
   if (archive !== undefined || !existsSync(state.path)) return [];
-  return storePlaces(state).filter(isThere);
+  return listStorePlaces(state).filter(isThere);
 }
 
-/** Every known archive, a damaged one with what is left of it, so that it keeps nobody from the others; or the one that was named. */
-function archivesOf(reviewed: Reviewed): readonly ArchiveStore[] {
-  const known = OPENED.get(reviewed) ?? openedArchives(reviewed);
+/** Every known archive, or the named one. A damaged archive gives its readable part and does not hide the others. */
+function openArchives(reviewed: Reviewed): readonly ArchiveStore[] {
+  const known = OPENED.get(reviewed) ?? openArchivesOnce(reviewed);
   OPENED.set(reviewed, known);
   return known;
 }
 
-/** By who asked: an archive never changes once it has its name, and one that is broken is long to look through. */
+/** Opened archives by request: an archive never changes once it has its name, and a damaged one takes long to scan. */
 const OPENED = new WeakMap<Reviewed, readonly ArchiveStore[]>();
 
-function openedArchives({ state, archive }: Reviewed): readonly ArchiveStore[] {
-  if (archive === undefined) return archiveFiles(state).there.map(openSalvage);
+function openArchivesOnce({ state, archive }: Reviewed): readonly ArchiveStore[] {
+  if (archive === undefined) return listArchives(state).there.map(openSalvage);
   try {
     return [openArchive(resolve(archive))];
   } catch (error) {
@@ -139,14 +145,16 @@ function openedArchives({ state, archive }: Reviewed): readonly ArchiveStore[] {
   }
 }
 
-/** Archives that are not whole, each with what is wrong with it. */
-export function damagedArchives(reviewed: Reviewed): readonly { readonly file: string; readonly problem: string }[] {
-  return archivesOf(reviewed).flatMap(({ file, damage }) =>
+/** Damaged archives, each with its problem. */
+export function findDamagedArchives(
+  reviewed: Reviewed,
+): readonly { readonly file: string; readonly problem: string }[] {
+  return openArchives(reviewed).flatMap(({ file, damage }) =>
     damage === undefined ? [] : [{ file, problem: printable(damage, 400) }],
   );
 }
 
-/** Several journals to read as one. A run is in one of them, or for a moment in a journal and in its archive. */
+/** Several journals read as one. A run is in one of them, or briefly in both a journal and its archive. */
 class Journals implements JournalReader {
   private readonly stores: readonly JournalReader[];
 
@@ -186,7 +194,7 @@ class Journals implements JournalReader {
 
 const PAGE = 2000;
 
-export async function* storedEntries(store: JournalReader, run: string): AsyncGenerator<StoredEntry> {
+export async function* readStoredEntries(store: JournalReader, run: string): AsyncGenerator<StoredEntry> {
   for (let after = 0, more = true; more; ) {
     const page = await store.read(run, { after, limit: PAGE });
     yield* page;
@@ -195,31 +203,31 @@ export async function* storedEntries(store: JournalReader, run: string): AsyncGe
   }
 }
 
-/** Every entry of a run, in order. Throws StoreError `damaged` at a line that is none. */
-export async function* entriesOf(store: JournalReader, run: string): AsyncGenerator<Entry> {
-  for await (const stored of storedEntries(store, run)) yield readEntry(stored);
+/** Every entry of a run in sequence. Throws StoreError `damaged` at an unreadable line. */
+export async function* readEntries(store: JournalReader, run: string): AsyncGenerator<Entry> {
+  for await (const stored of readStoredEntries(store, run)) yield readEntry(stored);
 }
 
-/** A run's first entry. Throws StoreError `damaged` where it is another. */
-export async function beginningOf(store: JournalReader, run: string): Promise<EntryOf<'run.started'>> {
+/** A run's first entry. Throws StoreError `damaged` where it is not run.started. */
+export async function readFirstEntry(store: JournalReader, run: string): Promise<EntryOf<'run.started'>> {
   const [stored] = await store.read(run, { limit: 1 });
   const entry = stored === undefined ? undefined : readEntry(stored);
   if (entry?.type !== 'run.started') throw new StoreError('damaged', `run ${run} does not begin with run.started`);
   return entry;
 }
 
-/** Feeds a fold with every entry of a run and gives it back. */
-export async function folded<F extends { apply(entry: Entry): unknown }>(
+/** Applies every entry of a run to a fold and returns the fold. */
+export async function foldEntries<F extends { apply(entry: Entry): unknown }>(
   store: JournalReader,
   run: string,
   fold: F,
 ): Promise<F> {
-  for await (const entry of entriesOf(store, run)) fold.apply(entry);
+  for await (const entry of readEntries(store, run)) fold.apply(entry);
   return fold;
 }
 
-export async function allEntries(store: JournalReader, run: string): Promise<readonly Entry[]> {
+export async function readAllEntries(store: JournalReader, run: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  for await (const entry of entriesOf(store, run)) entries.push(entry);
+  for await (const entry of readEntries(store, run)) entries.push(entry);
   return entries;
 }

@@ -1,31 +1,31 @@
-/** Live runs that are not done with, in every known store: what `resume`, `cancel`, `approve` and `kill` speak of. */
+/** Finds live runs that are unfinished or halted, in every known store: for `resume`, `cancel`, `approve` and `kill`. */
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import { UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
-import { storePlaces } from './known-stores.ts';
-import { isThere, refusing, type StorePlace, shownPlace, storeAt } from './location.ts';
+import { listStorePlaces } from './known-stores.ts';
+import { accessStore, convertStoreErrors, describePlace, isThere, type StorePlace } from './location.ts';
 
 export interface UnfinishedRun {
   readonly run: string;
   readonly place: StorePlace;
   readonly first: EntryOf<'run.started'>;
-  /** It has an end, which says that a person has to look at it. */
+  /** The run ended with `halted`: a person has to look at it. */
   readonly hasHalted: boolean;
 }
 
-/** Live runs without an end, with `halted` those that wait for an answer too: those named (whole or by an unambiguous part), or all. `away`: stores that are known not to answer. */
-export async function unfinishedRuns(
+/** `names`: whole or unambiguous parts of names; empty for all. `missed`: stores that are known not to answer. */
+export async function findUnfinishedRuns(
   names: readonly string[],
   state: StateFolder,
   which: 'unfinished' | 'halted too' = 'unfinished',
   away: readonly StorePlace[] = [],
 ): Promise<readonly UnfinishedRun[]> {
   const found: UnfinishedRun[] = [];
-  const unreachable = new Set(away.map(shownPlace));
-  for (const place of storePlaces(state).filter((each) => isThere(each) && !unreachable.has(shownPlace(each)))) {
-    const store = await refusing(() => storeAt(place, state.environment).journal());
+  const unreachable = new Set(away.map(describePlace));
+  for (const place of listStorePlaces(state).filter((each) => isThere(each) && !unreachable.has(describePlace(each)))) {
+    const store = await convertStoreErrors(() => accessStore(place, state.environment).openJournal());
     try {
       const rows = which === 'unfinished' ? await store.runs({ unfinished: true }) : await store.runs();
       for (const { run, mode, outcome } of rows) {
@@ -50,7 +50,7 @@ export async function unfinishedRuns(
       throw new UserError(
         known.length === 0
           ? `${name === 'last' ? '' : `${printable(name, 100)}: `}${what} in the state folder ${printable(state.shown, 300)}; \`--state DIR\` names another`
-          : `${printable(name, 100)} ${fitting.length === 0 ? 'names none of them' : `could be ${fitting.length} runs`}; unfinished: ${known.join(', ')}${many}`,
+          : `${printable(name, 100)} ${fitting.length === 0 ? 'matches none of them' : `could be ${fitting.length} runs`}; unfinished: ${known.join(', ')}${many}`,
       );
     }
     return only;

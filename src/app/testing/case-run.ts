@@ -1,6 +1,6 @@
 /**
- * One case, executed in virtual time: the runbook against the case's venue, with the processes that die on the way and
- * those that take the run up again from what was written down. Says what happened; judges nothing.
+ * Executes one case in virtual time: the runbook against the case's venue, with the processes that die and those that resume the
+ * run from the journal. Returns what happened; does not judge it.
  */
 import { type Clock, type Metronome, type Timer, VirtualClock } from '../../base/clock.ts';
 import { Divergence, Playback } from '../../engine/playback/playback.ts';
@@ -19,20 +19,20 @@ import { JournalWriter } from '../../journal/writer.ts';
 import { RunFold, type RunReport } from '../../report/folds/run.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { act, startedData, virtualClient, virtualSetup } from '../run/virtual-run.ts';
+import { act, buildStartedData, makeVirtualClient, makeVirtualSetup } from '../run/virtual-run.ts';
 import { type Crash, isMeant, type TestCase } from './file/test-case.ts';
-import { scriptedFeeds } from './venue/feeds.ts';
+import { makeScriptedFeeds } from './venue/feeds.ts';
 import { type InjectedFault, ScriptedVenue, type Sent } from './venue/venue.ts';
 
 export interface CaseRun {
   readonly loaded: LoadedRunbook;
   readonly test: TestCase;
   readonly inputs: Readonly<Record<string, Value>>;
-  /** Name of the run; order ids derive from it. */
+  /** Name of the run; client order ids derive from it. */
   readonly run: string;
-  /** What befalls a request beside what the case says: for exploring. */
-  readonly mishap?: (sent: Sent) => InjectedFault | undefined;
-  /** Where a process dies beside the case's own crashes. */
+  /** Injects a fault into a request in addition to the case, for exploring. */
+  readonly fault?: (sent: Sent) => InjectedFault | undefined;
+  /** Kills the process at a request in addition to the case's own crashes. */
   readonly crash?: (sent: Sent) => Omit<Crash, 'on' | 'call'> | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface CaseResult {
   readonly entries: readonly Entry[];
   readonly report: RunReport;
   readonly venue: ScriptedVenue;
-  /** Why the case could not be executed as it is written; it has failed then, whatever it expects. */
+  /** Why the case could not be executed; it has failed then, whatever it expects. */
   readonly problem: string | undefined;
   /** The journal as it was stored. */
   readonly stored: readonly StoredEntry[];
@@ -50,38 +50,38 @@ export async function runCase(options: CaseRun): Promise<CaseResult> {
   return new Execution(options).run();
 }
 
-/** One life of the program: when it dies, nothing it set going ever runs again. */
+/** One process of the program: after its death none of its pending work runs. */
 class Process {
   readonly clock: Clock & Metronome;
   readonly died: Promise<'died'>;
   dead = false;
-  /** Dies as soon as the next answer is written down. */
+  /** Dies as soon as the next answer is journaled. */
   diesOnceSettled = false;
-  private tell: () => void = () => {};
+  private deliver: () => void = () => {};
 
   constructor(base: Clock & Metronome) {
     this.died = new Promise((resolve) => {
-      this.tell = () => resolve('died');
+      this.deliver = () => resolve('died');
     });
-    const alive = (turn: () => void) => () => {
+    const whileAlive = (turn: () => void) => () => {
       if (!this.dead) turn();
     };
     this.clock = {
       now: () => base.now(),
       monotonic: () => base.monotonic(),
-      at: (when, turn): Timer => base.at(when, alive(turn)),
-      after: (delay, turn): Timer => base.after(delay, alive(turn)),
-      arrive: (turn) => base.arrive(alive(turn)),
+      at: (when, turn): Timer => base.at(when, whileAlive(turn)),
+      after: (delay, turn): Timer => base.after(delay, whileAlive(turn)),
+      arrive: (turn) => base.arrive(whileAlive(turn)),
     };
   }
 
   die(): void {
     this.dead = true;
-    this.tell();
+    this.deliver();
   }
 }
 
-/** A process with the run it executes. */
+/** A process and the run it executes. */
 interface Life {
   readonly process: Process;
   readonly running: RunningRun;
@@ -113,16 +113,16 @@ class Execution {
     this.venue = new ScriptedVenue({
       test,
       clock: this.clock,
-      ...(options.mishap === undefined ? {} : { mishap: options.mishap }),
-      onMiss: (message) => this.missed(message),
+      ...(options.fault === undefined ? {} : { fault: options.fault }),
+      onMiss: (message) => this.failMissed(message),
     });
     const { clock: at, seed } = test;
     const { markets } = this.venue;
-    this.started = startedData(
+    this.started = buildStartedData(
       { loaded, inputs, at, seed, trigger: 'test' },
       { mode: 'simulated', account: 'test', markets },
     );
-    this.setup = virtualSetup({ loaded, inputs, run }, this.started);
+    this.setup = makeVirtualSetup({ loaded, inputs, run }, this.started);
   }
 
   async run(): Promise<CaseResult> {
@@ -133,11 +133,11 @@ class Execution {
         const ending = await this.clock.runUntil(Promise.race([running.done, process.died]));
         if (ending !== 'died') break;
         await this.clock.advanceTo(this.clock.now() + this.downMs);
-        this.life = await this.takeUp();
+        this.life = await this.resume();
       }
       await this.life.writer.close();
     } catch (error) {
-      this.problem ??= problemOf(error);
+      this.problem ??= describeProblem(error);
     }
     const stored = await this.store.read(this.setup.run);
     const fold = new RunFold();
@@ -147,7 +147,7 @@ class Execution {
 
   private async begin(): Promise<Life> {
     const process = new Process(this.clock);
-    const writer = this.writer(process, {});
+    const writer = this.makeWriter(process, {});
     const tracker = new OrderTracker({ absenceHorizonMs: this.setup.absenceHorizonMs });
     const gate = new LimitFactsFold(tracker, this.venue.markets);
     const log = new RunLog(writer, tracker, [
@@ -157,7 +157,7 @@ class Execution {
     log.append('run.started', this.started);
     if (this.crashing) await writer.flush();
     const running = startRun(this.setup, {
-      venue: this.client(process, log, gate),
+      venue: this.makeClient(process, log, gate),
       clock: process.clock,
       log,
       notifier: { send() {} },
@@ -165,8 +165,8 @@ class Execution {
     return { process, running, log, writer };
   }
 
-  /** A new process goes on from what the last one had written down. */
-  private async takeUp(): Promise<Life> {
+  /** A new process resumes the run from the journal of the previous one. */
+  private async resume(): Promise<Life> {
     const stored = await this.store.read(this.setup.run);
     this.entries = stored.map(readEntry);
     const process = new Process(this.clock);
@@ -183,12 +183,12 @@ class Execution {
     const gate = new LimitFactsFold(playback.log.tracker, this.venue.markets);
     for (const entry of this.entries) gate.apply(entry);
     const row = await this.store.run(this.setup.run);
-    const writer = this.writer(process, { head: headOf(stored.at(-1)), ...(row === undefined ? {} : { row }) });
+    const writer = this.makeWriter(process, { head: headOf(stored.at(-1)), ...(row === undefined ? {} : { row }) });
     const log = new RunLog(writer, playback.log.tracker, [
       (entry) => gate.apply(entry),
       (entry) => this.observe(entry, process, writer),
     ]);
-    const venue = this.client(process, log, gate);
+    const venue = this.makeClient(process, log, gate);
     process.clock.arrive(() =>
       playback.takeOver({
         keep: log.keep,
@@ -201,7 +201,7 @@ class Execution {
     return { process, running, log, writer };
   }
 
-  private writer(
+  private makeWriter(
     process: Process,
     resumed: Partial<Pick<ConstructorParameters<typeof JournalWriter>[1], 'head' | 'row'>>,
   ): JournalWriter {
@@ -214,19 +214,19 @@ class Execution {
       epoch: this.lives,
       actor: 'engine',
       clock: process.clock,
-      // What a process that dies had not flushed must be lost.
+      // Entries that a dying process had not flushed must be lost.
       durable: this.crashing,
       ...resumed,
     });
   }
 
-  private client(process: Process, log: RunLog, gate: LimitFactsFold): VenueClient {
+  private makeClient(process: Process, log: RunLog, gate: LimitFactsFold): VenueClient {
     const { test } = this.options;
     const { clock } = process;
     const { markets, simulator } = this.venue;
-    return virtualClient({
-      transport: this.transport(process),
-      feeds: scriptedFeeds(test.feeds, clock, test.clock, simulator),
+    return makeVirtualClient({
+      transport: this.makeTransport(process),
+      feeds: makeScriptedFeeds(test.feeds, clock, test.clock, simulator),
       markets,
       clock,
       log,
@@ -236,14 +236,14 @@ class Execution {
     });
   }
 
-  /** The road of one process: it ends with it. */
-  private transport(process: Process): Transport {
+  /** The transport of one process: it ends with the process. */
+  private makeTransport(process: Process): Transport {
     return {
       send: (request, { timeoutMs }) =>
         new Promise<WireReply>((resolve) => {
           if (process.dead) return;
-          const sent = this.venue.note(request);
-          const crash = this.crashAt(sent);
+          const sent = this.venue.recordSent(request);
+          const crash = this.findCrash(sent);
           if (crash?.when === 'before') {
             this.venue.sent.pop();
             this.die(process, crash);
@@ -260,7 +260,7 @@ class Execution {
     };
   }
 
-  private crashAt(sent: Sent): Omit<Crash, 'on' | 'call'> | undefined {
+  private findCrash(sent: Sent): Omit<Crash, 'on' | 'call'> | undefined {
     const { test, crash } = this.options;
     for (const [index, each] of test.crashes.entries()) {
       if (!isMeant(each.on, sent.name, sent.type)) continue;
@@ -280,7 +280,7 @@ class Execution {
     if (process.dead) return;
     this.entries.push(entry);
     if (entry.type === 'approval.asked') this.answerApproval(entry.step);
-    // The commit takes what this turn still writes; behind it, nothing of this process runs.
+    // The commit includes what this turn still writes; nothing of this process runs after it.
     if (entry.type === 'call.settled' && process.diesOnceSettled) void writer.flush().then(() => process.die());
   }
 
@@ -291,22 +291,22 @@ class Execution {
     if (script === undefined) return;
     const give = () => {
       const { life } = this;
-      // A person answers again when nobody is there to listen.
+      // While no process runs, the person answers again later.
       if (life === undefined || life.process.dead) this.clock.at(this.clock.now() + 1000, give);
       else act(life.running, life.log, { command: script.answer, by: 'test', step });
     };
     this.clock.at(this.clock.now() + script.afterMs, give);
   }
 
-  private missed(message: string): void {
+  private failMissed(message: string): void {
     this.problem ??= message;
     const { life } = this;
     if (life !== undefined) act(life.running, life.log, { command: 'cancel', by: 'test', reason: message });
   }
 }
 
-/** What went wrong with the run itself; our own mistakes are shown by their sentence, and fail the case. */
-function problemOf(error: unknown): string {
-  if (error instanceof Divergence) return `the run could not be taken up again: ${error.message}`;
+/** Describes why the run itself failed; internal errors are described too, and fail the case. */
+function describeProblem(error: unknown): string {
+  if (error instanceof Divergence) return `the run could not be resumed: ${error.message}`;
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 /**
- * What a case expects against what happened. Each expectation that does not hold gives one failure: what was expected, what
- * was found, and its place in the file. Pure.
+ * Compares a case's expectations with what happened. Each failed expectation gives the expected value, the found value, and its
+ * position in the file. Pure.
  */
 import { positionAt, type SourceText, type Span } from '../../base/diagnostic.ts';
 import { durationWord } from '../../base/duration.ts';
@@ -10,7 +10,7 @@ import type { OrderRow } from '../../report/folds/orders.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import { type EndpointName, endpoint, isEndpointName } from '../../venue/catalogue.ts';
 import type { CaseResult } from './case-run.ts';
-import { requestName } from './file/request-names.ts';
+import { formatRequestName } from './file/request-names.ts';
 import {
   type Bound,
   type Expectations,
@@ -20,12 +20,12 @@ import {
   type RequestRun,
   type WordRun,
 } from './file/test-case.ts';
-import { sameValue } from './venue/rules.ts';
+import { isSameValue } from './venue/rules.ts';
 import type { Sent } from './venue/venue.ts';
 
-/** A failure as `--json` prints it: line and column from 1. */
+/** A failure in the form of `--json`: line and column count from 1. */
 export interface Failure {
-  /** Key of the expectation, or `run` where the case could not be executed as it is written. */
+  /** Key of the expectation, or `run` where the case could not be executed. */
   readonly expectation: string;
   readonly expected: string;
   readonly found: string;
@@ -34,20 +34,26 @@ export interface Failure {
   readonly column: number;
 }
 
-/** What of a result is judged. */
+/** The judged parts of a result. */
 export type Judged = Pick<CaseResult, 'entries' | 'report'> & { readonly sent: readonly Sent[] };
 
-export function failuresOf(expect: Expectations, judged: Judged, source: SourceText): readonly Failure[] {
+export function findFailures(expect: Expectations, judged: Judged, source: SourceText): readonly Failure[] {
   const failures: Failure[] = [];
   const fail = (expectation: string, span: Span, expected: string, found: string) => {
-    failures.push(failure(source, span, expectation, expected, found));
+    failures.push(makeFailure(source, span, expectation, expected, found));
   };
   for (const [key, check] of Object.entries(CHECKS))
     check(expect, judged, (span, expected, found) => fail(key, span, expected, found));
   return failures.sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
-export function failure(source: SourceText, span: Span, expectation: string, expected: string, found: string): Failure {
+export function makeFailure(
+  source: SourceText,
+  span: Span,
+  expectation: string,
+  expected: string,
+  found: string,
+): Failure {
   const { line, column } = positionAt(source.text, span.start);
   return {
     expectation,
@@ -65,15 +71,15 @@ type Check = (expect: Expectations, judged: Judged, fail: Fail) => void;
 const CHECKS: Readonly<Record<string, Check>> = {
   outcome({ outcome }, { report }, fail) {
     if (outcome === undefined || outcome.value === report.outcome) return;
-    fail(outcome.span, outcome.value, outcomeText(report));
+    fail(outcome.span, outcome.value, describeOutcome(report));
   },
 
   reason({ reason }, { report }, fail) {
     if (reason === undefined) return;
     const found = report.reason ?? '';
-    // The word of a `stop` is a word; the message of a failure is a sentence of which a part may be told.
+    // The reason of a `stop` is compared whole; of a failure's message the expectation may give a part.
     const holds = report.outcome === 'stopped' ? found === reason.value : found.includes(reason.value);
-    if (!holds) fail(reason.span, reason.value, report.reason ?? `no reason; ${outcomeText(report)}`);
+    if (!holds) fail(reason.span, reason.value, report.reason ?? `no reason; ${describeOutcome(report)}`);
   },
 
   error({ error }, { report }, fail) {
@@ -88,8 +94,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (!holds)
       fail(
         error.span,
-        fieldsText(error.value),
-        found === undefined ? `no error; ${outcomeText(report)}` : fieldsText({ ...found }),
+        formatFields(error.value),
+        found === undefined ? `no error; ${describeOutcome(report)}` : formatFields({ ...found }),
       );
   },
 
@@ -97,32 +103,32 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (steps === undefined) return;
     const ran = report.steps.flatMap(({ id, outcome }) => (id === undefined || outcome === 'skipped' ? [] : [id]));
     if (!followsWords(steps.value, ran))
-      fail(steps.span, wordsText(steps.value), ran.length === 0 ? 'none' : inRuns(ran));
+      fail(steps.span, formatWords(steps.value), ran.length === 0 ? 'none' : formatRuns(ran));
   },
 
   requests({ requests }, { sent }, fail) {
     if (requests === undefined) return;
     const named = new Set(requests.value.map(({ pattern }) => pattern.endpoint));
     const compared = sent.filter(({ name }) => isEndpointName(name) && (isWrite(name) || named.has(name)));
-    const at = firstDifference(requests.value, compared);
+    const at = findFirstDifference(requests.value, compared);
     if (at === undefined) return;
-    const found = compared.map(nameOf);
+    const found = compared.map(nameRequest);
     const expected = requests.value.flatMap(({ times, text }) => Array.from({ length: times }, () => text));
-    const where = ` (from the ${ordinal(at + 1)} on: ${expected[at] ?? 'nothing more'} expected, ${found[at] ?? 'nothing more'} found)`;
-    fail(requests.span, inRuns(expected), `${found.length === 0 ? 'none' : inRuns(found)}${where}`);
+    const where = ` (from the ${formatOrdinal(at + 1)} on: ${expected[at] ?? 'nothing more'} expected, ${found[at] ?? 'nothing more'} found)`;
+    fail(requests.span, formatRuns(expected), `${found.length === 0 ? 'none' : formatRuns(found)}${where}`);
   },
 
   requests_exactly({ requestsExactly = [] }, { sent }, fail) {
     for (const { value, span } of requestsExactly) {
-      const count = countOf(value.pattern, sent);
-      if (count !== value.count) fail(span, `${value.text} ${times(value.count)}`, times(count));
+      const count = countRequests(value.pattern, sent);
+      if (count !== value.count) fail(span, `${value.text} ${formatTimes(value.count)}`, formatTimes(count));
     }
   },
 
   at_least({ atLeast = [] }, { sent }, fail) {
     for (const { value, span } of atLeast) {
-      const count = countOf(value.pattern, sent);
-      if (count < value.count) fail(span, `${value.text} at least ${times(value.count)}`, times(count));
+      const count = countRequests(value.pattern, sent);
+      if (count < value.count) fail(span, `${value.text} at least ${formatTimes(value.count)}`, formatTimes(count));
     }
   },
 
@@ -133,7 +139,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
         fail(
           span,
           `no ${value.text}`,
-          `${times(countOf(value.pattern, sent))}, first as request ${which.number}: ${JSON.stringify(which.params)}`,
+          `${formatTimes(countRequests(value.pattern, sent))}, first as request ${which.number}: ${JSON.stringify(which.params)}`,
         );
     }
   },
@@ -147,9 +153,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
       const others = Object.keys(report.outputs);
       fail(
         span,
-        `${name}: ${plainText(value.value)}`,
+        `${name}: ${formatPlain(value.value)}`,
         has
-          ? `${name}: ${plainText(found as Plain)}`
+          ? `${name}: ${formatPlain(found as Plain)}`
           : `no output ${name}${others.length === 0 ? '' : `; there are ${others.join(', ')}`}`,
       );
     }
@@ -163,10 +169,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
       else
         fail(
           span,
-          fieldsText(value),
+          formatFields(value),
           report.orders.length === 0
             ? 'no orders'
-            : `none such${from === 0 ? '' : ` behind order ${from}`}; ${report.orders.map(orderText).join('; ')}`,
+            : `none such${from === 0 ? '' : ` behind order ${from}`}; ${report.orders.map(describeOrder).join('; ')}`,
         );
     }
   },
@@ -189,15 +195,15 @@ const CHECKS: Readonly<Record<string, Check>> = {
 
   elapsed({ elapsed }, { report }, fail) {
     if (elapsed === undefined) return;
-    const ms = elapsedMs(report);
+    const ms = measureElapsed(report);
     if (!elapsed.value.every((bound) => holds(bound, ms)))
-      fail(elapsed.span, boundsText(elapsed.value), durationWord(ms));
+      fail(elapsed.span, formatBounds(elapsed.value), durationWord(ms));
   },
 
   tokens({ tokens }, { report }, fail) {
     if (tokens === undefined) return;
     const { used } = report.tokens;
-    if (!tokens.value.every((bound) => holds(bound, used))) fail(tokens.span, boundsText(tokens.value), String(used));
+    if (!tokens.value.every((bound) => holds(bound, used))) fail(tokens.span, formatBounds(tokens.value), String(used));
   },
 
   deadman({ deadman }, { report }, fail) {
@@ -205,34 +211,34 @@ const CHECKS: Readonly<Record<string, Check>> = {
     const renewals = deadman.value.some(({ word }) => word === 'renewed');
     const found = report.deadman.map(({ event }) => event).filter((event) => renewals || event !== 'renewed');
     if (!followsWords(deadman.value, found))
-      fail(deadman.span, wordsText(deadman.value), found.length === 0 ? 'none' : inRuns(found));
+      fail(deadman.span, formatWords(deadman.value), found.length === 0 ? 'none' : formatRuns(found));
   },
 };
 
 /** Virtual time from start to end, ms. */
-export function elapsedMs({ startedAt, endedAt }: Pick<RunReport, 'startedAt' | 'endedAt'>): number {
+export function measureElapsed({ startedAt, endedAt }: Pick<RunReport, 'startedAt' | 'endedAt'>): number {
   return Date.parse(endedAt) - Date.parse(startedAt);
 }
 
-function outcomeText({ outcome, reason }: RunReport): string {
+function describeOutcome({ outcome, reason }: RunReport): string {
   return reason === undefined ? outcome : `${outcome}: ${reason}`;
 }
 
-/** The switch and the session are looked after by the engine; everything else that is not a read is the runbook's doing. */
+/** Whether a request is a write of the runbook: the engine itself handles the switch and the session. */
 function isWrite(name: EndpointName): boolean {
   const { method, path } = endpoint(name);
   return method !== 'GET' && path !== '/cancel_all_after' && path !== '/jwt';
 }
 
-function nameOf({ name, type }: Sent): string {
-  return requestName({ endpoint: name, type });
+function nameRequest({ name, type }: Sent): string {
+  return formatRequestName({ endpoint: name, type });
 }
 
-function countOf(pattern: RequestPattern, sent: readonly Sent[]): number {
+function countRequests(pattern: RequestPattern, sent: readonly Sent[]): number {
   return sent.filter(({ name, type }) => isMeant(pattern, name, type)).length;
 }
 
-function firstDifference(expected: readonly RequestRun[], found: readonly Sent[]): number | undefined {
+function findFirstDifference(expected: readonly RequestRun[], found: readonly Sent[]): number | undefined {
   const each = expected.flatMap(({ pattern, times: count }) => Array.from({ length: count }, () => pattern));
   for (let index = 0; index < Math.max(each.length, found.length); index += 1) {
     const [pattern, request] = [each[index], found[index]];
@@ -241,7 +247,7 @@ function firstDifference(expected: readonly RequestRun[], found: readonly Sent[]
   return undefined;
 }
 
-/** A `*` takes as many as there are: what follows it is another word, or the end. */
+/** A `*` takes all repetitions: a different word or the end follows it. */
 function followsWords(expected: readonly WordRun[], found: readonly string[]): boolean {
   let at = 0;
   for (const { word, many } of expected) {
@@ -269,7 +275,7 @@ function holds({ operator, value }: Bound<number>, found: number): boolean {
   }
 }
 
-/** Maps in part, lists as a whole, decimals by value. */
+/** Compares maps in part, lists as a whole, decimals by value. */
 function agrees(expected: Plain, found: Json): boolean {
   if (expected === null || found === null) return expected === found;
   if (Array.isArray(expected))
@@ -285,7 +291,7 @@ function agrees(expected: Plain, found: Json): boolean {
     );
   }
   if (typeof found === 'object') return false;
-  return sameValue(String(expected), String(found));
+  return isSameValue(String(expected), String(found));
 }
 
 const ORDER_FIELDS: Readonly<Record<string, keyof OrderRow>> = {
@@ -296,11 +302,11 @@ const ORDER_FIELDS: Readonly<Record<string, keyof OrderRow>> = {
 
 function isOrder(expected: Readonly<Record<string, string>>, order: OrderRow): boolean {
   return Object.entries(expected).every(([key, value]) =>
-    sameValue(value, order[ORDER_FIELDS[key] ?? (key as keyof OrderRow)]),
+    isSameValue(value, order[ORDER_FIELDS[key] ?? (key as keyof OrderRow)]),
   );
 }
 
-function orderText({
+function describeOrder({
   orderId,
   clientOrderId,
   type,
@@ -317,27 +323,27 @@ function orderText({
   return `${orderId ?? clientOrderId} ${type} ${side} ${size} ${market}${at}, filled ${filled}${average}, ${state}`;
 }
 
-function fieldsText(fields: object): string {
+function formatFields(fields: object): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => `${key}: ${String(value)}`)
     .join(', ');
 }
 
-function plainText(value: Plain): string {
+function formatPlain(value: Plain): string {
   return value === null ? 'absent' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-function wordsText(words: readonly WordRun[]): string {
+function formatWords(words: readonly WordRun[]): string {
   return words.length === 0 ? 'none' : words.map(({ word, many }) => (many ? `${word}*` : word)).join(', ');
 }
 
-function boundsText(bounds: readonly Bound<number>[]): string {
+function formatBounds(bounds: readonly Bound<number>[]): string {
   return bounds.map(({ text }) => text).join(', ');
 }
 
 /** `POST /orders limit x5, PUT /orders`. */
-function inRuns(words: readonly string[]): string {
+function formatRuns(words: readonly string[]): string {
   const runs: { readonly word: string; count: number }[] = [];
   for (const word of words) {
     const last = runs.at(-1);
@@ -349,11 +355,11 @@ function inRuns(words: readonly string[]): string {
     : runs.map(({ word, count }) => (count === 1 ? word : `${word} x${count}`)).join(', ');
 }
 
-function times(count: number): string {
+function formatTimes(count: number): string {
   return count === 0 ? 'never' : count === 1 ? 'once' : `${count} times`;
 }
 
-function ordinal(number: number): string {
+function formatOrdinal(number: number): string {
   const last = number % 100;
   const ending = last >= 11 && last <= 13 ? 'th' : ({ 1: 'st', 2: 'nd', 3: 'rd' }[number % 10] ?? 'th');
   return `${number}${ending}`;

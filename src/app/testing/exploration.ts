@@ -1,38 +1,38 @@
 /**
- * `runbook test --explore`: a case that holds, again with each request's answer lost, refused, limited or part-filled, and
- * with the process killed before and after it. A case's expectations say nothing of such a run; what must hold then are the
- * promises of the engine: no second order for one intent, no order that nobody accounts for, an end, a sound journal.
+ * `runbook test --explore`: repeats a passing case with each request's answer lost, refused, rate limited or part-filled, and with
+ * the process killed before and after it. The case's expectations do not apply to these runs; the promises of the engine do: no
+ * second order for one intent, every order accounted for, an end, a sound journal.
  */
 import { verifyChain } from '../../journal/chain.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import { isInDoubt, isTerminal, isWorking } from '../../venue/order/states.ts';
 import { SIMULATED_PROFILE } from '../../venue/profile/profile.ts';
 import { type CaseResult, type CaseRun, runCase } from './case-run.ts';
-import { requestName } from './file/request-names.ts';
+import { formatRequestName } from './file/request-names.ts';
 import type { Crash } from './file/test-case.ts';
 import type { InjectedFault, Sent } from './venue/venue.ts';
 
 export interface Exploration {
-  /** Runs that were made. */
+  /** Number of runs executed. */
   readonly variations: number;
   readonly violations: readonly { readonly variation: string; readonly problem: string }[];
 }
 
-/** Of each kind of read the first few are tried: a poll is like the one before it. */
+/** Only the first few reads of each kind are varied: polls are alike. */
 const READS_TRIED = 3;
 const WRITES_TRIED = 12;
 const DOWN_MS = 5000;
 
 type Variation =
-  | { readonly text: string; readonly mishap: InjectedFault }
+  | { readonly text: string; readonly fault: InjectedFault }
   | { readonly text: string; readonly crash: Omit<Crash, 'on' | 'call'> };
 
 const VARIATIONS: readonly Variation[] = [
-  { text: 'lost before it arrives', mishap: { kind: 'lost', when: 'before' } },
-  { text: 'its answer lost', mishap: { kind: 'lost', when: 'after' } },
-  { text: 'refused for want of tokens', mishap: { kind: 'limited' } },
-  { text: 'refused', mishap: { kind: 'refused' } },
-  { text: 'filled in part', mishap: { kind: 'part_filled' } },
+  { text: 'lost before it arrives', fault: { kind: 'lost', when: 'before' } },
+  { text: 'its answer lost', fault: { kind: 'lost', when: 'after' } },
+  { text: 'refused for the rate limit', fault: { kind: 'limited' } },
+  { text: 'refused', fault: { kind: 'refused' } },
+  { text: 'filled in part', fault: { kind: 'part_filled' } },
   { text: 'the process killed before it', crash: { when: 'before', answer: 'lost', downMs: DOWN_MS } },
   { text: 'the process killed before its answer', crash: { when: 'after', answer: 'lost', downMs: DOWN_MS } },
   { text: 'the process killed after its answer', crash: { when: 'after', answer: 'kept', downMs: DOWN_MS } },
@@ -41,21 +41,21 @@ const VARIATIONS: readonly Variation[] = [
 export async function exploreCase(options: CaseRun, plain: CaseResult): Promise<Exploration> {
   const violations: { readonly variation: string; readonly problem: string }[] = [];
   let variations = 0;
-  for (const target of targets(plain.venue.sent)) {
+  for (const target of chooseTargets(plain.venue.sent)) {
     for (const variation of VARIATIONS) {
-      if (!concerns(variation, target)) continue;
+      if (!appliesTo(variation, target)) continue;
       variations += 1;
-      const result = await runCase({ ...options, ...meeting(variation, target.number) });
-      const named = `request ${target.number}, ${requestName({ endpoint: target.name, type: target.type })}: ${variation.text}`;
-      for (const problem of problemsOf(result)) violations.push({ variation: named, problem });
+      const result = await runCase({ ...options, ...applyTo(variation, target.number) });
+      const named = `request ${target.number}, ${formatRequestName({ endpoint: target.name, type: target.type })}: ${variation.text}`;
+      for (const problem of findProblems(result)) violations.push({ variation: named, problem });
     }
   }
   return { variations, violations };
 }
 
-/** A run is the same up to the request that meets something else: so its number names it. */
-function meeting(variation: Variation, number: number): Pick<CaseRun, 'mishap' | 'crash'> {
-  if ('mishap' in variation) return { mishap: (sent) => (sent.number === number ? variation.mishap : undefined) };
+/** Runs are equal up to the varied request, so its number identifies it. */
+function applyTo(variation: Variation, number: number): Pick<CaseRun, 'fault' | 'crash'> {
+  if ('fault' in variation) return { fault: (sent) => (sent.number === number ? variation.fault : undefined) };
   let died = false;
   return {
     crash: (sent) => {
@@ -66,7 +66,7 @@ function meeting(variation: Variation, number: number): Pick<CaseRun, 'mishap' |
   };
 }
 
-function targets(sent: readonly Sent[]): readonly Sent[] {
+function chooseTargets(sent: readonly Sent[]): readonly Sent[] {
   const seen = new Map<string, number>();
   return sent.filter(({ name, type }) => {
     const kind = `${name} ${type ?? ''}`;
@@ -76,24 +76,24 @@ function targets(sent: readonly Sent[]): readonly Sent[] {
   });
 }
 
-function concerns(variation: Variation, { name, type }: Sent): boolean {
-  if (!('mishap' in variation) || variation.mishap.kind !== 'part_filled') return true;
+function appliesTo(variation: Variation, { name, type }: Sent): boolean {
+  if (!('fault' in variation) || variation.fault.kind !== 'part_filled') return true;
   return name === 'DELETE /orders' || (name === 'POST /orders' && type !== 'stop_loss' && type !== 'take_profit');
 }
 
-/** What must hold of every run, however it went. */
-export function problemsOf(result: CaseResult): readonly string[] {
+/** Checks what must hold in every run. */
+export function findProblems(result: CaseResult): readonly string[] {
   const problems: string[] = [];
-  if (result.problem !== undefined) problems.push(`the run did not come to an end: ${result.problem}`);
+  if (result.problem !== undefined) problems.push(`the run did not end: ${result.problem}`);
   else if (!result.entries.some(({ type }) => type === 'run.ended')) problems.push('the run has no end');
-  problems.push(...secondOrders(result), ...unaccounted(result));
+  problems.push(...findSecondOrders(result), ...findUnaccounted(result));
   const chain = verifyChain(result.stored);
   if (!chain.ok) problems.push(`the journal does not verify: ${chain.problem.detail}`);
   return problems;
 }
 
-/** A second POST for an intent only where the first certainly did nothing, or where `resend` allows it (orders.md, Unknown outcomes). */
-function secondOrders({ entries, venue }: CaseResult): readonly string[] {
+/** A second POST for an intent is allowed only where the first certainly had no effect, or with `resend` (orders.md, Unknown outcomes). */
+function findSecondOrders({ entries, venue }: CaseResult): readonly string[] {
   const resends = new Set<string>();
   for (const entry of entries) {
     const intent = entry.type === 'call.intended' ? entry.data.intent : undefined;
@@ -114,27 +114,27 @@ function secondOrders({ entries, venue }: CaseResult): readonly string[] {
   return problems;
 }
 
-/** Whether a POST may have made an order: everything but an answer that says no. */
+/** Whether a POST may have created an order: any reply except a rejection. */
 function mayHavePlaced({ reply }: Sent): boolean {
   if (reply === undefined) return true;
   if (reply.kind === 'failure') return reply.sent;
   return reply.status >= 500 || !/"success":false/.test(reply.body);
 }
 
-/** At the end the run knows of every order of its own that rests, or has halted and says so. */
-function unaccounted({ entries, report, venue }: CaseResult): readonly string[] {
+/** At the end the run knows the state of every open order of its own, or has halted and says so. */
+function findUnaccounted({ entries, report, venue }: CaseResult): readonly string[] {
   const tracker = new OrderTracker({ absenceHorizonMs: SIMULATED_PROFILE.ambiguityWindowMs });
   for (const entry of entries) tracker.apply(entry);
   const problems: string[] = [];
   if (report.outcome === 'halted') return problems;
-  for (const { id, client_order_id: clientId, status } of venue.resting()) {
+  for (const { id, client_order_id: clientId, status } of venue.listOpenOrders()) {
     const own = tracker.get(clientId) ?? tracker.byId(id);
     const posted = venue.sent.some(({ params }) => clientId !== '' && params['client_order_id'] === clientId);
     if (own === undefined && posted)
-      problems.push(`order ${clientId} rests at the venue (${status}) and the journal does not know it`);
+      problems.push(`order ${clientId} is open at the venue (${status}) and missing from the journal`);
     if (own !== undefined && isTerminal(own.snapshot.state))
       problems.push(
-        `order ${id} rests at the venue (${status}), and the run, which ${report.outcome}, holds it for ${own.snapshot.state}`,
+        `order ${id} is open at the venue (${status}), but the run, which ${report.outcome}, records it as ${own.snapshot.state}`,
       );
   }
   for (const order of tracker.orders()) {

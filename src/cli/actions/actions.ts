@@ -1,21 +1,21 @@
 /**
- * The verb table: every verb of the command line with its arguments, options and what calls it. `--help`, argument
- * checking, completion and the reference are read from here. A row loads its module when it is called, never before.
+ * The command table: every command with its arguments, options and implementation. `--help`, argument checking, completion and
+ * the reference are made from it. A row loads its module when it is called, never before.
  */
 import { EXIT } from '../../app/errors.ts';
 import { SHELLS } from '../choices.ts';
-import { type VerbRow, verb } from '../command-row.ts';
-import { REVIEW_VERBS } from './review.ts';
-import { RUN_VERBS } from './run.ts';
+import { type CommandRow, command } from '../command-row.ts';
+import { REVIEW_COMMANDS } from './review.ts';
+import { RUN_COMMANDS } from './run.ts';
 
-const TEST_VERBS: readonly VerbRow[] = [
-  verb({
+const TEST_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'test',
     summary: 'run runbook test files in virtual time',
     arguments: { files: { doc: 'test files, NAME.test.yaml', takes: 'file', many: true } },
     options: {
       explore: {
-        doc: 'each case again with every answer lost, refused, limited or part-filled, and the process killed',
+        doc: 'repeat each case with every answer lost, refused, rate limited or part-filled, and the process killed',
       },
     },
     example: 'test bracket-entry.test.yaml',
@@ -25,10 +25,10 @@ const TEST_VERBS: readonly VerbRow[] = [
   }),
 ];
 
-const SERVE_VERBS: readonly VerbRow[] = [
-  verb({
+const SERVE_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'audit serve',
-    summary: 'show the runs on a page in the browser, on 127.0.0.1 alone',
+    summary: 'show the runs on a page in the browser, on 127.0.0.1 only',
     arguments: {},
     options: {
       port: { doc: 'port, 8787 by default; 0 takes a free one', value: 'N' },
@@ -44,36 +44,36 @@ const SERVE_VERBS: readonly VerbRow[] = [
 
 const FILES = { doc: 'runbook files, and folders of them', takes: 'file', many: true } as const;
 
-const SCHEDULE_VERBS: readonly VerbRow[] = [
-  verb({
+const SCHEDULE_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'schedule',
-    summary: 'run what is due, until interrupted; takes runs of `runbook run` meanwhile',
+    summary: 'run what is due, until interrupted; accepts runs of `runbook run` meanwhile',
     arguments: { files: FILES },
     options: {
-      // Not required here: `schedule preview` would have to name it too.
+      // Not required here: commander would require it of `schedule preview` too.
       profile: { doc: 'profile of an account; may be given several times', value: 'FILE', takes: 'file', many: true },
       port: {
         doc: 'port on 127.0.0.1 of /healthz, /readyz and /metrics, 9464 by default; 0 takes a free one',
         value: 'N',
       },
-      standby: { doc: 'wait for the account where another process holds it' },
-      seats: {
-        doc: 'accounts to act for at a time, where workers share a PostgreSQL store; all by default',
+      standby: { doc: 'wait for the account while another process holds it' },
+      'max-accounts': {
+        doc: 'maximum number of accounts to serve, where workers share a PostgreSQL store; all by default',
         value: 'N',
       },
     },
     example: 'schedule runbooks --profile main.yaml',
-    async run({ files }, options, invocation) {
-      return (await import('../commands/schedule.ts')).runSchedules(files, options, invocation);
+    async run({ files }, { 'max-accounts': maxAccounts, ...options }, invocation) {
+      return (await import('../commands/schedule.ts')).runSchedules(files, { ...options, maxAccounts }, invocation);
     },
   }),
-  verb({
+  command({
     name: 'schedule preview',
-    summary: 'what would fire, with daylight-saving effects and collisions',
+    summary: 'list what would fire, with daylight-saving effects and collisions',
     arguments: { files: FILES },
     options: {
       next: { doc: 'how many occurrences, 20 by default', value: 'N' },
-      from: { doc: 'from this time on, ISO 8601; now by default', value: 'TIME' },
+      from: { doc: 'start of the list, ISO 8601; now by default', value: 'TIME' },
       calendar: { doc: 'draw the month into a file: .svg or .html', value: 'FILE', takes: 'file' },
     },
     example: 'schedule preview runbooks --next 10 --from 2026-03-28T00:00:00Z',
@@ -83,8 +83,8 @@ const SCHEDULE_VERBS: readonly VerbRow[] = [
   }),
 ];
 
-export const VERBS: readonly VerbRow[] = [
-  verb({
+export const COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'validate',
     summary: 'check runbooks, offline',
     arguments: { files: { doc: 'runbook files', takes: 'file', many: true } },
@@ -94,14 +94,14 @@ export const VERBS: readonly VerbRow[] = [
       return (await import('../commands/validate.ts')).validateFiles(files, invocation);
     },
   }),
-  ...RUN_VERBS,
-  ...SCHEDULE_VERBS,
-  ...REVIEW_VERBS,
-  ...SERVE_VERBS,
-  ...TEST_VERBS,
-  verb({
+  ...RUN_COMMANDS,
+  ...SCHEDULE_COMMANDS,
+  ...REVIEW_COMMANDS,
+  ...SERVE_COMMANDS,
+  ...TEST_COMMANDS,
+  command({
     name: 'record',
-    summary: 'turn a recording (HAR 1.2) into a fixture, or one format of fixture into another',
+    summary: 'convert a recording (HAR 1.2) into a fixture, or a fixture into another format',
     arguments: {},
     options: {
       from: { doc: 'recording: .har, .yaml, .jsonl', value: 'FILE', takes: 'file', required: true },
@@ -112,25 +112,25 @@ export const VERBS: readonly VerbRow[] = [
       return (await import('../commands/record.ts')).convertRecording(from, to, invocation);
     },
   }),
-  verb({
+  command({
     name: 'new',
-    summary: 'make a runbook to begin with',
+    summary: 'create a runbook to start from',
     arguments: { name: { doc: 'name of the runbook; the file is NAME.yaml', takes: 'text' } },
     options: { from: { doc: 'copy an example instead of the smallest runbook', value: 'EXAMPLE' } },
     example: 'new my-entry --from bracket-entry',
     async run({ name }, { from }, invocation) {
-      return (await import('../commands/new.ts')).newRunbook(name, from, invocation);
+      return (await import('../commands/new.ts')).createRunbook(name, from, invocation);
     },
   }),
-  verb({
+  command({
     name: 'completion',
     summary: 'print a completion script for a shell',
     arguments: { shell: { doc: 'the shell', takes: SHELLS } },
     options: {},
     example: 'completion bash',
     async run({ shell }, _options, { terminal }) {
-      const { completionScript } = await import('../commands/completion.ts');
-      const script = completionScript(SHELLS.find((each) => each === shell) ?? 'bash', VERBS);
+      const { makeCompletionScript: completionScript } = await import('../commands/completion.ts');
+      const script = completionScript(SHELLS.find((each) => each === shell) ?? 'bash', COMMANDS);
       terminal.answer({ shell, script }, () => script);
       return EXIT.done;
     },

@@ -1,13 +1,13 @@
-/** The rows of the verb table for what reviews: the audit of runs, and the chart of a runbook. */
+/** Rows of the command table for reviewing: the audit of runs, and the chart of a runbook. */
 import { CHART_FORMATS, EXPORT_FORMATS, ROW_KINDS } from '../choices.ts';
-import { type VerbRow, verb } from '../command-row.ts';
+import { type CommandRow, command } from '../command-row.ts';
 
 const ARCHIVE = { doc: 'read this archive instead of the journals', value: 'FILE', takes: 'file' } as const;
 const KEY = { doc: 'public key in PEM form: anchors must be signed with it', value: 'FILE', takes: 'file' } as const;
 const RUN = { doc: 'name of a run, an unambiguous part of it, or `last`', takes: 'text' } as const;
 
-export const REVIEW_VERBS: readonly VerbRow[] = [
-  verb({
+export const REVIEW_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'audit list',
     summary: 'list the runs, newest first',
     arguments: {},
@@ -21,7 +21,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/list.ts')).listRuns(options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit summary',
     summary: "answer a reviewer's questions about a run on one screen",
     arguments: { run: RUN },
@@ -31,18 +31,18 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/summary.ts')).summarise(run, { key }, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit show',
-    summary: 'tell a run from first to last',
+    summary: 'show the timeline of a run',
     arguments: { run: RUN },
     options: {
       order: { doc: 'only what concerns an order: its id, its client order id, or its step', value: 'ORDER' },
       step: { doc: 'only a step and what is inside it: its id or path', value: 'STEP' },
       kind: { doc: `only rows of these kinds: ${ROW_KINDS.join(', ')}`, value: 'KIND', takes: ROW_KINDS, many: true },
-      since: { doc: 'from a time on, or from so long after the start', value: 'TIME' },
-      depth: { doc: 'leave out what is deeper inside blocks than this', value: 'N' },
-      why: { doc: 'how a step decided: expressions, what they read, what came out', value: 'STEP' },
-      entry: { doc: 'one entry raw, by its number, as `audit summary` names it', value: 'N' },
+      since: { doc: 'from this time on, or from this long after the start', value: 'TIME' },
+      depth: { doc: 'hide rows nested deeper in blocks than this', value: 'N' },
+      why: { doc: 'how a step decided: expressions, the values they read, the results', value: 'STEP' },
+      entry: { doc: 'one raw entry, by the number that `audit summary` shows', value: 'N' },
       all: { doc: 'also reads and keep-alives that changed nothing' },
       archive: ARCHIVE,
     },
@@ -51,11 +51,11 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/show.ts')).showRun(run, options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit orders',
-    summary: 'list the orders of a run with what became of them',
+    summary: 'list the orders of a run with their outcome',
     arguments: { run: RUN },
-    options: { history: { doc: 'with every move' }, archive: ARCHIVE },
+    options: { history: { doc: 'with every transition' }, archive: ARCHIVE },
     example: 'audit orders last --history',
     async run({ run }, options, invocation) {
       return (await import('../audit/orders.ts')).showOrders(run, options, {
@@ -64,9 +64,9 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       });
     },
   }),
-  verb({
+  command({
     name: 'audit fills',
-    summary: 'list what traded in a run, with fees and average prices',
+    summary: 'list the fills of a run, with fees and average prices',
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit fills last',
@@ -74,9 +74,9 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/fills.ts')).showFills(run, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit budget',
-    summary: 'show where the tokens of a run went, over time',
+    summary: 'show the tokens a run used over time',
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit budget last',
@@ -84,9 +84,9 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/budget.ts')).showBudget(run, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit verify',
-    summary: 'check that journals are what was written',
+    summary: 'check that journals are unchanged since they were written',
     arguments: { run: { ...RUN, optional: true } },
     options: {
       key: KEY,
@@ -97,17 +97,17 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/verify.ts')).verify(run, options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit diff',
-    summary: 'show what two runs decided differently, and what they had been told before that',
+    summary: 'show what two runs decided differently, and which different inputs came before that',
     arguments: { left: RUN, right: RUN },
     options: { archive: ARCHIVE },
     example: 'audit diff 20260105T080000123 last',
     async run({ left, right }, { archive }, invocation) {
-      return (await import('../audit/diff.ts')).diff(left, right, { ...invocation, archive });
+      return (await import('../audit/diff.ts')).showDiff(left, right, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit stats',
     summary: 'count runs, outcomes, denials and tokens by runbook and day',
     arguments: {},
@@ -117,24 +117,24 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/stats.ts')).showStats(options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit kills',
     summary: 'list who engaged the kill switch and who released it, when and why',
     arguments: {},
     options: {
-      profile: { doc: 'only of the account of this profile, and of every account', value: 'FILE', takes: 'file' },
+      profile: { doc: "only those of this profile's account, and of all accounts", value: 'FILE', takes: 'file' },
     },
     example: 'audit kills --profile main.yaml',
     async run(_args, { profile }, invocation) {
       return (await import('../audit/kills.ts')).listKills({ profile }, invocation);
     },
   }),
-  verb({
+  command({
     name: 'audit export',
-    summary: 'print a run in the form of another tool',
+    summary: 'print a run in the format of another tool',
     arguments: { run: RUN },
     options: {
-      format: { doc: 'the form', value: 'FORMAT', takes: EXPORT_FORMATS, required: true },
+      format: { doc: 'output format', value: 'FORMAT', takes: EXPORT_FORMATS, required: true },
       table: { doc: 'for csv: timeline (the default), entries, steps, requests, orders or fills', value: 'TABLE' },
       archive: ARCHIVE,
     },
@@ -143,7 +143,7 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/export.ts')).exportRun(run, options, { ...invocation, archive: options.archive });
     },
   }),
-  verb({
+  command({
     name: 'audit reconcile',
     summary: "compare the fills of a live run with the venue's own list",
     arguments: { run: RUN },
@@ -153,9 +153,9 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/reconcile.ts')).reconcileRun(run, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit replay',
-    summary: 'prove that a run decided as its journal says, or show the first difference',
+    summary: 'prove that the journal determines the decisions of a run, or show the first difference',
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit replay last',
@@ -163,9 +163,9 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
       return (await import('../audit/replay.ts')).proveRun(run, { ...invocation, archive });
     },
   }),
-  verb({
+  command({
     name: 'audit archive',
-    summary: 'put the runs of closed months into one compressed file each, and take them out of the journals',
+    summary: 'move the runs of closed months into one compressed file per month',
     arguments: {},
     options: {
       month: { doc: 'only the runs that ended in this month, such as 2026-10 (UTC)', value: 'MONTH' },
@@ -175,21 +175,21 @@ export const REVIEW_VERBS: readonly VerbRow[] = [
         value: 'FOLDER',
         takes: 'directory',
       },
-      keep: { doc: 'leave the runs in the journals as well' },
+      keep: { doc: 'keep the runs in the journals as well' },
     },
     example: 'audit archive --before 2026-10',
     async run(_args, options, invocation) {
       return (await import('../audit/archive.ts')).archiveRuns(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'graph',
     summary: 'draw the state chart of a runbook',
     arguments: { file: { doc: 'runbook file', takes: 'file' } },
     options: { format: { doc: 'mermaid (the default), svg, xstate or dot', value: 'FORMAT', takes: CHART_FORMATS } },
     example: 'graph ladder.yaml --format mermaid',
     async run({ file }, { format }, invocation) {
-      return (await import('../commands/graph.ts')).graphFile(file, format, invocation);
+      return (await import('../commands/graph.ts')).showGraph(file, format, invocation);
     },
   }),
 ];

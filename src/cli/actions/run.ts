@@ -1,5 +1,5 @@
-/** The rows of the verb table for what plans and runs a runbook. */
-import { type VerbRow, verb } from '../command-row.ts';
+/** Rows of the command table for planning and executing runbooks. */
+import { type CommandRow, command } from '../command-row.ts';
 
 const FILE = { doc: 'runbook file', takes: 'file' } as const;
 const INPUT = { doc: 'an input, read by its declared type', value: 'k=v', many: true } as const;
@@ -8,11 +8,11 @@ const FIXTURES = { doc: 'recorded exchanges to answer from', value: 'FILE', take
 
 const RUN = { doc: 'name of a run, or an unambiguous part of it', takes: 'text' } as const;
 const STEP = { doc: 'path or id of the step', takes: 'text' } as const;
-const BY = { doc: 'who does it', value: 'NAME' } as const;
-const REASON = { doc: 'why', value: 'TEXT' } as const;
+const BY = { doc: 'name of the person', value: 'NAME' } as const;
+const REASON = { doc: 'reason', value: 'TEXT' } as const;
 
-/** Options that were given. */
-function defined<T extends Readonly<Record<string, string | undefined>>>(
+/** Drops options that were not given. */
+function dropUndefined<T extends Readonly<Record<string, string | undefined>>>(
   options: T,
 ): { readonly [K in keyof T]?: string } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
@@ -20,8 +20,8 @@ function defined<T extends Readonly<Record<string, string | undefined>>>(
   };
 }
 
-export const RUN_VERBS: readonly VerbRow[] = [
-  verb({
+export const RUN_COMMANDS: readonly CommandRow[] = [
+  command({
     name: 'plan',
     summary: 'print every request a runbook would send; sends nothing',
     arguments: { file: FILE },
@@ -36,7 +36,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/plan.ts')).planFile(file, options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'dry-run',
     summary: 'execute in virtual time, against recorded exchanges or the simulated venue; opens no socket',
     arguments: { file: FILE },
@@ -44,26 +44,26 @@ export const RUN_VERBS: readonly VerbRow[] = [
       fixtures: FIXTURES,
       input: INPUT,
       inputs: INPUTS,
-      at: { doc: 'the time at which it starts, ISO 8601', value: 'TIME' },
+      at: { doc: 'start time, ISO 8601', value: 'TIME' },
       seed: { doc: 'seed of the simulated venue, 1 by default', value: 'N' },
       simulator: { doc: 'configuration of the simulated venue', value: 'FILE', takes: 'file' },
-      record: { doc: 'write the exchanges into a fixture', value: 'FILE', takes: 'file' },
+      record: { doc: 'write the exchanges to a fixture', value: 'FILE', takes: 'file' },
     },
     example: 'dry-run bracket-entry.yaml --fixtures bracket-entry.fixture.yaml',
     async run({ file }, options, invocation) {
       return (await import('../commands/dry-run.ts')).dryRunFile(file, options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'run',
-    summary: 'execute for real; against anything but a loopback address it prints the plan and asks',
+    summary: 'execute for real; unless the address is loopback, prints the plan and asks first',
     arguments: { file: FILE },
     options: {
       profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true },
       input: INPUT,
       inputs: INPUTS,
-      record: { doc: 'write the exchanges into a fixture, secrets replaced', value: 'FILE', takes: 'file' },
-      plan: { doc: 'the approved plan; refuses any other', value: 'HASH' },
+      record: { doc: 'write the exchanges to a fixture, with secrets replaced', value: 'FILE', takes: 'file' },
+      plan: { doc: 'hash of the approved plan; any other plan is refused', value: 'HASH' },
       yes: { doc: 'do not ask' },
       step: { doc: 'ask before each write' },
       until: { doc: 'stop after this step', value: 'ID' },
@@ -73,9 +73,9 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/run.ts')).runFile(file, options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'resume',
-    summary: 'continue interrupted runs; all of them when none is named',
+    summary: 'continue interrupted runs; all of them without a name',
     arguments: { runs: { doc: 'names of runs', takes: 'text', many: true, optional: true } },
     options: {},
     example: 'resume',
@@ -83,47 +83,52 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/run.ts')).resumeRuns(runs, invocation);
     },
   }),
-  verb({
+  command({
     name: 'cancel',
-    summary: 'ask a run to stop in order',
+    summary: 'ask a run to stop cleanly',
     arguments: { run: RUN },
     options: { by: BY, reason: REASON },
     example: 'cancel last',
     async run({ run }, options, invocation) {
-      return (await import('../commands/approve-cancel.ts')).command(run, 'cancel', defined(options), invocation);
+      return (await import('../commands/approve-cancel.ts')).sendCommand(
+        run,
+        'cancel',
+        dropUndefined(options),
+        invocation,
+      );
     },
   }),
-  verb({
+  command({
     name: 'approve',
     summary: 'answer an approve step with yes',
     arguments: { run: RUN, step: STEP },
     options: { by: { ...BY, required: true } },
     example: 'approve 20260105 steps/4:switch --by ada',
     async run({ run, step }, { by }, invocation) {
-      return (await import('../commands/approve-cancel.ts')).command(run, 'approve', { step, by }, invocation);
+      return (await import('../commands/approve-cancel.ts')).sendCommand(run, 'approve', { step, by }, invocation);
     },
   }),
-  verb({
+  command({
     name: 'reject',
     summary: 'answer an approve step with no',
     arguments: { run: RUN, step: STEP },
     options: { by: { ...BY, required: true }, reason: REASON },
     example: 'reject 20260105 steps/4:switch --by ada',
     async run({ run, step }, options, invocation) {
-      return (await import('../commands/approve-cancel.ts')).command(
+      return (await import('../commands/approve-cancel.ts')).sendCommand(
         run,
         'reject',
-        { step, ...defined(options) },
+        { step, ...dropUndefined(options) },
         invocation,
       );
     },
   }),
-  verb({
+  command({
     name: 'kill',
     summary: 'kill switch: no new orders, cancel_all until nothing is left',
     arguments: {},
     options: {
-      profile: { doc: 'the account; every account of the state folder without', value: 'FILE', takes: 'file' },
+      profile: { doc: 'the account; without it, every account of the state folder', value: 'FILE', takes: 'file' },
       by: BY,
       reason: REASON,
     },
@@ -132,9 +137,9 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/kill.ts')).killUntilSignal(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'release',
-    summary: 'lift the kill switch',
+    summary: 'release the kill switch',
     arguments: {},
     options: {
       profile: { doc: 'the account', value: 'FILE', takes: 'file', required: true },
@@ -145,9 +150,9 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/kill.ts')).releaseAccount(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'doctor',
-    summary: 'check a profile against its venue, with reads alone',
+    summary: 'check a profile against its venue, with reads only',
     arguments: {},
     options: { profile: { doc: 'profile of the account', value: 'FILE', takes: 'file', required: true } },
     example: 'doctor --profile main.yaml',
@@ -155,7 +160,7 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/doctor.ts')).examine(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'sim',
     summary: 'serve the simulated venue over HTTP on 127.0.0.1',
     arguments: {},
@@ -169,9 +174,9 @@ export const RUN_VERBS: readonly VerbRow[] = [
       return (await import('../commands/sim.ts')).serveSimulator(options, invocation);
     },
   }),
-  verb({
+  command({
     name: 'replay',
-    summary: 're-execute a recorded run; fails on the first request that differs',
+    summary: 'execute a recorded run again; fails on the first request that differs',
     arguments: { run: { doc: 'name of a run, or `last`', takes: 'text' } },
     options: {},
     example: 'replay last',

@@ -1,15 +1,15 @@
 /**
- * `runbook audit archive`: puts the runs of closed months into a compressed file each and takes them out of the journals. A
- * run leaves its journal only after the file was read back and its chain verified there, and only as the very run that was
- * archived; so a crash at any moment leaves it in one place or in both, never in none, and the next call goes on from there.
- * Runs that have no end, and halted ones, which `resume` may take up again, stay where they are.
+ * `runbook audit archive`: moves the runs of closed months from the journals into one compressed file per month. A run is
+ * deleted from its journal only after the file was read back and its chain verified there, and only if it is the same run; so a
+ * crash leaves a run in one place or in both, never in none, and the next call continues. Runs without an end and halted runs,
+ * which can be resumed, are not archived.
  */
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { archiveFiles, archiveFolder, archivingAlone, rememberArchive } from '../../app/stores/archives.ts';
-import { storeAt } from '../../app/stores/location.ts';
-import { anchorsOf, journalPlaces, storedEntries } from '../../app/stores/review.ts';
+import { listArchives, locateArchives, lockArchiving, rememberArchive } from '../../app/stores/archives.ts';
+import { accessStore } from '../../app/stores/location.ts';
+import { listJournalPlaces, readAnchorFiles, readStoredEntries } from '../../app/stores/review.ts';
 import { asUserError } from '../../app/system-errors.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
@@ -20,7 +20,7 @@ import { type JournalStore, type RunRow, StoreError } from '../../journal/store.
 import { verifyRun } from '../../report/compare/verify.ts';
 import { shown } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
-import { textTable } from '../terminal/text-table.ts';
+import { formatStyledTable } from '../terminal/text-table.ts';
 
 export interface ArchiveOptions {
   readonly month: string | undefined;
@@ -29,7 +29,7 @@ export interface ArchiveOptions {
   readonly keep: boolean;
 }
 
-/** What was done with a month's runs of one journal. */
+/** Result for the runs of one month in one journal. */
 interface Archiving {
   readonly month: string;
   /** Absent where every run was in an archive already. */
@@ -47,10 +47,10 @@ interface Left {
 }
 
 export async function archiveRuns(options: ArchiveOptions, invocation: Invocation): Promise<ExitCode> {
-  const wanted = wantedMonths(options, monthOf(Date.now()));
+  const wanted = readMonthOptions(options, formatMonth(Date.now()));
   const archive = () => archiveWanted(options, wanted, invocation);
-  // Where there is no state folder there is nothing to archive, and none is made.
-  return existsSync(invocation.state.path) ? archivingAlone(invocation.state, archive) : archive();
+  // Without a state folder there is nothing to archive, and none is created.
+  return existsSync(invocation.state.path) ? lockArchiving(invocation.state, archive) : archive();
 }
 
 async function archiveWanted(
@@ -58,19 +58,19 @@ async function archiveWanted(
   wanted: (month: string) => boolean,
   { terminal, state }: Invocation,
 ): Promise<ExitCode> {
-  const folder = options.to === undefined ? archiveFolder(state) : resolve(options.to);
+  const folder = options.to === undefined ? locateArchives(state) : resolve(options.to);
   removeRemains(folder);
-  const anchors = anchorsByRun(anchorsOf({ state }).flatMap((each) => each.anchors));
+  const anchors = anchorsByRun(readAnchorFiles({ state }).flatMap((each) => each.anchors));
   const done: Archiving[] = [];
   const left: Left[] = [];
-  for (const place of journalPlaces({ state })) {
-    const store = await storeAt(place, state.environment).journal();
+  for (const place of listJournalPlaces({ state })) {
+    const store = await accessStore(place, state.environment).openJournal();
     try {
-      // A run in a damaged archive is archived once more: its copy in the journal may be the only sound one.
-      const archives = archiveFiles(state)
+      // A run in a damaged archive is archived again: its copy in the journal may be the only sound one.
+      const archives = listArchives(state)
         .there.map(openSalvage)
         .filter(({ damage }) => damage === undefined);
-      for (const [month, rows] of closedMonths(await store.runs(), wanted)) {
+      for (const [month, rows] of groupClosedMonths(await store.runs(), wanted)) {
         terminal.progress(`archiving ${formatCount(rows.length, 'run')} of ${month}`);
         const work = new MonthArchiver({ store, month, folder, archives, anchors, left });
         const archived = await work.archive(rows);
@@ -84,7 +84,7 @@ async function archiveWanted(
     }
   }
   terminal.endProgress();
-  terminal.answer({ archives: done, left }, () => archivedText(done, terminal));
+  terminal.answer({ archives: done, left }, () => formatArchived(done, terminal));
   for (const { run, why } of left) terminal.complain(`run ${shown(run)} was left in the journal: ${shown(why)}`);
   return left.length === 0 ? EXIT.done : EXIT.failed;
 }
@@ -93,7 +93,7 @@ interface MonthParts {
   readonly store: JournalStore;
   readonly month: string;
   readonly folder: string;
-  /** Those there are already. */
+  /** Existing archives. */
   readonly archives: readonly ArchiveStore[];
   readonly anchors: ReadonlyMap<string, readonly Anchor[]>;
   readonly left: Left[];
@@ -101,14 +101,14 @@ interface MonthParts {
 
 class MonthArchiver {
   private readonly parts: MonthParts;
-  /** Runs that an archive is known to hold, with the hash of their last entry. */
+  /** Runs known to be in an archive, with the hash of their last entry. */
   private readonly held = new Map<string, string>();
 
   constructor(parts: MonthParts) {
     this.parts = parts;
   }
 
-  /** Writes what is not archived yet, reads it back, and gives the file its name. */
+  /** Writes the runs that are not archived yet, reads them back, and gives the file its name. */
   async archive(rows: readonly RunRow[]): Promise<Omit<Archiving, 'removed'>> {
     const { month, folder } = this.parts;
     const fresh: RunRow[] = [];
@@ -138,7 +138,7 @@ class MonthArchiver {
     return removed;
   }
 
-  /** After a crash between the file and the journal, and after `--keep`, a run is in both: as the same, or it is told. */
+  /** After a crash between the file and the journal, and after `--keep`, a run is in both; a different run of that name is reported. */
   private async isHeldAlready(row: RunRow): Promise<boolean> {
     const { archives, store, left } = this.parts;
     const archive = archives.find((each) => each.archived(row.run) !== undefined);
@@ -147,11 +147,11 @@ class MonthArchiver {
     const [last, ...more] = await store.read(row.run, { after: archived.entries - 1 });
     const { ok } = await verifyRun(archive, row.run, archive.ends);
     if (ok && last?.hash === archived.head && more.length === 0) this.held.set(row.run, archived.head);
-    else left.push({ run: row.run, why: `${archive.file} holds a run of that name that is not the same` });
+    else left.push({ run: row.run, why: `${archive.file} holds a different run of that name` });
     return true;
   }
 
-  /** Gives the number of entries written. What is not as it was written stays in the journal, as evidence. */
+  /** Returns the number of entries written. A run that does not verify stays in the journal, as evidence. */
   private async write(rows: readonly RunRow[], writer: ArchiveWriter): Promise<number> {
     const { store, anchors, left } = this.parts;
     let written = 0;
@@ -159,11 +159,11 @@ class MonthArchiver {
       const own = anchors.get(row.run) ?? [];
       const verdict = await verifyRun(store, row.run, own);
       if (verdict.problem !== undefined) {
-        left.push({ run: row.run, why: `it is not what was written: ${verdict.problem.detail}` });
+        left.push({ run: row.run, why: `it was changed after it was written: ${verdict.problem.detail}` });
         continue;
       }
       const entries = [];
-      for await (const entry of storedEntries(store, row.run)) entries.push(entry);
+      for await (const entry of readStoredEntries(store, row.run)) entries.push(entry);
       writer.add(row, entries, own);
       written += entries.length;
     }
@@ -179,7 +179,7 @@ class MonthArchiver {
       const [last] = await this.parts.store.read(row.run, { after: entries - 1 });
       if (ok && last?.hash === head) continue;
       throw new UserError(
-        `the archive of ${this.parts.month} could not be read back as it was written (run ${shown(row.run)}: ${shown(problem?.detail ?? 'its last entry differs')}); nothing was taken out of the journal`,
+        `the archive of ${this.parts.month} could not be verified after writing (run ${shown(row.run)}: ${shown(problem?.detail ?? 'its last entry differs')}); nothing was deleted from the journal`,
         EXIT.failed,
         'damaged',
       );
@@ -188,15 +188,15 @@ class MonthArchiver {
   }
 }
 
-/** By month, the oldest first: runs that are over, of months that are over. */
-function closedMonths(
+/** By month, oldest first: runs that have ended, in months that have ended. */
+function groupClosedMonths(
   rows: readonly RunRow[],
   wanted: (month: string) => boolean,
 ): readonly (readonly [string, readonly RunRow[]])[] {
   const months = new Map<string, RunRow[]>();
   for (const row of [...rows].reverse()) {
     if (row.endedAt === undefined || row.outcome === undefined || row.outcome === 'halted') continue;
-    const month = monthOf(endOf(row, row.endedAt));
+    const month = formatMonth(findEnd(row, row.endedAt));
     if (!wanted(month)) continue;
     const known = months.get(month);
     if (known === undefined) months.set(month, [row]);
@@ -205,18 +205,18 @@ function closedMonths(
   return [...months].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** A dry-run's own times are virtual: it is over when it was given its name. */
-function endOf({ run, mode }: RunRow, endedAt: number): number {
+/** A dry-run's own times are virtual: the date in its name counts. */
+function findEnd({ run, mode }: RunRow, endedAt: number): number {
   const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})T\d{9}-/.exec(run) ?? [];
   return mode === 'live' || year === undefined ? endedAt : Date.parse(`${year}-${month}-${day}T00:00:00Z`);
 }
 
 /** `2026-10`, UTC. */
-function monthOf(ms: number): string {
+function formatMonth(ms: number): string {
   return new Date(ms).toISOString().slice(0, 7);
 }
 
-function wantedMonths(
+function readMonthOptions(
   { month, before }: Pick<ArchiveOptions, 'month' | 'before'>,
   current: string,
 ): (month: string) => boolean {
@@ -234,9 +234,9 @@ function wantedMonths(
   return (each) => each < given && each < current;
 }
 
-function archivedText(done: readonly Archiving[], terminal: Invocation['terminal']): string {
-  if (done.length === 0) return 'no run of a closed month is in the journals';
-  return textTable(
+function formatArchived(done: readonly Archiving[], terminal: Invocation['terminal']): string {
+  if (done.length === 0) return 'the journals hold no run of a closed month';
+  return formatStyledTable(
     ['month', '#runs', '#entries', '#bytes', '#taken out', 'archive'],
     done.map(({ month, runs, entries, bytes, removed, file }) => [
       month,

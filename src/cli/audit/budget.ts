@@ -1,27 +1,27 @@
-/** `runbook audit budget`: the tokens that a run used, over its time and by endpoint. */
+/** `runbook audit budget`: shows the tokens that a run used, over time and by endpoint. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { folded, withRuns } from '../../app/stores/review.ts';
+import { foldEntries, withRuns } from '../../app/stores/review.ts';
 import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../../report/folds/budget.ts';
 import { shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
-import { type Cell, textTable } from '../terminal/text-table.ts';
+import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
 export async function showBudget(name: string, review: Review): Promise<ExitCode> {
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);
-    const document = (await folded(store, run.run, new BudgetFold())).document();
-    terminal.answer(document, () => budgetText(document, run.startedAt, terminal));
+    const document = (await foldEntries(store, run.run, new BudgetFold())).document();
+    terminal.answer(document, () => formatBudget(document, run.startedAt, terminal));
     return EXIT.done;
   });
 }
 
 const BAR_WIDTH = 40;
 
-function budgetText(document: BudgetDocument, startedAt: number, terminal: Output): string {
+function formatBudget(document: BudgetDocument, startedAt: number, terminal: Output): string {
   const {
     used,
     peak,
@@ -41,26 +41,26 @@ function budgetText(document: BudgetDocument, startedAt: number, terminal: Outpu
   const top = Math.max(limit ?? 0, peak);
   const lines = [
     `${terminal.style('strong', formatCount(used, 'token'))} in ${formatCount(requests, 'request')}; at most ${peak} within ${window}${limit === undefined ? '' : `, of ${limit}`}`,
-    ...(leastRemaining === undefined ? [] : [`the venue said at the least that ${leastRemaining} were left`]),
+    ...(leastRemaining === undefined ? [] : [`lowest remaining count from the venue: ${leastRemaining}`]),
     ...(waits.count === 0
       ? []
       : [
-          `${formatCount(waits.count, 'request')} waited for tokens, ${formatSpan(waits.totalMs)} in all, ${formatSpan(waits.longestMs)} at most`,
+          `${formatCount(waits.count, 'request')} waited for tokens, ${formatSpan(waits.totalMs)} in total, at most ${formatSpan(waits.longestMs)}`,
         ]),
     ...(limited === 0
       ? []
-      : [terminal.style('warning', `${limited} times the venue refused a request for its rate limit`)]),
+      : [terminal.style('warning', `the venue refused ${formatCount(limited, 'request')} for its rate limit`)]),
     ...(refused === 0
       ? []
-      : [terminal.style('warning', `${refused} calls were not sent because tokens would have come too late`)]),
+      : [terminal.style('warning', `${formatCount(refused, 'call')} not sent: no tokens in time`)]),
     '',
     terminal.style(
       'faint',
-      `tokens within ${window}, at their highest in each ${formatSpan(bucketMs)}; a full bar is ${top}`,
+      `highest token use within ${window}, in each ${formatSpan(bucketMs)}; a full bar is ${top}`,
     ),
-    ...chart(buckets, { startedAt, bucketMs, top, limit }, terminal),
+    ...drawBuckets(buckets, { startedAt, bucketMs, top, limit }, terminal),
     '',
-    textTable(
+    formatStyledTable(
       ['endpoint', '#requests', '#tokens'],
       endpoints.map((each): readonly Cell[] => [shown(each.endpoint), String(each.requests), String(each.tokens)]),
       terminal,
@@ -76,7 +76,7 @@ interface ChartScale {
   readonly limit: number | undefined;
 }
 
-function chart(
+function drawBuckets(
   buckets: readonly BudgetBucket[],
   { startedAt, bucketMs, top, limit }: ChartScale,
   terminal: Output,

@@ -1,8 +1,8 @@
-/** `runbook audit diff`: what two runs did differently, and what they had been told before that. */
+/** `runbook audit diff`: shows what two runs did differently, and which different inputs came before that. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { allEntries, withRuns } from '../../app/stores/review.ts';
+import { readAllEntries, withRuns } from '../../app/stores/review.ts';
 import {
   type DiffDocument,
   type Difference,
@@ -15,71 +15,71 @@ import { jsonText, shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
-export async function diff(left: string, right: string, review: Review): Promise<ExitCode> {
+export async function showDiff(left: string, right: string, review: Review): Promise<ExitCode> {
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const [a, b] = [await findRun(store, left), await findRun(store, right)];
-    const document = diffRuns(await allEntries(store, a.run), await allEntries(store, b.run));
-    terminal.answer(document, () => diffText(document, terminal));
+    const document = diffRuns(await readAllEntries(store, a.run), await readAllEntries(store, b.run));
+    terminal.answer(document, () => formatDiff(document, terminal));
     return EXIT.done;
   });
 }
 
-/** Differences in the list at most; the whole of it is in `--json`. */
+/** Maximum number of differences in the list; `--json` has all. */
 const MOST_DIFFERENCES = 40;
 
-function diffText(document: DiffDocument, terminal: Output): string {
+function formatDiff(document: DiffDocument, terminal: Output): string {
   const { same, left, right, sameDefinition, start, first, before, differences } = document;
-  const lines = [side('left ', left, terminal), side('right', right, terminal)];
-  if (!sameDefinition) lines.push(terminal.style('warning', 'they ran different texts of the runbook'));
-  if (same) return [...lines, terminal.style('good', 'both were told and did the same')].join('\n');
+  const lines = [formatSide('left ', left, terminal), formatSide('right', right, terminal)];
+  if (!sameDefinition) lines.push(terminal.style('warning', 'they ran different versions of the runbook'));
+  if (same) return [...lines, terminal.style('good', 'same inputs, same actions')].join('\n');
   if (start.length > 0)
     lines.push(
       '',
-      terminal.style('strong', 'what they began with'),
-      ...start.slice(0, MOST_DIFFERENCES).map((field) => fieldText(field, terminal)),
+      terminal.style('strong', 'different at the start'),
+      ...start.slice(0, MOST_DIFFERENCES).map((field) => formatField(field, terminal)),
     );
-  if (first === undefined) lines.push('', terminal.style('good', 'whatever they were told, they did the same'));
+  if (first === undefined) lines.push('', terminal.style('good', 'different inputs, same actions'));
   else {
-    lines.push('', terminal.style('strong', 'done differently first'), ...differenceText(first, terminal));
+    lines.push('', terminal.style('strong', 'first different action'), ...formatDifference(first, terminal));
     const nearest = before.slice(-5);
     lines.push(
       '',
       terminal.style(
         'strong',
         nearest.length === 0
-          ? `nothing${start.length > 0 ? ' else' : ''} was told differently before that`
-          : 'told differently before that, the nearest last',
+          ? `no${start.length > 0 ? ' other' : ''} input differed before that`
+          : 'different inputs before that, the nearest last',
       ),
     );
-    lines.push(...nearest.flatMap((each) => differenceText(each, terminal)));
+    lines.push(...nearest.flatMap((each) => formatDifference(each, terminal)));
   }
   const rest = differences.filter((each) => each !== first && !before.slice(-5).includes(each));
   if (rest.length > 0)
     lines.push(
       '',
       terminal.style('strong', `${rest.length} more`),
-      ...rest.slice(0, MOST_DIFFERENCES).flatMap((each) => differenceText(each, terminal)),
+      ...rest.slice(0, MOST_DIFFERENCES).flatMap((each) => formatDifference(each, terminal)),
     );
   if (rest.length > MOST_DIFFERENCES)
     lines.push(terminal.style('faint', `  … and ${rest.length - MOST_DIFFERENCES} after these; --json has all`));
   return lines.join('\n');
 }
 
-function side(name: string, { run, runbook, mode, outcome, startedAt }: DiffSide, terminal: Output): string {
+function formatSide(name: string, { run, runbook, mode, outcome, startedAt }: DiffSide, terminal: Output): string {
   return `${terminal.style('faint', name)}  ${shown(run)}  ${shown(runbook)}, ${shown(mode)}, ${startedAt}, ${outcome ?? 'no end yet'}`;
 }
 
-function differenceText({ what, step, about, left, right, fields }: Difference, terminal: Output): readonly string[] {
+function formatDifference({ what, step, about, left, right, fields }: Difference, terminal: Output): readonly string[] {
   const place = (name: string, occurrence: Occurrence | undefined) =>
     occurrence === undefined ? '' : ` ${name} ${occurrence.sequence}`;
   const where = terminal.style('faint', `(entry${place('left', left)}${place('right', right)})`);
   const head = `  ${terminal.style('place', shown(step === '' ? 'run' : step))} ${what} ${shown(about)} ${where}`;
   if (left === undefined) return [head, `      only right: ${jsonText(right?.value ?? null)}`];
   if (right === undefined) return [head, `      only left: ${jsonText(left.value)}`];
-  return [head, ...fields.slice(0, 8).map((field) => `    ${fieldText(field, terminal)}`)];
+  return [head, ...fields.slice(0, 8).map((field) => `    ${formatField(field, terminal)}`)];
 }
 
-function fieldText({ field, left, right }: FieldDifference, terminal: Output): string {
+function formatField({ field, left, right }: FieldDifference, terminal: Output): string {
   return `  ${field === '' ? '' : `${shown(field)}: `}${terminal.style('bad', jsonText(left))} → ${terminal.style('good', jsonText(right))}`;
 }

@@ -1,9 +1,15 @@
-/** `runbook audit export`: a run in the form of another tool, on standard output. Nothing is sent anywhere. */
+/** `runbook audit export`: prints a run in the format of another tool, on standard output. Sends nothing anywhere. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { killsMeanwhile } from '../../app/kill/kill-records.ts';
+import { readKillsOfRun } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { anchorsOf, beginningOf, type Reviewed, storedEntries, withRuns } from '../../app/stores/review.ts';
+import {
+  type Reviewed,
+  readAnchorFiles,
+  readFirstEntry,
+  readStoredEntries,
+  withRuns,
+} from '../../app/stores/review.ts';
 import { printable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { JournalReader, RunRow, StoredEntry } from '../../journal/store.ts';
@@ -24,14 +30,14 @@ export async function exportRun(name: string, options: ExportOptions, review: Re
   const { terminal } = review;
   const format = options.format as ExportFormat;
   if (options.table !== undefined && format !== 'csv') throw new UserError('--table belongs to --format csv');
-  const table = tableOption(options.table);
+  const table = readTableOption(options.table);
   return withRuns(review, async (store) => {
     const row = await findRun(store, name);
     const { run } = row;
-    const anchors = anchorsOf(review, { run }).flatMap((file) => file.anchors);
+    const anchors = readAnchorFiles(review, { run }).flatMap((file) => file.anchors);
     const stored: StoredEntry[] = [];
-    for await (const entry of storedEntries(store, run)) stored.push(entry);
-    const text = await exported(store, row, stored, { format, table, anchors, reviewed: review });
+    for await (const entry of readStoredEntries(store, run)) stored.push(entry);
+    const text = await exportAs(store, row, stored, { format, table, anchors, reviewed: review });
     terminal.answer({ run, format, text }, () => text);
     return EXIT.done;
   });
@@ -44,14 +50,14 @@ interface Wanted {
   readonly reviewed: Reviewed;
 }
 
-async function exported(
+async function exportAs(
   store: JournalReader,
   row: RunRow,
   stored: readonly StoredEntry[],
   { format, table, anchors, reviewed }: Wanted,
 ): Promise<string> {
   switch (format) {
-    // As it stands: also a journal that is damaged can be handed to someone who finds out why.
+    // Unchanged: a damaged journal can also be exported, for analysis.
     case 'jsonl':
       return jsonlExport(stored);
     case 'csv':
@@ -59,7 +65,7 @@ async function exported(
     case 'html':
       return runPage(stored.map(readEntry), {
         verdict: await verifyRun(store, row.run, anchors),
-        kills: await killsMeanwhile(row, await beginningOf(store, row.run), reviewed),
+        kills: await readKillsOfRun(row, await readFirstEntry(store, row.run), reviewed),
       });
     case 'otlp':
       return (await import('../../report/export/otlp.ts')).otlpExport(stored.map(readEntry));
@@ -70,7 +76,7 @@ async function exported(
   }
 }
 
-function tableOption(text: string | undefined): CsvTableName {
+function readTableOption(text: string | undefined): CsvTableName {
   if (text === undefined) return 'timeline';
   if (Object.hasOwn(CSV_TABLES, text)) return text as CsvTableName;
   const tables = Object.entries(CSV_TABLES).map(([name, { about }]) => `${name} (${about})`);

@@ -1,27 +1,27 @@
-/** `runbook audit fills`: what traded in a run, fill by fill and summed by market and side. */
+/** `runbook audit fills`: shows the fills of a run, one by one and summed by market and side. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { folded, withRuns } from '../../app/stores/review.ts';
+import { foldEntries, withRuns } from '../../app/stores/review.ts';
 import { type FillsDocument, fillsOf } from '../../report/folds/fills.ts';
 import { OrderFold } from '../../report/folds/orders.ts';
 import { quoteOf, shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
-import { type Cell, textTable } from '../terminal/text-table.ts';
+import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
 export async function showFills(name: string, review: Review): Promise<ExitCode> {
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);
-    const document = fillsOf((await folded(store, run.run, new OrderFold())).orders());
+    const document = fillsOf((await foldEntries(store, run.run, new OrderFold())).orders());
     terminal.answer(document, () =>
-      document.fills.length === 0 ? `nothing traded in run ${shown(run.run)}` : fillsText(document, terminal),
+      document.fills.length === 0 ? `nothing traded in run ${shown(run.run)}` : formatFills(document, terminal),
     );
     return EXIT.done;
   });
 }
 
-function fillsText({ fills, totals, net }: FillsDocument, terminal: Output): string {
+function formatFills({ fills, totals, net }: FillsDocument, terminal: Output): string {
   const rows = fills.map((fill): readonly Cell[] => [
     fill.at,
     shown(fill.orderId),
@@ -44,18 +44,18 @@ function fillsText({ fills, totals, net }: FillsDocument, terminal: Output): str
     net[total.market] ?? '',
   ]);
   return [
-    textTable(['at', 'order', 'market', 'side', '#size', '#price', '#value', '#fee', 'as'], rows, terminal),
-    textTable(
+    formatStyledTable(['at', 'order', 'market', 'side', '#size', '#price', '#value', '#fee', 'as'], rows, terminal),
+    formatStyledTable(
       ['market', 'side', '#fills', '#size', '#average price', '#value', '#fees', '#net position change'],
       sums,
       terminal,
     ),
-    quoteNote(['price', 'value', 'fee'], fills, terminal),
+    formatQuoteNote(['price', 'value', 'fee'], fills, terminal),
   ].join('\n\n');
 }
 
-/** In which currency columns are: the tables name markets alone. */
-export function quoteNote(
+/** The quote currencies of columns: the tables name markets only. */
+export function formatQuoteNote(
   columns: readonly string[],
   rows: readonly { readonly market: string }[],
   terminal: Output,

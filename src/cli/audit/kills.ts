@@ -1,20 +1,20 @@
-/** `runbook audit kills`: who engaged the kill switch and who released it, when and why. */
+/** `runbook audit kills`: shows who engaged the kill switch and who released it, when and why. */
 
-import { accountKey } from '../../app/account/account.ts';
+import { makeAccountKey } from '../../app/account/account.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
-import { killRecords } from '../../app/kill/kill-records.ts';
+import { readKillRecords } from '../../app/kill/kill-records.ts';
 import { EVERY_ACCOUNT } from '../../journal/shared/shared.ts';
 import { isoTime, shown } from '../../report/format.ts';
 import type { Invocation } from '../invocation.ts';
-import { textTable } from '../terminal/text-table.ts';
+import { formatStyledTable } from '../terminal/text-table.ts';
 
 export async function listKills(
   { profile }: { readonly profile: string | undefined },
   { terminal, state }: Invocation,
 ): Promise<ExitCode> {
-  const account = profile === undefined ? undefined : accountKey(readProfileFile(profile, terminal));
-  const records = await killRecords(state, account);
+  const account = profile === undefined ? undefined : makeAccountKey(readProfileFile(profile, terminal));
+  const records = await readKillRecords(state, account);
   const kills = records.map(({ at, scope, action, by, reason, store }) => ({
     at: isoTime(at),
     scope,
@@ -25,7 +25,7 @@ export async function listKills(
   }));
   terminal.answer({ kills }, () => {
     if (kills.length === 0) return 'the kill switch was never engaged';
-    return textTable(
+    return formatStyledTable(
       ['when', 'account', 'action', 'by', 'reason'],
       kills.map(({ at, scope, action, by, reason, store }) => [
         at,

@@ -1,15 +1,15 @@
-/** `runbook audit list`: which runs there are. */
+/** `runbook audit list`: lists the runs. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { noRunYet, withJournal } from '../../app/stores/review.ts';
+import { describeNoRuns, withJournal } from '../../app/stores/review.ts';
 import { formatSpan } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { RunRow } from '../../journal/store.ts';
 import { isoTime, shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
-import { wholeOption } from '../option-values.ts';
+import { readWholeOption } from '../option-values.ts';
 import type { Style } from '../terminal/output.ts';
-import { type Cell, textTable } from '../terminal/text-table.ts';
+import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
 export interface ListOptions {
   readonly runbook: string | undefined;
@@ -18,10 +18,10 @@ export interface ListOptions {
 
 export async function listRuns({ runbook, limit }: ListOptions, review: Review): Promise<ExitCode> {
   const { terminal, state } = review;
-  const most = limit === undefined ? undefined : wholeOption('--limit', limit);
+  const most = limit === undefined ? undefined : readWholeOption('--limit', limit);
   const rows = await withJournal(review, async (store) => {
     const found = await store.runs(runbook === undefined ? {} : { runbook });
-    // By name, which begins with the moment it was given: a dry-run's own times are virtual.
+    // By name, which begins with the time of creation: a dry-run's own times are virtual.
     return [...found].sort((a, b) => (a.run < b.run ? 1 : -1)).slice(0, most);
   });
   const runs = (rows ?? []).map(({ run, runbook: name, mode, outcome, startedAt, endedAt, trigger }) => ({
@@ -34,19 +34,19 @@ export async function listRuns({ runbook, limit }: ListOptions, review: Review):
     trigger,
   }));
   terminal.answer({ runs }, () => {
-    if (rows === undefined) return noRunYet(state);
+    if (rows === undefined) return describeNoRuns(state);
     if (rows.length === 0)
-      return runbook === undefined ? noRunYet(state) : `there is no run of ${printable(runbook, 100)}`;
-    return textTable(
+      return runbook === undefined ? describeNoRuns(state) : `there is no run of ${printable(runbook, 100)}`;
+    return formatStyledTable(
       ['run', 'runbook', 'mode', 'outcome', 'started', '#took', 'trigger'],
-      rows.map(runCells),
+      rows.map(formatRun),
       terminal,
     );
   });
   return EXIT.done;
 }
 
-function runCells({ run, runbook, mode, outcome, startedAt, endedAt, trigger }: RunRow): readonly Cell[] {
+function formatRun({ run, runbook, mode, outcome, startedAt, endedAt, trigger }: RunRow): readonly Cell[] {
   const took = endedAt === undefined ? '' : formatSpan(endedAt - startedAt);
   const ending: Cell =
     outcome === undefined

@@ -1,15 +1,15 @@
-/** `runbook audit orders`: the orders of a run and, where asked for, every move of each. */
+/** `runbook audit orders`: shows the orders of a run and, with `--history`, every transition of each. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { folded, withRuns } from '../../app/stores/review.ts';
+import { foldEntries, withRuns } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
 import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
 import { isPartOfPosition, shown } from '../../report/format.ts';
 import { ORDER_EVENT_MEANING } from '../../report/glossary.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
-import { type Cell, textTable } from '../terminal/text-table.ts';
-import { quoteNote } from './fills.ts';
+import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
+import { formatQuoteNote } from './fills.ts';
 
 export async function showOrders(
   name: string,
@@ -19,13 +19,13 @@ export async function showOrders(
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);
-    const orders = (await folded(store, run.run, new OrderFold())).histories();
+    const orders = (await foldEntries(store, run.run, new OrderFold())).histories();
     terminal.answer({ orders }, () => {
       if (orders.length === 0) return `run ${shown(run.run)} has no orders`;
-      const money = quoteNote(['price', 'average'], orders, terminal);
-      if (!options.history) return [ordersTable(orders, terminal), money].join('\n\n');
+      const money = formatQuoteNote(['price', 'average'], orders, terminal);
+      if (!options.history) return [formatOrders(orders, terminal), money].join('\n\n');
       const lives = orders.map((order) =>
-        [ordersTable([order], terminal), ...moves(order, run.startedAt, terminal)].join('\n'),
+        [formatOrders([order], terminal), ...formatTransitions(order, run.startedAt, terminal)].join('\n'),
       );
       return [...lives, money].join('\n\n');
     });
@@ -43,7 +43,7 @@ const STATE_STYLE: Readonly<Record<string, Style>> = {
   quarantined: 'warning',
 };
 
-function ordersTable(orders: readonly OrderHistory[], terminal: Output): string {
+function formatOrders(orders: readonly OrderHistory[], terminal: Output): string {
   const rows = orders.map((order): readonly Cell[] => {
     const { orderId, clientOrderId, market, side, type, price, size, filled, averagePrice, state } = order;
     return [
@@ -59,14 +59,14 @@ function ordersTable(orders: readonly OrderHistory[], terminal: Output): string 
       { text: shown(state), style: STATE_STYLE[state] ?? 'faint' },
     ];
   });
-  return textTable(
+  return formatStyledTable(
     ['order', 'client order id', 'market', 'side', 'type', '#size', '#price', '#filled', '#average', 'state'],
     rows,
     terminal,
   );
 }
 
-function moves({ history }: OrderHistory, startedAt: number, terminal: Output): readonly string[] {
+function formatTransitions({ history }: OrderHistory, startedAt: number, terminal: Output): readonly string[] {
   const meanings: Readonly<Record<string, string>> = ORDER_EVENT_MEANING;
   return history.map(({ at, from, to, event }) => {
     const after = terminal.style('faint', formatOffset(Date.parse(at) - startedAt).padStart(12));

@@ -1,14 +1,14 @@
 /**
- * `runbook audit reconcile`: what a live run booked against the venue's own list of fills for that time. It reads, under the
+ * `runbook audit reconcile`: compares the fills a live run booked with the venue's own list for that time. Reads only, under the
  * profile that the run was started with; secrets come from the environment again.
  */
 
 import { type Account, openAccount } from '../../app/account/account.ts';
-import { ask } from '../../app/account/one-request.ts';
+import { sendOnce } from '../../app/account/one-request.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { recordedProfile } from '../../app/run/first-entry.ts';
+import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { allEntries, withRuns } from '../../app/stores/review.ts';
+import { readAllEntries, withRuns } from '../../app/stores/review.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -18,9 +18,9 @@ import { isoTime, shown } from '../../report/format.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
-import { textTable } from '../terminal/text-table.ts';
+import { formatStyledTable } from '../terminal/text-table.ts';
 
-/** Clocks differ, and a fill may be late: so far before the run's beginning and behind its end the venue is asked, ms. */
+/** Clocks differ and a fill may be late: margin before the run's begin and after its end, ms. */
 const MARGIN_MS = 3_600_000;
 const PAGE_ROWS = 1000;
 
@@ -28,32 +28,32 @@ export async function reconcileRun(name: string, review: Review): Promise<ExitCo
   const { terminal } = review;
   const { run, entries } = await withRuns(review, async (store) => {
     const found = await findRun(store, name);
-    return { run: found, entries: await allEntries(store, found.run) };
+    return { run: found, entries: await readAllEntries(store, found.run) };
   });
   const [first] = entries as readonly Entry[];
   if (first?.type !== 'run.started')
     throw new UserError(`run ${printable(run.run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
   if (first.data.mode !== 'live')
     throw new UserError(`run ${printable(run.run, 100)} was a dry-run: there is no venue to compare it with`);
-  const account = await openAccount(recordedProfile(first), review);
+  const account = await openAccount(readRecordedProfile(first), review);
   try {
     const from = first.data.startedAt - MARGIN_MS;
     const until = Math.min(account.clock.now(), (run.endedAt ?? account.clock.now()) + MARGIN_MS);
-    const reconciliation = reconcileFills(entries, await listedFills(account, from, until));
+    const reconciliation = reconcileFills(entries, await listFills(account, from, until));
     const document = { run: run.run, from: isoTime(from), until: isoTime(until), ...reconciliation };
-    terminal.answer(document, () => reconciliationText(document, terminal));
+    terminal.answer(document, () => formatReconciliation(document, terminal));
     return reconciliation.ok ? EXIT.done : EXIT.failed;
   } finally {
     await account.close();
   }
 }
 
-/** Oldest first, page by page: what comes in meanwhile comes behind what was read. */
-async function listedFills(account: Account, fromMs: number, untilMs: number): Promise<readonly FillRecord[]> {
+/** Oldest first, page by page: new fills come after those already read. */
+async function listFills(account: Account, fromMs: number, untilMs: number): Promise<readonly FillRecord[]> {
   const fills: FillRecord[] = [];
   for (let page = 0; ; page += 1) {
     const range = { start_time: fromMs * 1000, end_time: untilMs * 1000 };
-    const answer = await ask(
+    const answer = await sendOnce(
       account,
       'GET /fills',
       { ...range, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' },
@@ -75,7 +75,7 @@ async function listedFills(account: Account, fromMs: number, untilMs: number): P
   }
 }
 
-function reconciliationText(
+function formatReconciliation(
   document: Reconciliation & { readonly run: string; readonly from: string; readonly until: string },
   terminal: Output,
 ): string {
@@ -87,8 +87,10 @@ function reconciliationText(
       `asked for ${from} to ${until}; ${formatCount(others, 'fill')} of other orders of the account in that time`,
     ),
   ];
-  if (notBooked.length > 0) lines.push('', 'the venue lists, the run did not book', table(notBooked, terminal));
-  if (notListed.length > 0) lines.push('', 'the run booked, the venue does not list', table(notListed, terminal));
+  if (notBooked.length > 0)
+    lines.push('', 'the venue lists, the run did not book', formatFillTable(notBooked, terminal));
+  if (notListed.length > 0)
+    lines.push('', 'the run booked, the venue does not list', formatFillTable(notListed, terminal));
   for (const { booked, listed, fields } of different)
     lines.push(
       '',
@@ -103,14 +105,14 @@ function reconciliationText(
       '',
       terminal.style(
         'warning',
-        `of these orders no id is known, so their fills can not be told: ${withoutId.map(shown).join(', ')}`,
+        `these orders have no venue id, so their fills could not be compared: ${withoutId.map(shown).join(', ')}`,
       ),
     );
   return lines.join('\n');
 }
 
-function table(rows: readonly FillRow[], terminal: Output): string {
-  return textTable(
+function formatFillTable(rows: readonly FillRow[], terminal: Output): string {
+  return formatStyledTable(
     ['at', 'fill', 'order', 'market', 'side', '#size', '#price', '#fee'],
     rows.map(({ at, id, orderId, market, side, size, price, fee }) => [
       at,

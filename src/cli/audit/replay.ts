@@ -1,7 +1,7 @@
 /**
- * `runbook replay` and `runbook audit replay`: a recorded run executed again by today's engine, answered from its journal.
- * The first says whether it does the same; the second makes a proof of it: that the journal is what was written, that the
- * runbook in it is the one that ran, and that from what came from outside the same decisions follow. Nothing is sent.
+ * `runbook replay` and `runbook audit replay`: execute a recorded run again with this version's engine, answered from its
+ * journal. The first checks that it does the same. The second proves more: that the journal is unchanged, that its runbook is
+ * the one that ran, and that the same decisions follow from the same inputs. Nothing is sent.
  */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
@@ -9,7 +9,7 @@ import { inputValues, loadPinned } from '../../app/files/load.ts';
 import { refuseOlderVersion } from '../../app/run/first-entry.ts';
 import { replayRun } from '../../app/run/virtual-run.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { allEntries, anchorsOf, storedEntries, withRuns } from '../../app/stores/review.ts';
+import { readAllEntries, readAnchorFiles, readStoredEntries, withRuns } from '../../app/stores/review.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
@@ -21,14 +21,14 @@ import { jsonText, readBy, shown } from '../../report/format.ts';
 import type { Invocation, Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
-/** Exit 1 and the first difference when today's engine does not do the same. */
+/** Exits with 1 and the first difference when this version's engine does not do the same. */
 export async function replay(name: string, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   const { run, entries } = await withRuns(invocation, async (store) => {
     const found = await findRun(store, name);
-    return { run: found.run, entries: await allEntries(store, found.run) };
+    return { run: found.run, entries: await readAllEntries(store, found.run) };
   });
-  const { divergence } = await executedAgain(run, entries, terminal);
+  const { divergence } = await executeAgain(run, entries, terminal);
   if (divergence === undefined) {
     terminal.answer(
       { run, ok: true, entries: entries.length },
@@ -37,13 +37,13 @@ export async function replay(name: string, invocation: Invocation): Promise<Exit
     );
     return EXIT.done;
   }
-  terminal.answer({ run, ok: false, divergence: divergenceDocument(divergence) }, () =>
-    [`${terminal.style('bad', 'differs')}: run ${shown(run)}, ${differenceText(divergence)}`].join('\n'),
+  terminal.answer({ run, ok: false, divergence: makeDivergenceDocument(divergence) }, () =>
+    [`${terminal.style('bad', 'differs')}: run ${shown(run)}, ${formatDivergence(divergence)}`].join('\n'),
   );
   return EXIT.failed;
 }
 
-/** What a replay proves, and what it proves it from. */
+/** The facts a replay proves, and the inputs they follow from. */
 interface Proof {
   readonly run: string;
   readonly ok: boolean;
@@ -53,12 +53,12 @@ interface Proof {
     readonly anchors: number;
     readonly problem?: string;
   };
-  /** First 16 hex digits of the definition's sha256: as every entry names it, and of the text in the first entry. */
+  /** First 16 hex digits of the definition's sha256: as recorded in every entry, and as computed from the text in the first entry. */
   readonly definition: { readonly recorded: string; readonly found: string };
   readonly engine: { readonly recorded: string; readonly now: string };
-  /** What came from outside and was handed in at its time. */
+  /** Recorded inputs that were supplied at their times. */
   readonly given: { readonly answers: number; readonly feeds: number; readonly commands: number };
-  /** What followed from it then and was compared with what follows now. */
+  /** Recorded consequences that were compared with those of the replay. */
   readonly compared: {
     readonly entries: number;
     readonly steps: number;
@@ -66,39 +66,39 @@ interface Proof {
     readonly requests: number;
     readonly orderMoves: number;
   };
-  /** False where the journal ends before the run does: compared up to there. */
+  /** False where the journal ends before the run does: compared up to its last entry. */
   readonly ended: boolean;
-  readonly divergence?: ReturnType<typeof divergenceDocument>;
+  readonly divergence?: ReturnType<typeof makeDivergenceDocument>;
 }
 
 export async function proveRun(name: string, review: Review): Promise<ExitCode> {
   const { terminal } = review;
   const { run, entries, verdict } = await withRuns(review, async (store) => {
     const found = await findRun(store, name);
-    const anchors = anchorsOf(review, { run: found.run }).flatMap((file) => file.anchors);
+    const anchors = readAnchorFiles(review, { run: found.run }).flatMap((file) => file.anchors);
     const stored = [];
-    for await (const each of storedEntries(store, found.run)) stored.push(each);
+    for await (const each of readStoredEntries(store, found.run)) stored.push(each);
     return { run: found.run, entries: stored.map(readEntry), verdict: await verifyRun(store, found.run, anchors) };
   });
-  const { first, definition, divergence: found } = await executedAgain(run, entries, terminal);
+  const { first, definition, divergence: found } = await executeAgain(run, entries, terminal);
   const ended = entries.at(-1)?.type === 'run.ended';
-  // Of a run without an end, what it would do next is no difference.
+  // For a run without an end, what it would do next is not a difference.
   const divergence = found !== undefined && !ended && found.sequence > entries.length ? undefined : found;
   const proof: Proof = {
     run,
     ok: verdict.ok && definition === first.def && divergence === undefined,
-    journal: journalOf(verdict),
+    journal: describeJournal(verdict),
     definition: { recorded: first.def, found: definition },
     engine: { recorded: first.data.engine, now: ENGINE_VERSION },
-    ...countsOf(entries, divergence),
+    ...countEntries(entries, divergence),
     ended,
-    ...(divergence === undefined ? {} : { divergence: divergenceDocument(divergence) }),
+    ...(divergence === undefined ? {} : { divergence: makeDivergenceDocument(divergence) }),
   };
-  terminal.answer(proof, () => proofText(proof, decisionAt(entries, divergence), terminal));
+  terminal.answer(proof, () => formatProof(proof, findDecision(entries, divergence), terminal));
   return proof.ok ? EXIT.done : EXIT.failed;
 }
 
-async function executedAgain(run: string, entries: readonly Entry[], terminal: Output) {
+async function executeAgain(run: string, entries: readonly Entry[], terminal: Output) {
   const [first] = entries;
   if (first?.type !== 'run.started')
     throw new UserError(`run ${printable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
@@ -115,11 +115,11 @@ async function executedAgain(run: string, entries: readonly Entry[], terminal: O
   }
 }
 
-function divergenceDocument({ sequence, step, recorded, found }: Divergence) {
+function makeDivergenceDocument({ sequence, step, recorded, found }: Divergence) {
   return { sequence, step, recorded, found };
 }
 
-function differenceText({ sequence, step, recorded, found }: ReturnType<typeof divergenceDocument>): string {
+function formatDivergence({ sequence, step, recorded, found }: ReturnType<typeof makeDivergenceDocument>): string {
   return [
     `entry ${sequence}${step === '' ? '' : `, step ${shown(step)}`}`,
     `  recorded  ${printable(recorded, 600)}`,
@@ -127,11 +127,14 @@ function differenceText({ sequence, step, recorded, found }: ReturnType<typeof d
   ].join('\n');
 }
 
-function journalOf({ ok, entries, anchors, problem }: RunVerdict): Proof['journal'] {
+function describeJournal({ ok, entries, anchors, problem }: RunVerdict): Proof['journal'] {
   return { ok, entries, anchors, ...(problem === undefined ? {} : { problem: `${problem.kind}: ${problem.detail}` }) };
 }
 
-function countsOf(entries: readonly Entry[], divergence: Divergence | undefined): Pick<Proof, 'given' | 'compared'> {
+function countEntries(
+  entries: readonly Entry[],
+  divergence: Divergence | undefined,
+): Pick<Proof, 'given' | 'compared'> {
   const counted = divergence === undefined ? entries : entries.filter((entry) => entry.seq < divergence.sequence);
   const of = (...types: readonly Entry['type'][]) => counted.filter((entry) => types.includes(entry.type)).length;
   return {
@@ -146,8 +149,8 @@ function countsOf(entries: readonly Entry[], divergence: Divergence | undefined)
   };
 }
 
-/** The decision that a difference lies in, or that came last before it in the same step: from which input on. */
-function decisionAt(
+/** The decision at a difference, or the last one before it in the same step. */
+function findDecision(
   entries: readonly Entry[],
   divergence: Divergence | undefined,
 ): EntryOf<'step.decided'> | undefined {
@@ -158,7 +161,7 @@ function decisionAt(
   );
 }
 
-function proofText(proof: Proof, decision: EntryOf<'step.decided'> | undefined, terminal: Output): string {
+function formatProof(proof: Proof, decision: EntryOf<'step.decided'> | undefined, terminal: Output): string {
   const { run, ok, journal, definition, engine, given, compared, ended, divergence } = proof;
   const line = (good: boolean, text: string) =>
     `${terminal.style(good ? 'good' : 'bad', good ? 'ok ' : 'bad')} ${text}`;
@@ -168,24 +171,24 @@ function proofText(proof: Proof, decision: EntryOf<'step.decided'> | undefined, 
     line(
       journal.ok,
       journal.ok
-        ? `the journal is what was written: ${formatCount(journal.entries, 'entry', 'entries')}, ${formatCount(journal.anchors, 'anchor')}`
-        : `the journal is not what was written: ${shown(journal.problem ?? '')}`,
+        ? `the journal is unchanged: ${formatCount(journal.entries, 'entry', 'entries')}, ${formatCount(journal.anchors, 'anchor')}`
+        : `the journal was changed: ${shown(journal.problem ?? '')}`,
     ),
     line(
       same,
       same
-        ? `the runbook in it is the one that ran: definition ${definition.found}`
-        : `the runbook in it has definition ${definition.found}, its entries name ${shown(definition.recorded)}`,
+        ? `its runbook is the one that ran: definition ${definition.found}`
+        : `its runbook has definition ${definition.found}, its entries name ${shown(definition.recorded)}`,
     ),
     line(
       divergence === undefined,
       `${divergence === undefined ? 'the same follows' : 'something else follows'} from ${formatCount(given.answers, 'answer')}, ${formatCount(given.feeds, 'feed reading')} and ${formatCount(given.commands, 'command')}: ${divergence === undefined ? '' : 'the same up to there, '}${formatCount(compared.steps, 'step')}, ${formatCount(compared.decisions, 'decision')}, ${formatCount(compared.requests, 'request')}, ${formatCount(compared.orderMoves, 'order transition')}`,
     ),
     `    written by version ${shown(engine.recorded)}, executed again by version ${engine.now}`,
-    ...(ended ? [] : ['    the run has no end in the journal: compared as far as it goes']),
+    ...(ended ? [] : ['    the run has no end in the journal: compared up to its last entry']),
   ];
   if (divergence === undefined) return lines.join('\n');
-  lines.push('', `the first difference: ${differenceText(divergence)}`);
+  lines.push('', `the first difference: ${formatDivergence(divergence)}`);
   if (decision !== undefined) {
     const { expression, inputs, value } = decision.data;
     lines.push(`  decided   ${shown(expression)} was ${jsonText(value)} (entry ${decision.seq})`);

@@ -1,10 +1,10 @@
-/** `runbook audit show`: the story of a run, whole or the part that was asked for, or one entry as it was hashed. */
+/** `runbook audit show`: prints the timeline of a run, whole or filtered, or one raw entry. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { type NamedOrder, orderNamed } from '../../app/stores/find-order.ts';
+import { findOrder, type NamedOrder } from '../../app/stores/find-order.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { isWithin, noStep } from '../../app/stores/find-step.ts';
-import { entriesOf, withRuns } from '../../app/stores/review.ts';
+import { isWithin, makeNoStepError } from '../../app/stores/find-step.ts';
+import { readEntries, withRuns } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
 import { escapeUnprintable, printable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -16,7 +16,7 @@ import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
 import { ROW_KINDS } from '../choices.ts';
 import type { Review } from '../invocation.ts';
-import { wholeOption } from '../option-values.ts';
+import { readWholeOption } from '../option-values.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { explainStep } from './why.ts';
 
@@ -33,15 +33,15 @@ export interface ShowOptions {
 
 export async function showRun(name: string, options: ShowOptions, review: Review): Promise<ExitCode> {
   const { terminal } = review;
-  const kinds = kindsOption(options.kind);
-  const depth = options.depth === undefined ? undefined : wholeOption('--depth', options.depth);
+  const kinds = readKindsOption(options.kind);
+  const depth = options.depth === undefined ? undefined : readWholeOption('--depth', options.depth);
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);
     if (options.entry !== undefined) return showEntry(store, run, options.entry, terminal);
     if (options.why !== undefined) return explainStep(store, run, options.why, terminal);
-    const since = options.since === undefined ? undefined : sinceOption(options.since, run.startedAt);
-    const order = options.order === undefined ? undefined : await orderNamed(store, run, options.order);
-    const telling = new Telling({
+    const since = options.since === undefined ? undefined : readSinceOption(options.since, run.startedAt);
+    const order = options.order === undefined ? undefined : await findOrder(store, run, options.order);
+    const telling = new TimelinePart({
       order,
       step: options.step,
       kinds,
@@ -50,17 +50,17 @@ export async function showRun(name: string, options: ShowOptions, review: Review
       all: options.all || kinds !== undefined,
     });
     const rows: TimelineRow[] = [];
-    for await (const entry of entriesOf(store, run.run)) rows.push(...telling.apply(entry));
+    for await (const entry of readEntries(store, run.run)) rows.push(...telling.apply(entry));
     rows.push(...telling.end());
-    if (rows.length === 0 && options.step !== undefined) throw noStep(options.step, run.run, telling.steps);
-    terminal.answer({ run: run.run, rows: rows.map(rowDocument) }, () =>
-      rows.length === 0 ? 'nothing in this run fits what was asked for' : printTimeline(rows, paint(terminal)),
+    if (rows.length === 0 && options.step !== undefined) throw makeNoStepError(options.step, run.run, telling.steps);
+    terminal.answer({ run: run.run, rows: rows.map(makeRowDocument) }, () =>
+      rows.length === 0 ? 'nothing in this run matches' : printTimeline(rows, paint(terminal)),
     );
     return EXIT.done;
   });
 }
 
-function rowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
+function makeRowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
   return { sequence: seq, at: isoTime(at), offsetMs, depth, kind, text: spans.map((span) => span.text).join('') };
 }
 
@@ -88,12 +88,12 @@ interface TellingOptions {
   readonly depth: number | undefined;
   /** Epoch ms. */
   readonly since: number | undefined;
-  /** Also what is routine and changed nothing. */
+  /** Also routine rows that changed nothing. */
   readonly all: boolean;
 }
 
-/** The timeline of a run, or the part of it that was asked for. */
-class Telling {
+/** Builds the timeline of a run, or the filtered part of it. */
+class TimelinePart {
   readonly steps = new Set<string>();
   private readonly options: TellingOptions;
   private readonly fold = new TimelineFold();
@@ -122,7 +122,7 @@ class Telling {
     if (since !== undefined && row.at < since) return false;
     if (kinds !== undefined && !kinds.has(row.kind)) return false;
     if (depth !== undefined && row.depth > depth) return false;
-    // What a person did belongs to the step that it answered.
+    // A person's answer belongs to the step it answers.
     const path = entry.type === 'operator.acted' ? (this.approvals.answeredBy(entry.seq) ?? '') : entry.step;
     if (step !== undefined && !isWithin(path, step)) return false;
     return order === undefined || this.concerns(entry, row, order);
@@ -138,7 +138,7 @@ class Telling {
       case 'call.attempted':
         return order.calls.has(entry.data.call);
       case 'call.settled':
-        // An answer about several orders: only this one's fills.
+        // An answer about several orders: only this order's fills.
         return (
           order.calls.has(entry.data.call) ||
           (row.kind === 'fill' && row.spans.some(({ text }) => text === ` of order ${shown(order.orderId ?? '')}`))
@@ -158,7 +158,7 @@ class Telling {
   }
 }
 
-function kindsOption(given: readonly string[]): ReadonlySet<RowKind> | undefined {
+function readKindsOption(given: readonly string[]): ReadonlySet<RowKind> | undefined {
   const words = given.flatMap((each) => each.split(',')).map((each) => each.trim());
   if (words.length === 0) return undefined;
   return new Set(
@@ -171,8 +171,8 @@ function kindsOption(given: readonly string[]): ReadonlySet<RowKind> | undefined
   );
 }
 
-/** A time, or how long after the run's start. */
-function sinceOption(text: string, startedAt: number): number {
+/** A time, or a duration after the run's start. */
+function readSinceOption(text: string, startedAt: number): number {
   if (looksLikeDuration(text)) {
     const duration = readDuration(text);
     if ('value' in duration) return startedAt + duration.value.ms;
@@ -184,14 +184,14 @@ function sinceOption(text: string, startedAt: number): number {
   );
 }
 
-/** One entry raw, as it was hashed: the evidence that an answer of `audit summary` names. */
+/** One raw entry, as it was hashed: the evidence that `audit summary` refers to. */
 async function showEntry(
   store: JournalReader,
   { run, startedAt }: RunRow,
   number: string,
   terminal: Output,
 ): Promise<ExitCode> {
-  const sequence = wholeOption('--entry', number);
+  const sequence = readWholeOption('--entry', number);
   const [stored] = await store.read(run, { after: sequence - 1, limit: 1 });
   if (stored === undefined || stored.seq !== sequence)
     throw new UserError(`run ${shown(run)} has no entry ${sequence}`);
@@ -199,15 +199,15 @@ async function showEntry(
   terminal.answer({ run, sequence, at: isoTime(at), type, step, line, hash }, () =>
     [
       `${terminal.style('strong', `entry ${sequence}`)}  ${shown(type)}  ${isoTime(at)}, ${formatOffset(at - startedAt)}${step === '' ? '' : `  ${shown(step)}`}`,
-      ...prettyLines(line).map(escapeUnprintable),
+      ...formatJsonLines(line).map(escapeUnprintable),
       terminal.style('faint', `hash ${hash}`),
     ].join('\n'),
   );
   return EXIT.done;
 }
 
-/** For reading, line by line; the line itself is what was hashed. */
-export function prettyLines(line: string): readonly string[] {
+/** Formatted for reading; the line itself is what was hashed. */
+export function formatJsonLines(line: string): readonly string[] {
   try {
     return JSON.stringify(JSON.parse(line), null, 2).split('\n');
   } catch {

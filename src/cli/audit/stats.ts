@@ -1,13 +1,13 @@
 /**
- * `runbook audit stats`: runs, outcomes, denials and tokens, by runbook and by day. What runs that have ended add up to is kept,
- * so that each is read once: an index beside the journals, made again from them when it is gone, never asked about anything but
- * counts. A run that went on since counts anew.
+ * `runbook audit stats`: counts runs, outcomes, denials and tokens by runbook and by day. Counts of ended runs are kept in an
+ * index beside the journals, so that each run is read once. The index is rebuilt when it is missing, and holds nothing but
+ * counts. A run that continued since is counted again.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import type { StateFolder } from '../../app/state.ts';
-import { noRunYet, storedEntries, withJournal } from '../../app/stores/review.ts';
+import { describeNoRuns, readStoredEntries, withJournal } from '../../app/stores/review.ts';
 import { readEntry } from '../../journal/chain.ts';
 import { currentType } from '../../journal/entry-v1.ts';
 import { type Database, openDatabase } from '../../journal/sql/sqlite.ts';
@@ -23,7 +23,7 @@ import {
 import { shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
-import { type Cell, textTable } from '../terminal/text-table.ts';
+import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
 export async function showStats(options: { readonly runbook: string | undefined }, review: Review): Promise<ExitCode> {
   const { terminal } = review;
@@ -33,7 +33,7 @@ export async function showStats(options: { readonly runbook: string | undefined 
     const known = await openTallies(review.state);
     try {
       for (const row of rows) {
-        const tally = known.get(row) ?? (await tallyOf(store, row.run, terminal));
+        const tally = known.get(row) ?? (await tallyRun(store, row.run, terminal));
         known.keep(row, tally);
         fold.add(row, tally);
       }
@@ -44,20 +44,22 @@ export async function showStats(options: { readonly runbook: string | undefined 
     return fold.document();
   });
   terminal.answer(document ?? new StatsFold().document(), () =>
-    document === undefined || document.total.runs === 0 ? noRunYet(review.state) : statsText(document, terminal),
+    document === undefined || document.total.runs === 0
+      ? describeNoRuns(review.state)
+      : formatStats(document, terminal),
   );
   return EXIT.done;
 }
 
-async function tallyOf(store: JournalReader, run: string, terminal: Output): Promise<RunTally> {
+async function tallyRun(store: JournalReader, run: string, terminal: Output): Promise<RunTally> {
   terminal.progress(`reading ${run}`);
   const fold = new TallyFold();
-  for await (const stored of storedEntries(store, run))
+  for await (const stored of readStoredEntries(store, run))
     if (TALLIED.has(currentType(stored.type))) fold.apply(readEntry(stored));
   return fold.tally();
 }
 
-function statsText({ total, byRunbook, byDay, denials }: StatsDocument, terminal: Output): string {
+function formatStats({ total, byRunbook, byDay, denials }: StatsDocument, terminal: Output): string {
   const columns = [
     '#runs',
     '#succeeded',
@@ -74,17 +76,17 @@ function statsText({ total, byRunbook, byDay, denials }: StatsDocument, terminal
     '#tokens',
   ];
   const sections = [
-    textTable(
+    formatStyledTable(
       ['runbook', ...columns],
-      [...byRunbook.map((each) => [shown(each.runbook), ...figures(each)]), ['all', ...figures(total)]],
+      [...byRunbook.map((each) => [shown(each.runbook), ...formatCounts(each)]), ['all', ...formatCounts(total)]],
       terminal,
     ),
-    textTable(
+    formatStyledTable(
       ['day', ...columns],
-      byDay.map((each) => [each.day, ...figures(each)]),
+      byDay.map((each) => [each.day, ...formatCounts(each)]),
       terminal,
     ),
-    textTable(
+    formatStyledTable(
       ['refused here because of', '#times'],
       denials.map(({ code, count }): readonly Cell[] => [shown(code), String(count)]),
       terminal,
@@ -93,7 +95,7 @@ function statsText({ total, byRunbook, byDay, denials }: StatsDocument, terminal
   return sections.filter((section) => section !== '').join('\n\n');
 }
 
-function figures({
+function formatCounts({
   runs,
   outcomes,
   orders,
@@ -123,9 +125,9 @@ function figures({
   ];
 }
 
-// The index of what runs add up to.
+// The index of counts.
 
-/** Of what is counted: another version counts everything anew. */
+/** Version of the counts: another version counts everything again. */
 const VERSION = 1;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS tally (
@@ -139,15 +141,15 @@ const SCHEMA = `
 interface Tallies {
   get(row: RunRow): RunTally | undefined;
   keep(row: RunRow, tally: RunTally): void;
-  /** Writes what was kept. */
+  /** Writes the kept counts. */
   flush(): void;
   close(): void;
 }
 
-/** Opens the index of the state folder; one that can not be used is as good as none. */
+/** Opens the index of the state folder; an unusable one counts as missing. */
 async function openTallies(state: StateFolder): Promise<Tallies> {
   const nowhere: Tallies = { get: () => undefined, keep: () => {}, flush: () => {}, close: () => {} };
-  // Looking at an archive elsewhere makes no folder.
+  // Reading an archive elsewhere creates no folder.
   if (!existsSync(state.path)) return nowhere;
   try {
     const database = await openDatabase(join(state.path, 'tallies.db'));
@@ -172,11 +174,11 @@ class TallyIndex implements Tallies {
   }
 
   get(row: RunRow): RunTally | undefined {
-    return this.known.get(keyOf(row));
+    return this.known.get(makeKey(row));
   }
 
   keep(row: RunRow, tally: RunTally): void {
-    if (row.outcome !== undefined && !this.known.has(keyOf(row))) this.fresh.push([row, tally]);
+    if (row.outcome !== undefined && !this.known.has(makeKey(row))) this.fresh.push([row, tally]);
   }
 
   flush(): void {
@@ -193,6 +195,6 @@ class TallyIndex implements Tallies {
   }
 }
 
-function keyOf({ run, endedAt, outcome }: RunRow): string {
+function makeKey({ run, endedAt, outcome }: RunRow): string {
   return `${run} ${endedAt} ${outcome}`;
 }

@@ -1,13 +1,12 @@
 /**
- * `runbook audit summary`: what a reviewer asks of a run first, on one screen: who started it, what it was allowed, what
- * became of each order and why, tokens, the deadman switch, and whether anything is missing.
+ * `runbook audit summary`: answers a reviewer's first questions about a run on one screen: who started it, what it was allowed,
+ * the outcome of each order and why, tokens, the deadman switch, and whether anything is missing.
  */
-
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
-import { killsMeanwhile } from '../../app/kill/kill-records.ts';
+import { readKillsOfRun } from '../../app/kill/kill-records.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { anchorsOf, beginningOf, folded, withRuns } from '../../app/stores/review.ts';
+import { foldEntries, readAnchorFiles, readFirstEntry, withRuns } from '../../app/stores/review.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatCount, formatOffset } from '../../base/format.ts';
 import { type Answer, type Reason, reasonText, saidText, type Tone } from '../../report/answers/answer.ts';
@@ -30,10 +29,10 @@ export async function summarise(
   return withRuns(review, async (store) => {
     const row = await findRun(store, name);
     const { run } = row;
-    const anchors = anchorsOf(review, { run, publicKey }).flatMap((file) => file.anchors);
+    const anchors = readAnchorFiles(review, { run, publicKey }).flatMap((file) => file.anchors);
     const verdict = await verifyRun(store, run, anchors);
-    const page = (await folded(store, run, new RunPageFold())).document();
-    const kills = await killsMeanwhile(row, await beginningOf(store, run), review);
+    const page = (await foldEntries(store, run, new RunPageFold())).document();
+    const kills = await readKillsOfRun(row, await readFirstEntry(store, run), review);
     const answers = reviewerAnswers(page, { verdict, kills, now: new SystemClock().now() });
     const document = {
       run,
@@ -47,14 +46,14 @@ export async function summarise(
         because: because.map(reasonText),
         entries: because.flatMap(({ entry }) => entry ?? []),
       })),
-      orders: page.orders.map(orderDocument),
+      orders: page.orders.map(makeOrderDocument),
     };
-    terminal.answer(document, () => summaryText(page, answers, terminal));
+    terminal.answer(document, () => formatSummary(page, answers, terminal));
     return verdict.ok ? EXIT.done : EXIT.failed;
   });
 }
 
-function orderDocument({ clientOrderId, orderId, label, state, moves }: OrderLife) {
+function makeOrderDocument({ clientOrderId, orderId, label, state, moves }: OrderLife) {
   return {
     clientOrderId,
     ...(orderId === undefined ? {} : { orderId }),
@@ -72,12 +71,12 @@ function orderDocument({ clientOrderId, orderId, label, state, moves }: OrderLif
 }
 
 const TONE_STYLE: Readonly<Record<Tone, Style>> = { good: 'good', doubt: 'warning', bad: 'bad', soft: 'strong' };
-/** Orders that are told on one screen; `audit orders --history` tells all. */
+/** Maximum number of orders on the screen; `audit orders --history` shows all. */
 const MOST_ORDERS = 12;
-/** Moves of an order, the first and the last ones. */
+/** Maximum number of transitions of an order, the first and the last ones. */
 const MOST_MOVES = 12;
 
-function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal: Output): string {
+function formatSummary(page: RunPageDocument, answers: readonly Answer[], terminal: Output): string {
   const { run, runbook, mode, outcome, reason, error, orders, inputs } = page;
   const why = error?.message ?? reason;
   const style = outcome === undefined ? 'warning' : (OUTCOME_STYLE[outcome] ?? 'faint');
@@ -91,9 +90,9 @@ function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal
   for (const answer of answers) {
     const { question, tone, because } = answer;
     lines.push('', `${terminal.style('faint', question)}  ${terminal.style(TONE_STYLE[tone], saidText(answer))}`);
-    lines.push(...because.map((reason) => `    ${reasonText(reason)}${entryText(reason, terminal)}`));
+    lines.push(...because.map((reason) => `    ${reasonText(reason)}${formatEntryNumber(reason, terminal)}`));
   }
-  for (const order of orders.slice(0, MOST_ORDERS)) lines.push('', ...orderLines(order, terminal));
+  for (const order of orders.slice(0, MOST_ORDERS)) lines.push('', ...formatOrder(order, terminal));
   if (orders.length > MOST_ORDERS)
     lines.push(
       '',
@@ -102,28 +101,28 @@ function summaryText(page: RunPageDocument, answers: readonly Answer[], terminal
   return lines.join('\n');
 }
 
-/** To be read with `audit show RUN --entry N`. */
-function entryText({ entry }: Reason, terminal: Output): string {
+/** The entry number, for `audit show RUN --entry N`. */
+function formatEntryNumber({ entry }: Reason, terminal: Output): string {
   return entry === undefined ? '' : terminal.style('faint', `  (entry ${entry})`);
 }
 
-function orderLines(order: OrderLife, terminal: Output): readonly string[] {
+function formatOrder(order: OrderLife, terminal: Output): readonly string[] {
   const { label, orderId, clientOrderId, market, side, type, price, filled, averagePrice, state, moves, alarms } =
     order;
   const at = price === undefined ? '' : ` at ${price}${quoteOf(market)}`;
   const average = averagePrice === undefined ? '' : `, average ${averagePrice}${quoteOf(market)}`;
-  const told =
+  const listed =
     moves.length <= MOST_MOVES ? moves : [...moves.slice(0, MOST_MOVES / 2), ...moves.slice(-MOST_MOVES / 2)];
-  const lines = told.map(({ at: after, from, to, meaning, because, step }) => {
+  const lines = listed.map(({ at: after, from, to, meaning, because, step }) => {
     const reason = because === undefined ? '' : `: ${shown(because)}`;
     const asker = step === undefined ? '' : `, by step ${shown(step)}`;
     return `${terminal.style('faint', formatOffset(after).padStart(12))}  ${from === to ? `stays ${to}` : `${from} → ${to}`}  ${terminal.style('faint', `${meaning}${reason}${asker}`)}`;
   });
-  if (told.length < moves.length)
+  if (listed.length < moves.length)
     lines.splice(
       MOST_MOVES / 2,
       0,
-      terminal.style('faint', `              … ${formatCount(moves.length - told.length, 'move')} between`),
+      terminal.style('faint', `              … ${formatCount(moves.length - listed.length, 'transition')} between`),
     );
   return [
     `${terminal.style('strong', shown(label))}  ${shown(orderId ?? 'no venue id')} ${terminal.style('faint', shown(clientOrderId))}  ${type} ${side} ${amountText(order)}${at}: ${shown(state)}, filled ${filled}${average}`,

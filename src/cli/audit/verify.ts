@@ -1,18 +1,24 @@
-/** `runbook audit verify`: whether journals are what was written. Finding that one is not ends with exit code 1. */
+/** `runbook audit verify`: verifies that journals are unchanged. Exit code 1 when one is not. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
 import type { StateFolder } from '../../app/state.ts';
-import { archiveFiles } from '../../app/stores/archives.ts';
+import { listArchives } from '../../app/stores/archives.ts';
 import { findRun } from '../../app/stores/find-run.ts';
-import { type AnchorsOfFile, anchorsOf, damagedArchives, noRunYet, withJournal } from '../../app/stores/review.ts';
+import {
+  type AnchorsOfFile,
+  describeNoRuns,
+  findDamagedArchives,
+  readAnchorFiles,
+  withJournal,
+} from '../../app/stores/review.ts';
 import { formatCount, formatFirst, pluralize } from '../../base/format.ts';
 import type { JournalReader } from '../../journal/store.ts';
 import { type RunVerdict, verifyDocument, verifyJournal, verifyRun } from '../../report/compare/verify.ts';
 import { shown } from '../../report/format.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
-import { type Cell, textTable } from '../terminal/text-table.ts';
+import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
 type AnchorFiles = readonly AnchorsOfFile[];
 
@@ -23,80 +29,83 @@ export async function verify(
 ): Promise<ExitCode> {
   const { terminal, state } = review;
   const publicKey = options.key === undefined ? undefined : readText(options.key, 'public key');
-  // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
-  const files = anchorsOf(review, { publicKey });
+  // Before the entries: a run that is being written has entries without anchors, never the reverse.
+  const files = readAnchorFiles(review, { publicKey });
   const anchors = files.flatMap((file) => file.anchors);
   const anchored = [...new Set(anchors.map(({ run }) => run))];
   const verdicts = await withJournal(review, async (store) => {
     if (name === undefined) return verifyJournal(store, anchors);
-    return [await verifyRun(store, await runOrAnchored(store, name, anchored), anchors)];
+    return [await verifyRun(store, await findRunOrAnchored(store, name, anchored), anchors)];
   });
-  if (verdicts === undefined) return withoutJournal(name, anchored, terminal, state);
+  if (verdicts === undefined) return reportMissingJournal(name, anchored, terminal, state);
   const { ok: chainsOk, runs } = verifyDocument(verdicts);
-  const broken = name === undefined ? damagedArchives(review) : [];
+  const broken = name === undefined ? findDamagedArchives(review) : [];
   const ok =
     chainsOk && broken.length === 0 && files.every(({ unsigned, changed }) => unsigned.length + changed.length === 0);
   const archives = broken.length === 0 ? {} : { archives: broken };
-  terminal.answer({ ok, runs, ...anchorsDocument(files), ...archives }, () => verdictsText(verdicts, ok, terminal));
-  warnOfAnchors(files, terminal);
+  terminal.answer({ ok, runs, ...makeAnchorsDocument(files), ...archives }, () =>
+    formatVerdicts(verdicts, ok, terminal),
+  );
+  warnAboutAnchors(files, terminal);
   const unanchored = verdicts.filter((verdict) => verdict.unanchored === true).map(({ run }) => run);
   if (unanchored.length > 0)
     terminal.note(
-      `no anchor speaks for ${formatCount(unanchored.length, 'live run')}, ${shown(formatFirst(unanchored, 5))}: were the anchors lost, or taken away?`,
+      `${formatCount(unanchored.length, 'live run')} without anchors, ${shown(formatFirst(unanchored, 5))}: were the anchors lost or removed?`,
     );
   if (review.archive === undefined)
-    for (const file of archiveFiles(state).gone)
+    for (const file of listArchives(state).gone)
       terminal.note(
-        `the archive ${shown(file)} is not where it was written: what it holds was not looked at; \`audit verify --archive FILE\` verifies it where it is now`,
+        `the archive ${shown(file)} is missing from where it was written: its runs were not verified; \`audit verify --archive FILE\` verifies it where it is now`,
       );
   return ok ? EXIT.done : EXIT.failed;
 }
 
-/** No journal at all: nothing to verify, unless anchors say that there was one. */
-function withoutJournal(
+/** Without a journal there is nothing to verify, unless anchors show that there was one. */
+function reportMissingJournal(
   name: string | undefined,
   anchored: readonly string[],
   terminal: Output,
   state: StateFolder,
 ): ExitCode {
   if (anchored.length === 0) {
-    if (name !== undefined) throw new UserError(noRunYet(state));
-    terminal.answer({ ok: true, runs: [] }, () => noRunYet(state));
+    if (name !== undefined) throw new UserError(describeNoRuns(state));
+    terminal.answer({ ok: true, runs: [] }, () => describeNoRuns(state));
     return EXIT.done;
   }
   const runs = anchored.map((run) => ({ run, ok: false, entries: 0, problem: { sequence: 1, kind: 'missing' } }));
   terminal.answer(
     { ok: false, runs },
     () =>
-      `the journal is gone: anchors know of ${formatCount(anchored.length, 'run')}, ${shown(formatFirst(anchored, 5))}`,
+      `the journal is gone: there are anchors of ${formatCount(anchored.length, 'run')}, ${shown(formatFirst(anchored, 5))}`,
   );
   return EXIT.failed;
 }
 
-/** Lines by file, of those that have any. */
-function anchorsDocument(files: AnchorFiles): object {
+/** Problem lines by file, for files that have any. */
+function makeAnchorsDocument(files: AnchorFiles): object {
   const odd = files.filter(({ unreadable, unsigned }) => unreadable.length + unsigned.length > 0);
   return odd.length === 0
     ? {}
     : { anchors: odd.map(({ file, unreadable, unsigned }) => ({ file, unreadable, unsigned })) };
 }
 
-function warnOfAnchors(files: AnchorFiles, terminal: Output): void {
+function warnAboutAnchors(files: AnchorFiles, terminal: Output): void {
   for (const { file, unreadable, changed, unsigned } of files) {
-    const lines = (list: readonly number[]) => formatFirst(list.map(String), 10);
+    const formatLineNumbers = (list: readonly number[]) => formatFirst(list.map(String), 10);
     const cut = unreadable.filter((line) => !changed.includes(line));
     if (cut.length > 0)
-      terminal.note(`${shown(file)}: line ${lines(cut)} is only the beginning of an anchor, as a crash can leave it`);
+      terminal.note(`${shown(file)}: line ${formatLineNumbers(cut)} is an incomplete anchor, as a crash can leave it`);
     if (changed.length > 0)
       terminal.complain(
-        `${shown(file)}: no anchor in line ${lines(changed)}, and no crash leaves that: it was changed`,
+        `${shown(file)}: no anchor in line ${formatLineNumbers(changed)}, which no crash can cause: the file was changed`,
       );
-    if (unsigned.length > 0) terminal.complain(`${shown(file)}: line ${lines(unsigned)} is not signed with this key`);
+    if (unsigned.length > 0)
+      terminal.complain(`${shown(file)}: line ${formatLineNumbers(unsigned)} is not signed with this key`);
   }
 }
 
-/** A run that is gone from the journal can still be named: its anchors know it. */
-async function runOrAnchored(store: JournalReader, name: string, anchored: readonly string[]): Promise<string> {
+/** A run that is missing from the journal can still be named by its anchors. */
+async function findRunOrAnchored(store: JournalReader, name: string, anchored: readonly string[]): Promise<string> {
   const fitting = anchored.filter((run) => run === name || run.startsWith(name));
   try {
     return (await findRun(store, name)).run;
@@ -107,27 +116,27 @@ async function runOrAnchored(store: JournalReader, name: string, anchored: reado
   }
 }
 
-function verdictsText(verdicts: readonly RunVerdict[], ok: boolean, terminal: Output): string {
+function formatVerdicts(verdicts: readonly RunVerdict[], ok: boolean, terminal: Output): string {
   const rows = verdicts.map(({ run, ok: sound, entries, anchors, unanchored, problem }): readonly Cell[] => [
     shown(run),
     String(entries),
     String(anchors),
     sound
       ? unanchored === true
-        ? { text: '! as it was written, by itself: it ended, and no anchor speaks for it', style: 'warning' }
-        : { text: 'as it was written', style: 'good' }
+        ? { text: '! unchanged by its own chain; it ended, but has no anchor', style: 'warning' }
+        : { text: 'unchanged', style: 'good' }
       : { text: `${problem?.kind ?? 'odd'}: ${shown(problem?.detail ?? '')}`, style: 'bad' },
   ]);
   const bad = verdicts.filter((verdict) => !verdict.ok).length;
   const verdict = ok
-    ? terminal.style('good', `${formatCount(verdicts.length, 'run is', 'runs are')} what was written`)
+    ? terminal.style('good', `${formatCount(verdicts.length, 'run is', 'runs are')} unchanged`)
     : terminal.style(
         'bad',
         bad === 0
-          ? 'what is beside the runs, archives and anchors, is not as it should be'
-          : `${bad} of ${formatCount(verdicts.length, 'run')} ${pluralize(bad, 'is', 'are')} not what was written`,
+          ? 'archives or anchors have problems'
+          : `${bad} of ${formatCount(verdicts.length, 'run')} ${pluralize(bad, 'was', 'were')} changed`,
       );
-  return [textTable(['run', '#entries', '#anchors', 'verdict'], rows, terminal), verdict]
+  return [formatStyledTable(['run', '#entries', '#anchors', 'verdict'], rows, terminal), verdict]
     .filter((part) => part !== '')
     .join('\n');
 }

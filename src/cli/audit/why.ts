@@ -1,8 +1,8 @@
-/** `runbook audit show --why`: how a step decided: its expressions, what they read, what came out, and what it asked of the venue. */
+/** `runbook audit show --why`: shows how a step decided: its expressions, the values they read, the results, and its requests. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { isIteration, isOwn, isWithin, noStep } from '../../app/stores/find-step.ts';
-import { entriesOf } from '../../app/stores/review.ts';
+import { isIteration, isOwn, isWithin, makeNoStepError } from '../../app/stores/find-step.ts';
+import { readEntries } from '../../app/stores/review.ts';
 import { formatList } from '../../base/format.ts';
 import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
@@ -11,8 +11,8 @@ import { isoTime, jsonText, readBy, shown } from '../../report/format.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { OUTCOME_STYLE } from './list.ts';
 
-/** What says how a step decided. */
-const TELLING = [
+/** Entry types that show how a step decided. */
+const DECISIVE_TYPES = [
   'step.decided',
   'step.ended',
   'call.checked',
@@ -20,10 +20,10 @@ const TELLING = [
   'approval.asked',
   'operator.acted',
 ] as const satisfies readonly Entry['type'][];
-type Telling = EntryOf<(typeof TELLING)[number]> & Entry;
+type DecisiveEntry = EntryOf<(typeof DECISIVE_TYPES)[number]> & Entry;
 interface Found {
-  readonly entry: Telling;
-  /** The step it is about. */
+  readonly entry: DecisiveEntry;
+  /** The step it belongs to. */
   readonly step: string;
 }
 
@@ -37,18 +37,18 @@ export async function explainStep(
   const approvals = new ApprovalFold();
   const own: Found[] = [];
   const within: Found[] = [];
-  for await (const entry of entriesOf(store, run.run)) {
+  for await (const entry of readEntries(store, run.run)) {
     approvals.apply(entry);
     if (entry.step !== '') steps.add(entry.step);
-    // What a person did belongs to the step that it answered.
+    // A person's answer belongs to the step it answers.
     const step = entry.type === 'operator.acted' ? approvals.answeredBy(entry.seq) : entry.step;
-    if (!tells(entry) || step === undefined) continue;
+    if (!isDecisive(entry) || step === undefined) continue;
     if (isOwn(step, named)) own.push({ entry, step });
     else if (isIteration(named) && isWithin(step, named)) within.push({ entry, step });
   }
-  // An iteration decides nothing itself: what is asked about is what is inside it.
+  // An iteration decides nothing itself: the steps inside it do.
   const found = own.length > 0 ? own : within;
-  if (found.length === 0) throw noStep(named, run.run, steps);
+  if (found.length === 0) throw makeNoStepError(named, run.run, steps);
   const entries = found.map(({ entry }) => entry);
   const decisions = entries.filter((entry) => entry.type === 'step.decided');
   const document = {
@@ -93,14 +93,14 @@ export async function explainStep(
     ),
   };
   const asked = approvals.approvals().filter(({ seq }) => entries.some((entry) => entry.seq === seq));
-  const questions = asked.length === 0 ? {} : { approvals: asked.map(approvalDocument) };
+  const questions = asked.length === 0 ? {} : { approvals: asked.map(makeApprovalDocument) };
   terminal.answer({ ...document, ...questions }, () =>
-    found.map((each) => explained(each, asked, terminal)).join('\n'),
+    found.map((each) => explainEntry(each, asked, terminal)).join('\n'),
   );
   return EXIT.done;
 }
 
-function approvalDocument({ seq, step, ask, by, askedAt, until, plan, answer }: ApprovalRow) {
+function makeApprovalDocument({ seq, step, ask, by, askedAt, until, plan, answer }: ApprovalRow) {
   return {
     sequence: seq,
     at: isoTime(askedAt),
@@ -113,12 +113,12 @@ function approvalDocument({ seq, step, ask, by, askedAt, until, plan, answer }: 
   };
 }
 
-function tells(entry: Entry): entry is Telling {
-  const types: readonly Entry['type'][] = TELLING;
+function isDecisive(entry: Entry): entry is DecisiveEntry {
+  const types: readonly Entry['type'][] = DECISIVE_TYPES;
   return types.includes(entry.type);
 }
 
-function explained({ entry, step }: Found, approvals: readonly ApprovalRow[], terminal: Output): string {
+function explainEntry({ entry, step }: Found, approvals: readonly ApprovalRow[], terminal: Output): string {
   const when = terminal.style('faint', `${isoTime(entry.at)}  ${shown(step)}`);
   switch (entry.type) {
     case 'step.decided': {
@@ -126,16 +126,16 @@ function explained({ entry, step }: Found, approvals: readonly ApprovalRow[], te
       const style: Style = value === true ? 'good' : value === false ? 'warning' : 'place';
       return [
         `${when}\n  ${shown(what)} ${terminal.style('place', shown(expression))} is ${terminal.style(style, jsonText(value))}`,
-        ...values(readBy(expression, inputs), terminal),
+        ...formatValues(readBy(expression, inputs), terminal),
       ].join('\n');
     }
     case 'call.intended':
       return [
         `${when}\n  asks the venue: ${terminal.style('strong', shown(entry.data.endpoint))}`,
-        ...values(entry.data.params, terminal),
+        ...formatValues(entry.data.params, terminal),
       ].join('\n');
     case 'call.checked':
-      return [`${when}\n  within the limits`, ...values(entry.data.limits, terminal)].join('\n');
+      return [`${when}\n  within the limits`, ...formatValues(entry.data.limits, terminal)].join('\n');
     case 'step.ended': {
       const { outcome, error } = entry.data;
       const why = error === undefined ? '' : `: ${shown(error.kind)}: ${shown(error.message)}`;
@@ -143,24 +143,24 @@ function explained({ entry, step }: Found, approvals: readonly ApprovalRow[], te
     }
     case 'approval.asked': {
       const { ask, by, until } = entry.data;
-      return `${when}\n  asks ${shown(formatList(by, 'or'))}: ${terminal.style('place', shown(ask))}, until ${isoTime(until)}${forPlan(entry.data.plan)}`;
+      return `${when}\n  asks ${shown(formatList(by, 'or'))}: ${terminal.style('place', shown(ask))}, until ${isoTime(until)}${formatPlan(entry.data.plan)}`;
     }
     case 'operator.acted': {
       const { command, by, reason } = entry.data;
       const plan = approvals.find(({ answer, step: asked }) => asked === step && answer?.at === entry.at)?.plan ?? '';
       const style: Style = command === 'approve' ? 'good' : 'bad';
-      return `${when}\n  ${terminal.style(style, shown(command))} by ${terminal.style('strong', shown(by))}${reason === undefined ? '' : `: ${shown(reason)}`}${forPlan(plan)}`;
+      return `${when}\n  ${terminal.style(style, shown(command))} by ${terminal.style('strong', shown(by))}${reason === undefined ? '' : `: ${shown(reason)}`}${formatPlan(plan)}`;
     }
     default:
       return entry satisfies never;
   }
 }
 
-function forPlan(plan: string): string {
+function formatPlan(plan: string): string {
   return plan === '' ? '' : `, for plan ${shown(plan)}`;
 }
 
-function values(fields: JsonObject, terminal: Output): readonly string[] {
+function formatValues(fields: JsonObject, terminal: Output): readonly string[] {
   return Object.entries(fields).map(
     ([name, value]: [string, Json]) => `    ${terminal.style('faint', shown(name))} = ${jsonText(value)}`,
   );

@@ -1,18 +1,18 @@
 /**
- * What a person does to runs from another terminal: cancel, approve, reject. A command is durable in the store before it is
- * acknowledged here; the run reads it within a fraction of a second.
+ * `runbook cancel`, `approve` and `reject`: send a person's command to a run from another terminal. The command is durable in the
+ * store before it is acknowledged; the run reads it within a second.
  */
 
-import { accountKey, openAccount } from '../../app/account/account.ts';
+import { makeAccountKey, openAccount } from '../../app/account/account.ts';
 import { isScheduler } from '../../app/account/lease-holders.ts';
-import { actorName } from '../../app/account/person.ts';
+import { chooseActorName } from '../../app/account/person.ts';
 import type { Environment } from '../../app/environment.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { recordedProfile } from '../../app/run/first-entry.ts';
+import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import { recordAnswers } from '../../app/run/halt-answers.ts';
-import { askedStep } from '../../app/stores/asked-step.ts';
-import { refusing, storeAt } from '../../app/stores/location.ts';
-import { type UnfinishedRun, unfinishedRuns } from '../../app/stores/unfinished-runs.ts';
+import { findAskedStep } from '../../app/stores/asked-step.ts';
+import { accessStore, convertStoreErrors } from '../../app/stores/location.ts';
+import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { asUserError } from '../../app/system-errors.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
@@ -21,18 +21,18 @@ import type { RunCommand, Shared } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Invocation } from '../invocation.ts';
 
-export async function command(
+export async function sendCommand(
   run: string,
   what: Exclude<RunCommand, 'kill'>,
   about: { readonly step?: string; readonly by?: string; readonly reason?: string | undefined },
   invocation: Invocation,
 ): Promise<ExitCode> {
   const { environment, terminal } = invocation;
-  const by = actorName(what, about.by, environment);
-  const found = await namedRun(run, what, invocation);
+  const by = chooseActorName(what, about.by, environment);
+  const found = await findNamedRun(run, what, invocation);
   if (found === undefined) throw new UserError(`there is no unfinished run ${printable(run, 100)}`);
-  const step = about.step === undefined ? undefined : await stepOf(found, what, about.step, environment);
-  const shared = await storeAt(found.place, environment).shared();
+  const step = about.step === undefined ? undefined : await findStep(found, what, about.step, environment);
+  const shared = await accessStore(found.place, environment).openShared();
   let isHeld: boolean;
   try {
     isHeld = await isExecuted(found, shared);
@@ -47,7 +47,7 @@ export async function command(
   } finally {
     await shared.close();
   }
-  const reader = found.hasHalted ? await answered(found, invocation) : readerOf(found, isHeld);
+  const reader = found.hasHalted ? await recordHaltAnswer(found, invocation) : describeReader(found, isHeld);
   terminal.answer(
     { run: found.run, command: what, by },
     () => `${what} of ${found.run} by ${printable(by, 100)} is recorded; ${reader}`,
@@ -55,33 +55,33 @@ export async function command(
   return EXIT.done;
 }
 
-/** Whether a process holds its account. Taken for so where that can not be told: the answer is kept either way. */
+/** Whether a process holds the account. True where that is not known: the answer is stored in either case. */
 async function isExecuted({ first }: UnfinishedRun, { leases }: Pick<Shared, 'leases'>): Promise<boolean> {
   try {
-    return (await leases.holder(accountKey(recordedProfile(first)))) !== undefined;
+    return (await leases.holder(makeAccountKey(readRecordedProfile(first)))) !== undefined;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return true;
   }
 }
 
-/** Of a run whose process has died nobody reads anything. */
-function readerOf({ run }: UnfinishedRun, isHeld: boolean): string {
+/** If the run's process has died, no process reads the answer. */
+function describeReader({ run }: UnfinishedRun, isHeld: boolean): string {
   if (isHeld) return 'the run reads it within a second';
-  return `NOBODY executes the run at this moment, so nothing has happened yet: its process has ended, and what it left at the venue is as it was. \`runbook resume ${run}\` reads the answer and acts on it; docs/live.md, The process died, says more`;
+  return `NO PROCESS executes the run, so nothing has happened yet: its process has ended, and its orders at the venue are unchanged. \`runbook resume ${run}\` reads the answer and acts on it; see docs/live.md, The process died`;
 }
 
-/** An answer has to be for a step that asks; what is said with a cancel is kept as it is. */
-async function stepOf(
+/** An answer needs a step that waits for one; the step of a cancel is kept as given. */
+async function findStep(
   { run, place }: UnfinishedRun,
   what: Exclude<RunCommand, 'kill'>,
   named: string,
   environment: Environment,
 ): Promise<string> {
   if (what === 'cancel') return named;
-  const store = await refusing(() => storeAt(place, environment).journal());
+  const store = await convertStoreErrors(() => accessStore(place, environment).openJournal());
   try {
-    return await askedStep(store, run, named, new SystemClock());
+    return await findAskedStep(store, run, named, new SystemClock());
   } catch (error) {
     throw error instanceof StoreError ? asUserError(error) : error;
   } finally {
@@ -90,13 +90,13 @@ async function stepOf(
 }
 
 /**
- * Writes the answer for a run that halted into its journal, where nobody else holds the account; says where it is. It is
- * durable already: what stands in the way now keeps nothing but the writing back, until somebody acts for the account.
+ * Writes the answer for a halted run into its journal, if no other process holds the account; returns where the answer is. It is
+ * durable already: a failure here only postpones the writing until a process acts for the account.
  */
-async function answered({ run, first }: UnfinishedRun, invocation: Invocation): Promise<string> {
+async function recordHaltAnswer({ run, first }: UnfinishedRun, invocation: Invocation): Promise<string> {
   const later = (why: string) => `${why} writes it into the run's journal`;
   try {
-    const account = await openAccount(recordedProfile(first), invocation);
+    const account = await openAccount(readRecordedProfile(first), invocation);
     try {
       const { clock, shared, key } = account;
       const holder = `cancel of ${run}`;
@@ -118,23 +118,23 @@ async function answered({ run, first }: UnfinishedRun, invocation: Invocation): 
     }
   } catch (error) {
     if (!(error instanceof UserError || error instanceof StoreError)) throw error;
-    return later(`${printable(error.message, 300)}: the next scheduler, or the same command where that is mended,`);
+    return later(`${printable(error.message, 300)}: the next scheduler, or the same command once that is fixed,`);
   }
 }
 
 /**
- * The run that a command is for. One that has halted can be cancelled as well, by its name: a scheduler keeps its slot until
- * somebody says so (daemon-runs.ts).
+ * The run that a command is for. A halted run can be cancelled too, by its name: a scheduler keeps its slot until a person
+ * settles it (app/schedule/runs.ts).
  */
-async function namedRun(
+async function findNamedRun(
   run: string,
   what: Exclude<RunCommand, 'kill'>,
   { state }: Invocation,
 ): Promise<UnfinishedRun | undefined> {
   try {
-    return (await unfinishedRuns([run], state))[0];
+    return (await findUnfinishedRuns([run], state))[0];
   } catch (error) {
     if (!(error instanceof UserError) || what !== 'cancel' || run === 'last') throw error;
-    return (await unfinishedRuns([run], state, 'halted too'))[0];
+    return (await findUnfinishedRuns([run], state, 'halted too'))[0];
   }
 }

@@ -1,64 +1,64 @@
-/** Completion scripts for shells, printed from the verb table: static text, so that completing starts no program. */
+/** Makes completion scripts for shells from the command table: static text, so that completing starts no process. */
 
 import type { Shell } from '../choices.ts';
-import type { Options, Takes, VerbRow } from '../command-row.ts';
+import type { CommandRow, Options, Takes } from '../command-row.ts';
 import { GLOBAL_OPTIONS } from '../global-options.ts';
 
-/** The script that teaches `shell` the command line of `verbs`. */
-export function completionScript(shell: Shell, verbs: readonly VerbRow[]): string {
+/** The script with which `shell` completes the given commands. */
+export function makeCompletionScript(shell: Shell, commands: readonly CommandRow[]): string {
   switch (shell) {
     case 'bash':
-      return bash(verbs);
+      return makeBashScript(commands);
     case 'zsh':
-      // zsh reads bash completions; one script that is right is worth more than two.
-      return `#compdef runbook\nautoload -U +X bashcompinit && bashcompinit\n${bash(verbs)}`;
+      // zsh reads bash completions, so one correct script serves both.
+      return `#compdef runbook\nautoload -U +X bashcompinit && bashcompinit\n${makeBashScript(commands)}`;
     case 'fish':
-      return fish(verbs);
+      return makeFishScript(commands);
     default:
       return shell satisfies never;
   }
 }
 
-/** `audit` to its verbs, and every other first word to nothing. */
-function firstWords(verbs: readonly VerbRow[]): Map<string, VerbRow[]> {
-  const words = new Map<string, VerbRow[]>();
-  for (const row of verbs) {
+/** The commands of each group by its first word; a single command has none. */
+function groupByFirstWord(commands: readonly CommandRow[]): Map<string, CommandRow[]> {
+  const words = new Map<string, CommandRow[]>();
+  for (const row of commands) {
     const [first = '', second] = row.name.split(' ');
     words.set(first, [...(words.get(first) ?? []), ...(second === undefined ? [] : [row])]);
   }
   return words;
 }
 
-function bash(verbs: readonly VerbRow[]): string {
-  const words = firstWords(verbs);
+function makeBashScript(commands: readonly CommandRow[]): string {
+  const words = groupByFirstWord(commands);
   const second = [...words].filter(([, rows]) => rows.length > 0);
   const groupCases = second.map(
     ([first, rows]) => `      ${first}) words="${rows.map((row) => row.name.split(' ')[1]).join(' ')}" ;;`,
   );
-  const optionCases = verbs.map(
-    (row) => `    "${row.name}") options="${flags({ ...row.options, ...GLOBAL_OPTIONS })}" ;;`,
+  const optionCases = commands.map(
+    (row) => `    "${row.name}") options="${listFlags({ ...row.options, ...GLOBAL_OPTIONS })}" ;;`,
   );
-  const valueCases = verbs.flatMap((row) => valueLines(row.name, row.options));
-  const argumentCases = verbs.flatMap((row) => {
+  const valueCases = commands.flatMap((row) => makeValueCases(row.name, row.options));
+  const argumentCases = commands.flatMap((row) => {
     const takes = Object.values(row.arguments)[0]?.takes;
-    return takes === undefined || takes === 'text' ? [] : [`    "${row.name}") ${reply(takes)} ;;`];
+    return takes === undefined || takes === 'text' ? [] : [`    "${row.name}") ${makeReply(takes)} ;;`];
   });
   return `# runbook completion for bash: eval "$(runbook completion bash)"
 _runbook() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" verb="" words="" options="" index
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" command="" words="" options="" index
   for ((index = 1; index < COMP_CWORD; index++)); do
     case "\${COMP_WORDS[index]}" in
       --state) index=$((index + 1)) ;;
       -*) ;;
-      *) verb="\${COMP_WORDS[index]}"; break ;;
+      *) command="\${COMP_WORDS[index]}"; break ;;
     esac
   done
-  if [[ -z $verb ]]; then
-    COMPREPLY=($(compgen -W "${[...words.keys(), 'help'].join(' ')} ${flags(GLOBAL_OPTIONS)}" -- "$word"))
+  if [[ -z $command ]]; then
+    COMPREPLY=($(compgen -W "${[...words.keys(), 'help'].join(' ')} ${listFlags(GLOBAL_OPTIONS)}" -- "$word"))
     return
   fi
   if ((index + 1 == COMP_CWORD)); then
-    case "$verb" in
+    case "$command" in
 ${[...groupCases, `      help) words="${[...words.keys()].join(' ')}" ;;`].join('\n')}
     esac
     if [[ -n $words ]]; then
@@ -66,24 +66,24 @@ ${[...groupCases, `      help) words="${[...words.keys()].join(' ')}" ;;`].join(
       [[ \${#COMPREPLY[@]} -gt 0 ]] && return
     fi
   fi
-  case "$verb \${COMP_WORDS[index+1]}" in
-${verbs
+  case "$command \${COMP_WORDS[index+1]}" in
+${commands
   .filter((row) => row.name.includes(' '))
-  .map((row) => `    "${row.name}") verb="${row.name}" ;;`)
+  .map((row) => `    "${row.name}") command="${row.name}" ;;`)
   .join('\n')}
     *) ;;
   esac
-  case "$verb $before" in
-${[...valueCases, `    *" --state") ${reply('directory')}; return ;;`].join('\n')}
+  case "$command $before" in
+${[...valueCases, `    *" --state") ${makeReply('directory')}; return ;;`].join('\n')}
   esac
-  case "$verb" in
+  case "$command" in
 ${optionCases.join('\n')}
   esac
   if [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$word"))
     return
   fi
-  case "$verb" in
+  case "$command" in
 ${argumentCases.join('\n')}
   esac
 }
@@ -91,62 +91,64 @@ complete -o filenames -F _runbook runbook
 `;
 }
 
-function flags(options: Options): string {
+function listFlags(options: Options): string {
   return Object.keys(options)
     .map((name) => `--${name}`)
     .join(' ');
 }
 
-function valueLines(verb: string, options: Options): string[] {
+function makeValueCases(command: string, options: Options): string[] {
   return Object.entries(options).flatMap(([name, { value, takes }]) =>
-    value === undefined ? [] : [`    "${verb} --${name}") ${takes === undefined ? ':' : reply(takes)}; return ;;`],
+    value === undefined
+      ? []
+      : [`    "${command} --${name}") ${takes === undefined ? ':' : makeReply(takes)}; return ;;`],
   );
 }
 
-function reply(takes: Takes): string {
+function makeReply(takes: Takes): string {
   if (takes === 'file') return 'COMPREPLY=($(compgen -f -- "$word"))';
   if (takes === 'directory') return 'COMPREPLY=($(compgen -d -- "$word"))';
   return takes === 'text' ? ':' : `COMPREPLY=($(compgen -W "${takes.join(' ')}" -- "$word"))`;
 }
 
-function fish(verbs: readonly VerbRow[]): string {
-  const words = firstWords(verbs);
+function makeFishScript(commands: readonly CommandRow[]): string {
+  const words = groupByFirstWord(commands);
   const lines = ['# runbook completion for fish: runbook completion fish | source', 'complete -c runbook -f'];
   const top = `not __fish_seen_subcommand_from ${[...words.keys()].join(' ')}`;
   for (const [first, rows] of words) {
-    const summary = verbs.find((row) => row.name === first)?.summary ?? '';
-    lines.push(`complete -c runbook -n "${top}" -a ${first} -d ${quoted(summary)}`);
+    const summary = commands.find((row) => row.name === first)?.summary ?? '';
+    lines.push(`complete -c runbook -n "${top}" -a ${first} -d ${quoteText(summary)}`);
     for (const row of rows) {
       lines.push(
-        `complete -c runbook -n "__fish_seen_subcommand_from ${first}" -a ${row.name.split(' ')[1]} -d ${quoted(row.summary)}`,
+        `complete -c runbook -n "__fish_seen_subcommand_from ${first}" -a ${row.name.split(' ')[1]} -d ${quoteText(row.summary)}`,
       );
     }
   }
-  for (const row of verbs) {
+  for (const row of commands) {
     const condition = `-n "${row.name
       .split(' ')
       .map((word) => `__fish_seen_subcommand_from ${word}`)
       .join('; and ')}"`;
     const takes = Object.values(row.arguments)[0]?.takes;
-    if (takes !== undefined && takes !== 'text') lines.push(`complete -c runbook ${condition} ${fishValue(takes)}`);
-    lines.push(...fishOptions(row.options, condition));
+    if (takes !== undefined && takes !== 'text') lines.push(`complete -c runbook ${condition} ${makeFishValue(takes)}`);
+    lines.push(...makeFishOptions(row.options, condition));
   }
-  return `${[...lines, ...fishOptions(GLOBAL_OPTIONS, '')].join('\n')}\n`;
+  return `${[...lines, ...makeFishOptions(GLOBAL_OPTIONS, '')].join('\n')}\n`;
 }
 
-function fishOptions(options: Options, condition: string): string[] {
+function makeFishOptions(options: Options, condition: string): string[] {
   return Object.entries(options).map(([name, { doc, value, takes }]) => {
-    const taken = value === undefined ? '' : ` -x ${takes === undefined ? '' : fishValue(takes)}`;
-    return `complete -c runbook ${condition} -l ${name}${taken.trimEnd()} -d ${quoted(doc)}`.replace('  ', ' ');
+    const taken = value === undefined ? '' : ` -x ${takes === undefined ? '' : makeFishValue(takes)}`;
+    return `complete -c runbook ${condition} -l ${name}${taken.trimEnd()} -d ${quoteText(doc)}`.replace('  ', ' ');
   });
 }
 
-function fishValue(takes: Takes): string {
+function makeFishValue(takes: Takes): string {
   if (takes === 'file') return '-a "(__fish_complete_path)"';
   if (takes === 'directory') return '-a "(__fish_complete_directories)"';
   return takes === 'text' ? '' : `-a "${takes.join(' ')}"`;
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -1,7 +1,7 @@
-/** `runbook doctor`: a profile against its venue, with reads alone: what works, what does not, and what was found. */
+/** `runbook doctor`: checks a profile against its venue, with reads only, and shows what works and what was found. */
 
 import { type Account, openAccount } from '../../app/account/account.ts';
-import { type Asked, ask } from '../../app/account/one-request.ts';
+import { type Asked, sendOnce } from '../../app/account/one-request.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { formatCount, formatSpan, formatTable, formatWholeSeconds } from '../../base/format.ts';
@@ -13,11 +13,11 @@ import type { Invocation } from '../invocation.ts';
 interface Finding {
   readonly check: string;
   readonly ok: boolean;
-  /** Free of secrets; the venue's texts made printable. */
+  /** Without secrets; the venue's texts made printable. */
   readonly found: string;
 }
 
-/** A clock that is further off than this makes signatures and look-ups go wrong, ms. */
+/** A larger clock offset than this breaks signatures and look-ups, ms. */
 const WORRYING_OFFSET_MS = 5_000;
 
 export async function examine(options: { readonly profile: string }, invocation: Invocation): Promise<ExitCode> {
@@ -25,7 +25,7 @@ export async function examine(options: { readonly profile: string }, invocation:
   const profile = readProfileFile(options.profile, terminal);
   const account = await openAccount(profile, invocation);
   try {
-    const findings = await findingsOf(account);
+    const findings = await collectFindings(account);
     const ok = findings.every((finding) => finding.ok);
     terminal.answer({ ok, findings }, () =>
       formatTable(
@@ -42,14 +42,14 @@ export async function examine(options: { readonly profile: string }, invocation:
   }
 }
 
-async function findingsOf(account: Account): Promise<readonly Finding[]> {
+async function collectFindings(account: Account): Promise<readonly Finding[]> {
   const { profile, clock, shared, key } = account;
-  const record = await ask(account, 'GET /account', {}, 'read');
+  const record = await sendOnce(account, 'GET /account', {}, 'read');
   const findings: Finding[] = [
-    reading('GET /account', record, (result) => `${result[0]?.status}, equity ${result[0]?.account_equity}`),
+    describeReading('GET /account', record, (result) => `${result[0]?.status}, equity ${result[0]?.account_equity}`),
   ];
   if (record.kind !== 'unanswered')
-    findings.push(clockFinding(record.headers, clock.now()), limitFinding(account, record.headers));
+    findings.push(checkClock(record.headers, clock.now()), checkLimit(account, record.headers));
   const reads: readonly (() => Promise<Finding>)[] = [
     () => read(account, 'GET /profile', {}, (result) => `tier ${result[0]?.tier_status.current.title}`),
     () =>
@@ -75,7 +75,7 @@ async function findingsOf(account: Account): Promise<readonly Finding[]> {
         ),
     ),
   ];
-  // Whoever does not answer the first is not asked six times more: each would be waited for as long again.
+  // After one timeout the other reads are skipped: each would time out as well.
   if (record.kind === 'unanswered')
     findings.push({ check: 'other reads', ok: false, found: 'not tried: the first got no answer' });
   else for (const each of reads) findings.push(await each());
@@ -102,10 +102,10 @@ async function read<E extends EndpointName>(
   params: Params<E>,
   tell: (result: Extract<Asked<E>, { kind: 'confirmed' }>['result']) => string,
 ): Promise<Finding> {
-  return reading(name, await ask(account, name, params, 'read'), tell);
+  return describeReading(name, await sendOnce(account, name, params, 'read'), tell);
 }
 
-function reading<E extends EndpointName>(
+function describeReading<E extends EndpointName>(
   name: E,
   asked: Asked<E>,
   tell: (result: Extract<Asked<E>, { kind: 'confirmed' }>['result']) => string,
@@ -123,39 +123,39 @@ function reading<E extends EndpointName>(
       return {
         check: name,
         ok: false,
-        found: `refused with status ${asked.status}: ${printable(asked.text, 200)}${advice(asked.status === 401 || asked.status === 403 ? 'session' : asked.status === 404 ? 'path' : '')}`,
+        found: `refused with status ${asked.status}: ${printable(asked.text, 200)}${findAdvice(asked.status === 401 || asked.status === 403 ? 'session' : asked.status === 404 ? 'path' : '')}`,
       };
     case 'unreadable':
     case 'unanswered':
-      return { check: name, ok: false, found: `${printable(asked.why, 300)}${advice(asked.why)}` };
+      return { check: name, ok: false, found: `${printable(asked.why, 300)}${findAdvice(asked.why)}` };
     default:
       return asked satisfies never;
   }
 }
 
-/** What to look at, by the words a failure has in it; the network's own codes say nothing to most people. */
+/** Advice by words in the failure; the network's error codes alone help few people. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/ECONNREFUSED/, 'nothing listens at that address: look at base_url, and whether the venue is up'],
-  [/ENOTFOUND|EAI_AGAIN/, 'the name in base_url can not be resolved: look at its spelling and at the network'],
+  [/ECONNREFUSED/, 'nothing listens at that address: check base_url, and whether the venue is up'],
+  [/ENOTFOUND|EAI_AGAIN/, 'the name in base_url cannot be resolved: check its spelling and the network'],
   [
     /EPROTO|ERR_SSL|WRONG_VERSION|wrong version/i,
-    'no TLS is spoken there: look at http or https and the port in base_url',
+    'the server does not speak TLS: check http or https and the port in base_url',
   ],
-  [/CERT|self.signed/i, 'the certificate is not accepted: look at the host in base_url'],
-  [/timeout|ETIMEDOUT|aborted/i, 'no answer in time: look at base_url, the network, and whether the venue is up'],
+  [/CERT|self.signed/i, 'the certificate is not accepted: check the host in base_url'],
+  [/timeout|ETIMEDOUT|aborted/i, 'no answer in time: check base_url, the network, and whether the venue is up'],
   [
     /^session$|refresh token|session|\b401\b/i,
     'the credentials are not accepted: put a fresh JWT or key into the variable that `auth` names',
   ],
-  [/^path$/, 'there is no such path: look at base_url'],
+  [/^path$/, 'there is no such path: check base_url'],
 ];
 
-function advice(why: string): string {
+function findAdvice(why: string): string {
   const found = ADVICE.find(([words]) => words.test(why));
   return found === undefined ? '' : `. ${found[1]}`;
 }
 
-function clockFinding(headers: Readonly<Record<string, string>>, now: number): Finding {
+function checkClock(headers: Readonly<Record<string, string>>, now: number): Finding {
   const date = Date.parse(headers['date'] ?? '');
   if (Number.isNaN(date)) return { check: 'clock', ok: true, found: 'the venue sends no Date header; not compared' };
   const offset = now - date;
@@ -166,7 +166,7 @@ function clockFinding(headers: Readonly<Record<string, string>>, now: number): F
   };
 }
 
-function limitFinding({ profile, clock }: Account, headers: Readonly<Record<string, string>>): Finding {
+function checkLimit({ profile, clock }: Account, headers: Readonly<Record<string, string>>): Finding {
   const { limit, remaining } = readRateHeaders(headers, clock.now(), profile.rateLimit.resetUnit);
   if (limit === undefined)
     return {

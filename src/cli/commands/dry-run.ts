@@ -1,10 +1,10 @@
-/** `runbook dry-run`: a run that touches nothing but the journal. */
+/** `runbook dry-run`: executes a runbook in virtual time; writes only the journal. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
-import { newRunName } from '../../app/run/run-name.ts';
+import { makeRunName } from '../../app/run/run-name.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
 import { sha256 } from '../../base/digest.ts';
 import { formatCount } from '../../base/format.ts';
@@ -53,9 +53,9 @@ export async function dryRunFile(
           ...(options.simulator === undefined ? {} : { config: readSimulatorFile(options.simulator) }),
         }
       : { kind: 'fixtures', fixture: fixture.fixture, file: fixture.source.file, sha256: sha256(fixture.source.text) };
-  const at = options.at === undefined ? (fixture?.fixture.startMs ?? Date.now()) : timeOption(options.at);
-  const seed = options.seed === undefined ? 1 : seedOption(options.seed);
-  const run = newRunName(loaded.runbook.name);
+  const at = options.at === undefined ? (fixture?.fixture.startMs ?? Date.now()) : readTimeOption(options.at);
+  const seed = options.seed === undefined ? 1 : readSeedOption(options.seed);
+  const run = makeRunName(loaded.runbook.name);
   const store = await openSqliteStore(state.file('runbook.db'));
   const fold = new RunFold();
   let entries = 0;
@@ -79,7 +79,7 @@ export async function dryRunFile(
   }
 }
 
-function timeOption(text: string): number {
+function readTimeOption(text: string): number {
   const time = readTime(text);
   if (!('value' in time))
     throw new UserError(
@@ -88,7 +88,7 @@ function timeOption(text: string): number {
   return time.value.ms;
 }
 
-function seedOption(text: string): number {
+function readSeedOption(text: string): number {
   const seed = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(seed)) throw new UserError(`--seed takes a whole number, found ${printable(text, 100)}`);
   return seed;

@@ -1,4 +1,4 @@
-/** `runbook graph`: the state chart of a runbook, on standard output. */
+/** `runbook graph`: prints the state chart of a runbook on standard output. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { loadRunbook } from '../../app/files/load.ts';
@@ -8,7 +8,7 @@ import type { ChartFormat } from '../choices.ts';
 import type { Invocation } from '../invocation.ts';
 import { drawSvg } from '../terminal/svg.ts';
 
-export async function graphFile(file: string, format: string | undefined, { terminal }: Invocation): Promise<ExitCode> {
+export async function showGraph(file: string, format: string | undefined, { terminal }: Invocation): Promise<ExitCode> {
   const { runbook } = loadRunbook(file, terminal);
   const wanted = (format ?? 'mermaid') as ChartFormat;
   if (wanted === 'xstate') {
@@ -16,12 +16,12 @@ export async function graphFile(file: string, format: string | undefined, { term
     terminal.answer({ runbook: runbook.name, format: wanted, machine }, () => JSON.stringify(machine, null, 2));
     return EXIT.done;
   }
-  const text = await drawn(runbook, wanted);
+  const text = await drawChart(runbook, wanted);
   terminal.answer({ runbook: runbook.name, format: wanted, text }, () => text);
   return EXIT.done;
 }
 
-async function drawn(runbook: CheckedRunbook, format: Exclude<ChartFormat, 'xstate'>): Promise<string> {
+async function drawChart(runbook: CheckedRunbook, format: Exclude<ChartFormat, 'xstate'>): Promise<string> {
   switch (format) {
     case 'mermaid':
       return mermaidChart(runbook);

@@ -1,10 +1,10 @@
-/** `runbook kill` and `runbook release`: the kill switch engaged and everything cancelled, and the switch lifted again. */
+/** `runbook kill` and `runbook release`: engage the kill switch and cancel everything; release the switch. */
 
-import { actorName, namedPerson } from '../../app/account/person.ts';
+import { chooseActorName, requireName } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { type KillProgress, READ_ON, release, kill as requestKill } from '../../app/kill/kill.ts';
-import { exitOf } from '../../app/process.ts';
+import { exitAfter } from '../../app/process.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import { endProcess } from '../exit.ts';
@@ -17,20 +17,20 @@ export interface KillOptions {
   readonly reason: string | undefined;
 }
 
-/** `runbook kill`: as `kill`; a signal ends it with what is so by then. */
+/** `runbook kill`: like `kill`; a signal ends it with the state reached so far. */
 export async function killUntilSignal(options: KillOptions, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   const progress: KillProgress = {};
   const off = interrupts.on((signal) => {
-    const message = `${signal}: the kill is not finished. ${progressText(progress)}; run \`runbook kill --profile FILE\` again, or cancel at the venue. ${READ_ON}`;
+    const message = `${signal}: the kill is not finished. ${describeProgress(progress)}; run \`runbook kill --profile FILE\` again, or cancel at the venue. ${READ_ON}`;
     terminal.complain(message);
     if (terminal.json) terminal.answer({ error: { kind: 'interrupted', message } }, () => '');
-    endProcess(exitOf(signal));
+    endProcess(exitAfter(signal));
   });
   return kill(options, invocation, progress).finally(off);
 }
 
-function progressText({ engaged, left }: KillProgress): string {
+function describeProgress({ engaged, left }: KillProgress): string {
   const open =
     left === undefined
       ? 'what is open at the venue is not known'
@@ -38,26 +38,26 @@ function progressText({ engaged, left }: KillProgress): string {
   return `${engaged === true ? 'The kill switch is engaged and stays so' : 'The kill switch is NOT engaged'}; ${open}`;
 }
 
-/** Engages the kill switch, cancels everything until nothing is left, and says what is. */
+/** Engages the kill switch, cancels everything until nothing is left, and reports what is left. */
 export async function kill(options: KillOptions, invocation: Invocation, progress?: KillProgress): Promise<ExitCode> {
   const { terminal, environment } = invocation;
-  const by = actorName('kill', options.by, environment);
+  const by = chooseActorName('kill', options.by, environment);
   const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
   const request = { profile, by, reason: options.reason ?? 'runbook kill' };
   const { left, everywhere, accounts, failure } = await requestKill(request, invocation, progress);
   if (failure !== undefined)
     throw new UserError(
-      `not every account could be killed, see above; in the others ${leftText(left)}. ${READ_ON}`,
+      `some accounts could not be killed, see above; in the others ${describeLeft(left)}. ${READ_ON}`,
       EXIT.halted,
       failure.kind,
     );
   const where = profile === undefined ? `, at ${accounts.join(', ')}` : '';
-  terminal.answer({ engaged: true, by, left }, () => `${leftText(left)}${where}`);
+  terminal.answer({ engaged: true, by, left }, () => `${describeLeft(left)}${where}`);
   return left === 0 && everywhere ? EXIT.done : EXIT.halted;
 }
 
-function leftText(left: number): string {
-  if (left === 0) return 'killed: nothing is left that could still fill';
+function describeLeft(left: number): string {
+  if (left === 0) return 'killed: no order is left that could still fill';
   return `${formatCount(left, 'order')} could still fill: cancel at the venue, or kill again. ${READ_ON}`;
 }
 
@@ -65,7 +65,7 @@ export async function releaseAccount(
   options: { readonly profile: string; readonly by: string },
   invocation: Invocation,
 ): Promise<ExitCode> {
-  const by = namedPerson('release', options.by);
+  const by = requireName('release', options.by);
   const profile = readProfileFile(options.profile, invocation.terminal);
   const released = await release(profile, by, invocation);
   invocation.terminal.answer({ released, by }, () =>

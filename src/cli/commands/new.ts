@@ -1,4 +1,4 @@
-/** `runbook new`: a runbook to begin with, either the smallest that does something or a copy of an example. */
+/** `runbook new`: creates a runbook, either a minimal one or a copy of an example. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,20 +10,24 @@ import type { Invocation } from '../invocation.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 
-export async function newRunbook(name: string, from: string | undefined, { terminal }: Invocation): Promise<ExitCode> {
+export async function createRunbook(
+  name: string,
+  from: string | undefined,
+  { terminal }: Invocation,
+): Promise<ExitCode> {
   if (!NAME.test(name)) {
     throw new UserError(
       `a runbook's name is lower-case letters, digits and dashes, at most 63, a letter first; found ${printable(name, 100)}`,
     );
   }
   const file = `${name}.yaml`;
-  const text = from === undefined ? SMALLEST : exampleText(from);
-  writeNewText(file, withSchema(renamed(text, name)), 'runbook');
-  terminal.answer({ file, from: from ?? null }, () => `${file}: made. Next: runbook validate ${file}`);
+  const text = from === undefined ? SMALLEST : readExample(from);
+  writeNewText(file, addSchemaLine(renameRunbook(text, name)), 'runbook');
+  terminal.answer({ file, from: from ?? null }, () => `${file}: created. Next: runbook validate ${file}`);
   return EXIT.done;
 }
 
-/** Small enough to be read at a glance, complete enough to be dry-run as it is: an entry, its stop, and what if it never fills. */
+/** Short enough to read at a glance, complete enough for a dry-run: an entry, its stop, and an entry that never fills. */
 const SMALLEST = `runbook: NAME
 dsl: 1
 about: Buys a little below the market; a stop-loss as soon as it is filled, nothing left behind when it is not.
@@ -62,19 +66,19 @@ outputs:
 `;
 
 /** Examples ship beside the program: the package's folder `runbooks`. */
-function examplesFolder(): string {
-  return join(packageFolder(), 'runbooks');
+function locateExamples(): string {
+  return join(locatePackage(), 'runbooks');
 }
 
-/** The nearest folder upward that is this package: one up from the built file, two up from the source. */
-function packageFolder(): string {
+/** The nearest parent folder that is this package: one up from the built file, two up from the source. */
+function locatePackage(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
   return folder;
 }
 
-function exampleText(from: string): string {
-  const folder = examplesFolder();
+function readExample(from: string): string {
+  const folder = locateExamples();
   const names = existsSync(folder)
     ? readdirSync(folder)
         .filter((file) => file.endsWith('.yaml') && !file.endsWith('.test.yaml'))
@@ -88,12 +92,12 @@ function exampleText(from: string): string {
   return readText(join(folder, `${from}.yaml`), 'example');
 }
 
-function renamed(text: string, name: string): string {
+function renameRunbook(text: string, name: string): string {
   return text.replace(/^runbook:.*$/m, `runbook: ${name}`);
 }
 
-/** Editors find the language's schema by the first line. */
-function withSchema(text: string): string {
-  const schema = relative(resolve('.'), join(packageFolder(), 'schemas', 'runbook.schema.json'));
+/** Editors find the language's schema through the first line. */
+function addSchemaLine(text: string): string {
+  const schema = relative(resolve('.'), join(locatePackage(), 'schemas', 'runbook.schema.json'));
   return `# yaml-language-server: $schema=${schema}\n${text.replace(/^# yaml-language-server:.*\n/, '')}`;
 }

@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
-import { noteUnchecked, planDocument, planFor, type Worst } from '../../app/plan.ts';
+import { makePlanDocument, noteUnchecked, planFor, type Worst } from '../../app/plan.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Plan, PlannedRequest } from '../../engine/plan/plan.ts';
@@ -31,23 +31,23 @@ export async function planFile(file: string, options: PlanOptions, { terminal }:
   if (profile !== undefined) noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, fixture, now: fixture?.startMs ?? Date.now() });
   const worst = worstCase(loaded.runbook, (name) => costOf(profile ?? SIMULATED_PROFILE, name), inputs);
-  terminal.answer(planDocument(plan, worst), () => planText(loaded.runbook, inputs, plan, worst, terminal));
+  terminal.answer(makePlanDocument(plan, worst), () => formatPlan(loaded.runbook, inputs, plan, worst, terminal));
   return EXIT.done;
 }
 
-/** The plan as people read it. */
-export function planText(
+/** Formats the plan for people. */
+export function formatPlan(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
   plan: Plan,
   worst: Worst,
   terminal: Output,
 ): string {
-  const given = Object.entries(inputs).map(([name, value]) => `${name}=${shown(value)}`);
+  const given = Object.entries(inputs).map(([name, value]) => `${name}=${formatValue(value)}`);
   const lines = [
     `${terminal.style('strong', `plan ${runbook.name}`)}  ${printable(given.join(' '), 400)}`,
     `worst case ${formatCount(worst.tokensPerMinute, 'token')} a minute of 1200, ${worst.orders === 'unbounded' ? 'unbounded orders' : formatCount(worst.orders, 'order')}${worst.notional === undefined ? '' : `, notional ${worst.notional}`}`,
-    terminal.style('faint', 'steady load; reads that confirm an order or a cancel come on top, and are not listed'),
+    terminal.style('faint', 'steady load; not counted: reads that confirm an order or a cancel'),
     '',
   ];
   let number = 0;
@@ -63,7 +63,7 @@ export function planText(
       continue;
     }
     number += 1;
-    const body = Object.keys(row.params).length === 0 ? '' : ` ${printable(bodyText(row), 600)}`;
+    const body = Object.keys(row.params).length === 0 ? '' : ` ${printable(formatBody(row), 600)}`;
     lines.push(
       `${String(number).padStart(3)}  ${row.method.padEnd(6)} ${row.path}${body}   ${terminal.style('faint', `${row.tokens}`)}`,
     );
@@ -82,14 +82,14 @@ export function planText(
   return lines.join('\n');
 }
 
-function shown(value: Value): string {
+function formatValue(value: Value): string {
   if (value instanceof Time) return String(valueJson(value));
   const json = valueJson(value);
   return typeof json === 'string' ? json : JSON.stringify(json);
 }
 
-/** The body as it would go on the wire: numbers bare, texts quoted. */
-function bodyText(row: PlannedRequest): string {
+/** The body in wire form: numbers bare, texts quoted. */
+function formatBody(row: PlannedRequest): string {
   const { parameters } = endpoint(`${row.method} ${row.path}` as EndpointName);
   const fields = Object.entries(row.params).map(([name, text]) => {
     const type = parameters[name]?.type;

@@ -1,13 +1,13 @@
-/** `runbook record`: a recording from one format to another. Records nothing itself; `run --record` does. */
+/** `runbook record`: converts a recording from one format to another. `run --record` makes recordings. */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { fixtureTarget, readFixtureFile, writeFixtureFile } from '../../app/files/fixture.ts';
+import { chooseFormat, readFixtureFile, writeFixtureFile } from '../../app/files/fixture.ts';
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { Invocation } from '../invocation.ts';
 
 export async function convertRecording(from: string, to: string, { terminal }: Invocation): Promise<ExitCode> {
-  fixtureTarget(to);
+  chooseFormat(to);
   const { fixture, notes } = readFixtureFile(from);
   writeFixtureFile(to, fixture);
   for (const note of notes) terminal.note(`${printable(from, 300)}: ${note}`);

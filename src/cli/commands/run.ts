@@ -1,4 +1,4 @@
-/** `runbook run` and `runbook resume`: runs that act, confirmed before anything is sent, and how each of them ended. */
+/** `runbook run` and `runbook resume`: execute runs for real, confirmed before anything is sent, and show how each ended. */
 
 import { openAccount } from '../../app/account/account.ts';
 import { refuseUnready, refuseUntil } from '../../app/account/readiness.ts';
@@ -7,10 +7,10 @@ import { refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadRunbook } from '../../app/files/load.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { noteUnchecked, planFor } from '../../app/plan.ts';
-import { exitOf } from '../../app/process.ts';
+import { exitAfter } from '../../app/process.ts';
 import { executeRun, resumeRun } from '../../app/run/execution.ts';
-import { recordedProfile } from '../../app/run/first-entry.ts';
-import { type UnfinishedRun, unfinishedRuns } from '../../app/stores/unfinished-runs.ts';
+import { readRecordedProfile } from '../../app/run/first-entry.ts';
+import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { printable } from '../../base/printable.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
@@ -26,7 +26,7 @@ import { Questions } from '../terminal/questions.ts';
 import { showEnd, showReport } from '../terminal/run-end.ts';
 import { interrupts } from '../terminal/signals.ts';
 import { isAttended } from '../terminal/streams.ts';
-import { planText } from './plan.ts';
+import { formatPlan } from './plan.ts';
 
 export interface RunOptions {
   readonly profile: string;
@@ -48,7 +48,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   refuseUnready(loaded.runbook, profile);
   refuseUntil(loaded.runbook, until);
   if (options.step && !isAttended())
-    throw new UserError('--step asks before each write, and there is nobody to ask: standard input is no terminal');
+    throw new UserError('--step asks before each write, but standard input is not a terminal');
   if (record !== undefined) refuseUnwritable(record);
   noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, now: Date.now() });
@@ -56,8 +56,8 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   const remote = !isLoopbackHost(new URL(profile.baseUrl).hostname);
   if (remote && !options.yes && options.plan === undefined) {
     const worst = worstCase(loaded.runbook, (name) => costOf(profile, name), inputs);
-    terminal.print(planText(loaded.runbook, inputs, plan, worst, terminal));
-    if (!(await agreed(`Execute this against ${profile.baseUrl} as ${profile.account}?`)))
+    terminal.print(formatPlan(loaded.runbook, inputs, plan, worst, terminal));
+    if (!(await askForAgreement(`Execute this against ${profile.baseUrl} as ${profile.account}?`)))
       throw new UserError('not executed; nothing was sent', EXIT.usage, 'not_confirmed');
   }
   const account = await openAccount(profile, invocation);
@@ -70,10 +70,10 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
     const request = { loaded, inputs, plan: plan.hash, until, record: record !== undefined, confirm };
     const context = { ...invocation, interrupts, endProcess };
     const ended = await executeRun(account, request, context).finally(() => questions?.close());
-    if ('withdrawn' in ended) return exitOf(ended.withdrawn);
+    if ('withdrawn' in ended) return exitAfter(ended.withdrawn);
     const exit = showEnd(ended, terminal);
     if (record === undefined || ended.recording === undefined) return exit;
-    return recorded(record, ended.recording, exit, terminal);
+    return writeRecording(record, ended.recording, exit, terminal);
   } finally {
     await account.close();
   }
@@ -82,7 +82,7 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
 function refuseOtherPlan({ hash }: Plan, approved: string): void {
   if (approved.length < 4)
     throw new UserError(
-      `--plan takes the hash of an approved plan, four characters of it at least; found ${approved === '' ? 'nothing' : printable(approved, 80)}; nothing was sent`,
+      `--plan takes the hash of an approved plan, at least four characters of it; found ${approved === '' ? 'nothing' : printable(approved, 80)}; nothing was sent`,
     );
   if (!hash.startsWith(approved.toLowerCase()))
     throw new UserError(
@@ -93,7 +93,7 @@ function refuseOtherPlan({ hash }: Plan, approved: string): void {
 /** Continues interrupted runs: those named, or every unfinished one that the known stores hold. */
 export async function resumeRuns(names: readonly string[], invocation: Invocation): Promise<ExitCode> {
   const { terminal, state } = invocation;
-  const found = await unfinishedRuns(names, state, 'halted too');
+  const found = await findUnfinishedRuns(names, state, 'halted too');
   if (found.length === 0) {
     terminal.answer(
       { runs: [] },
@@ -102,13 +102,13 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
     );
     return EXIT.done;
   }
-  // Of several runs standard output has one document, and what keeps one of them back keeps none of the others.
+  // With several runs, standard output has one document, and a failure of one run does not stop the others.
   const documents: object[] = [];
   const several = found.length > 1;
   const answer = several && terminal.json ? (report: RunReport) => void documents.push(report) : showReport;
   let worst: ExitCode = EXIT.done;
   for (const unfinished of found) {
-    const exit = await resumed(unfinished, invocation, answer).catch((error: unknown) => {
+    const exit = await resumeOne(unfinished, invocation, answer).catch((error: unknown) => {
       if (!several || !(error instanceof UserError)) throw error;
       terminal.complain(error.message);
       documents.push({ run: unfinished.run, error: { kind: error.kind, message: error.message } });
@@ -121,12 +121,12 @@ export async function resumeRuns(names: readonly string[], invocation: Invocatio
   return worst;
 }
 
-async function resumed(
+async function resumeOne(
   { run, first }: UnfinishedRun,
   invocation: Invocation,
   answer: typeof showReport,
 ): Promise<ExitCode> {
-  const account = await openAccount(recordedProfile(first), invocation);
+  const account = await openAccount(readRecordedProfile(first), invocation);
   try {
     const ended = await resumeRun(account, run, { ...invocation, interrupts, endProcess });
     return showEnd(ended, invocation.terminal, answer);
@@ -135,8 +135,8 @@ async function resumed(
   }
 }
 
-/** How the run ended is what counts: a recording that can not be written after all makes only a success of it a failure. */
-function recorded(path: string, recording: Fixture, exit: ExitCode, terminal: Output): ExitCode {
+/** The run's outcome decides: a recording that cannot be written only turns a success into a failure. */
+function writeRecording(path: string, recording: Fixture, exit: ExitCode, terminal: Output): ExitCode {
   try {
     writeFixtureFile(path, recording);
     return exit;
@@ -147,10 +147,10 @@ function recorded(path: string, recording: Fixture, exit: ExitCode, terminal: Ou
   }
 }
 
-async function agreed(question: string): Promise<boolean> {
+async function askForAgreement(question: string): Promise<boolean> {
   if (!isAttended())
     throw new UserError(
-      'this would act against a venue: confirm with --yes, or with --plan HASH of an approved plan; nothing was sent',
+      'this would trade at a venue: confirm with --yes, or with --plan HASH of an approved plan; nothing was sent',
     );
   const questions = new Questions();
   return questions.ask(question).finally(() => questions.close());

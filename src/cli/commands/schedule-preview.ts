@@ -1,4 +1,4 @@
-/** `runbook schedule preview`: the next occurrences of runbooks' schedules as a list, and a month of them as a drawing. Starts nothing. */
+/** `runbook schedule preview`: lists the next occurrences of schedules, and draws a month of them. Starts nothing. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { replaceText } from '../../app/files/files.ts';
@@ -23,9 +23,9 @@ export async function previewSchedules(
   options: PreviewOptions,
   { terminal }: Invocation,
 ): Promise<ExitCode> {
-  const next = nextOption(options.next);
-  const fromMs = options.from === undefined ? Date.now() : timeOption(options.from);
-  const drawn = options.calendar === undefined ? undefined : calendarFormat(options.calendar);
+  const next = readNextOption(options.next);
+  const fromMs = options.from === undefined ? Date.now() : readTimeOption(options.from);
+  const drawn = options.calendar === undefined ? undefined : readCalendarFormat(options.calendar);
   const slots = readScheduled(paths, terminal);
   if (slots.length === 0)
     throw new UserError(`nothing in ${paths.map((path) => printable(path, 100)).join(', ')} has a schedule`);
@@ -33,16 +33,16 @@ export async function previewSchedules(
     const zone =
       slots.flatMap(({ declaration: { when } }) => ('tz' in when && when.tz !== undefined ? [when.tz] : []))[0] ??
       'UTC';
-    const svg = scheduleCalendar(slots, { ...monthOf(fromMs, zone), zone });
-    replaceText(options.calendar, drawn === 'html' ? page(svg) : svg, 'calendar');
-    terminal.note(`${printable(options.calendar, 300)}: the month by the clocks of ${zone}`);
+    const svg = scheduleCalendar(slots, { ...findMonth(fromMs, zone), zone });
+    replaceText(options.calendar, drawn === 'html' ? makePage(svg) : svg, 'calendar');
+    terminal.note(`${printable(options.calendar, 300)}: the month in the time zone ${zone}`);
   }
   const rows = schedulePreview(slots, { fromMs, next });
   terminal.answer(previewJson(rows), () => previewText(rows));
   return EXIT.done;
 }
 
-function nextOption(text: string | undefined): number {
+function readNextOption(text: string | undefined): number {
   if (text === undefined) return DEFAULT_NEXT;
   const next = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
   if (!(next >= 1 && next <= MOST_NEXT))
@@ -50,21 +50,21 @@ function nextOption(text: string | undefined): number {
   return next;
 }
 
-function timeOption(text: string): number {
+function readTimeOption(text: string): number {
   const time = readTime(text);
   if (!('value' in time))
     throw new UserError(`--from takes a time such as 2026-03-28T00:00:00Z, found ${printable(text, 60)}`);
   return time.value.ms;
 }
 
-function calendarFormat(path: string): 'svg' | 'html' {
+function readCalendarFormat(path: string): 'svg' | 'html' {
   const ending = /\.(svg|html)$/i.exec(path)?.[1]?.toLowerCase();
   if (ending === 'svg' || ending === 'html') return ending;
   throw new UserError(`--calendar takes a file that ends in .svg or .html, found ${printable(path, 300)}`);
 }
 
-/** The month that an instant is in by the clocks of a zone. */
-function monthOf(ms: number, zone: string): { readonly year: number; readonly month: number } {
+/** The month of an instant in a time zone. */
+function findMonth(ms: number, zone: string): { readonly year: number; readonly month: number } {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, year: 'numeric', month: 'numeric' }).formatToParts(
     ms,
   );
@@ -72,8 +72,8 @@ function monthOf(ms: number, zone: string): { readonly year: number; readonly mo
   return { year: number('year'), month: number('month') };
 }
 
-/** A page of the drawing alone: no script, nothing from elsewhere. */
-function page(svg: string): string {
+/** A page with only the drawing: no script, no external resources. */
+function makePage(svg: string): string {
   return [
     '<!doctype html>',
     '<html lang="en">',

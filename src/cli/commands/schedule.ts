@@ -1,23 +1,23 @@
-/** `runbook schedule`: runs what is due under the accounts of the named profiles, until it is interrupted. */
+/** `runbook schedule`: runs what is due for the accounts of the given profiles, until it is interrupted. */
 import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { SchedulerLog } from '../../app/schedule/log.ts';
-import { SchedulerProcess, type Serving, seatPlans } from '../../app/schedule/scheduler.ts';
+import { planServices, SchedulerProcess, type Serving } from '../../app/schedule/scheduler.ts';
 import { printable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
-import { portOption } from '../option-values.ts';
+import { readPortOption } from '../option-values.ts';
 import { interrupts } from '../terminal/signals.ts';
 import { standard } from '../terminal/streams.ts';
 
 export interface ScheduleOptions {
   readonly profile: readonly string[];
   readonly port: string | undefined;
-  /** Waits for the accounts that other processes hold. */
+  /** Waits for accounts that other processes hold. */
   readonly standby: boolean;
-  /** How many accounts at a time, of a store that workers share. */
-  readonly seats: string | undefined;
+  /** Maximum number of accounts to serve from a shared store. */
+  readonly maxAccounts: string | undefined;
 }
 
 const DEFAULT_PORT = 9464;
@@ -30,11 +30,11 @@ export async function runSchedules(
   const { terminal } = invocation;
   if (options.profile.length === 0)
     throw new UserError('schedule acts for an account: name its profile with --profile FILE');
-  const port = portOption(options.port, DEFAULT_PORT);
+  const port = readPortOption(options.port, DEFAULT_PORT);
   const profiles = options.profile.map((path) => readProfileFile(path, terminal));
-  const serving = servingOf(profiles, options);
-  const plans = seatPlans(paths, profiles, terminal);
-  const log = await SchedulerLog.to((line) => void standard.error.write(line));
+  const serving = chooseServing(profiles, options);
+  const plans = planServices(paths, profiles, terminal);
+  const log = await SchedulerLog.create((line) => void standard.error.write(line));
   terminal.redactWith((text) => log.redact(text));
   const context = { ...invocation, interrupts, endProcess };
   const announce = (what: string, url: string) =>
@@ -44,22 +44,22 @@ export async function runSchedules(
   return exit;
 }
 
-function servingOf(profiles: readonly Profile[], { standby, seats: given }: ScheduleOptions): Serving {
+function chooseServing(profiles: readonly Profile[], { standby, maxAccounts: given }: ScheduleOptions): Serving {
   const shared = profiles.filter(({ store }) => store !== undefined && 'postgres' in store);
   if (shared.length > 0 && shared.length < profiles.length)
     throw new UserError(
-      'accounts that workers share (store: postgres) and accounts of this machine (store: sqlite) are served by processes of their own',
+      'accounts that workers share (store: postgres) and accounts of this machine (store: sqlite) need separate processes',
     );
-  const seats = maxAccountsOption(given, profiles.length);
-  if (shared.length > 0) return { kind: 'shared', seats };
+  const maxAccounts = readMaxAccounts(given, profiles.length);
+  if (shared.length > 0) return { kind: 'shared', maxAccounts };
   if (given !== undefined)
-    throw new UserError('--seats is for accounts that workers share: profiles with store: {postgres: …}');
+    throw new UserError('--max-accounts is for accounts that workers share: profiles with store: {postgres: …}');
   return { kind: 'own', standby };
 }
 
-function maxAccountsOption(text: string | undefined, accounts: number): number {
+function readMaxAccounts(text: string | undefined, accounts: number): number {
   if (text === undefined) return accounts;
-  const seats = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(seats >= 1)) throw new UserError(`--seats takes a number from 1, found ${printable(text, 60)}`);
-  return Math.min(seats, accounts);
+  const maxAccounts = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(maxAccounts >= 1)) throw new UserError(`--max-accounts takes a number from 1, found ${printable(text, 60)}`);
+  return Math.min(maxAccounts, accounts);
 }

@@ -1,16 +1,16 @@
-/** `runbook sim`: the simulated venue over HTTP on the loopback address, until it is interrupted. */
+/** `runbook sim`: serves the simulated venue over HTTP on the loopback address, until it is interrupted. */
 
 import { type ExitCode, UserError } from '../../app/errors.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
-import { exitOf } from '../../app/process.ts';
+import { exitAfter } from '../../app/process.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { startSimServer } from '../../gateway/simulator/server.ts';
 import { Simulator } from '../../gateway/simulator/simulator.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
-import { portOption } from '../option-values.ts';
-import { interrupted } from '../terminal/signals.ts';
+import { readPortOption } from '../option-values.ts';
+import { waitForInterrupt } from '../terminal/signals.ts';
 
 const DEFAULT_PORT = 8080;
 
@@ -22,7 +22,7 @@ export async function serveSimulator(
   },
   { terminal }: Invocation,
 ): Promise<ExitCode> {
-  const port = portOption(options.port, DEFAULT_PORT);
+  const port = readPortOption(options.port, DEFAULT_PORT);
   const config = options.config === undefined ? {} : readSimulatorFile(options.config);
   const seed = options.seed === undefined ? 1 : Number(options.seed);
   if (!Number.isSafeInteger(seed) || seed < 0)
@@ -31,17 +31,17 @@ export async function serveSimulator(
   const server = await startSimServer(simulator, { port }).catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     throw new UserError(
-      `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there' : code}`,
+      `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program uses it' : code}`,
     );
   });
   const markets = Object.keys(simulator.markets).join(', ');
   terminal.answer(
     { url: server.url, markets: simulator.markets },
     () =>
-      `the simulated venue listens on ${server.url} (${markets}); GET /_sim/books tells what is really so; end it with Ctrl-C`,
+      `the simulated venue listens on ${server.url} (${markets}); GET /_sim/books shows its true state; end it with Ctrl-C`,
   );
-  const signal = await interrupted();
+  const signal = await waitForInterrupt();
   await server.close();
-  // What the venue still has to do with its orders is on timers, which would keep it from ending.
-  endProcess(exitOf(signal));
+  // Timers of the venue's orders would keep the process running.
+  endProcess(exitAfter(signal));
 }

@@ -1,4 +1,4 @@
-/** `runbook test`: reads test files, executes their cases in virtual time, prints what holds and what does not. */
+/** `runbook test`: reads test files, executes their cases in virtual time, and prints which expectations hold. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
@@ -6,9 +6,9 @@ import { readSource } from '../../app/files/files.ts';
 import type { LoadedRunbook } from '../../app/files/load.ts';
 import { Invalid, loadRunbook } from '../../app/files/load.ts';
 import { runCase } from '../../app/testing/case-run.ts';
-import { elapsedMs, type Failure, failure, failuresOf } from '../../app/testing/expectations.ts';
+import { type Failure, findFailures, makeFailure, measureElapsed } from '../../app/testing/expectations.ts';
 import { type Exploration, exploreCase } from '../../app/testing/exploration.ts';
-import { casesFor, type NamedCase } from '../../app/testing/file/runbook-names.ts';
+import { type NamedCase, readCases } from '../../app/testing/file/runbook-names.ts';
 import type { TestFile } from '../../app/testing/file/test-case.ts';
 import { readTestFile } from '../../app/testing/file/test-file.ts';
 import { SystemClock } from '../../base/clock.ts';
@@ -29,7 +29,7 @@ export interface CaseVerdict {
   /** Virtual time from start to end, ms. */
   readonly elapsedMs: number;
   readonly failures: readonly Failure[];
-  /** Lines of rules that answered nothing; where a case fails, often why. */
+  /** Lines of rules that answered nothing; often the reason of a failed case. */
   readonly unusedRules: readonly number[];
   readonly explored?: Exploration;
 }
@@ -39,7 +39,7 @@ export interface FileVerdict {
   readonly runbook?: string;
   readonly ok: boolean;
   readonly cases: readonly CaseVerdict[];
-  /** What is wrong with the test file itself. */
+  /** Problems of the test file itself. */
   readonly diagnostics?: readonly PlacedDiagnostic[];
   /** Why the runbook could not be tested. */
   readonly error?: string;
@@ -52,11 +52,11 @@ export async function testFiles(
 ): Promise<ExitCode> {
   const clock = new SystemClock();
   const startedAt = clock.monotonic();
-  // All are read before one runs: a name mistyped is wrong usage, whatever the others hold.
+  // All files are read before a case runs: a mistyped name is wrong usage, whatever the other files contain.
   const read = files.map((file) => readFile(file, terminal));
   const verdicts: FileVerdict[] = [];
   for (const each of read) {
-    const verdict = 'verdict' in each ? each.verdict : await testFile(each, explore, terminal);
+    const verdict = 'verdict' in each ? each.verdict : await runTestFile(each, explore, terminal);
     verdicts.push(verdict);
     if (!terminal.json) printFile(verdict, terminal);
   }
@@ -64,12 +64,12 @@ export async function testFiles(
   const cases = verdicts.flatMap((each) => each.cases);
   const failed = cases.filter(({ ok }) => !ok).length;
   const document = { files: verdicts, passed: cases.length - failed, failed };
-  terminal.answer(document, () => totals(cases.length - failed, failed, clock.monotonic() - startedAt, terminal));
+  terminal.answer(document, () => formatTotals(cases.length - failed, failed, clock.monotonic() - startedAt, terminal));
   if (verdicts.some(({ diagnostics }) => diagnostics !== undefined)) return EXIT.usage;
   return verdicts.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
 }
 
-/** A test file that can be executed. */
+/** A test file ready to execute. */
 interface ReadyFile {
   readonly path: string;
   readonly file: TestFile;
@@ -80,13 +80,13 @@ interface ReadyFile {
 function readFile(path: string, terminal: Output): ReadyFile | { readonly verdict: FileVerdict } {
   const source = readSource(path, 'test file');
   const { file, diagnostics } = readTestFile(source, (name) => readSource(join(dirname(path), name), 'account'));
-  if (file === undefined) return { verdict: invalid(path, diagnostics, terminal) };
+  if (file === undefined) return { verdict: reportInvalid(path, diagnostics, terminal) };
   const runbook = join(dirname(path), `${file.runbook}.yaml`);
   if (!existsSync(runbook)) {
     const at = Math.max(0, source.text.indexOf('tests:'));
     const message = `there is no runbook ${printable(file.runbook, 100)}.yaml beside this file`;
     return {
-      verdict: invalid(path, [finding(source, { start: at, end: at + 6 }, 'unknown-runbook', message)], terminal),
+      verdict: reportInvalid(path, [finding(source, { start: at, end: at + 6 }, 'unknown-runbook', message)], terminal),
     };
   }
   let loaded: LoadedRunbook;
@@ -96,17 +96,17 @@ function readFile(path: string, terminal: Output): ReadyFile | { readonly verdic
     if (!(error instanceof Invalid)) throw error;
     return { verdict: { file: path, runbook: file.runbook, ok: false, cases: [], error: error.message } };
   }
-  const named = casesFor(file, loaded.runbook);
-  if (named.diagnostics.length > 0) return { verdict: invalid(path, named.diagnostics, terminal) };
+  const named = readCases(file, loaded.runbook);
+  if (named.diagnostics.length > 0) return { verdict: reportInvalid(path, named.diagnostics, terminal) };
   return { path, file, loaded, cases: named.cases };
 }
 
-function invalid(file: string, diagnostics: readonly Diagnostic[], terminal: Output): FileVerdict {
+function reportInvalid(file: string, diagnostics: readonly Diagnostic[], terminal: Output): FileVerdict {
   terminal.diagnostics(diagnostics);
   return { file, ok: false, cases: [], diagnostics: inReadingOrder(diagnostics).map(place) };
 }
 
-async function testFile(
+async function runTestFile(
   { path, file, loaded, cases }: ReadyFile,
   explore: boolean,
   terminal: Output,
@@ -114,12 +114,12 @@ async function testFile(
   const verdicts: CaseVerdict[] = [];
   for (const [index, each] of cases.entries()) {
     terminal.progress(`${path}: ${index + 1} of ${cases.length}, ${each.test.name}`);
-    verdicts.push(await testCase(file, loaded, each, index, explore));
+    verdicts.push(await runTestCase(file, loaded, each, index, explore));
   }
   return { file: path, runbook: file.runbook, ok: verdicts.every(({ ok }) => ok), cases: verdicts };
 }
 
-async function testCase(
+async function runTestCase(
   { source }: TestFile,
   loaded: LoadedRunbook,
   { test, inputs }: NamedCase,
@@ -130,9 +130,9 @@ async function testCase(
   const result = await runCase(options);
   const { report, problem, venue } = result;
   const failures = [
-    ...(problem === undefined ? [] : [failure(source, test.span, 'run', 'that the case can be executed', problem)]),
+    ...(problem === undefined ? [] : [makeFailure(source, test.span, 'run', 'that the case can be executed', problem)]),
     ...(problem === undefined
-      ? failuresOf(test.expect, { entries: result.entries, report, sent: venue.sent }, source)
+      ? findFailures(test.expect, { entries: result.entries, report, sent: venue.sent }, source)
       : []),
   ];
   const explored = explore && failures.length === 0 ? await exploreCase(options, result) : undefined;
@@ -141,9 +141,9 @@ async function testCase(
     line: positionAt(source.text, test.span.start).line,
     ok: failures.length === 0 && (explored === undefined || explored.violations.length === 0),
     outcome: report.outcome,
-    elapsedMs: elapsedMs(report),
+    elapsedMs: measureElapsed(report),
     failures,
-    unusedRules: venue.unusedRules().map(({ span }) => positionAt(source.text, span.start).line),
+    unusedRules: venue.listUnusedRules().map(({ span }) => positionAt(source.text, span.start).line),
     ...(explored === undefined ? {} : { explored }),
   };
 }
@@ -155,11 +155,11 @@ function printFile(verdict: FileVerdict, terminal: Output): void {
   if (diagnostics !== undefined)
     lines.push(`  ${terminal.style('bad', 'invalid')}, ${formatCount(diagnostics.length, 'error')}`);
   if (error !== undefined) lines.push(`  ${terminal.style('bad', error)}`);
-  for (const each of cases) if (!terminal.quiet || !each.ok) lines.push(...caseLines(each, terminal));
+  for (const each of cases) if (!terminal.quiet || !each.ok) lines.push(...formatCase(each, terminal));
   terminal.print(lines.join('\n'));
 }
 
-function caseLines(
+function formatCase(
   { name, ok, outcome, elapsedMs: ms, failures, unusedRules, explored }: CaseVerdict,
   terminal: Output,
 ): readonly string[] {
@@ -187,7 +187,7 @@ function caseLines(
   return lines;
 }
 
-function totals(passed: number, failed: number, tookMs: number, terminal: Output): string {
+function formatTotals(passed: number, failed: number, tookMs: number, terminal: Output): string {
   const parts = [failed > 0 ? terminal.style('bad', `${failed} failed`) : '', `${passed} passed`].filter(
     (each) => each !== '',
   );

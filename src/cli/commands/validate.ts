@@ -1,4 +1,4 @@
-/** `runbook validate`: loads, checks and type-checks files, offline, and prints what is wrong with them. */
+/** `runbook validate`: loads, checks and type-checks files, offline, and prints their errors. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readRunbook } from '../../app/files/runbook.ts';
@@ -11,33 +11,33 @@ import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
 export async function validateFiles(files: readonly string[], { terminal }: Invocation): Promise<ExitCode> {
-  const read = files.map((file) => ({ file, read: orRefused(() => readRunbook(file)) }));
+  const read = files.map((file) => ({ file, read: catchUserError(() => readRunbook(file)) }));
   const sources = read.flatMap((each) => (each.read instanceof UserError ? [] : [each.read.source]));
   spareOptimizing(sources);
-  const scheduleLint = await scheduleLintFor(sources);
+  const scheduleLint = await loadScheduleLint(sources);
   const checked = read.map(({ file, read: found }): CheckedFile => {
     const diagnostics =
       found instanceof UserError
         ? found
-        : orRefused(() => checkRunbook(found.source, found.load, { scheduleLint }).diagnostics);
+        : catchUserError(() => checkRunbook(found.source, found.load, { scheduleLint }).diagnostics);
     return diagnostics instanceof UserError
       ? { file, diagnostics: [], refused: diagnostics }
       : { file, diagnostics, refused: undefined };
   });
-  // A name mistyped is wrong usage, whatever the others hold; they are checked all the same.
+  // A mistyped name is wrong usage, whatever the other files contain; they are still checked.
   const refused = checked.flatMap((each) => (each.refused === undefined ? [] : [each.refused]));
   const [first] = refused;
   if (first !== undefined && files.length === 1) throw first;
   terminal.answer(
-    { files: checked.map(fileDocument), ...(first === undefined ? {} : { error: errorDocument(first) }) },
-    () => verdicts(checked, terminal),
+    { files: checked.map(makeFileDocument), ...(first === undefined ? {} : { error: makeErrorDocument(first) }) },
+    () => formatVerdicts(checked, terminal),
   );
   for (const { message } of refused) terminal.complain(message);
   if (first !== undefined) return first.exit;
   return checked.some(({ diagnostics }) => diagnostics.some(isError)) ? EXIT.failed : EXIT.done;
 }
 
-function orRefused<T>(work: () => T): T | UserError {
+function catchUserError<T>(work: () => T): T | UserError {
   try {
     return work();
   } catch (error) {
@@ -46,13 +46,13 @@ function orRefused<T>(work: () => T): T | UserError {
   }
 }
 
-function errorDocument({ kind, message }: UserError) {
+function makeErrorDocument({ kind, message }: UserError) {
   return { kind, message };
 }
 
 /**
- * Characters between which a check is over before optimised code has paid for being made: left to itself, the runtime
- * spends a third of the time of a thousand steps on making it. Below, it does not begin; above, it is worth the while.
+ * File sizes, in characters, at which a check ends before optimised code has paid for its compilation: by default the runtime
+ * spends a third of the time of a thousand steps on it. Below this range it does not start; above it, it pays.
  */
 const UNOPTIMIZED = { from: 16_384, to: 262_144 } as const;
 
@@ -62,8 +62,8 @@ function spareOptimizing(sources: readonly SourceText[]): void {
   process.getBuiltinModule('node:v8').setFlagsFromString('--no-opt');
 }
 
-/** What schedules will do; calendars are loaded only where a text speaks of one. */
-async function scheduleLintFor(sources: readonly SourceText[]): Promise<ScheduleLint> {
+/** The lint of schedules; calendars are loaded only where a text mentions one. */
+async function loadScheduleLint(sources: readonly SourceText[]): Promise<ScheduleLint> {
   if (!sources.some(({ text }) => text.includes('schedule'))) return () => [];
   const { scheduleDiagnostics } = await import('../../runbook/schedule/lints.ts');
   const nowMs = new SystemClock().now();
@@ -73,20 +73,20 @@ async function scheduleLintFor(sources: readonly SourceText[]): Promise<Schedule
 interface CheckedFile {
   readonly file: string;
   readonly diagnostics: readonly Diagnostic[];
-  /** Why it could not be read. */
+  /** Why the file could not be read. */
   readonly refused: UserError | undefined;
 }
 
-function fileDocument({ file, diagnostics, refused }: CheckedFile) {
+function makeFileDocument({ file, diagnostics, refused }: CheckedFile) {
   return {
     file,
     ok: refused === undefined && !diagnostics.some(isError),
     diagnostics: inReadingOrder(diagnostics).map(place),
-    ...(refused === undefined ? {} : { error: errorDocument(refused) }),
+    ...(refused === undefined ? {} : { error: makeErrorDocument(refused) }),
   };
 }
 
-function verdicts(checked: readonly CheckedFile[], terminal: Output): string {
+function formatVerdicts(checked: readonly CheckedFile[], terminal: Output): string {
   const lines: string[] = [];
   for (const { file, diagnostics, refused } of checked) {
     if (refused !== undefined) continue;

@@ -1,12 +1,12 @@
 /**
- * Gives the build what it needs of the sources: schemas to compile, the page's assets and every file that is written from the
- * tables. Bundled and run by build.js; no part of the program itself.
+ * Gives the build what it needs from the sources: schemas to compile, the page's assets, and every generated file. Bundled and
+ * run by build.js; not a part of the program itself.
  */
-import { referencePages } from './reference.ts';
+import { makeReferencePages } from './reference.ts';
 import { SCHEMAS } from './schemas.ts';
 
 export { AJV_OPTIONS } from '../../base/ajv.ts';
-export { pageAssets } from '../serve/page-assets.ts';
+export { readPageAssets as pageAssets } from '../serve/page-assets.ts';
 export { SCHEMAS } from './schemas.ts';
 
 /** Every generated file that is checked in: path from the root of the project to its text. */
@@ -15,6 +15,6 @@ export function generatedFiles(): Readonly<Record<string, string>> {
     `schemas/${name}.schema.json`,
     `${JSON.stringify(schema, null, 2)}\n`,
   ]);
-  const pages = Object.entries(referencePages()).map(([name, text]) => [`docs/reference/${name}.md`, text]);
+  const pages = Object.entries(makeReferencePages()).map(([name, text]) => [`docs/reference/${name}.md`, text]);
   return Object.fromEntries([...schemas, ...pages]);
 }

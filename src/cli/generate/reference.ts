@@ -1,6 +1,5 @@
 /**
- * The reference as Markdown, written from the tables: what a table knows, nobody retypes. One page for each table; a page
- * says nothing that its table does not.
+ * Generates the reference in Markdown from the tables, one page per table; a page contains nothing that its table does not.
  */
 import { errorReference } from '../../runbook/codes/codes.ts';
 import { FUNCTIONS, type FunctionRow, type Shape as FunctionShape } from '../../runbook/functions/functions.ts';
@@ -12,63 +11,63 @@ import { STEPS, type StepRow } from '../../runbook/steps.ts';
 import { ASSUMPTIONS, type Assumption } from '../../venue/assumptions.ts';
 import { CATALOGUE, type Endpoint, type Parameter } from '../../venue/catalogue.ts';
 import { PROFILE_CODES } from '../../venue/profile/reading.ts';
-import { VERBS } from '../actions/actions.ts';
-import type { Options, VerbRow } from '../command-row.ts';
+import { COMMANDS } from '../actions/actions.ts';
+import type { CommandRow, Options } from '../command-row.ts';
 import { GLOBAL_OPTIONS } from '../global-options.ts';
 
 /** Page name to text, each ending with a line break. */
-export function referencePages(): Readonly<Record<string, string>> {
+export function makeReferencePages(): Readonly<Record<string, string>> {
   return {
-    assumptions: assumptionsPage(ASSUMPTIONS),
-    'command-line': commandLinePage(VERBS),
-    endpoints: endpointsPage(CATALOGUE),
-    errors: `${errorReference().trimEnd()}\n\n${profileMistakes()}`,
-    file: filePage(FILE.fields),
-    functions: functionsPage(FUNCTIONS),
-    records: recordsPage(RECORDS),
-    steps: stepsPage(STEPS),
+    assumptions: makeAssumptionsPage(ASSUMPTIONS),
+    'command-line': makeCommandLinePage(COMMANDS),
+    endpoints: makeEndpointsPage(CATALOGUE),
+    errors: `${errorReference().trimEnd()}\n\n${makeProfileCodes()}`,
+    file: makeFilePage(FILE.fields),
+    functions: makeFunctionsPage(FUNCTIONS),
+    records: makeRecordsPage(RECORDS),
+    steps: makeStepsPage(STEPS),
   };
 }
 
-/** The mistakes of a profile, which has a table of its own: its codes stand beside the runbook's in diagnostics. */
-function profileMistakes(): string {
-  const rows = Object.entries(PROFILE_CODES).map(([name, meaning]) => [code(name), meaning]);
-  return `## Profiles\n\nThe codes of what is wrong with a profile; \`profile-ineffective\` is a warning.\n\n${table(['code', 'meaning'], rows)}\n`;
+/** Error codes of a profile, which have a table of their own: diagnostics show them like the codes of a runbook. */
+function makeProfileCodes(): string {
+  const rows = Object.entries(PROFILE_CODES).map(([name, meaning]) => [formatCode(name), meaning]);
+  return `## Profiles\n\nCodes of problems in a profile; \`profile-ineffective\` is a warning.\n\n${makeTable(['code', 'meaning'], rows)}\n`;
 }
 
 type Row = readonly string[];
 
-function page(title: string, about: string, ...parts: readonly string[]): string {
+function makePage(title: string, about: string, ...parts: readonly string[]): string {
   return `${[`# ${title}`, about, ...parts.filter((part) => part !== '')].join('\n\n')}\n`;
 }
 
-function table(head: Row, rows: readonly Row[]): string {
+function makeTable(head: Row, rows: readonly Row[]): string {
   if (rows.length === 0) return '';
   const line = (cells: Row) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-function code(text: string): string {
+function formatCode(text: string): string {
   return `\`${text}\``;
 }
 
-function commandLinePage(verbs: readonly VerbRow[]): string {
-  const sections = verbs.map((row) =>
-    [`## runbook ${row.name}`, sentence(row.summary), code(synopsis(row)), optionTable(row)]
+function makeCommandLinePage(commands: readonly CommandRow[]): string {
+  const sections = commands.map((row) =>
+    [`## runbook ${row.name}`, formatSentence(row.summary), formatCode(formatSynopsis(row)), makeOptionTable(row)]
       .filter((part) => part !== '')
       .join('\n\n'),
   );
-  return page(
+  return makePage(
     'Command line',
-    'Generated from the verb table.',
+    'Generated from the command table.',
     ...sections,
-    '## Options of every verb',
-    optionRows(GLOBAL_OPTIONS),
+    '## Options of every command',
+    makeGlobalOptionTable(GLOBAL_OPTIONS),
   );
 }
 
-/** How a verb is called: `runbook record --from <FILE> --to <FILE>`. */
-function synopsis({ name, arguments: args, options }: VerbRow): string {
+/** The synopsis of a command: `runbook record --from <FILE> --to <FILE>`. */
+function formatSynopsis({ name, arguments: args, options }: CommandRow): string {
   const words = Object.entries(args).map(([word, { many, optional }]) => {
     const shown = many === true ? `${word}...` : word;
     return optional === true ? `[${shown}]` : `<${shown}>`;
@@ -80,41 +79,41 @@ function synopsis({ name, arguments: args, options }: VerbRow): string {
   return ['runbook', name, ...words, ...flags].join(' ');
 }
 
-function optionTable({ arguments: args, options }: VerbRow): string {
-  const words = Object.entries(args).map(([word, { doc }]) => [code(word), doc]);
-  return table(['argument or option', 'meaning'], [...words, ...optionCells(options)]);
+function makeOptionTable({ arguments: args, options }: CommandRow): string {
+  const words = Object.entries(args).map(([word, { doc }]) => [formatCode(word), doc]);
+  return makeTable(['argument or option', 'meaning'], [...words, ...listOptionCells(options)]);
 }
 
-function optionRows(options: Options): string {
-  return table(['option', 'meaning'], optionCells(options));
+function makeGlobalOptionTable(options: Options): string {
+  return makeTable(['option', 'meaning'], listOptionCells(options));
 }
 
-function optionCells(options: Options): Row[] {
+function listOptionCells(options: Options): Row[] {
   return Object.entries(options).map(([flag, { value, doc }]) => [
-    code(`--${flag}${value === undefined ? '' : ` ${value}`}`),
+    formatCode(`--${flag}${value === undefined ? '' : ` ${value}`}`),
     doc,
   ]);
 }
 
-function assumptionsPage(assumptions: Readonly<Record<string, Assumption>>): string {
+function makeAssumptionsPage(assumptions: Readonly<Record<string, Assumption>>): string {
   const rows = Object.entries(assumptions).map(([key, row]) => [
-    code(key),
+    formatCode(key),
     `${row.open} (${row.section})`,
-    typeof row.default === 'string' ? code(row.default) : code(JSON.stringify(row.default)),
-    row.setting === undefined ? '' : code(row.setting),
+    typeof row.default === 'string' ? formatCode(row.default) : formatCode(JSON.stringify(row.default)),
+    row.setting === undefined ? '' : formatCode(row.setting),
     row.alsoSeen,
     row.reason,
   ]);
   const about =
-    'Generated from the table of assumptions: what venue-api.md leaves open, and what is taken for true until the profile says otherwise. None of it has been checked against a live server.';
-  return page('Assumptions', about, table(['key', 'open', 'default', 'setting', 'also seen', 'reason'], rows));
+    'Generated from the table of assumptions: what venue-api.md leaves open, and what is assumed until the profile says otherwise. None of it has been checked against a live server.';
+  return makePage('Assumptions', about, makeTable(['key', 'open', 'default', 'setting', 'also seen', 'reason'], rows));
 }
 
-function endpointsPage(catalogue: Readonly<Record<string, Endpoint>>): string {
-  const overview = table(
+function makeEndpointsPage(catalogue: Readonly<Record<string, Endpoint>>): string {
+  const overview = makeTable(
     ['endpoint', 'tokens', 'activity for the deadman switch', 'only lowers risk', 'repeated'],
     Object.entries(catalogue).map(([name, row]) => [
-      code(name),
+      formatCode(name),
       row.tokens === undefined ? 'a setting' : String(row.tokens),
       row.qualifies ? 'yes' : 'no',
       row.protective ? 'yes' : 'no',
@@ -123,17 +122,17 @@ function endpointsPage(catalogue: Readonly<Record<string, Endpoint>>): string {
   );
   const sections = Object.entries(catalogue).map(([name, row]) => {
     const parameters = Object.entries(row.parameters).map(([key, each]) => [
-      code(key),
-      parameterType(each),
+      formatCode(key),
+      formatParameterType(each),
       each.required ? 'yes' : 'no',
       each.doc,
     ]);
     const about = `${row.about} (venue-api.md, ${row.section})`;
-    return [`## ${name}`, about, table(['parameter', 'type', 'required', 'meaning'], parameters)]
+    return [`## ${name}`, about, makeTable(['parameter', 'type', 'required', 'meaning'], parameters)]
       .filter((part) => part !== '')
       .join('\n\n');
   });
-  return page(
+  return makePage(
     'Endpoints',
     'Generated from the endpoint table: the calls of the venue that this program makes.',
     overview,
@@ -148,116 +147,122 @@ const REPEATED: Readonly<Record<Endpoint['repeatable'], string>> = {
   never: 'may do it twice',
 };
 
-function parameterType(parameter: Parameter): string {
+function formatParameterType(parameter: Parameter): string {
   switch (parameter.type) {
     case 'enum':
-      return parameter.values.map(code).join(' ');
+      return parameter.values.map(formatCode).join(' ');
     case 'decimal':
       return [
         'decimal',
-        bound('above', parameter.exclusiveMin),
-        bound('from', parameter.min),
-        bound('to', parameter.max),
+        formatBound('above', parameter.exclusiveMin),
+        formatBound('from', parameter.min),
+        formatBound('to', parameter.max),
       ]
         .filter(Boolean)
         .join(' ');
     case 'integer':
-      return ['integer', bound('from', parameter.min), bound('to', parameter.max)].filter(Boolean).join(' ');
+      return ['integer', formatBound('from', parameter.min), formatBound('to', parameter.max)]
+        .filter(Boolean)
+        .join(' ');
     default:
       return parameter.type.replaceAll('_', ' ');
   }
 }
 
-function bound(word: string, value: string | number | undefined): string {
+function formatBound(word: string, value: string | number | undefined): string {
   return value === undefined ? '' : `${word} ${value}`;
 }
 
-function stepsPage(steps: Readonly<Record<string, StepRow>>): string {
+function makeStepsPage(steps: Readonly<Record<string, StepRow>>): string {
   const sections = Object.entries(steps).map(([name, row]) => {
-    const calls = row.endpoints.length === 0 ? '' : `Calls ${row.endpoints.map(code).join(', ')}.`;
+    const calls = row.endpoints.length === 0 ? '' : `Calls ${row.endpoints.map(formatCode).join(', ')}.`;
     const yields = row.yields === 'nothing' ? '' : `Its id stands for ${row.yieldsDoc}.`;
-    const modifiers = row.modifiers.length === 0 ? '' : `Modifiers: ${row.modifiers.map(code).join(', ')}.`;
-    return [`## ${name}`, sentence(row.summary), shapeText(row.takes), calls, yields, modifiers]
+    const modifiers = row.modifiers.length === 0 ? '' : `Modifiers: ${row.modifiers.map(formatCode).join(', ')}.`;
+    return [`## ${name}`, formatSentence(row.summary), describeShape(row.takes), calls, yields, modifiers]
       .filter((part) => part !== '')
       .join('\n\n');
   });
-  return page(
+  return makePage(
     'Steps',
-    'Generated from the step table: every verb of the language, and the [modifiers](#modifiers) that stand beside it.',
+    'Generated from the step table: every step of the language, and the [modifiers](#modifiers) that a step can have.',
     ...sections,
     '## Modifiers',
-    fieldTable({ kind: 'fields', fields: MODIFIERS }),
-    ...innerTables(MODIFIERS),
+    makeFieldTable({ kind: 'fields', fields: MODIFIERS }),
+    ...makeInnerTables(MODIFIERS),
   );
 }
 
-function filePage(fields: Fields): string {
-  return page(
+function makeFilePage(fields: Fields): string {
+  return makePage(
     'The file',
-    'Generated from the grammar: the keys of a runbook. What stands in `steps` is in [steps.md](steps.md).',
-    fieldTable({ kind: 'fields', fields }),
-    ...innerTables(fields),
+    'Generated from the grammar: the keys of a runbook. [steps.md](steps.md) describes the entries of `steps`.',
+    makeFieldTable({ kind: 'fields', fields }),
+    ...makeInnerTables(fields),
   );
 }
 
-/** The tables of what is a map inside of a field, each under the field's name. */
-function innerTables(fields: Fields): readonly string[] {
+/** Tables of the maps inside fields, each under the field's name. */
+function makeInnerTables(fields: Fields): readonly string[] {
   return Object.entries(fields).flatMap(([name, { shape }]) => {
-    const inner = fieldsWithin(shape);
-    return inner === undefined ? [] : [`### ${name}`, fieldTable(inner), ...innerTables(inner.fields)];
+    const inner = findFields(shape);
+    return inner === undefined ? [] : [`### ${name}`, makeFieldTable(inner), ...makeInnerTables(inner.fields)];
   });
 }
 
-function fieldsWithin(shape: Shape): FieldsShape | undefined {
+function findFields(shape: Shape): FieldsShape | undefined {
   switch (shape.kind) {
     case 'fields':
       return shape;
     case 'list':
     case 'names':
-      return fieldsWithin(shape.of);
+      return findFields(shape.of);
     case 'choice':
       return [shape.list, ...(shape.maps ?? []).map((each) => each.shape)]
-        .map((each) => each && fieldsWithin(each))
+        .map((each) => each && findFields(each))
         .find((each) => each !== undefined);
     default:
       return undefined;
   }
 }
 
-function recordsPage(records: readonly RecordRow[]): string {
+function makeRecordsPage(records: readonly RecordRow[]): string {
   const sections = records.map(({ type, about, fields }) => {
-    const rows = Object.entries(type.fields).map(([name, of]) => [code(name), typeName(of), fields?.[name] ?? '']);
-    return `## ${type.name}\n\n${sentence(about)}\n\n${table(['field', 'type', 'meaning'], rows)}`;
+    const rows = Object.entries(type.fields).map(([name, of]) => [
+      formatCode(name),
+      typeName(of),
+      fields?.[name] ?? '',
+    ]);
+    return `## ${type.name}\n\n${formatSentence(about)}\n\n${makeTable(['field', 'type', 'meaning'], rows)}`;
   });
   const about =
-    'Generated from the table of records: what an expression can read of what a step yields, and of `run` and `error`. A field of an optional type is absent at times: `.orValue(x)`, or ask `.hasValue()`.';
-  return page('Records', about, ...sections);
+    'Generated from the table of records: what an expression can read of a step’s result, and of `run` and `error`. A field of an optional type may be absent: use `.orValue(x)` or `.hasValue()`.';
+  return makePage('Records', about, ...sections);
 }
 
-/** What stands after a verb: a table of its fields, one for each variant, or one line. */
-function shapeText(shape: Shape): string {
+/** The value of a step: a table of its fields, one for each variant, or one line. */
+function describeShape(shape: Shape): string {
   switch (shape.kind) {
     case 'fields':
-      return fieldTable(shape);
+      return makeFieldTable(shape);
     case 'variants':
       return Object.entries(shape.variants)
-        .map(([word, fields]) => `With ${code(`${shape.by}: ${word}`)}:\n\n${fieldTable(fields)}`)
+        .map(([word, fields]) => `With ${formatCode(`${shape.by}: ${word}`)}:\n\n${makeFieldTable(fields)}`)
         .join('\n\n');
     case 'choice':
-      return [`Takes ${shape.accepts}.`, ...(shape.maps ?? []).map((each) => shapeText(each.shape))]
+      return [`Takes ${shape.accepts}.`, ...(shape.maps ?? []).map((each) => describeShape(each.shape))]
         .filter((part) => part !== '')
         .join('\n\n');
     default:
-      return `Takes ${shapeWord(shape)}.`;
+      return `Takes ${nameShape(shape)}.`;
   }
 }
 
-function fieldTable({ fields }: FieldsShape): string {
-  return table(
+function makeFieldTable({ fields }: FieldsShape): string {
+  return makeTable(
     ['field', 'type', 'required', 'meaning', 'default'],
     Object.entries(fields).map(([name, each]: [string, Field]) => [
-      code(name),
-      shapeWord(each.shape),
+      formatCode(name),
+      nameShape(each.shape),
       each.required ? 'yes' : 'no',
       each.doc,
       each.default === undefined ? '' : each.default,
@@ -265,25 +270,25 @@ function fieldTable({ fields }: FieldsShape): string {
   );
 }
 
-function shapeWord(shape: Shape): string {
+function nameShape(shape: Shape): string {
   switch (shape.kind) {
     case 'value':
       return shape.spelling;
     case 'word':
-      return shape.values.map(code).join(' ');
+      return shape.values.map(formatCode).join(' ');
     case 'text':
       return shape.accepts ?? 'text';
     case 'integer':
-      if (shape.min === shape.max) return code(String(shape.min));
-      return ['integer', bound('from', shape.min), bound('to', shape.max)].filter(Boolean).join(' ');
+      if (shape.min === shape.max) return formatCode(String(shape.min));
+      return ['integer', formatBound('from', shape.min), formatBound('to', shape.max)].filter(Boolean).join(' ');
     case 'number':
-      return `number ${bound('from', shape.min)}`;
+      return `number ${formatBound('from', shape.min)}`;
     case 'flag':
-      return shape.only === true ? code('true') : 'flag';
+      return shape.only === true ? formatCode('true') : 'flag';
     case 'list':
-      return `list of ${shapeWord(shape.of)}`;
+      return `list of ${nameShape(shape.of)}`;
     case 'names':
-      return `map of ${shapeWord(shape.of)}`;
+      return `map of ${nameShape(shape.of)}`;
     case 'fields':
       return `{${Object.keys(shape.fields).join(', ')}}`;
     case 'variants':
@@ -303,31 +308,37 @@ function shapeWord(shape: Shape): string {
   }
 }
 
-function functionsPage(functions: Readonly<Record<string, FunctionRow>>): string {
+function makeFunctionsPage(functions: Readonly<Record<string, FunctionRow>>): string {
   const sections = Object.entries(functions).map(([name, row]) => {
     const forms = row.signatures.map(({ parameters, result }) => {
       const taken = parameters.map(({ name: parameter, shape, rest, implied }) => {
-        const shown = `${parameter}: ${functionType(shape)}${rest === true ? ', …' : ''}`;
+        const shown = `${parameter}: ${nameFunctionType(shape)}${rest === true ? ', …' : ''}`;
         return implied === true ? `[${shown}]` : shown;
       });
-      return code(`${name}(${taken.join(', ')}) → ${result.kind === 'same' ? 'the same type' : typeName(result)}`);
+      return formatCode(
+        `${name}(${taken.join(', ')}) → ${result.kind === 'same' ? 'the same type' : typeName(result)}`,
+      );
     });
-    const examples = row.examples.map(({ expression, value, given }) => [code(expression), code(value), given ?? '']);
-    const method = row.method === true ? `Also ${code(`x.${name}()`)}.` : '';
+    const examples = row.examples.map(({ expression, value, given }) => [
+      formatCode(expression),
+      formatCode(value),
+      given ?? '',
+    ]);
+    const method = row.method === true ? `Also ${formatCode(`x.${name}()`)}.` : '';
     return [
       `## ${name}`,
       forms.join('  \n'),
-      sentence(row.doc),
+      formatSentence(row.doc),
       method,
-      table(['expression', 'gives', 'given'], examples),
+      makeTable(['expression', 'gives', 'given'], examples),
     ]
       .filter((part) => part !== '')
       .join('\n\n');
   });
-  return page('Functions', 'Generated from the function table; every example is a test.', ...sections);
+  return makePage('Functions', 'Generated from the function table; every example is a test.', ...sections);
 }
 
-function functionType(shape: FunctionShape): string {
+function nameFunctionType(shape: FunctionShape): string {
   switch (shape.kind) {
     case 'unit':
       return 'number of any unit';
@@ -338,15 +349,15 @@ function functionType(shape: FunctionShape): string {
     case 'zone':
       return 'time zone';
     case 'list_of':
-      return `list<${functionType(shape.of)}>`;
+      return `list<${nameFunctionType(shape.of)}>`;
     case 'map_of':
-      return `map<${functionType(shape.of)}>`;
+      return `map<${nameFunctionType(shape.of)}>`;
     default:
       return typeName(shape);
   }
 }
 
-function sentence(text: string): string {
+function formatSentence(text: string): string {
   const trimmed = text.trim();
   return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;
 }

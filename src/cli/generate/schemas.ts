@@ -1,9 +1,9 @@
 /**
- * The JSON Schemas of this program: published in `schemas/` for editors and other programs, and compiled by the build where
- * the program itself checks values against one. A schema that is not named here is not known to the built program.
+ * Lists the JSON Schemas of this program: published in `schemas/` for editors and other programs, and compiled by the build
+ * where the program itself checks values against one. The built program knows no other schema.
  */
 
-import { TEST_FILE_SCHEMA_NAME, testFileSchema } from '../../app/testing/file/schema.ts';
+import { makeTestFileSchema, TEST_FILE_SCHEMA_NAME } from '../../app/testing/file/schema.ts';
 import { FIXTURE_SCHEMA_NAME, fixtureSchema } from '../../gateway/fixture/schema.ts';
 import { SIMULATOR_SCHEMA } from '../../gateway/simulator/config/schema.ts';
 import { runbookSchema } from '../../runbook/schema.ts';
@@ -13,15 +13,15 @@ interface BundledSchema {
   /** The file is `schemas/NAME.schema.json`; `schemaIssues` is called with this name. */
   readonly name: string;
   readonly schema: object;
-  /** Whether this program checks values against it; the others are for editors alone. */
+  /** Whether this program checks values against it; the others are only for editors. */
   readonly checked: boolean;
 }
 
 export const SCHEMAS: readonly BundledSchema[] = [
   { name: 'runbook', schema: runbookSchema(), checked: true },
-  // A profile is read by the table of its settings, of which this schema is another form.
+  // Profiles are checked with the table of their settings, from which this schema is made.
   { name: PROFILE_SCHEMA_NAME, schema: profileSchema(), checked: false },
   { name: 'simulator', schema: SIMULATOR_SCHEMA, checked: true },
   { name: FIXTURE_SCHEMA_NAME, schema: fixtureSchema(), checked: true },
-  { name: TEST_FILE_SCHEMA_NAME, schema: testFileSchema(), checked: true },
+  { name: TEST_FILE_SCHEMA_NAME, schema: makeTestFileSchema(), checked: true },
 ];

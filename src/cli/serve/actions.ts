@@ -1,6 +1,6 @@
 /**
- * What a person may do from the review page: answer an approval, stop a run in order, engage the kill switch. The same verbs
- * as on the command line do it; this only reads what was asked and makes sure that it was meant.
+ * Performs the actions of the review page: answer an approval, stop a run cleanly, engage the kill switch. The commands of the
+ * command line do the work; this file reads the request and checks its confirmation.
  */
 
 import { readName } from '../../app/account/person.ts';
@@ -9,7 +9,7 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { printable } from '../../base/printable.ts';
 import { confirmationOf } from '../../report/page/confirmation.ts';
-import { command } from '../commands/approve-cancel.ts';
+import { sendCommand } from '../commands/approve-cancel.ts';
 import { kill } from '../commands/kill.ts';
 import { type Invocation, invocationAt } from '../invocation.ts';
 import { Terminal } from '../terminal/terminal.ts';
@@ -22,22 +22,22 @@ interface ActionRequest {
   readonly run: string;
   /** For approve and reject. */
   readonly step?: string;
-  /** Who does it. */
+  /** Name of the person. */
   readonly by: string;
   readonly reason?: string;
-  /** The run's name, typed. */
+  /** The typed name of the run. */
   readonly confirm: string;
 }
 
 interface ActionAnswer {
   readonly ok: boolean;
-  /** For the person, line by line. */
+  /** Messages for the person, line by line. */
   readonly lines: readonly string[];
 }
 
 const LONGEST = 500;
 
-/** Reads the body of an action; a sentence where it is none. */
+/** Reads the body of an action, or returns what is wrong with it. */
 export function readAction(body: string): ActionRequest | { readonly problem: string } {
   let given: unknown;
   try {
@@ -56,9 +56,9 @@ export function readAction(body: string): ActionRequest | { readonly problem: st
   if (action === undefined) return { problem: `an action is ${ACTIONS.join(', ')}` };
   const [run, by, step, reason, confirm] = [text('run'), text('by'), text('step'), text('reason'), text('confirm')];
   if (run === '') return { problem: 'the run is not named' };
-  if (by === '') return { problem: 'say who does it: the journal keeps the name' };
+  if (by === '') return { problem: 'the name of the person is missing: the journal records it' };
   const person = readName(by);
-  if ('problem' in person) return { problem: `the journal keeps the name of who does it, and ${person.problem}` };
+  if ('problem' in person) return { problem: `the name of the person is not usable: ${person.problem}` };
   if ((action === 'approve' || action === 'reject') && step === '') return { problem: 'the step is not named' };
   if (confirm !== confirmationOf(run) && confirm !== run)
     return {
@@ -67,8 +67,8 @@ export function readAction(body: string): ActionRequest | { readonly problem: st
   return { action, run, by, confirm, ...(step === '' ? {} : { step }), ...(reason === '' ? {} : { reason }) };
 }
 
-/** Does it, and says what came of it. Never throws what a person could have caused. */
-export async function act(
+/** Performs the action and returns its messages. Never throws for an error that a person can cause. */
+export async function performAction(
   request: ActionRequest,
   { state, environment }: { readonly state: StateFolder; readonly environment: Environment },
 ): Promise<ActionAnswer> {
@@ -77,14 +77,14 @@ export async function act(
   const terminal = new Terminal({ out: stream, err: stream, json: false, quiet: false, color: false, environment });
   try {
     const exit = await perform(request, invocationAt(terminal, environment, state));
-    return { ok: exit === EXIT.done, lines: linesOf(said) };
+    return { ok: exit === EXIT.done, lines: splitLines(said) };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return { ok: false, lines: linesOf([...said, `${error.message}\n`]) };
+    return { ok: false, lines: splitLines([...said, `${error.message}\n`]) };
   }
 }
 
-function linesOf(said: readonly string[]): readonly string[] {
+function splitLines(said: readonly string[]): readonly string[] {
   return said
     .join('')
     .split('\n')
@@ -99,7 +99,7 @@ function perform({ action, run, step, by, reason }: ActionRequest, invocation: I
     case 'approve':
     case 'reject':
     case 'cancel':
-      return command(
+      return sendCommand(
         run,
         action,
         { by, ...(step === undefined ? {} : { step }), ...(reason === undefined ? {} : { reason }) },

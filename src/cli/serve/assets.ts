@@ -1,8 +1,8 @@
 /**
- * The scripts and styles of the review page, read from their files. The build puts the texts themselves in the place of this
- * module, so that the built program needs no file but its own.
+ * Reads the scripts and styles of the review page. The build replaces this module with their texts, so that the built program
+ * needs no other file.
  */
-import { pageAssets } from './page-assets.ts';
+import { readPageAssets } from './page-assets.ts';
 
 /** By file name. */
-export const ASSETS = pageAssets(new URL('../../report/page/assets/', import.meta.url));
+export const ASSETS = readPageAssets(new URL('../../report/page/assets/', import.meta.url));

@@ -1,6 +1,6 @@
 /**
- * The state chart of a run, from the texts its journal pinned: what it ran, not what the file says today. Drawn where the
- * optional layout package is installed, else listed. A chart is laid out once for each definition.
+ * Draws the state chart of a run from the texts pinned in its journal, not from the current file. Without the optional layout
+ * package the chart is a list. A chart is laid out once per definition.
  */
 
 import { UserError } from '../../app/errors.ts';
@@ -13,7 +13,7 @@ import { drawSvg, type Graphviz, loadGraphviz } from '../terminal/svg.ts';
 const charts = new Map<string, Promise<ChartDocument>>();
 const MOST_CHARTS = 20;
 
-export function chartOfRun(
+export function drawRunChart(
   started: EntryOf<'run.started'>,
   load: () => Promise<Graphviz> = loadGraphviz,
 ): Promise<ChartDocument> {

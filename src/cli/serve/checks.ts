@@ -1,7 +1,7 @@
 /**
- * Which requests the review page's server answers. Any page in any browser of this machine can make the browser send a
- * request to loopback; so a request counts only if it names this server (no rebinding of names), comes from the page itself
- * (no other origin), and carries the token that the start printed (no guess). Pure: it reads a request's head, and nothing else.
+ * Decides which requests the review page's server answers. Any web page in any browser of this machine can send requests to
+ * loopback; so a request must name this server (against DNS rebinding), come from the page itself (same origin), and carry the
+ * token printed at start. Pure: reads only the request's head.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { formatList } from '../../base/format.ts';
@@ -27,34 +27,34 @@ interface Denial {
 
 export const TOKEN_HEADER = 'x-runbook-token';
 
-/** Undefined when the request may be answered. */
-export function denialOf(request: RequestHead, facts: ServerFacts): Denial | undefined {
+/** Undefined when the request is allowed. */
+export function findDenial(request: RequestHead, facts: ServerFacts): Denial | undefined {
   return (
-    wrongHost(request, facts) ??
-    wrongMethod(request) ??
-    wrongSite(request) ??
-    (isData(request.path) ? (wrongToken(request, facts) ?? wrongPost(request, facts)) : undefined)
+    checkHost(request, facts) ??
+    checkMethod(request) ??
+    checkSite(request) ??
+    (isData(request.path) ? (checkToken(request, facts) ?? checkPost(request, facts)) : undefined)
   );
 }
 
-/** Paths behind which data lies. */
+/** Paths of data. */
 function isData(path: string): boolean {
   return path.startsWith('/api/');
 }
 
-function wrongHost({ headers }: RequestHead, { port }: ServerFacts): Denial | undefined {
-  const host = single(headers.host);
-  if (host !== undefined && hostsOf(port).includes(host.toLowerCase())) return undefined;
-  return { status: 421, message: `this server answers to ${formatList(hostsOf(port))} only` };
+function checkHost({ headers }: RequestHead, { port }: ServerFacts): Denial | undefined {
+  const host = readSingle(headers.host);
+  if (host !== undefined && listHosts(port).includes(host.toLowerCase())) return undefined;
+  return { status: 421, message: `this server answers to ${formatList(listHosts(port))} only` };
 }
 
-function hostsOf(port: number): readonly string[] {
+function listHosts(port: number): readonly string[] {
   const names = ['127.0.0.1', 'localhost'];
-  // A browser leaves the default port out.
+  // A browser omits the default port.
   return names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]));
 }
 
-function wrongMethod({ method, path }: RequestHead): Denial | undefined {
+function checkMethod({ method, path }: RequestHead): Denial | undefined {
   const allowed = path === ACTIONS_PATH ? ['POST'] : ['GET', 'HEAD'];
   if (allowed.includes(method)) return undefined;
   const headers = { allow: allowed.join(', ') };
@@ -67,46 +67,46 @@ function wrongMethod({ method, path }: RequestHead): Denial | undefined {
 
 const ACTIONS_PATH = '/api/actions';
 
-/** The browser itself says where a request comes from; what sends neither header is no browser and needs the token all the same. */
-function wrongSite({ headers, path, method }: RequestHead): Denial | undefined {
-  const site = single(headers['sec-fetch-site']);
+/** Browsers state where a request comes from; a client that sends neither header is no browser and still needs the token. */
+function checkSite({ headers, path, method }: RequestHead): Denial | undefined {
+  const site = readSingle(headers['sec-fetch-site']);
   const fitting = isData(path) ? ['same-origin'] : ['same-origin', 'none'];
-  if (site !== undefined && !fitting.includes(site)) return elsewhere('Sec-Fetch-Site', site);
-  const origin = single(headers.origin);
-  if (origin !== undefined && origin !== `http://${single(headers.host)}`) return elsewhere('Origin', origin);
+  if (site !== undefined && !fitting.includes(site)) return denyForeignSite('Sec-Fetch-Site', site);
+  const origin = readSingle(headers.origin);
+  if (origin !== undefined && origin !== `http://${readSingle(headers.host)}`) return denyForeignSite('Origin', origin);
   if (method === 'POST' && origin === undefined)
-    return { status: 403, message: 'an action needs an Origin: use the page, or the verb of the command line' };
+    return { status: 403, message: 'an action needs an Origin: use the page, or the command line' };
   return undefined;
 }
 
-function elsewhere(header: string, found: string): Denial {
-  return { status: 403, message: `only this server's own page may ask (${header}: ${found.slice(0, 60)})` };
+function denyForeignSite(header: string, found: string): Denial {
+  return { status: 403, message: `only this server's own page may send requests (${header}: ${found.slice(0, 60)})` };
 }
 
-function wrongToken({ headers }: RequestHead, { token }: ServerFacts): Denial | undefined {
-  const given = single(headers[TOKEN_HEADER]);
+function checkToken({ headers }: RequestHead, { token }: ServerFacts): Denial | undefined {
+  const given = readSingle(headers[TOKEN_HEADER]);
   if (given !== undefined && isEqual(given, token)) return undefined;
   return {
     status: 401,
-    message: 'open the address that `runbook audit serve` printed: it holds the token of this start',
+    message: 'open the address that `runbook audit serve` printed: it contains the token',
   };
 }
 
-function wrongPost({ method, headers }: RequestHead, { allowActions }: ServerFacts): Denial | undefined {
+function checkPost({ method, headers }: RequestHead, { allowActions }: ServerFacts): Denial | undefined {
   if (method !== 'POST') return undefined;
   if (!allowActions) return { status: 403, message: 'this server is read-only: start it with --allow-actions' };
-  const type = single(headers['content-type'])?.toLowerCase().replaceAll(' ', '');
+  const type = readSingle(headers['content-type'])?.toLowerCase().replaceAll(' ', '');
   if (type === 'application/json' || type === 'application/json;charset=utf-8') return undefined;
   return { status: 415, message: 'actions are JSON: Content-Type application/json' };
 }
 
-/** In the same time whatever was given. */
+/** Takes the same time for any input. */
 function isEqual(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
+  const digestText = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digestText(given), digestText(expected));
 }
 
-/** A header that is there once; one that is there twice says nothing. */
-function single(value: string | string[] | undefined): string | undefined {
+/** A header that occurs once; a repeated one is ignored. */
+function readSingle(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

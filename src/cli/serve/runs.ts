@@ -1,15 +1,15 @@
 /**
- * What the review page's server reads: the journals and archives the state folder knows of, and of each run that was asked
- * for its folds, kept up to date with what was written since. It only reads; a journal or archive that appears later is found.
+ * Reads runs for the review page's server: from the journals and archives of the state folder, with the folds of requested runs
+ * kept up to date. It only reads; a journal or archive that appears later is found.
  */
 import { existsSync } from 'node:fs';
 import { UserError } from '../../app/errors.ts';
-import { killsDuring } from '../../app/kill/kill-records.ts';
+import { readKillsDuring } from '../../app/kill/kill-records.ts';
 import type { StateFolder } from '../../app/state.ts';
-import { archiveFiles } from '../../app/stores/archives.ts';
-import { storePlaces } from '../../app/stores/known-stores.ts';
-import { isThere, shownPlace, storeAt } from '../../app/stores/location.ts';
-import { allEntries, anchorsOf, beginningOf } from '../../app/stores/review.ts';
+import { listArchives } from '../../app/stores/archives.ts';
+import { listStorePlaces } from '../../app/stores/known-stores.ts';
+import { accessStore, describePlace, isThere } from '../../app/stores/location.ts';
+import { readAllEntries, readAnchorFiles, readFirstEntry } from '../../app/stores/review.ts';
 import { type ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -27,10 +27,10 @@ import { RunPageFold } from '../../report/folds/run-facts.ts';
 import type { ListedRun } from '../../report/folds/runs-list.ts';
 import { StoryFold } from '../../report/timeline/story.ts';
 
-/** Folds that are kept: a person looks at few runs at a time. */
+/** Maximum number of cached folds: a person looks at few runs at a time. */
 const MOST_FOLDS = 16;
 const PAGE = 2000;
-/** Of runs without an end, so many are looked into for the list. */
+/** Maximum number of unfinished runs whose progress is read for the list. */
 const MOST_WATCHED = 10;
 
 export interface FoundRun {
@@ -38,7 +38,7 @@ export interface FoundRun {
   readonly store: JournalReader;
 }
 
-/** What is not in a run's entries, as it was when it was last looked at. */
+/** Facts outside a run's entries, as of the last check. */
 interface Checks {
   readonly verdict: VerdictSoFar;
   /** What was done to the kill switch of the run's account while it ran. */
@@ -60,19 +60,19 @@ export class ServedRuns {
     this.state = state;
   }
 
-  /** The row of every run, of all journals and archives: once, also while it is in both. */
-  async rows(): Promise<readonly RunRow[]> {
+  /** The row of every run in all journals and archives, once even while it is in both. */
+  async listRows(): Promise<readonly RunRow[]> {
     const lists = await Promise.all((await this.open()).map((store) => store.runs()));
     return [...new Map(lists.flat().map((row) => [row.run, row])).values()];
   }
 
-  /** The same rows; those without an end with how far they have come. */
-  async withProgress(rows: readonly RunRow[], now: number): Promise<readonly ListedRun[]> {
+  /** The same rows; those without an end with their progress. */
+  async addProgress(rows: readonly RunRow[], now: number): Promise<readonly ListedRun[]> {
     const watched = new Set(rows.filter(({ outcome }) => outcome === undefined).slice(0, MOST_WATCHED));
     const listed: ListedRun[] = [];
     for (const row of rows) {
       const found = watched.has(row) ? await this.find(row.run) : undefined;
-      listed.push(found === undefined ? row : { ...row, progress: (await this.fold(found)).progress(now) });
+      listed.push(found === undefined ? row : { ...row, progress: (await this.readFold(found)).progress(now) });
     }
     return listed;
   }
@@ -85,21 +85,21 @@ export class ServedRuns {
     return undefined;
   }
 
-  /** The run's folds with all that has been written so far. Throws StoreError `damaged` at a line that is no entry. */
-  async fold({ row: { run }, store }: FoundRun): Promise<RunPageFold> {
-    return this.folds.upToDate(store, run);
+  /** The run's folds with all entries so far. Throws StoreError `damaged` at an unreadable line. */
+  async readFold({ row: { run }, store }: FoundRun): Promise<RunPageFold> {
+    return this.folds.update(store, run);
   }
 
-  async story({ row: { run }, store }: FoundRun): Promise<StoryFold> {
-    return this.stories.upToDate(store, run);
+  async readStory({ row: { run }, store }: FoundRun): Promise<StoryFold> {
+    return this.stories.update(store, run);
   }
 
-  async entries({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
-    return allEntries(store, run);
+  async readEntryIndex({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
+    return readAllEntries(store, run);
   }
 
-  /** Stored lines after a number, or of the numbers named. */
-  async lines(
+  /** Stored lines after a number, or with the given numbers. */
+  async readLines(
     { row: { run }, store }: FoundRun,
     wanted: { readonly after: number; readonly limit: number } | readonly number[],
   ): Promise<readonly StoredEntry[]> {
@@ -109,23 +109,23 @@ export class ServedRuns {
     return found;
   }
 
-  /** Verifies the run and reads what was done to the kill switch, and keeps both for the answers to come. */
+  /** Verifies the run, reads the kill switch's records, and keeps both for later answers. */
   async check({ row, store }: FoundRun): Promise<Checks> {
     const { run } = row;
     const [verdict, kills] = await Promise.all([
-      orWhyNot(async () => {
-        // Before the entries: a run that is being written has entries no anchor knows, never the other way round.
-        const anchors = anchorsOf({ state: this.state }, { run }).flatMap((file) => file.anchors);
+      catchFailure(async () => {
+        // Before the entries: a run that is being written has entries without anchors, never the reverse.
+        const anchors = readAnchorFiles({ state: this.state }, { run }).flatMap((file) => file.anchors);
         return verifyRun(store, run, anchors);
       }),
-      orWhyNot(async () => killsDuring(row, await beginningOf(store, run), this.state)),
+      catchFailure(async () => readKillsDuring(row, await readFirstEntry(store, run), this.state)),
     ]);
     const checks = { verdict, kills };
     this.checked.set(run, checks);
     return checks;
   }
 
-  lastChecks({ row: { run } }: FoundRun): Checks {
+  getLastChecks({ row: { run } }: FoundRun): Checks {
     return this.checked.get(run) ?? UNCHECKED;
   }
 
@@ -134,12 +134,12 @@ export class ServedRuns {
   }
 
   private async open(): Promise<readonly JournalReader[]> {
-    // Looking at runs makes no file, and no folder.
+    // Reading creates no file and no folder.
     if (!existsSync(this.state.path)) return [];
     const opened: JournalReader[] = [];
-    for (const place of storePlaces(this.state).filter(isThere)) {
-      const name = shownPlace(place);
-      const known = this.stores.get(name) ?? storeAt(place, this.state.environment).journal();
+    for (const place of listStorePlaces(this.state).filter(isThere)) {
+      const name = describePlace(place);
+      const known = this.stores.get(name) ?? accessStore(place, this.state.environment).openJournal();
       this.stores.set(name, known);
       try {
         opened.push(await known);
@@ -148,7 +148,7 @@ export class ServedRuns {
         throw error;
       }
     }
-    for (const file of archiveFiles(this.state).there) {
+    for (const file of listArchives(this.state).there) {
       const archive = this.archives.get(file) ?? openSalvage(file);
       this.archives.set(file, archive);
       opened.push(archive);
@@ -157,8 +157,8 @@ export class ServedRuns {
   }
 }
 
-/** That something can not be read is an answer, too. */
-async function orWhyNot<T>(read: () => Promise<T>): Promise<T | { readonly failed: string }> {
+/** A failure to read is an answer too. */
+async function catchFailure<T>(read: () => Promise<T>): Promise<T | { readonly failed: string }> {
   try {
     return await read();
   } catch (error) {
@@ -172,7 +172,7 @@ interface GrowingFold {
   apply(entry: Entry): void;
 }
 
-/** Folds of the runs that were asked for last, read on from where they stand. */
+/** Folds of recently requested runs, updated from where they are. */
 class KeptFolds<F extends GrowingFold> {
   /** By run, the least recently used first. */
   private readonly kept = new Map<string, { readonly fold: F; reading: Promise<void> }>();
@@ -182,12 +182,12 @@ class KeptFolds<F extends GrowingFold> {
     this.begin = begin;
   }
 
-  async upToDate(store: JournalReader, run: string): Promise<F> {
+  async update(store: JournalReader, run: string): Promise<F> {
     const kept = this.kept.get(run) ?? { fold: this.begin(), reading: Promise.resolve() };
     this.kept.delete(run);
     this.kept.set(run, kept);
     for (const oldest of [...this.kept.keys()].slice(0, -MOST_FOLDS)) this.kept.delete(oldest);
-    // One reader at a time: two that read on from the same entry would fold it twice.
+    // One reader at a time: two readers would apply the same entries twice.
     kept.reading = kept.reading.then(() => catchUp(store, run, kept.fold));
     try {
       await kept.reading;

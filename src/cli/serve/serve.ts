@@ -1,24 +1,24 @@
 /**
- * `runbook audit serve`: the review page on the loopback address, until it is interrupted. It listens on 127.0.0.1 and
- * nowhere else, shows what the journals hold, and changes nothing unless it was started to.
+ * `runbook audit serve`: serves the review page on the loopback address, until it is interrupted. It listens on 127.0.0.1 only,
+ * shows what the journals hold, and changes nothing unless started with --allow-actions.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Environment } from '../../app/environment.ts';
 import { type ExitCode, UserError } from '../../app/errors.ts';
-import { exitOf } from '../../app/process.ts';
+import { exitAfter } from '../../app/process.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { HEADERS } from '../../report/page/shell.ts';
 import type { Invocation } from '../invocation.ts';
-import { portOption } from '../option-values.ts';
-import { interrupted } from '../terminal/signals.ts';
-import { act, readAction } from './actions.ts';
-import { denialOf, type ServerFacts } from './checks.ts';
-import { type Answer, answerTo, json, problem, type Routes } from './routes.ts';
+import { readPortOption } from '../option-values.ts';
+import { waitForInterrupt } from '../terminal/signals.ts';
+import { performAction, readAction } from './actions.ts';
+import { findDenial, type ServerFacts } from './checks.ts';
+import { type Answer, answerRequest, makeJson, makeProblem, type Routes } from './routes.ts';
 import { ServedRuns } from './runs.ts';
 
 const DEFAULT_PORT = 8787;
@@ -30,15 +30,15 @@ export interface PageServerOptions {
   readonly allowActions: boolean;
   readonly state: StateFolder;
   readonly environment: Environment;
-  /** Told of what went wrong inside; the browser is told only that something did. */
-  readonly onMistake: (error: unknown) => void;
+  /** Called with internal errors; the browser only learns that one occurred. */
+  readonly onError: (error: unknown) => void;
 }
 
 export interface PageServer {
   readonly port: number;
-  /** Only in the address that is printed, and in the page's own requests. */
+  /** Known only from the printed address, and in the page's own requests. */
   readonly token: string;
-  /** The address to open: it holds the token behind `#`, which browsers send to nobody. */
+  /** The address to open: the token is behind `#`, which browsers do not send. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -47,16 +47,16 @@ export async function serveAudit(
   options: { readonly port: string | undefined; readonly allowActions: boolean },
   { terminal, state, environment }: Invocation,
 ): Promise<ExitCode> {
-  const port = portOption(options.port, DEFAULT_PORT);
+  const port = readPortOption(options.port, DEFAULT_PORT);
   const { allowActions } = options;
   const onMistake = (error: unknown) =>
     terminal.complain(printable(error instanceof Error ? error.message : String(error), 300));
-  const server = await startPageServer({ port, allowActions, state, environment, onMistake }).catch(
+  const server = await startPageServer({ port, allowActions, state, environment, onError: onMistake }).catch(
     (error: unknown) => {
       const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
       if (code === undefined) throw error;
       throw new UserError(
-        `port ${port} of 127.0.0.1 can not be used: ${code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes a free one' : code}`,
+        `port ${port} of 127.0.0.1 cannot be used: ${code === 'EADDRINUSE' ? 'another program uses it; --port 0 takes a free one' : code}`,
       );
     },
   );
@@ -70,14 +70,14 @@ export async function serveAudit(
       'only this machine can reach it, and only with this address; end it with Ctrl-C',
     ].join('\n'),
   );
-  const signal = await interrupted();
+  const signal = await waitForInterrupt();
   await server.close();
-  return exitOf(signal);
+  return exitAfter(signal);
 }
 
 /** Rejects when the port is taken. */
 export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
-  const { state, environment, allowActions, onMistake } = options;
+  const { state, environment, allowActions, onError: onMistake } = options;
   const token = randomBytes(24).toString('base64url');
   const runs = new ServedRuns(state);
   const clock = new SystemClock();
@@ -88,14 +88,14 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
     respond(request, facts, { runs, words }, options)
       .catch((error: unknown) => {
         onMistake(error);
-        return problem(500, 'a mistake of the program; its terminal says more');
+        return makeProblem(500, 'internal error; see the terminal of `runbook audit serve`');
       })
       .then((answer) => send(response, answer, request.method === 'HEAD'))
       .catch(() => response.destroy());
   });
   server.headersTimeout = 10_000;
   server.requestTimeout = 20_000;
-  await listening(server, options.port);
+  await listen(server, options.port);
   facts.port = (server.address() as AddressInfo).port;
   return {
     port: facts.port,
@@ -111,7 +111,7 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   };
 }
 
-function listening(server: Server, port: number): Promise<void> {
+function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', () => resolve());
@@ -126,25 +126,25 @@ async function respond(
 ): Promise<Answer & { readonly headers?: Readonly<Record<string, string>> }> {
   const { method = 'GET', url = '/', headers } = request;
   const [path = '/', query = ''] = url.split('?', 2);
-  const denial = denialOf({ method, path, headers }, facts);
+  const denial = findDenial({ method, path, headers }, facts);
   if (denial !== undefined) {
     request.resume();
     return {
-      ...problem(denial.status, denial.message),
+      ...makeProblem(denial.status, denial.message),
       ...(denial.headers === undefined ? {} : { headers: denial.headers }),
     };
   }
-  if (method !== 'POST') return answerTo(path, new URLSearchParams(query), routes);
-  const body = await bodyOf(request);
-  if (body === undefined) return problem(413, `an action has at most ${BODY_LIMIT_BYTES} bytes`);
+  if (method !== 'POST') return answerRequest(path, new URLSearchParams(query), routes);
+  const body = await readBody(request);
+  if (body === undefined) return makeProblem(413, `an action has at most ${BODY_LIMIT_BYTES} bytes`);
   const action = readAction(body);
-  if ('problem' in action) return problem(400, action.problem);
-  const answer = await act(action, options);
-  return json(answer, answer.ok ? 200 : 409);
+  if ('problem' in action) return makeProblem(400, action.problem);
+  const answer = await performAction(action, options);
+  return makeJson(answer, answer.ok ? 200 : 409);
 }
 
 /** Undefined when it is too long or the client went away. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
   try {

@@ -1,4 +1,4 @@
-/** What a command says and answers: a voice that also gives results. The terminal is one. */
+/** The interface for a command's output: a voice that also prints results. Implemented by the terminal. */
 import type { Voice } from '../../app/voice.ts';
 
 export type Style = 'strong' | 'faint' | 'good' | 'bad' | 'warning' | 'place';
@@ -6,13 +6,13 @@ export type Style = 'strong' | 'faint' | 'good' | 'bad' | 'warning' | 'place';
 export interface Output extends Voice {
   readonly json: boolean;
   readonly quiet: boolean;
-  /** Takes the shown progress away. */
+  /** Removes the line of progress. */
   endProgress(): void;
-  /** The result of a command: `document` with `--json`, else what `human` says, unless that is nothing. */
+  /** The result of a command: `document` with `--json`, else the text of `human`, unless it is empty. */
   answer(document: object, human: () => string): void;
   /** Lines on standard output; nothing with `--json`. */
   print(text: string): void;
-  /** From now on, whatever is written passes through `filter` first: it takes the secrets of an account out. */
+  /** From now on all output passes through `filter`, which redacts the secrets of an account. */
   redactWith(filter: (text: string) => string): void;
   style(style: Style, text: string, stream?: 'out' | 'err'): string;
 }

@@ -1,7 +1,7 @@
 /**
- * Questions to the person at the terminal, one at a time. The terminal is listened to from the first question until `close`:
- * a line answers the question that stands, and one that comes while none stands answers nothing, so that no `yes` is ever
- * taken for another question than the one it was typed under.
+ * Asks the person at the terminal questions, one at a time. The terminal is read from the first question until `close`: a line
+ * answers the open question, and a line without an open question is ignored, so that a `yes` never counts for a question it
+ * was not typed under.
  */
 import { createInterface, type Interface } from 'node:readline';
 import type { Wanted } from '../../venue/port.ts';
@@ -11,7 +11,7 @@ import { standard } from './streams.ts';
 interface Person {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
-  /** What Ctrl-C does, which does not come as a signal while the terminal is listened to. */
+  /** Handles Ctrl-C, which arrives as input and not as a signal while the terminal is read. */
   interrupt(): void;
 }
 
@@ -26,16 +26,16 @@ export class Questions {
   private dialogue: Interface | undefined;
   private answer: ((line: string) => void) | undefined;
   private last: Promise<unknown> = Promise.resolve();
-  /** Ctrl-C, or nobody is there any more: everything that is asked is answered with no. */
+  /** Ctrl-C, or end of input: every question is answered with no. */
   private over = false;
 
   constructor(person: Person = AT_THE_TERMINAL) {
     this.person = person;
   }
 
-  /** Asks when everything before it is answered; no where it is not wanted any more by then, or is withdrawn while it stands. */
+  /** Asks when all earlier questions are answered; no if it is withdrawn before or while it is open. */
   ask(question: string, wanted?: Wanted): Promise<boolean> {
-    const asked = this.last.then(() => this.put(question, wanted));
+    const asked = this.last.then(() => this.askNext(question, wanted));
     this.last = asked;
     return asked;
   }
@@ -46,14 +46,14 @@ export class Questions {
     this.answer?.('');
   }
 
-  private put(question: string, wanted: Wanted | undefined): Promise<boolean> {
+  private askNext(question: string, wanted: Wanted | undefined): Promise<boolean> {
     if (this.over || wanted?.withdrawn !== undefined) return Promise.resolve(false);
-    this.dialogue ??= this.opened();
-    // A line of its own: whatever is shown of the run meanwhile must not wipe it out.
+    this.dialogue ??= this.openDialogue();
+    // A line of its own: output of the run meanwhile must not overwrite it.
     this.person.output.write(`${question} [y/N]\n`);
     return new Promise((resolve) => {
       const unheard = wanted?.onWithdrawn(() => {
-        // What was begun as an answer to it is none to the next.
+        // A partly typed answer must not count for the next question.
         this.dialogue?.write(null, { ctrl: true, name: 'u' });
         this.person.output.write('\n');
         this.answer?.('');
@@ -66,7 +66,7 @@ export class Questions {
     });
   }
 
-  private opened(): Interface {
+  private openDialogue(): Interface {
     const { input, output, interrupt } = this.person;
     const dialogue = createInterface({ input, output, terminal: true, historySize: 0 });
     dialogue.setPrompt('');

@@ -1,10 +1,10 @@
 /**
- * How a live run ended, shown to whoever waited for it: the report, then what needs a person: what is at the venue as far as
- * that is known, what to do next, where to read on. The exit code.
+ * Shows how a live run ended: the report, then what needs a person: the known state at the venue, what to do next, where to read
+ * more. Returns the exit code.
  */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { exitOf } from '../../app/process.ts';
+import { exitAfter } from '../../app/process.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
@@ -16,22 +16,22 @@ import { printSummary } from '../../report/summary.ts';
 import { isGone, isInDoubt, isWorking } from '../../venue/order/states.ts';
 import type { Output } from './output.ts';
 
-/** Shows the report, or has `answer` do it, and what needs a person; gives the exit code. */
+/** Shows the report, or has `answer` do it, and what needs a person; returns the exit code. */
 export function showEnd(
   { report, residual, signal }: EndedRun,
   terminal: Output,
   answer: (report: RunReport, terminal: Output) => void = showReport,
 ): ExitCode {
   answer(report, terminal);
-  if (report.outcome === 'halted') sayHalted(report, residual, terminal);
-  else sayLeft(report, residual, terminal);
+  if (report.outcome === 'halted') reportHalted(report, residual, terminal);
+  else reportLeft(report, residual, terminal);
   for (const position of residual.uncovered) {
-    const said = `${WITHOUT_STOP} ${uncoveredText(position)}. Look at the position at the venue, and place a stop or close it there; docs/live.md, Exit codes, says more`;
+    const said = `${WITHOUT_STOP} ${uncoveredText(position)}. Look at the position at the venue, and place a stop or close it there; see docs/live.md, Exit codes`;
     if (report.outcome === 'succeeded' || report.outcome === 'stopped') terminal.note(`warning: ${said}`);
     else terminal.complain(said);
   }
   if (report.outcome === 'halted') return EXIT.halted;
-  if (signal !== undefined) return exitOf(signal);
+  if (signal !== undefined) return exitAfter(signal);
   return report.outcome === 'failed' ? EXIT.failed : EXIT.done;
 }
 
@@ -39,7 +39,7 @@ export function showReport(report: RunReport, terminal: Output): void {
   terminal.answer(report, () => printSummary(report, (role, text) => terminal.style(role, text)));
 }
 
-function sayHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal: Output): void {
+function reportHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal: Output): void {
   const { run } = report;
   terminal.complain(`halted: ${printable(report.reason ?? '', 400)}`);
   for (const order of report.orders) {
@@ -49,35 +49,35 @@ function sayHalted(report: RunReport, { deadmanFiresAt }: Residual, terminal: Ou
       ? ['look it up at the venue by its client order id', 'asks again']
       : ['it may still fill', 'asks once more and cancels it'];
     terminal.complain(
-      `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: ${what}; \`runbook resume ${run}\` ${next}, \`runbook audit show ${run}\` tells the story`,
+      `order ${order.clientOrderId} (${order.orderId ?? 'no id yet'}) of ${order.market} is ${order.state}: ${what}; \`runbook resume ${run}\` ${next}, \`runbook audit show ${run}\` shows its history`,
     );
   }
-  if (deadmanFiresAt !== undefined) terminal.complain(deadmanText(deadmanFiresAt, new SystemClock().now()));
+  if (deadmanFiresAt !== undefined) terminal.complain(describeDeadman(deadmanFiresAt, new SystemClock().now()));
   terminal.complain('what to do now, step by step: docs/live.md, Exit 4');
 }
 
-/** Of a run that was brought to its end: what it has not taken away, and that what halted it is settled. */
-function sayLeft(report: RunReport, { hadHalted }: Residual, terminal: Output): void {
+/** For a resumed run that is settled now: orders it left, and that the reason of its halt no longer holds. */
+function reportLeft(report: RunReport, { hadHalted }: Residual, terminal: Output): void {
   if (report.outcome !== 'failed') return;
   const left = report.orders.filter((order) => isWorking(stateOf(order)));
   for (const order of left)
     terminal.complain(
-      `left at the venue: ${orderText(order)} is ${order.state}; cancel it there if it should not be, \`runbook audit show ${report.run}\` tells the story`,
+      `left at the venue: ${describeOrder(order)} is ${order.state}; cancel it there if it should not be, \`runbook audit show ${report.run}\` shows its history`,
     );
   if (hadHalted && left.length === 0)
     terminal.note(
-      'it had halted, and what was in doubt then is settled now: none of its orders is left at the venue, and there is nothing more to resume. The reason above is the one it halted for',
+      'it had halted, and every doubt of that time is settled now: none of its orders is left at the venue, and there is nothing to resume. The reason above is the one it halted for',
     );
 }
 
-function orderText({ type, side, market, clientOrderId, orderId }: OrderRow): string {
+function describeOrder({ type, side, market, clientOrderId, orderId }: OrderRow): string {
   return `order ${clientOrderId} (${orderId ?? 'no id yet'}), ${type} ${side} of ${market},`;
 }
 
-/** The venue's clock is not ours: the time is told so that nobody counts on the second. */
-function deadmanText(firesAt: number, now: number): string {
+/** The venue's clock may differ from ours, so the message gives both the time and the span. */
+function describeDeadman(firesAt: number, now: number): string {
   const at = new Date(firesAt).toISOString();
   return now >= firesAt
-    ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, stops too`
-    : `the deadman switch stays armed: at ${at}, in ${formatWholeSeconds(firesAt - now)}, the venue cancels EVERY open order of the account, stops too, unless something renews it`;
+    ? `the deadman switch was left armed and its time is over (${at}): unless something renewed it, the venue has cancelled EVERY open order of the account, including stops`
+    : `the deadman switch stays armed: at ${at}, in ${formatWholeSeconds(firesAt - now)}, the venue cancels EVERY open order of the account, including stops, unless something renews it`;
 }

@@ -1,11 +1,11 @@
-/** The signals of this process: the one place that listens to them. */
+/** Listens to the signals of this process: the one place that does. */
 import type { Interrupts, Signal } from '../../app/process.ts';
 
-/** For work that leaves something behind if it just ends. A terminal that is closed must not leave orders behind. */
+/** For work that must shut down cleanly. SIGHUP too: closing a terminal must not leave orders behind. */
 export const interrupts: Interrupts = { on: (handler) => listen(['SIGINT', 'SIGTERM', 'SIGHUP'], handler) };
 
-/** Resolves at the first SIGINT or SIGTERM; the next one ends the process, as does a SIGHUP unless `nohup` keeps it away. */
-export function interrupted(): Promise<Signal> {
+/** Resolves at the first SIGINT or SIGTERM; the next one ends the process, as does a SIGHUP unless `nohup` blocks it. */
+export function waitForInterrupt(): Promise<Signal> {
   return new Promise((resolve) => {
     const off = listen(['SIGINT', 'SIGTERM'], (signal) => {
       off();
@@ -14,7 +14,7 @@ export function interrupted(): Promise<Signal> {
   });
 }
 
-/** Does what Ctrl-C does where the terminal does not send it. */
+/** Simulates Ctrl-C where the terminal does not send a signal. */
 export function interruptSelf(): void {
   process.kill(process.pid, 'SIGINT');
 }

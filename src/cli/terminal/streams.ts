@@ -1,4 +1,4 @@
-/** The standard streams of this process: the one place that touches them. Each is opened when it is first asked for. */
+/** The standard streams of this process: the one place that touches them. Each is opened on first use. */
 export const standard = {
   get input() {
     return process.stdin;
@@ -11,14 +11,14 @@ export const standard = {
   },
 };
 
-/** Whether there is somebody to ask. */
+/** Whether a person can be asked. */
 export function isAttended(): boolean {
   return standard.input.isTTY === true;
 }
 
 /**
- * What can not be said is no reason to leave a run where it stands: a log on a full disk least of all. Of standard output
- * `onFailure` is told, but for a reader that has seen enough (`runbook … | head`).
+ * A failure to write must not stop a run, least of all a log on a full disk. `onFailure` is called for standard output, except
+ * when the reader has closed the pipe (`runbook … | head`).
  */
 export function surviveStreams(onFailure: (reason: string) => void): void {
   standard.error.on('error', () => {});

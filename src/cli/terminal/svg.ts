@@ -1,16 +1,16 @@
-/** The door to Graphviz: an optional package, loaded when a drawing is asked for and not before. */
+/** The door to Graphviz: an optional package, loaded on first use. */
 import { EXIT, UserError } from '../../app/errors.ts';
 
-/** What is used of @hpcc-js/wasm-graphviz. */
+/** The part of @hpcc-js/wasm-graphviz in use. */
 export interface Graphviz {
-  /** `json0`: places and sizes, for whoever draws by itself. */
+  /** `json0`: positions and sizes, for a caller that draws by itself. */
   dot(source: string, format?: 'svg' | 'json0'): string;
 }
 
-/** Not spelled out in the import: whoever leaves the package out can still build and run everything else. */
+/** Not a literal in the import: the program builds and runs without the package. */
 const PACKAGE: string = '@hpcc-js/wasm-graphviz';
 
-/** Lays a chart out as SVG. Ends the command with a sentence where the package is not installed. */
+/** Lays a chart out as SVG. Throws a UserError where the package is not installed. */
 export async function drawSvg(
   dot: string,
   load: () => Promise<Graphviz> = loadGraphviz,
@@ -27,7 +27,7 @@ export async function loadGraphviz(): Promise<Graphviz> {
   } catch (error) {
     if (!isMissing(error)) throw error;
     throw new UserError(
-      `an SVG is drawn by the optional package ${PACKAGE}, which is not installed: \`npm install ${PACKAGE}\`, or --format mermaid, dot or xstate, which need nothing`,
+      `SVG needs the optional package ${PACKAGE}, which is not installed: run \`npm install ${PACKAGE}\`, or use --format mermaid, dot or xstate`,
       EXIT.usage,
       'configuration',
     );
@@ -35,7 +35,7 @@ export async function loadGraphviz(): Promise<Graphviz> {
   return module.Graphviz.load();
 }
 
-/** Both module systems have a word for it; the built program is in the older one. */
+/** The error code differs between ES modules and CommonJS; the built program is CommonJS. */
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(?:ERR_)?MODULE_NOT_FOUND$/.test(String(error.code));
 }

@@ -1,7 +1,7 @@
 /**
- * What a person sees: results on standard output; diagnostics, notes and progress on standard error; colours only where a
- * terminal shows them. With `--json` standard output has one JSON document and nothing else. Texts of others are made
- * harmless here, at the last moment.
+ * Writes a command's output: results on standard output; diagnostics, notes and progress on standard error; colours only on a
+ * terminal. With `--json` standard output has one JSON document and nothing else. Control characters in foreign texts are
+ * escaped here, at the last moment.
  */
 import { styleText } from 'node:util';
 import type { Environment } from '../../app/environment.ts';
@@ -47,12 +47,12 @@ export class Terminal implements Output {
     this.coloured = { out: forced || (may && out.isTTY === true), err: forced || (may && err.isTTY === true) };
   }
 
-  /** From now on, whatever is written passes through `filter` first: it takes the secrets of an account out. */
+  /** From now on all output passes through `filter`, which redacts the secrets of an account. */
   redactWith(filter: (text: string) => string): void {
     this.filter = filter;
   }
 
-  /** The result of a command: `document` with `--json`, else what `human` says, unless that is nothing. */
+  /** The result of a command: `document` with `--json`, else the text of `human`, unless it is empty. */
   answer(document: object, human: () => string): void {
     if (this.json) return void this.out.write(this.filter(`${escapeUnprintable(JSON.stringify(document))}\n`));
     const text = human();
@@ -66,17 +66,17 @@ export class Terminal implements Output {
     this.out.write(this.filter(text.endsWith('\n') ? text : `${text}\n`));
   }
 
-  /** Something worth knowing, on standard error; silenced by `--quiet`. */
+  /** Information, on standard error; silenced by `--quiet`. */
   note(text: string): void {
-    if (!this.quiet) this.say(text);
+    if (!this.quiet) this.write(text);
   }
 
-  /** Something wrong, on standard error; never silenced. */
+  /** An error, on standard error; never silenced. */
   complain(text: string): void {
-    this.say(`${this.style('bad', 'error:', 'err')} ${text}`);
+    this.write(`${this.style('bad', 'error:', 'err')} ${text}`);
   }
 
-  /** The one line that shows how far a long command is; only on a terminal. */
+  /** One line with the progress of a long command; only on a terminal. */
   progress(text: string): void {
     if (this.quiet || this.err.isTTY !== true) return;
     this.err.write(`\r\u001b[2K${printable(this.filter(text), (this.err.columns ?? 80) - 1)}`);
@@ -88,46 +88,46 @@ export class Terminal implements Output {
     this.progressShown = false;
   }
 
-  /** Diagnostics in reading order, each with its line and a mark under the place. `--quiet` silences warnings. */
+  /** Diagnostics in reading order, each with its line and a mark under the position. `--quiet` silences warnings. */
   diagnostics(list: readonly Diagnostic[]): void {
     for (const diagnostic of inReadingOrder(list))
-      if (diagnostic.severity === 'error' || !this.quiet) this.say(this.diagnostic(diagnostic));
+      if (diagnostic.severity === 'error' || !this.quiet) this.write(this.printDiagnostic(diagnostic));
   }
 
   style(style: Style, text: string, stream: 'out' | 'err' = 'out'): string {
     return this.coloured[stream] ? styleText(STYLES[style], text, { validateStream: false }) : text;
   }
 
-  private say(text: string): void {
+  private write(text: string): void {
     this.endProgress();
     this.err.write(this.filter(`${text}\n`));
   }
 
-  private diagnostic(diagnostic: Diagnostic): string {
+  private printDiagnostic(diagnostic: Diagnostic): string {
     const { file, line, column, severity, code, message, hint } = place(diagnostic);
     const tone = severity === 'error' ? 'bad' : 'warning';
     const where = this.style('place', `${printable(file, 300)}:${line}:${column}`, 'err');
     const lines = [
       `${where} ${this.style(tone, severity, 'err')} ${printable(message, 1000)} ${this.style('faint', `[${code}]`, 'err')}`,
     ];
-    lines.push(...excerpt(diagnostic).map((text, index) => (index === 1 ? this.style(tone, text, 'err') : text)));
+    lines.push(...formatExcerpt(diagnostic).map((text, index) => (index === 1 ? this.style(tone, text, 'err') : text)));
     if (hint !== undefined) lines.push(`    ${this.style('faint', 'hint:', 'err')} ${printable(hint, 1000)}`);
     return lines.join('\n');
   }
 }
 
-/** How much of a long line is shown. */
+/** Shown part of a long line, characters. */
 const EXCERPT_WIDTH = 100;
 
-/** The line at fault and, under it, a mark below the span's part of that line; `…` where the line goes on. */
-export function excerpt(diagnostic: Diagnostic): readonly string[] {
+/** The line of the error and a mark under the span; `…` where the line continues. */
+export function formatExcerpt(diagnostic: Diagnostic): readonly string[] {
   const { line, column, endLine, endColumn } = place(diagnostic);
-  const content = lineAt(diagnostic.source.text, diagnostic.span.start);
+  const content = findLine(diagnostic.source.text, diagnostic.span.start);
   if (content.trim() === '') return [];
   const from = column > EXCERPT_WIDTH - 20 ? column - 21 : 0;
   const end = from + EXCERPT_WIDTH;
   const until = endLine === line ? Math.max(endColumn - 1, column) : content.length;
-  // A tab has no width of its own: shown as a blank, it can not move the mark.
+  // A tab has no fixed width: shown as a blank, it cannot shift the mark.
   const shown = (start: number, stop: number) =>
     escapeUnprintable(content.slice(start, Math.min(stop, end)).replaceAll('\t', ' '));
   const [before, after] = [from > 0 ? '…' : '', content.length > end ? '…' : ''];
@@ -137,7 +137,7 @@ export function excerpt(diagnostic: Diagnostic): readonly string[] {
   return [gutter + before + shown(from, content.length) + after, `${' '.repeat(gutter.length - 2)}| ${indent}${mark}`];
 }
 
-function lineAt(text: string, offset: number): string {
+function findLine(text: string, offset: number): string {
   const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const end = text.indexOf('\n', offset);
   return text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');

@@ -1,4 +1,4 @@
-/** Reads `expect:` of a case, whose shape the schema has seen already; what a schema can not say of it is said here. */
+/** Reads `expect:` of a case after the schema check, and reports what a schema cannot check. */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
 import { printable } from '../../../base/printable.ts';
@@ -6,7 +6,7 @@ import { didYouMean } from '../../../base/spelling.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
 import { finding } from '../../../runbook/codes/codes.ts';
 import type { ListNode, MapNode, Node } from '../../../runbook/document/document.ts';
-import { patternOf, requestRunOf } from './request-names.ts';
+import { parseRequestPattern, parseRequestRun } from './request-names.ts';
 import { REQUEST_NAMES } from './schema.ts';
 import type { Bound, Expectations, Expected, Plain, RequestPattern, RequestRun, WordRun } from './test-case.ts';
 
@@ -33,42 +33,42 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
   };
   const counts = (key: string) =>
     entries(key).flatMap(({ key: text, value, span }) => {
-      const pattern = patternOf(text);
-      return pattern === undefined ? [] : [{ value: { pattern, count: Number(scalar(value)), text }, span }];
+      const pattern = parseRequestPattern(text);
+      return pattern === undefined ? [] : [{ value: { pattern, count: Number(readScalar(value)), text }, span }];
     });
   const has = (key: string) => node.get(key) !== undefined;
 
   const read = {
-    ...item('outcome', scalar),
-    ...item('reason', scalar),
+    ...item('outcome', readScalar),
+    ...item('reason', readScalar),
     ...item('error', (value) =>
       value.kind === 'map'
-        ? Object.fromEntries(value.entries.map((each) => [each.key, scalar(each.value)]))
+        ? Object.fromEntries(value.entries.map((each) => [each.key, readScalar(each.value)]))
         : undefined,
     ),
-    ...item('steps', (value) => words(value)),
-    ...item('requests', (value) => requestRuns(value, report)),
+    ...item('steps', (value) => readWords(value)),
+    ...item('requests', (value) => readRequestRuns(value, report)),
     ...item('elapsed', (value, span) =>
-      bounds(scalar(value), durationMs, span, 'a duration, such as 4s, `>= 4s` or `>= 4s, < 1m`', report),
+      readBounds(readScalar(value), parseDuration, span, 'a duration, such as 4s, `>= 4s` or `>= 4s, < 1m`', report),
     ),
     ...item('tokens', (value, span) =>
-      bounds(scalar(value), wholeNumber, span, 'a number, such as 120 or `<= 400`', report),
+      readBounds(readScalar(value), parseWholeNumber, span, 'a number, such as 120 or `<= 400`', report),
     ),
-    ...item('deadman', (value) => deadmanWords(value, report)),
+    ...item('deadman', (value) => readDeadmanWords(value, report)),
     ...(has('requests_exactly') ? { requestsExactly: counts('requests_exactly') } : {}),
     ...(has('at_least') ? { atLeast: counts('at_least') } : {}),
-    ...(has('never') ? { never: list('never').flatMap((each) => meant(each)) } : {}),
+    ...(has('never') ? { never: list('never').flatMap((each) => readRequests(each)) } : {}),
     ...(has('outputs')
       ? {
           outputs: entries('outputs').map(({ key, value, span }) => ({
-            value: { name: key, value: plain(value) },
+            value: { name: key, value: readPlain(value) },
             span,
           })),
         }
       : {}),
-    ...(has('orders') ? { orders: list('orders').map((each) => ({ value: fields(each), span: each.span })) } : {}),
+    ...(has('orders') ? { orders: list('orders').map((each) => ({ value: readFields(each), span: each.span })) } : {}),
     ...(has('notified')
-      ? { notified: list('notified').map((each) => ({ value: notification(each), span: each.span })) }
+      ? { notified: list('notified').map((each) => ({ value: readNotification(each), span: each.span })) }
       : {}),
   };
   return read as Expectations;
@@ -76,19 +76,19 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
 
 type Report = (span: Span, code: CheckCode, message: string, hint?: string) => void;
 
-function scalar(node: Node): string | undefined {
+function readScalar(node: Node): string | undefined {
   return node.kind === 'scalar' ? node.text : undefined;
 }
 
-function words(node: Node): readonly WordRun[] {
+function readWords(node: Node): readonly WordRun[] {
   return (node.kind === 'list' ? node.items : []).map((item) => {
-    const text = scalar(item) ?? '';
+    const text = readScalar(item) ?? '';
     return text.endsWith('*') ? { word: text.slice(0, -1), many: true } : { word: text, many: false };
   });
 }
 
-function deadmanWords(node: Node, report: Report): readonly WordRun[] {
-  const read = words(node);
+function readDeadmanWords(node: Node, report: Report): readonly WordRun[] {
+  const read = readWords(node);
   for (const [index, { word }] of read.entries()) {
     if ((DEADMAN_EVENTS as readonly string[]).includes(word)) continue;
     const span = node.kind === 'list' ? node.items[index]?.span : undefined;
@@ -103,46 +103,46 @@ function deadmanWords(node: Node, report: Report): readonly WordRun[] {
   return read;
 }
 
-function requestRuns(node: Node, report: Report): readonly RequestRun[] {
+function readRequestRuns(node: Node, report: Report): readonly RequestRun[] {
   return (node.kind === 'list' ? node.items : []).flatMap((item) => {
-    const text = scalar(item) ?? '';
-    const read = requestRunOf(text);
+    const text = readScalar(item) ?? '';
+    const read = parseRequestRun(text);
     if (read !== undefined) return [read];
     const near = didYouMean(text, REQUEST_NAMES);
     report(
       item.span,
       'unknown-word',
-      `${printable(text, 80)} is no request of the venue`,
+      `${printable(text, 80)} is not a request of the venue`,
       near === undefined ? `The requests are ${REQUEST_NAMES.join(', ')}.` : `Did you mean ${near}?`,
     );
     return [];
   });
 }
 
-function meant(node: Node): readonly Expected<{ readonly pattern: RequestPattern; readonly text: string }>[] {
-  const text = scalar(node) ?? '';
-  const pattern = patternOf(text);
+function readRequests(node: Node): readonly Expected<{ readonly pattern: RequestPattern; readonly text: string }>[] {
+  const text = readScalar(node) ?? '';
+  const pattern = parseRequestPattern(text);
   return pattern === undefined ? [] : [{ value: { pattern, text }, span: node.span }];
 }
 
-function fields(node: Node): Readonly<Record<string, string>> {
+function readFields(node: Node): Readonly<Record<string, string>> {
   return node.kind === 'map'
-    ? Object.fromEntries(node.entries.map(({ key, value }) => [key, scalar(value) ?? '']))
+    ? Object.fromEntries(node.entries.map(({ key, value }) => [key, readScalar(value) ?? '']))
     : {};
 }
 
-function notification(node: Node): { readonly to?: string; readonly text: string } {
-  if (node.kind !== 'map') return { text: scalar(node) ?? '' };
-  const { to, text = '' } = fields(node);
+function readNotification(node: Node): { readonly to?: string; readonly text: string } {
+  if (node.kind !== 'map') return { text: readScalar(node) ?? '' };
+  const { to, text = '' } = readFields(node);
   return { text, ...(to === undefined ? {} : { to }) };
 }
 
-function plain(node: Node): Plain {
+function readPlain(node: Node): Plain {
   switch (node.kind) {
     case 'list':
-      return node.items.map(plain);
+      return node.items.map(readPlain);
     case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, plain(value)]));
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readPlain(value)]));
     case 'scalar':
       if (node.type === 'null') return null;
       return node.type === 'boolean' ? node.text === 'true' : node.text;
@@ -151,8 +151,8 @@ function plain(node: Node): Plain {
   }
 }
 
-/** `>= 4s, < 1m`: every bound must hold. */
-function bounds<T>(
+/** `>= 4s, < 1m`: all bounds must hold. */
+function readBounds<T>(
   text: string | undefined,
   read: (text: string) => T | undefined,
   span: Span,
@@ -170,11 +170,11 @@ function bounds<T>(
   return undefined;
 }
 
-function durationMs(text: string): number | undefined {
+function parseDuration(text: string): number | undefined {
   const ms = parseDurationMs(text);
   return ms === undefined || ms < 0 ? undefined : ms;
 }
 
-function wholeNumber(text: string): number | undefined {
+function parseWholeNumber(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

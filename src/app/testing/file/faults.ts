@@ -1,4 +1,4 @@
-/** From what a schema finds wrong with a test file to diagnostics with their place and what would be accepted. */
+/** Turns schema errors of a test file into diagnostics with their position and the accepted values. */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { printable } from '../../../base/printable.ts';
 import { type SchemaIssue, schemaIssues } from '../../../base/schema.ts';
@@ -6,13 +6,13 @@ import { didYouMean } from '../../../base/spelling.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
 import { finding } from '../../../runbook/codes/codes.ts';
 import { type Node, nodeAt, plainData } from '../../../runbook/document/document.ts';
-import { TEST_FILE_SCHEMA_NAME, testFileSchema } from './schema.ts';
+import { makeTestFileSchema, TEST_FILE_SCHEMA_NAME } from './schema.ts';
 
 type Path = SchemaIssue['path'];
 
-export function schemaFindings(root: Node, source: SourceText): readonly Diagnostic[] {
+export function findSchemaErrors(root: Node, source: SourceText): readonly Diagnostic[] {
   const found = new Map<string, Diagnostic>();
-  for (const issue of schemaIssues(TEST_FILE_SCHEMA_NAME, testFileSchema, plainData(root))) {
+  for (const issue of schemaIssues(TEST_FILE_SCHEMA_NAME, makeTestFileSchema, plainData(root))) {
     const { span, code, message, hint } = describe(root, issue);
     found.set(`${span.start} ${message}`, finding(source, span, code, message, hint));
   }
@@ -28,12 +28,12 @@ interface Description {
 
 function describe(root: Node, { path, keyword, params, message }: SchemaIssue): Description {
   const { node, span } = nodeAt(root, path);
-  const place = placeText(path);
+  const place = describePlace(path);
   switch (keyword) {
     case 'additionalProperties': {
       const key = String(params['additionalProperty']);
       const keySpan = node.kind === 'map' ? node.entry(key)?.keySpan : undefined;
-      const known = keysAt(path);
+      const known = listKeysAt(path);
       const meant = didYouMean(key, known);
       const hint = meant === undefined ? `Its keys are ${known.join(', ')}.` : `Did you mean ${meant}?`;
       return {
@@ -45,7 +45,7 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
     }
     case 'required':
       return {
-        span: firstKey(node),
+        span: findFirstKey(node),
         code: 'missing-key',
         message: `${place} needs the key ${String(params['missingProperty'])}`,
       };
@@ -67,7 +67,7 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
       return {
         span,
         code: 'invalid-text',
-        message: `${place} ${patternText(path)}, found ${node.kind === 'scalar' ? printable(node.text, 80) : node.kind}`,
+        message: `${place} ${describePattern(path)}, found ${node.kind === 'scalar' ? printable(node.text, 80) : node.kind}`,
       };
     case 'minimum':
     case 'maximum':
@@ -82,18 +82,18 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
 
 const DURATION_KEYS = new Set(['delay', 'after', 'age', 'down']);
 
-function patternText(path: Path): string {
+function describePattern(path: Path): string {
   const last = String(path.at(-1));
   if (last === 'call') return 'is a number, or a range such as 1-2 or 3+';
-  return DURATION_KEYS.has(last) ? 'is a duration such as 250ms, 30s or 1h30m' : 'does not have the form it must have';
+  return DURATION_KEYS.has(last) ? 'is a duration such as 250ms, 30s or 1h30m' : 'does not have the required form';
 }
 
-function firstKey(node: Node): Span {
+function findFirstKey(node: Node): Span {
   const first = node.kind === 'map' ? node.entries[0]?.span : undefined;
   return first ?? node.span;
 }
 
-function placeText(path: Path): string {
+function describePlace(path: Path): string {
   if (path.length === 0) return 'a test file';
   const parts = path.map((part, index) =>
     typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${printable(part, 60)}`,
@@ -101,11 +101,11 @@ function placeText(path: Path): string {
   return parts.join('');
 }
 
-/** The keys that may stand at a place, read off the schema on the way there. */
-function keysAt(path: Path): readonly string[] {
-  let at = told(testFileSchema());
+/** The keys that are allowed at a path, according to the schema. */
+function listKeysAt(path: Path): readonly string[] {
+  let at = resolvePart(makeTestFileSchema());
   for (const part of path)
-    at = told(typeof part === 'number' ? at.items : (at.properties?.[part] ?? at.additionalProperties));
+    at = resolvePart(typeof part === 'number' ? at.items : (at.properties?.[part] ?? at.additionalProperties));
   return Object.keys(at.properties ?? {});
 }
 
@@ -117,10 +117,10 @@ interface Part {
   readonly additionalProperties?: unknown;
 }
 
-/** A part of the schema, or the definition it refers to. */
-function told(part: unknown): Part {
+/** A part of the schema, with a reference resolved. */
+function resolvePart(part: unknown): Part {
   const given = (part ?? {}) as Part;
   if (given.$ref === undefined) return given;
-  const { $defs = {} } = testFileSchema() as Part;
+  const { $defs = {} } = makeTestFileSchema() as Part;
   return ($defs[given.$ref.replace('#/$defs/', '')] ?? {}) as Part;
 }

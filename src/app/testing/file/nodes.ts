@@ -1,4 +1,4 @@
-/** Small readings of a document's nodes that several parts of a test file share; what they can not read is undefined. */
+/** Reads small values from a document's nodes for several parts of a test file; undefined for any other value. */
 
 import type { Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
@@ -6,34 +6,34 @@ import { printable } from '../../../base/printable.ts';
 import type { CheckCode } from '../../../runbook/codes/check.ts';
 import type { MapNode, Node } from '../../../runbook/document/document.ts';
 
-/** Notes what is wrong at a place. */
+/** Reports an error at a position. */
 export type Report = (at: Node | Span, code: CheckCode, message: string, hint?: string) => void;
 
-export function textOf(node: Node | undefined): string | undefined {
+export function readScalarText(node: Node | undefined): string | undefined {
   return node?.kind === 'scalar' && node.type !== 'null' ? node.text : undefined;
 }
 
-export function integerOf(node: Node | undefined): number | undefined {
-  const text = textOf(node);
+export function readInteger(node: Node | undefined): number | undefined {
+  const text = readScalarText(node);
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-export function durationOf(node: Node | undefined): number | undefined {
-  const text = textOf(node);
+export function readDuration(node: Node | undefined): number | undefined {
+  const text = readScalarText(node);
   return text === undefined ? undefined : parseDurationMs(text);
 }
 
-export function textsOf(node: Node | undefined): Record<string, string> {
+export function readTexts(node: Node | undefined): Record<string, string> {
   const entries = node?.kind === 'map' ? node.entries : [];
-  return Object.fromEntries(entries.map(({ key, value }) => [key, textOf(value) ?? '']));
+  return Object.fromEntries(entries.map(({ key, value }) => [key, readScalarText(value) ?? '']));
 }
 
-/** The maps of a list, or of what stands alone in its place. */
-export function mapsOf(node: Node | undefined): readonly MapNode[] {
+/** The maps of a list, or a single map in its place. */
+export function listMaps(node: Node | undefined): readonly MapNode[] {
   const items = node === undefined ? [] : node.kind === 'list' ? node.items : [node];
   return items.filter((item): item is MapNode => item.kind === 'map');
 }
 
-export function quoted(text: string): string {
+export function quoteText(text: string): string {
   return JSON.stringify(printable(text, 80));
 }

@@ -1,6 +1,6 @@
 /**
- * What the records of an answer look like: every field with a value as plain as can be. From it come the fields a test
- * file may give in a reply, how each is written on the wire, and what stands where nothing was given.
+ * Templates of the venue's records, every field with a plain value. They define the fields a test file may give in a reply, how
+ * each is written on the wire, and the defaults of missing ones.
  */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { pluralize } from '../../../base/format.ts';
@@ -97,15 +97,19 @@ const TEMPLATES: { readonly [N in RecordName]: RecordOf[N] } & { readonly deadma
   deadman: { market_id: 'BTC-USD', profile_id: PROFILE_ID, timeout: 60_000, last_updated: 0, status: 'active' },
 };
 
-/** The kind of record an endpoint answers with; undefined where it answers with none. */
-function shapeOf(name: EndpointName): ShapeName | undefined {
+/** The record type of an endpoint's answer; undefined for an answer without records. */
+function chooseShape(name: EndpointName): ShapeName | undefined {
   const { answer } = endpoint(name);
   if (answer.shape === 'list') return answer.of;
   return answer.shape === 'deadman' ? 'deadman' : undefined;
 }
 
-/** A whole record: what is given over what is known over what is plain. Of an id the market is read off. */
-export function wholeRecord<N extends ShapeName>(shape: N, given: Fields, known: Fields = {}): (typeof TEMPLATES)[N] {
+/** A complete record: the given fields over the known ones over the template. The market follows from an order id. */
+export function completeRecord<N extends ShapeName>(
+  shape: N,
+  given: Fields,
+  known: Fields = {},
+): (typeof TEMPLATES)[N] {
   const market = ['id', 'order_id'].map((key) => given[key] ?? known[key]).find((id) => typeof id === 'string');
   const home = typeof market === 'string' ? marketOf(market) : undefined;
   return {
@@ -118,20 +122,20 @@ export function wholeRecord<N extends ShapeName>(shape: N, given: Fields, known:
 
 export type ReplyCheck = 'strict' | 'present' | 'off';
 
-/** Reads `reply:` of a rule, and says what of it the endpoint can not answer with. */
+/** Reads `reply:` of a rule, and reports fields that the endpoint cannot answer with. */
 export function readReply(
   name: EndpointName,
   node: Node,
   check: ReplyCheck,
   source: SourceText,
 ): { readonly reply: Reply | undefined; readonly diagnostics: readonly Diagnostic[] } {
-  const shape = shapeOf(name);
+  const shape = chooseShape(name);
   const nothing = { reply: undefined, diagnostics: [] };
-  if (check === 'off') return { reply: { kind: 'result', result: asWritten(node) }, diagnostics: [] };
+  if (check === 'off') return { reply: { kind: 'result', result: readAsWritten(node) }, diagnostics: [] };
   if (shape === undefined) {
     const jwt = endpoint(name).answer.shape === 'jwt';
     return {
-      reply: { kind: 'result', result: jwt && node.kind === 'scalar' ? [node.text] : asWritten(node) },
+      reply: { kind: 'result', result: jwt && node.kind === 'scalar' ? [node.text] : readAsWritten(node) },
       diagnostics: [],
     };
   }
@@ -149,12 +153,12 @@ export function readReply(
   const odd = items.find((item) => item.kind !== 'map');
   if (odd !== undefined) return wrong(odd.span, `a record of ${name} is a map of its fields`);
   const records = items as readonly MapNode[];
-  const diagnostics = records.flatMap((record) => recordFindings(name, shape, record, check, source));
-  return { reply: { kind: 'records', records: records.map((record) => fieldsOf(shape, record)) }, diagnostics };
+  const diagnostics = records.flatMap((record) => checkRecord(name, shape, record, check, source));
+  return { reply: { kind: 'records', records: records.map((record) => readFields(shape, record)) }, diagnostics };
 }
 
-/** What is wrong with a record of an account or the like that stands outside of a rule. */
-export function recordFindings(
+/** Reports errors in a record outside of a rule, such as the account. */
+export function checkRecord(
   name: EndpointName,
   shape: ShapeName,
   record: MapNode,
@@ -172,22 +176,16 @@ export function recordFindings(
   }
   const missing = check === 'strict' ? fields.filter((field) => record.get(field) === undefined) : [];
   if (missing.length > 0) {
-    const message = `replies: strict wants every field of the record; ${missing.join(', ')} ${pluralize(missing.length, 'is', 'are')} missing`;
+    const message = `replies: strict requires every field of the record; ${missing.join(', ')} ${pluralize(missing.length, 'is', 'are')} missing`;
     return [
-      finding(
-        source,
-        record.span,
-        'missing-key',
-        message,
-        'Add them, or leave them to be filled in with replies: present.',
-      ),
+      finding(source, record.span, 'missing-key', message, 'Add them, or have them filled in with replies: present.'),
     ];
   }
-  return fieldFindings(name, shape, record, check, source);
+  return checkFields(name, shape, record, check, source);
 }
 
-/** Each field alone in an otherwise plain record, as the client would read it: then the place of a fault is known. */
-function fieldFindings(
+/** Checks each field alone in an otherwise plain record, as the client would read it, so that an error has a position. */
+function checkFields(
   name: EndpointName,
   shape: ShapeName,
   record: MapNode,
@@ -195,17 +193,17 @@ function fieldFindings(
   source: SourceText,
 ): readonly Diagnostic[] {
   return record.entries.flatMap(({ key, value, span }) => {
-    const given = { [key]: fieldOf(TEMPLATES[shape], key, value) };
-    const home = marketIn(given);
+    const given = { [key]: readField(TEMPLATES[shape], key, value) };
+    const home = findMarket(given);
     const order = home === undefined || key === 'id' ? {} : { id: shape === 'fill' ? `${home}-1` : `${home}@1` };
     const whole =
       'id' in TEMPLATES[shape] && shape !== 'account'
-        ? wholeRecord(shape, { ...order, ...given }, {})
-        : wholeRecord(shape, given);
+        ? completeRecord(shape, { ...order, ...given }, {})
+        : completeRecord(shape, given);
     const result = endpoint(name).answer.shape === 'list' ? [whole] : whole;
-    const verdict = readAnswer(name, { status: 200, headers: {}, body: envelope(result) }, SIMULATED_PROFILE);
+    const verdict = readAnswer(name, { status: 200, headers: {}, body: formatEnvelope(result) }, SIMULATED_PROFILE);
     if (verdict.kind === 'unreadable')
-      return [finding(source, span, 'wrong-type', `${name} can not answer so: ${verdict.why}`)];
+      return [finding(source, span, 'wrong-type', `${name} cannot answer with this: ${verdict.why}`)];
     const notes = check === 'strict' && verdict.kind === 'confirmed' ? verdict.notes : [];
     return notes.map((note) =>
       finding(
@@ -219,13 +217,13 @@ function fieldFindings(
   });
 }
 
-function marketIn(given: Fields): string | undefined {
+function findMarket(given: Fields): string | undefined {
   const { market_id: market, order_id: order } = given;
   if (typeof market === 'string') return market;
   return typeof order === 'string' ? marketOf(order) : undefined;
 }
 
-export function envelope(result: unknown, error = ''): string {
+export function formatEnvelope(result: unknown, error = ''): string {
   return exactJsonText({ success: error === '', error, result });
 }
 
@@ -235,23 +233,23 @@ function isEmpty(node: Node): boolean {
   return node.type === 'null';
 }
 
-/** The fields of a record as the wire has them: a decimal is a text however it is written. */
-export function fieldsOf(shape: ShapeName, record: MapNode): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(record.entries.map(({ key, value }) => [key, fieldOf(TEMPLATES[shape], key, value)]));
+/** The fields of a record in wire form: a decimal becomes a text, however it is written. */
+export function readFields(shape: ShapeName, record: MapNode): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(record.entries.map(({ key, value }) => [key, readField(TEMPLATES[shape], key, value)]));
 }
 
-function fieldOf(template: unknown, key: string, node: Node): unknown {
+function readField(template: unknown, key: string, node: Node): unknown {
   const like =
     typeof template === 'object' && template !== null && Object.hasOwn(template, key) ? (template as Fields)[key] : '';
-  return valueLike(like, node);
+  return readValueLike(like, node);
 }
 
-function valueLike(like: unknown, node: Node): unknown {
+function readValueLike(like: unknown, node: Node): unknown {
   switch (node.kind) {
     case 'list':
-      return node.items.map((item) => valueLike('', item));
+      return node.items.map((item) => readValueLike('', item));
     case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, fieldOf(like, key, value)]));
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readField(like, key, value)]));
     case 'scalar':
       if (node.type === 'null') return null;
       if (typeof like === 'number' && /^-?\d{1,15}$/.test(node.text)) return Number(node.text);
@@ -262,13 +260,13 @@ function valueLike(like: unknown, node: Node): unknown {
   }
 }
 
-/** A value as JSON would have it, numbers to the digit. */
-function asWritten(node: Node): unknown {
+/** The node as JSON data, with all digits of numbers. */
+function readAsWritten(node: Node): unknown {
   switch (node.kind) {
     case 'list':
-      return node.items.map(asWritten);
+      return node.items.map(readAsWritten);
     case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, asWritten(value)]));
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readAsWritten(value)]));
     case 'scalar':
       if (node.type === 'number') return exactNumber(node.text);
       if (node.type === 'boolean') return node.text === 'true';

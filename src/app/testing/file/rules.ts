@@ -1,12 +1,12 @@
-/** Reads what a case says of single requests: the venue's rules, and where the process dies. */
+/** Reads the parts of a case about single requests: the venue's rules, and the points where the process dies. */
 import type { Diagnostic, SourceText } from '../../../base/diagnostic.ts';
 import { printable } from '../../../base/printable.ts';
 import { didYouMean } from '../../../base/spelling.ts';
 import type { MapNode, Node } from '../../../runbook/document/document.ts';
 import { endpoint } from '../../../venue/catalogue.ts';
-import { durationOf, integerOf, mapsOf, type Report, textOf, textsOf } from './nodes.ts';
+import { listMaps, type Report, readDuration, readInteger, readScalarText, readTexts } from './nodes.ts';
 import { type ReplyCheck, readReply } from './reply-shape.ts';
-import { patternOf } from './request-names.ts';
+import { parseRequestPattern } from './request-names.ts';
 import type { CallRange, Crash, RequestPattern, VenueRule } from './test-case.ts';
 
 const DEFAULT_DOWN_MS = 1000;
@@ -15,13 +15,13 @@ export interface RuleContext {
   readonly source: SourceText;
   readonly check: ReplyCheck;
   readonly report: Report;
-  /** Takes what is wrong with a reply. */
+  /** Collects the errors in a reply. */
   readonly found: (diagnostics: readonly Diagnostic[]) => void;
 }
 
 export function readRules(list: Node | undefined, context: RuleContext): readonly VenueRule[] {
-  return mapsOf(list).flatMap((node) => {
-    const on = patternOf(textOf(node.get('on')) ?? '');
+  return listMaps(list).flatMap((node) => {
+    const on = parseRequestPattern(readScalarText(node.get('on')) ?? '');
     return on === undefined ? [] : [readRule(node, on, context)];
   });
 }
@@ -32,19 +32,19 @@ function readRule(node: MapNode, on: RequestPattern, { source, check, report, fo
   const replyNode = node.get('reply');
   const read = replyNode === undefined ? undefined : readReply(on.endpoint, replyNode, check, source);
   found(read?.diagnostics ?? []);
-  const lost = textOf(node.get('lost'));
-  const headers = Object.entries(textsOf(node.get('headers'))).map(([key, text]) => [key.toLowerCase(), text]);
+  const lost = readScalarText(node.get('lost'));
+  const headers = Object.entries(readTexts(node.get('headers'))).map(([key, text]) => [key.toLowerCase(), text]);
   return {
     on,
-    match: textsOf(node.get('match')),
-    call: callRange(node.get('call'), report),
+    match: readTexts(node.get('match')),
+    call: readCallRange(node.get('call'), report),
     reply: read?.reply,
-    http: integerOf(node.get('http')),
+    http: readInteger(node.get('http')),
     headers: Object.fromEntries(headers),
-    error: textOf(node.get('error')),
+    error: readScalarText(node.get('error')),
     lost: lost === 'before' || lost === 'after' ? lost : undefined,
-    delayMs: durationOf(node.get('delay')) ?? 0,
-    malformed: malformedBody(node.get('malformed')),
+    delayMs: readDuration(node.get('delay')) ?? 0,
+    malformed: readMalformedBody(node.get('malformed')),
     span: node.span,
   };
 }
@@ -60,23 +60,23 @@ function checkParameters(match: Node | undefined, on: RequestPattern, report: Re
   }
 }
 
-/** What can not be said of one answer at once. */
+/** Keys that exclude each other in a rule. */
 function checkExclusive(node: MapNode, report: Report): void {
   const error = node.entry('error');
   for (const key of ['reply', 'malformed']) {
     if (node.get(key) !== undefined && error !== undefined)
       report(error.span, 'conflicting-keys', `a rule has either ${key} or error`);
   }
-  if (textOf(node.get('lost')) !== 'before') return;
+  if (readScalarText(node.get('lost')) !== 'before') return;
   for (const key of ['reply', 'error', 'http', 'malformed']) {
     const span = node.entry(key)?.span;
-    const message = `a request that is lost before it arrives gets no answer: ${key} means nothing here`;
+    const message = `a request that is lost before it arrives gets no answer: ${key} has no effect here`;
     if (span !== undefined) report(span, 'conflicting-keys', message);
   }
 }
 
-function callRange(node: Node | undefined, report: Report): CallRange | undefined {
-  const text = textOf(node);
+function readCallRange(node: Node | undefined, report: Report): CallRange | undefined {
+  const text = readScalarText(node);
   if (text === undefined || node === undefined) return undefined;
   const [, from = '', plus, to] = /^(\d+)(\+)?(?:-(\d+))?$/.exec(text) ?? [];
   const first = Number(from);
@@ -85,16 +85,16 @@ function callRange(node: Node | undefined, report: Report): CallRange | undefine
   return { first, last };
 }
 
-/** The body to send instead; empty for the true one cut off. */
-function malformedBody(node: Node | undefined): string | undefined {
+/** The body to send instead; empty for the real one cut off. */
+function readMalformedBody(node: Node | undefined): string | undefined {
   if (node?.kind !== 'scalar' || (node.type === 'boolean' && node.text === 'false')) return undefined;
   return node.type === 'boolean' ? '' : node.text;
 }
 
 export function readCrashes(node: Node | undefined, report: Report): readonly Crash[] {
-  return mapsOf(node).flatMap((item): readonly Crash[] => {
-    const [before, after] = [textOf(item.get('before')), textOf(item.get('after'))];
-    const on = patternOf(before ?? after ?? '');
+  return listMaps(node).flatMap((item): readonly Crash[] => {
+    const [before, after] = [readScalarText(item.get('before')), readScalarText(item.get('after'))];
+    const on = parseRequestPattern(before ?? after ?? '');
     if (on === undefined || (before !== undefined && after !== undefined)) {
       const hint = 'Write `crash_at: {after: POST /orders, answer: lost}`.';
       report(item, 'conflicting-keys', 'a crash is either before or after a request', hint);
@@ -102,14 +102,14 @@ export function readCrashes(node: Node | undefined, report: Report): readonly Cr
     }
     const answer = item.entry('answer');
     if (before !== undefined && answer !== undefined)
-      report(answer.span, 'conflicting-keys', 'before a request leaves there is no answer to lose or to keep');
+      report(answer.span, 'conflicting-keys', 'before a request is sent there is no answer to lose or keep');
     return [
       {
         when: before === undefined ? 'after' : 'before',
         on,
-        call: integerOf(item.get('call')) ?? 1,
-        answer: textOf(answer?.value) === 'kept' ? 'kept' : 'lost',
-        downMs: durationOf(item.get('down')) ?? DEFAULT_DOWN_MS,
+        call: readInteger(item.get('call')) ?? 1,
+        answer: readScalarText(answer?.value) === 'kept' ? 'kept' : 'lost',
+        downMs: readDuration(item.get('down')) ?? DEFAULT_DOWN_MS,
       },
     ];
   });

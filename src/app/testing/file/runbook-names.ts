@@ -1,4 +1,4 @@
-/** Whether the names in a test file mean something in the runbook it tests: a misspelt one could never hold, or never fail. */
+/** Checks that the names in a test file exist in the runbook it tests: an expectation with a misspelt name could never hold, or never fail. */
 import type { Diagnostic } from '../../../base/diagnostic.ts';
 import { printable } from '../../../base/printable.ts';
 import { didYouMean } from '../../../base/spelling.ts';
@@ -14,16 +14,16 @@ export interface NamedCase {
   readonly inputs: Readonly<Record<string, Value>>;
 }
 
-/** The cases with their inputs read, or what is wrong with them. */
-export function casesFor(
+/** The cases with their inputs, or what is wrong with them. */
+export function readCases(
   file: TestFile,
   runbook: CheckedRunbook,
 ): { readonly cases: readonly NamedCase[]; readonly diagnostics: readonly Diagnostic[] } {
   const diagnostics: Diagnostic[] = [];
-  const known = { ids: stepIds(runbook), outputs: runbook.outputs.map(({ name }) => name) };
+  const known = { ids: listStepIds(runbook), outputs: runbook.outputs.map(({ name }) => name) };
   const cases = file.cases.map((test) => {
-    diagnostics.push(...nameFindings(file, test, known));
-    const read = inputsOf(file, test, runbook);
+    diagnostics.push(...checkNames(file, test, known));
+    const read = readCaseInputs(file, test, runbook);
     diagnostics.push(...read.diagnostics);
     return { test, inputs: read.values };
   });
@@ -31,7 +31,7 @@ export function casesFor(
   return { cases, diagnostics: [...distinct.values()] };
 }
 
-function inputsOf(
+function readCaseInputs(
   file: TestFile,
   test: TestCase,
   runbook: CheckedRunbook,
@@ -43,7 +43,7 @@ function inputsOf(
     if (declared.has(name)) texts[name] = text;
     else
       diagnostics.push(
-        unknown(file, { span: keySpan, code: 'unknown-input', text: `${runbook.name} has no input` }, name, [
+        reportUnknown(file, { span: keySpan, code: 'unknown-input', text: `${runbook.name} has no input` }, name, [
           ...declared,
         ]),
       );
@@ -58,7 +58,7 @@ function inputsOf(
   return { values: {}, diagnostics };
 }
 
-function nameFindings(
+function checkNames(
   file: TestFile,
   test: TestCase,
   known: { readonly ids: readonly string[]; readonly outputs: readonly string[] },
@@ -68,7 +68,7 @@ function nameFindings(
     steps === undefined || known.ids.includes(word)
       ? []
       : [
-          unknown(
+          reportUnknown(
             file,
             { span: steps.span, code: 'unknown-step', text: `no step of ${file.runbook} has the id` },
             word,
@@ -79,13 +79,20 @@ function nameFindings(
   const names = outputs.flatMap(({ value: { name }, span }) =>
     known.outputs.includes(name)
       ? []
-      : [unknown(file, { span, code: 'unknown-key', text: `${file.runbook} has no output` }, name, known.outputs)],
+      : [
+          reportUnknown(
+            file,
+            { span, code: 'unknown-key', text: `${file.runbook} has no output` },
+            name,
+            known.outputs,
+          ),
+        ],
   );
   return [...ids, ...names];
 }
 
-/** A word that names nothing; `text` says what is not there, and the word follows it. */
-function unknown(
+/** Reports an unknown name; `text` is the message before the name. */
+function reportUnknown(
   file: TestFile,
   { span, code, text }: { readonly span: Diagnostic['span']; readonly code: CheckCode; readonly text: string },
   word: string,
@@ -97,8 +104,8 @@ function unknown(
   return finding(file.source, span, code, message, meant === undefined ? list : `Did you mean ${meant}?`);
 }
 
-/** Ids of all steps, of called runbooks too: their steps run as well. */
-function stepIds(runbook: CheckedRunbook): readonly string[] {
+/** Ids of all steps, including called runbooks: their steps run as well. */
+function listStepIds(runbook: CheckedRunbook): readonly string[] {
   const ids = new Set<string>();
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(visit);

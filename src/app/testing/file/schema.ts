@@ -1,6 +1,6 @@
 /**
- * The form of a test file as JSON Schema (testing.md, What a case says), for editors and for reading. It says what may stand
- * where; whether a request, a time or a reply makes sense is said when the file is read.
+ * The JSON Schema of a test file (testing.md, What a case says), for editors and for reading. It checks structure; whether a
+ * request, a time or a reply makes sense is checked when the file is read.
  */
 import { DURATION_PATTERN } from '../../../base/duration.ts';
 import { SIMULATOR_SCHEMA } from '../../../gateway/simulator/config/schema.ts';
@@ -9,7 +9,7 @@ import { ORDER_TYPES } from '../../../venue/records.ts';
 
 export const TEST_FILE_SCHEMA_NAME = 'runbook-test';
 
-/** Every way to name a request: an endpoint, and POST /orders with a type of order. */
+/** Every name of a request: an endpoint, and POST /orders with a type of order. */
 export const REQUEST_NAMES: readonly string[] = ENDPOINT_NAMES.flatMap((name) =>
   name === 'POST /orders' ? [name, ...ORDER_TYPES.map((type) => `${name} ${type}`)] : [name],
 );
@@ -43,19 +43,19 @@ const rule = object(
     reply: {
       type: ['object', 'array', 'string', 'null'],
       description:
-        'the record, or a list of records; what is left out is filled in from the request and earlier replies',
+        'the record, or a list of records; missing fields are filled in from the request and earlier replies',
     },
     http: { type: 'integer', minimum: 200, maximum: 599, description: 'status of the answer' },
     headers: map({ type: ['string', 'number'] }, 'headers of the answer'),
     error: text('refused with this text'),
     lost: {
       enum: ['before', 'after'],
-      description: 'no answer comes; `after`: the request is carried out all the same',
+      description: 'no answer arrives; `after`: the request is still executed',
     },
-    delay: duration('the answer comes so much later'),
+    delay: duration('delay of the answer'),
     malformed: {
       type: ['boolean', 'string'],
-      description: 'a body that can not be read: this text, or the true one cut off',
+      description: 'an unreadable body: this text, or the real one cut off',
     },
   },
   { required: ['on'] },
@@ -67,13 +67,13 @@ const feedPoints = list(
       after: duration('since the start of the run'),
       value: {
         type: ['string', 'number', 'null'],
-        description: 'the value from then on; null: the feed can not be read',
+        description: 'the value from this time; null: the feed cannot be read',
       },
-      age: duration('how old the value is when it is read'),
+      age: duration('age of the value when it is read'),
     },
     { required: ['value'] },
   ),
-  'values one after the other',
+  'values in sequence',
 );
 
 const crash = {
@@ -81,11 +81,11 @@ const crash = {
   description: 'the process dies at a request and is started again',
   additionalProperties: false,
   properties: {
-    before: request('it dies before this request leaves'),
-    after: request('it dies after this request left'),
+    before: request('it dies before this request is sent'),
+    after: request('it dies after this request was sent'),
     call: { type: 'integer', minimum: 1, description: 'which of these requests, the first when absent' },
-    answer: { enum: ['lost', 'kept'], description: 'whether the answer was written down before; lost when absent' },
-    down: duration('how long nobody runs; 1s when absent'),
+    answer: { enum: ['lost', 'kept'], description: 'whether the answer was journaled before; lost when absent' },
+    down: duration('how long no process runs; 1s when absent'),
   },
 };
 
@@ -103,20 +103,17 @@ const expect = object(
     error: object({
       kind: text('kind of the error'),
       message: text('a part of the message'),
-      step: text('id or path of the step it came from'),
+      step: text('id or path of the failed step'),
     }),
     steps: list(text('an id; `id*`: once or more in a row'), 'ids of the steps that ran, in the order they began'),
     requests: list(
       text('such as `POST /orders limit`, or `PUT /orders x3`'),
-      'the writes in the order they were sent. Reads, the deadman switch and the session are looked at only where the list names their endpoint',
+      'the writes in the order they were sent. Reads, the deadman switch and the session are compared only where the list names their endpoint',
     ),
     requests_exactly: counts('how often each was sent'),
-    at_least: counts('how often each was sent at the least'),
+    at_least: counts('minimum number of times each was sent'),
     never: list(request('a request'), 'requests that must not be sent'),
-    outputs: map(
-      anything('the value; a decimal is compared by value, null: absent'),
-      'outputs; others are not looked at',
-    ),
+    outputs: map(anything('the value; a decimal is compared by value, null: absent'), 'outputs; others are ignored'),
     orders: list(
       object(
         Object.fromEntries(
@@ -135,7 +132,7 @@ const expect = object(
         ),
         { minProperties: 1 },
       ),
-      'orders of the run that have these fields, in the order they were placed; others may stand between them',
+      'orders of the run that have these fields, in the order they were placed; there may be others between them',
     ),
     notified: list(
       {
@@ -149,42 +146,42 @@ const expect = object(
     tokens: { type: ['string', 'integer'], description: 'tokens used: 120, `<= 400`' },
     deadman: list(
       text('armed, renewed, disarmed or assumed_fired; `renewed*`: once or more'),
-      'what happened to the deadman switch; renewals are looked at only where the list names them',
+      'what happened to the deadman switch; renewals are compared only where the list names them',
     ),
   },
   { minProperties: 1 },
 );
 
-/** What a case may say, and `defaults` for all of them. */
+/** Settings of a case, and of `defaults` for all cases. */
 const settings = {
   inputs: map(anything('the value'), 'inputs of the run'),
   clock: text('when the run starts, ISO 8601 with its offset'),
   seed: { type: 'integer', minimum: 0, description: 'seed of the simulated venue' },
-  simulator: simulatorPart(),
-  venue: list(rule, 'rules, the first that fits answers'),
+  simulator: makeSimulatorPart(),
+  venue: list(rule, 'rules; the first match answers'),
   venue_default: {
     enum: ['simulated', 'none'],
-    description: 'what answers where no rule does; `none`: the case fails',
+    description: 'what answers requests without a matching rule; `none`: the case fails',
   },
   replies: {
     enum: ['strict', 'present', 'off'],
     description:
-      'how replies are checked: every field must be given; those given must fit; not at all, sent as written',
+      'how replies are checked: every field is required; the given fields must fit; not at all, sent as written',
   },
-  account: { type: ['object', 'string'], description: 'fields of the account record, or a file that holds one' },
+  account: { type: ['object', 'string'], description: 'fields of the account record, or a file that contains one' },
   feeds: map(
     {
       type: ['string', 'number', 'array', 'object'],
       items: feedPoints.items,
       additionalProperties: { type: ['string', 'number', 'array'], items: feedPoints.items },
     },
-    'feeds: a value, values one after the other, or either by market',
+    'feeds: a value, values in sequence, or either by market',
   ),
   approvals: map(
     {
       type: ['string', 'object'],
       additionalProperties: false,
-      properties: { answer: { enum: ['approve', 'reject'] }, after: duration('since it was asked; 1s when absent') },
+      properties: { answer: { enum: ['approve', 'reject'] }, after: duration('delay of the answer; 1s when absent') },
     },
     'answers to `approve` steps by id or path; `*` for the others',
   ),
@@ -192,12 +189,12 @@ const settings = {
   expect,
 };
 
-function simulatorPart(): object {
+function makeSimulatorPart(): object {
   const { $schema: _dialect, title: _title, ...rest } = SIMULATOR_SCHEMA;
   return { ...rest, description: 'configuration of the simulated venue' };
 }
 
-/** The same parts stand in the defaults and in each case: told once. */
+/** Defaults and cases have the same parts, defined once. */
 const shared = Object.fromEntries(Object.keys(settings).map((name) => [name, { $ref: `#/$defs/${name}` }]));
 
 const schema = {
@@ -215,7 +212,7 @@ const schema = {
       type: 'array',
       minItems: 1,
       items: object(
-        { name: text('what the case shows'), about: text('more about it'), ...shared },
+        { name: text('what the case shows'), about: text('description'), ...shared },
         { required: ['name'] },
       ),
     },
@@ -224,6 +221,6 @@ const schema = {
 };
 
 /** The schema of a test file, published as `schemas/runbook-test.schema.json`. */
-export function testFileSchema(): object {
+export function makeTestFileSchema(): object {
   return schema;
 }

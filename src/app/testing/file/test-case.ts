@@ -1,6 +1,6 @@
 /**
- * What a test file holds once it has been read: cases, their venue rules, crashes and expectations, each part with its
- * place in the file, so that a failure can name the line. Data alone; reading, running and judging are elsewhere.
+ * The content of a test file: cases, their venue rules, crashes and expectations, each with its position in the file, so that a
+ * failure can name the line. Data only; other files read, run and judge it.
  */
 import type { SourceText, Span } from '../../../base/diagnostic.ts';
 import type { SimulatorConfig } from '../../../gateway/simulator/config/config.ts';
@@ -16,16 +16,16 @@ export interface TestFile {
 export interface TestCase {
   readonly name: string;
   readonly span: Span;
-  /** By name, as `--input` would have it. */
+  /** By name, in the form of `--input`. */
   readonly inputs: Readonly<Record<string, { readonly text: string; readonly span: Span; readonly keySpan: Span }>>;
   /** Epoch ms at which the run starts. */
   readonly clock: number;
   readonly seed: number;
   readonly simulator: SimulatorConfig;
-  /** What answers a request that no rule answers. */
+  /** Answers requests that match no rule. */
   readonly venueDefault: 'simulated' | 'none';
   readonly rules: readonly VenueRule[];
-  /** Laid over the account record that the simulated venue gives. */
+  /** Fields that replace those of the simulated venue's account record. */
   readonly account: Readonly<Record<string, unknown>> | undefined;
   readonly feeds: Readonly<Record<string, FeedScript>>;
   /** By step id or path; `*` for every other step. */
@@ -34,13 +34,13 @@ export interface TestCase {
   readonly expect: Expectations;
 }
 
-/** A request as a test names it: an endpoint, and for POST /orders perhaps the type of the order. */
+/** A request in a test: an endpoint, for POST /orders optionally with the type of the order. */
 export interface RequestPattern {
   readonly endpoint: EndpointName;
   readonly type: string | undefined;
 }
 
-/** Counted from 1, both ends belong to it. */
+/** Counted from 1, inclusive at both ends. */
 export interface CallRange {
   readonly first: number;
   readonly last: number;
@@ -48,9 +48,9 @@ export interface CallRange {
 
 export interface VenueRule {
   readonly on: RequestPattern;
-  /** Parameters that must be there: a decimal by its value, anything else by its text. */
+  /** Required parameters: a decimal is compared by value, anything else as text. */
   readonly match: Readonly<Record<string, string>>;
-  /** Which of the requests that match; undefined for all. */
+  /** Range among the matching requests; undefined for all. */
   readonly call: CallRange | undefined;
   readonly reply: Reply | undefined;
   readonly http: number | undefined;
@@ -59,12 +59,12 @@ export interface VenueRule {
   readonly error: string | undefined;
   readonly lost: 'before' | 'after' | undefined;
   readonly delayMs: number;
-  /** The body that is sent instead; empty text: the true one without its end. */
+  /** The body to send instead; an empty text sends the real one cut off. */
   readonly malformed: string | undefined;
   readonly span: Span;
 }
 
-/** What a rule answers: records to be completed, or a result that is what it is. */
+/** The reply of a rule: records to be completed, or a verbatim result. */
 export type Reply =
   | { readonly kind: 'records'; readonly records: readonly Readonly<Record<string, unknown>>[] }
   | { readonly kind: 'result'; readonly result: unknown };
@@ -75,17 +75,17 @@ export type FeedScript =
   | { readonly kind: 'markets'; readonly markets: Readonly<Record<string, readonly FeedPoint[]>> };
 
 export interface FeedPoint {
-  /** Milliseconds since the start from which it holds. */
+  /** Start of validity, ms since the start of the run. */
   readonly afterMs: number;
-  /** Undefined: the feed can not be read. */
+  /** Undefined: the feed cannot be read. */
   readonly value: string | undefined;
-  /** How old the value is when it is read. */
+  /** Age of the value when it is read, ms. */
   readonly ageMs: number;
 }
 
 export interface ApprovalScript {
   readonly answer: 'approve' | 'reject';
-  /** How long after it was asked. */
+  /** Delay of the answer, ms. */
   readonly afterMs: number;
 }
 
@@ -93,19 +93,19 @@ export interface Crash {
   readonly when: 'before' | 'after';
   readonly on: RequestPattern;
   readonly call: number;
-  /** Whether the answer was written down before the process died. */
+  /** Whether the answer was journaled before the process died. */
   readonly answer: 'lost' | 'kept';
-  /** How long nobody runs. */
+  /** How long no process runs, ms. */
   readonly downMs: number;
 }
 
-/** An expectation with the place it stands at. */
+/** An expectation with its position. */
 export interface Expected<T> {
   readonly value: T;
   readonly span: Span;
 }
 
-/** A request of a sequence, so many times in a row. */
+/** A request of a sequence, with the number of repetitions in a row. */
 export interface RequestRun {
   readonly pattern: RequestPattern;
   readonly times: number;
@@ -151,11 +151,11 @@ export interface Expectations {
   readonly deadman?: Expected<readonly WordRun[]>;
 }
 
-/** Whether a request is one that a test speaks of. */
+/** Whether a request matches a pattern. */
 export function isMeant(pattern: RequestPattern, name: string, type: string | undefined): boolean {
   return pattern.endpoint === name && (pattern.type === undefined || pattern.type === type);
 }
 
-export function inRange(range: CallRange | undefined, call: number): boolean {
+export function isInRange(range: CallRange | undefined, call: number): boolean {
   return range === undefined || (call >= range.first && call <= range.last);
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a test file (testing.md, What a case says): YAML, its schema, then what a schema can not say, every fault with its place.
- * Defaults are laid under each case here, so that nobody downstream knows of them. It runs nothing.
+ * Reads a test file (testing.md, What a case says): YAML, its schema, then what a schema cannot check; every error has its
+ * position. Defaults are merged into each case here, so that later code does not see them. Executes nothing.
  */
 
 import { parseDecimal } from '../../../base/decimal.ts';
@@ -17,39 +17,39 @@ import {
   readDocument,
 } from '../../../runbook/document/document.ts';
 import { readTime } from '../../../runbook/expression/literals.ts';
-import { exactData } from '../../files/profile.ts';
+import { readExactData } from '../../files/profile.ts';
 import { readExpectations } from './expectations.ts';
-import { schemaFindings } from './faults.ts';
-import { durationOf, integerOf, mapsOf, quoted, type Report, textOf } from './nodes.ts';
-import { fieldsOf, type ReplyCheck, recordFindings } from './reply-shape.ts';
+import { findSchemaErrors } from './faults.ts';
+import { listMaps, quoteText, type Report, readDuration, readInteger, readScalarText } from './nodes.ts';
+import { checkRecord, type ReplyCheck, readFields } from './reply-shape.ts';
 import { readCrashes, readRules } from './rules.ts';
 import type { ApprovalScript, Expectations, FeedPoint, FeedScript, TestCase, TestFile } from './test-case.ts';
 
-/** Long files of cases, whose replies may hold null. */
+/** For long files of cases; replies may contain null. */
 const LIMITS: DocumentLimits = { ...AUTHORED, maxBytes: 4 * 1024 * 1024, maxNodes: 200_000, nulls: 'kept' };
 const DEFAULT_CLOCK = Date.UTC(2026, 0, 5, 8);
 const DEFAULT_SEED = 1;
 const DEFAULT_ANSWER_MS = 1000;
 
 export interface TestFileReading {
-  /** Undefined where something is wrong. */
+  /** Undefined when there are errors. */
   readonly file: TestFile | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** `load` reads a file named in the test file, relative to it; it throws for the caller to catch. */
+/** `load` reads a file named in the test file, relative to it; it may throw. */
 export function readTestFile(source: SourceText, load: (path: string) => SourceText): TestFileReading {
   const { root, diagnostics } = readDocument(source, LIMITS);
   if (root === undefined) return { file: undefined, diagnostics };
-  const shape = [...diagnostics, ...schemaFindings(root, source)];
+  const shape = [...diagnostics, ...findSchemaErrors(root, source)];
   if (shape.length > 0 || root.kind !== 'map') return { file: undefined, diagnostics: shape };
   const reading = new Reading(source, load);
-  const file = reading.file(root);
-  return { file: reading.diagnostics.length > 0 ? undefined : file, diagnostics: distinct(reading.diagnostics) };
+  const file = reading.readFile(root);
+  return { file: reading.diagnostics.length > 0 ? undefined : file, diagnostics: dropDuplicates(reading.diagnostics) };
 }
 
-/** What is wrong with the defaults is wrong for every case; it is said once. */
-function distinct(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+/** An error in the defaults affects every case; it is reported once. */
+function dropDuplicates(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   return [
     ...new Map(diagnostics.map((each) => [`${each.source.file} ${each.span.start} ${each.message}`, each])).values(),
   ];
@@ -70,25 +70,25 @@ class Reading {
     this.load = load;
   }
 
-  file(root: MapNode): TestFile {
+  readFile(root: MapNode): TestFile {
     const tests = root.get('tests');
-    const runbook = textOf(tests) ?? '';
+    const runbook = readScalarText(tests) ?? '';
     if (!/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(runbook))
-      this.report(tests ?? root, 'invalid-text', `tests names a runbook beside this file, found ${quoted(runbook)}`);
+      this.report(tests ?? root, 'invalid-text', `tests names a runbook beside this file, found ${quoteText(runbook)}`);
     const defaults = root.get('defaults');
     const under = defaults?.kind === 'map' ? defaults : undefined;
     const cases = root.get('cases');
-    const read = mapsOf(cases).map((item) => this.testCase(item, under));
-    this.sameNames(mapsOf(cases));
+    const read = listMaps(cases).map((item) => this.readTestCase(item, under));
+    this.checkNames(listMaps(cases));
     return { source: this.source, runbook, cases: read };
   }
 
-  private testCase(node: MapNode, defaults: MapNode | undefined): TestCase {
+  private readTestCase(node: MapNode, defaults: MapNode | undefined): TestCase {
     const own = (key: string) => node.get(key) ?? defaults?.get(key);
     const both = (key: string) =>
       [defaults?.get(key), node.get(key)].filter((each): each is MapNode => each?.kind === 'map');
-    const name = textOf(node.get('name')) ?? '';
-    const check = (textOf(own('replies')) ?? 'present') as ReplyCheck;
+    const name = readScalarText(node.get('name')) ?? '';
+    const check = (readScalarText(own('replies')) ?? 'present') as ReplyCheck;
     const expect = both('expect');
     const read = expect.map((each) => readExpectations(each, this.source, this.diagnostics));
     const expectations: Expectations = Object.assign({}, ...read);
@@ -96,56 +96,56 @@ class Reading {
       this.report(
         node.entry('name')?.span ?? node.span,
         'missing-key',
-        `case ${quoted(name)} expects nothing: it could not fail`,
+        `case ${quoteText(name)} expects nothing: it could not fail`,
         'Add `expect:` with at least `outcome:`.',
       );
     const found = (diagnostics: readonly Diagnostic[]) => void this.diagnostics.push(...diagnostics);
     const rules = { source: this.source, check, report: this.report, found };
     const clock = own('clock');
-    const account = this.account([defaults?.get('account'), node.get('account')], check);
+    const account = this.readAccount([defaults?.get('account'), node.get('account')], check);
     return {
       name,
       span: node.entry('name')?.span ?? node.span,
       inputs: Object.fromEntries(
         both('inputs').flatMap((each) =>
-          each.entries.map(({ key, keySpan, value, span }) => [key, { text: inputText(value), span, keySpan }]),
+          each.entries.map(({ key, keySpan, value, span }) => [key, { text: formatInput(value), span, keySpan }]),
         ),
       ),
-      clock: clock === undefined ? DEFAULT_CLOCK : this.time(clock),
-      seed: integerOf(own('seed')) ?? DEFAULT_SEED,
-      simulator: this.simulator(both('simulator'), account, node),
-      venueDefault: textOf(own('venue_default')) === 'none' ? 'none' : 'simulated',
+      clock: clock === undefined ? DEFAULT_CLOCK : this.readTime(clock),
+      seed: readInteger(own('seed')) ?? DEFAULT_SEED,
+      simulator: this.readSimulator(both('simulator'), account, node),
+      venueDefault: readScalarText(own('venue_default')) === 'none' ? 'none' : 'simulated',
       rules: [...readRules(node.get('venue'), rules), ...readRules(defaults?.get('venue'), rules)],
       account,
       feeds: Object.fromEntries(
-        both('feeds').flatMap((each) => each.entries.map(({ key, value }) => [key, this.feed(value)])),
+        both('feeds').flatMap((each) => each.entries.map(({ key, value }) => [key, this.readFeed(value)])),
       ),
       approvals: Object.fromEntries(
-        both('approvals').flatMap((each) => each.entries.map(({ key, value }) => [key, this.approval(value)])),
+        both('approvals').flatMap((each) => each.entries.map(({ key, value }) => [key, this.readApproval(value)])),
       ),
       crashes: readCrashes(own('crash_at'), this.report),
       expect: expectations,
     };
   }
 
-  /** Fields over fields, or over a record in a file; undefined where nothing is said of the account. */
-  private account(layers: readonly (Node | undefined)[], check: ReplyCheck): AccountFields | undefined {
+  /** Fields over fields, or over a record from a file; undefined where the account is not mentioned. */
+  private readAccount(layers: readonly (Node | undefined)[], check: ReplyCheck): AccountFields | undefined {
     const given = layers.filter((layer) => layer !== undefined);
     if (given.length === 0) return undefined;
-    return Object.assign({}, ...given.map((layer) => this.accountLayer(layer, check))) as AccountFields;
+    return Object.assign({}, ...given.map((layer) => this.readAccountLayer(layer, check))) as AccountFields;
   }
 
-  private accountLayer(layer: Node, check: ReplyCheck): AccountFields {
-    if (layer.kind !== 'map') return this.recordedAccount(layer);
-    // Nobody writes a whole account into a case, however strict its replies are.
+  private readAccountLayer(layer: Node, check: ReplyCheck): AccountFields {
+    if (layer.kind !== 'map') return this.readRecordedAccount(layer);
+    // The strict check does not apply here: cases do not give whole accounts.
     const needed = check === 'strict' ? 'present' : check;
-    this.diagnostics.push(...recordFindings('GET /account', 'account', layer, needed, this.source));
-    return fieldsOf('account', layer);
+    this.diagnostics.push(...checkRecord('GET /account', 'account', layer, needed, this.source));
+    return readFields('account', layer);
   }
 
-  /** A record in a file of its own, bare or in the venue's envelope. */
-  private recordedAccount(node: Node): AccountFields {
-    const path = textOf(node) ?? '';
+  /** A record in a separate file, bare or in the venue's envelope. */
+  private readRecordedAccount(node: Node): AccountFields {
+    const path = readScalarText(node) ?? '';
     let record: Node | undefined;
     let source: SourceText;
     try {
@@ -161,20 +161,24 @@ class Reading {
       this.report(
         node,
         'invalid-text',
-        `${printable(path, 200)} holds no account record, nor an answer of GET /account`,
+        `${printable(path, 200)} contains no account record and no answer of GET /account`,
       );
       return {};
     }
-    this.diagnostics.push(...recordFindings('GET /account', 'account', one, 'present', source));
-    return fieldsOf('account', one);
+    this.diagnostics.push(...checkRecord('GET /account', 'account', one, 'present', source));
+    return readFields('account', one);
   }
 
-  /** The simulated account has the equity that the case speaks of, so that its margins agree with what is read. */
-  private simulator(layers: readonly MapNode[], account: AccountFields | undefined, node: MapNode): SimulatorConfig {
-    const data = layers.map((layer) => plainData(layer) as Data).reduce(deepMerge, {});
+  /** The simulated account gets the equity of the case, so that its margins agree with the account record. */
+  private readSimulator(
+    layers: readonly MapNode[],
+    account: AccountFields | undefined,
+    node: MapNode,
+  ): SimulatorConfig {
+    const data = layers.map((layer) => plainData(layer) as Data).reduce(mergeDeep, {});
     const equity = account?.['account_equity'] ?? account?.['balance'];
     const known = typeof equity === 'string' && parseDecimal(equity) !== undefined;
-    const whole = known ? deepMerge({ account: { equity } }, data) : data;
+    const whole = known ? mergeDeep({ account: { equity } }, data) : data;
     const read = readSimulatorConfig(whole);
     if ('config' in read) return read.config;
     const at = layers.at(-1) ?? node;
@@ -188,76 +192,76 @@ class Reading {
     return {};
   }
 
-  private feed(node: Node): FeedScript {
-    if (node.kind !== 'map') return { kind: 'points', points: this.points(node) };
+  private readFeed(node: Node): FeedScript {
+    if (node.kind !== 'map') return { kind: 'points', points: this.readPoints(node) };
     return {
       kind: 'markets',
-      markets: Object.fromEntries(node.entries.map(({ key, value }) => [key, this.points(value)])),
+      markets: Object.fromEntries(node.entries.map(({ key, value }) => [key, this.readPoints(value)])),
     };
   }
 
-  private points(node: Node): readonly FeedPoint[] {
-    if (node.kind === 'scalar') return [{ afterMs: 0, value: this.decimal(node), ageMs: 0 }];
+  private readPoints(node: Node): readonly FeedPoint[] {
+    if (node.kind === 'scalar') return [{ afterMs: 0, value: this.readDecimal(node), ageMs: 0 }];
     const points = (node.kind === 'list' ? node.items : []).flatMap((item) => {
       if (item.kind !== 'map') return [];
       const value = item.get('value');
-      const readable = value?.kind === 'scalar' && value.type !== 'null' ? this.decimal(value) : undefined;
+      const readable = value?.kind === 'scalar' && value.type !== 'null' ? this.readDecimal(value) : undefined;
       return [
-        { afterMs: durationOf(item.get('after')) ?? 0, value: readable, ageMs: durationOf(item.get('age')) ?? 0 },
+        { afterMs: readDuration(item.get('after')) ?? 0, value: readable, ageMs: readDuration(item.get('age')) ?? 0 },
       ];
     });
     return points.sort((a, b) => a.afterMs - b.afterMs);
   }
 
-  private approval(node: Node): ApprovalScript {
-    const word = textOf(node.kind === 'map' ? node.get('answer') : node);
+  private readApproval(node: Node): ApprovalScript {
+    const word = readScalarText(node.kind === 'map' ? node.get('answer') : node);
     if (word !== 'approve' && word !== 'reject')
-      this.report(node, 'unknown-word', `an approval is approve or reject, found ${quoted(word ?? '')}`);
+      this.report(node, 'unknown-word', `an approval is approve or reject, found ${quoteText(word ?? '')}`);
     return {
       answer: word === 'reject' ? 'reject' : 'approve',
-      afterMs: (node.kind === 'map' ? durationOf(node.get('after')) : undefined) ?? DEFAULT_ANSWER_MS,
+      afterMs: (node.kind === 'map' ? readDuration(node.get('after')) : undefined) ?? DEFAULT_ANSWER_MS,
     };
   }
 
-  private sameNames(cases: readonly MapNode[]): void {
+  private checkNames(cases: readonly MapNode[]): void {
     const seen = new Set<string>();
     for (const item of cases) {
       const name = item.get('name');
-      const text = textOf(name);
+      const text = readScalarText(name);
       if (text === undefined || name === undefined) continue;
-      if (seen.has(text)) this.report(name, 'name-taken', `another case is called ${quoted(text)}`);
+      if (seen.has(text)) this.report(name, 'name-taken', `another case has the name ${quoteText(text)}`);
       seen.add(text);
     }
   }
 
-  private time(node: Node): number {
-    const time = readTime(textOf(node) ?? '');
+  private readTime(node: Node): number {
+    const time = readTime(readScalarText(node) ?? '');
     if ('value' in time) return time.value.ms;
     this.report(node, 'invalid-text', time.problem);
     return DEFAULT_CLOCK;
   }
 
-  private decimal(node: Node): string | undefined {
-    const text = textOf(node) ?? '';
+  private readDecimal(node: Node): string | undefined {
+    const text = readScalarText(node) ?? '';
     if (parseDecimal(text) !== undefined) return text;
-    this.report(node, 'invalid-text', `a feed's value is a plain decimal, found ${quoted(text)}`);
+    this.report(node, 'invalid-text', `a feed's value is a plain decimal, found ${quoteText(text)}`);
     return undefined;
   }
 }
 
-/** As `--input` would have it: a list or a map as JSON. */
-function inputText(node: Node): string {
-  return node.kind === 'scalar' ? node.text : JSON.stringify(exactData(node));
+/** In the form of `--input`: a list or a map as JSON. */
+function formatInput(node: Node): string {
+  return node.kind === 'scalar' ? node.text : JSON.stringify(readExactData(node));
 }
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** Maps by key, everything else as a whole. */
-function deepMerge(under: Data, over: Data): Data {
+/** Merges maps by key, replaces everything else. */
+function mergeDeep(under: Data, over: Data): Data {
   const merged: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
     const below = merged[key];
-    merged[key] = isData(below) && isData(value) ? deepMerge(below, value) : value;
+    merged[key] = isData(below) && isData(value) ? mergeDeep(below, value) : value;
   }
   return merged;
 }

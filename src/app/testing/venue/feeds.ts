@@ -1,10 +1,10 @@
-/** Feeds as a test tells them, and where it says nothing, those of the simulated venue. */
+/** Feeds from the test file; those it does not define come from the simulated venue. */
 import type { Clock } from '../../../base/clock.ts';
 import type { FeedSource } from '../../../gateway/client.ts';
 import type { Simulator } from '../../../gateway/simulator/simulator.ts';
 import type { FeedPoint, FeedScript } from '../file/test-case.ts';
 
-export function scriptedFeeds(
+export function makeScriptedFeeds(
   scripts: Readonly<Record<string, FeedScript>>,
   clock: Clock,
   startMs: number,
@@ -12,7 +12,7 @@ export function scriptedFeeds(
 ): FeedSource {
   return {
     read: async (name, key) => {
-      const points = pointsOf(scripts, name, key);
+      const points = findPoints(scripts, name, key);
       const keyed = key === undefined ? {} : { key };
       if (points === undefined) {
         const read = simulator.feed(name, key);
@@ -25,8 +25,8 @@ export function scriptedFeeds(
   };
 }
 
-/** Undefined where the test says nothing of the feed; a market that is left out of a feed by market can not be read. */
-function pointsOf(
+/** Undefined where the test does not define the feed; a market missing from a feed by market cannot be read. */
+function findPoints(
   scripts: Readonly<Record<string, FeedScript>>,
   name: string,
   key: string | undefined,

@@ -1,25 +1,25 @@
 /**
- * The orders that a test's rules have told of: what an acknowledgement, a record or a cancel of a script means for the next
- * reading. An order rests as it was placed until a rule says otherwise; what a rule leaves out follows from what was said
- * before. It matches nothing and fills nothing of itself.
+ * The orders that a test's rules define: the effect of an acknowledgement, a record or a cancel of the script on later readings.
+ * An order stays open as it was placed until a rule changes it; missing fields follow from earlier replies. It never matches or
+ * fills orders by itself.
  */
 import { type Decimal, decimal, decimalText, parseDecimal, roundToStep } from '../../../base/decimal.ts';
 import { type FillRecord, isTerminalStatus, type OrderRecord, type PlacementAck } from '../../../venue/records.ts';
-import { wholeRecord } from '../file/reply-shape.ts';
+import { completeRecord } from '../file/reply-shape.ts';
 
-/** Parameters as they were sent: literals by name. */
+/** Sent parameters: literals by name. */
 export type SentParams = Readonly<Record<string, string | undefined>>;
 type Given = Readonly<Record<string, unknown>>;
 
 interface ScriptedOrder {
   record: OrderRecord;
-  /** What `total_filled_size` grew by, and when. */
+  /** Increases of `total_filled_size` and their times. */
   readonly executions: { readonly size: string; readonly price: string; readonly atUs: number }[];
 }
 
-/** What a taker pays on the simulated venue. */
+/** Fee rate of a taker on the simulated venue. */
 const FEE_RATE = '0.0005';
-/** Numbers of scripted orders without an id: out of the way of the simulated venue's own. */
+/** First number of scripted orders without an id: far from the simulated venue's own. */
 const FIRST_NUMBER = 900_001;
 /** Rows of a page when p_limit is absent. */
 const DEFAULT_PAGE_ROWS = 100;
@@ -33,14 +33,14 @@ export class ScriptedOrders {
     return this.orders.size;
   }
 
-  /** A new order's id where the script gives none. */
-  nextId(market: string): string {
+  /** The id of a new order where the script gives none. */
+  makeNextId(market: string): string {
     const id = `${market}@${this.numbers}`;
     this.numbers += 1;
     return id;
   }
 
-  /** The order a request is about; undefined for one that no rule told of. */
+  /** The order a request is about; undefined for an order that no rule defines. */
   find({ order_id: id, client_order_id: clientId }: SentParams): OrderRecord | undefined {
     if (id !== undefined) return this.orders.get(id)?.record;
     if (clientId === undefined || clientId === '') return undefined;
@@ -49,10 +49,10 @@ export class ScriptedOrders {
       .findLast((record) => record.client_order_id === clientId);
   }
 
-  /** An order was acknowledged. Open, unless the acknowledgement says that it is over. */
+  /** Adds an acknowledged order: open, unless the acknowledgement ends it. */
   place(ack: PlacementAck, sent: SentParams, now: number): void {
     const size = sent['size'] ?? ack.size;
-    const record = wholeRecord('order', {
+    const record = completeRecord('order', {
       id: ack.id,
       client_order_id: sent['client_order_id'] ?? ack.client_order_id,
       market_id: ack.market_id,
@@ -68,31 +68,31 @@ export class ScriptedOrders {
     this.orders.set(record.id, { record, executions: [] });
   }
 
-  /** Takes over an order that was placed elsewhere: from here on the script speaks for it. */
+  /** Takes over an order placed elsewhere: from here on the script defines its state. */
   adopt(record: OrderRecord): void {
     if (!this.orders.has(record.id)) this.orders.set(record.id, { record, executions: [] });
   }
 
-  /** What a rule says of an order, completed from what is known of it; the order stands so from now on. */
-  tell(id: string, given: Given, now: number): OrderRecord {
+  /** Applies a rule's record to an order, completed from its known state; this is its state from now on. */
+  applyRecord(id: string, given: Given, now: number): OrderRecord {
     const order = this.orders.get(id);
     if (order === undefined) throw new Error(`no scripted order ${id}`);
     const before = order.record;
-    const record = wholeRecord('order', { ...sizes(before, given), ...given }, { ...before });
-    const grown = difference(record.total_filled_size, before.total_filled_size);
+    const record = completeRecord('order', { ...completeSizes(before, given), ...given }, { ...before });
+    const grown = subtract(record.total_filled_size, before.total_filled_size);
     if (grown?.gt(0)) order.executions.push({ size: decimalText(grown), price: record.price, atUs: now * 1000 });
     order.record = record;
     return record;
   }
 
-  /** Half of what remains fills, rounded down to the lot. */
+  /** Fills half of what remains, rounded down to the lot. */
   fillHalf(id: string, lot: string, now: number): void {
     const record = this.orders.get(id)?.record;
     const remaining = record === undefined ? undefined : parseDecimal(record.size);
     if (record === undefined || remaining === undefined || isOver(record)) return;
     const half = roundToStep(remaining.div(2), decimal(lot), 'down');
     if (half.isZero()) return;
-    this.tell(id, { total_filled_size: decimalText(decimal(record.total_filled_size).plus(half)) }, now);
+    this.applyRecord(id, { total_filled_size: decimalText(decimal(record.total_filled_size).plus(half)) }, now);
   }
 
   cancel(id: string): void {
@@ -100,7 +100,7 @@ export class ScriptedOrders {
     if (order !== undefined && !isOver(order.record)) order.record = { ...order.record, status: 'canceled' };
   }
 
-  /** Every open order that was placed by then is cancelled. */
+  /** Cancels every open order placed until then. */
   cancelAll(reason: string, untilMs: number): void {
     for (const order of this.orders.values()) {
       const { record } = order;
@@ -112,8 +112,8 @@ export class ScriptedOrders {
   amend(id: string, price: string, size: string | undefined, now: number): void {
     const order = this.orders.get(id);
     if (order === undefined) return;
-    const left = size === undefined ? undefined : difference(size, order.record.total_filled_size);
-    this.tell(
+    const left = size === undefined ? undefined : subtract(size, order.record.total_filled_size);
+    this.applyRecord(
       id,
       {
         price,
@@ -124,7 +124,7 @@ export class ScriptedOrders {
     );
   }
 
-  /** Orders of a listing, by its filters; newest first. */
+  /** Orders of a listing by its filters, newest first. */
   list(params: SentParams): readonly OrderRecord[] {
     return [...this.orders.values()]
       .map(({ record }) => record)
@@ -132,28 +132,28 @@ export class ScriptedOrders {
       .reverse();
   }
 
-  /** Whether an order of the script stands in a market: then its position is the script's as well. */
+  /** Whether an order of the script is in a market: then the script defines its position as well. */
   knowsMarket(market: string | undefined): boolean {
     return [...this.orders.values()].some(({ record }) => record.market_id === market);
   }
 
-  open(): readonly OrderRecord[] {
+  listOpen(): readonly OrderRecord[] {
     return [...this.orders.values()].map(({ record }) => record).filter((record) => !isOver(record));
   }
 
-  /** Fills that follow from what was said of an order's filled size, at the order's price. */
-  fillsOf(id: string): readonly FillRecord[] {
+  /** Fills that follow from an order's filled size, at the order's price. */
+  listFills(id: string): readonly FillRecord[] {
     const order = this.orders.get(id);
     return (order?.executions ?? []).map(({ size, price, atUs }, index) =>
-      this.fill({ size, price, timestamp: atUs }, order?.record, index),
+      this.completeFill({ size, price, timestamp: atUs }, order?.record, index),
     );
   }
 
   /**
-   * A fill completed from its order. The same place in a list with the same price and size is the same fill, whenever it is
-   * told again: otherwise a second reading would book it a second time.
+   * A fill completed from its order. The same position in a list with the same price and size is the same fill in every reading:
+   * otherwise a second reading would book it twice.
    */
-  fill(given: Given, order: OrderRecord | undefined, index: number, now = 0): FillRecord {
+  completeFill(given: Given, order: OrderRecord | undefined, index: number, now = 0): FillRecord {
     const known =
       order === undefined
         ? {}
@@ -164,7 +164,7 @@ export class ScriptedOrders {
             price: order.price,
             size: order.total_filled_size,
           };
-    const draft = wholeRecord('fill', given, known);
+    const draft = completeRecord('fill', given, known);
     const key = JSON.stringify([draft.order_id, index, draft.price, draft.size]);
     const same = this.fillNumbers.get(key) ?? { number: FIRST_NUMBER + this.fillNumbers.size, atUs: now * 1000 };
     this.fillNumbers.set(key, same);
@@ -172,7 +172,7 @@ export class ScriptedOrders {
     const [price, size] = [parseDecimal(draft.price), parseDecimal(draft.size)];
     const fee =
       price === undefined || size === undefined ? '0' : decimalText(price.times(size).times(decimal(FEE_RATE)));
-    return wholeRecord('fill', given, { ...known, id, trade_id: id, fee, timestamp: same.atUs });
+    return completeRecord('fill', given, { ...known, id, trade_id: id, fee, timestamp: same.atUs });
   }
 }
 
@@ -180,25 +180,25 @@ export function isOver({ status }: Pick<OrderRecord, 'status'>): boolean {
   return isTerminalStatus(status);
 }
 
-/** The sizes a rule leaves out, so that they add up: what is filled and what remains make the initial size. */
-function sizes(before: OrderRecord, given: Given): Partial<OrderRecord> {
+/** The sizes a rule leaves out: filled and remaining size add up to the initial size. */
+function completeSizes(before: OrderRecord, given: Given): Partial<OrderRecord> {
   const text = (field: 'size' | 'initial_size' | 'total_filled_size') =>
     typeof given[field] === 'string' ? given[field] : undefined;
   const initial = text('initial_size') ?? before.initial_size;
   const [size, filled] = [text('size'), text('total_filled_size')];
   if (size !== undefined && filled !== undefined) return {};
-  if (filled !== undefined) return remainder('size', initial, filled);
-  if (size !== undefined) return remainder('total_filled_size', initial, size);
+  if (filled !== undefined) return computeRemainder('size', initial, filled);
+  if (size !== undefined) return computeRemainder('total_filled_size', initial, size);
   if (given['status'] === 'closed') return { size: '0', total_filled_size: initial };
-  return text('initial_size') === undefined ? {} : remainder('size', initial, before.total_filled_size);
+  return text('initial_size') === undefined ? {} : computeRemainder('size', initial, before.total_filled_size);
 }
 
-function remainder(field: 'size' | 'total_filled_size', whole: string, part: string): Partial<OrderRecord> {
-  const rest = difference(whole, part);
+function computeRemainder(field: 'size' | 'total_filled_size', whole: string, part: string): Partial<OrderRecord> {
+  const rest = subtract(whole, part);
   return rest === undefined || rest.isNegative() ? {} : { [field]: decimalText(rest) };
 }
 
-function difference(left: string, right: string): Decimal | undefined {
+function subtract(left: string, right: string): Decimal | undefined {
   const [a, b] = [parseDecimal(left), parseDecimal(right)];
   return a === undefined || b === undefined ? undefined : a.minus(b);
 }
@@ -219,8 +219,11 @@ export function isInTime(timestampUs: number, { start_time: from, end_time: to }
   return (from === undefined || timestampUs >= Number(from)) && (to === undefined || timestampUs <= Number(to));
 }
 
-/** One page of rows by time, as a listing's parameters ask for it. */
-export function pageOf<R extends { readonly timestamp: number }>(rows: readonly R[], params: SentParams): readonly R[] {
+/** One page of rows by time, according to a listing's parameters. */
+export function selectPage<R extends { readonly timestamp: number }>(
+  rows: readonly R[],
+  params: SentParams,
+): readonly R[] {
   const limit = Number(params['p_limit'] ?? DEFAULT_PAGE_ROWS);
   const skip = Number(params['p_page'] ?? 0) * limit;
   const up = params['p_order'] === 'ASC' ? 1 : -1;

@@ -1,14 +1,14 @@
 /**
- * The venue of a test case. A request is answered by the first rule that fits; if none does, by the script's own orders
- * where it is about one of them, else by the simulated venue, or not at all. How the two live together:
+ * The venue of a test case. The first matching rule answers a request; without one, the script's own orders answer requests about
+ * them, and the simulated venue answers the rest, or nothing does. How scripted and simulated orders coexist:
  *
- * - A request that a rule answers does not reach the simulated venue; an order acknowledged by a rule is not in it.
- * - Orders of the script are read, amended and cancelled in the script, and stand beside the simulated ones in listings.
- *   `cancel_all` and the deadman switch of the simulated venue take them too, and what is done with them keeps that switch
- *   from firing.
- * - Stop-loss and take-profit orders in a market with an order of the script belong to the script: the simulated venue
- *   knows no position there.
- * - A listing of several orders asks the rules for each order of the script that it shows.
+ * - A request answered by a rule does not reach the simulated venue; an order acknowledged by a rule is not in it.
+ * - Orders of the script are read, amended and cancelled in the script, and appear beside the simulated ones in listings.
+ *   `cancel_all` and the deadman switch of the simulated venue cancel them too, and actions on them keep that switch from
+ *   firing.
+ * - Stop-loss and take-profit orders in a market with an order of the script belong to the script: the simulated venue knows no
+ *   position there.
+ * - A listing of several orders consults the rules for each order of the script that it shows.
  */
 import type { VirtualClock } from '../../../base/clock.ts';
 import { Simulator } from '../../../gateway/simulator/simulator.ts';
@@ -17,16 +17,25 @@ import { endpoint, isEndpointName } from '../../../venue/catalogue.ts';
 import { marketOf } from '../../../venue/forms.ts';
 import type { MarketRules } from '../../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../../venue/records.ts';
-import { wholeRecord } from '../file/reply-shape.ts';
+import { completeRecord } from '../file/reply-shape.ts';
 import type { TestCase, VenueRule } from '../file/test-case.ts';
-import { refusal, refuses, ruleAnswer, ruleRefusal, saysSomething, success, wasAsked, withResult } from './answers.ts';
-import { RuleBook } from './rules.ts';
+import {
+  hasAnswer,
+  isRefusal,
+  makeRefusal,
+  makeRuleAnswer,
+  makeRuleRefusal,
+  makeSuccess,
+  replaceResult,
+  wasHandled,
+} from './answers.ts';
+import { RuleMatcher } from './rules.ts';
 import { ScriptedAnswers } from './scripted-answers.ts';
-import { isInTime, isOver, pageOf, ScriptedOrders, type SentParams } from './scripted-orders.ts';
+import { isInTime, isOver, ScriptedOrders, type SentParams, selectPage } from './scripted-orders.ts';
 
-/** A request that left the process. */
+/** A request that the process sent. */
 export interface Sent {
-  /** From 1, in the order they were sent. */
+  /** From 1, in sending order. */
   readonly number: number;
   readonly name: string;
   /** POST /orders: the type of the order. */
@@ -37,7 +46,7 @@ export interface Sent {
   reply?: WireReply;
 }
 
-/** What befalls one request in the place of what the case says of it. */
+/** A fault injected into one request in place of the case's own answer. */
 export type InjectedFault =
   | { readonly kind: 'lost'; readonly when: 'before' | 'after' }
   | { readonly kind: 'limited' | 'refused' | 'part_filled' };
@@ -45,12 +54,12 @@ export type InjectedFault =
 export interface ScriptedVenueParts {
   readonly test: Pick<TestCase, 'rules' | 'simulator' | 'seed' | 'account' | 'venueDefault' | 'clock'>;
   readonly clock: VirtualClock;
-  readonly mishap?: (sent: Sent) => InjectedFault | undefined;
-  /** Told where nothing answers a request: the case has failed. */
+  readonly fault?: (sent: Sent) => InjectedFault | undefined;
+  /** Called when nothing answers a request: the case has failed. */
   readonly onMiss: (message: string) => void;
 }
 
-/** There and back, half each way. */
+/** Round trip, half each way, ms. */
 const LATENCY_MS = 40;
 const TIMED_OUT: WireReply = { kind: 'failure', sent: true, message: 'timeout: response' };
 const POSITION_TYPES: ReadonlySet<string> = new Set(['stop_loss', 'take_profit']);
@@ -63,11 +72,11 @@ export class ScriptedVenue {
   readonly sent: Sent[] = [];
   private readonly parts: ScriptedVenueParts;
   private readonly clock: VirtualClock;
-  private readonly rules: RuleBook;
+  private readonly rules: RuleMatcher;
   private readonly answers: ScriptedAnswers;
   private readonly simulated: Transport;
   private readonly leverage = new Map<string, string>();
-  /** Market of a switch that was armed on the simulated venue. */
+  /** Market of a switch armed on the simulated venue. */
   private armed: string | undefined;
   private firingsSeen = 0;
 
@@ -75,12 +84,12 @@ export class ScriptedVenue {
     const { test, clock } = parts;
     this.parts = parts;
     this.clock = clock;
-    this.rules = new RuleBook(test.rules);
+    this.rules = new RuleMatcher(test.rules);
     this.simulator = new Simulator(test.simulator, clock, test.seed);
     this.simulated = this.simulator.transport();
     this.answers = new ScriptedAnswers(this.orders, {
-      order: (params) => this.simulatedOrder(params),
-      account: () => this.account(),
+      order: (params) => this.findSimulatedOrder(params),
+      account: () => this.readAccount(),
     });
   }
 
@@ -89,12 +98,12 @@ export class ScriptedVenue {
   }
 
   /** Rules that answered nothing. */
-  unusedRules(): readonly VenueRule[] {
-    return this.rules.unused();
+  listUnusedRules(): readonly VenueRule[] {
+    return this.rules.listUnused();
   }
 
-  /** Writes a request down as sent; `carryOut` is what happens to it. */
-  note({ method, path, params }: WireRequest): Sent {
+  /** Records a request as sent; `carryOut` executes it. */
+  recordSent({ method, path, params }: WireRequest): Sent {
     const texts = Object.fromEntries(Object.entries(params).map(([key, { text }]) => [key, text]));
     const sent: Sent = {
       number: this.sent.length + 1,
@@ -107,85 +116,85 @@ export class ScriptedVenue {
     return sent;
   }
 
-  /** `deliver` is called once, in a turn of the clock, also where no answer comes: then when `timeoutMs` have passed. */
+  /** `deliver` is called once, in a turn of the clock; without an answer after `timeoutMs`. */
   carryOut(request: WireRequest, sent: Sent, timeoutMs: number, deliver: Deliver): void {
     let done = false;
-    const once: Deliver = (reply) => {
+    const deliverOnce: Deliver = (reply) => {
       if (done) return;
       done = true;
       timer.cancel();
       sent.reply = reply;
-      // Behind all timers that are due, as over a socket.
+      // After all due timers, as over a socket.
       this.clock.arrive(() => deliver(reply));
     };
-    const timer = this.clock.at(sent.at + timeoutMs, () => once(TIMED_OUT));
-    const mishap = this.parts.mishap?.(sent);
-    const rule = this.rules.meet(sent.name, sent.params);
-    const lost = mishap?.kind === 'lost' ? mishap.when : rule?.lost;
+    const timer = this.clock.at(sent.at + timeoutMs, () => deliverOnce(TIMED_OUT));
+    const fault = this.parts.fault?.(sent);
+    const rule = this.rules.match(sent.name, sent.params);
+    const lost = fault?.kind === 'lost' ? fault.when : rule?.lost;
     if (lost === 'before') return;
-    const answered: Deliver = lost === 'after' ? () => {} : once;
-    const answer = this.ownAnswer(sent, mishap, rule);
-    if (answer !== undefined) this.later(mishap === undefined ? (rule?.delayMs ?? 0) : 0, answer, answered);
+    const answered: Deliver = lost === 'after' ? () => {} : deliverOnce;
+    const answer = this.chooseAnswer(sent, fault, rule);
+    if (answer !== undefined) this.answerLater(fault === undefined ? (rule?.delayMs ?? 0) : 0, answer, answered);
     else this.simulate(request, sent, timeoutMs, rule?.delayMs ?? 0, answered);
   }
 
-  /** How a request is answered in the simulated venue's place; undefined where that answers. Nothing is done before it is called. */
-  private ownAnswer(
+  /** The answer in place of the simulated venue; undefined where that one answers. Calling it has the effect. */
+  private chooseAnswer(
     sent: Sent,
-    mishap: InjectedFault | undefined,
+    fault: InjectedFault | undefined,
     rule: VenueRule | undefined,
   ): (() => WireReply) | undefined {
-    switch (mishap?.kind) {
+    switch (fault?.kind) {
       case 'limited':
-        return () => refusal(429, 'RATE_LIMIT_EXCEEDED', { 'x-ratelimit-retry-after': '2' });
+        return () => makeRefusal(429, 'RATE_LIMIT_EXCEEDED', { 'x-ratelimit-retry-after': '2' });
       case 'refused':
-        return () => refusal(400, 'REFUSED_BY_TEST');
+        return () => makeRefusal(400, 'REFUSED_BY_TEST');
       case 'part_filled':
-        if (rule === undefined && this.partFills(sent)) return () => this.partFilled(sent);
+        if (rule === undefined && this.canPartFill(sent)) return () => this.partFill(sent);
         break;
       default:
     }
-    if (rule !== undefined && saysSomething(rule)) return () => this.scripted(rule, sent);
-    if (this.isScripted(sent)) return () => this.ofScript(sent);
-    return this.parts.test.venueDefault === 'none' ? this.missed(sent) : undefined;
+    if (rule !== undefined && hasAnswer(rule)) return () => this.answerByRule(rule, sent);
+    if (this.isScripted(sent)) return () => this.answerFromScript(sent);
+    return this.parts.test.venueDefault === 'none' ? this.failMissed(sent) : undefined;
   }
 
-  private missed(sent: Sent): () => WireReply {
+  private failMissed(sent: Sent): () => WireReply {
     const message = `no rule answers request ${sent.number}: ${sent.name} ${JSON.stringify(sent.params)}`;
     this.parts.onMiss(message);
     return () => ({ kind: 'failure', sent: false, message });
   }
 
-  /** Every order of the account that still rests: those of the script, and those of the simulated venue that it does not speak for. */
-  resting(): readonly { readonly id: string; readonly client_order_id: string; readonly status: string }[] {
+  /** Every open order of the account: those of the script, and those of the simulated venue outside it. */
+  listOpenOrders(): readonly { readonly id: string; readonly client_order_id: string; readonly status: string }[] {
     this.takeFirings();
     const simulated = this.simulator
       .books()
       .orders.filter(({ terminal, id }) => !terminal && this.orders.find({ order_id: id }) === undefined);
-    return [...this.orders.open(), ...simulated];
+    return [...this.orders.listOpen(), ...simulated];
   }
 
-  // By rule
+  // By rule.
 
-  private scripted(rule: VenueRule, sent: Sent): WireAnswer {
-    if (!refuses(rule)) return ruleAnswer(rule, this.scriptedResult(rule.reply, sent));
-    if (wasAsked(rule)) this.keepSwitch(sent.name);
-    return ruleRefusal(rule);
+  private answerByRule(rule: VenueRule, sent: Sent): WireAnswer {
+    if (!isRefusal(rule)) return makeRuleAnswer(rule, this.makeRuleResult(rule.reply, sent));
+    if (wasHandled(rule)) this.keepSwitch(sent.name);
+    return makeRuleRefusal(rule);
   }
 
-  private scriptedResult(reply: VenueRule['reply'], { name, params }: Sent): unknown {
+  private makeRuleResult(reply: VenueRule['reply'], { name, params }: Sent): unknown {
     if (!isEndpointName(name)) return [];
     this.takeFirings();
-    const result = this.answers.result(name, reply, params, this.clock.now());
+    const result = this.answers.makeResult(name, reply, params, this.clock.now());
     this.keepSwitch(name);
     return result;
   }
 
-  // By default
+  // By default.
 
   private simulate(request: WireRequest, sent: Sent, timeoutMs: number, delayMs: number, deliver: Deliver): void {
     void this.simulated.send(request, { timeoutMs }).then((reply) => {
-      const whole = reply.kind === 'answer' ? this.completed(sent, reply) : reply;
+      const whole = reply.kind === 'answer' ? this.completeAnswer(sent, reply) : reply;
       if (delayMs === 0) deliver(whole);
       else this.clock.at(this.clock.now() + delayMs, () => deliver(whole));
     });
@@ -212,29 +221,29 @@ export class ScriptedVenue {
     }
   }
 
-  private ofScript(sent: Sent): WireAnswer {
+  private answerFromScript(sent: Sent): WireAnswer {
     const { name, params } = sent;
-    if (name === 'GET /orders') return success(pageOf(this.scriptedOrders(params), params));
-    if (name === 'GET /fills/order') return success(this.fillsOf(params['order_id'] ?? ''));
-    if (name === 'GET /fills') return success(pageOf(this.scriptedFills(params), params));
+    if (name === 'GET /orders') return makeSuccess(selectPage(this.listScriptedOrders(params), params));
+    if (name === 'GET /fills/order') return makeSuccess(this.listFillsOf(params['order_id'] ?? ''));
+    if (name === 'GET /fills') return makeSuccess(selectPage(this.listScriptedFills(params), params));
     const order = this.orders.find(params);
-    if (name !== 'POST /orders' && order !== undefined && isOver(order)) return refusal(400, 'ORDER_NOT_OPEN');
-    return success(this.scriptedResult(undefined, sent));
+    if (name !== 'POST /orders' && order !== undefined && isOver(order)) return makeRefusal(400, 'ORDER_NOT_OPEN');
+    return makeSuccess(this.makeRuleResult(undefined, sent));
   }
 
-  /** The simulated venue's answer with what the script knows beside it. */
-  private completed(sent: Sent, answer: WireAnswer): WireAnswer {
+  /** The simulated venue's answer, completed with the script's orders. */
+  private completeAnswer(sent: Sent, answer: WireAnswer): WireAnswer {
     const { name, params } = sent;
     if (answer.status >= 400) return answer;
     switch (name) {
       case 'GET /orders':
       case 'GET /fills':
-        return this.orders.size === 0 ? answer : this.merged(answer, name, params);
+        return this.orders.size === 0 ? answer : this.mergeRows(answer, name, params);
       case 'GET /account':
-        return this.parts.test.account === undefined ? answer : withResult(answer, () => [this.account()]);
+        return this.parts.test.account === undefined ? answer : replaceResult(answer, () => [this.readAccount()]);
       case 'PUT /account/leverage':
         this.leverage.set(params['market_id'] ?? '', params['leverage'] ?? '');
-        return this.parts.test.account === undefined ? answer : withResult(answer, () => [this.account()]);
+        return this.parts.test.account === undefined ? answer : replaceResult(answer, () => [this.readAccount()]);
       case 'DELETE /orders/cancel_all':
         this.orders.cancelAll('', this.clock.now());
         return answer;
@@ -246,55 +255,55 @@ export class ScriptedVenue {
     }
   }
 
-  private merged(answer: WireAnswer, name: 'GET /orders' | 'GET /fills', params: SentParams): WireAnswer {
+  private mergeRows(answer: WireAnswer, name: 'GET /orders' | 'GET /fills', params: SentParams): WireAnswer {
     this.takeFirings();
-    return withResult(answer, (result) => {
+    return replaceResult(answer, (result) => {
       if (!Array.isArray(result)) return result;
       const rows = (result as (OrderRecord | FillRecord)[]).filter(
         (row) => this.orders.find({ order_id: 'order_id' in row ? row.order_id : row.id }) === undefined,
       );
       const scripted: readonly (OrderRecord | FillRecord)[] =
-        name === 'GET /orders' ? this.scriptedOrders(params) : this.scriptedFills(params);
+        name === 'GET /orders' ? this.listScriptedOrders(params) : this.listScriptedFills(params);
       const page = { ...params, p_page: '0' };
-      // The simulated rows are a page already; what a page beyond the first would show of the script has been on the first.
-      return pageOf([...rows, ...(Number(params['p_page'] ?? 0) > 0 ? [] : scripted)], page);
+      // The simulated rows are a page already; the scripted ones are all on the first page.
+      return selectPage([...rows, ...(Number(params['p_page'] ?? 0) > 0 ? [] : scripted)], page);
     });
   }
 
-  /** Orders of the script as a listing shows them, once the rules that speak of each have been asked. */
-  private scriptedOrders(params: SentParams): readonly OrderRecord[] {
+  /** Orders of the script as a listing shows them, after consulting the rules about each. */
+  private listScriptedOrders(params: SentParams): readonly OrderRecord[] {
     if (params['order_id'] === undefined && params['client_order_id'] === undefined) {
       const { status: _status, ...wider } = params;
       for (const { id, client_order_id } of this.orders.list(wider)) {
         const asked = { ...params, order_id: id, client_order_id };
-        const rule = this.rules.meetOrder('GET /orders', asked);
+        const rule = this.rules.matchOrder('GET /orders', asked);
         if (rule?.reply !== undefined)
-          this.answers.result('GET /orders', rule.reply, { order_id: id }, this.clock.now());
+          this.answers.makeResult('GET /orders', rule.reply, { order_id: id }, this.clock.now());
       }
     }
     return this.orders.list(params);
   }
 
-  private scriptedFills(params: SentParams): readonly FillRecord[] {
+  private listScriptedFills(params: SentParams): readonly FillRecord[] {
     return this.orders
       .list({ market_id: params['market_id'] })
-      .flatMap(({ id }) => this.fillsOf(id))
+      .flatMap(({ id }) => this.listFillsOf(id))
       .filter(({ timestamp }) => isInTime(timestamp, params));
   }
 
-  /** What a rule would say of an order's fills, else what follows from its filled size. */
-  private fillsOf(id: string): readonly FillRecord[] {
+  /** The fills of a rule's reply, or those that follow from the order's filled size. */
+  private listFillsOf(id: string): readonly FillRecord[] {
     const market = marketOf(id);
     const asked = { order_id: id, ...(market === undefined ? {} : { market_id: market }) };
     const reply = this.rules.peek('GET /fills/order', asked)?.reply;
-    if (reply === undefined) return this.orders.fillsOf(id);
-    return this.answers.result('GET /fills/order', reply, asked, this.clock.now()) as readonly FillRecord[];
+    if (reply === undefined) return this.orders.listFills(id);
+    return this.answers.makeResult('GET /fills/order', reply, asked, this.clock.now()) as readonly FillRecord[];
   }
 
-  // The venue behind
+  // The simulated venue.
 
-  /** The simulated account under what the case says of it; leverage that the run has set wins over both. */
-  private account(): AccountRecord {
+  /** The simulated account with the fields of the case; leverage set by the run overrides both. */
+  private readAccount(): AccountRecord {
     const { account } = this.simulator.books();
     const given = this.parts.test.account ?? {};
     const leverage = {
@@ -302,10 +311,10 @@ export class ScriptedVenue {
       ...(given['leverage'] as object | undefined),
       ...Object.fromEntries(this.leverage),
     };
-    return wholeRecord('account', { ...given, leverage }, { ...account });
+    return completeRecord('account', { ...given, leverage }, { ...account });
   }
 
-  private simulatedOrder({ order_id: id, client_order_id: clientId }: SentParams): OrderRecord | undefined {
+  private findSimulatedOrder({ order_id: id, client_order_id: clientId }: SentParams): OrderRecord | undefined {
     const order = this.simulator
       .books()
       .orders.findLast((each) => (id === undefined ? each.client_order_id === clientId : each.id === id));
@@ -313,7 +322,7 @@ export class ScriptedVenue {
     const { filled, type, arrivedAt, ...rest } = order;
     const { client_order_id, market_id, side, size, initial_size, status, reason, time_in_force, price = '0' } = rest;
     const known = { client_order_id, market_id, side, size, initial_size, status, reason, time_in_force, price };
-    return wholeRecord('order', {
+    return completeRecord('order', {
       id: order.id,
       order_type: type,
       total_filled_size: filled,
@@ -322,7 +331,7 @@ export class ScriptedVenue {
     });
   }
 
-  /** What was done with an order of the script is activity of the account: told to the simulated venue as a cancel of nothing. */
+  /** An action on an order of the script is activity of the account: the simulated venue sees it as a cancel of nothing. */
   private keepSwitch(name: string): void {
     if (this.armed === undefined || !isEndpointName(name) || !endpoint(name).qualifies) return;
     const params = {
@@ -335,7 +344,7 @@ export class ScriptedVenue {
     );
   }
 
-  /** When the simulated switch has fired, orders of the script that stood by then are gone as well. */
+  /** When the simulated switch has fired, the orders of the script placed until then are cancelled too. */
   private takeFirings(): void {
     if (this.armed === undefined || this.orders.size === 0) return;
     const firings = this.simulator.books().deadman.events.filter(({ event }) => event === 'fired');
@@ -343,23 +352,23 @@ export class ScriptedVenue {
     this.firingsSeen = firings.length;
   }
 
-  /** Whether the script can carry out a request so that its order fills in part. */
-  private partFills({ name, type, params }: Sent): boolean {
+  /** Whether the script can execute a request so that its order fills in part. */
+  private canPartFill({ name, type, params }: Sent): boolean {
     if (name === 'DELETE /orders') return this.orders.find(params) !== undefined;
     return name === 'POST /orders' && type !== undefined && !POSITION_TYPES.has(type);
   }
 
-  /** An order of which half fills at once and the rest stays; or a cancel that comes after half of what remained has filled. */
-  private partFilled(sent: Sent): WireAnswer {
+  /** An order of which half fills at once; or a cancel that arrives after half of the remaining size has filled. */
+  private partFill(sent: Sent): WireAnswer {
     const fillHalf = (order: OrderRecord | undefined) => {
       const lot = this.markets[order?.market_id ?? '']?.lot;
       if (order !== undefined && lot !== undefined) this.orders.fillHalf(order.id, lot, this.clock.now());
     };
     if (sent.name === 'DELETE /orders') {
       fillHalf(this.orders.find(sent.params));
-      return this.ofScript(sent);
+      return this.answerFromScript(sent);
     }
-    const answer = success(this.scriptedResult(undefined, sent));
+    const answer = makeSuccess(this.makeRuleResult(undefined, sent));
     const order = this.orders.find({ client_order_id: sent.params['client_order_id'] });
     fillHalf(order);
     const { time_in_force: tif } = order ?? {};
@@ -367,7 +376,7 @@ export class ScriptedVenue {
     return answer;
   }
 
-  private later(delayMs: number, answer: () => WireReply, deliver: Deliver): void {
+  private answerLater(delayMs: number, answer: () => WireReply, deliver: Deliver): void {
     const there = LATENCY_MS / 2;
     this.clock.at(this.clock.now() + there, () => {
       const reply = answer();
