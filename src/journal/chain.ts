@@ -172,11 +172,7 @@ export class ChainCheck {
     if (line.run !== odd.run) return problem(expected, 'inserted', `it was written for run ${line.run}`);
     if (line.seq === expected) {
       if (line.prev === head.hash) return problem(expected, 'edited', 'its index columns differ from its text');
-      return problem(
-        Math.max(1, head.seq),
-        'edited',
-        'its text is not the one that the next entry was chained to',
-      );
+      return problem(Math.max(1, head.seq), 'edited', 'its text is not the one that the next entry was chained to');
     }
     // It originally followed the entry before the head: the head was inserted later.
     if (line.seq === head.seq && line.prev === before?.hash)

@@ -44,7 +44,7 @@ const LEDGER_TIMEOUTS = { connections: 1, connectMs: 600, lockMs: 500, answerMs:
 /** The clock of every lease's end: all machines use the server's. */
 const SERVER_CLOCK = 'server';
 
-/** Rejects with a StoreError when the database can not be opened. */
+/** Rejects with a StoreError when the database cannot be opened. */
 export async function openSharedPostgres(
   access: PostgresAccess,
   machine: Pick<Machine, 'self' | 'isGone'> = thisMachine(),

@@ -336,10 +336,7 @@ function toStoreError(error: unknown, name: string): unknown {
       `${name} cannot be reached over TLS${state === '' ? '' : ` (${state})`}; check sslmode and sslrootcert in its URL`,
     );
   if (state === 'ERR_INVALID_URL' || error instanceof TypeError || /SASL|password must/.test(error.message))
-    return new StoreError(
-      'unavailable',
-      `${name} cannot be opened: its URL is not a PostgreSQL URL, or lacks a part`,
-    );
+    return new StoreError('unavailable', `${name} cannot be opened: its URL is not a PostgreSQL URL, or lacks a part`);
   return new Unreachable(
     /^E[A-Z_]+$/.test(state)
       ? `${name} cannot be reached (${state})`

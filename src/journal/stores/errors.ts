@@ -31,7 +31,10 @@ export function refuseAppend(
 
 /** Builds the error for a run to which another process has appended. */
 export function conflict(run: string, found: number, expected: number): StoreError {
-  return new StoreError('conflict', `run ${run} was written by another process: entry ${expected} is next, not ${found}`);
+  return new StoreError(
+    'conflict',
+    `run ${run} was written by another process: entry ${expected} is next, not ${found}`,
+  );
 }
 
 /** Builds the error for a run to which a newer holder of the account's lease has written. */

@@ -106,7 +106,10 @@ class SqliteStore implements JournalStore {
    * Appends the entry that follows our own last one, with one statement that checks the epoch; the primary key refuses a
    * number that another process has written. False when this shortcut does not apply; `insert` then finds the reason.
    */
-  private appendNext({ run, seq, at, type, step, line, hash }: StoredEntry, { row, epoch = 0 }: AppendOptions): boolean {
+  private appendNext(
+    { run, seq, at, type, step, line, hash }: StoredEntry,
+    { row, epoch = 0 }: AppendOptions,
+  ): boolean {
     if (row !== undefined || this.ownLast.get(run) !== seq - 1) return false;
     try {
       return this.database.runAlone(INSERT_IN_EPOCH, seq, at, type, step, line, hash, run, epoch).changes === 1;
