@@ -525,12 +525,12 @@ function buildHeartbeatDemand<E extends EndpointName>(
   call: VenueCall<E>,
   of: string,
   budget: Budget,
-): { readonly beat?: HeartbeatDemand } {
+): { readonly heartbeat?: HeartbeatDemand } {
   const { timeout: timeoutMs = 0 } = call.params as { readonly timeout?: number };
   if (call.repeatsMs === undefined) return {};
   const reads = call.endpoint === 'GET /cancel_all_after' ? { reads: true as const } : {};
   const readWeight = budget.weightOf('GET /cancel_all_after');
-  return { beat: { of, everyMs: call.repeatsMs, timeoutMs, readWeight, ...reads } };
+  return { heartbeat: { of, everyMs: call.repeatsMs, timeoutMs, readWeight, ...reads } };
 }
 
 function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {
