@@ -1,6 +1,6 @@
 /**
- * What a call leaves in the journal: as it was meant, as it was sent, as it came out. Secrets are replaced by a word here, and
- * nothing of an answer is kept but what is listed.
+ * Builds the journal entries of a call: intent, attempt and outcome. Secrets are replaced by a word here, and only the listed
+ * parts of an answer are kept.
  */
 import type { DataOf, Json, JsonObject } from '../journal/entry.ts';
 import { type EndpointName, endpoint } from '../venue/catalogue.ts';
@@ -8,7 +8,7 @@ import type { CallOutcome, VenueCall } from '../venue/port.ts';
 import { digestOf } from '../venue/wire/request.ts';
 import type { WireAnswer, WireReply, WireRequest } from './transport.ts';
 
-/** A call's parameters as the journal keeps them: secrets replaced by a word. */
+/** Gives a call's parameters for the journal, with secrets replaced by a word. */
 export function journalParams(name: EndpointName, params: object): JsonObject {
   const row = endpoint(name);
   return Object.fromEntries(
@@ -23,7 +23,7 @@ export interface Attempt {
   readonly n: number;
   readonly request: WireRequest;
   readonly tokens: number;
-  /** How long it waited for its tokens. */
+  /** How long it waited for its tokens, ms. */
   readonly waitedMs: number;
 }
 
@@ -36,7 +36,7 @@ export function attemptOf(
   const params = Object.fromEntries(
     Object.entries(request.params).map(([key, value]) => [key, key === secret ? '[redacted]' : value.text]),
   );
-  // A digest of a short secret could be guessed; the one request that carries a secret gets none.
+  // A short secret could be guessed from its digest, so the one request that carries a secret has none.
   const digest = secret === undefined ? digestOf(request) : '';
   return {
     call,
@@ -77,7 +77,7 @@ export function settledData(
   };
 }
 
-/** Headers worth keeping: those the token budget learned from, and the venue's clock. */
+/** Selects the headers to keep: those that the token budget learns from, and the venue's clock. */
 export function rateHeaders(answer: WireAnswer): JsonObject {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers))

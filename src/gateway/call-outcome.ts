@@ -1,4 +1,4 @@
-/** Which of the four outcomes an answer means for the call that it is to. Nothing else decides (reliability.md, Protocol). */
+/** Decides which of the four outcomes an answer means for its call (reliability.md, Protocol). No other module does. */
 import { decimal, parseDecimal } from '../base/decimal.ts';
 import type { EndpointName, Result } from '../venue/catalogue.ts';
 import type { CallOutcome, OrderTerms, VenueCall } from '../venue/port.ts';
@@ -12,12 +12,12 @@ export function outcomeOf<E extends EndpointName>(
 ): CallOutcome<E> {
   switch (verdict.kind) {
     case 'confirmed': {
-      const odd =
+      const problem =
         call.endpoint === 'POST /orders' && call.intent !== undefined
-          ? echoProblem(call.intent, verdict.result as Result<'POST /orders'>)
+          ? describeMismatch(call.intent, verdict.result as Result<'POST /orders'>)
           : undefined;
-      if (odd !== undefined)
-        return { kind: 'unresolved', message: `the answer speaks of another order: ${odd}`, ...times };
+      if (problem !== undefined)
+        return { kind: 'unresolved', message: `the answer is about another order: ${problem}`, ...times };
       return {
         kind: 'confirmed',
         result: verdict.result,
@@ -36,7 +36,7 @@ export function outcomeOf<E extends EndpointName>(
               ? 'not_found'
               : 'rejected';
       const hint = verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs };
-      // Whoever answers with 5xx may not know what was done: it is no word of the venue on what was asked.
+      // A server that answers with 5xx may not know what was done, so this is not the venue's refusal.
       if (verdict.serverError) return { kind: 'unresolved', message: verdict.text, ...times };
       return {
         kind: 'rejected',
@@ -54,8 +54,8 @@ export function outcomeOf<E extends EndpointName>(
   }
 }
 
-/** What an acknowledgement says differently from what was sent; undefined when it is our order. */
-function echoProblem(intent: OrderTerms, acks: readonly PlacementAck[]): string | undefined {
+/** Describes how an acknowledgement differs from the order that was sent; undefined when it matches. */
+function describeMismatch(intent: OrderTerms, acks: readonly PlacementAck[]): string | undefined {
   const [ack] = acks;
   if (ack === undefined) return 'no record';
   if (ack.client_order_id !== '' && ack.client_order_id !== intent.clientOrderId)

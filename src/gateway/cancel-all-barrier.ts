@@ -1,23 +1,23 @@
 /**
- * While an account-wide cancel is under way nothing new is sent for the account, whichever run wants it (ARCHITECTURE.md, I7):
- * an order that overtakes it on the road is one that the cancel was meant for, and one behind it is not.
+ * Holds back new orders of every run of an account while an account-wide cancel is in progress (ARCHITECTURE.md, I7). Requests
+ * can overtake each other, so an order sent meanwhile might or might not be cancelled.
  */
 export class CancelAllBarrier {
-  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly inProgress = new Set<Promise<unknown>>();
 
   get isClosed(): boolean {
-    return this.underWay.size > 0;
+    return this.inProgress.size > 0;
   }
 
-  /** Closed until `cancelAll` has an outcome. */
+  /** Closes the barrier until `cancelAll` has an outcome. */
   during<T>(cancelAll: Promise<T>): Promise<T> {
-    const over = cancelAll.finally(() => void this.underWay.delete(over));
-    this.underWay.add(over);
+    const over = cancelAll.finally(() => void this.inProgress.delete(over));
+    this.inProgress.add(over);
     return over;
   }
 
-  /** Resolves when no cancel is under way any more. */
+  /** Resolves when no cancel is in progress. */
   async opens(): Promise<void> {
-    while (this.isClosed) await Promise.allSettled(this.underWay);
+    while (this.isClosed) await Promise.allSettled(this.inProgress);
   }
 }

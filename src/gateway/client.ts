@@ -1,7 +1,7 @@
 /**
- * The only road to the venue. One call path, top to bottom: validate, limits, budget, journal the attempt, send, classify,
- * journal the outcome, learn from the headers. It retries nothing that could be a second order. Which of the four outcomes a
- * call had is decided in call-outcome.ts, what it leaves in the journal made in call-entries.ts.
+ * Sends every request to the venue. One path, top to bottom: validate, check limits, acquire tokens, journal the attempt, send,
+ * classify the answer, journal the outcome, learn from the headers. It retries nothing that could become a second order.
+ * call-outcome.ts decides the outcome of a call; call-entries.ts builds its journal entries.
  */
 import type { Clock } from '../base/clock.ts';
 import { formatCount, formatSpan } from '../base/format.ts';
@@ -34,28 +34,28 @@ import type { LimitFactsFold } from './limits/facts.ts';
 import type { Budget, Ticket } from './tokens/budget.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from './transport.ts';
 
-/** The longest a whole exchange may take, ms; what comes later is an answer that never came. */
+/** Longest time for a whole exchange, ms; a later answer counts as none. */
 const EXCHANGE_TIMEOUT_MS = 10_000;
 
-/** How old the decision for an order may be when it leaves, ms: an order waits no longer for its tokens either. */
+/** Oldest decision under which an order may still be sent, ms; an order waits no longer for its tokens either. */
 const STALE_AFTER_MS = 60_000;
 
-/** Where the road writes; `flush` resolves when what was written is durable. */
+/** The journal of the run; `flush` resolves when everything appended is durable. */
 interface GatewayLog {
   append<T extends EntryType>(type: T, data: DataOf<T>, step?: string): void;
   flush(): Promise<void>;
   readonly tracker: OrderTracker;
 }
 
-/** The session behind a transport that needs one; simulated and recorded transports need none. */
+/** The session of a transport that needs one; simulated and recorded transports need none. */
 export interface Session {
-  /** Makes the session good before a request leaves. False when it can not be had. */
+  /** Ensures a valid session before a request is sent. False when none can be obtained. */
   ready(): Promise<boolean>;
-  /** The venue refused the session: obtains a new one, once for all who ask. False when it can not be had. */
+  /** Obtains a new session after the venue refused the old one, once for all callers. False when none can be obtained. */
   renew(): Promise<boolean>;
 }
 
-/** Where feeds come from: the simulator, a fixture, or a request that the profile declares. */
+/** The source of feeds: the simulator, a fixture, or a request that the profile declares. */
 export interface FeedSource {
   read(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined>;
 }
@@ -66,23 +66,23 @@ export interface ClientParts {
   readonly budget: Budget;
   readonly log: GatewayLog;
   readonly clock: Clock;
-  /** Fed with the entries of the run by whoever feeds the book. */
+  /** Gets the entries of the run from the same source as the tracker. */
   readonly gate: LimitFactsFold;
   readonly feeds: FeedSource;
   readonly markets: Readonly<Record<string, MarketRules>>;
   readonly epoch: number;
   readonly session?: Session;
-  /** Asked before each attempt: whether this process still acts for the account. Resolves when that is certain. */
+  /** Called before each attempt; resolves, once it is certain, to whether this process still acts for the account. */
   readonly lease?: { holds(harmless: boolean): Promise<boolean> };
-  /** Why nothing may be sent at this moment although everything else would allow it: a kill switch is engaged. */
+  /** Gives the reason why nothing may be sent now, although the limits allow it: a kill switch is engaged. */
   readonly forbidden?: (protective: boolean) => string | undefined;
-  /** Asked before each write that adds risk, where a person wants to be (`run --step`); false denies it. */
+  /** Asks a person before each write that adds risk (`run --step`); false denies it. */
   readonly confirm?: (call: VenueCall) => Promise<boolean>;
-  /** What the runs of an account have in common within a process; a client of its own where left out. */
+  /** Shared by the runs of an account within a process; the client creates its own when absent. */
   readonly barrier?: CancelAllBarrier;
-  /** Turns a declared request's answer into the value it is read as. */
+  /** Builds declared requests and reads their answers. */
   readonly requests?: RequestReader;
-  /** Told where a call has come to, by simulations alone. */
+  /** Notified of the points that a call reaches; used by simulations only. */
   readonly crashPoints?: CrashPoints;
 }
 
@@ -131,15 +131,16 @@ export class VenueClient implements VenuePort {
   }
 
   /**
-   * Settles a call that a process before this one intended: not attempted, it is made now; attempted and only reading or
-   * harmless to repeat, it is made again; else nobody knows what became of it.
+   * Settles a call that an earlier process intended. A call that was not attempted is sent now; one that only reads or is
+   * harmless to repeat is sent again; any other is `unresolved`.
    */
   continueCall<E extends EndpointName>(call: VenueCall<E>, attempts: number): Promise<CallOutcome<E>> {
     const repeatable = endpoint(call.endpoint).repeatable;
-    const stale = attempts > 0 && call.endpoint === 'DELETE /orders/cancel_all' ? this.staleness(call) : undefined;
+    const stale =
+      attempts > 0 && call.endpoint === 'DELETE /orders/cancel_all' ? this.describeStaleness(call) : undefined;
     if (stale !== undefined) {
-      const message = `${STALE_INTENT}: ${stale}. Whether the venue did it is not known; look at what is open there, and cancel by hand what is to go`;
-      return this.settled(call, {
+      const message = `${STALE_INTENT}: ${stale}. The venue may or may not have done it. Check the open orders there and cancel by hand`;
+      return this.settle(call, {
         kind: 'unresolved',
         code: STALE_INTENT,
         message,
@@ -148,7 +149,7 @@ export class VenueClient implements VenuePort {
     }
     if (attempts === 0 || repeatable === 'safe' || repeatable === 'effect')
       return this.barred(call, this.proceed(call, attempts));
-    return this.settled(call, {
+    return this.settle(call, {
       kind: 'unresolved',
       message: 'the process ended before the answer',
       settledAt: this.parts.clock.now(),
@@ -186,7 +187,7 @@ export class VenueClient implements VenuePort {
     const { requests, log, budget, transport, clock, session } = this.parts;
     log.append('call.intended', { call: id, endpoint: `request ${name}`, params: { ...params }, class: 'read' }, step);
     const settle = (outcome: RequestOutcome, extra: Partial<DataOf<'call.settled'>> = {}): RequestOutcome => {
-      const told =
+      const details =
         outcome.kind === 'confirmed'
           ? { result: outcome.result as Json }
           : {
@@ -194,7 +195,7 @@ export class VenueClient implements VenuePort {
               message: outcome.message,
               ...(outcome.retryAfterMs === undefined ? {} : { retryAfterMs: outcome.retryAfterMs }),
             };
-      log.append('call.settled', { call: id, kind: outcome.kind, ...told, ...extra }, step);
+      log.append('call.settled', { call: id, kind: outcome.kind, ...details, ...extra }, step);
       return outcome;
     };
     const wired = requests?.wire(name, params) ?? { problem: `this deployment declares no request named ${name}` };
@@ -248,24 +249,24 @@ export class VenueClient implements VenuePort {
       this.parts.profile,
     );
     if (problems.length > 0) return this.deny(call, 'INVALID_REQUEST', `INVALID_REQUEST: ${problems.join('; ')}`);
-    const stale = this.staleness(call);
+    const stale = this.describeStaleness(call);
     if (stale !== undefined) return this.deny(call, STALE_INTENT, `${STALE_INTENT}: ${stale}`);
     if (
       call.purpose === SWEEP &&
       this.parts.transport.knows?.(wireRequest(call.endpoint, call.params, this.parts.profile)) === false
     )
       return this.deny(call, NOT_RECORDED, `${NOT_RECORDED}: the recording has no such exchange`);
-    const denial = this.limited(call);
+    const denial = this.checkLimits(call);
     if (denial !== undefined) return this.deny(call, denial.code, denial.message);
     const { budget, session, confirm, profile } = this.parts;
-    // What only protects is never kept waiting for a person: a beat would let the switch fire, a cancel an order fill.
+    // Protective requests never wait for a person: a late heartbeat lets the switch fire, a late cancel lets an order fill.
     const isAsked = row.method !== 'GET' && !row.protective;
     if (isAsked && confirm !== undefined && !(await confirm(call as unknown as VenueCall))) {
       return this.deny(call, 'NOT_CONFIRMED', 'NOT_CONFIRMED: the person at the terminal said no');
     }
     for (let n = attempts + 1; ; n += 1) {
       if (session !== undefined && !(await session.ready())) {
-        return this.settled(call, this.rejection('unauthorized', 'the session could not be renewed'));
+        return this.settle(call, this.rejection('unauthorized', 'the session could not be renewed'));
       }
       this.reached('CP2', call);
       const weight = budget.weightOf(call.endpoint);
@@ -275,26 +276,26 @@ export class VenueClient implements VenuePort {
         class: call.class,
         ...(call.deadlineAt === undefined ? {} : { deadlineAt: call.deadlineAt }),
         ...(call.wanted === undefined ? {} : { wanted: call.wanted }),
-        ...beatOf(call, profile.account, budget),
+        ...buildHeartbeatDemand(call, profile.account, budget),
       });
       if (granted.kind === 'refused' && granted.code === 'HEARTBEAT_TOKENS')
         return this.deny(call, granted.code, `${granted.code}: ${granted.because}`);
       if (granted.kind === 'refused' && granted.code === 'WITHDRAWN')
-        return this.deny(call, STEP_ENDED, this.forbids(call) ?? STEP_ENDED);
+        return this.deny(call, STEP_ENDED, this.findObstacle(call) ?? STEP_ENDED);
       if (granted.kind === 'refused') {
         const when = new Date(granted.earliestAt).toISOString();
         return this.deny(
           call,
           granted.code,
-          `${granted.code}: ${formatCount(weight, 'token')} could not be had before ${when}`,
+          `${granted.code}: ${formatCount(weight, 'token')} would not be free before ${when}`,
         );
       }
-      await this.mayLeave(call, granted.ticket);
-      // Asked again, with nothing awaited before the attempt is written: an order of another branch may have come between.
-      const barred = this.forbids(call) ?? this.denial(call);
-      if (barred !== undefined) {
+      await this.waitUntilAllowed(call, granted.ticket);
+      // Checked again, with no await before the attempt is written: an order of another branch may have come first.
+      const obstacle = this.findObstacle(call) ?? this.findDenial(call);
+      if (obstacle !== undefined) {
         granted.ticket.notSent();
-        return this.deny(call, codeOf(barred), barred);
+        return this.deny(call, readCode(obstacle), obstacle);
       }
       const request = wireRequest(call.endpoint, call.params, profile);
       const attempt = { n, request, tokens: weight, waitedMs: granted.waitedMs };
@@ -302,12 +303,12 @@ export class VenueClient implements VenuePort {
       if (call.endpoint === 'DELETE /cancel_all_after' && sent.outcome.kind === 'confirmed')
         budget.standDown(profile.account);
       if (sent.unauthorized && row.repeatable !== 'never' && n === attempts + 1 && (await session?.renew())) {
-        if (sent.reply?.kind === 'answer') this.answered(call, n, sent.outcome, sent.reply);
+        if (sent.reply?.kind === 'answer') this.journalAnswer(call, n, sent.outcome, sent.reply);
         continue;
       }
-      // A refused session is definite: the order is not there. The caller looks it up and sends it again with the same id.
+      // A refused session is definite: the venue has no such order. The caller looks it up and sends it again with the same id.
       if (sent.unauthorized) await session?.renew();
-      return this.settled(call, sent.outcome, sent.reply);
+      return this.settle(call, sent.outcome, sent.reply);
     }
   }
 
@@ -331,20 +332,20 @@ export class VenueClient implements VenuePort {
       try {
         await log.flush();
       } catch (error) {
-        // No durable attempt, no order. What only protects still goes: a full disk must not keep an order alive.
+        // Without a durable attempt no order is sent. Protective requests still go: a full disk must not keep an order open.
         if (!maySkipJournal(call)) {
           ticket.notSent();
           const message = `JOURNAL: ${error instanceof Error ? error.message : String(error)}`;
           return { outcome: { kind: 'denied', code: 'JOURNAL', message, settledAt: clock.now() }, unauthorized: false };
         }
       }
-      // A commit can take as long as somebody else needs to take over, or to begin a cancel_all.
-      await this.mayLeave(call, ticket);
-      // Or as long as the deadman switch lasts. The limits need not be asked: since the attempt they have counted this very order.
-      const message = this.forbids(call);
+      // During a slow commit another process may have taken over, or a cancel_all may have begun.
+      await this.waitUntilAllowed(call, ticket);
+      // The deadman switch may have fired too. The limits need no second check: they count this order since its attempt.
+      const message = this.findObstacle(call);
       if (message !== undefined) {
         ticket.notSent();
-        const denied = { kind: 'denied', code: codeOf(message), message, settledAt: clock.now() } as const;
+        const denied = { kind: 'denied', code: readCode(message), message, settledAt: clock.now() } as const;
         return { outcome: denied, unauthorized: false };
       }
     }
@@ -371,9 +372,9 @@ export class VenueClient implements VenuePort {
     return { outcome: outcomeOf(call, verdict, times), unauthorized, reply };
   }
 
-  private limited(call: VenueCall): { code: string; message: string } | undefined {
+  private checkLimits(call: VenueCall): { code: string; message: string } | undefined {
     const { log } = this.parts;
-    const verdict = this.verdictOn(call);
+    const verdict = this.applyLimits(call);
     if (verdict.ok) {
       if (Object.keys(verdict.considered).length > 0)
         log.append('call.checked', { call: call.id, limits: verdict.considered }, call.step);
@@ -383,10 +384,10 @@ export class VenueClient implements VenuePort {
   }
 
   /**
-   * Never resolves where another process acts for the account by now: it has this run as well, and nothing that this one would
-   * still do or write down counts.
+   * Waits until the lease is certain. Never resolves when another process acts for the account: that process has this run as
+   * well, and nothing that this one would still do or write counts.
    */
-  private async stillHeld(call: VenueCall, ticket: Ticket): Promise<void> {
+  private async awaitLease(call: VenueCall, ticket: Ticket): Promise<void> {
     const { lease } = this.parts;
     const harmless = endpoint(call.endpoint).method === 'GET' || maySkipJournal(call);
     if (lease === undefined || (await lease.holds(harmless))) return;
@@ -394,30 +395,30 @@ export class VenueClient implements VenuePort {
     await new Promise(() => {});
   }
 
-  /** Resolves when this process acts for the account and no cancel_all is under way that a new order would run into. */
-  private async mayLeave(call: VenueCall, ticket: Ticket): Promise<void> {
+  /** Resolves when this process acts for the account and, for a new order, no cancel_all is in progress. */
+  private async waitUntilAllowed(call: VenueCall, ticket: Ticket): Promise<void> {
     const isNew = isOrder(call);
     do {
-      if (isNew) await Promise.race([this.barrier.opens(), withdrawal(call)]);
-      await this.stillHeld(call, ticket);
+      if (isNew) await Promise.race([this.barrier.opens(), awaitWithdrawal(call)]);
+      await this.awaitLease(call, ticket);
     } while (isNew && this.barrier.isClosed && call.wanted?.withdrawn === undefined);
   }
 
-  /** Why it may not leave at this moment, whatever it is: nobody wants it any more, a kill switch is engaged, the deadman switch may have fired. */
-  private forbids(call: VenueCall): string | undefined {
+  /** Finds why the call may not be sent now: its step has ended, a kill switch is engaged, or the deadman switch may have fired. */
+  private findObstacle(call: VenueCall): string | undefined {
     const withdrawn = call.wanted?.withdrawn;
-    if (withdrawn !== undefined) return `${STEP_ENDED}: it had not left when its step was over: ${withdrawn}`;
+    if (withdrawn !== undefined) return `${STEP_ENDED}: it was not sent before its step ended: ${withdrawn}`;
     const { method, protective } = endpoint(call.endpoint);
     const { forbidden, gate, clock } = this.parts;
-    return forbidden?.(protective || method === 'GET') ?? gate.lapsed(call, clock.now());
+    return forbidden?.(protective || method === 'GET') ?? gate.describeLapse(call, clock.now());
   }
 
-  private denial(call: VenueCall): string | undefined {
-    const verdict = this.verdictOn(call);
+  private findDenial(call: VenueCall): string | undefined {
+    const verdict = this.applyLimits(call);
     return verdict.ok ? undefined : verdict.message;
   }
 
-  private verdictOn(call: VenueCall): LimitVerdict {
+  private applyLimits(call: VenueCall): LimitVerdict {
     const { profile, clock, gate } = this.parts;
     const rules: LimitRules = call.limits === undefined ? profile.limits : tighter(profile.limits, call.limits);
     return gate.check(call, rules, clock.now());
@@ -429,11 +430,11 @@ export class VenueClient implements VenuePort {
     message: string,
   ): Promise<CallOutcome<E>> {
     await this.turn();
-    return this.settled(call, { kind: 'denied', code, message, settledAt: this.parts.clock.now() });
+    return this.settle(call, { kind: 'denied', code, message, settledAt: this.parts.clock.now() });
   }
 
-  /** Of an attempt that another one follows: the settled call speaks of its last alone. */
-  private answered<E extends EndpointName>(
+  /** Journals the answer to an attempt that another one follows; `call.settled` has only the last answer. */
+  private journalAnswer<E extends EndpointName>(
     call: VenueCall<E>,
     n: number,
     outcome: CallOutcome<E>,
@@ -449,21 +450,24 @@ export class VenueClient implements VenuePort {
   }
 
   /**
-   * Why what a process decided on before it died is not to leave any more: the market has gone on meanwhile, and a cancel of
-   * everything would take what somebody else has placed since.
+   * Describes why a call decided by a process that died must not be sent any more: the market has moved since, and a
+   * cancel_all would cancel orders that others have placed since.
    */
-  private staleness(call: { readonly endpoint: EndpointName; readonly decidedAt?: number }): string | undefined {
+  private describeStaleness(call: {
+    readonly endpoint: EndpointName;
+    readonly decidedAt?: number;
+  }): string | undefined {
     const { clock, profile } = this.parts;
     const { decidedAt } = call;
     const isSweeping = call.endpoint === 'DELETE /orders/cancel_all';
     if (decidedAt === undefined || !(isOrder(call) || isSweeping)) return undefined;
     const age = clock.now() - decidedAt;
     if (age <= (isSweeping ? profile.ambiguityWindowMs : STALE_AFTER_MS)) return undefined;
-    const when = Number.isFinite(age) ? `${formatSpan(age)} ago` : 'nobody can tell how long ago';
+    const when = Number.isFinite(age) ? `${formatSpan(age)} ago` : 'an unknown time ago';
     return `it was decided ${when}, by a process that died before it was ${isSweeping ? 'answered' : 'sent'}`;
   }
 
-  private async settled<E extends EndpointName>(
+  private async settle<E extends EndpointName>(
     call: VenueCall<E>,
     outcome: CallOutcome<E>,
     reply?: WireReply,
@@ -475,7 +479,7 @@ export class VenueClient implements VenuePort {
     return outcome;
   }
 
-  /** Names the point that a call has come to, for whoever wants to know what a crash there would leave behind. */
+  /** Reports the point that a call has reached, for simulations that crash there. */
   private reached<E extends EndpointName>(point: CrashPoint, call: VenueCall<E>): void {
     const { crashPoints, log } = this.parts;
     crashPoints?.reached(
@@ -484,15 +488,15 @@ export class VenueClient implements VenuePort {
     );
   }
 
-  /** The rest runs in a turn of its own, as what comes from outside always does: a replay hands it in at this very place. */
+  /** Continues in a turn of its own, as every outside event does, so that a replay can feed the result in at the same place. */
   private turn(): Promise<void> {
     return new Promise((resolve) => this.parts.clock.arrive(resolve));
   }
 }
 
 /**
- * What is sent although the journal takes nothing any more: cancels, and beats of a switch that stands. To arm the deadman
- * switch or to give it back needs a record, as an order does: whoever takes the run up goes by what the record says of it.
+ * True for requests that are sent even when the journal cannot be written: cancels, and heartbeats of an armed switch. Arming or
+ * disarming the deadman switch needs an entry, as an order does, because `resume` relies on it.
  */
 function maySkipJournal(call: { readonly endpoint: EndpointName; readonly purpose?: string }): boolean {
   if (call.endpoint === 'DELETE /cancel_all_after') return false;
@@ -504,29 +508,29 @@ function isOrder(call: { readonly endpoint: EndpointName }): boolean {
   return call.endpoint === 'POST /orders' || call.endpoint === 'PUT /orders';
 }
 
-/** Resolves when the call is withdrawn; never, where that can not be. */
-function withdrawal(call: Pick<VenueCall, 'wanted'>): Promise<void> {
+/** Resolves when the call is withdrawn; never for a call that cannot be. */
+function awaitWithdrawal(call: Pick<VenueCall, 'wanted'>): Promise<void> {
   const { wanted } = call;
   if (wanted?.withdrawn !== undefined) return Promise.resolve();
   return new Promise((resolve) => void wanted?.onWithdrawn(resolve));
 }
 
-/** Messages of denials begin with their code. */
-function codeOf(message: string): string {
+/** Reads the code at the beginning of a denial's message. */
+function readCode(message: string): string {
   return message.split(':')[0] ?? 'FORBIDDEN';
 }
 
-/** What the budget keeps tokens by: an account has one switch. */
-function beatOf<E extends EndpointName>(
+/** Builds the demand for which the budget reserves tokens; an account has one switch. */
+function buildHeartbeatDemand<E extends EndpointName>(
   call: VenueCall<E>,
   of: string,
   budget: Budget,
-): { readonly beat?: HeartbeatDemand } {
+): { readonly heartbeat?: HeartbeatDemand } {
   const { timeout: timeoutMs = 0 } = call.params as { readonly timeout?: number };
   if (call.repeatsMs === undefined) return {};
   const reads = call.endpoint === 'GET /cancel_all_after' ? { reads: true as const } : {};
   const readWeight = budget.weightOf('GET /cancel_all_after');
-  return { beat: { of, everyMs: call.repeatsMs, timeoutMs, readWeight, ...reads } };
+  return { heartbeat: { of, everyMs: call.repeatsMs, timeoutMs, readWeight, ...reads } };
 }
 
 function endTicket(ticket: Ticket, failure: { readonly sent: boolean }): void {

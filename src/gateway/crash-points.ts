@@ -1,8 +1,7 @@
 /**
- * The points of a call at which a process can die, by name (reliability.md, Crash points): what is on the disk then, what the
- * venue may have, and what whoever takes the run up must do. The same twenty-three for a placement, an amend, a cancel, the
- * deadman switch and the leverage. Nothing here acts: a simulation that wants a process to die somewhere listens for the
- * name; in production nobody does.
+ * Names the points of a call at which a process can die (reliability.md, Crash points), with what is on the disk then, what the
+ * venue may have, and what `resume` must do. The same twenty-three points apply to a placement, an amend, a cancel, the
+ * deadman switch and the leverage. Simulations listen for the names and kill the process there; production does not use them.
  */
 import type { TrackedOrder } from '../journal/orders.ts';
 import type { VenueCall } from '../venue/port.ts';
@@ -14,41 +13,41 @@ interface CrashPointRow {
   readonly venueMayHave: string;
   readonly recoveryMust: string;
   /**
-   * Who knows that it has been reached: the client; the road, which is whatever transport is used; the disk, which is
-   * whatever store; the engine, by what it writes. `elsewhere`: no point of a call, covered by tests of its own.
+   * The part that knows when the point is reached: the client, the transport, the store, or the engine by the entries it
+   * writes. `elsewhere`: not a point of a call; it has tests of its own.
    */
-  readonly toldBy: 'client' | 'road' | 'disk' | 'engine' | 'elsewhere';
+  readonly toldBy: 'client' | 'transport' | 'store' | 'engine' | 'elsewhere';
 }
 
-const UNKNOWN = 'look it up until it is found or its absence is proven; never send it again on faith';
+const UNKNOWN = 'look it up until it is found or its absence is proven; never send it again without that proof';
 
 export const CRASH_POINTS = {
   CP0: {
     dies: 'before the intent is written',
-    durable: 'nothing of it',
+    durable: 'nothing of the call',
     venueMayHave: 'nothing',
-    recoveryMust: 'go on from the step before; the same client order id is derived again',
+    recoveryMust: 'continue after the step before; the same client order id is derived again',
     toldBy: 'client',
   },
   CP1: {
     dies: 'with the intent written and not synced',
     durable: 'perhaps the intent',
     venueMayHave: 'nothing',
-    recoveryMust: 'do as after CP0, or CP2 where the intent was kept',
+    recoveryMust: 'do as after CP0, or as after CP2 when the intent was kept',
     toldBy: 'client',
   },
   CP2: {
     dies: 'waiting for tokens, with the limits passed',
     durable: 'perhaps the intent',
     venueMayHave: 'nothing',
-    recoveryMust: 'ask limits and budget again, with what is true then, and send',
+    recoveryMust: 'check limits and budget again with current values, and send',
     toldBy: 'client',
   },
   CP3: {
     dies: 'with the attempt written and not synced',
     durable: 'perhaps the attempt',
     venueMayHave: 'nothing',
-    recoveryMust: 'do as after CP4 where the attempt was kept, else as after CP2',
+    recoveryMust: 'do as after CP4 when the attempt was kept, otherwise as after CP2',
     toldBy: 'client',
   },
   CP4: {
@@ -63,35 +62,35 @@ export const CRASH_POINTS = {
     durable: 'the attempt',
     venueMayHave: 'nothing',
     recoveryMust: UNKNOWN,
-    toldBy: 'road',
+    toldBy: 'transport',
   },
   CP6: {
     dies: 'with the request partly written',
     durable: 'the attempt',
-    venueMayHave: 'nothing, or it, where the body was whole',
+    venueMayHave: 'nothing, or the request when the body was complete',
     recoveryMust: UNKNOWN,
-    toldBy: 'road',
+    toldBy: 'transport',
   },
   CP7: {
     dies: 'with the request written',
     durable: 'the attempt',
-    venueMayHave: 'it, now or later, or nothing',
+    venueMayHave: 'the request, now or later, or nothing',
     recoveryMust: UNKNOWN,
-    toldBy: 'road',
+    toldBy: 'transport',
   },
   CP8: {
-    dies: 'with the request carried out and the answer on its way',
+    dies: 'with the request carried out and the answer in flight',
     durable: 'the attempt',
     venueMayHave: 'it',
     recoveryMust: 'find it by its client order id',
-    toldBy: 'road',
+    toldBy: 'transport',
   },
   CP9: {
     dies: 'with the answer partly read',
     durable: 'the attempt',
     venueMayHave: 'it',
     recoveryMust: 'find it by its client order id',
-    toldBy: 'road',
+    toldBy: 'transport',
   },
   CP10: {
     dies: 'with the answer in memory',
@@ -104,7 +103,7 @@ export const CRASH_POINTS = {
     dies: 'with the outcome written and not synced',
     durable: 'the attempt, perhaps the outcome',
     venueMayHave: 'it',
-    recoveryMust: 'do as after CP12 where the outcome was kept, else as after CP7',
+    recoveryMust: 'do as after CP12 when the outcome was kept, otherwise as after CP7',
     toldBy: 'client',
   },
   CP12: {
@@ -112,12 +111,12 @@ export const CRASH_POINTS = {
     durable: 'the outcome',
     venueMayHave: 'it',
     recoveryMust: 'poll by the order id until it has left `processing`; never send it again',
-    toldBy: 'disk',
+    toldBy: 'store',
   },
   CP13: {
-    dies: 'while asking how the order stands',
+    dies: 'while reading the state of the order',
     durable: 'the outcome',
-    venueMayHave: 'it, in any state',
+    venueMayHave: 'the order, in any state',
     recoveryMust: 'poll by the order id; the deadman switch may have fired meanwhile',
     toldBy: 'client',
   },
@@ -132,69 +131,68 @@ export const CRASH_POINTS = {
     dies: 'with the step’s end written and not synced',
     durable: 'the outcome, perhaps the record',
     venueMayHave: 'it',
-    recoveryMust: 'end the step from what is known, asking again where the record was lost',
+    recoveryMust: 'end the step from what is known, and read the order again when the record was lost',
     toldBy: 'engine',
   },
   CP16: {
     dies: 'with the step’s end durable, before the next begins',
     durable: 'the step’s end',
     venueMayHave: 'it',
-    recoveryMust: 'go on; conditions of the next step see fresh data',
-    toldBy: 'disk',
+    recoveryMust: 'continue; conditions of the next step see fresh data',
+    toldBy: 'store',
   },
   CP17: {
-    dies: 'while looking for an order whose fate is not known',
-    durable: 'the attempt, perhaps look-ups',
-    venueMayHave: 'it, or nothing',
+    dies: 'while looking up an order whose state is unknown',
+    durable: 'the attempt, perhaps lookups',
+    venueMayHave: 'the order, or nothing',
     recoveryMust: 'look again; the window counts from no earlier than the last attempt',
     toldBy: 'client',
   },
   CP18: {
     dies: 'with a second attempt of one intent durable',
     durable: 'both attempts',
-    venueMayHave: 'it, or nothing; twice, where the window was too short',
-    recoveryMust: 'begin the window anew, from the second attempt',
+    venueMayHave: 'the order, or nothing; two orders when the window was too short',
+    recoveryMust: 'start the window again from the second attempt',
     toldBy: 'client',
   },
   CP19: {
     dies: 'while cancelling a duplicate',
     durable: 'the alarm',
-    venueMayHave: 'two, or both filled',
-    recoveryMust:
-      'leave both alone but for what a person decides: a duplicate is reported, and its market halted, never cancelled by machine',
+    venueMayHave: 'two orders, perhaps both filled',
+    recoveryMust: 'leave both to a person: report the duplicate and halt its market, but never cancel it automatically',
     toldBy: 'elsewhere',
   },
   CP20: {
-    dies: 'with the kill switch engaged and cancel_all on its way',
+    dies: 'with the kill switch engaged and cancel_all in flight',
     durable: 'the kill order',
     venueMayHave: 'anything',
-    recoveryMust: 'read the kill switch before any run goes on',
+    recoveryMust: 'read the kill switch before any run continues',
     toldBy: 'client',
   },
   CP21: {
     dies: 'while an anchor is written',
     durable: 'the entries, perhaps the anchor',
     venueMayHave: 'anything',
-    recoveryMust: 'nothing: an anchor only ever speaks of entries that the store has',
+    recoveryMust: 'do nothing: an anchor covers only entries that the store has',
     toldBy: 'elsewhere',
   },
   CP22: {
     dies: 'with a refreshed token half stored',
     durable: 'the old token’s file or the new one’s',
     venueMayHave: 'a spent refresh token',
-    recoveryMust: 'take whichever file is whole',
+    recoveryMust: 'use the file that is complete',
     toldBy: 'elsewhere',
   },
 } as const satisfies Record<string, CrashPointRow>;
 
 export type CrashPoint = keyof typeof CRASH_POINTS;
 
-/** Listens for points that are reached; a simulation ends the process there. Must not throw, and can not make anybody wait. */
+/** Listens for the points that a call reaches; a simulation ends the process there. Must not throw; it cannot delay a call. */
 export interface CrashPoints {
   reached(point: CrashPoint, call: VenueCall): void;
 }
 
-/** Calls that ask how an order stands have points of their own; so have a second attempt of an order, and cancel_all. */
+/** Gives the crash point of a call: lookups, reads, second attempts and cancel_all have points of their own. */
 export function pointOf(point: CrashPoint, call: VenueCall, order: TrackedOrder | undefined): CrashPoint {
   if (point === 'CP10') return call.purpose === 'confirm' ? 'CP14' : point;
   if (point !== 'CP4') return point;

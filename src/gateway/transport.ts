@@ -1,12 +1,12 @@
 /**
- * The transport port: how one prepared request reaches something that answers. Live (got), recorded exchanges and the
- * simulator each implement it; none of them retries, waits for budget, or decides what an answer means.
+ * The port of transports, which send one prepared request and return its answer. Implemented live (got), by recorded exchanges
+ * and by the simulator. A transport does not retry, wait for tokens or interpret answers.
  */
 import type { WireRequest } from '../venue/wire/request.ts';
 
 export type { WireRequest, WireValue } from '../venue/wire/request.ts';
 
-/** An answer with a status: the body as it came, at most 8 MiB. Header names in lower case. */
+/** An answer with a status: the body as received, at most 8 MiB. Header names are in lower case. */
 export interface WireAnswer {
   readonly kind: 'answer';
   readonly status: number;
@@ -14,7 +14,7 @@ export interface WireAnswer {
   readonly body: string;
 }
 
-/** No usable answer. `sent: false` only where it is certain that no byte of the request left. */
+/** No usable answer. `sent` is false only when certainly no byte of the request was sent. */
 export interface WireFailure {
   readonly kind: 'failure';
   readonly sent: boolean;
@@ -26,7 +26,7 @@ export type WireReply = WireAnswer | WireFailure;
 export interface Transport {
   /** Never rejects. The promise settles inside a turn of the clock. `timeoutMs` bounds the whole exchange. */
   send(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply>;
-  /** Of a recording: whether it has an answer to a request. */
+  /** For a recording: true when it has an answer to the request. */
   knows?(request: WireRequest): boolean;
   close?(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * The hash chain: an entry becomes one line of JSON that names the hash of the line before, so that no entry can be changed,
- * taken out, put in or moved without every later one disagreeing. Pure; where lines are kept is the store's business. It can
- * not see that a tail was cut off, nor that the whole chain was computed afresh: that is what anchors are for.
+ * The hash chain: seals entries and verifies them. Each entry is one line of JSON that holds the hash of the line before, so
+ * changing, removing, inserting or moving an entry breaks every later link. Pure; the store keeps the lines. The chain cannot
+ * show that its tail was cut off or that all of it was computed anew; anchors show that.
  */
 import { hash as digest } from 'node:crypto';
 import { escapeUnprintable } from '../base/printable.ts';
@@ -9,14 +9,14 @@ import { ENTRY_VERSION, type Entry, type EntryBody, type Envelope, type JsonObje
 import { upgradeEntry } from './entry-v1.ts';
 import { type StoredEntry, StoreError } from './store.ts';
 
-/** Where a chain stands: the last entry's number and hash. */
+/** The end of a chain: the last entry's number and hash. */
 export interface ChainHead {
   readonly seq: number;
   /** 64 hex digits. */
   readonly hash: string;
 }
 
-/** Before the first entry. */
+/** The head before the first entry. */
 export const EMPTY_HEAD: ChainHead = { seq: 0, hash: '0'.repeat(64) };
 
 /** Separates these hashes from any other use of SHA-256 over the same bytes. */
@@ -24,7 +24,7 @@ const DOMAIN = 'rbe-audit-v1\0';
 
 /**
  * Makes the entry that follows `head`: its line (JSON without blanks, keys in a fixed order, unprintable characters escaped,
- * no hash in it) and the SHA-256 over the domain and the line.
+ * without its own hash) and the SHA-256 over the domain and the line.
  */
 export function sealEntry(
   body: EntryBody,
@@ -35,8 +35,8 @@ export function sealEntry(
   const { type, data } = body;
   const seq = head.seq + 1;
   const prev = head.hash;
-  // Its beginning is `lineStart`'s. One call for all of it: in a short run most entries are written by code that was never
-  // optimised, and there every further text that is put together costs more than what it saves.
+  // Must begin as `buildLineStart` does. One JSON.stringify for the whole line: in a short run most entries are written by code
+  // that is not optimised yet, where building the line from parts costs more than it saves.
   const content = { v: ENTRY_VERSION, run, seq, at, type, step, prev, mono, boot, epoch, account, def, actor, data };
   const line = escapeUnprintable(JSON.stringify(content));
   const hash = hashLine(line);
@@ -60,16 +60,16 @@ export function sealEntry(
   return { entry, stored: { run, seq, at, type, step, line, hash } };
 }
 
-/** The entry a line holds. Throws StoreError `damaged`, naming run and number, when it does not parse as one. */
+/** Parses a stored line as an entry. Throws StoreError `damaged`, with run and number, when it is not one. */
 export function readEntry(stored: StoredEntry): Entry {
   const parsed = parseLine(stored.line);
   if (parsed === undefined) {
     throw new StoreError(
       'damaged',
-      `entry ${stored.seq} of run ${stored.run} can not be read: its line is not an entry`,
+      `entry ${stored.seq} of run ${stored.run} cannot be read: its line is not an entry`,
     );
   }
-  // The parsed object has no other owner. Copying every entry would cost more than everything else but the parsing.
+  // The parsed object has no other owner, so it is changed in place: a copy would be the largest cost after the parsing.
   return Object.assign(parsed, parsed.v === 1 ? upgradeEntry(parsed.type, parsed.data as JsonObject) : undefined, {
     hash: stored.hash,
   }) as Entry;
@@ -83,7 +83,7 @@ export function headOf(stored: StoredEntry | undefined): ChainHead {
 export type ChainProblemKind = 'edited' | 'missing' | 'swapped' | 'inserted' | 'truncated' | 'rechained' | 'unreadable';
 
 export interface ChainProblem {
-  /** The number of the entry at fault, or of the first that is gone. */
+  /** Number of the faulty entry, or of the first missing one. */
   readonly sequence: number;
   readonly kind: ChainProblemKind;
   readonly detail: string;
@@ -94,8 +94,8 @@ type ChainVerdict =
   | { readonly ok: false; readonly entries: number; readonly problem: ChainProblem };
 
 /**
- * Walks one run's entries in the order of their numbers and names the first one that does not fit. `entries` in the verdict
- * counts those that were there to look at.
+ * Checks one run's entries, given in the order of their numbers, and reports the first that does not fit. `entries` in the
+ * result counts the entries that were given.
  */
 export function verifyChain(entries: Iterable<StoredEntry>): ChainVerdict {
   const chain = new ChainCheck();
@@ -103,17 +103,17 @@ export function verifyChain(entries: Iterable<StoredEntry>): ChainVerdict {
   return chain.end();
 }
 
-/** The same check fed entry by entry, for a run that is read in pages. */
+/** The same check, entry by entry, for a run that is read in pages. */
 export class ChainCheck {
   private head = EMPTY_HEAD;
   private before: ChainHead | undefined;
   private last: StoredEntry | undefined;
-  /** An entry that does not fit; what it is shows only with the one after it. */
+  /** An entry that does not fit; diagnosing it needs the entry after it. */
   private odd: StoredEntry | undefined;
   private problem: ChainProblem | undefined;
   private count = 0;
 
-  /** What has been found so far; a problem at the newest entry is known only after the next one, or at the end. */
+  /** The problem found so far; one at the newest entry is known only after the next entry, or at the end. */
   get found(): ChainProblem | undefined {
     return this.problem;
   }
@@ -125,7 +125,7 @@ export class ChainCheck {
       this.problem = this.diagnose(this.odd, stored);
       return;
     }
-    if (!fits(stored, this.head)) {
+    if (!followsHead(stored, this.head)) {
       this.odd = stored;
       return;
     }
@@ -146,8 +146,8 @@ export class ChainCheck {
   }
 
   /**
-   * Says what happened to `odd`, which does not follow the head. The lines still carry the numbers and hashes they were
-   * written with; where they contradict the place they stand in, they tell what was done.
+   * Diagnoses `odd`, which does not follow the head. The lines still carry the numbers and hashes they were
+   * written with; where these contradict their position, they show what was done.
    */
   private diagnose(odd: StoredEntry, next: StoredEntry | undefined): ChainProblem {
     const { head, before } = this;
@@ -160,31 +160,27 @@ export class ChainCheck {
       return problem(expected, 'missing', `entry ${expected} is not there, the next one is ${odd.seq}`);
     if (odd.seq < expected) return problem(odd.seq, 'inserted', `number ${odd.seq} is there twice`);
     if (line === undefined) return problem(expected, 'unreadable', 'its line is not an entry');
-    // The one after follows the head directly: this one was put between them.
+    // The next entry follows the head directly: this one was inserted between them.
     if (follower !== undefined && follower.seq === expected && follower.prev === head.hash) {
       return problem(
         expected,
         line.seq === expected + 1 ? 'swapped' : 'inserted',
-        swappedOrInserted(line.seq, expected),
+        describeDisplaced(line.seq, expected),
       );
     }
     if (!sound) return problem(expected, 'edited', 'its hash is not that of its text');
     if (line.run !== odd.run) return problem(expected, 'inserted', `it was written for run ${line.run}`);
     if (line.seq === expected) {
       if (line.prev === head.hash) return problem(expected, 'edited', 'its index columns differ from its text');
-      return problem(
-        Math.max(1, head.seq),
-        'edited',
-        'the entry after it was written after another text than it holds now',
-      );
+      return problem(Math.max(1, head.seq), 'edited', 'its text is not the one that the next entry was chained to');
     }
-    // It once followed the one before the head: the head itself was put in later.
+    // It originally followed the entry before the head: the head was inserted later.
     if (line.seq === head.seq && line.prev === before?.hash)
       return problem(head.seq, 'inserted', 'the entry after it followed the one before it');
     if (line.seq > expected && (follower === undefined || follower.seq === line.seq + 1)) {
-      return problem(expected, 'missing', `entry ${line.seq} stands in its place`);
+      return problem(expected, 'missing', `entry ${line.seq} is in its place`);
     }
-    return problem(expected, 'swapped', `entry ${line.seq} stands in its place`);
+    return problem(expected, 'swapped', `entry ${line.seq} is in its place`);
   }
 }
 
@@ -192,33 +188,33 @@ function problem(sequence: number, kind: ChainProblemKind, detail: string): Chai
   return { sequence, kind, detail: `entry ${sequence}: ${detail}` };
 }
 
-function swappedOrInserted(found: number, expected: number): string {
-  return found === expected + 1 ? `entry ${found} stands in its place` : 'the entry after it follows the one before it';
+function describeDisplaced(found: number, expected: number): string {
+  return found === expected + 1 ? `entry ${found} is in its place` : 'the entry after it follows the one before it';
 }
 
-/** Whether a stored entry is what follows `head`: numbers, columns, link and hash, without parsing its line. */
-function fits(stored: StoredEntry, head: ChainHead): boolean {
+/** True when a stored entry follows `head` (number, columns, link and hash); does not parse its line. */
+function followsHead(stored: StoredEntry, head: ChainHead): boolean {
   if (stored.seq !== head.seq + 1) return false;
-  const start = lineStart(stored, head.hash, stored.line.startsWith('{"v":1,') ? 1 : ENTRY_VERSION);
-  // Hardly any start holds something to escape, and looking for it costs as much as comparing.
+  const start = buildLineStart(stored, head.hash, stored.line.startsWith('{"v":1,') ? 1 : ENTRY_VERSION);
+  // Few starts need escaping, and looking for that costs as much as the comparison.
   if (!stored.line.startsWith(start) && !stored.line.startsWith(escapeUnprintable(start))) return false;
   return hashLine(stored.line) === stored.hash;
 }
 
 /**
- * The beginning of a line: what a store keeps in columns and the link to the entry before. It comes first, so that a
- * million entries can be verified by comparing texts instead of parsing them.
+ * Builds the beginning of a line: the values that a store keeps in columns, and the link to the entry before. They come first,
+ * so that a million entries can be verified by comparing texts instead of parsing them.
  */
-function lineStart(columns: Omit<StoredEntry, 'line' | 'hash'>, prev: string, version: Entry['v']): string {
+function buildLineStart(columns: Omit<StoredEntry, 'line' | 'hash'>, prev: string, version: Entry['v']): string {
   const { run, seq, at, type, step } = columns;
-  return `{"v":${version},"run":${quoted(run)},"seq":${seq},"at":${at},"type":${quoted(type)},"step":${quoted(step)},"prev":"${prev}",`;
+  return `{"v":${version},"run":${quote(run)},"seq":${seq},"at":${at},"type":${quote(type)},"step":${quote(step)},"prev":"${prev}",`;
 }
 
-/** Printable ASCII but for the quote and the backslash. */
+/** Printable ASCII except the quote and the backslash. */
 const UNQUOTED = /^[ !#-[\]-~]*$/;
 
-/** A text as JSON; names and paths hardly ever hold anything to escape, and most of them come with every entry of a run. */
-function quoted(text: string): string {
+/** Writes a text as JSON. Names and paths rarely need escaping, and most of them occur in every entry of a run. */
+function quote(text: string): string {
   const known = QUOTED.get(text);
   if (known !== undefined) return known;
   const made = UNQUOTED.test(text) ? `"${text}"` : JSON.stringify(text);
@@ -230,12 +226,12 @@ function quoted(text: string): string {
 const QUOTED = new Map<string, string>();
 const QUOTED_KEPT = 64;
 
-/** SHA-256 in hex; the one-shot form costs less than half of `createHash` on texts of this length. */
+/** SHA-256 in hex; on texts of this length the one-shot form costs less than half of `createHash`. */
 function hashLine(line: string): string {
   return digest('sha256', DOMAIN + line, 'hex');
 }
 
-/** The line as an entry without its hash, or undefined: not JSON, or not of this version's form. */
+/** Parses a line as an entry without its hash; undefined when it is not JSON or not an entry of a known version. */
 function parseLine(line: string): Omit<Entry, 'hash'> | undefined {
   let parsed: unknown;
   try {
@@ -258,7 +254,7 @@ function parseLine(line: string): Omit<Entry, 'hash'> | undefined {
   return isEntry ? (parsed as Omit<Entry, 'hash'>) : undefined;
 }
 
-/** Epoch ms that a date can hold; a forged line must not make a report throw. */
+/** True for epoch ms that a Date can hold; a forged line must not make a report throw. */
 function isInstant(at: unknown): boolean {
   return Number.isSafeInteger(at) && Math.abs(at as number) <= 8.64e15;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads what version 0.1.0 wrote: gives entries of version 1 the names of version 2. The stored line stays as it was written, and
- * chains are verified over stored lines alone, so nothing here touches a hash.
+ * Reads the entries that version 0.1.0 wrote: gives entries of version 1 the names of version 2. Stored lines stay unchanged, and
+ * chains are verified over stored lines alone, so hashes are not affected.
  */
 import type { JsonObject } from './entry.ts';
 
@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'account.recalled': 'account.late_orders',
 };
 
-/** Words that version 2 writes otherwise, by the type of entry (its name in version 1) and the field that holds them. */
+/** Words that version 2 replaced, by the type of entry (its name in version 1) and the field that holds them. */
 const WORDS: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {
   'order.moved': { event: { P_STRANGE: 'P_UNKNOWN_STATUS' } },
   'order.alarmed': { alarm: { Resurrected: 'LateOrder', StrangeStatus: 'UnknownStatus' } },
@@ -21,17 +21,17 @@ const WORDS: Readonly<Record<string, Readonly<Record<string, Readonly<Record<str
   },
 };
 
-/** Fields that have another name. */
+/** Renamed fields, by the type of entry (its name in version 1). */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'account.recalled': { resurfaced: 'late' },
 };
 
-/** The type in version 2 of a type as stored, whichever version wrote it. */
+/** Gives the version 2 name of a stored type, whichever version wrote it. */
 export function currentType(stored: string): string {
   return TYPES[stored] ?? stored;
 }
 
-/** Type and data of an entry of version 1 as version 2 names them. */
+/** Gives type and data of an entry of version 1 the names of version 2. */
 export function upgradeEntry(type: string, data: JsonObject): { readonly type: string; readonly data: JsonObject } {
   return { type: currentType(type), data: upgradeData(type, data) };
 }

@@ -1,11 +1,11 @@
 /**
- * The journal's vocabulary: one discriminated union, tag `type`. Entries are JSON-safe, decimals are strings, instants
- * are epoch ms. A run's truth is the list of its entries: live, on resume, on replay and in review the same folds read
- * them. Nothing secret may be in an entry; parameters are written through the catalogue's redaction.
+ * The types of the journal's entries: one discriminated union, tag `type`. Entries are JSON-safe, decimals are strings, instants
+ * are epoch ms. The state of a run is derived from its entries alone: the same folds read them live, on resume, on replay
+ * and in review. Entries hold no secrets; parameters are written through the catalogue's redaction.
  *
- * Three origins (`ORIGIN` below): `engine` entries follow from what came before, so executing the journal again makes them
- * again; `gateway` entries are what happened on the road to the venue and back; `world` entries are what people and
- * clocks did. Replay feeds the last two in and compares the first.
+ * Three origins (`ORIGIN` below): `engine` entries follow from earlier ones, so executing the journal again produces them
+ * again; `gateway` entries record requests to the venue and their answers; `world` entries record what people and
+ * clocks did. Replay feeds in the last two and compares the first.
  */
 import type { CallClass, OrderTerms } from '../venue/port.ts';
 
@@ -16,48 +16,49 @@ export type RunMode = 'fixtures' | 'simulated' | 'live';
 export type RunOutcome = 'succeeded' | 'failed' | 'stopped' | 'halted';
 export type StepOutcome = 'succeeded' | 'failed' | 'skipped' | 'halted';
 
-/** What made a step or run fail: `kind` is a word a runbook can catch. */
+/** The error that made a step or a run fail; `kind` is a word that a runbook can catch. */
 export interface ErrorFact {
   readonly kind: string;
   readonly message: string;
   readonly step?: string;
 }
 
-/** The process that writes a live run: what could make it behave differently from another. */
+/** The process that writes a live run, with everything that could make it behave differently from another process. */
 export interface ProcessFact {
   readonly pid: number;
-  /** Of Node. */
+  /** Version of Node. */
   readonly node: string;
-  /** sha256 of the lock file its dependencies were installed by. */
+  /** sha256 of the lock file from which its dependencies were installed. */
   readonly lock?: string;
-  /** What times are read from; how far it is from the venue's shows in the `date` header of every answer. */
+  /** The clock that times are read from; the `date` header of every answer shows its distance from the venue's clock. */
   readonly clock: 'system';
 }
 
+/** How long no process executed the run. */
 export interface Away {
   readonly ms: number;
   /**
-   * `machine`: by the clock of one start of one machine, which nobody can put. `wall`: by the clock on the wall, of another
-   * start or another machine, and that proves nothing: a deadman switch that stood is taken for fired.
+   * `machine`: measured by the monotonic clock of one start of one machine, which cannot be adjusted. `wall`: measured by the wall
+   * clock, across a restart or on another machine. A wall clock proves nothing, so an armed deadman switch counts as fired.
    */
   readonly by: 'machine' | 'wall';
 }
 
-/** An order that an earlier run gave up on, and that the venue shows: what that run's journal says of it, and what the venue does. */
+/** An order that the venue shows although an earlier run gave up on it: its state in that run's journal and at the venue. */
 export interface LateOrder {
   readonly clientOrderId: string;
   readonly orderId: string;
   readonly market: string;
-  /** The run whose order it was, and the state in which its journal leaves it. */
+  /** The run that placed it, and its last state in that run's journal. */
   readonly run: string;
   readonly recorded: string;
-  /** Of the venue's record; `filled` where the record was read, and not only the list of what is open. */
+  /** From the venue's record. `filled` is present when the order itself was read, not only the list of open orders. */
   readonly status: string;
   readonly filled?: string;
 }
 
 export type EntryBody =
-  /** First entry of a run. Holds all that is needed to execute it again. */
+  /** First entry of a run. Holds everything needed to execute it again. */
   | {
       readonly type: 'run.started';
       readonly data: {
@@ -71,24 +72,24 @@ export type EntryBody =
         readonly seed: number;
         /** Epoch ms. */
         readonly startedAt: number;
-        /** The runbook first, then every runbook it calls: whole texts, pinned. */
+        /** The runbook first, then every runbook it calls, as complete texts. */
         readonly sources: readonly {
           readonly name: string;
           readonly file: string;
           readonly text: string;
           readonly sha256: string;
         }[];
-        /** Every venue setting in force (profile with defaults filled in, no secret), and the market table. */
+        /** Every venue setting in force (the profile with its defaults, without secrets), and the market table. */
         readonly settings: JsonObject;
         readonly engine: string;
-        /** Of live runs. */
+        /** Only in live runs. */
         readonly process?: ProcessFact;
         readonly plan?: string;
         readonly fixture?: { readonly file: string; readonly sha256: string };
         readonly account: string;
         /** The step after which the run was asked to stop. */
         readonly until?: string;
-        /** Where the schedule started it: the nominal instant, epoch ms, and the slot's name. */
+        /** For a run that a schedule started: the slot's name and the nominal instant, epoch ms. */
         readonly occurrence?: { readonly slot: string; readonly nominal: number };
       };
     }
@@ -105,22 +106,22 @@ export type EntryBody =
         readonly outputs: JsonObject;
       };
     }
-  /** A run taken up again after its process died; everything before is history. */
+  /** The run was resumed after its process died. */
   | {
       readonly type: 'run.resumed';
       readonly data: {
         readonly openCalls: readonly string[];
         readonly process?: ProcessFact;
-        /** How long nobody executed it, counted from its last entry. */
+        /** How long no process executed it, counted from its last entry. */
         readonly away?: Away;
       };
     }
-  /** `now` of the step's expressions, pinned (language.md, decision 16). */
+  /** `now` is the value that every expression of the step uses, epoch ms (language.md, decision 16). */
   | {
       readonly type: 'step.started';
       readonly data: { readonly verb: string; readonly id?: string; readonly attempt: number; readonly now: number };
     }
-  /** A condition or assertion with what it was decided from. */
+  /** A condition or an assertion, with the values that decided it. */
   | {
       readonly type: 'step.decided';
       readonly data: {
@@ -153,7 +154,7 @@ export type EntryBody =
     }
   | { readonly type: 'variable.set'; readonly data: { readonly name: string; readonly value: Json } }
   | { readonly type: 'notification.sent'; readonly data: { readonly to: string; readonly text: string } }
-  /** An intent, durable before anything leaves. */
+  /** An intent; durable before anything is sent. */
   | {
       readonly type: 'call.intended';
       readonly data: {
@@ -164,13 +165,13 @@ export type EntryBody =
         readonly intent?: OrderTerms;
         readonly clientOrderId?: string;
         readonly purpose?: string;
-        /** Where a price band says that the market stands, which the order is measured by. */
+        /** The market price from a price band; the order is measured at it. */
         readonly reference?: string;
       };
     }
-  /** What the limits looked at before a write was let through. */
+  /** The figures that the limits checked before they allowed a write. */
   | { readonly type: 'call.checked'; readonly data: { readonly call: string; readonly limits: JsonObject } }
-  /** About to send: durable before the first byte. `params` are the wire's literals. */
+  /** An attempt is about to be sent; durable before the first byte. `params` are the literals on the wire. */
   | {
       readonly type: 'call.attempted';
       readonly data: {
@@ -187,12 +188,12 @@ export type EntryBody =
         readonly waitedMs: number;
       };
     }
-  /** An attempt was refused for its session, which was renewed: what it was answered with. The call goes on with another attempt. */
+  /** The answer to an attempt that was refused because its session had expired. The session was renewed; another attempt follows. */
   | {
       readonly type: 'call.answered';
       readonly data: {
         readonly call: string;
-        /** Of the attempt. */
+        /** Number of the attempt. */
         readonly n: number;
         readonly status: number;
         readonly message: string;
@@ -229,8 +230,8 @@ export type EntryBody =
       };
     }
   /**
-   * What the engine concluded about an order without a new answer: T_CONFIRM, T_EXHAUSTED, T_SETTLE (time), REFUSED (a
-   * refusal of unknown text, and one look-up that found nothing), DENY (superseded before it was ever sent).
+   * The engine's conclusion about an order without a new answer: T_CONFIRM, T_EXHAUSTED, T_SETTLE (time passed), REFUSED (a
+   * refusal in unknown words, and one lookup that found nothing), DENY (superseded before it was sent).
    */
   | {
       readonly type: 'order.concluded';
@@ -240,7 +241,7 @@ export type EntryBody =
         readonly because: string;
       };
     }
-  /** The order machine moved; folded again from calls in review, written for the reader. */
+  /** The order changed state. Written for the reader; review derives it again from the calls. */
   | {
       readonly type: 'order.moved';
       readonly data: {
@@ -257,7 +258,7 @@ export type EntryBody =
       readonly type: 'order.alarmed';
       readonly data: { readonly clientOrderId: string; readonly alarm: string; readonly detail: JsonObject };
     }
-  /** What was open on the account when a live run began; decimals as strings. */
+  /** Orders open on the account when a live run began; decimals as strings. */
   | {
       readonly type: 'account.reconciled';
       readonly data: {
@@ -266,31 +267,31 @@ export type EntryBody =
         readonly ofOtherRuns: readonly JsonObject[];
       };
     }
-  /** What a `cancel_all` step came to: how often it asked and read, and the orders of the account that could still fill. */
+  /** The result of a `cancel_all` step: the number of cancels and reads, and the account's orders that can still fill. */
   | {
       readonly type: 'account.swept';
       readonly data: {
         readonly cancels: number;
         readonly readings: number;
-        /** Absent where the venue never showed all of what is left. */
+        /** Absent when the venue never showed the complete list. */
         readonly left?: readonly JsonObject[];
-        /** Orders of this run, by client order id, of which nobody knows yet whether they are there. */
+        /** Client order ids of this run's orders that may or may not exist at the venue. */
         readonly inDoubt: readonly string[];
-        /** Of the last request that was refused or not answered: why. */
+        /** Why the last request that was refused or not answered failed. */
         readonly because?: string;
       };
     }
   /**
-   * Orders of earlier live runs of the account that the venue shows otherwise than their journals, which nobody watches any
-   * more: what whoever begins a run learned from journals and venue. Written where something was asked or found.
+   * Orders of earlier live runs of the account whose state at the venue differs from their journals, and which no run watches
+   * any more. A run that begins compares the journals with the venue; it writes this when it asked or found something.
    */
   | {
       readonly type: 'account.late_orders';
       readonly data: {
-        /** Orders of those runs whose fate their journals do not know, or do not know any more. */
+        /** Number of those runs' orders whose state their journals leave unknown. */
         readonly inDoubt: number;
         readonly late: readonly LateOrder[];
-        /** What was asked for it, each GET /orders; `status` is absent where no answer came. */
+        /** The requests that asked for them, each GET /orders; `status` is absent when no answer came. */
         readonly requests: readonly {
           /** Epoch ms. */
           readonly sentAt: number;
@@ -318,7 +319,7 @@ export type EntryBody =
         readonly plan: string;
       };
     }
-  /** What a person or a signal did to this run: approve, reject, cancel, kill, interrupt. */
+  /** A person or a signal acted on this run: approve, reject, cancel, kill, interrupt. */
   | {
       readonly type: 'operator.acted';
       readonly data: {
@@ -328,12 +329,12 @@ export type EntryBody =
         readonly reason?: string;
       };
     }
-  /** The session with the venue, which all runs of an account share: a new JWT, or none to be had. */
+  /** The session with the venue, which all runs of an account share, was renewed or could not be renewed. */
   | {
       readonly type: 'session.moved';
       readonly data: {
         readonly event: 'requested' | 'renewed' | 'failing';
-        /** With `requested`: the POST /jwt that no step asked for. `status` is absent where no answer came. */
+        /** With `requested`: the POST /jwt, which belongs to no step. `status` is absent when no answer came. */
         readonly request?: {
           /** Epoch ms. */
           readonly sentAt: number;
@@ -341,19 +342,19 @@ export type EntryBody =
           readonly status?: number;
           readonly success: boolean;
         };
-        /** With `renewed`: when the new JWT runs out, epoch ms. */
+        /** With `renewed`: when the new JWT expires, epoch ms. */
         readonly expiresAt?: number;
-        /** With `failing`: why; free of secrets. */
+        /** With `failing`: the reason, without secrets. */
         readonly because?: string;
       };
     }
-  /** The clock on the wall was put: by how many ms it is beyond the run's own time from now on; negative where it is behind. */
+  /** The wall clock was adjusted: from now on it is this many ms ahead of the run's own time; negative when it is behind. */
   | { readonly type: 'clock.adjusted'; readonly data: { readonly wallAheadMs: number } };
 
 export type EntryType = EntryBody['type'];
 export type DataOf<T extends EntryType> = Extract<EntryBody, { type: T }>['data'];
 
-/** The table of origins: who can make an entry of each type. */
+/** The origin of each type of entry. */
 export const ORIGIN = {
   'run.started': 'world',
   'run.moved': 'engine',
@@ -384,27 +385,27 @@ export const ORIGIN = {
   'clock.adjusted': 'world',
 } as const satisfies Record<EntryType, 'engine' | 'gateway' | 'world'>;
 
-/** The version of the entries that this program writes. Those of version 1 are read by entry-v1.ts. */
+/** The version of the entries that this program writes. entry-v1.ts reads those of version 1. */
 export const ENTRY_VERSION = 2;
 
-/** What every entry carries beside its type and data (reliability.md, Journal lines). */
+/** The fields of every entry beside its type and data (reliability.md, Journal lines). */
 export interface Envelope {
   /** The version in which the entry was written; its names are always those of `ENTRY_VERSION`. */
   readonly v: 1 | 2;
   /** Gapless from 1 within the run. */
   readonly seq: number;
-  /** Epoch ms of the turn it was written in, on the run's own clock; `clock.adjusted` tells where the one on the wall differs. */
+  /** Epoch ms of the turn it was written in, on the run's own clock; `clock.adjusted` says how far the wall clock differs. */
   readonly at: number;
-  /** Monotonic ms since the machine's start, its sleep included: of one zero for all entries of one `boot`. */
+  /** Monotonic ms since the machine's start, its sleep included; comparable between entries of the same `boot`. */
   readonly mono: number;
-  /** Which start of which machine. */
+  /** Identifies one start of one machine. */
   readonly boot: string;
   readonly epoch: number;
   readonly account: string;
   readonly run: string;
   /** First 16 hex digits of the definition's sha256. */
   readonly def: string;
-  /** Path of the step it belongs to (with the iteration in brackets: `rungs[3]/o`), `` for the run itself. */
+  /** Path of the step it belongs to (with the iteration in brackets: `rungs[3]/o`); empty for the run itself. */
   readonly step: string;
   readonly actor: string;
   /** Hash of the entry before; 64 zeros for the first. */
@@ -420,7 +421,7 @@ export type Entry = { [T in EntryType]: EntryOf<T> }[EntryType];
 
 const FEED_REQUEST = '#feed-request:';
 
-/** The id of a declared request that a feed made of itself: the engine knows only the feed. */
+/** Builds the id of a declared request that a feed sends by itself; the engine knows only the feed. */
 export function feedRequestId(step: string, feed: string, n: number): string {
   return `${step}${FEED_REQUEST}${feed}:${n}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Orders, folded from journal entries: the run under way, its limits, a resumed run and the reviewer's page all hold this
- * book, so there is one answer to "how does this order stand". It maps entries to the order machine's events and decides
- * nothing of its own.
+ * Tracks a run's orders by folding journal entries. The running engine, its limits, a resumed run and the review page all use
+ * this tracker, so they agree on the state of every order. It maps entries to events of the order machine and decides
+ * nothing itself.
  */
 import type { EndpointName, Params } from '../venue/catalogue.ts';
 import {
@@ -21,11 +21,11 @@ export interface TrackedOrder {
   readonly intent: OrderTerms;
   /** Epoch ms of its intent. */
   readonly createdAt: number;
-  /** The step that wanted it. */
+  /** Path of the step that placed it. */
   readonly step: string;
-  /** As it stands now; replaced with every event, never changed in place. */
+  /** Current state; replaced with every event, never changed in place. */
   readonly snapshot: OrderSnapshot;
-  /** Every move, oldest first. */
+  /** Every change of state, oldest first. */
   readonly history: readonly {
     readonly at: number;
     readonly from: OrderState;
@@ -34,7 +34,7 @@ export interface TrackedOrder {
   }[];
 }
 
-/** What one entry did to one order. */
+/** The effect of one entry on one order. */
 export interface TrackerChange {
   readonly order: TrackedOrder;
   readonly from: OrderState;
@@ -44,7 +44,7 @@ export interface TrackerChange {
   readonly wants: readonly OrderWant[];
 }
 
-/** A call that was settled, with what was asked. */
+/** A settled call, with its parameters. */
 export interface SettledCall {
   readonly call: string;
   readonly endpoint: string;
@@ -54,13 +54,13 @@ export interface SettledCall {
   readonly at: number;
 }
 
-/** The book's own hold on an order, which it alone changes. */
+/** The tracker's mutable view of an order. */
 type Tracked = { -readonly [K in keyof TrackedOrder]: TrackedOrder[K] } & {
   history: { at: number; from: OrderState; to: OrderState; event: string }[];
 };
 
 export interface OrderTrackerOptions {
-  /** Profile, ambiguity.window, ms. */
+  /** Setting `ambiguity.window` of the profile, ms. */
   readonly absenceHorizonMs?: number;
 }
 
@@ -86,18 +86,18 @@ export class OrderTracker {
     return [...this.byClientId.values()];
   }
 
-  /** Told of every settled call, after the orders have taken it in. */
+  /** Calls `listener` for every settled call, after the orders have been updated. */
   onSettled(listener: (call: SettledCall) => void): () => void {
     this.settledListeners.add(listener);
     return () => void this.settledListeners.delete(listener);
   }
-  /** Told of every move and alarm, in order. */
+  /** Calls `listener` for every change of state and every alarm, in the order of the journal. */
   onChange(listener: (change: TrackerChange) => void): () => void {
     this.changeListeners.add(listener);
     return () => void this.changeListeners.delete(listener);
   }
 
-  /** Takes in one entry, in the order of the journal. Entries that concern no order do nothing. */
+  /** Applies one entry; call it in the order of the journal. Entries that concern no order have no effect. */
   apply(entry: Entry): readonly TrackerChange[] {
     const changes: TrackerChange[] = [];
     const send = (tracked: Tracked | undefined, event: OrderEvent) => {
@@ -106,13 +106,13 @@ export class OrderTracker {
     };
     switch (entry.type) {
       case 'call.intended':
-        this.intend(entry);
+        this.applyIntent(entry);
         break;
       case 'call.attempted':
-        this.attempted(entry, send);
+        this.applyAttempt(entry, send);
         break;
       case 'call.settled':
-        this.settled(entry, send);
+        this.applySettled(entry, send);
         break;
       case 'order.concluded': {
         const { event, clientOrderId, because } = entry.data;
@@ -131,7 +131,7 @@ export class OrderTracker {
     return changes;
   }
 
-  private intend(entry: EntryOf<'call.intended'>): void {
+  private applyIntent(entry: EntryOf<'call.intended'>): void {
     const { data, at, step } = entry;
     this.intended.set(data.call, data);
     const { intent } = data;
@@ -140,7 +140,7 @@ export class OrderTracker {
     this.byClientId.set(intent.clientOrderId, { intent, createdAt: at, step, snapshot, history: [] });
   }
 
-  private attempted(
+  private applyAttempt(
     entry: EntryOf<'call.attempted'>,
     send: (tracked: Tracked | undefined, event: OrderEvent) => void,
   ): void {
@@ -148,22 +148,22 @@ export class OrderTracker {
     const { at } = entry;
     switch (call?.endpoint as EndpointName | undefined) {
       case 'POST /orders':
-        send(this.ordered(call), { type: 'SUBMIT', at });
+        send(this.findOrder(call), { type: 'SUBMIT', at });
         return;
       case 'PUT /orders': {
         const { price, size } = (call as DataOf<'call.intended'>).params as unknown as Params<'PUT /orders'>;
-        send(this.ordered(call), { type: 'AMEND', at, price, size });
+        send(this.findOrder(call), { type: 'AMEND', at, price, size });
         return;
       }
       case 'DELETE /orders':
-        send(this.ordered(call), { type: 'CANCEL', at });
+        send(this.findOrder(call), { type: 'CANCEL', at });
         return;
       default:
         return;
     }
   }
 
-  private settled(
+  private applySettled(
     entry: EntryOf<'call.settled'>,
     send: (tracked: Tracked | undefined, event: OrderEvent) => void,
   ): void {
@@ -174,15 +174,15 @@ export class OrderTracker {
     const sentAt = data.sentAt ?? at;
     switch (call.endpoint as EndpointName) {
       case 'POST /orders': {
-        const ordered = this.ordered(call);
-        send(ordered, placementEvent(data, at, ordered?.snapshot.state === 'submitting'));
+        const order = this.findOrder(call);
+        send(order, toPlacementEvent(data, at, order?.snapshot.state === 'submitting'));
         break;
       }
       case 'PUT /orders':
-        send(this.ordered(call), amendEvent(data, at));
+        send(this.findOrder(call), toAmendEvent(data, at));
         break;
       case 'DELETE /orders':
-        send(this.ordered(call), cancelEvent(data, at));
+        send(this.findOrder(call), toCancelEvent(data, at));
         break;
       case 'DELETE /orders/cancel_all':
         for (const tracked of this.byClientId.values()) {
@@ -192,12 +192,12 @@ export class OrderTracker {
         break;
       case 'GET /orders':
         if (data.kind === 'confirmed')
-          this.read(call, data.result as unknown as readonly OrderRecord[], sentAt, at, send);
+          this.applyRecords(call, data.result as unknown as readonly OrderRecord[], sentAt, at, send);
         break;
       case 'GET /fills':
       case 'GET /fills/order':
         if (data.kind !== 'confirmed') break;
-        // Fills come newest first; they are booked in the order in which they happened.
+        // The venue lists fills newest first; they are applied in the order in which they happened.
         for (const fill of [...(data.result as unknown as readonly FillRecord[])].reverse()) {
           send(this.byVenueId.get(fill.order_id), { type: 'FILL', at, fill });
         }
@@ -216,7 +216,7 @@ export class OrderTracker {
       });
   }
 
-  private read(
+  private applyRecords(
     call: DataOf<'call.intended'>,
     records: readonly OrderRecord[],
     sentAt: number,
@@ -227,14 +227,14 @@ export class OrderTracker {
       const tracked = this.byVenueId.get(record.id) ?? this.byClientId.get(record.client_order_id);
       send(tracked, observed(record, sentAt, at));
     }
-    // Only a question for one order says anything when nothing comes back.
+    // An empty answer proves something only when the request asked for one order.
     const { order_id, client_order_id, status } = call.params as unknown as Params<'GET /orders'>;
     if (records.length > 0 || status !== undefined) return;
     if (client_order_id !== undefined) send(this.byClientId.get(client_order_id), { type: 'P_NOT_FOUND', at, sentAt });
     else if (order_id !== undefined) send(this.byVenueId.get(order_id), { type: 'P_NOT_FOUND', at, sentAt });
   }
 
-  private ordered(call: DataOf<'call.intended'> | undefined): Tracked | undefined {
+  private findOrder(call: DataOf<'call.intended'> | undefined): Tracked | undefined {
     if (call === undefined) return undefined;
     const id = call.intent?.clientOrderId ?? call.clientOrderId;
     const tracked = id === undefined ? undefined : this.byClientId.get(id);
@@ -255,8 +255,8 @@ export class OrderTracker {
   }
 }
 
-/** What the outcome of a POST means for its order. What certainly never left, or was refused for want of tokens, may be sent again. */
-function placementEvent(data: DataOf<'call.settled'>, at: number, attempted: boolean): OrderEvent {
+/** Maps the outcome of a POST to its order's event. An order that was not sent, or was rate limited, may be sent again. */
+function toPlacementEvent(data: DataOf<'call.settled'>, at: number, attempted: boolean): OrderEvent {
   const message = data.message ?? '';
   switch (data.kind) {
     case 'confirmed': {
@@ -264,7 +264,8 @@ function placementEvent(data: DataOf<'call.settled'>, at: number, attempted: boo
       return { type: 'ACK', at, orderId: ack?.id ?? '' };
     }
     case 'denied':
-      // Denied behind its attempt: the journal could not be written, or took so long that the order was not wanted any more. Nothing left, and the attempt is void.
+      // Denied after its attempt was journaled: the journal could not be written, or took so long that the step no longer needed
+      // the order. Nothing was sent, and the attempt is void.
       return attempted ? { type: 'RATE_LIMITED', at } : { type: 'DENY', at, message };
     case 'unresolved':
       return { type: 'SUBMIT_UNKNOWN', at, message };
@@ -278,7 +279,7 @@ function placementEvent(data: DataOf<'call.settled'>, at: number, attempted: boo
   }
 }
 
-function amendEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
+function toAmendEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
   if (data.kind === 'confirmed') {
     const [ack] = data.result as unknown as readonly AmendAck[];
     return { type: 'AMEND_ACK', at, price: ack?.price, size: ack?.size };
@@ -288,12 +289,12 @@ function amendEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
     : { type: 'AMEND_REFUSED', at, message: data.message ?? '' };
 }
 
-function cancelEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
+function toCancelEvent(data: DataOf<'call.settled'>, at: number): OrderEvent {
   if (data.kind === 'confirmed') {
     const [ack] = data.result as unknown as readonly CancelAck[];
     return { type: ack?.status === 'canceled' ? 'CANCEL_FINAL' : 'CANCEL_ACK', at };
   }
-  // One that never left was refused by nobody.
+  // A cancel that was not sent was not refused by the venue either.
   return data.kind === 'unresolved' || data.failure === 'transport'
     ? { type: 'CANCEL_UNKNOWN', at }
     : { type: 'CANCEL_REFUSED', at, message: data.message ?? '' };

@@ -1,6 +1,6 @@
 /**
- * A run's journal as the engine and the gateway write it: an entry is sealed, then taken in by the limits' facts and by the
- * order book, in that order, before `append` returns. What the book concludes is appended right behind its cause.
+ * Writes the journal of a run for the engine and the gateway. Before `append` returns, the sealed entry has gone to the
+ * observers (the facts of the limits) and then to the order tracker, whose conclusions follow directly behind their cause.
  */
 import type { DataOf, Entry, EntryType } from './entry.ts';
 import type { OrderTracker } from './orders.ts';
@@ -11,7 +11,7 @@ export class RunLog {
   private readonly writer: JournalWriter;
   private readonly observers: readonly ((entry: Entry) => void)[];
 
-  /** `observers` are told before the book, whose listeners write entries of their own. */
+  /** `observers` get each entry before the tracker, whose listeners write entries of their own. */
   constructor(writer: JournalWriter, tracker: OrderTracker, observers: readonly ((entry: Entry) => void)[]) {
     this.writer = writer;
     this.tracker = tracker;
@@ -19,19 +19,19 @@ export class RunLog {
   }
 
   readonly append = <T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): void => {
-    this.tracker.apply(this.sealed(type, data, step, actor));
+    this.tracker.apply(this.seal(type, data, step, actor));
   };
 
-  /** Writes what the book has taken in before it could be sealed: behind the end of a record, as a run is taken up again. */
+  /** Writes an entry that the tracker has applied already: on resume, conclusions that the recorded journal lacks. */
   readonly keep = <T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): void => {
-    this.sealed(type, data, step, actor);
+    this.seal(type, data, step, actor);
   };
 
   flush(): Promise<void> {
     return this.writer.flush();
   }
 
-  private sealed<T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): Entry {
+  private seal<T extends EntryType>(type: T, data: DataOf<T>, step?: string, actor?: string): Entry {
     const entry = this.writer.append(type, data, step, actor) as unknown as Entry;
     for (const observe of this.observers) observe(entry);
     return entry;

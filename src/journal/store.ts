@@ -1,7 +1,7 @@
 /**
- * The store port: where entries live, and the few records beside them that several processes share. SQLite by default,
- * PostgreSQL on many machines, memory in tests; one contract suite runs over all of them (test/contract/store).
- * A store keeps what it is given and gives it back; it hashes nothing and interprets nothing but the columns it indexes.
+ * The port of stores, which keep the entries and rows of runs: SQLite by default, PostgreSQL for several machines, memory in
+ * tests. One contract suite covers all of them (test/contract/store). A store does not hash, and interprets only the columns
+ * that it indexes.
  */
 import type { RunMode, RunOutcome } from './entry.ts';
 
@@ -17,7 +17,7 @@ export interface StoredEntry {
   readonly hash: string;
 }
 
-/** The row of a run: an index over the journal, refilled from it, never the truth. */
+/** The row of a run: an index over the journal, derived from it. Where they differ, the entries are right. */
 export interface RunRow {
   readonly run: string;
   readonly runbook: string;
@@ -39,13 +39,13 @@ export interface RunFilter {
 
 export interface AppendOptions {
   readonly durable: boolean;
-  /** Written in the same transaction; needed with a run's first entries. */
+  /** Written in the same transaction; required with a run's first entries. */
   readonly row?: RunRow;
-  /** The lease's epoch the writer acts under; 0 where there is no lease. */
+  /** Epoch of the writer's lease; 0 without a lease. */
   readonly epoch?: number;
 }
 
-/** A journal as it is reviewed: a store, an archive, or several of them. */
+/** A journal that can be reviewed: a store, an archive, or several of them. */
 export interface JournalReader {
   read(run: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEntry[]>;
   runs(filter?: RunFilter): Promise<readonly RunRow[]>;
@@ -55,19 +55,19 @@ export interface JournalReader {
 
 export interface JournalStore extends JournalReader {
   /**
-   * Appends entries in order, all or none, and resolves when they are durable (`durable: false`: when they are kept, for
-   * dry-runs). Rejects with a StoreError when seq is not the run's next (`conflict`), when the disk refused (`unavailable`)
+   * Appends all entries or none, and resolves when they are durable (`durable: false`, for dry-runs: when they are stored).
+   * Rejects with a StoreError when `seq` is not the run's next (`conflict`), when the disk refused (`unavailable`)
    * or when the writer's epoch is older than the run's newest (`fenced`).
    */
   append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void>;
   /**
-   * Takes an ended run out, its row and all its entries or nothing, and resolves when that is durable. Only while `head` is
-   * the hash of its last entry: false for a run that went on since, has no end, or is not there.
+   * Removes an ended run, its row and all its entries, and resolves when that is durable. `head` must be the hash of its last
+   * entry: false, and nothing removed, for a run that has new entries, has not ended, or does not exist.
    */
   remove(run: string, head: string): Promise<boolean>;
 }
 
-/** The rows that fit, newest first: the filter of stores that keep their rows in memory. */
+/** Selects the rows that match the filter, newest first; for stores that keep their rows in memory. */
 export function fittingRuns(
   rows: Iterable<RunRow>,
   { account, runbook, unfinished, outcome, limit }: RunFilter,
@@ -86,7 +86,7 @@ export function fittingRuns(
 
 export class StoreError extends Error {
   readonly reason: 'conflict' | 'fenced' | 'unavailable' | 'damaged';
-  /** With `damaged`: the first entry that can not be read, where that is known. */
+  /** With `damaged`: the number of the first entry that cannot be read, when known. */
   readonly sequence: number | undefined;
   constructor(reason: StoreError['reason'], message: string, sequence?: number) {
     super(message);

@@ -1,7 +1,7 @@
 /**
- * One run's pen. Appending is synchronous and gives the sealed entry at once; `flush` tells when the disk has it. Everything
- * appended in one turn shares one commit. After one failed commit nothing is ever written again by this writer: whether the
- * lost pages reached the disk is not knowable, and a later success would only pretend so.
+ * Writes the journal of one run. Appending is synchronous and returns the sealed entry; `flush` resolves once the disk has it.
+ * Everything appended in one turn shares one commit. After a failed commit this writer writes nothing more: the lost pages may or
+ * may not have reached the disk, and a later success would hide that.
  */
 import type { Clock } from '../base/clock.ts';
 import { type ChainHead, EMPTY_HEAD, sealEntry } from './chain.ts';
@@ -14,24 +14,24 @@ export interface WriterOptions {
   /** First 16 hex digits of the definition's sha256. */
   readonly def: string;
   readonly boot: string;
-  /** Of the lease; an append below the run's newest epoch is refused as `fenced`. */
+  /** Epoch of the lease; an append below the run's newest epoch is refused as `fenced`. */
   readonly epoch: number;
   readonly actor: 'engine';
   readonly clock: Clock;
   /**
-   * False for dry-runs: entries go to the store in batches and `flush` waits for none of them, because nothing that could not
-   * be repeated depends on them. They are all there after `run.ended` was flushed, or after `close`.
+   * False for dry-runs: entries go to the store in batches and `flush` does not wait for them, because a dry-run can be
+   * repeated. All are stored once `run.ended` is flushed, or after `close`.
    */
   readonly durable: boolean;
-  /** Where the chain stands, for a run that is taken up again. */
+  /** The end of the chain so far, for a resumed run. */
   readonly head?: ChainHead;
-  /** The run's row; made from `run.started` when it is not given. Completed at `run.ended`. */
+  /** The run's row; built from `run.started` when absent, completed at `run.ended`. */
   readonly row?: RunRow;
 }
 
 /**
- * Entries a writer keeps back at most: those of a dry-run until then, those of one turn no longer either: how much one
- * turn writes is up to the runbook, and it would all be held in memory.
+ * The most entries that a writer buffers before it commits. This bounds the memory that one turn of a runbook, or a dry-run,
+ * can take.
  */
 const BATCH = 256;
 
@@ -40,15 +40,15 @@ export class JournalWriter {
   private readonly options: WriterOptions;
   private readonly listeners = new Set<(entry: Entry) => void>();
   private readonly durableListeners = new Set<(head: ChainHead) => void>();
-  private readonly untold: Entry[] = [];
-  private telling = false;
+  private readonly undelivered: Entry[] = [];
+  private delivering = false;
   private buffer: StoredEntry[] = [];
   private row: RunRow | undefined;
   private rowChanged: boolean;
   private hasEnded = false;
   private sealed: ChainHead;
   private stored: ChainHead;
-  /** The commit that takes what is buffered now; undefined when none is due. */
+  /** The commit that will store what is buffered now; undefined when none is due. */
   private due: Promise<void> | undefined;
   private running: Promise<void> = Promise.resolve();
   private failed: StoreError | undefined;
@@ -72,14 +72,14 @@ export class JournalWriter {
     return this.stored;
   }
 
-  /** Why nothing is written any more, once a commit has failed. */
+  /** The error of the failed commit, after which nothing is written. */
   get failure(): StoreError | undefined {
     return this.failed;
   }
 
   /**
-   * Seals an entry and tells the listeners, in the order of the entries even when a listener appends. After a failure
-   * entries are still sealed and told, so that a run can be wound down in sight of its reader, but kept nowhere.
+   * Seals an entry and gives it to the listeners, in the order of the entries even when a listener appends. After a failure
+   * entries are still sealed and given to the listeners, so that the terminal shows how the run winds down, but not stored.
    */
   append<T extends EntryType>(type: T, data: DataOf<T>, step = '', actor: string = this.options.actor): EntryOf<T> {
     const { run, account, def, boot, epoch, clock } = this.options;
@@ -91,18 +91,18 @@ export class JournalWriter {
       this.sealed,
     );
     this.sealed = { seq: entry.seq, hash: entry.hash };
-    this.follow(entry);
+    this.updateRow(entry);
     if (this.failed === undefined) {
       this.buffer.push(stored);
       if (this.buffer.length >= BATCH && this.due === undefined) void this.commitSoon(this.running.catch(() => {}));
     }
-    this.tell(entry);
+    this.deliver(entry);
     return entry as EntryOf<T>;
   }
 
   /**
-   * Resolves when everything appended so far is durable (with `durable: false`: at once, unless the run has ended). Rejects
-   * with the StoreError of the first commit that failed, now and ever after.
+   * Resolves when everything appended so far is durable (with `durable: false`: at once, unless the run has ended). Once a
+   * commit has failed, rejects with its StoreError every time.
    */
   flush(): Promise<void> {
     if (this.failed !== undefined) return Promise.reject(this.failed);
@@ -110,12 +110,12 @@ export class JournalWriter {
     return this.commitSoon();
   }
 
-  /** Writes whatever is left, durable or not. The writer can be used afterwards; the store stays open. */
+  /** Writes everything that is buffered. The writer can be used afterwards; the store stays open. */
   close(): Promise<void> {
     return this.failed === undefined ? this.commitSoon() : Promise.reject(this.failed);
   }
 
-  /** Calls `listener` with every entry appended from now on, in order, inside `append`. */
+  /** Calls `listener` with every entry appended from now on, in the order of the journal, inside `append`. */
   subscribe(listener: (entry: Entry) => void): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
@@ -128,7 +128,7 @@ export class JournalWriter {
   }
 
   /** Keeps the run's row in step with its entries. */
-  private follow(entry: Entry): void {
+  private updateRow(entry: Entry): void {
     const row = nextRow(this.row, entry);
     if (row === this.row) return;
     this.row = row;
@@ -136,39 +136,39 @@ export class JournalWriter {
     this.hasEnded ||= row?.outcome !== undefined;
   }
 
-  private tell(entry: Entry): void {
+  private deliver(entry: Entry): void {
     if (this.listeners.size === 0) return;
-    this.untold.push(entry);
-    if (this.telling) return;
-    this.telling = true;
+    this.undelivered.push(entry);
+    if (this.delivering) return;
+    this.delivering = true;
     try {
-      for (let next = this.untold.shift(); next !== undefined; next = this.untold.shift()) {
+      for (let next = this.undelivered.shift(); next !== undefined; next = this.undelivered.shift()) {
         for (const listener of this.listeners) listener(next);
       }
     } finally {
-      this.telling = false;
+      this.delivering = false;
     }
   }
 
-  /** One commit for all who ask before it begins; at the end of the turn, unless it is to come after something else. */
+  /** Schedules one commit for all callers until it begins: after `after`, or at the end of the turn without it. */
   private commitSoon(after?: Promise<void>): Promise<void> {
     if (this.buffer.length === 0) return this.running;
     if (this.due === undefined) {
-      const due = after === undefined ? this.atEndOfTurn() : after.then(() => this.commit());
+      const due = after === undefined ? this.commitAtEndOfTurn() : after.then(() => this.commit());
       this.due = due;
       this.running = due;
-      // Whoever flushes sees the rejection; a batch nobody waits for must not end the process.
+      // A caller that flushes sees the rejection; a batch without a waiting caller must not end the process.
       due.catch(() => {});
     }
     return this.due;
   }
 
   /**
-   * Commits when the commit before has settled and everything that can go on without waiting has: after the microtasks,
-   * before any timer or socket. So all that one turn appends shares a commit, and a virtual clock sees the commit within the
-   * turn. Written with as few promises as there can be: each is paid for by every write that must be durable.
+   * Commits when the commit before has settled and the microtasks have run, before any timer or socket. So everything that one
+   * turn appends shares a commit, and a virtual clock sees the commit within the turn. Uses as few promises as possible: every
+   * durable write pays for each of them.
    */
-  private atEndOfTurn(): Promise<void> {
+  private commitAtEndOfTurn(): Promise<void> {
     return new Promise((resolve, reject) => {
       const commit = () => void this.commit().then(resolve, reject);
       const settled = () => process.nextTick(commit);
@@ -197,7 +197,7 @@ export class JournalWriter {
   }
 }
 
-/** The run's row after `entry`; the same object where the entry does not touch it. */
+/** Gives the run's row after `entry`; the same object when the entry does not change it. */
 export function nextRow(row: RunRow | undefined, entry: Entry): RunRow | undefined {
   if (entry.type === 'run.started' && row === undefined) {
     const { runbook, mode, account, trigger, startedAt } = entry.data;

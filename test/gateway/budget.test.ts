@@ -379,8 +379,8 @@ describe('a shared ledger', () => {
 });
 
 describe('beats of a deadman switch', () => {
-  const beat = { of: 'main', everyMs: 5_000, timeoutMs: 20_000, readWeight: 10 };
-  const BEAT = { endpoint: 'POST /cancel_all_after', beat } as const;
+  const heartbeat = { of: 'main', everyMs: 5_000, timeoutMs: 20_000, readWeight: 10 };
+  const BEAT = { endpoint: 'POST /cancel_all_after', heartbeat } as const;
 
   /** A switch that is armed in the middle of reads, and beaten beside look-ups without end; gives the longest wait of a beat. */
   async function guarded(keep: boolean) {
@@ -410,7 +410,7 @@ describe('beats of a deadman switch', () => {
       await call(own, { ...of, weight: 10, class: 'enter' });
       for (const budget of [own, other]) void lane(budget, 'resolve');
       for (;;) {
-        await new Promise<void>((resolve) => clock.after(beat.everyMs, resolve));
+        await new Promise<void>((resolve) => clock.after(heartbeat.everyMs, resolve));
         longestMs = Math.max(longestMs, await call(own, { ...of, weight: 10, class: 'protect' }));
         beats += 1;
       }
@@ -452,7 +452,7 @@ describe('beats of a deadman switch', () => {
 
   it('that the limit can not carry are refused before anything waits for them, and say what they need', async () => {
     const { clock, ask, answers, log } = setUp();
-    const quick = (of: string) => ({ ...BEAT, beat: { of, everyMs: 1_250, timeoutMs: 5_000, readWeight: 10 } });
+    const quick = (of: string) => ({ ...BEAT, heartbeat: { of, everyMs: 1_250, timeoutMs: 5_000, readWeight: 10 } });
     ask('first', 'enter', 10, quick('main'));
     ask('second', 'enter', 10, quick('second'));
     ask('third', 'enter', 10, quick('third'));

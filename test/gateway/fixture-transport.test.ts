@@ -127,7 +127,7 @@ describe('matching', () => {
   it('lists what no request has asked for', async () => {
     const { body, transport } = stage([exchange('GET', '/account', {}), exchange('GET', '/fills', {})]);
     await body(wire('GET', '/fills'));
-    expect(transport.unused().map(({ position }) => position)).toEqual([1]);
+    expect(transport.listUnused().map(({ position }) => position)).toEqual([1]);
   });
 
   it('times out where the recorded answer came later than the run waits', async () => {

@@ -1,7 +1,7 @@
 /**
- * Whether the deadman switch certainly stands, folded from the journal: asked on the road itself, because an order can have
- * been on its way to it for longer than the switch lasts (it waited for tokens, or its process died and another one goes on).
- * The keeper arms and renews; this only says no.
+ * Decides from the journal whether the deadman switch may have fired. Checked directly before an order is sent, because the
+ * order may have waited longer than the switch lasts (for tokens, or because its process died and was replaced). The heartbeat
+ * arms and renews the switch; this only blocks orders.
  */
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import { endpoint, isEndpointName } from '../../venue/catalogue.ts';
@@ -10,10 +10,10 @@ export class DeadmanFacts {
   private readonly intended = new Map<string, string>();
   private timeoutMs: number | undefined;
   private fired = false;
-  /** When the latest qualifying request that was answered with success was sent. */
+  /** When the latest qualifying request that succeeded was sent, epoch ms. */
   private since = Number.NEGATIVE_INFINITY;
 
-  /** Takes in one entry of the run, in order. */
+  /** Applies one entry of the run; call it in the order of the journal. */
   apply(entry: Entry): void {
     switch (entry.type) {
       case 'call.intended':
@@ -25,7 +25,7 @@ export class DeadmanFacts {
           this.since = Math.max(this.since, entry.data.sentAt ?? entry.at);
         return;
       case 'deadman.moved':
-        this.moved(entry.data);
+        this.applyMove(entry.data);
         return;
       case 'run.resumed':
         if (entry.data.away?.by === 'wall') this.fired = true;
@@ -35,15 +35,15 @@ export class DeadmanFacts {
     }
   }
 
-  /** Since when it may have fired (epoch ms); undefined where it stands, or where nobody asked for it. */
+  /** Gives the time since which the switch may have fired, epoch ms; undefined when it is armed, or was not requested. */
   lapsedAt(now: number): number | undefined {
     if (this.timeoutMs === undefined) return undefined;
     const until = this.since + this.timeoutMs;
     return this.fired || now > until ? Math.min(until, now) : undefined;
   }
 
-  private moved({ event, timeoutMs, because }: DataOf<'deadman.moved'>): void {
-    // A switch that a step arms by hand is that runbook's own affair: nobody keeps it.
+  private applyMove({ event, timeoutMs, because }: DataOf<'deadman.moved'>): void {
+    // A switch that a step arms is the runbook's own responsibility: no heartbeat renews it.
     if (because === 'arm_deadman' || because === 'disarm_deadman') return;
     if (event === 'armed' || event === 'renewed') {
       this.timeoutMs = timeoutMs;

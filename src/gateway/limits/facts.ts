@@ -1,6 +1,6 @@
 /**
- * The facts behind the limits, folded from the journal like everything else that must survive a restart: what works, what
- * has filled, what was sent, what was refused, when the venue was last read. The verdict is venue/limits.ts's.
+ * Collects the facts that limits are checked against, folded from the journal so that they survive a restart: working orders,
+ * fills, requests sent, refusals, and when the venue was last read. venue/limits/check.ts decides.
  */
 import { type DecimalString, decimalText } from '../../base/decimal.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
@@ -23,10 +23,10 @@ import { SentNotional } from './notional.ts';
 import { HeldPositions } from './positions.ts';
 
 const MINUTE_MS = 60_000;
-/** How long a refusal is remembered, ms: the longest window a throttle may have. */
+/** How long a refusal is remembered, ms: the longest window that a throttle may have. */
 const REFUSALS_KEPT_MS = 3_600_000;
 
-/** What other runs and people know that this run's journal does not. */
+/** Facts about the account that this run's journal does not have. */
 interface AccountFacts {
   readonly killed: boolean;
   /** Working orders of other runs of the account. */
@@ -40,7 +40,7 @@ export class LimitFactsFold {
   private readonly intended = new Map<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   private readonly sent = new SentNotional();
-  /** Fills with the step that read them, for those of orders that are nobody's here. */
+  /** When fills were read, with the step that read them, which counts for fills of orders that this run did not place. */
   private fillTimes: { readonly orderId: string; readonly step: string; readonly at: number }[] = [];
   private readonly lastPrices = new Map<string, { readonly price: DecimalString; readonly at: number }>();
   private readonly deadman = new DeadmanFacts();
@@ -62,12 +62,12 @@ export class LimitFactsFold {
     this.others = others;
   }
 
-  /** The book of the run as it is taken up again: made by whoever plays its record. */
+  /** Replaces the tracker when a run is resumed: its playback has built a new one. */
   useBook(tracker: OrderTracker): void {
     this.tracker = tracker;
   }
 
-  /** Takes in one entry of the run, in order. */
+  /** Applies one entry of the run; call it in the order of the journal. */
   apply(entry: Entry): void {
     this.deadman.apply(entry);
     switch (entry.type) {
@@ -75,14 +75,14 @@ export class LimitFactsFold {
         this.intended.set(entry.data.call, entry.data);
         return;
       case 'call.attempted':
-        this.attempted(this.intended.get(entry.data.call), entry.at);
+        this.applyAttempt(this.intended.get(entry.data.call), entry.at);
         return;
       case 'call.settled':
-        this.settled(this.intended.get(entry.data.call), entry.data, entry.at, entry.step);
+        this.applySettled(this.intended.get(entry.data.call), entry.data, entry.at, entry.step);
         this.intended.delete(entry.data.call);
         return;
       case 'order.moved':
-        this.rested(entry.data, entry.at);
+        this.applyMove(entry.data, entry.at);
         return;
       case 'order.alarmed':
         this.refusals.push(entry.at);
@@ -92,27 +92,27 @@ export class LimitFactsFold {
     }
   }
 
-  /** The verdict on a call; calls that only read or protect pass without looking. */
+  /** Checks a call against the limits; calls that only read or protect always pass. */
   check(call: VenueCall, rules: LimitRules, now: number): LimitVerdict {
     const row = endpoint(call.endpoint);
     if (row.method === 'GET' || row.protective) return { ok: true, considered: {} };
-    const lapsed = this.lapsed(call, now);
+    const lapsed = this.describeLapse(call, now);
     if (lapsed !== undefined) return { ok: false, code: 'DEADMAN_LAPSED', message: lapsed, considered: {} };
     return checkLimits(
       { ...call, ...(call.intent?.allow === undefined ? {} : { allow: call.intent.allow }) },
       rules,
-      this.facts(call, rules, now),
+      this.collectFacts(call, rules, now),
     );
   }
 
-  /** Why no new order may go while the deadman switch may have fired; undefined where it stands, or was not asked for. */
-  lapsed(call: VenueCall, now: number): string | undefined {
+  /** Describes why no new order may be sent: the deadman switch may have fired. Undefined when it is armed, or was not requested. */
+  describeLapse(call: VenueCall, now: number): string | undefined {
     const lapsedAt = call.endpoint === 'POST /orders' ? this.deadman.lapsedAt(now) : undefined;
     if (lapsedAt === undefined) return undefined;
-    return `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch that this run asked for may have fired, and every order is read before a new one`;
+    return `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch of this run may have fired; the run reads every order before it places a new one`;
   }
 
-  private facts(call: VenueCall, rules: LimitRules, now: number): LimitFacts {
+  private collectFacts(call: VenueCall, rules: LimitRules, now: number): LimitFacts {
     const others = this.others();
     const summed = rules.maxRunNotional !== undefined;
     const own = this.workingOrders(summed);
@@ -127,13 +127,13 @@ export class LimitFactsFold {
       now,
       killed: others.killed,
       working,
-      openOrders: { run: own.length, account: working.length + this.externalOpen(others.working) },
-      positions: this.held.facts(this.tracker, now),
+      openOrders: { run: own.length, account: working.length + this.countExternalOpen(others.working) },
+      positions: this.held.collectFacts(this.tracker, now),
       counters: {
         writes: this.writes,
         ordersLastMinute: this.orderTimes.length,
         runNotional: summed ? this.sent.sum(this.tracker.orders(), (of) => this.lastPrices.get(of)?.price) : '0',
-        stepFills: rules.stepFills === undefined ? 0 : within(this.fillsOf(call.step), rules.stepFills.windowMs),
+        stepFills: rules.stepFills === undefined ? 0 : within(this.listFillTimes(call.step), rules.stepFills.windowMs),
         refusals: within(this.refusals, rules.refusals?.windowMs),
       },
       reference: call.reference,
@@ -153,14 +153,14 @@ export class LimitFactsFold {
     };
   }
 
-  /** The run's orders that are not at their end, those whose fate is unknown among them; where asked, with what each counts for. */
+  /** Lists the run's orders that have not ended, those of unknown state included; with `summed`, each with its notional. */
   workingOrders(summed = false): readonly WorkingOrder[] {
     return this.tracker
       .orders()
       .filter(({ snapshot }) => isWorking(snapshot.state))
       .map((order) => {
         const { intent, snapshot } = order;
-        const counted = summed ? this.sent.of(order, this.lastPrices.get(intent.market)?.price) : undefined;
+        const counted = summed ? this.sent.measure(order, this.lastPrices.get(intent.market)?.price) : undefined;
         return {
           clientOrderId: intent.clientOrderId,
           orderId: snapshot.context.venueId,
@@ -171,15 +171,15 @@ export class LimitFactsFold {
           trigger: intent.trigger,
           size: snapshot.context.size,
           worstRemaining: exposureOf(snapshot).worstRemaining,
-          ...(isPositionStop(intent) ? { fraction: this.sent.mostAsked(order) } : {}),
+          ...(isPositionStop(intent) ? { fraction: this.sent.maxFraction(order) } : {}),
           ...(counted === undefined ? {} : { counted: decimalText(counted) }),
           quarantined: snapshot.state === 'quarantined',
         };
       });
   }
 
-  /** Orders of nobody we know: what other runs of the account have working is counted as theirs. */
-  private externalOpen(working: readonly WorkingOrder[]): number {
+  /** Counts open orders that belong to no known run; those of other runs of the account are counted as theirs. */
+  private countExternalOpen(working: readonly WorkingOrder[]): number {
     const known = new Set(working.flatMap(({ clientOrderId, orderId }) => [clientOrderId, orderId]));
     const { tracker } = this;
     return this.listedOpen.filter(
@@ -191,14 +191,14 @@ export class LimitFactsFold {
     ).length;
   }
 
-  /** When fills of a step's orders were read. */
-  private fillsOf(step: string): readonly number[] {
+  /** Lists when the fills of a step's orders were read, epoch ms. */
+  private listFillTimes(step: string): readonly number[] {
     return this.fillTimes
       .filter((fill) => (this.tracker.byId(fill.orderId)?.step ?? fill.step) === step)
       .map(({ at }) => at);
   }
 
-  private attempted(call: DataOf<'call.intended'> | undefined, at: number): void {
+  private applyAttempt(call: DataOf<'call.intended'> | undefined, at: number): void {
     if (call === undefined || !isEndpointName(call.endpoint)) return;
     const row = endpoint(call.endpoint);
     if (row.method === 'GET' || row.path === '/cancel_all_after' || row.path === '/jwt') return;
@@ -206,21 +206,21 @@ export class LimitFactsFold {
     if (call.endpoint !== 'POST /orders' && call.endpoint !== 'PUT /orders') return;
     this.orderTimes.push(at);
     const { market_id } = call.params as { readonly market_id?: string };
-    this.sent.attempted(call, this.lastPrices.get(market_id ?? '')?.price);
+    this.sent.addAttempt(call, this.lastPrices.get(market_id ?? '')?.price);
   }
 
-  /** A short that came to rest stands above the market: what it asks is the most that another would have brought then. */
-  private rested({ clientOrderId, to, from }: DataOf<'order.moved'>, at: number): void {
+  /** Learns a price from a short that rests: it is above the market, so its price bounds what another short would have brought. */
+  private applyMove({ clientOrderId, to, from }: DataOf<'order.moved'>, at: number): void {
     if (to !== 'open' || from === 'amending') return;
-    const order = this.sent.restingShort(clientOrderId);
-    if (order !== undefined) this.seen(order.market, order.price, at);
+    const order = this.sent.findRestingShort(clientOrderId);
+    if (order !== undefined) this.noteLastPrice(order.market, order.price, at);
   }
 
-  private seen(market: string, price: DecimalString, at: number): void {
+  private noteLastPrice(market: string, price: DecimalString, at: number): void {
     if ((this.lastPrices.get(market)?.at ?? 0) <= at) this.lastPrices.set(market, { price, at });
   }
 
-  private settled(
+  private applySettled(
     call: DataOf<'call.intended'> | undefined,
     data: DataOf<'call.settled'>,
     at: number,
@@ -228,7 +228,7 @@ export class LimitFactsFold {
   ): void {
     if (call === undefined) return;
     if (data.kind === 'rejected' && data.failure === 'rejected') this.refusals.push(at);
-    if ((data.kind === 'rejected' && data.definite !== false) || data.kind === 'denied') this.sent.refused(call);
+    if ((data.kind === 'rejected' && data.definite !== false) || data.kind === 'denied') this.sent.removeRefused(call);
     if (data.kind !== 'confirmed') return;
     if (call.endpoint.startsWith('GET ')) this.lastReadAt = at;
     const { status, market_id } = call.params as { readonly status?: string; readonly market_id?: string };
@@ -243,7 +243,7 @@ export class LimitFactsFold {
       const fills = data.result as unknown as readonly FillRecord[];
       for (const fill of this.held.take(call, fills, data.sentAt ?? at)) {
         this.fillTimes.push({ orderId: fill.order_id, step, at });
-        this.seen(fill.market_id, fill.price, fill.timestamp / 1000);
+        this.noteLastPrice(fill.market_id, fill.price, fill.timestamp / 1000);
       }
     }
   }

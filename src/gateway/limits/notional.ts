@@ -1,6 +1,6 @@
 /**
- * What the orders of a run come to in quote currency, each once and at the most that it was ever sent or stood for: as it was
- * placed, as each amend asked for it, as it stands, and what its fills cost. Folded from the journal, in order.
+ * Sums the notional of a run's orders, in quote currency. Each order counts once, with the largest of its notional as
+ * placed, as asked by each amend, as in force, and the cost of its fills. Folded from the journal.
  */
 import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
 import type { DataOf } from '../../journal/entry.ts';
@@ -10,29 +10,29 @@ import { isPositionStop } from '../../venue/order/context.ts';
 import { exposureOf } from '../../venue/order/life.ts';
 import { countsAsSent } from '../../venue/order/states.ts';
 
-/** Types whose record shows the price that is in force. */
+/** Order types whose record shows the price in force. */
 const PRICED: ReadonlySet<string> = new Set(['limit', 'stop_limit']);
 
-/** Terms under which an order left. */
+/** Terms with which an order was sent. */
 interface Sent {
   readonly size: DecimalString;
-  /** As it was measured then; undefined where nothing could tell. */
+  /** Price at which it was measured then; undefined when none was known. */
   readonly price: DecimalString | undefined;
 }
 
 interface Tracked {
   readonly intent: WriteTerms;
-  /** Requests by call, those aside that the venue certainly refused. */
+  /** Terms by call, without calls that the venue certainly refused. */
   readonly sent: Map<string, Sent>;
-  /** Terms last asked for. */
+  /** Terms of the latest request. */
   asked: Pick<WriteTerms, 'size' | 'price'>;
 }
 
 export class SentNotional {
   private readonly orders = new Map<string, Tracked>();
 
-  /** A POST or PUT /orders leaves; `last` is what was last seen in its market. */
-  attempted(call: DataOf<'call.intended'>, last: DecimalString | undefined): void {
+  /** Takes in an attempt of POST or PUT /orders; `last` is the last price seen in its market. */
+  addAttempt(call: DataOf<'call.intended'>, last: DecimalString | undefined): void {
     const { reference, intent, clientOrderId = intent?.clientOrderId } = call;
     if (clientOrderId === undefined) return;
     const known = this.orders.get(clientOrderId);
@@ -52,28 +52,28 @@ export class SentNotional {
     }
   }
 
-  /** An amend was certainly not taken: its terms never were in force. A refused order is known by its state. */
-  refused(call: DataOf<'call.intended'>): void {
+  /** Takes out an amend that was certainly refused, because its terms were never in force. A refused order shows by its state. */
+  removeRefused(call: DataOf<'call.intended'>): void {
     if (call.endpoint !== 'PUT /orders' || call.clientOrderId === undefined) return;
     const known = this.orders.get(call.clientOrderId);
     known?.sent.delete(call.call);
   }
 
-  /** Market and price last asked of a short limit order; undefined for any other. */
-  restingShort(clientOrderId: string): { readonly market: string; readonly price: DecimalString } | undefined {
+  /** Gives market and latest price of a short limit order; undefined for any other. */
+  findRestingShort(clientOrderId: string): { readonly market: string; readonly price: DecimalString } | undefined {
     const { intent, asked } = this.orders.get(clientOrderId) ?? {};
     if (intent?.side !== 'short' || intent.type !== 'limit' || asked?.price === undefined) return undefined;
     return { market: intent.market, price: asked.price };
   }
 
-  /** Of a position stop: the largest fraction it was ever asked to be, but not more than the position. */
-  mostAsked({ intent }: TrackedOrder): DecimalString {
+  /** Gives the largest fraction of the position (at most 1) that a position stop was ever asked for. */
+  maxFraction({ intent }: TrackedOrder): DecimalString {
     const sizes = [...(this.orders.get(intent.clientOrderId)?.sent.values() ?? [])].map(({ size }) => decimal(size));
     return decimalText(Decimal.min(1, Decimal.max(decimal(intent.size), ...sizes)));
   }
 
-  /** What an order counts for; undefined where it has no price to measure with. `last` as of now. */
-  of({ intent, snapshot }: TrackedOrder, last: DecimalString | undefined): Decimal | undefined {
+  /** Measures an order, in quote currency; undefined when no price is known. `last` is the market's latest price. */
+  measure({ intent, snapshot }: TrackedOrder, last: DecimalString | undefined): Decimal | undefined {
     if (isPositionStop(intent)) return new Decimal(0);
     const { context, state } = snapshot;
     const { filled } = exposureOf(snapshot);
@@ -85,16 +85,16 @@ export class SentNotional {
       if (price === undefined) return undefined;
       most = Decimal.max(most, decimal(nothing ? filled : size).times(decimal(price)));
     }
-    // The venue may show what it likes for the price of a market or stop_market order.
+    // The price that the venue shows for a market or stop_market order means nothing.
     const inForce = !nothing && PRICED.has(intent.type) ? context.price : undefined;
     return inForce === undefined ? most : Decimal.max(most, decimal(context.size).times(decimal(inForce)));
   }
 
-  /** The sum over a run's orders; undefined where one of them can not be measured. */
+  /** Sums a run's orders, in quote currency; undefined when one of them cannot be measured. */
   sum(orders: readonly TrackedOrder[], last: (market: string) => DecimalString | undefined): DecimalString | undefined {
     let sum = new Decimal(0);
     for (const order of orders) {
-      const each = this.of(order, last(order.intent.market));
+      const each = this.measure(order, last(order.intent.market));
       if (each === undefined) return undefined;
       sum = sum.plus(each);
     }

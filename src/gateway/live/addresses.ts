@@ -1,6 +1,6 @@
 /**
- * Which addresses the program may connect to. A base URL names a host, and whoever answers for that name chooses the address:
- * one inside the own network must not be reached that way (SECURITY.md, Promises). Opens no connection.
+ * Decides which addresses the program may connect to. A base URL names a host, and the name server that answers for it chooses
+ * the address; it must not direct the program into the user's own network (SECURITY.md, Promises). Opens no connection.
  */
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -22,7 +22,7 @@ const PRIVATE_V4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ] as const;
-/** 64:ff9b::/96 and 2002::/16 carry IPv4 addresses, private ones too. IPv4-mapped ones are judged as what they map. */
+/** 64:ff9b::/96 and 2002::/16 carry IPv4 addresses, private ones too. IPv4-mapped addresses are checked as IPv4. */
 const PRIVATE_V6 = [
   '::/128',
   '::1/128',
@@ -38,23 +38,23 @@ const PRIVATE_V6 = [
 ] as const;
 const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const;
 
-const privateList = blockList([...PRIVATE_V4, ...PRIVATE_V6]);
-const loopbackList = blockList(LOOPBACK);
+const privateList = buildBlockList([...PRIVATE_V4, ...PRIVATE_V6]);
+const loopbackList = buildBlockList(LOOPBACK);
 
-/** Refused when a name resolves to an address that may not be reached. */
+/** Thrown when a name resolves to an address that may not be reached. */
 class BlockedAddress extends Error {
   readonly code = 'BLOCKED_ADDRESS';
 }
 
-/** Judges addresses for one host: a loopback host reaches loopback alone, any other host public addresses and those allowed. */
+/** Checks addresses for one host: a loopback host may reach loopback only, any other host public and allowed addresses. */
 export class AddressRule {
   private readonly loopback: boolean;
   private readonly allowed: BlockList;
 
-  /** `allowed`: addresses and networks, as the profile's `allowed_addresses`. */
+  /** `allowed` has addresses and networks, as the profile's `allowed_addresses`. */
   constructor(loopback: boolean, allowed: readonly string[]) {
     this.loopback = loopback;
-    this.allowed = blockList(allowed);
+    this.allowed = buildBlockList(allowed);
   }
 
   permits(address: string): boolean {
@@ -63,8 +63,8 @@ export class AddressRule {
   }
 
   /**
-   * A `lookup` for sockets: resolves by `resolve` and refuses when any of the addresses may not be reached, so that no
-   * second attempt lands on it.
+   * Builds a `lookup` for sockets: resolves with `resolve`, and refuses when any of the addresses may not be reached, so that
+   * no second attempt uses it.
    */
   lookup(
     resolve: (
@@ -78,7 +78,7 @@ export class AddressRule {
         if (error !== null) return done(error, []);
         const [first] = addresses;
         if (first === undefined || !addresses.every(({ address }) => this.permits(address))) {
-          return done(new BlockedAddress('the name leads to an address that may not be reached'), []);
+          return done(new BlockedAddress('the name resolves to an address that may not be reached'), []);
         }
         if (options.all === true) done(null, addresses);
         else done(null, first.address, first.family);
@@ -89,12 +89,12 @@ export class AddressRule {
 
 function contains(list: BlockList, address: string): boolean {
   const family = isIP(address);
-  // What is no address at all is in no list of the allowed and must not pass for public.
+  // A text that is not an address must not count as public or allowed.
   if (family === 0) return list === privateList;
   return list.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-function blockList(networks: readonly string[]): BlockList {
+function buildBlockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
     const [address = '', bits] = network.split('/');

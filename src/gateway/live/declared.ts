@@ -1,6 +1,6 @@
 /**
- * Requests and feeds that a profile declares (interface.md, Profile): read-only endpoints the venue has and its document does
- * not describe. A result is read by its declared shape, exact in decimals; a field that is not declared can not be read.
+ * Sends the requests and reads the feeds that a profile declares (interface.md, Profile): read-only endpoints of the venue that
+ * its document does not describe. A result is read by its declared shape, exact in decimals; other fields cannot be read.
  */
 import { isLosslessNumber } from 'lossless-json';
 import { type DecimalString, parseDecimal } from '../../base/decimal.ts';
@@ -14,7 +14,7 @@ import type { WireAnswer } from '../transport.ts';
 export function declaredRequests(profile: Profile): RequestReader {
   return {
     wire(name, params) {
-      const declared = requestOf(profile, name);
+      const declared = findRequest(profile, name);
       if (declared === undefined) return { problem: `the profile declares no request named ${name}` };
       const unknown = Object.keys(params).find((key) => !Object.hasOwn(declared.query, key));
       if (unknown !== undefined) return { problem: `request ${name} takes no parameter ${unknown}` };
@@ -35,14 +35,14 @@ export function declaredRequests(profile: Profile): RequestReader {
       };
     },
     read(name, answer) {
-      const declared = requestOf(profile, name);
+      const declared = findRequest(profile, name);
       if (declared === undefined) return { problem: `the profile declares no request named ${name}` };
       return readDeclared(declared, answer);
     },
   };
 }
 
-/** Feeds of a profile, each a declared request and a path into its result. `client` is asked when it is there. */
+/** Reads the feeds of a profile, each a declared request and a path into its result. Without a client they have no value. */
 export class DeclaredFeeds implements FeedSource {
   private readonly profile: Profile;
   private readonly now: () => number;
@@ -54,7 +54,7 @@ export class DeclaredFeeds implements FeedSource {
     this.now = now;
   }
 
-  /** The road the requests take: budgeted and journaled like any other. */
+  /** Sets the client that sends the requests, with tokens and journal entries like any other. */
   through(client: VenueClient): void {
     this.client = client;
   }
@@ -68,13 +68,13 @@ export class DeclaredFeeds implements FeedSource {
     this.asked += 1;
     const at = this.now();
     const outcome = await this.client.request(feed.request, params, feedRequestId(step, name, this.asked), step);
-    const value = outcome.kind === 'confirmed' ? valueAt(outcome.result, feed.read) : undefined;
-    // True when it was asked for, at the earliest: an answer that took long is old when it comes.
+    const value = outcome.kind === 'confirmed' ? readDecimalAt(outcome.result, feed.read) : undefined;
+    // Dated when it was requested: a slow answer may be that old.
     return value === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), value, at };
   }
 }
 
-function requestOf(profile: Profile, name: string): DeclaredRequest | undefined {
+function findRequest(profile: Profile, name: string): DeclaredRequest | undefined {
   return Object.hasOwn(profile.requests, name) ? profile.requests[name] : undefined;
 }
 
@@ -93,7 +93,7 @@ function readDeclared(
   if (wrapped && envelope.success === false) return { problem: `refused: ${String(envelope.error).slice(0, 200)}` };
   if (answer.status >= 300) return { problem: `status ${answer.status}` };
   try {
-    return { result: shaped(declared.result, wrapped ? envelope.result : read.value, 'result') };
+    return { result: readShape(declared.result, wrapped ? envelope.result : read.value, 'result') };
   } catch (error) {
     if (error instanceof Misshapen) return { problem: error.message };
     throw error;
@@ -102,21 +102,24 @@ function readDeclared(
 
 class Misshapen extends Error {}
 
-function shaped(shape: ResultShape, value: unknown, at: string): unknown {
+function readShape(shape: ResultShape, value: unknown, path: string): unknown {
   switch (shape.kind) {
     case 'value':
-      return leaf(shape, value, at);
+      return readLeaf(shape, value, path);
     case 'list':
-      if (!Array.isArray(value)) throw new Misshapen(`${at} is no list`);
-      return value.map((each, index) => shaped(shape.of, each, `${at}[${index}]`));
+      if (!Array.isArray(value)) throw new Misshapen(`${path} is not a list`);
+      return value.map((each, index) => readShape(shape.of, each, `${path}[${index}]`));
     case 'map':
       return Object.fromEntries(
-        Object.entries(recordOf(value, at)).map(([key, each]) => [key, shaped(shape.of, each, `${at}.${key}`)]),
+        Object.entries(readRecord(value, path)).map(([key, each]) => [
+          key,
+          readShape(shape.of, each, `${path}.${key}`),
+        ]),
       );
     case 'record': {
-      const record = recordOf(value, at);
+      const record = readRecord(value, path);
       return Object.fromEntries(
-        Object.entries(shape.fields).map(([name, of]) => [name, shaped(of, record[name], `${at}.${name}`)]),
+        Object.entries(shape.fields).map(([name, of]) => [name, readShape(of, record[name], `${path}.${name}`)]),
       );
     }
     default:
@@ -124,10 +127,10 @@ function shaped(shape: ResultShape, value: unknown, at: string): unknown {
   }
 }
 
-function leaf(shape: Extract<ResultShape, { kind: 'value' }>, value: unknown, at: string): unknown {
+function readLeaf(shape: Extract<ResultShape, { kind: 'value' }>, value: unknown, path: string): unknown {
   if (value === undefined || value === null) {
     if (shape.optional) return null;
-    throw new Misshapen(`${at} is absent`);
+    throw new Misshapen(`${path} is absent`);
   }
   switch (shape.type) {
     case 'price':
@@ -135,35 +138,36 @@ function leaf(shape: Extract<ResultShape, { kind: 'value' }>, value: unknown, at
     case 'money':
     case 'number':
     case 'integer': {
-      const text = decimalOf(value);
-      if (text === undefined) throw new Misshapen(`${at} is no plain decimal`);
+      const text = readDecimal(value);
+      if (text === undefined) throw new Misshapen(`${path} is not a plain decimal`);
       return text;
     }
     case 'boolean':
-      if (typeof value !== 'boolean') throw new Misshapen(`${at} is neither true nor false`);
+      if (typeof value !== 'boolean') throw new Misshapen(`${path} is neither true nor false`);
       return value;
     default:
       return isLosslessNumber(value) ? value.toString() : String(value);
   }
 }
 
-function decimalOf(value: unknown): DecimalString | undefined {
+function readDecimal(value: unknown): DecimalString | undefined {
   const text = isLosslessNumber(value) ? value.toString() : typeof value === 'string' ? value : undefined;
   return text !== undefined && parseDecimal(text) !== undefined ? text : undefined;
 }
 
-function recordOf(value: unknown, at: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Misshapen(`${at} is no record`);
+function readRecord(value: unknown, path: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Misshapen(`${path} is not a record`);
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** The decimal at a path such as `result[0].fair_price`; undefined where there is none. */
-function valueAt(result: unknown, path: string): DecimalString | undefined {
+/** Reads the decimal at a path such as `result[0].fair_price`; undefined when there is none. */
+function readDecimalAt(result: unknown, path: string): DecimalString | undefined {
   const steps = path.match(/[A-Za-z0-9_-]+/g) ?? [];
   let value: unknown = { result };
   for (const step of steps) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
     value = (value as Readonly<Record<string, unknown>>)[step];
   }
-  return decimalOf(value);
+  return readDecimal(value);
 }

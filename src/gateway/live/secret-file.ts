@@ -1,6 +1,6 @@
 /**
- * Files that hold a secret: read only where nobody else can have read or written them, written so that a reader finds the old
- * text or the new one, whole, whatever happens meanwhile. What is in them never appears in a message.
+ * Reads and writes files that hold a secret. Reads a file only when no other user can have read or written it; writes it so
+ * that a reader always finds the complete old or new text. The contents never appear in a message.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
@@ -10,28 +10,28 @@ type SecretFileReading = { readonly text: string } | { readonly problem: string;
 
 const LARGEST_BYTES = 64 * 1024;
 
-/** The file's text without blanks around it. Refused: links, other owners, modes beyond 0600, folders others can write to. */
+/** Reads the file's text, trimmed. Refuses links, other owners, modes beyond 0600, and folders that others can write to. */
 export function readSecretFile(path: string): SecretFileReading {
   let handle: number;
   try {
-    // Opened first and looked at afterwards: what was checked is then what is read. Not following a link, not waiting for a pipe.
+    // Opened before it is checked, so that the checked file is the one that is read. Does not follow links or wait for a pipe.
     handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    const code = codeOf(error);
-    return { problem: REASONS[code] ?? `can not be opened (${code})`, absent: code === 'ENOENT' };
+    const code = readCode(error);
+    return { problem: REASONS[code] ?? `cannot be opened (${code})`, absent: code === 'ENOENT' };
   }
   try {
-    const problem = fileProblem(handle) ?? folderProblem(path);
+    const problem = findFileProblem(handle) ?? findFolderProblem(path);
     if (problem !== undefined) return { problem, absent: false };
     return { text: readFileSync(handle, 'utf8').trim() };
   } catch (error) {
-    return { problem: `can not be read (${codeOf(error)})`, absent: false };
+    return { problem: `cannot be read (${readCode(error)})`, absent: false };
   } finally {
     closeSync(handle);
   }
 }
 
-function fileProblem(handle: number): string | undefined {
+function findFileProblem(handle: number): string | undefined {
   const status = fstatSync(handle);
   if (!status.isFile()) return 'is not a regular file';
   if (status.size > LARGEST_BYTES) return `has more than ${LARGEST_BYTES} bytes`;
@@ -43,8 +43,8 @@ function fileProblem(handle: number): string | undefined {
     : `can be read or written by others (mode ${(status.mode & 0o777).toString(8)}); set it to 600`;
 }
 
-/** Whoever can write to the folder can put another file in this one's place. */
-function folderProblem(path: string): string | undefined {
+/** Checks the folder too: a user who can write to it can replace the file. */
+function findFolderProblem(path: string): string | undefined {
   const user = process.geteuid?.();
   if (user === undefined) return undefined;
   const status = statSync(dirname(path));
@@ -55,8 +55,8 @@ function folderProblem(path: string): string | undefined {
 }
 
 /**
- * Puts `text` in the place of the file, durably: written beside it, synced, renamed, and the folder synced. Resolves when a
- * crash can no longer bring the old text back; rejects and leaves the old file where the disk refuses.
+ * Replaces the file's text durably: writes a new file beside it, syncs, renames it, and syncs the folder. Resolves when a
+ * crash can no longer bring the old text back; rejects and leaves the old file when the disk refuses.
  */
 export async function replaceSecretFile(path: string, text: string): Promise<void> {
   const beside = `${path}.${process.pid}.part`;
@@ -76,7 +76,7 @@ export async function replaceSecretFile(path: string, text: string): Promise<voi
     await rename(beside, path);
   } catch (error) {
     await rm(beside, { force: true });
-    throw new Error(`the file ${path} can not be written (${codeOf(error)})`);
+    throw new Error(`the file ${path} cannot be written (${readCode(error)})`);
   }
   await syncFolder(join(path, '..'));
 }
@@ -93,11 +93,11 @@ async function syncFolder(path: string): Promise<void> {
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ELOOP: 'is a link; name the file itself',
-  EACCES: 'can not be opened: permission denied',
+  EACCES: 'cannot be opened: permission denied',
   EISDIR: 'is a directory',
 };
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z0-9_]+$/.test(code) ? code : 'no reason given';
 }

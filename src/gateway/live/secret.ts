@@ -1,6 +1,6 @@
 /**
- * Secrets in the hands of the program: values that print as a placeholder wherever they end up by accident, where they come
- * from, and the filter that takes them out of whatever is written. Nothing here decides where a secret is sent.
+ * Loads the secrets of a profile and wraps them in values that print as a placeholder, wherever they end up by accident. Does
+ * not decide where a secret is sent.
  */
 import { inspect } from 'node:util';
 import { isSigningKey } from '../../journal/anchors/anchors.ts';
@@ -8,9 +8,9 @@ import type { Profile, SecretReference } from '../../venue/profile/profile.ts';
 import { secretBytes } from '../../venue/wire/signing.ts';
 import { readSecretFile } from './secret-file.ts';
 
-/** A secret text. Only `reveal` gives it; printed, serialised or inspected it is its name in brackets. */
+/** A secret text. Only `reveal` returns it; printing, serialising or inspecting shows its name in brackets. */
 export class Secret {
-  /** What the profile calls it: `auth.jwt`. */
+  /** Name of its setting in the profile, as `auth.jwt`. */
   readonly name: string;
   readonly #text: string;
   constructor(name: string, text: string) {
@@ -41,26 +41,26 @@ export interface ProfileSecrets {
   readonly postgres?: Secret;
   /** PEM of an Ed25519 private key. */
   readonly anchorKey?: Secret;
-  /** By the name of the copy. */
+  /** By name of the copy. */
   readonly anchorWebhooks: Readonly<Record<string, Secret>>;
-  /** By the name of the target. */
+  /** By name of the target. */
   readonly webhooks: Readonly<Record<string, Secret>>;
 }
 
-/** Where a profile refers to secrets. */
+/** The parts of a profile that refer to secrets. */
 type SecretSettings = Pick<Profile, 'auth' | 'store' | 'notify' | 'anchors'>;
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Each is a sentence that names the setting and what is wrong, without any value. */
 type SecretsReading = {
   readonly secrets: ProfileSecrets;
   readonly all: readonly Secret[];
+  /** One sentence each, with the setting and what is wrong, without any value. */
   readonly problems: readonly string[];
 };
 
 /**
- * Loads every secret of a profile; `variables` is the environment. A JWT that is not set is no problem where a refresh token
- * is there: it obtains one.
+ * Loads every secret of a profile; `variables` is the environment. A missing JWT is not a problem when there is a refresh
+ * token, which obtains one.
  */
 export function loadSecrets(profile: SecretSettings, variables: Variables): SecretsReading {
   const problems: string[] = [];
@@ -102,7 +102,7 @@ export function loadSecrets(profile: SecretSettings, variables: Variables): Secr
   return { secrets: { ...present, webhooks, anchorWebhooks }, all, problems };
 }
 
-/** Names of the environment variables that hold a profile's secrets: to be removed from the environment once they are loaded. */
+/** Lists the environment variables that hold a profile's secrets, which are removed from the environment once loaded. */
 export function secretVariables(profile: SecretSettings): readonly string[] {
   const references: (SecretReference | undefined)[] = [
     ...(profile.auth.mode === 'jwt' ? [profile.auth.jwt, profile.auth.refreshToken] : []),
@@ -116,7 +116,7 @@ export function secretVariables(profile: SecretSettings): readonly string[] {
   return references.flatMap((reference) => (reference !== undefined && 'env' in reference ? [reference.env] : []));
 }
 
-/** The URL of a profile's PostgreSQL store alone, for verbs that need nothing else of the profile. */
+/** Loads only the URL of a profile's PostgreSQL store, for commands that need nothing else of the profile. */
 export function storeUrl(
   reference: SecretReference,
   variables: Variables,
@@ -124,10 +124,10 @@ export function storeUrl(
   return readSecret('store.postgres', reference, variables, 'text');
 }
 
-/** `header`: goes into a header as it is; `hex`: a key's bytes; `key`: a private key that anchors are signed with. */
+/** `header`: sent in a header unchanged; `hex`: the bytes of a key; `key`: a private key that signs anchors. */
 type Form = 'header' | 'hex' | 'text' | 'key';
 
-/** Shorter than any real one; a filter for it would tear harmless texts apart. */
+/** Shorter texts are not real secrets, and filtering them would damage harmless texts. */
 const SHORTEST = 6;
 
 function readSecret(
@@ -137,28 +137,28 @@ function readSecret(
   form: Form,
 ): { readonly secret: Secret } | { readonly problem: string; readonly absent: boolean } {
   const where = 'env' in reference ? `the environment variable ${reference.env}` : `the file ${reference.file}`;
-  const refused = (why: string, absent = false) => ({ problem: `${name}: ${where} ${why}`, absent });
+  const refuse = (why: string, absent = false) => ({ problem: `${name}: ${where} ${why}`, absent });
   let text: string;
   if ('env' in reference) {
     const value = Object.hasOwn(variables, reference.env) ? variables[reference.env] : undefined;
-    if (value === undefined || value.trim() === '') return refused('is not set', true);
+    if (value === undefined || value.trim() === '') return refuse('is not set', true);
     text = value.trim();
   } else {
     const file = readSecretFile(reference.file);
-    if ('problem' in file) return refused(file.problem, file.absent);
+    if ('problem' in file) return refuse(file.problem, file.absent);
     text = file.text;
   }
-  if (text.length < SHORTEST) return refused(`holds fewer than ${SHORTEST} characters`);
+  if (text.length < SHORTEST) return refuse(`holds fewer than ${SHORTEST} characters`);
   if (form === 'header' && !/^[\x21-\x7e]{1,8192}$/.test(text))
-    return refused(
-      'holds characters that can not be sent in a header: blanks, line breaks or others that are not printable',
+    return refuse(
+      'holds characters that cannot be sent in a header: blanks, line breaks or others that are not printable',
     );
-  if (form === 'hex' && secretBytes(text) === undefined) return refused('does not hold hex digits, with or without 0x');
+  if (form === 'hex' && secretBytes(text) === undefined) return refuse('does not hold hex digits, with or without 0x');
   if (form === 'key') {
-    // A variable in a file of variables has one line.
+    // In a file of variables, a variable has one line.
     text = text.replaceAll('\\n', '\n');
     if (!isSigningKey(text))
-      return refused('does not hold an Ed25519 private key in PEM form (openssl genpkey -algorithm ed25519)');
+      return refuse('does not hold an Ed25519 private key in PEM form (openssl genpkey -algorithm ed25519)');
   }
   return { secret: new Secret(name, text) };
 }

@@ -1,7 +1,7 @@
 /**
- * The session with the venue: puts credentials on every request, and keeps a JWT good. It stands between the client and a
- * live transport and is itself a transport, because it has to see every POST /jwt, whoever asked for it: the refresh token
- * is filled in here, and a rotated one is kept before it is used. It decides nothing about orders and repeats no request.
+ * The session with the venue: adds credentials to every request and renews the JWT. It is a transport between the client and the
+ * live transport, because every POST /jwt must pass through it: it fills in the refresh token, and stores a rotated one
+ * before it is used. It decides nothing about orders and repeats no request.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { CallClass } from '../../venue/port.ts';
@@ -20,26 +20,26 @@ import type { LiveSendOptions } from './transport.ts';
 export interface SessionParts {
   readonly profile: Pick<Profile, 'auth' | 'encoding' | 'positionOrders' | 'definiteRejects' | 'rateLimit'>;
   readonly secrets: ProfileSecrets;
-  /** Where requests go on to, with headers. */
+  /** Sends the requests with the headers that this session adds. */
   readonly transport: {
     send(request: WireRequest, options: LiveSendOptions): Promise<WireReply>;
     close?(): Promise<void>;
   };
   readonly budget: Pick<Budget, 'acquire' | 'weightOf'>;
   readonly clock: Clock;
-  /** Keeps a rotated refresh token; without one a venue that rotates is met once and then never again. */
+  /** Stores a rotated refresh token; without it a session with a venue that rotates tokens ends with the process. */
   readonly store?: TokenStore;
-  /** Told of every secret that was obtained, before it is used: for the filter over what is written. */
+  /** Called with every new secret before it is used, so that the redactor can filter it. */
   readonly obtained?: (secret: Secret) => void;
-  /** Told of every POST /jwt that the session sent by itself, once it has been answered or given up. */
+  /** Called for every POST /jwt that the session sent by itself, once it has been answered or given up. */
   readonly requested?: (request: SessionRequest) => void;
-  /** Told when a new JWT is in use, and until when it is good, epoch ms. */
+  /** Called when a new JWT is in use, with its expiry, epoch ms. */
   readonly renewed?: (expiresAt: number) => void;
-  /** Told when the session can not be kept: a person must act. Free of secrets. */
+  /** Called when the session cannot be renewed and a person must act; the message has no secrets. */
   readonly alarm?: (message: string) => void;
 }
 
-/** A POST /jwt: when it was sent (epoch ms), what it cost (tokens), and how it was answered. */
+/** A POST /jwt: when it was sent (epoch ms), its tokens, and its answer. */
 interface SessionRequest {
   readonly sentAt: number;
   readonly tokens: number;
@@ -47,20 +47,20 @@ interface SessionRequest {
   readonly success: boolean;
 }
 
-/** Refreshed when this share of its life is over: early enough to try several times, late enough to be rare. */
+/** The JWT is renewed after this share of its life: early enough for several attempts, late enough to be rare. */
 const REFRESH_AT = 0.8;
-/** Also the time in which a second refusal is about the token that has just been replaced. */
+/** Longest exchange. Within this time after a renewal, a refusal concerns the JWT that has just been replaced. */
 const EXCHANGE_MS = 10_000;
-/** A clock may be off by so much: a JWT that ran out by ours may still be good by the venue's (fault-matrix.md, row 51). */
+/** Largest clock error: a JWT that has expired by our clock may still be valid by the venue's (fault-matrix.md, row 51). */
 const SKEW_MS = 600_000;
 const BACKOFF_MS = { first: 1_000, most: 60_000 } as const;
 const ALARM_AFTER = 3;
-/** Without a session there is no cancel and no deadman beat. */
+/** Renewals are as urgent as cancels and heartbeats, which need the session. */
 const CLASS: CallClass = 'protect';
 
 interface HeldJwt {
   readonly secret: Secret;
-  /** On the monotonic clock: a life is not longer because somebody put the clock on the wall. */
+  /** On the monotonic clock, so that adjusting the wall clock does not change the life. */
   readonly refreshAt: number;
   readonly expiresAt: number;
 }
@@ -70,43 +70,43 @@ export class VenueSession implements Session, Transport {
   private readonly parts: SessionParts;
   private jwt: HeldJwt | undefined;
   private refreshToken: Secret | undefined;
-  /** Rotated, but not on the disk yet: not to be used. */
+  /** A rotated token that is not on the disk yet; not to be used. */
   private unsaved: Secret | undefined;
   private renewal: Promise<boolean> | undefined;
   private exchange: Promise<unknown> = Promise.resolve();
   private renewedAt = Number.NEGATIVE_INFINITY;
   private failures = 0;
   private notBefore = Number.NEGATIVE_INFINITY;
-  /** The venue has refused the JWT that is held, and no other could be had since. */
+  /** The venue has refused the current JWT, and no other has been obtained since. */
   private refused = false;
-  /** From then on nothing is begun: whoever closes has no use for it. */
+  /** Set by `close`; no renewal starts after it. */
   private closing = false;
   private readonly closed: Promise<undefined>;
-  private tellClosed: () => void = () => {};
+  private resolveClosed: () => void = () => {};
   private why: string | undefined;
 
   constructor(parts: SessionParts) {
     this.parts = parts;
     this.closed = new Promise((resolve) => {
-      this.tellClosed = () => resolve(undefined);
+      this.resolveClosed = () => resolve(undefined);
     });
     const { jwt, refreshToken } = parts.secrets;
-    if (jwt !== undefined) this.jwt = this.held(jwt, false);
+    if (jwt !== undefined) this.jwt = this.holdJwt(jwt, false);
     this.refreshToken = parts.store?.load() ?? refreshToken;
     if (this.refreshToken !== undefined && this.refreshToken !== refreshToken) parts.obtained?.(this.refreshToken);
   }
 
-  /** Why the session could not be renewed last, printable; undefined while all is well. */
+  /** Why the last renewal failed, printable; undefined when it succeeded. */
   get problem(): string | undefined {
     return this.why;
   }
 
-  /** Several renewals in a row have failed: no new orders should be placed that may soon not be cancelled. */
+  /** True when several renewals in a row have failed: a new order might soon not be cancellable. */
   get failing(): boolean {
     return this.failures >= ALARM_AFTER;
   }
 
-  /** When the JWT runs out, epoch ms; undefined without one. */
+  /** When the JWT expires, epoch ms; undefined without one. */
   get expiresAt(): number | undefined {
     const { clock } = this.parts;
     return this.jwt === undefined ? undefined : Math.round(clock.now() + this.jwt.expiresAt - clock.monotonic());
@@ -117,17 +117,17 @@ export class VenueSession implements Session, Transport {
     const { jwt } = this;
     if (jwt === undefined) return this.renewOnce();
     const now = this.parts.clock.monotonic();
-    // What was refused or has run out is still tried where nothing better can be had: it costs a token, and a cancel kept
-    // back because of one refusal that meant something else could cost more.
+    // A refused or expired JWT is still tried when no other can be obtained: the attempt costs a token, while a cancel held
+    // back because of a refusal that meant something else could cost more.
     if (this.refused || now >= jwt.expiresAt) return (await this.renewOnce()) || now < jwt.expiresAt + SKEW_MS;
-    // Ahead of time nobody has to wait: the JWT that is held is good until the new one is there.
+    // Before it expires no request waits for the renewal: the current JWT is valid until the new one is there.
     if (now >= jwt.refreshAt && this.refreshToken !== undefined) void this.renewOnce();
     return true;
   }
 
   async renew(): Promise<boolean> {
     if (this.parts.profile.auth.mode !== 'jwt') return false;
-    // Two requests under one JWT are refused twice; it was renewed for both.
+    // Two requests with one JWT are refused twice, but one renewal serves both.
     if (this.renewal === undefined && this.parts.clock.monotonic() - this.renewedAt < EXCHANGE_MS) return true;
     const renewed = await this.renewOnce();
     if (!renewed) this.refused = true;
@@ -140,33 +140,33 @@ export class VenueSession implements Session, Transport {
   }
 
   /**
-   * Resolves when no POST /jwt is under way: what an answered one gave is kept by then. It must come before what the budget and
-   * the stores stand on is closed. One that still waits for tokens is not sent any more.
+   * Resolves when no POST /jwt is in progress and the tokens of an answered one are stored. Call it before the budget and the
+   * stores are closed. A request that still waits for tokens is not sent any more.
    */
   async close(): Promise<void> {
     this.closing = true;
-    this.tellClosed();
+    this.resolveClosed();
     await Promise.all([this.exchange, this.renewal]);
     await this.parts.transport.close?.();
   }
 
-  /** The credentials of a request, made at the moment it leaves: a signature has a short life. Lower-case names. */
+  /** Builds the credentials of a request immediately before it is sent, because a signature expires soon. Lower-case names. */
   headersFor(request: WireRequest): Record<string, string> {
     const { auth } = this.parts.profile;
     switch (auth.mode) {
       case 'none':
         return {};
       case 'api_key':
-        return this.signed(request, auth);
+        return this.signRequest(request, auth);
       case 'jwt':
         if (this.jwt === undefined || (request.endpoint === 'POST /jwt' && !auth.sendJwtOnRefresh)) return {};
-        return carried(auth, this.jwt.secret);
+        return buildJwtHeader(auth, this.jwt.secret);
       default:
         return auth satisfies never;
     }
   }
 
-  private signed(request: WireRequest, auth: Extract<AuthSettings, { mode: 'api_key' }>): Record<string, string> {
+  private signRequest(request: WireRequest, auth: Extract<AuthSettings, { mode: 'api_key' }>): Record<string, string> {
     const { apiKey, apiSecret } = this.parts.secrets;
     const key = secretBytes(apiSecret?.reveal() ?? '');
     if (apiKey === undefined || key === undefined)
@@ -180,7 +180,7 @@ export class VenueSession implements Session, Transport {
     };
   }
 
-  /** One renewal for all who want it. Never rejects. */
+  /** Starts one renewal for all callers. Never rejects. */
   private renewOnce(): Promise<boolean> {
     if (this.renewal !== undefined) return this.renewal;
     if (this.closing || this.parts.clock.monotonic() < this.notBefore) return Promise.resolve(false);
@@ -194,14 +194,14 @@ export class VenueSession implements Session, Transport {
   private async obtain(): Promise<boolean> {
     const { profile, budget } = this.parts;
     const auth = profile.auth as JwtAuth;
-    if (this.refreshToken === undefined) return this.failed('there is no refresh token');
-    // Another process may have rotated the token in the meantime: then a second request with the new one is worth it.
+    if (this.refreshToken === undefined) return this.recordFailure('there is no refresh token');
+    // Another process may have rotated the token meanwhile; then a second request uses the new one.
     for (let attempt = 1; ; attempt += 1) {
       const weight = budget.weightOf('POST /jwt');
       const acquired = budget.acquire({ endpoint: 'POST /jwt', weight, class: CLASS });
       const granted = await Promise.race([acquired, this.closed]);
-      if (granted === undefined) return this.failed('the session is being closed');
-      if (granted.kind === 'refused') return this.failed('there are no tokens for POST /jwt');
+      if (granted === undefined) return this.recordFailure('the session is being closed');
+      if (granted.kind === 'refused') return this.recordFailure('there are no tokens for POST /jwt');
       const used = this.refreshToken;
       granted.ticket.sent();
       const sentAt = this.parts.clock.now();
@@ -213,7 +213,7 @@ export class VenueSession implements Session, Transport {
         if (reply.sent) granted.ticket.aborted();
         else granted.ticket.notSent();
         if (reply.sent) this.parts.requested?.({ sentAt, tokens: weight, success: false });
-        return this.failed(`POST /jwt: ${reply.message}`);
+        return this.recordFailure(`POST /jwt: ${reply.message}`);
       }
       const verdict = readAnswer('POST /jwt', reply, profile);
       const limited = verdict.kind === 'refused' && verdict.limited;
@@ -225,7 +225,7 @@ export class VenueSession implements Session, Transport {
       const other = attempt === 1 && verdict.kind === 'refused' && !limited ? this.parts.store?.load() : undefined;
       if (other === undefined || other.reveal() === used.reveal()) {
         // The venue's text is not repeated: it may quote the token.
-        return this.failed(
+        return this.recordFailure(
           verdict.kind === 'refused'
             ? `POST /jwt was refused with status ${reply.status}`
             : `POST /jwt: ${verdict.why}`,
@@ -236,7 +236,7 @@ export class VenueSession implements Session, Transport {
     }
   }
 
-  /** Two of them at once would spend one refresh token twice. */
+  /** Sends one POST /jwt at a time: two at once would use one refresh token twice. */
   private sendJwt(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
     const turn = this.exchange.then(() => this.exchangeJwt(request, options));
     this.exchange = turn.catch(() => undefined);
@@ -245,22 +245,22 @@ export class VenueSession implements Session, Transport {
 
   private async exchangeJwt(request: WireRequest, options: { readonly timeoutMs: number }): Promise<WireReply> {
     const { transport, profile, clock } = this.parts;
-    const settled = (reply: WireReply): Promise<WireReply> =>
+    const settle = (reply: WireReply): Promise<WireReply> =>
       new Promise((resolve) => clock.arrive(() => resolve(reply)));
-    if (!(await this.saved()))
-      return settled({ kind: 'failure', sent: false, message: 'the rotated refresh token can not be kept' });
-    const completed = this.completed(request);
-    if (completed === undefined) return settled({ kind: 'failure', sent: false, message: 'there is no refresh token' });
+    if (!(await this.saveRotated()))
+      return settle({ kind: 'failure', sent: false, message: 'the rotated refresh token cannot be stored' });
+    const completed = this.fillInToken(request);
+    if (completed === undefined) return settle({ kind: 'failure', sent: false, message: 'there is no refresh token' });
     const reply = await transport.send(completed, { ...options, headers: this.headersFor(request) });
     const verdict = reply.kind === 'answer' ? readAnswer('POST /jwt', reply, profile) : undefined;
     if (verdict?.kind !== 'confirmed') return reply;
     await this.adopt(verdict.result);
-    // The disk answers when it likes; what follows belongs in a turn of its own.
-    return settled(reply);
+    // The disk answers at any time, so the reply continues in a turn of its own.
+    return settle(reply);
   }
 
-  /** Whoever asks for a new JWT leaves the refresh token empty: it never passes through the engine or the journal. */
-  private completed(request: WireRequest): WireRequest | undefined {
+  /** Fills in the refresh token, which callers leave empty so that it never passes through the engine or the journal. */
+  private fillInToken(request: WireRequest): WireRequest | undefined {
     const given = request.params['refresh_token'];
     if (given === undefined || given.text !== '') return request;
     if (this.refreshToken === undefined) return undefined;
@@ -274,9 +274,9 @@ export class VenueSession implements Session, Transport {
     if (result.refresh_token !== undefined && result.refresh_token !== this.refreshToken?.reveal()) {
       this.unsaved = new Secret('auth.refresh_token', result.refresh_token);
       this.parts.obtained?.(this.unsaved);
-      await this.saved();
+      await this.saveRotated();
     }
-    this.jwt = this.held(jwt, true);
+    this.jwt = this.holdJwt(jwt, true);
     this.renewedAt = this.parts.clock.monotonic();
     this.refused = false;
     this.failures = 0;
@@ -284,45 +284,45 @@ export class VenueSession implements Session, Transport {
     this.parts.renewed?.(this.expiresAt ?? 0);
   }
 
-  /** Makes a rotated refresh token durable, and only then the one in use. */
-  private async saved(): Promise<boolean> {
+  /** Stores a rotated refresh token durably before it is used. */
+  private async saveRotated(): Promise<boolean> {
     if (this.unsaved === undefined) return true;
     try {
-      if (this.parts.store === undefined) throw new Error('there is no place for it');
+      if (this.parts.store === undefined) throw new Error('there is no place to store it');
       await this.parts.store.save(this.unsaved);
       this.refreshToken = this.unsaved;
       this.unsaved = undefined;
       return true;
     } catch (error) {
-      this.tell(
-        `the venue rotated the refresh token and the new one could not be kept: ${error instanceof Error ? error.message : 'no reason given'}`,
+      this.raiseAlarm(
+        `the venue rotated the refresh token and the new one could not be stored: ${error instanceof Error ? error.message : 'no reason given'}`,
       );
       return false;
     }
   }
 
-  private failed(why: string): false {
+  private recordFailure(why: string): false {
     this.failures += 1;
     this.why = why;
     const backoff = Math.min(BACKOFF_MS.most, BACKOFF_MS.first * 2 ** (this.failures - 1));
     this.notBefore = this.parts.clock.monotonic() + backoff;
     if (this.failures === ALARM_AFTER)
-      this.tell(`the session could not be renewed ${ALARM_AFTER} times in a row: ${why}`);
+      this.raiseAlarm(`the session could not be renewed ${ALARM_AFTER} times in a row: ${why}`);
     return false;
   }
 
-  private tell(message: string): void {
+  private raiseAlarm(message: string): void {
     this.why = message;
     this.parts.alarm?.(message);
   }
 
-  /** `fresh`: obtained just now, so that its whole life lies ahead, whatever the two clocks think of each other. */
-  private held(secret: Secret, fresh: boolean): HeldJwt {
+  /** Computes when to renew the JWT. `fresh`: obtained just now, so its whole life is ahead, even if the two clocks differ. */
+  private holdJwt(secret: Secret, fresh: boolean): HeldJwt {
     const { clock, profile } = this.parts;
     const now = clock.now();
     const { issuedAt, expiresAt } = jwtTimes(secret.reveal());
     const life = profile.auth.mode === 'jwt' ? profile.auth.jwtLifeMs : 0;
-    // A JWT from the future was issued by a clock ahead of ours: its life begins now.
+    // A JWT issued in the future comes from a clock ahead of ours: its life begins now.
     const from = issuedAt === undefined || (!fresh && issuedAt > now) ? now : issuedAt;
     const until = expiresAt ?? from + life;
     const begun = clock.monotonic() - (fresh ? 0 : now - from);
@@ -330,7 +330,7 @@ export class VenueSession implements Session, Transport {
   }
 }
 
-function carried(auth: JwtAuth, jwt: Secret): Record<string, string> {
+function buildJwtHeader(auth: JwtAuth, jwt: Secret): Record<string, string> {
   if (auth.carrier.in === 'cookie') return { cookie: `${auth.carrier.cookie}=${jwt.reveal()}` };
   return { [auth.carrier.header.toLowerCase()]: `${auth.carrier.prefix}${jwt.reveal()}` };
 }

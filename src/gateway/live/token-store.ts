@@ -1,6 +1,6 @@
 /**
- * Where a rotated refresh token is kept. The venue spends the old one when it gives a new one: whoever loses the new one has
- * lost the session, so it is on the disk before it is used (assumption `jwtResult`).
+ * Stores a rotated refresh token. The venue invalidates the old token when it gives a new one, so losing the new one would end
+ * the session: it is on the disk before it is used (assumption `jwtResult`).
  */
 import { createHash } from 'node:crypto';
 import type { Profile } from '../../venue/profile/profile.ts';
@@ -9,17 +9,17 @@ import { Secret } from './secret.ts';
 import { readSecretFile, replaceSecretFile } from './secret-file.ts';
 
 export interface TokenStore {
-  /** The token kept last; undefined where none was, or where it can not be read. */
+  /** Loads the token stored last; undefined when there is none, or when it cannot be read. */
   load(): Secret | undefined;
-  /** Resolves when the token is durable. Rejects with a sentence. */
+  /** Resolves when the token is durable. Rejects with an Error whose message says why. */
   save(token: Secret): Promise<void>;
 }
 
 const NAME = 'auth.refresh_token';
 
 /**
- * The store that suits the profile: the token's own file where it came from one, else `stateFile`, because an environment
- * can not be written to. Undefined where no refresh token is used.
+ * Chooses the store for the profile: the token's own file when it came from one, otherwise `stateFile`, because an environment
+ * variable cannot be written. Undefined when no refresh token is used.
  */
 export function tokenStoreFor(
   profile: Pick<Profile, 'auth'>,
@@ -28,10 +28,10 @@ export function tokenStoreFor(
 ): TokenStore | undefined {
   if (profile.auth.mode !== 'jwt' || profile.auth.refreshToken === undefined || given === undefined) return undefined;
   const reference = profile.auth.refreshToken;
-  return 'file' in reference ? ownFile(reference.file) : besideEnvironment(stateFile, given);
+  return 'file' in reference ? openOwnFile(reference.file) : openStateFile(stateFile, given);
 }
 
-function ownFile(path: string): TokenStore {
+function openOwnFile(path: string): TokenStore {
   return {
     load() {
       const read = readSecretFile(path);
@@ -41,8 +41,8 @@ function ownFile(path: string): TokenStore {
   };
 }
 
-/** Keeps what the token of the environment has become. Once the operator sets another one there, what was kept is void. */
-function besideEnvironment(path: string, given: Secret): TokenStore {
+/** Stores the successor of the token in the environment variable. It is void once the operator sets another token there. */
+function openStateFile(path: string, given: Secret): TokenStore {
   const origin = createHash('sha256').update(given.reveal()).digest('hex');
   return {
     load() {

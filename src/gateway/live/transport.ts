@@ -1,7 +1,7 @@
 /**
- * The transport to a real venue, and the only importer of got. One request, one answer: it retries nothing, follows no
- * redirection, takes at most 8 MiB, bounds every phase, and says honestly whether a byte can have left. Errors of got hold the
- * whole request, token included; none of them leaves this file.
+ * Sends requests to a real venue; the only module that imports got. One request, one answer: it does not retry or follow
+ * redirects, accepts at most 8 MiB, bounds every phase, and reports whether a byte may have been sent. Errors of got contain
+ * the whole request with its token, so none of them leaves this file.
  */
 import { lookup as systemLookup } from 'node:dns';
 import { type ClientRequest, Agent as HttpAgent } from 'node:http';
@@ -16,45 +16,45 @@ import type { Transport, WireFailure, WireReply, WireRequest } from '../transpor
 import { AddressRule } from './addresses.ts';
 import type { Variables } from './secret.ts';
 
-/** Decompressed; a page of 1000 orders has about half a megabyte. */
+/** Largest decompressed body, bytes; a page of 1000 orders has about half a megabyte. */
 export const LARGEST_BODY = 8 * 1024 * 1024;
-/** The longest of each phase before the answer; the whole exchange is bounded by the caller. */
+/** Longest time of each phase before the answer; the caller bounds the whole exchange. */
 const PHASE_MS = 5_000;
 
 export interface LiveParts {
   readonly profile: Pick<Profile, 'baseUrl' | 'allowedAddresses'>;
   readonly clock: Clock;
-  /** The environment: looked at for switches that would weaken TLS. */
+  /** The environment, checked for variables that would weaken TLS. */
   readonly variables: Variables;
-  /** How names are resolved; the system's way by default. */
+  /** Resolves host names; the system's resolver by default. */
   readonly resolve?: Parameters<AddressRule['lookup']>[0];
 }
 
 export interface LiveSendOptions {
   readonly timeoutMs: number;
-  /** Added to the request: the session's. Lower-case names. */
+  /** Headers that the session adds. Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A live transport, or the sentence why there can be none. */
+/** Opens a live transport, or says in one sentence why it must not. */
 export function openLive(parts: LiveParts): { readonly transport: LiveTransport } | { readonly problem: string } {
   if (parts.variables['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     return {
       problem:
-        'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, a live run does not start with it',
+        'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, because a live run does not start with it',
     };
   }
   const { hostname } = new URL(parts.profile.baseUrl);
   const literal = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(literal) !== 0 && !ruleFor(parts.profile).permits(literal)) {
+  if (isIP(literal) !== 0 && !buildAddressRule(parts.profile).permits(literal)) {
     return {
-      problem: `the base URL's address ${literal} is not a public one; list it under allowed_addresses if it is meant`,
+      problem: `the base URL's address ${literal} is not a public one; list it under allowed_addresses if it is intended`,
     };
   }
   return { transport: new LiveTransport(parts) };
 }
 
-function ruleFor({ baseUrl, allowedAddresses }: LiveParts['profile']): AddressRule {
+function buildAddressRule({ baseUrl, allowedAddresses }: LiveParts['profile']): AddressRule {
   return new AddressRule(isLoopbackHost(new URL(baseUrl).hostname), allowedAddresses);
 }
 
@@ -66,11 +66,11 @@ export class LiveTransport implements Transport {
   private readonly lookup: ReturnType<AddressRule['lookup']>;
   private loaded: Promise<Got> | undefined;
 
-  /** Use `openLive`, which refuses what must not be opened. */
+  /** Use `openLive`, which refuses unsafe settings. */
   constructor({ profile, clock, resolve = systemLookup }: LiveParts) {
     this.baseUrl = profile.baseUrl;
     this.clock = clock;
-    // Agents of our own know nothing of HTTP_PROXY, whatever the runtime's default ones do.
+    // Own agents ignore HTTP_PROXY, which the runtime's default agents may follow.
     this.http = new HttpAgent({ keepAlive: true, scheduling: 'lifo' });
     this.https = new HttpsAgent({
       keepAlive: true,
@@ -78,12 +78,12 @@ export class LiveTransport implements Transport {
       minVersion: 'TLSv1.2',
       rejectUnauthorized: true,
     });
-    this.lookup = ruleFor(profile).lookup(resolve);
+    this.lookup = buildAddressRule(profile).lookup(resolve);
   }
 
   async send(request: WireRequest, options: LiveSendOptions): Promise<WireReply> {
     const reply = await this.exchange(request, options).catch(
-      (error: unknown): WireFailure => ({ kind: 'failure', sent: false, message: codeOf(error) }),
+      (error: unknown): WireFailure => ({ kind: 'failure', sent: false, message: readCode(error) }),
     );
     return new Promise((resolve) => this.clock.arrive(() => resolve(reply)));
   }
@@ -95,7 +95,7 @@ export class LiveTransport implements Transport {
   }
 
   private async exchange(request: WireRequest, { timeoutMs, headers }: LiveSendOptions): Promise<WireReply> {
-    const got = await this.got();
+    const got = await this.loadGot();
     const body = encodeBody(request);
     const query = encodeQuery(request);
     const phase = Math.min(timeoutMs, PHASE_MS);
@@ -132,13 +132,13 @@ export class LiveTransport implements Transport {
         stream.destroy();
       };
       let status = 0;
-      let answered: Readonly<Record<string, string>> = {};
+      let answerHeaders: Readonly<Record<string, string>> = {};
       const chunks: Buffer[] = [];
       let length = 0;
       stream.on('request', (sent: ClientRequest) => departure.watch(sent));
       stream.on('response', (response: { statusCode: number; headers: NodeJS.Dict<string | string[]> }) => {
         status = response.statusCode;
-        answered = plainHeaders(response.headers);
+        answerHeaders = flattenHeaders(response.headers);
       });
       stream.on('data', (chunk: Buffer) => {
         length += chunk.length;
@@ -146,23 +146,23 @@ export class LiveTransport implements Transport {
         else chunks.push(chunk);
       });
       stream.once('end', () => {
-        const text = decoded(Buffer.concat(chunks, length));
+        const text = decodeUtf8(Buffer.concat(chunks, length));
         if (text === undefined) fail('body is not UTF-8');
-        else resolve({ kind: 'answer', status, headers: answered, body: text });
+        else resolve({ kind: 'answer', status, headers: answerHeaders, body: text });
       });
-      // Stays for good: what comes after the promise has settled must not become an unhandled error.
-      stream.on('error', (error) => fail(messageOf(error)));
+      // Never removed: an error after the promise has settled must not be unhandled.
+      stream.on('error', (error) => fail(describeError(error)));
     });
   }
 
-  private got(): Promise<Got> {
-    // Loaded with the first request: it costs 85 ms of start-up that a dry-run never needs.
+  private loadGot(): Promise<Got> {
+    // Loaded with the first request: it takes 85 ms of start-up, which a dry-run does not need.
     this.loaded ??= import('got').then(({ got }) => got);
     return this.loaded;
   }
 }
 
-/** Whether a byte of the request can have left. A doubt counts as yes: a second order is worse than a look-up. */
+/** Finds out whether a byte of the request may have been sent. A doubt counts as yes: a second order is worse than a lookup. */
 class Departure {
   possible = false;
   private readonly secure: boolean;
@@ -172,16 +172,16 @@ class Departure {
 
   watch(request: ClientRequest): void {
     request.once('socket', (socket: Socket) => {
-      // A reused socket is written to at once, and a reset on it says nothing about what arrived.
+      // A reused socket is written to at once, and a reset on it does not show what arrived.
       if (request.reusedSocket) this.possible = true;
       else if (socket.connecting) socket.once(this.secure ? 'secureConnect' : 'connect', () => (this.possible = true));
-      // A new socket that is destroyed before it was connected (a name that leads nowhere) has carried nothing.
+      // A new socket that is destroyed before it connected (a name that does not resolve) has sent nothing.
       else this.possible = !socket.destroyed;
     });
   }
 }
 
-function plainHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
+function flattenHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]): [string, string][] =>
       value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
@@ -189,7 +189,7 @@ function plainHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, s
   );
 }
 
-function decoded(bytes: Buffer): string | undefined {
+function decodeUtf8(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -197,13 +197,13 @@ function decoded(bytes: Buffer): string | undefined {
   }
 }
 
-/** `ECONNREFUSED`, `timeout: response`: never got's own text, which may quote the request. */
-function messageOf(error: unknown): string {
+/** Describes an error as `ECONNREFUSED` or `timeout: response`; never with got's own text, which may quote the request. */
+function describeError(error: unknown): string {
   const event = error instanceof Error && error.name === 'TimeoutError' && 'event' in error ? error.event : undefined;
-  return typeof event === 'string' && /^[A-Za-z]+$/.test(event) ? `timeout: ${event}` : codeOf(error);
+  return typeof event === 'string' && /^[A-Za-z]+$/.test(event) ? `timeout: ${event}` : readCode(error);
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : 'the request failed';
 }

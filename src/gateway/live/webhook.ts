@@ -1,10 +1,10 @@
-/** What is posted to webhooks, as JSON: notices, and anchors. The address is a secret: it is in no message. */
+/** Posts notices and anchors to webhooks, as JSON. The address is a secret and appears in no message. */
 import type { AnchorSink } from '../../journal/anchors/anchors.ts';
 import type { Secret } from './secret.ts';
 
 const NOTICE_TIMEOUT_MS = 5_000;
 
-/** Resolves with why it was not delivered, or undefined; never rejects. One further try, because a notice is worth one. */
+/** Posts a notice, with one retry. Resolves to the reason why it was not delivered, or undefined; never rejects. */
 export async function postNotice(
   webhook: Secret,
   notice: { readonly to: string; readonly text: string },
@@ -12,7 +12,7 @@ export async function postNotice(
   return postJson(webhook, { to: notice.to, text: notice.text.slice(0, 4000) });
 }
 
-/** A place for anchors: each is posted as JSON, as it stands in the anchor file. */
+/** Builds a sink that posts each anchor as JSON, as in the anchor file. */
 export function anchorWebhook(name: string, webhook: Secret): AnchorSink {
   return {
     name,
@@ -36,10 +36,10 @@ async function postJson(webhook: Secret, body: object): Promise<string | undefin
         throwHttpErrors: true,
       });
       if (statusCode < 300) return undefined;
-      // Nobody took it: a place that has moved must be named anew, because its address is a secret.
+      // A redirect is not followed: its target would receive a secret address. The user must configure the new one.
       problem = `REDIRECTED_${statusCode}`;
     } catch (error) {
-      // Only the code: the message and the request behind it hold the address.
+      // Only the code: the error's message and its request contain the address.
       problem = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
     }
   }

@@ -1,7 +1,7 @@
 /**
- * The token budget as the client awaits it: who waits, until when, and what the end of each request tells the ledger. Every
- * decision about tokens is the ledger's (venue/budget.ts), every one about turns the queue's (budget-queue.ts), and how
- * processes share a ledger is in shared-ledger.ts. It sends nothing and retries nothing.
+ * The token budget of the client: makes requests wait for tokens, until a deadline at most, and reports the end of each request to
+ * the ledger. The ledger (venue/tokens/ledger.ts) decides about tokens, the queue (queue.ts) about the order of requests;
+ * shared-ledger.ts shares a ledger between processes.
  */
 import type { Clock, Metronome, Timer } from '../../base/clock.ts';
 import type { CallClass, Wanted } from '../../venue/port.ts';
@@ -11,15 +11,15 @@ import type { HeartbeatDemand } from '../../venue/tokens/heartbeat-reserve.ts';
 import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../../venue/tokens/ledger.ts';
 import { isOrderAction, OrderRate } from '../../venue/tokens/order-rate.ts';
 import { BudgetQueue, type Waiting } from './queue.ts';
-import { type BudgetShare, SharedLedger, type Told } from './shared-ledger.ts';
+import { type BudgetShare, type LedgerUpdate, SharedLedger } from './shared-ledger.ts';
 import { BudgetTally } from './tally.ts';
 
 export interface Budget {
-  /** Resolves when the tokens are held, or tells at once that the deadline can not be met or the queue is full. */
+  /** Resolves when the tokens are held, or at once with a refusal when the deadline cannot be met or the queue is full. */
   acquire(request: BudgetRequest): Promise<BudgetAnswer>;
-  /** What a call of the endpoint costs: the document's figure, else the learned one, else the profile's. */
+  /** Gives the tokens that a call costs: the document's figure, else the learned one, else the profile's. */
   weightOf(endpoint: CostedEndpoint): number;
-  /** The deadman switch is off: no tokens are kept for its beats any more. */
+  /** Releases the tokens reserved for the heartbeats of a deadman switch that is off. */
   standDown(of: string): void;
 }
 
@@ -29,61 +29,61 @@ export interface BudgetRequest {
   readonly class: CallClass;
   /** Epoch ms. */
   readonly deadlineAt?: number;
-  /** It renews a deadman switch: tokens are kept for the beats that follow. */
-  readonly beat?: HeartbeatDemand;
-  /** Whether it is waited for at all; refused as WITHDRAWN when it is not any more. */
+  /** The request renews a deadman switch: tokens are reserved for the heartbeats that follow. */
+  readonly heartbeat?: HeartbeatDemand;
+  /** Shows whether the caller still needs the request; otherwise it is refused as WITHDRAWN. */
   readonly wanted?: Wanted;
 }
 
 export type BudgetAnswer =
   | { readonly kind: 'granted'; readonly ticket: Ticket; readonly waitedMs: number }
-  /** `earliestAt`: epoch ms before which the tokens can not be had, by what is known now. */
+  /** `earliestAt`: epoch ms before which the tokens cannot be free, as far as is known now. */
   | { readonly kind: 'refused'; readonly code: 'DEADLINE' | 'QUEUE_FULL'; readonly earliestAt: number }
   | { readonly kind: 'refused'; readonly code: 'WITHDRAWN' }
-  /** The limit can not carry the beats of the switch. */
+  /** The token limit is too low for the heartbeats of the switch. */
   | { readonly kind: 'refused'; readonly code: 'HEARTBEAT_TOKENS'; readonly because: string };
 
-/** Tokens held for one request. Exactly one of the three endings must be told. */
+/** Tokens held for one request. Exactly one of `answered`, `aborted` and `notSent` must be called. */
 export interface Ticket {
-  /** The first byte is about to leave. */
+  /** The first byte is about to be sent. */
   sent(): void;
-  /** An answer came; header names in lower case. `limited`: the venue refused it for want of tokens. */
+  /** An answer came; header names are in lower case. `limited`: the venue refused the request because of the rate limit. */
   answered(
     headers: Readonly<Record<string, string>>,
     info: { readonly limited: boolean; readonly retryAfterMs?: number },
   ): void;
-  /** No answer is waited for any longer, and the venue may still count it. */
+  /** The request was given up without an answer; the venue may still count it. */
   aborted(): void;
-  /** No byte left: the tokens are free again. */
+  /** No byte was sent: the tokens are free again. */
   notSent(): void;
 }
 
 export interface BudgetOptions {
-  /** 0 to 1, for the jitter of back-offs. */
+  /** Gives a number from 0 to 1 for the jitter of back-offs. */
   readonly random: () => number;
   readonly share?: BudgetShare;
-  /** Requests that may wait; the lowest class is refused first. */
+  /** Most requests that may wait; the lowest class is refused first. */
   readonly queueLimit?: number;
-  /** Order actions a second that the account may send; the profile's `rate_limit.order_rate`. */
+  /** Order actions per second that the account may send; the profile's `rate_limit.order_rate`. */
   readonly orderRate?: number | undefined;
-  /** How X-RateLimit-Reset counts; by its magnitude when left out. */
+  /** Unit of X-RateLimit-Reset; guessed from its magnitude when absent. */
   readonly resetUnit?: ResetUnit;
 }
 
 interface LocalBudgetReport extends BudgetReport {
-  /** Tokens of the requests this process sent, in all and at most within one window. */
+  /** Tokens of the requests that this process sent: the total, and the most within one window. */
   readonly ownTokens: number;
   readonly peakPerMinute: number;
   readonly waiting: number;
-  /** Urgent requests that went out uncounted because the shared ledger could not be had; they were counted afterwards. */
+  /** Number of urgent requests sent uncounted while the shared ledger was unavailable; they were counted afterwards. */
   readonly uncounted: number;
 }
 
 const QUEUE_LIMIT = 2_000;
-/** How long to wait before a shared ledger that could not be had is tried again. */
+/** Pause before an unavailable shared ledger is tried again. */
 const SHARE_RETRY_MS = 250;
-/** The longest sleep while others may free tokens that this process would not hear of. */
-const SHARE_LOOK_MS = 1_000;
+/** Longest pause between two accesses to a shared ledger while requests wait: other processes may free tokens unnoticed. */
+const SHARE_CHECK_MS = 1_000;
 
 interface Entry extends Waiting {
   readonly request: BudgetRequest;
@@ -91,20 +91,20 @@ interface Entry extends Waiting {
   deadline: Timer | undefined;
 }
 
-/** A beat that asks for its switch to be armed, and may wait. */
+/** A waiting request that arms a deadman switch. */
 interface Arming {
   readonly entry: Entry;
-  readonly beat: HeartbeatDemand;
+  readonly heartbeat: HeartbeatDemand;
 }
 
-/** What one look at the ledger decided. */
+/** The decisions of one pass over the queue. */
 interface Pass {
   readonly granted: readonly { readonly entry: Entry; readonly id: string }[];
   readonly late: readonly { readonly entry: Entry; readonly earliest: number }[];
   readonly overcommitted: readonly { readonly entry: Entry; readonly because: string }[];
-  /** The ledger came to be another: tokens were granted, or are kept from now on for a switch that waits to be armed. */
+  /** The ledger was changed: tokens were granted, or are reserved from now on for a switch that waits to be armed. */
   readonly changes: boolean;
-  /** On the ledger's clock; undefined when nobody waits. */
+  /** When to decide again, on the ledger's clock; undefined when no request waits. */
   readonly wakeAt: number | undefined;
 }
 
@@ -114,23 +114,23 @@ export class LocalBudget implements Budget {
   private readonly queue: BudgetQueue<Entry>;
   private readonly tally: BudgetTally;
   private readonly rate: OrderRate;
-  /** Ours alone; unused where one is shared. */
+  /** This process's own ledger; unused with a shared one. */
   private readonly own: Ledger;
   private readonly shared: SharedLedger | undefined;
   private issued = 0;
   private uncounted = 0;
   private wake: Timer | undefined;
-  /** When it is due, on our monotonic clock. */
+  /** When the timer is due, on our monotonic clock. */
   private wakeAt: number | undefined;
-  /** Came with a deadline that has not been compared with the earliest possible time yet. */
+  /** Entries whose deadline has not yet been compared with the earliest possible time. */
   private fresh: Entry[] = [];
   private arming: Arming[] = [];
-  /** The looks at the shared ledger that are under way: whatever carries it may take its time. */
+  /** The access to the shared ledger in progress; its store may be slow. */
   private sharing: Promise<void> | undefined;
   private closed = false;
   private again = false;
 
-  /** `costs`: the profile's `rate_limit.costs` and the tokens of its declared requests. */
+  /** `costs` has the profile's `rate_limit.costs` and the tokens of its declared requests. */
   constructor(
     settings: BudgetSettings,
     clock: Clock & Metronome,
@@ -142,22 +142,22 @@ export class LocalBudget implements Budget {
     this.queue = new BudgetQueue(options.queueLimit ?? QUEUE_LIMIT, settings.windowMs / 4);
     this.tally = new BudgetTally(settings.windowMs);
     this.rate = new OrderRate(options.orderRate ?? Number.POSITIVE_INFINITY);
-    const restored = (text: string | undefined, now: number) =>
+    const restore = (text: string | undefined, now: number) =>
       Ledger.restore(text, now, settings, options.random, costs);
-    this.own = restored(undefined, 0);
+    this.own = restore(undefined, 0);
     if (options.share !== undefined)
-      this.shared = new SharedLedger(options.share, () => this.clock.monotonic(), restored);
+      this.shared = new SharedLedger(options.share, () => this.clock.monotonic(), restore);
   }
 
   acquire(request: BudgetRequest): Promise<BudgetAnswer> {
     return new Promise((resolve) => {
-      const { weight, class: cls, beat, deadlineAt, wanted } = request;
+      const { weight, class: cls, heartbeat, deadlineAt, wanted } = request;
       const since = this.clock.monotonic();
       const entry: Entry = { request, weight, class: cls, since, resolve, deadline: undefined };
       if (!this.makeRoomFor(entry)) return;
       this.queue.add(entry);
       wanted?.onWithdrawn(() => this.withdraw(entry));
-      if (beat !== undefined && !isUrgent(cls)) this.arming.push({ entry, beat });
+      if (heartbeat !== undefined && !isUrgent(cls)) this.arming.push({ entry, heartbeat });
       if (deadlineAt !== undefined) this.fresh.push(entry);
       void this.pump();
     });
@@ -168,12 +168,12 @@ export class LocalBudget implements Budget {
   }
 
   standDown(of: string): void {
-    this.tell((ledger, now) => ledger.standDown(of, now));
+    this.update((ledger, now) => ledger.standDown(of, now));
   }
 
-  /** Takes tokens as used just now: after a restart without a ledger, what the journal's last window attempted (fault-matrix.md, row 66). */
+  /** Counts tokens as used now: after a restart without a ledger, those attempted in the journal's last window (fault-matrix.md, row 66). */
   assume(tokens: number): void {
-    this.tell((ledger, now) => ledger.assume(tokens, now));
+    this.update((ledger, now) => ledger.assume(tokens, now));
   }
 
   report(): LocalBudgetReport {
@@ -187,7 +187,7 @@ export class LocalBudget implements Budget {
     };
   }
 
-  /** Resolves when the shared ledger has heard what it can be told, and is not asked any more: it can be closed then. */
+  /** Resolves when the accesses to the shared ledger have ended; its store can be closed then. */
   async close(): Promise<void> {
     this.closed = true;
     this.wakeIn(undefined);
@@ -198,7 +198,7 @@ export class LocalBudget implements Budget {
     return this.shared?.ledger ?? this.own;
   }
 
-  /** Now, on the ledger's clock. */
+  /** The current time on the ledger's clock. */
   private now(): number {
     return this.clock.monotonic() + this.offsetMs;
   }
@@ -207,36 +207,36 @@ export class LocalBudget implements Budget {
     return this.shared?.offsetMs ?? 0;
   }
 
-  /** False when the request itself was refused. */
+  /** Refuses the lowest request of a full queue; false when that is the new one. */
   private makeRoomFor(entry: Entry): boolean {
     if (this.queue.size < this.queue.limit) return true;
     const lowest = this.queue.lowestBelow(entry.class) ?? entry;
-    this.refuse(lowest, 'QUEUE_FULL', this.earliest(this.ledger, lowest, this.now()));
+    this.refuse(lowest, 'QUEUE_FULL', this.estimateEarliest(this.ledger, lowest, this.now()));
     return lowest !== entry;
   }
 
-  private earliest(ledger: Ledger, entry: Entry, now: number): number {
+  private estimateEarliest(ledger: Ledger, entry: Entry, now: number): number {
     const own = this.queue.has(entry) ? entry.weight : 0;
     const ahead = this.queue.tokensAhead(entry.class) - own;
-    const { endpoint, beat } = entry.request;
-    const tokensAt = ledger.earliest(entry.weight, entry.class, ahead, now, beat);
+    const { endpoint, heartbeat } = entry.request;
+    const tokensAt = ledger.earliest(entry.weight, entry.class, ahead, now, heartbeat);
     return isOrderAction(endpoint) ? Math.max(tokensAt, this.rate.freeAt(isUrgent(entry.class), now)) : tokensAt;
   }
 
-  // One look at the ledger: grant what may go, tell what comes too late, and say when to look again.
+  // One pass: grant the requests that may go, refuse those that would be too late, and set the time of the next pass.
 
   private pump(): void | Promise<void> {
     if (this.shared !== undefined) return this.pumpShared(this.shared);
     if (this.queue.isEmpty && this.fresh.length === 0) this.wakeIn(undefined);
-    else this.act(this.look(this.ledger, this.now()));
+    else this.act(this.decide(this.ledger, this.now()));
   }
 
-  private look(ledger: Ledger, now: number): Pass {
+  private decide(ledger: Ledger, now: number): Pass {
     const granted: { entry: Entry; id: string }[] = [];
-    const overcommitted = this.overcommitted(ledger, now);
+    const overcommitted = this.removeOvercommitted(ledger, now);
     const lightest = { urgent: Number.POSITIVE_INFINITY, ordinary: Number.POSITIVE_INFINITY };
     const lane = (entry: Entry) => (isUrgent(entry.class) ? 'urgent' : 'ordinary');
-    // Order actions wait for their rate; what is none goes past them.
+    // Order actions wait for their rate; other requests overtake them.
     const paced = { urgent: false, ordinary: false };
     const bound = (entry: Entry) =>
       paced[lane(entry)] && isOrderAction(entry.request.endpoint) ? 0 : lightest[lane(entry)];
@@ -246,7 +246,7 @@ export class LocalBudget implements Budget {
     for (;;) {
       const entry = this.queue.next(clockNow, bound);
       if (entry === undefined) break;
-      const { endpoint, beat } = entry.request;
+      const { endpoint, heartbeat } = entry.request;
       const ordering = isOrderAction(endpoint);
       const freeAt = ordering ? this.rate.freeAt(isUrgent(entry.class), now) : now;
       if (freeAt > now) {
@@ -254,45 +254,45 @@ export class LocalBudget implements Budget {
         paced[lane(entry)] = true;
         continue;
       }
-      const admission = ledger.admit(entry.weight, entry.class, now, beat);
+      const admission = ledger.admit(entry.weight, entry.class, now, heartbeat);
       if (admission.ok) {
         const id = this.nextId();
-        ledger.hold(id, { endpoint, weight: entry.weight, class: entry.class, beat }, now);
+        ledger.hold(id, { endpoint, weight: entry.weight, class: entry.class, beat: heartbeat }, now);
         if (ordering) this.rate.began(id, now);
         this.queue.remove(entry);
         granted.push({ entry, id });
         continue;
       }
-      if (beat !== undefined) claimed = ledger.claim(beat, entry.weight, now) || claimed;
+      if (heartbeat !== undefined) claimed = ledger.claim(heartbeat, entry.weight, now) || claimed;
       wakeAt = Math.min(wakeAt ?? admission.at, admission.at);
-      // A refusal holds back its weight and heavier ones only; for want of tokens everybody behind waits too.
+      // After a refusal only requests of this weight and more wait; without tokens everything behind waits too.
       if (admission.because !== 'refused') break;
       lightest[lane(entry)] = Math.min(lightest[lane(entry)], entry.weight);
     }
     const changes = granted.length > 0 || claimed;
-    return { granted, late: this.late(ledger, now), overcommitted, changes, wakeAt };
+    return { granted, late: this.listLate(ledger, now), overcommitted, changes, wakeAt };
   }
 
-  /** First beats that wait for what can never be had; they are taken out, and put back where this look comes to nothing. */
-  private overcommitted(ledger: Ledger, now: number): { entry: Entry; because: string }[] {
+  /** Removes first heartbeats whose switch the limit can never carry; they are put back when this pass cannot be stored. */
+  private removeOvercommitted(ledger: Ledger, now: number): { entry: Entry; because: string }[] {
     if (this.arming.length === 0) return [];
     this.arming = this.arming.filter(({ entry }) => this.queue.has(entry));
-    return this.arming.flatMap(({ entry, beat }) => {
-      const because = ledger.overcommitted(beat, entry.weight, now);
+    return this.arming.flatMap(({ entry, heartbeat }) => {
+      const because = ledger.overcommitted(heartbeat, entry.weight, now);
       if (because === undefined) return [];
       this.queue.remove(entry);
       return [{ entry, because }];
     });
   }
 
-  /** Those who came with a deadline since the last look and can not be served in time. */
-  private late(ledger: Ledger, now: number): { entry: Entry; earliest: number }[] {
+  /** Lists the entries that came with a deadline since the last pass and cannot be served in time. */
+  private listLate(ledger: Ledger, now: number): { entry: Entry; earliest: number }[] {
     if (this.fresh.length === 0) return [];
     return this.fresh
       .filter((entry) => this.queue.has(entry))
-      .map((entry) => ({ entry, earliest: this.earliest(ledger, entry, now) }))
+      .map((entry) => ({ entry, earliest: this.estimateEarliest(ledger, entry, now) }))
       .filter(
-        ({ entry, earliest }) => this.epoch(earliest, now) > (entry.request.deadlineAt ?? Number.POSITIVE_INFINITY),
+        ({ entry, earliest }) => this.toEpoch(earliest, now) > (entry.request.deadlineAt ?? Number.POSITIVE_INFINITY),
       );
   }
 
@@ -310,13 +310,13 @@ export class LocalBudget implements Budget {
   private grant(entry: Entry, id: string): void {
     entry.deadline?.cancel();
     const waitedMs = Math.max(0, Math.round(this.clock.monotonic() - entry.since));
-    entry.resolve({ kind: 'granted', ticket: this.ticket(id, entry.weight), waitedMs });
+    entry.resolve({ kind: 'granted', ticket: this.issueTicket(id, entry.weight), waitedMs });
   }
 
   private refuse(entry: Entry, code: 'DEADLINE' | 'QUEUE_FULL', earliest: number): void {
     entry.deadline?.cancel();
     this.queue.remove(entry);
-    entry.resolve({ kind: 'refused', code, earliestAt: Math.ceil(this.epoch(earliest, this.now())) });
+    entry.resolve({ kind: 'refused', code, earliestAt: Math.ceil(this.toEpoch(earliest, this.now())) });
   }
 
   /** Refuses the entry if it still waits when its deadline comes. */
@@ -326,7 +326,7 @@ export class LocalBudget implements Budget {
     entry.deadline = this.clock.after(deadlineAt - this.clock.now(), () => void this.expire(entry));
   }
 
-  /** One that a look at the shared ledger has in hand is granted all the same; who asked gives it back. */
+  /** Refuses an entry that its caller no longer needs. One that a pass has already removed is granted; the caller gives it back. */
   private withdraw(entry: Entry): void {
     if (!this.queue.has(entry)) return;
     entry.deadline?.cancel();
@@ -337,44 +337,45 @@ export class LocalBudget implements Budget {
 
   private async expire(entry: Entry): Promise<void> {
     await this.pump();
-    if (this.queue.has(entry)) this.refuse(entry, 'DEADLINE', this.earliest(this.ledger, entry, this.now()));
+    if (this.queue.has(entry)) this.refuse(entry, 'DEADLINE', this.estimateEarliest(this.ledger, entry, this.now()));
   }
 
   private wakeIn(delayMs: number | undefined): void {
-    const longest = this.shared === undefined ? Number.POSITIVE_INFINITY : SHARE_LOOK_MS;
+    const longest = this.shared === undefined ? Number.POSITIVE_INFINITY : SHARE_CHECK_MS;
     const wholeMs =
       delayMs === undefined || this.closed ? undefined : Math.max(1, Math.ceil(Math.min(delayMs, longest)));
     const wakeAt = wholeMs === undefined ? undefined : this.clock.monotonic() + wholeMs;
-    // What goes past those who wait leaves their time as it was, mostly.
+    // Usually unchanged when a request overtakes those that wait.
     if (wakeAt === this.wakeAt) return;
     this.wake?.cancel();
     this.wakeAt = wakeAt;
-    this.wake = wholeMs === undefined ? undefined : this.clock.after(wholeMs, () => this.woken());
+    this.wake = wholeMs === undefined ? undefined : this.clock.after(wholeMs, () => this.wakeUp());
   }
 
-  private woken(): void {
+  private wakeUp(): void {
     this.wakeAt = undefined;
     void this.pump();
   }
 
-  private epoch(instant: number, now: number): number {
+  /** Converts an instant of the ledger's clock to epoch ms. */
+  private toEpoch(instant: number, now: number): number {
     return this.clock.now() + Math.max(0, instant - now);
   }
 
   // Tickets.
 
-  private ticket(id: string, weight: number): Ticket {
+  private issueTicket(id: string, weight: number): Ticket {
     let ended = false;
-    const end = (told: Told) => {
+    const end = (update: LedgerUpdate) => {
       if (ended) throw new Error(`the tokens of request ${id} were given back twice`);
       ended = true;
-      this.tell(told);
+      this.update(update);
     };
     return {
       sent: () => this.tally.add(weight, this.clock.monotonic()),
       answered: (headers, { limited, retryAfterMs }) => {
         this.rate.ended(id, this.now());
-        const hint = { retryAfterMs, resetInMs: limited ? this.resetIn(headers) : undefined };
+        const hint = { retryAfterMs, resetInMs: limited ? this.readResetIn(headers) : undefined };
         end((ledger, now) => (limited ? ledger.refused(id, headers, hint, now) : ledger.answered(id, headers, now)));
       },
       aborted: () => {
@@ -388,16 +389,16 @@ export class LocalBudget implements Budget {
     };
   }
 
-  /** Until the bucket resets by the venue's word, ms; undefined where it does not say so credibly. */
-  private resetIn(headers: Readonly<Record<string, string>>): number | undefined {
+  /** Reads from the venue's header how long until the bucket resets, ms; undefined without a credible value. */
+  private readResetIn(headers: Readonly<Record<string, string>>): number | undefined {
     const now = this.clock.now();
     const resetAt = readReset(headers['x-ratelimit-reset'], now, this.options.resetUnit);
     return resetAt === undefined ? undefined : resetAt - now;
   }
 
-  private tell(told: Told): void {
-    if (this.shared === undefined) told(this.own, this.now());
-    else this.shared.tell(told);
+  private update(update: LedgerUpdate): void {
+    if (this.shared === undefined) update(this.own, this.now());
+    else this.shared.add(update);
     void this.pump();
   }
 
@@ -406,29 +407,29 @@ export class LocalBudget implements Budget {
   private async pumpShared(shared: SharedLedger): Promise<void> {
     this.again = true;
     if (this.sharing !== undefined) return;
-    this.sharing = this.lookWhileAsked(shared);
+    this.sharing = this.decideWhileAsked(shared);
     await this.sharing;
   }
 
-  private async lookWhileAsked(shared: SharedLedger): Promise<void> {
+  private async decideWhileAsked(shared: SharedLedger): Promise<void> {
     try {
       while (this.again) {
         this.again = false;
-        const looked = await shared.look((ledger, now) => this.look(ledger, now));
-        if (looked.stored) this.act(looked.decided);
-        else this.goUncounted(shared, looked.decided);
+        const result = await shared.access((ledger, now) => this.decide(ledger, now));
+        if (result.stored) this.act(result.decided);
+        else this.grantUncounted(shared, result.decided);
       }
     } finally {
-      // In the turn in which nobody asked any more: whoever asks a moment later must begin anew, not wait for this one.
+      // Cleared in the same turn as the last check of `again`: a later caller must start a new pass, not wait for this one.
       this.sharing = undefined;
     }
   }
 
   /**
-   * The shared ledger can not be had. Ordinary requests wait for it; urgent ones go now and are counted when it is back: a
+   * Handles an unavailable shared ledger. Ordinary requests wait for it; urgent ones go now and are counted when it is back: a
    * refused cancel costs a token, a cancel that was never sent costs a position.
    */
-  private goUncounted(shared: SharedLedger, pass: Pass | undefined): void {
+  private grantUncounted(shared: SharedLedger, pass: Pass | undefined): void {
     for (const { entry } of [...(pass?.overcommitted ?? [])].reverse()) this.queue.putBack(entry);
     for (const { entry, id } of [...(pass?.granted ?? [])].reverse()) {
       this.rate.notSent(id);
@@ -441,7 +442,8 @@ export class LocalBudget implements Budget {
     for (const entry of [...this.queue.inClass('protect'), ...this.queue.inClass('resolve')]) {
       const id = this.nextId();
       const { request } = entry;
-      shared.tell((ledger, now) => ledger.hold(id, request, now));
+      const { heartbeat: beat, ...held } = request;
+      shared.add((ledger, now) => ledger.hold(id, { ...held, beat }, now));
       if (isOrderAction(request.endpoint)) this.rate.began(id, this.now());
       this.queue.remove(entry);
       this.uncounted += 1;
@@ -451,7 +453,7 @@ export class LocalBudget implements Budget {
     this.wakeIn(SHARE_RETRY_MS);
   }
 
-  /** Of a request; unique among all who share the ledger. */
+  /** Gives the id of a request; unique among all processes that share the ledger. */
   private nextId(): string {
     this.issued += 1;
     return `${this.options.share?.owner ?? 'own'}:${this.issued}`;

@@ -1,6 +1,6 @@
 /**
- * Who waits for tokens, and whose turn it is: strict classes, first in first out inside one, and the two lowest age. Knows
- * nothing of tokens but their number.
+ * Queues requests that wait for tokens, and picks the next one: strict classes, first in first out within a class; requests of the
+ * two lowest classes rise as they wait.
  */
 import { CALL_CLASSES, type CallClass } from '../../venue/port.ts';
 
@@ -11,12 +11,12 @@ export interface Waiting {
   readonly since: number;
 }
 
-/** Ageing lifts the two lowest classes this far and no further: beside order entry, never above a cancel. */
+/** Ageing lifts the two lowest classes at most to order entry, never above a cancel. */
 const HIGHEST_AGED_RANK = CALL_CLASSES.indexOf('enter');
 
 export class BudgetQueue<W extends Waiting> {
   readonly limit: number;
-  /** A request of the two lowest classes counts one class higher for every such time it has waited. */
+  /** A request of the two lowest classes counts one class higher for each period of this length that it has waited, ms. */
   private readonly ageMs: number;
   private readonly lines: readonly Line<W>[] = CALL_CLASSES.map(() => new Line<W>());
 
@@ -34,23 +34,23 @@ export class BudgetQueue<W extends Waiting> {
   }
 
   add(entry: W): void {
-    this.lineOf(entry).add(entry);
+    this.findLine(entry).add(entry);
   }
 
   remove(entry: W): void {
-    this.lineOf(entry).remove(entry);
+    this.findLine(entry).remove(entry);
   }
 
-  /** Puts somebody back who had been taken out too early: first in turn again. */
+  /** Puts an entry back that was removed too early; it is the first of its class again. */
   putBack(entry: W): void {
-    this.lineOf(entry).putBack(entry);
+    this.findLine(entry).putBack(entry);
   }
 
   has(entry: W): boolean {
-    return this.lineOf(entry).has(entry);
+    return this.findLine(entry).has(entry);
   }
 
-  /** The next in turn that is lighter than what its class has been told to hold back. */
+  /** Picks the next entry whose weight is below `lighterThan` for it. */
   next(now: number, lighterThan: (entry: W) => number): W | undefined {
     let best: W | undefined;
     let bestRank = Number.POSITIVE_INFINITY;
@@ -58,7 +58,7 @@ export class BudgetQueue<W extends Waiting> {
     for (let rank = 0; rank < this.lines.length; rank += 1) {
       const entry = (this.lines[rank] as Line<W>).first(suits);
       if (entry === undefined) continue;
-      const aged = this.agedRank(rank, now - entry.since);
+      const aged = this.ageRank(rank, now - entry.since);
       if (aged < bestRank || (aged === bestRank && entry.since < (best as W).since)) {
         best = entry;
         bestRank = aged;
@@ -67,7 +67,7 @@ export class BudgetQueue<W extends Waiting> {
     return best;
   }
 
-  /** Who must give way to a request of class `cls` when the queue is full: the last come of the lowest class below it. */
+  /** Picks the entry to refuse for a request of class `cls` when the queue is full: the newest of the lowest class below it. */
   lowestBelow(cls: CallClass): W | undefined {
     for (let rank = this.lines.length - 1; rank > CALL_CLASSES.indexOf(cls); rank -= 1) {
       const last = (this.lines[rank] as Line<W>).last();
@@ -76,32 +76,32 @@ export class BudgetQueue<W extends Waiting> {
     return undefined;
   }
 
-  /** Tokens asked for by those whose turn comes before a new request of class `cls`. */
+  /** Sums the tokens of the entries that come before a new request of class `cls`. */
   tokensAhead(cls: CallClass): number {
     return this.lines.slice(0, CALL_CLASSES.indexOf(cls) + 1).reduce((sum, line) => sum + line.tokens, 0);
   }
 
-  /** Everyone who waits in the class, in turn; a copy. */
+  /** Lists the entries of the class in their order; a copy. */
   inClass(cls: CallClass): readonly W[] {
     return (this.lines[CALL_CLASSES.indexOf(cls)] as Line<W>).entries();
   }
 
-  private agedRank(rank: number, waitedMs: number): number {
+  private ageRank(rank: number, waitedMs: number): number {
     return rank <= HIGHEST_AGED_RANK ? rank : Math.max(HIGHEST_AGED_RANK, rank - Math.floor(waitedMs / this.ageMs));
   }
 
-  private lineOf(entry: W): Line<W> {
+  private findLine(entry: W): Line<W> {
     return this.lines[CALL_CLASSES.indexOf(entry.class)] as Line<W>;
   }
 }
 
-/** First in, first out, with removal anywhere: gaps are left where somebody went away, and closed at either end. */
+/** First in, first out, with removal anywhere: removed entries leave gaps, which are closed at both ends. */
 class Line<W extends Waiting> {
   tokens = 0;
   private places: (W | undefined)[] = [];
   private from = 0;
   private readonly placeOf = new Map<W, number>();
-  /** Places that have been cut off at the front. */
+  /** Number of places cut off at the front. */
   private cut = 0;
 
   get size(): number {

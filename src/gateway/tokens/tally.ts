@@ -1,4 +1,4 @@
-/** What this process itself has sent: in all, and the most within any one window. */
+/** Counts the tokens that this process has sent: the total, and the most within one window. */
 export class BudgetTally {
   tokens = 0;
   peak = 0;

@@ -1,7 +1,7 @@
 /**
- * Anchors: where a chain stood at a time, written down in a second place. A chain alone can not show that its tail was cut
- * off or that all of it was computed afresh; against an anchor both show. An anchor only ever speaks of entries that the
- * store has, so a crash between the two can not look like tampering.
+ * Writes and reads anchors: the end of a chain at a time, kept in a second place. A chain alone cannot show that its tail was
+ * cut off or that all of it was computed anew; an anchor shows both. Anchors cover only entries that are already
+ * stored, so a crash between the two cannot look like tampering.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import {
@@ -29,7 +29,7 @@ export interface Anchor {
   readonly seq: number;
   /** 64 hex digits. */
   readonly head: string;
-  /** Entries there are up to `seq`: the same figure, since numbers have no gaps; stated so that the line stands alone. */
+  /** Number of entries up to `seq`: equal to it, because numbers have no gaps; written so that the line explains itself. */
   readonly count: number;
   /** ISO 8601, UTC. */
   readonly time: string;
@@ -37,10 +37,10 @@ export interface Anchor {
   readonly signature?: string;
 }
 
-/** Where anchors go: a file, a pipe to a log, a remote that can only append. */
+/** A destination of anchors: a file, a pipe to a log, a remote that can only append. */
 export interface AnchorSink {
   readonly name: string;
-  /** Resolves when the sink has it for good. */
+  /** Resolves when the sink has stored the anchor durably. */
   write(anchor: Anchor): Promise<void>;
 }
 
@@ -48,25 +48,25 @@ export interface AnchorerOptions {
   readonly run: string;
   readonly clock: Clock;
   readonly sinks: readonly AnchorSink[];
-  /** PEM of an Ed25519 private key, where anchors are signed. */
+  /** PEM of an Ed25519 private key; signs the anchors when given. */
   readonly key?: string;
-  /** Order events between two anchors, at most. */
+  /** Most order events between two anchors. */
   readonly everyOrderEvents?: number;
-  /** Time between two anchors while entries are written, at most; `null` for none but those by events and at the end. */
+  /** Longest time between two anchors while entries are written, ms; `null` writes none by time. */
   readonly everyMs?: number | null;
-  /** Told once when a sink fails and once when it works again (`undefined`); writing to the others goes on. */
+  /** Called once when a sink fails and once when it works again (`undefined`); the other sinks continue. */
   readonly onSink?: (sink: string, failure: string | undefined) => void;
 }
 
-/** How soon a sink that failed is tried again. */
+/** Pause before a failed sink is tried again. */
 const RETRY_MS = 15_000;
 
-/** What counts towards the ten: an order's moves, and every request that changes something at the venue. */
+/** True for the events that count towards the next anchor: an order's changes, and requests that change something at the venue. */
 function isOrderEvent(entry: Entry): boolean {
   return entry.type.startsWith('order.') || (entry.type === 'call.attempted' && entry.data.method !== 'GET');
 }
 
-/** Writes anchors for one run: every ten order events, every minute while there is something new, and at its end. */
+/** Writes anchors for one run: every ten order events, every minute while there are new entries, and at its end. */
 export class Anchorer {
   private readonly options: AnchorerOptions;
   private readonly key: KeyObject | undefined;
@@ -100,26 +100,26 @@ export class Anchorer {
     });
   }
 
-  /** Sinks that fail now, with their messages. */
+  /** The sinks that fail now, with their messages. */
   get failures(): ReadonlyMap<string, string> {
     return new Map([...this.failing].map(([name, { message }]) => [name, message]));
   }
 
-  /** The sink that has failed for the longest time without a break, and for how long, ms. */
+  /** The sink that has been failing longest, and for how many ms. */
   get longestFailure(): { readonly sink: string; readonly ms: number } | undefined {
     const now = this.options.clock.monotonic();
     const [first] = [...this.failing].sort(([, a], [, b]) => a.since - b.since);
     return first === undefined ? undefined : { sink: first[0], ms: now - first[1].since };
   }
 
-  /** No timer of it is left; what was begun to be written is still written. */
+  /** Cancels the timers; writes in progress still finish. */
   close(): void {
     this.timer?.cancel();
     this.retry?.cancel();
     this.hasClosed = true;
   }
 
-  /** Resolves when every sink has answered to everything anchored so far. Never rejects: failures are told by `onSink`. */
+  /** Resolves when every sink has answered for every anchor so far. Never rejects: `onSink` reports failures. */
   settled(): Promise<void> {
     return this.writing;
   }
@@ -148,7 +148,7 @@ export class Anchorer {
     });
   }
 
-  /** An anchor speaks for all before it: a sink that was down is given the newest, also when nothing is written meanwhile. */
+  /** Gives the newest anchor to sinks that failed, even when no new one is due; an anchor covers all before it. */
   private armRetry(): void {
     if (this.retry !== undefined || this.hasEnded || this.hasClosed) return;
     const { clock, sinks } = this.options;
@@ -177,7 +177,7 @@ export class Anchorer {
   }
 }
 
-/** Appends anchors to a file of the owner alone, one JSON line each, on the disk before `write` resolves. */
+/** Appends anchors to a file that only its owner can read, one JSON line each, on the disk before `write` resolves. */
 export class AnchorFile implements AnchorSink {
   readonly name: string;
   private readonly file: string;
@@ -191,7 +191,7 @@ export class AnchorFile implements AnchorSink {
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
     const handle = openSync(this.file, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
     try {
-      // A line that a crash cut short must not swallow the next one.
+      // Ends a line that a crash cut short, so that the new anchor is not read as part of it.
       writeSync(handle, `${endsInsideLine(handle) ? '\n' : ''}${JSON.stringify(anchor)}\n`);
       fsyncSync(handle);
     } finally {
@@ -210,27 +210,27 @@ function endsInsideLine(handle: number): boolean {
 
 export interface ReadAnchors {
   readonly anchors: readonly Anchor[];
-  /** Lines, from 1, that are no anchors: cut short by a crash, or changed. */
+  /** Numbers, from 1, of the lines that are not anchors: cut short by a crash, or changed. */
   readonly unreadable: readonly number[];
-  /** Those of them that no crash leaves behind: they are not the beginning of an anchor. */
+  /** Those of `unreadable` that a crash cannot leave: they are not the beginning of an anchor. */
   readonly changed: readonly number[];
-  /** Anchors whose signature is absent or wrong, where a public key was given. They are not among `anchors`. */
+  /** Lines whose signature is absent or wrong, when a public key was given. They are not among `anchors`. */
   readonly unsigned: readonly number[];
 }
 
 interface WantedAnchors {
-  /** PEM of an Ed25519 public key; then only anchors signed with it count. */
+  /** PEM of an Ed25519 public key; when given, only anchors signed with it count. */
   readonly publicKey?: string | undefined;
-  /** Only this run's; a line that can not be read may be anybody's. */
+  /** Selects this run's anchors; unreadable lines are reported all the same, because they may belong to any run. */
   readonly run?: string | undefined;
 }
 
-/** Reads an anchor file; one that is not there has no anchors. Throws where the key is none. */
+/** Reads an anchor file; a missing file has no anchors. Throws when the key is not an Ed25519 key. */
 export function readAnchors(file: string, wanted: WantedAnchors = {}): ReadAnchors {
   return sortedAnchors(readLines(file), wanted);
 }
 
-/** Lines of an anchor file: those that count, and the numbers of those that do not. */
+/** Sorts the lines of an anchor file into valid anchors and the numbers of the other lines. */
 export function sortedAnchors(lines: readonly string[], { publicKey, run }: WantedAnchors): ReadAnchors {
   const anchors: Anchor[] = [];
   const unreadable: number[] = [];
@@ -250,7 +250,7 @@ export function sortedAnchors(lines: readonly string[], { publicKey, run }: Want
   return { anchors, unreadable, changed, unsigned };
 }
 
-/** Anchors by run, for whoever looks at many runs. */
+/** Groups anchors by run, for readers of many runs. */
 export function anchorsByRun(anchors: Iterable<Anchor>): ReadonlyMap<string, readonly Anchor[]> {
   const byRun = new Map<string, Anchor[]>();
   for (const anchor of anchors) {
@@ -266,7 +266,7 @@ function readLines(file: string): readonly string[] {
     return readFileSync(file, 'utf8').split('\n');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw new StoreError('unavailable', `${file} can not be read: ${(error as Error).message}`);
+    throw new StoreError('unavailable', `${file} cannot be read: ${(error as Error).message}`);
   }
 }
 
@@ -288,7 +288,7 @@ export function parseAnchor(line: string): Anchor | undefined {
   }
 }
 
-/** An anchor's line, part by part, in the order in which it is written. */
+/** The parts of an anchor's line, in the order in which they are written. */
 const LINE_PARTS: readonly (string | RegExp)[] = [
   '{"v":1,"run":"',
   /^(?:[^"\\]|\\.)*\\?/,
@@ -305,8 +305,8 @@ const LINE_PARTS: readonly (string | RegExp)[] = [
 ];
 
 /**
- * Whether a line is the beginning of an anchor and no more. A crash in the middle of writing leaves that, and what is written
- * after it begins a line of its own, so it need not be the file's last.
+ * True when a line is only the beginning of an anchor, as a crash during the write leaves it. The next anchor then
+ * begins a line of its own, so the line need not be the file's last.
  */
 function isCutShort(line: string): boolean {
   let rest = line;
@@ -323,7 +323,7 @@ function isCutShort(line: string): boolean {
   return rest === '' || rest === '"';
 }
 
-/** Whether a text is a key that anchors can be signed with. */
+/** True for the PEM of a key that can sign anchors. */
 export function isSigningKey(pem: string): boolean {
   try {
     return createPrivateKey(pem).asymmetricKeyType === 'ed25519';
@@ -347,16 +347,19 @@ function readVerifyingKey(pem: string): KeyObject {
 }
 
 function signAnchor(anchor: Anchor, key: KeyObject | undefined): Anchor {
-  return key === undefined ? anchor : { ...anchor, signature: sign(null, signedBytes(anchor), key).toString('base64') };
+  return key === undefined
+    ? anchor
+    : { ...anchor, signature: sign(null, buildSignedBytes(anchor), key).toString('base64') };
 }
 
 function isSigned(anchor: Anchor, key: KeyObject): boolean {
   return (
-    anchor.signature !== undefined && verify(null, signedBytes(anchor), key, Buffer.from(anchor.signature, 'base64'))
+    anchor.signature !== undefined &&
+    verify(null, buildSignedBytes(anchor), key, Buffer.from(anchor.signature, 'base64'))
   );
 }
 
-/** What the signature is over: the fields in this order, whatever order the file has them in. */
-function signedBytes({ v, run, seq, head, count, time }: Anchor): Buffer {
+/** Builds the bytes that are signed: the fields in this order, whatever their order in the file. */
+function buildSignedBytes({ v, run, seq, head, count, time }: Anchor): Buffer {
   return Buffer.from(JSON.stringify({ v, run, seq, head, count, time }));
 }

@@ -1,25 +1,25 @@
 /**
- * The last anchors of a file, held against the journal they speak of. What a run may rest on before it sends anything: cheap
- * enough for every start, because it reads the end of one file and one entry of each of a few runs. Whether every entry is what
- * was written, and whether a whole run is gone, is for `audit verify`, which reads everything and knows archives.
+ * Compares the last anchors of a file with the journal, before a run sends anything. Cheap enough for every start: it reads the
+ * end of one file and one entry of each of a few runs. `audit verify` checks the rest: every entry, and whether a whole run is
+ * missing; it reads everything, archives included.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { JournalReader } from '../store.ts';
 import { type Anchor, parseAnchor } from './anchors.ts';
 
-/** About as many bytes as two hundred anchors take. */
+/** About two hundred anchors. */
 const TAIL_BYTES = 65_536;
 const MOST_RUNS = 20;
 
-/** The last anchor of each of the runs that were anchored last, newest first; none where the file is not there or not to be read. */
+/** Reads the last anchor of each of the latest runs, newest first; none when the file is missing or cannot be read. */
 export function newestAnchors(file: string): readonly Anchor[] {
   const byRun = new Map<string, Anchor>();
-  for (const line of tailOf(file).split('\n').reverse()) {
-    // The first line of the tail is the end of one; others may have been cut short by a crash.
+  for (const line of readTail(file).split('\n').reverse()) {
+    // The first line of the tail is incomplete; others may have been cut short by a crash.
     const anchor = parseAnchor(line);
     if (anchor === undefined) continue;
     const newer = byRun.get(anchor.run);
-    // Two processes write one file: the last line need not be the furthest.
+    // Two processes may write the file: the last line of a run need not be its furthest.
     if (newer === undefined ? byRun.size < MOST_RUNS : newer.seq < anchor.seq) byRun.set(anchor.run, anchor);
   }
   return [...byRun.values()];
@@ -31,7 +31,10 @@ interface Contradiction {
   readonly kind: 'cut' | 'changed';
 }
 
-/** The first anchor that the journal contradicts. A run that is not there at all may lie in an archive, or in another store. Throws StoreError. */
+/**
+ * Finds the first anchor that the journal contradicts. A run that is missing altogether does not count: it may be in an archive or
+ * in another store. Rejects with a StoreError when the journal cannot be read.
+ */
 export async function contradictedAnchor(
   store: Pick<JournalReader, 'read' | 'run'>,
   anchors: readonly Anchor[],
@@ -45,7 +48,7 @@ export async function contradictedAnchor(
   return undefined;
 }
 
-function tailOf(file: string): string {
+function readTail(file: string): string {
   let handle: number | undefined;
   try {
     handle = openSync(file, 'r');
@@ -53,7 +56,7 @@ function tailOf(file: string): string {
     const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
     return tail.toString('utf8', 0, readSync(handle, tail, 0, tail.length, size - tail.length));
   } catch {
-    // Not there yet, or a copy that the engine may only append to. One that can not be written shows as a sink that fails.
+    // Missing, or a copy that the engine may only append to. A file that cannot be written shows up as a failing sink.
     return '';
   } finally {
     if (handle !== undefined) closeSync(handle);

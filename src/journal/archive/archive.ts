@@ -1,8 +1,8 @@
 /**
- * An archive: the runs of a closed month in one compressed file that can be verified as the journal could. It is gzip, one
- * member after another, so `gunzip -c` gives every line on any machine: a header, each run as it is exported (jsonl: the
- * exact lines with their hashes), a table of contents with the anchors, and a last line of fixed length that says where
- * that table lies. So one run is read without unpacking the others, and a broken part breaks one run alone.
+ * Writes and reads archives: the runs of a closed month in one compressed file that can be verified like the journal. The file
+ * is a sequence of gzip members, so `gunzip -c` gives every line on any machine: a header, each run as exported (jsonl: the
+ * exact lines with their hashes), a table of contents with the anchors, and a trailer of fixed length with the position of
+ * that table. So one run is read without unpacking the others, and a damaged member affects one run only.
  */
 import {
   closeSync,
@@ -29,7 +29,7 @@ export interface ArchivedRun {
   readonly entries: number;
   /** Hash of its last entry. */
   readonly head: string;
-  /** Where its member lies in the file, bytes. */
+  /** Offset of its member in the file, bytes. */
   readonly at: number;
   readonly length: number;
 }
@@ -41,24 +41,24 @@ export interface ArchiveContents {
   /** When it was made, ISO 8601. */
   readonly made: string;
   readonly runs: readonly ArchivedRun[];
-  /** Of these runs, as they stood in the anchor files. */
+  /** The anchors of these runs, as the anchor files had them. */
   readonly anchors: readonly Anchor[];
 }
 
 const KIND = 'perp-runbook archive';
 export const ARCHIVE_ENDING = '.jsonl.gz';
 const LEVEL = 6;
-/** Where the table of contents lies; not compressed, so that its length is known. */
-const trailer = (at: number, length: number) =>
+/** Builds the trailer, with the position of the table of contents; not compressed, so that its length is known. */
+const buildTrailer = (at: number, length: number) =>
   gzipSync(
     `${JSON.stringify({ contents: String(at).padStart(16, '0'), length: String(length).padStart(12, '0') })}\n`,
     {
       level: 0,
     },
   );
-const TRAILER_LENGTH = trailer(0, 0).length;
+const TRAILER_LENGTH = buildTrailer(0, 0).length;
 
-/** Writes an archive beside its final place; it is one only after `publish`. Throws a StoreError `unavailable`. */
+/** Writes an archive under a temporary name until `publish`. Throws a StoreError `unavailable`. */
 export class ArchiveWriter {
   readonly part: string;
   private readonly handle: number;
@@ -68,23 +68,23 @@ export class ArchiveWriter {
   private readonly anchors: Anchor[] = [];
   private at = 0;
 
-  /** `pid`: of this process; what a process leaves behind that died is taken away by the next (`removeRemains`). */
+  /** `pid` is this process's number: the next process removes the temporary files of one that died (`removeRemains`). */
   constructor(folder: string, about: Pick<ArchiveContents, 'month' | 'made'>, pid: number) {
     this.folder = folder;
     this.about = about;
     this.part = join(folder, `.${about.month}.${pid}.part`);
-    this.handle = stated(this.part, () => {
+    this.handle = withStoreErrors(this.part, () => {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       rmSync(this.part, { force: true });
       return openSync(this.part, 'wx', 0o600);
     });
-    this.member(`${JSON.stringify({ v: 1, archive: KIND, ...about })}\n`);
+    this.writeMember(`${JSON.stringify({ v: 1, archive: KIND, ...about })}\n`);
   }
 
   add(row: RunRow, entries: readonly StoredEntry[], anchors: readonly Anchor[]): void {
     const last = entries.at(-1);
     if (last === undefined) throw new RangeError(`run ${row.run} has no entries to archive`);
-    const place = this.member(entries.map(hashedLine).join(''));
+    const place = this.writeMember(entries.map(toHashedLine).join(''));
     this.runs.push({ row, entries: entries.length, head: last.hash, ...place });
     this.anchors.push(...anchors);
   }
@@ -92,22 +92,22 @@ export class ArchiveWriter {
   /** Writes the table of contents and waits for the disk. */
   finish(): void {
     const contents: ArchiveContents = { v: 1, ...this.about, runs: this.runs, anchors: this.anchors };
-    const { at, length } = this.member(`${JSON.stringify(contents)}\n`);
-    stated(this.part, () => {
-      writeAll(this.handle, trailer(at, length));
+    const { at, length } = this.writeMember(`${JSON.stringify(contents)}\n`);
+    withStoreErrors(this.part, () => {
+      writeAll(this.handle, buildTrailer(at, length));
       fsyncSync(this.handle);
       closeSync(this.handle);
     });
   }
 
   /**
-   * Gives the finished file its name, the month's first that is free, and waits for the disk to have it. Never in the place
-   * of another: what stands there may be the only copy of other runs.
+   * Gives the finished file its name, the first free one of the month, and waits for the disk. Never replaces an existing
+   * file, which may be the only copy of other runs.
    */
   publish(): string {
     for (let number = 1; ; number += 1) {
       const file = join(this.folder, `${this.about.month}${number === 1 ? '' : `.${number}`}${ARCHIVE_ENDING}`);
-      const isOurs = stated(file, () => {
+      const isOurs = withStoreErrors(file, () => {
         try {
           linkSync(this.part, file);
           return true;
@@ -118,7 +118,7 @@ export class ArchiveWriter {
       });
       if (!isOurs) continue;
       rmSync(this.part, { force: true });
-      stated(this.folder, () => syncFolder(this.folder));
+      withStoreErrors(this.folder, () => syncFolder(this.folder));
       return file;
     }
   }
@@ -130,16 +130,16 @@ export class ArchiveWriter {
     rmSync(this.part, { force: true });
   }
 
-  private member(text: string): { readonly at: number; readonly length: number } {
+  private writeMember(text: string): { readonly at: number; readonly length: number } {
     const bytes = gzipSync(text, { level: LEVEL });
-    stated(this.part, () => writeAll(this.handle, bytes));
+    withStoreErrors(this.part, () => writeAll(this.handle, bytes));
     const place = { at: this.at, length: bytes.length };
     this.at += bytes.length;
     return place;
   }
 }
 
-/** Takes away what writers left behind whose processes are gone. */
+/** Removes the temporary files of writers whose processes have ended. */
 export function removeRemains(folder: string): void {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) {
@@ -157,53 +157,53 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Reads the table of contents. Throws a StoreError that names the file: `damaged` where it is no whole archive. */
+/** Reads the table of contents. Throws a StoreError that names the file: `damaged` when the archive is not whole. */
 export function readContents(file: string): ArchiveContents {
-  const size = stated(file, () => statSync(file).size);
+  const size = withStoreErrors(file, () => statSync(file).size);
   const broken = (why: string) => new StoreError('damaged', `${file} is not a whole archive: ${why}`);
   if (size <= TRAILER_LENGTH) throw broken('it is too short');
-  const end = unpacked(readBytes(file, size - TRAILER_LENGTH, TRAILER_LENGTH));
-  const place = end === undefined ? undefined : parsed(end);
+  const end = unpack(readBytes(file, size - TRAILER_LENGTH, TRAILER_LENGTH));
+  const place = end === undefined ? undefined : parseObject(end);
   const [at, length] = [Number(place?.['contents']), Number(place?.['length'])];
   if (!(at >= 0 && length > 0 && at + length + TRAILER_LENGTH === size)) throw broken('its last line is missing');
-  const text = unpacked(readBytes(file, at, length));
-  const contents = text === undefined ? undefined : contentsIn(text);
-  if (contents === undefined) throw broken('its table of contents can not be read');
+  const text = unpack(readBytes(file, at, length));
+  const contents = text === undefined ? undefined : parseContents(text);
+  if (contents === undefined) throw broken('its table of contents cannot be read');
   return contents;
 }
 
 /**
- * The entries of one run, as far as its part of the file can be unpacked and is sound. `damage`: what is wrong with the part
- * of the file, and the first entry that is lost by it.
+ * Reads the entries of one run, as far as its member can be unpacked and is sound. `damage` is the error of a damaged member,
+ * with the number of the first entry that is lost.
  */
 export async function readRun(
   file: string,
   { row, at, length }: ArchivedRun,
 ): Promise<{ readonly entries: readonly StoredEntry[]; readonly damage?: StoreError }> {
-  const { text, whole } = await unpackedAsFarAsPossible(readBytes(file, at, length));
+  const { text, whole } = await unpackAsFarAsPossible(readBytes(file, at, length));
   const lines = text.split('\n');
   const rest = lines.pop() ?? '';
   const entries = lines.map((line, index) => storedLine(row.run, line, index + 1));
   if (whole && rest === '') return { entries };
-  // What is unpacked behind the damage may be anything.
+  // The text unpacked after the damage may be anything.
   const chain = new ChainCheck();
   for (const entry of entries) chain.add(entry);
-  // Not the number that the first unsound line bears: its digits may be what was damaged.
+  // Counted, not read from the first unsound line: its number may be damaged.
   const lost = (chain.newest?.seq ?? 0) + 1;
-  const message = `${file} is damaged: of run ${row.run} entry ${lost} and those after it can not be unpacked`;
+  const message = `${file} is damaged: entry ${lost} of run ${row.run} and the entries after it cannot be unpacked`;
   return { entries: entries.slice(0, lost - 1), damage: new StoreError('damaged', message, lost) };
 }
 
-function hashedLine({ line, hash }: StoredEntry): string {
+function toHashedLine({ line, hash }: StoredEntry): string {
   return `${line.slice(0, -1)},"hash":"${hash}"}\n`;
 }
 const HASH_TAIL = /,"hash":"([0-9a-f]{64})"\}$/;
 
-/** The entry of a line; one that is none is given as it stands, and the chain says what is wrong with it. */
+/** Reads an exported line. A line that is not an entry is passed on as it is; the chain check reports what is wrong with it. */
 export function storedLine(run: string, text: string, place: number): StoredEntry {
   const hash = HASH_TAIL.exec(text)?.[1];
   const line = hash === undefined ? text : `${text.slice(0, -(hash.length + 11))}}`;
-  const { seq, at, type, step } = parsed(line) ?? {};
+  const { seq, at, type, step } = parseObject(line) ?? {};
   return {
     run,
     seq: Number.isSafeInteger(seq) ? (seq as number) : place,
@@ -215,9 +215,9 @@ export function storedLine(run: string, text: string, place: number): StoredEntr
   };
 }
 
-function contentsIn(text: string): ArchiveContents | undefined {
-  const { v, month, made, runs, anchors } = parsed(text) ?? {};
-  const isOne =
+function parseContents(text: string): ArchiveContents | undefined {
+  const { v, month, made, runs, anchors } = parseObject(text) ?? {};
+  const isContents =
     v === 1 &&
     typeof month === 'string' &&
     typeof made === 'string' &&
@@ -225,7 +225,7 @@ function contentsIn(text: string): ArchiveContents | undefined {
     runs.every(isArchivedRun) &&
     Array.isArray(anchors) &&
     anchors.every((anchor) => parseAnchor(JSON.stringify(anchor)) !== undefined);
-  return isOne ? ({ v, month, made, runs, anchors } as ArchiveContents) : undefined;
+  return isContents ? ({ v, month, made, runs, anchors } as ArchiveContents) : undefined;
 }
 
 function isArchivedRun(value: unknown): boolean {
@@ -236,7 +236,7 @@ function isArchivedRun(value: unknown): boolean {
   return texts.every((text) => typeof text === 'string') && numbers.every((number) => Number.isSafeInteger(number));
 }
 
-function parsed(text: string): { readonly [key: string]: unknown } | undefined {
+function parseObject(text: string): { readonly [key: string]: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as { readonly [key: string]: unknown }) : undefined;
@@ -245,7 +245,7 @@ function parsed(text: string): { readonly [key: string]: unknown } | undefined {
   }
 }
 
-function unpacked(bytes: Uint8Array): string | undefined {
+function unpack(bytes: Uint8Array): string | undefined {
   try {
     return gunzipSync(bytes).toString('utf8');
   } catch {
@@ -253,8 +253,8 @@ function unpacked(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A damaged part still gives what comes before the damage. */
-async function unpackedAsFarAsPossible(bytes: Uint8Array): Promise<{ readonly text: string; readonly whole: boolean }> {
+/** Unpacks a member; of a damaged one, the text before the damage. */
+async function unpackAsFarAsPossible(bytes: Uint8Array): Promise<{ readonly text: string; readonly whole: boolean }> {
   const gunzip = createGunzip();
   const chunks: Buffer[] = [];
   const whole = await new Promise<boolean>((resolve) => {
@@ -267,7 +267,7 @@ async function unpackedAsFarAsPossible(bytes: Uint8Array): Promise<{ readonly te
 }
 
 function readBytes(file: string, at: number, length: number): Uint8Array {
-  return stated(file, () => {
+  return withStoreErrors(file, () => {
     const { size } = statSync(file);
     const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - at)));
     const handle = openSync(file, 'r');
@@ -297,13 +297,13 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** What the system refuses, as a StoreError that names the file. */
-function stated<T>(file: string, work: () => T): T {
+/** Runs `work` and turns system errors into a StoreError that names the file. */
+function withStoreErrors<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
     if (error instanceof StoreError || !(error instanceof Error && 'code' in error)) throw error;
     const place = join(basename(dirname(file)), basename(file));
-    throw new StoreError('unavailable', `the archive ${place} can not be read or written: ${error.message}`);
+    throw new StoreError('unavailable', `the archive ${place} cannot be read or written: ${error.message}`);
   }
 }

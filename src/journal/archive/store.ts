@@ -1,4 +1,4 @@
-/** An archive read as a journal is: every verb that reviews runs reads one. */
+/** Reads an archive through the interface of a journal, so that every command that reviews runs can read it. */
 import type { Anchor } from '../anchors/anchors.ts';
 import {
   fittingRuns,
@@ -11,12 +11,12 @@ import {
 import { type ArchiveContents, type ArchivedRun, readContents, readRun } from './archive.ts';
 import { salvagedContents } from './salvage.ts';
 
-/** Opens an archive. Throws a StoreError that names the file: `damaged` where it is no whole archive. */
+/** Opens an archive. Throws a StoreError that names the file: `damaged` when the archive is not whole. */
 export function openArchive(file: string): ArchiveStore {
   return new ArchiveStore(file, readContents(file));
 }
 
-/** Opens an archive whatever state it is in: of one that is no whole archive, what can be found of its runs. */
+/** Opens an archive in any state; in a damaged one, finds the runs that can still be read. */
 export function openSalvage(file: string): ArchiveStore {
   try {
     return openArchive(file);
@@ -29,10 +29,10 @@ export function openSalvage(file: string): ArchiveStore {
 export class ArchiveStore implements JournalReader {
   readonly file: string;
   readonly contents: ArchiveContents;
-  /** Why it is no whole archive, as a sentence. */
+  /** Why the archive is not whole, as a sentence; undefined for a whole one. */
   readonly damage: string | undefined;
   private readonly byRun: ReadonlyMap<string, ArchivedRun>;
-  /** The run read last: it is asked for in pages. */
+  /** The run read last, kept because runs are read in pages. */
   private last: { readonly run: string; readonly read: ReturnType<typeof readRun> } | undefined;
 
   constructor(file: string, contents: ArchiveContents, damage?: string) {
@@ -42,10 +42,10 @@ export class ArchiveStore implements JournalReader {
     this.byRun = new Map(contents.runs.map((archived) => [archived.row.run, archived]));
   }
 
-  /** What the table of contents says of each run's end, as an anchor says it: a run that was cut short here shows. */
+  /** The end of each run from the table of contents, in the form of anchors, so that a truncated run is detected. */
   get ends(): readonly Anchor[] {
     const { runs, made } = this.contents;
-    // What was found of a broken archive says nothing of where its runs ended.
+    // A damaged archive does not say where its runs ended.
     if (this.damage !== undefined) return [];
     return runs.map(({ row, entries, head }) => ({
       v: 1,
@@ -61,7 +61,7 @@ export class ArchiveStore implements JournalReader {
     return this.byRun.get(run);
   }
 
-  /** Rejects with StoreError `damaged`, and the number of the entry, where the part of this run is broken. */
+  /** Rejects with StoreError `damaged`, with the number of the first lost entry, when this run's member is damaged. */
   async read(
     run: string,
     { after = 0, limit = Infinity }: { readonly after?: number; readonly limit?: number } = {},

@@ -1,4 +1,4 @@
-/** A scheduler's memory in maps, for tests: the same contract as the SQLite one. Forgets everything with the process. */
+/** Keeps a scheduler's decisions in memory, for tests; the contract is that of the SQLite store. */
 import {
   decidedAlready,
   type OccurrenceRow,
@@ -11,7 +11,7 @@ import {
 
 interface AccountSchedule {
   epoch: number;
-  /** By slot, since when it is in force. */
+  /** By slot, since when it is in force, epoch ms. */
   slots: Map<string, number>;
   readonly rows: Map<string, OccurrenceRow>;
 }
@@ -26,9 +26,9 @@ export class MemoryScheduleStore implements ScheduleStore {
     slots: readonly string[],
     at: number,
   ): Promise<ReadonlyMap<string, number>> {
-    const scheduleStore = this.under(account, epoch);
-    scheduleStore.slots = new Map(slots.map((slot) => [slot, scheduleStore.slots.get(slot) ?? at]));
-    return new Map(scheduleStore.slots);
+    const schedule = this.openUnderEpoch(account, epoch);
+    schedule.slots = new Map(slots.map((slot) => [slot, schedule.slots.get(slot) ?? at]));
+    return new Map(schedule.slots);
   }
 
   async marks(account: string, slots: readonly string[]) {
@@ -43,15 +43,15 @@ export class MemoryScheduleStore implements ScheduleStore {
   }
 
   async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
-    const scheduleStore = this.under(account, epoch);
-    const changed = new Map(scheduleStore.rows);
+    const schedule = this.openUnderEpoch(account, epoch);
+    const changed = new Map(schedule.rows);
     for (const row of rows) {
-      const key = keyOf(row);
+      const key = toKey(row);
       const before = changed.get(key);
       if (before !== undefined && before.verdict !== 'waiting') throw decidedAlready(row);
       changed.set(key, row);
     }
-    for (const [key, row] of changed) scheduleStore.rows.set(key, row);
+    for (const [key, row] of changed) schedule.rows.set(key, row);
   }
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
@@ -80,7 +80,7 @@ export class MemoryScheduleStore implements ScheduleStore {
         rows.some((later) => later.slot === slot && later.nominalMs > nominalMs),
     );
     const pruned = old.slice(0, PRUNED_AT_ONCE);
-    for (const row of pruned) this.accounts.get(account)?.rows.delete(keyOf(row));
+    for (const row of pruned) this.accounts.get(account)?.rows.delete(toKey(row));
     return pruned.length;
   }
 
@@ -94,9 +94,9 @@ export class MemoryScheduleStore implements ScheduleStore {
     );
   }
 
-  async answer(run: string, answer: SubmissionAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
+  async answer(run: string, answer: SubmissionAnswer, expected: 'posted' | 'taken' = 'posted'): Promise<boolean> {
     const known = this.requests.get(run);
-    if (known === undefined || (known.answer?.state ?? 'posted') !== standing) return false;
+    if (known === undefined || (known.answer?.state ?? 'posted') !== expected) return false;
     known.answer = answer;
     return true;
   }
@@ -129,18 +129,18 @@ export class MemoryScheduleStore implements ScheduleStore {
     return rows.sort((a, b) => a.nominalMs - b.nominalMs || (a.slot < b.slot ? -1 : 1));
   }
 
-  private under(account: string, epoch: number): AccountSchedule {
-    let scheduleStore = this.accounts.get(account);
-    if (scheduleStore === undefined) {
-      scheduleStore = { epoch, slots: new Map(), rows: new Map() };
-      this.accounts.set(account, scheduleStore);
+  private openUnderEpoch(account: string, epoch: number): AccountSchedule {
+    let schedule = this.accounts.get(account);
+    if (schedule === undefined) {
+      schedule = { epoch, slots: new Map(), rows: new Map() };
+      this.accounts.set(account, schedule);
     }
-    if (epoch < scheduleStore.epoch) throw outdated(account, epoch, scheduleStore.epoch);
-    scheduleStore.epoch = epoch;
-    return scheduleStore;
+    if (epoch < schedule.epoch) throw outdated(account, epoch, schedule.epoch);
+    schedule.epoch = epoch;
+    return schedule;
   }
 }
 
-function keyOf({ slot, nominalMs }: OccurrenceRow): string {
+function toKey({ slot, nominalMs }: OccurrenceRow): string {
   return `${nominalMs} ${slot}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A scheduler's memory in PostgreSQL, beside the journal: what one machine has promised, another that takes the account over
- * finds. Decisions are written under the lock of their account, which is also where a newer epoch is looked for.
+ * Keeps a scheduler's decisions in PostgreSQL, beside the journal, so that a machine that takes over an account finds the
+ * decisions of the one before. They are written under the lock of their account, where a newer epoch is detected too.
  */
 
 import {
@@ -36,18 +36,18 @@ import {
 } from './store.ts';
 
 const PRUNE_SUBMISSIONS = pruneSubmissionsSql("(request::json ->> 'at')::bigint");
-/** Slot by slot: together the server would read a year of verdicts for the last one of each. */
+/** Asks slot by slot: with one grouped query the server would read a year of verdicts for the last one of each. */
 const LAST_OF_SLOTS = `SELECT wanted.slot, (SELECT max(nominal) FROM occurrence
     WHERE occurrence.account = ? AND occurrence.slot = wanted.slot) AS last
   FROM unnest(?::text[]) AS wanted(slot)`;
-/** Thousands in one statement: one by one they would take as many round trips. */
+/** Records thousands of decisions in one statement and one round trip. */
 const RECORD = `${recordSql(
   'SELECT ?, * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[])',
 )} RETURNING slot, nominal`;
 
 const TIMEOUTS = { connections: 2, connectMs: 5_000, lockMs: 5_000, answerMs: 10_000 };
 
-/** Rejects with a StoreError when the database can not be opened. */
+/** Rejects with a StoreError when the database cannot be opened. */
 export async function openPostgresScheduleStore(access: PostgresAccess): Promise<ScheduleStore> {
   return new PostgresScheduleStore(await openPostgres(access, TIMEOUTS));
 }
@@ -71,8 +71,8 @@ class PostgresScheduleStore implements ScheduleStore {
       for (const slot of learnt) await query(SCHEDULE_SQL.learnSlot, [account, slot, at]);
       return since;
     };
-    // Engaged a second time the slots are as they are wanted, so a commit that was lost sight of is simply repeated.
-    return this.under(account, epoch, work, async () => false);
+    // Setting the slots twice gives the same result, so a commit whose answer was lost is simply repeated.
+    return this.transactUnderEpoch(account, epoch, work, async () => false);
   }
 
   async marks(account: string, slots: readonly string[]): Promise<ScheduleMarks> {
@@ -87,12 +87,12 @@ class PostgresScheduleStore implements ScheduleStore {
   }
 
   async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
-    const last = lastOfEach(rows);
-    await this.under(
+    const last = selectLastOfEach(rows);
+    await this.transactUnderEpoch(
       account,
       epoch,
       (query) => write(query, account, last),
-      (query) => areThere(query, account, last),
+      (query) => areStored(query, account, last),
     );
   }
 
@@ -128,8 +128,8 @@ class PostgresScheduleStore implements ScheduleStore {
     return rows.map(submissionRequest);
   }
 
-  async answer(run: string, answer: SubmissionAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
-    return (await this.database.query(SCHEDULE_SQL.answer, answerValues(run, answer, standing))).changes === 1;
+  async answer(run: string, answer: SubmissionAnswer, expected: 'posted' | 'taken' = 'posted'): Promise<boolean> {
+    return (await this.database.query(SCHEDULE_SQL.answer, answerValues(run, answer, expected))).changes === 1;
   }
 
   async taken(account: string): Promise<readonly string[]> {
@@ -148,8 +148,8 @@ class PostgresScheduleStore implements ScheduleStore {
     return this.database.close();
   }
 
-  /** Runs `work` in a transaction that no process of an older epoch can have after it. */
-  private under<T>(
+  /** Runs `work` in a transaction after which processes of an older epoch are fenced. */
+  private transactUnderEpoch<T>(
     account: string,
     epoch: number,
     work: (query: Query) => Promise<T>,
@@ -168,13 +168,13 @@ class PostgresScheduleStore implements ScheduleStore {
   }
 }
 
-/** What is recorded in the end of each occurrence: one that waited may have been decided in the same breath. */
-function lastOfEach(rows: readonly OccurrenceRow[]): readonly OccurrenceRow[] {
+/** Selects the final row of each occurrence; one that waits may be decided within the same batch. */
+function selectLastOfEach(rows: readonly OccurrenceRow[]): readonly OccurrenceRow[] {
   const last = new Map<string, OccurrenceRow>();
   for (const row of rows) {
-    const before = last.get(keyOf(row));
+    const before = last.get(toKey(row));
     if (before !== undefined && before.verdict !== 'waiting') throw decidedAlready(row);
-    last.set(keyOf(row), row);
+    last.set(toKey(row), row);
   }
   return [...last.values()];
 }
@@ -183,13 +183,13 @@ async function write(query: Query, account: string, rows: readonly OccurrenceRow
   const columns = [1, 2, 3, 4, 5, 6, 7].map((column) =>
     rows.map((row) => occurrenceValues(account, row)[column] as string | number | null),
   );
-  const written = new Set((await query(RECORD, [account, ...columns])).rows.map(keyOfFound));
-  const refused = rows.find((row) => !written.has(keyOf(row)));
+  const written = new Set((await query(RECORD, [account, ...columns])).rows.map(readKey));
+  const refused = rows.find((row) => !written.has(toKey(row)));
   if (refused !== undefined) throw decidedAlready(refused);
 }
 
-/** Whether the decisions are recorded as this process made them. */
-async function areThere(query: Query, account: string, rows: readonly OccurrenceRow[]): Promise<boolean> {
+/** True when the decisions are stored as this process made them. */
+async function areStored(query: Query, account: string, rows: readonly OccurrenceRow[]): Promise<boolean> {
   const { rows: found } = await query(
     `SELECT occurrence.* FROM unnest(?::text[], ?::bigint[]) AS wanted(slot, nominal)
       JOIN occurrence ON occurrence.slot = wanted.slot AND occurrence.nominal = wanted.nominal WHERE account = ?`,
@@ -199,10 +199,10 @@ async function areThere(query: Query, account: string, rows: readonly Occurrence
   return rows.every((row) => recorded.has(JSON.stringify(occurrenceValues(account, row))));
 }
 
-function keyOf({ slot, nominalMs }: OccurrenceRow): string {
+function toKey({ slot, nominalMs }: OccurrenceRow): string {
   return `${nominalMs} ${slot}`;
 }
 
-function keyOfFound({ slot, nominal }: SqlRow): string {
+function readKey({ slot, nominal }: SqlRow): string {
   return `${Number(nominal)} ${slot}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Rows of the schedule store: columns, the statements that are the same in every database, and how a row is read.
- * Parameters are written `?`. Schemas, locks and clocks differ between databases and stay with each store.
+ * Rows of the schedule store: columns, the statements that are the same in every database, and the functions that read a row.
+ * Parameters are written `?`. Schemas, locks and clocks differ and stay with each store.
  */
 
 import type { SqlRow, SqlValue } from '../sql/values.ts';
@@ -37,49 +37,49 @@ export const SCHEDULE_SQL = {
   submission: 'SELECT answer FROM handover WHERE run = ?',
 } as const;
 
-/** Changes no row where the occurrence has its verdict already. */
+/** Builds the statement that records a verdict; it changes no row when the occurrence already has one. */
 export function recordSql(values: string): string {
   return `INSERT INTO occurrence (account, ${OCCURRENCE_COLUMNS}) ${values}
     ON CONFLICT (account, slot, nominal) DO UPDATE SET verdict = excluded.verdict, why = excluded.why, run = excluded.run,
       decided_at = excluded.decided_at, began = excluded.began WHERE occurrence.verdict = 'waiting'`;
 }
 
-/** `postedAt`: how a request's time is read out of its text. */
+/** Builds the statement that deletes old submissions; `postedAt` is the expression that reads a request's time from its text. */
 export function pruneSubmissionsSql(postedAt: string): string {
   return `DELETE FROM handover WHERE account = ? AND sequence IN (
     SELECT sequence FROM handover WHERE account = ? AND answer IS NOT NULL AND answer <> ? AND ${postedAt} < ?
       ORDER BY sequence LIMIT ?)`;
 }
 
-/** How a request stands that was taken and nothing more is known of. */
-export const TAKEN = answerText({ state: 'taken' });
+/** The stored answer of a request that was taken and has no further answer yet. */
+export const TAKEN = encodeAnswer({ state: 'taken' });
 
-function answerText(answer: SubmissionAnswer): string {
+function encodeAnswer(answer: SubmissionAnswer): string {
   return JSON.stringify(answer);
 }
 
-/** The values of `AGENDA_SQL.answer`. */
-export function answerValues(run: string, answer: SubmissionAnswer, standing: 'posted' | 'taken'): readonly SqlValue[] {
-  return [answerText(answer), run, standing === 'posted' ? null : TAKEN];
+/** Gives the values of `SCHEDULE_SQL.answer`. */
+export function answerValues(run: string, answer: SubmissionAnswer, expected: 'posted' | 'taken'): readonly SqlValue[] {
+  return [encodeAnswer(answer), run, expected === 'posted' ? null : TAKEN];
 }
 
-/** A row of `AGENDA_SQL.posted`. */
+/** Reads a row of `SCHEDULE_SQL.posted`. */
 export function submissionRequest(row: SqlRow): SubmissionRequest {
   return JSON.parse(String(row.request)) as SubmissionRequest;
 }
 
-/** The row of `AGENDA_SQL.handover`, if there is one. */
+/** Reads the row of `SCHEDULE_SQL.submission`; undefined without one. */
 export function submissionState(row: SqlRow | undefined): SubmissionAnswer | { readonly state: 'posted' } | undefined {
   if (row === undefined) return undefined;
   return row.answer === null ? { state: 'posted' } : (JSON.parse(String(row.answer)) as SubmissionAnswer);
 }
 
-/** A row of `AGENDA_SQL.waiting`. */
+/** Reads a row of `SCHEDULE_SQL.waiting`. */
 export function waitingRow(row: SqlRow): { readonly slot: string; readonly nominalMs: number } {
   return { slot: String(row.slot), nominalMs: Number(row.nominal) };
 }
 
-/** Rows of `AGENDA_SQL.slots` compared with the slots that are to be in force: what is to be forgotten, learnt, and given. */
+/** Compares rows of `SCHEDULE_SQL.slots` with the slots that are to be in force: slots to forget, slots to add, and since when. */
 export function slotChanges(rows: readonly SqlRow[], slots: readonly string[], at: number) {
   const known = new Map(rows.map((row) => [String(row.slot), Number(row.known_since)]));
   return {

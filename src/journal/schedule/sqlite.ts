@@ -1,6 +1,6 @@
 /**
- * A scheduler's memory in the journal's own SQLite file: whoever copies the file has the runs and what was decided about
- * every occurrence together. A connection of its own, whose every commit waits for the disk.
+ * Keeps a scheduler's decisions in the journal's own SQLite file, so that a copy of the file has the runs and the decisions
+ * together. Uses a connection of its own, on which every commit waits for the disk.
  */
 
 import { type Database, openDatabase } from '../sql/sqlite.ts';
@@ -65,7 +65,7 @@ CREATE INDEX IF NOT EXISTS handover_posted ON handover (account, sequence) WHERE
 
 const PRUNE_SUBMISSIONS = pruneSubmissionsSql("CAST(json_extract(request, '$.at') AS INTEGER)");
 
-/** Rejects with a StoreError that names the file when it can not be opened. `file`: the journal's. */
+/** Opens the journal's `file`. Rejects with a StoreError that names it when it cannot be opened. */
 export async function openSqliteScheduleStore(file: string): Promise<ScheduleStore> {
   const database = await openDatabase(file);
   try {
@@ -91,7 +91,7 @@ class SqliteScheduleStore implements ScheduleStore {
     at: number,
   ): Promise<ReadonlyMap<string, number>> {
     const { database } = this;
-    return this.under(account, epoch, () => {
+    return this.transactUnderEpoch(account, epoch, () => {
       const { forgotten, learnt, since } = slotChanges(database.statement(SCHEDULE_SQL.slots).all(account), slots, at);
       const forget = database.statement(SCHEDULE_SQL.forgetSlot);
       for (const slot of forgotten) forget.run(account, slot);
@@ -113,7 +113,7 @@ class SqliteScheduleStore implements ScheduleStore {
 
   async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
     const write = this.database.statement(SCHEDULE_SQL.record);
-    this.under(account, epoch, () => {
+    this.transactUnderEpoch(account, epoch, () => {
       for (const row of rows) if (write.run(...occurrenceValues(account, row)).changes !== 1) throw decidedAlready(row);
     });
   }
@@ -150,8 +150,8 @@ class SqliteScheduleStore implements ScheduleStore {
     return this.database.statement(SCHEDULE_SQL.posted).all(account).map(submissionRequest);
   }
 
-  async answer(run: string, answer: SubmissionAnswer, standing: 'posted' | 'taken' = 'posted'): Promise<boolean> {
-    return this.database.statement(SCHEDULE_SQL.answer).run(...answerValues(run, answer, standing)).changes === 1;
+  async answer(run: string, answer: SubmissionAnswer, expected: 'posted' | 'taken' = 'posted'): Promise<boolean> {
+    return this.database.statement(SCHEDULE_SQL.answer).run(...answerValues(run, answer, expected)).changes === 1;
   }
 
   async taken(account: string): Promise<readonly string[]> {
@@ -173,8 +173,8 @@ class SqliteScheduleStore implements ScheduleStore {
     this.database.close();
   }
 
-  /** Runs `work` in a transaction that no process of an older epoch can have after it. */
-  private under<T>(account: string, epoch: number, work: () => T): T {
+  /** Runs `work` in a transaction after which processes of an older epoch are fenced. */
+  private transactUnderEpoch<T>(account: string, epoch: number, work: () => T): T {
     const { database } = this;
     return database.transaction(() => {
       const newest = Number(database.statement(SCHEDULE_SQL.epoch).get(account)?.epoch ?? 0);

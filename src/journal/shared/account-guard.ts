@@ -1,7 +1,7 @@
 /**
- * The lease and the kill switch of an account, kept twice: beside the journal, for everyone who uses that store, and in the
- * user's own state folder, for everything the user starts, from whatever folder. An account is one account wherever its runs
- * are journaled; two stores that knew nothing of each other would let two processes trade it at once.
+ * Keeps the lease and the kill switch of an account in two places: beside the journal, for every user of that store, and in
+ * the user's own state folder, for everything the user starts from any folder. With the store alone, two stores that do not
+ * know of each other would let two processes trade one account.
  */
 import { EVERY_ACCOUNT, type KillEvent, type KillSwitch, type Leases, type Shared } from './shared.ts';
 
@@ -12,7 +12,7 @@ export interface AccountGuard {
   close(): Promise<void>;
 }
 
-/** A store's sharing with the user's guard around it; the guard is closed with it, and where it can not be opened. */
+/** Opens a store's shared records with the user's guard around them. Closes the guard with them, or when they fail to open. */
 export async function guardedShared(guard: AccountGuard, open: () => Promise<Shared>): Promise<Shared> {
   try {
     const shared = await open();
@@ -31,33 +31,33 @@ export async function guardedShared(guard: AccountGuard, open: () => Promise<Sha
   }
 }
 
-/** Held where both are; lost where either is. The epoch is that of `beside`: a journal's fence never goes back. */
+/** Combines two stores' leases: held when both are, lost when either is. The epoch is the one of `beside`, which fences the journal. */
 export function leasesOfBoth(ofUser: Leases, beside: Leases): Leases {
   const userEpochs = new Map<string, number>();
-  const mark = (account: string, epoch: number) => `${epoch} ${account}`;
+  const toKey = (account: string, epoch: number) => `${epoch} ${account}`;
   return {
     ofThisMachine: ofUser.ofThisMachine && beside.ofThisMachine,
     async acquire(account, holder) {
       const first = await ofUser.acquire(account, holder);
       if (first.kind === 'taken') {
         const here = await beside.holder(account);
-        return here === undefined ? { ...first, heldBy: elsewhere(first.heldBy) } : first;
+        return here === undefined ? { ...first, heldBy: describeHolderElsewhere(first.heldBy) } : first;
       }
       const second = await beside.acquire(account, holder).catch(async (error: unknown) => {
         await ofUser.release(account, first.epoch);
         throw error;
       });
       if (second.kind === 'taken') await ofUser.release(account, first.epoch);
-      else userEpochs.set(mark(account, second.epoch), first.epoch);
+      else userEpochs.set(toKey(account, second.epoch), first.epoch);
       return second;
     },
     async renew(account, epoch) {
-      const userEpoch = userEpochs.get(mark(account, epoch));
+      const userEpoch = userEpochs.get(toKey(account, epoch));
       if (userEpoch === undefined) return false;
       return (await beside.renew(account, epoch)) && (await ofUser.renew(account, userEpoch));
     },
     async release(account, epoch) {
-      const userEpoch = userEpochs.get(mark(account, epoch));
+      const userEpoch = userEpochs.get(toKey(account, epoch));
       await beside.release(account, epoch);
       if (userEpoch !== undefined) await ofUser.release(account, userEpoch);
     },
@@ -65,17 +65,17 @@ export function leasesOfBoth(ofUser: Leases, beside: Leases): Leases {
       const here = await beside.holder(account);
       if (here !== undefined) return here;
       const holder = await ofUser.holder(account);
-      return holder === undefined ? undefined : elsewhere(holder);
+      return holder === undefined ? undefined : describeHolderElsewhere(holder);
     },
   };
 }
 
-/** Named so that nobody waits for a scheduler that reads another store. */
-function elsewhere(holder: string): string {
+/** Marks a holder that uses another store: waiting for a scheduler that reads that one would never end. */
+function describeHolderElsewhere(holder: string): string {
   return `with another store: ${holder}`;
 }
 
-/** Engaged where either is. A kill of every account is one of the store's accounts, and stays beside its journal. */
+/** Combines two kill switches: engaged when either is. A kill of every account means the store's accounts, and stays beside its journal. */
 export function killSwitchOfBoth(ofUser: KillSwitch, beside: KillSwitch): KillSwitch {
   return {
     async engage(order) {
@@ -95,10 +95,10 @@ export function killSwitchOfBoth(ofUser: KillSwitch, beside: KillSwitch): KillSw
   };
 }
 
-/** What both kept is told once. Each keeps its own order, whatever the clock on the wall was put to meanwhile. */
+/** Merges two histories. An event in both appears once; each keeps its own order, even when the wall clock was adjusted. */
 export function historyOfBoth(one: readonly KillEvent[], other: readonly KillEvent[]): readonly KillEvent[] {
-  const known = new Set(other.map(markOf));
-  const alone = one.filter((event) => !known.has(markOf(event)));
+  const known = new Set(other.map(toEventKey));
+  const alone = one.filter((event) => !known.has(toEventKey(event)));
   const merged: KillEvent[] = [];
   for (const event of other) {
     while (alone[0] !== undefined && alone[0].at < event.at) merged.push(...alone.splice(0, 1));
@@ -107,6 +107,6 @@ export function historyOfBoth(one: readonly KillEvent[], other: readonly KillEve
   return [...merged, ...alone];
 }
 
-function markOf({ action, scope, by, reason, at }: KillEvent): string {
+function toEventKey({ action, scope, by, reason, at }: KillEvent): string {
   return JSON.stringify([action, scope, by, reason, at]);
 }

@@ -1,17 +1,17 @@
 /**
- * The lease on an account: when one may be taken (pure), and the keeper that renews it and says whether an attempt may
- * still be sent. The venue knows no epochs, so a process that slept through its lease must hold itself back.
+ * The lease on an account: decides when it may be taken (pure), renews it, and says whether an attempt may still be sent.
+ * The venue does not check epochs, so a process that slept through its lease must stop itself.
  */
 import type { Clock, Metronome, Timer } from '../../base/clock.ts';
 import { StoreError } from '../store.ts';
 import { LEASE_LIFE_MS, LEASE_RENEWAL_MS, type LeaseAnswer, type Leases } from './shared.ts';
 
-/** A lease as kept. */
+/** A lease as stored. */
 export interface LeaseRow {
   readonly epoch: number;
   /** Undefined once released. */
   readonly heldBy: string | undefined;
-  /** Machine mark of the holder's process, and the clock `untilMs` was read on. */
+  /** Machine mark of the holder's process, and the clock of `untilMs`. */
   readonly process: string;
   readonly clockId: string;
   readonly untilMs: number;
@@ -21,12 +21,12 @@ type LeaseVerdict =
   | { readonly kind: 'free' }
   | { readonly kind: 'taken'; readonly heldBy: string; readonly remainingMs: number }
   /**
-   * Its end was written on another clock, or on one that was set back since, and can not be compared: it lives one more
-   * life from now.
+   * Its end was written on another clock, or on one that was set back since, and cannot be compared: it lasts one more
+   * lease life from now.
    */
   | { readonly kind: 'adopted'; readonly heldBy: string; readonly untilMs: number };
 
-/** Whether a lease may be taken now. A living holder renews and so overwrites an adoption. */
+/** Decides whether a lease may be taken now. A live holder overwrites an adoption with its next renewal. */
 export function leaseVerdict(
   row: LeaseRow | undefined,
   machine: { readonly clockId: string; nowMs(): number; isGone(mark: string): boolean },
@@ -42,21 +42,21 @@ export function leaseVerdict(
 interface LeaseRequest {
   readonly leases: Leases;
   readonly account: string;
-  /** Who, for the message that others get. */
+  /** Name of the holder, for the message that other processes show. */
   readonly holder: string;
   readonly clock: Clock;
-  /** Counts the pauses between renewals, whatever is done to the wall clock; the clock's own timers when left out. */
+  /** Times the pauses between renewals independently of the wall clock; the clock's own timers when absent. */
   readonly metronome?: Metronome;
-  /** Somebody else holds the account now: stop. Called at most once. */
+  /** Another process holds the account now: stop. Called at most once. */
   readonly onLost?: () => void;
 }
 
-/** How soon a renewal that the store refused is tried again. */
+/** Pause before a failed renewal is tried again. */
 const RENEWAL_RETRY_MS = 1_000;
 
-/** Takes the lease of an account and keeps it until released or lost. */
+/** Takes the lease of an account and renews it until it is released or lost. */
 export async function takeLease(request: LeaseRequest): Promise<HeldLease | Extract<LeaseAnswer, { kind: 'taken' }>> {
-  // Counted from before the store was asked: the lease can only be younger than that.
+  // Read before the store is asked, so that the lease is never older than assumed.
   const askedAt = request.clock.monotonic();
   const answer = await request.leases.acquire(request.account, request.holder);
   return answer.kind === 'taken' ? answer : new HeldLease(request, answer.epoch, askedAt);
@@ -67,11 +67,11 @@ export class HeldLease {
   readonly epoch: number;
   private readonly request: LeaseRequest;
   private renewedAt: number;
-  /** Since when the store has not taken a renewal, on the monotonic clock. */
+  /** When renewals began to fail, on the monotonic clock. */
   private failingSince: number | undefined;
   private state: 'kept' | 'lost' | 'released' = 'kept';
   private timer: Timer | undefined;
-  /** The store may take its time: whoever asks meanwhile waits for the same answer. */
+  /** The renewal in progress; callers that ask meanwhile wait for the same answer. */
   private renewing: Promise<void> | undefined;
 
   constructor(request: LeaseRequest, epoch: number, renewedAt: number) {
@@ -82,39 +82,40 @@ export class HeldLease {
   }
 
   /**
-   * Whether an attempt may be sent under this lease: asked immediately before each. Half a life is left for the request
-   * itself, so that whoever takes over finds nothing of ours on the way (ARCHITECTURE.md, Several processes).
+   * True when an attempt may be sent under this lease; call it immediately before each. Half a life remains for the request
+   * itself, so that no request of ours is in flight when another process takes over (ARCHITECTURE.md, Several processes).
    */
   mayAct(): boolean {
     return this.state === 'kept' && this.request.clock.monotonic() - this.renewedAt < LEASE_LIFE_MS / 2;
   }
 
   /**
-   * Whether this process still acts for the account; resolves when that is certain. A process that slept must not take its
-   * own lateness for a loss: it renews first. Where the store can not tell, it waits until it can; `harmless` (a cancel, a
-   * reading) goes all the same where nobody else can have taken the account: an order must not live on because a disk is full.
+   * Resolves, once it is certain, to whether this process still acts for the account. A process that slept renews first,
+   * because being late does not mean that the lease is lost. While the store does not answer, this waits. With `harmless` (a
+   * cancel, a read) it does not wait when no other process can have taken the account: an order must not stay open because a
+   * disk is full.
    */
   async holds(harmless = false): Promise<boolean> {
     while (this.state === 'kept' && !this.mayAct()) {
       this.timer?.cancel();
       await this.renew();
       if (this.state !== 'kept' || this.mayAct()) break;
-      if (harmless && this.nobodyElseCan) return true;
-      await this.retryTime();
+      if (harmless && this.isExclusive) return true;
+      await this.pauseBeforeRetry();
     }
     return this.state === 'kept';
   }
 
   /**
-   * Whether the store, which takes nothing, failed while the lease still lived and is the only one in which another could take
-   * it. A store that machines share may be there for another machine while this one does not reach it.
+   * True when no other process can have taken the lease: the store began to fail while the lease was in force, and only
+   * this machine uses it. Another machine may reach a shared store while this one does not.
    */
-  private get nobodyElseCan(): boolean {
+  private get isExclusive(): boolean {
     const { failingSince, renewedAt } = this;
     return this.request.leases.ofThisMachine && failingSince !== undefined && failingSince - renewedAt < LEASE_LIFE_MS;
   }
 
-  private retryTime(): Promise<void> {
+  private pauseBeforeRetry(): Promise<void> {
     const { clock, metronome } = this.request;
     return new Promise(
       (resolve) =>
@@ -122,7 +123,7 @@ export class HeldLease {
     );
   }
 
-  /** Gives the lease back. Where the store can not be told the lease runs out by itself. */
+  /** Releases the lease. When the store cannot be reached, the lease expires by itself. */
   async release(): Promise<void> {
     this.timer?.cancel();
     const held = this.state === 'kept';
@@ -143,13 +144,13 @@ export class HeldLease {
   }
 
   private renew(): Promise<void> {
-    this.renewing ??= this.renewed().finally(() => {
+    this.renewing ??= this.renewOnce().finally(() => {
       this.renewing = undefined;
     });
     return this.renewing;
   }
 
-  private async renewed(): Promise<void> {
+  private async renewOnce(): Promise<void> {
     const { leases, account, clock, onLost } = this.request;
     const askedAt = clock.monotonic();
     let kept: boolean | undefined;

@@ -1,6 +1,6 @@
 /**
- * What processes share, where there is only one: tests, and runs of the built-in simulator. Forgets everything with the
- * process. The same contract as the SQLite one, checked by the same suite.
+ * Keeps the shared records (ledgers, leases, kill switch, mailbox) in the memory of one process, for tests and runs of the
+ * built-in simulator. The contract is that of the SQLite store, checked by the same suite.
  */
 import { type LeaseRow, leaseVerdict } from './lease.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type Shared,
 } from './shared.ts';
 
-/** `nowMs`: a clock that never jumps. */
+/** `nowMs` reads a clock that never jumps, ms. */
 export function openSharedMemory(nowMs: () => number): Shared {
   const rows = new Map<string, LedgerRow>();
   const leases = new Map<string, LeaseRow>();

@@ -1,10 +1,10 @@
 /**
- * What processes share, in PostgreSQL: the same for every machine that uses the database. Leases and ledgers go by the
- * server's clock, the only one all machines can read. Every change is a transaction under the lock of its key, taken before
- * anything is read: a statement that locks and reads at once would read what was true before it waited.
+ * Keeps the shared records (ledgers, leases, kill switch, mailbox) in PostgreSQL, for all machines that use the database.
+ * Leases and ledgers use the server's clock, the only one that all machines can read. Every change is a transaction under the
+ * lock of its key, taken before anything is read: one statement that locks and reads would read the state from before its wait.
  *
- * The server's clock is a wall clock. Set back, time goes on from where it stood, for ledgers and leases alike; set forward,
- * tokens come free and leases end that much too early, which the venue's own count and the journal's fence bound.
+ * The server's clock is a wall clock. When it is set back, ledgers and leases go on from the last time they saw; when it is set
+ * forward, tokens come free and leases end that much too early, which the venue's own count and the journal's fence limit.
  */
 
 import {
@@ -33,18 +33,18 @@ import {
   unreadableKill,
 } from './shared.ts';
 
-/** A lease is renewed every 5 s and half spent after 7.5: what takes longer than this is tried again on a new connection. */
+/** A lease is renewed every 5 s and half spent after 7.5 s, so slower statements are repeated on a new connection. */
 const TIMEOUTS = { connections: 2, connectMs: 1_500, lockMs: 1_000, answerMs: 1_500 };
 /**
- * A cancel waits no longer than 2 s for its tokens (ARCHITECTURE.md, I10), so the budget must hear within that time that the
- * ledger can not be had. One connection, for a process asks for one change after another.
+ * A cancel waits at most 2 s for its tokens (ARCHITECTURE.md, I10), so the budget must learn within that time that the
+ * ledger is unavailable. One connection is enough: a process makes one change after another.
  */
 const LEDGER_TIMEOUTS = { connections: 1, connectMs: 600, lockMs: 500, answerMs: 700 };
 
-/** Whose clock the ends of leases are read on: one for all, so that none is ever written on another. */
+/** The clock of every lease's end: all machines use the server's. */
 const SERVER_CLOCK = 'server';
 
-/** Rejects with a StoreError when the database can not be opened. */
+/** Rejects with a StoreError when the database cannot be opened. */
 export async function openSharedPostgres(
   access: PostgresAccess,
   machine: Pick<Machine, 'self' | 'isGone'> = thisMachine(),
@@ -74,7 +74,7 @@ function ledgerRows(database: PostgresDatabase): LedgerRows {
       offset_ms = excluded.offset_ms, now_ms = excluded.now_ms`;
   const move = 'UPDATE ledger SET offset_ms = ?, now_ms = ? WHERE key = ?';
 
-  async function changed<T>(
+  async function changeRow<T>(
     query: Query,
     key: string,
     work: (row: LedgerRow | undefined, nowMs: number) => LedgerChange<T>,
@@ -100,12 +100,12 @@ function ledgerRows(database: PostgresDatabase): LedgerRows {
       const { result } = await database.transaction(
         `ledger ${key}`,
         async (query) => {
-          const change = await changed(query, key, work);
+          const change = await changeRow(query, key, work);
           last = change;
           return change;
         },
         {
-          // Durable: the processes outlive a crash of their server, and would be granted once more what it had forgotten.
+          // Durable: the processes outlive a crash of the server, which would otherwise grant forgotten tokens again.
           kept: async (query) => last?.text === undefined || (await query(find, [key])).rows[0]?.text === last.text,
         },
       );
@@ -119,7 +119,7 @@ function leasesIn(database: PostgresDatabase, { self, isGone }: Pick<Machine, 's
     FROM (SELECT 1) AS one LEFT JOIN lease ON account = ?`;
   const renew = `UPDATE lease SET process = ?, until_ms = server_ms() + ${LEASE_LIFE_MS}
     WHERE account = ? AND epoch = ? AND held_by IS NOT NULL`;
-  const look = async (query: Query, account: string) => {
+  const readLease = async (query: Query, account: string) => {
     const [found] = (await query(find, [account])).rows;
     const server = Number(found?.server);
     const row = found === undefined || found.epoch === null ? undefined : leaseRow(found);
@@ -130,7 +130,7 @@ function leasesIn(database: PostgresDatabase, { self, isGone }: Pick<Machine, 's
     ofThisMachine: false,
     async acquire(account, holder) {
       return database.transaction(lock(account), async (query) => {
-        const { server, row, verdict } = await look(query, account);
+        const { server, row, verdict } = await readLease(query, account);
         if (verdict.kind === 'taken') return verdict;
         if (verdict.kind === 'adopted') {
           await query(SHARED_SQL.adoptLease, [SERVER_CLOCK, verdict.untilMs, account]);
@@ -149,14 +149,14 @@ function leasesIn(database: PostgresDatabase, { self, isGone }: Pick<Machine, 's
       await database.query(SHARED_SQL.releaseLease, [account, epoch]);
     },
     async holder(account) {
-      const { row, verdict } = await look(database.query, account);
+      const { row, verdict } = await readLease(database.query, account);
       return verdict.kind === 'free' ? undefined : row?.heldBy;
     },
   };
 }
 
 function killSwitchIn(database: PostgresDatabase): KillSwitch {
-  // Under one lock, so that events are numbered in the order they are committed in.
+  // One lock, so that events are numbered in the order of their commits.
   const lock = 'kill switch';
   return {
     async engage({ scope, by, reason, at }) {
@@ -164,7 +164,7 @@ function killSwitchIn(database: PostgresDatabase): KillSwitch {
     },
     async engaged(account) {
       try {
-        // While the server is away no intent becomes durable and so nothing is sent: a moment's absence is no kill.
+        // While the server is down no intent becomes durable, so nothing is sent: a short outage need not count as a kill.
         const rows = await database.read(SHARED_SQL.killEvents, [], RESTART_PATIENCE_MS);
         return killInForce(rows.map(killEvent), account);
       } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Rows that processes share (leases, kill switch, messages): columns, the statements that are the same in every database, and how a row is read.
- * Parameters are written `?`. Schemas, locks and clocks differ between databases and stay with each store.
+ * Rows that processes share (leases, kill switch, messages): columns, the statements that are the same in every database, and
+ * the functions that read a row. Parameters are written `?`. Schemas, locks and clocks differ and stay with each store.
  */
 
 import type { SqlRow } from '../sql/values.ts';

@@ -1,16 +1,16 @@
 /**
- * What the processes of one user share beside the journal: the token ledgers, the lease on an account, the kill switch, and
- * the commands people send to runs. A port with two implementations (`shared-memory.ts`, `shared-sqlite.ts`) and one
- * contract suite. It keeps and compares; it decides nothing about tokens, orders or runs, and never acts by itself.
+ * The port of the records that processes share beside the journal: token ledgers, leases on accounts, the kill switch, and
+ * the commands that people send to runs. Implemented in memory, in SQLite and in PostgreSQL, with one contract suite. It stores
+ * and compares; it decides nothing about tokens, orders or runs.
  *
- * Every method rejects with a StoreError when the store can not be read or written; only `engaged` never does.
+ * Every method rejects with a StoreError when the store cannot be read or written, except `engaged`, which never rejects.
  */
 
 import { canonicalAccountKey, canonicalBaseUrl } from '../../venue/profile/base-url.ts';
 
 /** A ledger as its last writer left it (venue/budget.ts, `Ledger.save`). */
 export interface LedgerRow {
-  /** Grows by one with every change, so that whoever wrote it last need not read the text again. */
+  /** Grows by one with every change, so that the last writer need not read the text again. */
   readonly revision: number;
   readonly text: string;
 }
@@ -18,9 +18,9 @@ export interface LedgerRow {
 /** The token ledgers, one per address (budget.md, Shared by processes). Losing a process loses nothing of a ledger. */
 export interface LedgerRows {
   /**
-   * Runs `work` on the row of `key` while no other process can, and stores the text it gives; `undefined` leaves the row.
-   * `nowMs` is the row's own clock, the same for every process: it never goes back, and no time passes on it while the
-   * machine is off. On rejection nothing was stored, whatever `work` decided.
+   * Runs `work` on the row of `key` while no other process can, and stores the text it returns; `undefined` leaves the row.
+   * `nowMs` is the row's own clock, the same for every process: it never goes back, and it stops while the
+   * machine is off. On rejection nothing was stored, even if `work` succeeded.
    */
   change<T>(key: string, work: (row: LedgerRow | undefined, nowMs: number) => LedgerChange<T>): Promise<T>;
 }
@@ -35,24 +35,24 @@ export const LEASE_RENEWAL_MS = 5_000;
 
 export type LeaseAnswer =
   | { readonly kind: 'held'; readonly epoch: number }
-  /** Somebody else acts for the account, at most for another `remainingMs` unless renewed. */
+  /** Another process acts for the account, for at most `remainingMs` more unless it renews. */
   | { readonly kind: 'taken'; readonly heldBy: string; readonly remainingMs: number };
 
 /**
- * One process acts for one account at a time. The epoch grows with every acquisition and never goes back. A lease ends by
- * release, by its life running out, or at once when its holder has certainly died (its process is gone, seen from the same
- * start of the same machine); where that is not certain, it runs out.
+ * Leases on accounts: one process acts for an account at a time. The epoch grows with every acquisition and never goes back. A
+ * lease ends when it is released, when its life expires, or at once when its holder has certainly died (its process is gone,
+ * seen from the same start of the same machine).
  */
 export interface Leases {
-  /** False for a store that other machines reach too: one that this machine can not reach may be there for them. */
+  /** False for a store that other machines use too: they may reach it while this machine does not. */
   readonly ofThisMachine: boolean;
-  /** `holder` says who, for the message that others get: a run's id, a verb. Also the own process is refused while it holds it. */
+  /** `holder` names the holder in messages: a run's id or a command. A process that already holds the lease is refused too. */
   acquire(account: string, holder: string): Promise<LeaseAnswer>;
-  /** False when the lease of that epoch is no longer held: then nothing may be sent any more. */
+  /** False when the lease of that epoch is no longer held: then nothing more may be sent. */
   renew(account: string, epoch: number): Promise<boolean>;
-  /** Gives the lease of that epoch back; does nothing when it has passed on. */
+  /** Releases the lease of that epoch; does nothing when another holder has it. */
   release(account: string, epoch: number): Promise<void>;
-  /** Who holds the account at this moment; undefined when it is free. Takes nothing. */
+  /** Names the current holder of the account; undefined when it is free. */
   holder(account: string): Promise<string | undefined>;
 }
 
@@ -66,22 +66,22 @@ export interface KillOrder {
   readonly reason: string;
   /** Epoch ms. */
   readonly at: number;
-  /** Nobody gave it: the switch can not be read, and counts as engaged for whoever would send. */
+  /** No person gave this order: the switch cannot be read, and counts as engaged. */
   readonly unread?: true;
 }
 
-/** Lasts until a named person lifts it; needs no lease (interface.md, Settled points). */
+/** The kill switch. A kill lasts until a named person lifts it; engaging it needs no lease (interface.md, Settled points). */
 export interface KillSwitch {
   /** Durable once resolved. */
   engage(order: KillOrder): Promise<void>;
-  /** The newest order in force for the account; never rejects: what can not be read is taken as engaged. */
+  /** Reads the newest order in force for the account. Never rejects: a switch that cannot be read counts as engaged. */
   engaged(account: string): Promise<KillOrder | undefined>;
   /**
    * Lifts every order in force for `scope`: an account's name lifts a kill of `*` for that account alone. True when there
-   * was one. Throws a RangeError without a name: nobody else may take the responsibility (ARCHITECTURE.md, I13).
+   * was one. Throws a RangeError without a name: a person must take the responsibility (ARCHITECTURE.md, I13).
    */
   release(scope: string, by: string, at: number): Promise<boolean>;
-  /** Who engaged and who lifted it, the oldest first: of the account and of `*`; of every account where none is named. */
+  /** Lists kills and releases, oldest first: those of the account and of `*`, or all when no account is given. */
   history(account?: string): Promise<readonly KillEvent[]>;
 }
 
@@ -94,7 +94,7 @@ interface Message {
   readonly by: string;
   /** Epoch ms. */
   readonly at: number;
-  /** Path or id of the step that was asked about. */
+  /** Path or id of the step that the command is about. */
   readonly step?: string;
   readonly reason?: string;
 }
@@ -104,13 +104,13 @@ export interface PostedMessage extends Message {
 
 /** Commands to runs, in the order they were posted. */
 export interface Mailbox {
-  /** Durable once resolved; gives the message's sequence number. */
+  /** Durable once resolved; resolves to the message's sequence number. */
   post(message: Message): Promise<number>;
-  /** What the run has not acknowledged yet. */
+  /** Lists the messages that the run has not acknowledged yet. */
   pending(run: string): Promise<readonly PostedMessage[]>;
   /**
-   * Marks everything up to `sequence` as read, for good. Call it once the messages are journaled: a command read twice after
-   * a crash does nothing new, a command lost is a kill that never came.
+   * Marks everything up to `sequence` as read. Call it once the messages are journaled: a command read twice after a crash has
+   * no further effect, but a lost command can be a kill that never arrives.
    */
   acknowledge(run: string, sequence: number): Promise<void>;
 }
@@ -123,54 +123,54 @@ export interface Shared {
   close(): Promise<void>;
 }
 
-/** The key of an address's ledger: base URL and the profile's `shared_as` (interface.md, Settled points). */
+/** Builds the key of an address's ledger from the base URL and the profile's `shared_as` (interface.md, Settled points). */
 export function ledgerKey(baseUrl: string, sharedAs: string): string {
   return `${canonicalBaseUrl(baseUrl)} ${sharedAs}`;
 }
 
-/** What was done to the kill switch, in order. */
+/** One kill or release. */
 export interface KillEvent extends KillOrder {
   readonly action: 'engage' | 'release';
 }
 
-/** The newest kill that still holds for an account. A release of one account lifts a kill of all for that account alone. */
+/** Finds the newest kill in force for an account. A release of one account lifts a kill of all accounts for that one alone. */
 export function killInForce(events: readonly KillEvent[], account: string): KillOrder | undefined {
   let inForce: KillOrder | undefined;
   for (const { action, scope, by, reason, at } of events) {
-    if (concerns(scope, account)) inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
+    if (isScopeOf(scope, account)) inForce = action === 'engage' ? { scope, by, reason, at } : undefined;
   }
   return inForce;
 }
 
-/** What was done for the account, or for every one. */
+/** Selects the events that concern the account; all of them when no account is given. */
 export function killsOf(events: readonly KillEvent[], account: string | undefined): readonly KillEvent[] {
-  return events.filter(({ scope }) => account === undefined || concerns(scope, account));
+  return events.filter(({ scope }) => account === undefined || isScopeOf(scope, account));
 }
 
-/** A kill outlives the version that wrote it down: one under another spelling of the account is one of it. */
-function concerns(scope: string, account: string): boolean {
+/** Compares canonical names too: a kill may have been stored by a version that spelled the account differently. */
+function isScopeOf(scope: string, account: string): boolean {
   return scope === EVERY_ACCOUNT || scope === account || canonicalAccountKey(scope) === canonicalAccountKey(account);
 }
 
-/** Whether a release of `scope` would lift anything. */
+/** True when a release of `scope` would lift a kill. */
 export function isInForce(events: readonly KillEvent[], scope: string): boolean {
   const scopes = scope === EVERY_ACCOUNT ? new Set(events.map((event) => event.scope)) : [scope];
   return [...scopes].some((each) => killInForce(events, each) !== undefined);
 }
 
-/** What `engaged` answers when the switch can not be read: closed is the side to fail on (fault-matrix.md, row 72). */
+/** Builds the answer of `engaged` when the switch cannot be read: it fails closed (fault-matrix.md, row 72). */
 export function unreadableKill(account: string, error: unknown): KillOrder {
   const why = error instanceof Error ? error.message : String(error);
   return {
     scope: account,
     by: 'perp-runbook',
-    reason: `the kill switch can not be read, so it counts as engaged: ${why}`,
+    reason: `the kill switch cannot be read, so it counts as engaged: ${why}`,
     at: 0,
     unread: true,
   };
 }
 
-/** A name that can answer for it: not empty, not blanks. */
+/** Throws a RangeError unless the name holds more than blanks. */
 export function assertNamed(by: string): void {
   if (by.trim() === '') throw new RangeError('the kill switch is released by a named person, found an empty name');
 }

@@ -1,7 +1,7 @@
 /**
- * What processes share, in SQLite: one file for leases, kill switch and mailbox, where a commit waits for the disk, and
- * one for the token ledgers, where it waits for the operating system alone. A process killed at any instant loses nothing of
- * either. A power cut may lose the last seconds of a ledger: whoever starts after one assumes what its journal attempted.
+ * Keeps the shared records in SQLite: one file for leases, kill switch and mailbox, where a commit waits for the disk, and
+ * one for the token ledgers, where it waits only for the operating system. A killed process loses nothing in either. A power cut
+ * may lose the last seconds of a ledger; the next process then counts the attempts in its journal.
  */
 
 import { type Database, openDatabase } from '../sql/sqlite.ts';
@@ -26,27 +26,27 @@ import {
 interface SharedFiles {
   /** Leases, kill switch and mailbox. */
   readonly file: string;
-  /** Token ledgers: of the user, not of a project, for an address has one limit whoever sends from it. */
+  /** Token ledgers. They belong to the user, not to a project, because an address has one limit for all its senders. */
   readonly ledgerFile: string;
-  /** Leases and kill orders of the user, in whatever project; without it those beside the journal are the only ones. */
+  /** The user's leases and kill orders for all projects; without it only those beside the journal exist. */
   readonly accountsFile?: string;
   readonly machine?: Machine;
 }
 
 /**
- * A ledger's lock is held for microseconds. Waiting longer would stop this process's other work, its deadman beats among
- * it; so the budget hears soon that the ledger can not be had, and decides who goes without.
+ * Longest wait for a ledger's lock, which is held for microseconds. A longer wait would block this process's other work, its
+ * heartbeats included; the budget learns soon that the ledger is unavailable, and decides which requests go without it.
  */
-const LEDGER_PATIENCE_MS = 500;
+const LEDGER_WAIT_MS = 500;
 
-/** Rejects with a StoreError that names the file when one can not be opened. */
+/** Rejects with a StoreError that names the file when one cannot be opened. */
 export async function openSharedSqlite(files: SharedFiles): Promise<Shared> {
   const { accountsFile, machine = thisMachine() } = files;
   const open = () => openBeside(files, machine);
   return accountsFile === undefined ? open() : guardedShared(await openAccountGuard(accountsFile, machine), open);
 }
 
-/** The leases and kill orders of the user, whatever stores the runs are kept in. Rejects with a StoreError. */
+/** Opens the user's leases and kill orders, which apply to runs in any store. Rejects with a StoreError. */
 export async function openAccountGuard(file: string, machine: Machine = thisMachine()): Promise<AccountGuard> {
   const database = await openWith(file, SHARED_SCHEMA);
   return {
@@ -64,7 +64,7 @@ async function openBeside({ file, ledgerFile }: SharedFiles, machine: Machine): 
     shared.close();
     throw error;
   });
-  ledgers.exec(`PRAGMA busy_timeout = ${LEDGER_PATIENCE_MS}`);
+  ledgers.exec(`PRAGMA busy_timeout = ${LEDGER_WAIT_MS}`);
   ledgers.setDurable(false);
   return {
     ledgers: ledgerRows(ledgers, machine),
@@ -139,7 +139,7 @@ function ledgerRows(database: Database, machine: Machine): LedgerRows {
       return database.transaction(() => {
         const row = database.statement(find).get(key);
         const machineNow = machine.nowMs();
-        // On another clock than the last writer's the row's time goes on from where that one left it.
+        // Under another clock than the last writer's, the row's time continues from where that one left it.
         const moved =
           row !== undefined &&
           (row.clock !== machine.clockId || machineNow + Number(row.offset_ms) < Number(row.now_ms));

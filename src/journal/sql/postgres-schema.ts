@@ -1,14 +1,14 @@
 /**
- * The tables in PostgreSQL: a schema of their own, made whole by whoever comes first and never changed after. A new version
- * is a new number here and the statements that lead to it.
+ * Defines the tables in PostgreSQL, in a schema of their own. The first process creates all of them in one transaction; they do
+ * not change afterwards. A new version means a new number here and the statements that migrate to it.
  */
 export const SCHEMA_NAME = 'runbook';
 export const SCHEMA_VERSION = 1;
 
-/** The columns are those of the SQLite tables, so that rows read the same (rows.ts). */
+/** Columns match those of the SQLite tables, so that the same functions read the rows (rows.ts). */
 export const POSTGRES_SCHEMA: readonly string[] = [
   'CREATE TABLE store_version (version INTEGER NOT NULL)',
-  // The server's clock, for leases and ledgers: one place that says which.
+  // The one definition of the clock of leases and ledgers: the server's.
   `CREATE FUNCTION server_ms() RETURNS DOUBLE PRECISION LANGUAGE sql VOLATILE
     AS 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision'`,
 

@@ -1,10 +1,10 @@
 /**
- * The only door to the PostgreSQL driver, loaded at first use. Opens a database, makes the stores' tables in it, and runs
- * statements so that a commit survives a crash of the server; turns the driver's errors into sentences that never hold the
- * URL, whose host, user and password are nobody's business. Knows tables only to make them.
+ * The only module that uses the PostgreSQL driver, which it loads at first use. Opens a database, creates the stores' tables,
+ * and runs statements so that a commit survives a crash of the server. Translates the driver's errors into messages without the
+ * URL, because its host, user and password are secret.
  *
- * A connection that is lost is made anew by the next call. Where it was lost while a commit was under way nobody knows
- * whether the commit happened: that is found out (`kept`), never guessed.
+ * The next call after a lost connection makes a new one. When the connection was lost during a commit, the commit may or may not
+ * have happened: `kept` finds out, nothing is guessed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
@@ -13,15 +13,15 @@ import { POSTGRES_SCHEMA, SCHEMA_NAME, SCHEMA_VERSION } from './postgres-schema.
 import type { SqlRow, SqlValue } from './values.ts';
 
 export interface PostgresAccess {
-  /** `postgres://user:password@host:port/database`: a secret as a whole. What it leaves out comes from the PG* variables. */
+  /** `postgres://user:password@host:port/database`; all of it is secret. Missing parts come from the PG* variables. */
   readonly url: string;
-  /** How messages call the database: without anything of the URL. */
+  /** Name of the database in messages; contains nothing of the URL. */
   readonly name: string;
 }
 
-/** A value of a parameter; lists are for `unnest`. */
+/** The value of a parameter; lists are for `unnest`. */
 type PostgresValue = SqlValue | readonly (string | number | null)[];
-/** Runs one statement, parameters written `?`, and gives its rows; of an UPDATE without RETURNING, none but their number. */
+/** Runs one statement, parameters written `?`. An UPDATE without RETURNING gives no rows, only the number of changes. */
 export type Query = (sql: string, values?: readonly PostgresValue[]) => Promise<Answer>;
 interface Answer {
   readonly rows: readonly SqlRow[];
@@ -29,69 +29,69 @@ interface Answer {
 }
 
 interface TransactionOptions {
-  /** False: the commit waits for the server's memory alone; a crash of the server may lose the last ones. */
+  /** False: the commit waits only for the server's memory; a crash of the server may lose the last commits. */
   readonly durable?: boolean;
   /**
-   * Whether what the transaction wrote is there, asked under the same lock on another connection when the answer to the
-   * commit was lost. Without it such a commit counts as failed, and the caller has to expect either.
+   * Finds out whether the transaction's writes were stored: called under the same lock on another connection when the answer
+   * to the commit was lost. Without it such a commit is reported as failed, although it may have happened.
    */
   readonly kept?: (query: Query) => Promise<boolean>;
-  /** How long a lost connection is tried again, as long as nothing was committed, ms. */
+  /** How long to retry after a lost connection, while nothing has been committed, ms. */
   readonly patienceMs?: number;
 }
 
 export interface PostgresDatabase {
   /** One statement in a transaction of its own. */
   readonly query: Query;
-  /** As `query`, for what only reads: a lost connection is tried again for `patienceMs`. */
+  /** As `query`, for statements that only read: retries for `patienceMs` after a lost connection. */
   read(sql: string, values: readonly PostgresValue[], patienceMs: number): Promise<readonly SqlRow[]>;
   /**
-   * Runs `work` while no other transaction with the same lock runs, in any process: the lock is taken first and everything
-   * is read afterwards, each statement seeing what was committed when it began. A throw rolls back.
+   * Runs `work` while no other transaction with the same lock runs in any process. The lock is taken before anything is
+   * read, and each statement sees what was committed when it began. A throw rolls back.
    */
   transaction<T>(lock: string, work: (query: Query) => Promise<T>, options?: TransactionOptions): Promise<T>;
   close(): Promise<void>;
 }
 
-/** How long a caller waits, and how many connections it may have. */
+/** The longest waits of a caller, and its number of connections. */
 interface PostgresTimeouts {
   readonly connections: number;
-  /** For a connection to be made or to become free, ms. */
+  /** Longest wait for a new or a free connection, ms. */
   readonly connectMs: number;
-  /** For a lock that another transaction holds; shorter than `answerMs`, so that the server is the first to give up. */
+  /** Longest wait for a lock, ms; shorter than `answerMs`, so that the server gives up first. */
   readonly lockMs: number;
-  /** For the answer to one statement, ms. */
+  /** Longest wait for the answer to one statement, ms. */
   readonly answerMs: number;
 }
 
 /**
- * How long what can be repeated is tried again, ms: a server that is restarted is away for seconds. Longer, and the deadman
- * switches of a run's orders would be the first to act.
+ * How long repeatable work is retried, ms. A restarting server is down for seconds; with a longer wait the deadman
+ * switches of a run would fire first.
  */
 export const RESTART_PATIENCE_MS = 4_000;
-/** Older servers were never tried. */
+/** Versions before this one have not been tested. */
 const OLDEST_SERVER = 120_000;
-/** A process that stands still inside a transaction holds its lock no longer than this. */
+/** A process that hangs inside a transaction holds its lock no longer than this. */
 const LONGEST_IDLE_MS = 5_000;
 const RETRY_EVERY_MS = 200;
 
 /**
- * Opens the database and makes the tables where they are missing. Rejects with a StoreError: `unavailable` when it can not
- * be reached or used, `damaged` when it holds the tables of another version.
+ * Opens the database and creates missing tables. Rejects with a StoreError: `unavailable` when it cannot be reached or
+ * used, `damaged` when it holds the tables of another version.
  */
-export async function openPostgres(access: PostgresAccess, manners: PostgresTimeouts): Promise<PostgresDatabase> {
+export async function openPostgres(access: PostgresAccess, timeouts: PostgresTimeouts): Promise<PostgresDatabase> {
   const { default: driver } = await import('pg');
   const database = new PooledDatabase(
     access.name,
     new driver.Pool({
       connectionString: access.url,
       application_name: 'perp-runbook',
-      max: manners.connections,
-      connectionTimeoutMillis: manners.connectMs,
-      query_timeout: manners.answerMs,
+      max: timeouts.connections,
+      connectionTimeoutMillis: timeouts.connectMs,
+      query_timeout: timeouts.answerMs,
       keepAlive: true,
       allowExitOnIdle: true,
-      onConnect: (client) => settle(client, manners),
+      onConnect: (client) => configureSession(client, timeouts),
     }),
   );
   try {
@@ -103,8 +103,11 @@ export async function openPostgres(access: PostgresAccess, manners: PostgresTime
   }
 }
 
-/** What every statement relies on, whatever the server, the database or the user are set to. */
-async function settle(client: { query(sql: string): Promise<unknown> }, { lockMs, answerMs }: PostgresTimeouts) {
+/** Sets everything that statements rely on, whatever the settings of the server, the database and the user. */
+async function configureSession(
+  client: { query(sql: string): Promise<unknown> },
+  { lockMs, answerMs }: PostgresTimeouts,
+): Promise<void> {
   await client.query(`
     SET search_path TO ${SCHEMA_NAME};
     SET default_transaction_isolation TO 'read committed';
@@ -120,11 +123,11 @@ async function prepare(database: PostgresDatabase, name: string): Promise<void> 
     current_setting('server_encoding') AS encoding, to_regclass('${SCHEMA_NAME}.store_version') IS NOT NULL AS made`);
   const [server] = rows;
   if (Number(server?.version) < OLDEST_SERVER)
-    throw new StoreError('unavailable', `${name} is served by a PostgreSQL older than version 12`);
+    throw new StoreError('unavailable', `${name} runs on a PostgreSQL older than version 12`);
   if (server?.encoding !== 'UTF8')
-    throw new StoreError('unavailable', `${name} has the encoding ${String(server?.encoding)}; UTF8 is needed`);
-  // Not IF NOT EXISTS alone: that asks for the right to create even where there is nothing to create.
-  if (!server.made) await database.transaction('schema', (query) => makeSchema(query));
+    throw new StoreError('unavailable', `${name} has the encoding ${String(server?.encoding)}; it must be UTF8`);
+  // IF NOT EXISTS alone would need the right to create even when everything exists.
+  if (!server.made) await database.transaction('schema', (query) => createSchema(query));
   const version = (await database.query('SELECT max(version) AS version FROM store_version')).rows[0]?.version;
   if (version !== SCHEMA_VERSION) {
     throw new StoreError(
@@ -134,7 +137,7 @@ async function prepare(database: PostgresDatabase, name: string): Promise<void> 
   }
 }
 
-async function makeSchema(query: Query): Promise<void> {
+async function createSchema(query: Query): Promise<void> {
   const { rows } = await query(`SELECT to_regclass('${SCHEMA_NAME}.store_version') IS NOT NULL AS made,
     to_regnamespace('${SCHEMA_NAME}') IS NOT NULL AS named`);
   if (rows[0]?.made) return;
@@ -143,7 +146,7 @@ async function makeSchema(query: Query): Promise<void> {
   await query('INSERT INTO store_version (version) VALUES (?)', [SCHEMA_VERSION]);
 }
 
-/** The connection was lost or could not be made: another try may find the server again. */
+/** The connection was lost or could not be made; a retry may succeed. */
 class Unreachable extends StoreError {
   constructor(message: string) {
     super('unavailable', message);
@@ -158,11 +161,11 @@ class PooledDatabase implements PostgresDatabase {
   constructor(name: string, pool: Pool) {
     this.name = name;
     this.pool = pool;
-    // An idle connection that breaks has left the pool already; without a listener it would end the process.
+    // A broken idle connection has left the pool already; without a listener its error would end the process.
     pool.on('error', () => {});
   }
 
-  readonly query: Query = (sql, values) => this.connected((client) => this.ask(client, sql, values));
+  readonly query: Query = (sql, values) => this.connect((client) => this.ask(client, sql, values));
 
   async read(sql: string, values: readonly PostgresValue[], patienceMs: number): Promise<readonly SqlRow[]> {
     const patience = AbortSignal.timeout(patienceMs);
@@ -182,7 +185,7 @@ class PooledDatabase implements PostgresDatabase {
     for (;;) {
       let done: { readonly result: T } | undefined;
       try {
-        return await this.connected(async (client, spoil) => {
+        return await this.connect(async (client, spoil) => {
           try {
             await this.begin(client, lock, durable);
             done = { result: await work((sql, values) => this.ask(client, sql, values)) };
@@ -195,9 +198,9 @@ class PooledDatabase implements PostgresDatabase {
         });
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        // From here on it is certain: kept, or never to be.
         if (done !== undefined && kept === undefined) throw error;
-        if (done !== undefined && kept !== undefined && (await this.found(lock, kept, patience))) return done.result;
+        // Once `isKept` has answered, the fate of the commit is certain.
+        if (done !== undefined && kept !== undefined && (await this.isKept(lock, kept, patience))) return done.result;
         if (patience.aborted) throw error;
       }
       await pause(RETRY_EVERY_MS);
@@ -215,12 +218,16 @@ class PooledDatabase implements PostgresDatabase {
   }
 
   private async commit(client: PoolClient): Promise<void> {
-    const { command } = await this.guarded(() => client.query('COMMIT'));
-    if (command !== 'COMMIT') throw new Error(`a transaction that was to be committed ended with ${command}`);
+    const { command } = await this.translateErrors(() => client.query('COMMIT'));
+    if (command !== 'COMMIT') throw new Error(`COMMIT ended the transaction with ${command}`);
   }
 
-  /** Until the server can be asked: the old transaction, if it still lives, holds the lock until it has ended either way. */
-  private async found(lock: string, kept: (query: Query) => Promise<boolean>, patience: AbortSignal): Promise<boolean> {
+  /** Asks until the server answers. A transaction that is still running holds the lock, so the answer comes after its end. */
+  private async isKept(
+    lock: string,
+    kept: (query: Query) => Promise<boolean>,
+    patience: AbortSignal,
+  ): Promise<boolean> {
     for (;;) {
       try {
         return await this.transaction(lock, kept);
@@ -228,23 +235,23 @@ class PooledDatabase implements PostgresDatabase {
         if (!(error instanceof StoreError)) throw error;
         if (!patience.aborted) await pause(RETRY_EVERY_MS);
         else if (error instanceof Unreachable)
-          throw new StoreError('unavailable', `${error.message}; whether the last commit was kept is not known`);
+          throw new StoreError('unavailable', `${error.message}; the last commit may or may not have been stored`);
         else throw error;
       }
     }
   }
 
   private async ask(client: PoolClient, sql: string, values: readonly PostgresValue[] = []): Promise<Answer> {
-    const { rows, rowCount } = await this.guarded(() =>
-      client.query<Record<string, SqlValue>>(numbered(sql), values as unknown[]),
+    const { rows, rowCount } = await this.translateErrors(() =>
+      client.query<Record<string, SqlValue>>(numberParameters(sql), values as unknown[]),
     );
     return { rows, changes: rowCount ?? 0 };
   }
 
-  /** On a connection of its own, which is given up for good where anything went wrong with it. */
-  private async connected<T>(work: (client: PoolClient, spoil: () => void) => Promise<T>): Promise<T> {
+  /** Runs `work` on a connection of its own, which is discarded after any error on it. */
+  private async connect<T>(work: (client: PoolClient, spoil: () => void) => Promise<T>): Promise<T> {
     if (this.closed) throw new StoreError('unavailable', `${this.name} was closed by this process`);
-    const client = await this.guarded(() => this.pool.connect());
+    const client = await this.translateErrors(() => this.pool.connect());
     let spoilt = false;
     const spoil = () => {
       spoilt = true;
@@ -261,19 +268,19 @@ class PooledDatabase implements PostgresDatabase {
     }
   }
 
-  private async guarded<T>(work: () => Promise<T>): Promise<T> {
+  private async translateErrors<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      throw asStoreError(error, this.name);
+      throw toStoreError(error, this.name);
     }
   }
 }
 
 const numberedStatements = new Map<string, string>();
 
-/** `?` as the server wants it: `$1`, `$2`. No statement has a question mark in a text. */
-function numbered(sql: string): string {
+/** Replaces each `?` by `$1`, `$2` … as the server expects. No statement has a question mark in a text. */
+function numberParameters(sql: string): string {
   const known = numberedStatements.get(sql);
   if (known !== undefined) return known;
   let number = 0;
@@ -282,14 +289,14 @@ function numbered(sql: string): string {
   return text;
 }
 
-/** By SQLSTATE, the longest beginning that is listed: the reason, and what is said of the database. */
+/** By SQLSTATE or its first two characters: the reason, and the message after the database's name. */
 const FAILURES: Readonly<Record<string, readonly [reason: StoreError['reason'] | 'unreachable', sentence: string]>> = {
-  '08': ['unreachable', 'broke the connection off'],
-  '25006': ['unavailable', 'may only be read: it is a standby, or set to read only'],
+  '08': ['unreachable', 'closed the connection'],
+  '25006': ['unavailable', 'is read-only: it is a standby, or set to read only'],
   '28': ['unavailable', 'refuses the user or the password'],
   '3D000': ['unavailable', 'does not exist on its server'],
-  '40': ['unreachable', 'rolled the transaction back for the sake of another'],
-  '42501': ['unavailable', 'may not be used by this user: permission denied'],
+  '40': ['unreachable', 'rolled the transaction back because it conflicted with another'],
+  '42501': ['unavailable', 'refuses this user: permission denied'],
   '42P01': ['damaged', 'lacks one of its tables'],
   '42703': ['damaged', 'lacks a column of one of its tables'],
   '53': ['unreachable', 'is out of resources: connections, memory or disk'],
@@ -297,21 +304,21 @@ const FAILURES: Readonly<Record<string, readonly [reason: StoreError['reason'] |
   '55P03': ['unavailable', 'was held by another process for too long'],
   '57014': ['unavailable', 'did not answer in time'],
   '57P01': ['unreachable', 'is shutting down'],
-  '57P02': ['unreachable', 'has crashed and starts again'],
+  '57P02': ['unreachable', 'crashed and is restarting'],
   '57P03': ['unreachable', 'is starting or shutting down'],
   '57P04': ['unavailable', 'was dropped'],
-  '57P05': ['unreachable', 'broke an idle connection off'],
-  '25P03': ['unreachable', 'broke a transaction off that stood still'],
+  '57P05': ['unreachable', 'closed an idle connection'],
+  '25P03': ['unreachable', 'aborted a transaction that was idle for too long'],
   '58': ['unavailable', 'could not be read or written: its disk reported an error'],
   XX001: ['damaged', 'is damaged: its pages contradict each other'],
   XX002: ['damaged', 'is damaged: an index contradicts its table'],
 };
 
 /**
- * The driver's error as a StoreError, in words of our own: the driver's may name host and user. What the server says of a
- * statement is our own mistake, and keeps the server's text.
+ * Turns the driver's error into a StoreError with our own text, because the driver's may contain host and user. An error in a
+ * statement is a fault of this program, and keeps the server's text.
  */
-function asStoreError(error: unknown, name: string): unknown {
+function toStoreError(error: unknown, name: string): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error;
   const { code } = error as { code?: unknown };
   const state = typeof code === 'string' ? code : '';
@@ -326,14 +333,13 @@ function asStoreError(error: unknown, name: string): unknown {
   if (/CERT|TLS|SIGNATURE|SSL/.test(state) || /\bSSL\b/.test(error.message))
     return new StoreError(
       'unavailable',
-      `${name} can not be reached over TLS${state === '' ? '' : ` (${state})`}; its URL says how (sslmode, sslrootcert)`,
+      `${name} cannot be reached over TLS${state === '' ? '' : ` (${state})`}; check sslmode and sslrootcert in its URL`,
     );
   if (state === 'ERR_INVALID_URL' || error instanceof TypeError || /SASL|password must/.test(error.message))
-    return new StoreError(
-      'unavailable',
-      `${name} can not be opened: its URL is not one of PostgreSQL, or lacks a part`,
-    );
+    return new StoreError('unavailable', `${name} cannot be opened: its URL is not a PostgreSQL URL, or lacks a part`);
   return new Unreachable(
-    /^E[A-Z_]+$/.test(state) ? `${name} can not be reached (${state})` : `${name} does not answer, or broke off`,
+    /^E[A-Z_]+$/.test(state)
+      ? `${name} cannot be reached (${state})`
+      : `${name} does not answer, or closed the connection`,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The only door to the SQL driver. Opens a database file so that a commit survives a crash and several processes can share
- * it; turns the driver's errors into sentences. Knows no table: what is stored, and when, is the business of the stores.
+ * The only module that uses the SQLite driver. Opens a database file so that a commit survives a crash and several processes can
+ * share it, and translates the driver's errors into messages. Knows no tables; the stores define them.
  */
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -13,35 +13,38 @@ interface Statement {
   run(...values: SqlValue[]): { readonly changes: number };
   get(...values: SqlValue[]): SqlRow | undefined;
   all(...values: SqlValue[]): readonly SqlRow[];
-  /** As `all`, each row a list in the order of its columns: costs about half, for readers of very many rows. */
+  /** As `all`, but each row is a list in the order of its columns, which costs about half when there are very many rows. */
   tuples(...values: SqlValue[]): readonly (readonly SqlValue[])[];
 }
 
 /**
- * One connection. Everything is synchronous, as the driver is; every failure of the disk or of the file is thrown as a
- * StoreError (`unavailable` or `damaged`), every other error is our own mistake and passes through.
+ * One connection. Everything is synchronous, as the driver is. Failures of the disk or the file are thrown as a
+ * StoreError (`unavailable` or `damaged`); any other error is a fault of this program and passes through.
  */
 export interface Database {
   readonly file: string;
-  /** The prepared statement of `sql`, prepared once per connection. */
+  /** Gives the prepared statement of `sql`, prepared once per connection. */
   statement(sql: string): Statement;
-  /** Runs statements that give no rows: schema, pragmas. */
+  /** Runs statements that return no rows: schema, pragmas. */
   exec(sql: string): void;
   /**
-   * Runs `work` between BEGIN IMMEDIATE and COMMIT; a throw rolls back. Never nested, never asynchronous. After an error of
-   * the disk every further transaction of this connection is refused: a commit that succeeds then proves nothing.
+   * Runs `work` between BEGIN IMMEDIATE and COMMIT; a throw rolls back. Do not nest it; `work` must be synchronous. After a disk
+   * error this connection refuses every further transaction, because a commit that succeeds then proves nothing.
    */
   transaction<T>(work: () => T): T;
-  /** Runs a statement that is a transaction by itself: costs a fifth less than one between BEGIN and COMMIT, and is refused as that is. */
+  /**
+   * Runs a statement that is a transaction by itself, which costs a fifth less than one between BEGIN and COMMIT. Refused after a
+   * disk error, as `transaction` is.
+   */
   runAlone(sql: string, ...values: SqlValue[]): { readonly changes: number };
   /**
-   * Whether a commit waits for the disk (`true`, the state after opening) or only for the operating system: then a power
-   * cut may lose the last commits, never break the file. Not inside a transaction.
+   * Sets whether a commit waits for the disk (`true`, the state after opening) or only for the operating system: then a power
+   * cut may lose the last commits, but never damages the file. Do not call it inside a transaction.
    */
   setDurable(durable: boolean): void;
   /**
-   * Takes the file's write lock until the connection is closed or its process dies, whichever is first; false, at once, when
-   * another one has it. For a file that is a lock and nothing else.
+   * Takes the file's write lock until the connection is closed or its process dies; false, at once, when
+   * another connection has it. For a file that serves only as a lock.
    */
   hold(): boolean;
   close(): void;
@@ -52,7 +55,7 @@ const OLDEST_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 10_000;
 
 /**
- * Opens `file` (created with its folders, readable by the owner alone) in WAL mode, synchronous FULL. `:memory:` works.
+ * Opens `file` in WAL mode, synchronous FULL. Creates it with its folders, readable by the owner alone. `:memory:` works.
  * Rejects with a StoreError that names the file.
  */
 export async function openDatabase(file: string): Promise<Database> {
@@ -68,7 +71,7 @@ export async function openDatabase(file: string): Promise<Database> {
     return new Connection(path, connection);
   } catch (error) {
     connection?.close();
-    throw asStoreError(error, path);
+    throw toStoreError(error, path);
   }
 }
 
@@ -78,7 +81,7 @@ class Connection implements Database {
   private readonly statements = new Map<string, Statement>();
   private durable = true;
   private holds = false;
-  /** An error of the disk itself: what the last commit left behind is not knowable, so none is promised any more. */
+  /** Set after a disk error: the last commit may or may not have reached the disk, so no further one is promised. */
   private broken: StoreError | undefined;
 
   constructor(file: string, connection: DriverConnection) {
@@ -97,7 +100,7 @@ class Connection implements Database {
       all: (...values) => this.guard(() => prepared.all(...values) as readonly SqlRow[]),
       tuples: (...values) =>
         this.guard(() => {
-          // A statement gives either; one that has run is not switched back and forth.
+          // A statement returns rows as objects or as lists; its mode is fixed once it has run.
           if (listing === undefined) {
             listing = this.connection.prepare(sql);
             listing.setReturnArrays(true);
@@ -121,7 +124,7 @@ class Connection implements Database {
       this.statement('COMMIT').run();
       return result;
     } catch (error) {
-      // SQLite has rolled back by itself after some errors; a failing ROLLBACK must not hide why we are here.
+      // SQLite rolls back by itself after some errors; a failing ROLLBACK must not hide the first error.
       try {
         this.connection.exec('ROLLBACK');
       } catch {}
@@ -147,14 +150,14 @@ class Connection implements Database {
       this.holds = true;
       return true;
     } catch (error) {
-      if (sqliteCode(error) === SQLITE.BUSY) return false;
-      throw asStoreError(error, this.file);
+      if (readResultCode(error) === SQLITE.BUSY) return false;
+      throw toStoreError(error, this.file);
     }
   }
 
   close(): void {
     this.statements.clear();
-    // A statement not yet collected keeps a closed connection's locks.
+    // A statement that is not garbage-collected yet keeps the locks of a closed connection.
     if (this.holds) this.exec('ROLLBACK');
     this.holds = false;
     this.guard(() => this.connection.close());
@@ -164,14 +167,14 @@ class Connection implements Database {
     try {
       return work();
     } catch (error) {
-      const stated = asStoreError(error, this.file);
-      if (stated instanceof StoreError && sqliteCode(error) === SQLITE.IOERR) this.broken = stated;
-      throw stated;
+      const translated = toStoreError(error, this.file);
+      if (translated instanceof StoreError && readResultCode(error) === SQLITE.IOERR) this.broken = translated;
+      throw translated;
     }
   }
 }
 
-/** What the two drivers have in common; `node:sqlite` has no types on Node 20. */
+/** The common interface of the two drivers; `node:sqlite` has no types on Node 20. */
 interface DriverStatement {
   run(...values: SqlValue[]): { readonly changes: number | bigint };
   get(...values: SqlValue[]): unknown;
@@ -189,20 +192,20 @@ interface Driver {
 
 let driver: Promise<Driver> | undefined;
 
-/** Loaded at first use: a `validate` must not pay for it. */
+/** Loads the driver at first use, so that `validate` does not pay for it. */
 function loadDriver(): Promise<Driver> {
   driver ??= (async () => {
     if (Number.parseInt(process.versions.node, 10) >= 24) {
       // The specifier is a plain string for the compiler, because the types of Node 20 do not know the module.
       const builtIn = (await import('node:sqlite' as string)) as Driver;
-      if (isRecent(versionOf(builtIn))) return builtIn;
+      if (isRecent(readVersion(builtIn))) return builtIn;
     }
     const packaged = (await import('@photostructure/sqlite')) as unknown as Driver;
-    const version = versionOf(packaged);
+    const version = readVersion(packaged);
     if (!isRecent(version)) {
       throw new StoreError(
         'unavailable',
-        `SQLite ${version} is too old for several writers: ${OLDEST_SQLITE.join('.')} or newer is needed`,
+        `SQLite ${version} is too old for several writers; it must be ${OLDEST_SQLITE.join('.')} or newer`,
       );
     }
     return packaged;
@@ -210,7 +213,7 @@ function loadDriver(): Promise<Driver> {
   return driver;
 }
 
-function versionOf({ DatabaseSync }: Driver): string {
+function readVersion({ DatabaseSync }: Driver): string {
   const connection = new DatabaseSync(':memory:');
   try {
     return (connection.prepare('SELECT sqlite_version() AS version').get() as { version: string }).version;
@@ -225,17 +228,17 @@ function isRecent(version: string): boolean {
   return differs === -1 || (found[differs] ?? 0) > (OLDEST_SQLITE[differs] as number);
 }
 
-/** Made here and not by SQLite, whose files would be readable by everyone under the usual umask; -wal and -shm inherit. */
+/** Creates the file before SQLite does, which would make it readable by everyone under the usual umask; -wal and -shm inherit. */
 function createPrivately(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
-    throw new StoreError('unavailable', `${path} can not be opened for writing: ${(error as Error).message}`);
+    throw new StoreError('unavailable', `${path} cannot be opened for writing: ${(error as Error).message}`);
   }
 }
 
-/** Changing the journal mode does not wait for other connections as everything else does, so two first openers retry. */
+/** Switches to WAL mode. This does not wait for other connections as other statements do, so it retries. */
 async function switchToWal(connection: DriverConnection): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {
@@ -246,7 +249,7 @@ async function switchToWal(connection: DriverConnection): Promise<void> {
         `the file system does not support write-ahead logging (journal mode ${mode})`,
       );
     } catch (error) {
-      if (sqliteCode(error) !== SQLITE.BUSY || tries >= BUSY_TIMEOUT_MS / 20) throw error;
+      if (readResultCode(error) !== SQLITE.BUSY || tries >= BUSY_TIMEOUT_MS / 20) throw error;
       await pause(20);
     }
   }
@@ -265,7 +268,7 @@ const SQLITE = {
   NOTADB: 26,
 } as const;
 
-/** By result code: the reason, what is said of the file, and SQLite's own text. */
+/** By result code: the reason, the message after the file's name, and SQLite's own text. */
 const FAILURES: Readonly<Record<number, readonly [reason: StoreError['reason'], sentence: string, text: string]>> = {
   [SQLITE.PERM]: ['unavailable', 'may not be written: permission denied', 'access permission denied'],
   [SQLITE.BUSY]: [
@@ -278,13 +281,13 @@ const FAILURES: Readonly<Record<number, readonly [reason: StoreError['reason'], 
   [SQLITE.IOERR]: ['unavailable', 'could not be read or written: the disk reported an error', 'disk I/O error'],
   [SQLITE.CORRUPT]: ['damaged', 'is damaged: its pages contradict each other', 'database disk image is malformed'],
   [SQLITE.FULL]: ['unavailable', 'could not be written: the disk is full', 'database or disk is full'],
-  [SQLITE.CANTOPEN]: ['unavailable', 'can not be opened', 'unable to open database file'],
+  [SQLITE.CANTOPEN]: ['unavailable', 'cannot be opened', 'unable to open database file'],
   [SQLITE.PROTOCOL]: ['unavailable', 'could not be locked: other processes kept it busy', 'locking protocol'],
   [SQLITE.NOTADB]: ['damaged', 'is not a database', 'file is not a database'],
 };
 
-/** The primary result code. The packaged driver gives none for what fails inside `all`, only SQLite's text. */
-function sqliteCode(error: unknown): number | undefined {
+/** Reads the primary result code. The packaged driver gives only SQLite's text when `all` fails. */
+function readResultCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   const { errcode } = error as { errcode?: unknown };
   if (typeof errcode === 'number') return errcode & 0xff;
@@ -292,9 +295,9 @@ function sqliteCode(error: unknown): number | undefined {
   return known === undefined ? undefined : Number(known[0]);
 }
 
-/** The driver's error as a StoreError naming the file; anything that is not the file's or the disk's fault stays as it is. */
-function asStoreError(error: unknown, file: string): unknown {
+/** Turns the driver's error into a StoreError that names the file; returns other errors unchanged. */
+function toStoreError(error: unknown, file: string): unknown {
   if (error instanceof StoreError) return error;
-  const known = FAILURES[sqliteCode(error) ?? -1];
+  const known = FAILURES[readResultCode(error) ?? -1];
   return known === undefined ? error : new StoreError(known[0], `${file} ${known[1]}`);
 }

@@ -1,7 +1,7 @@
-/** Values and rows as every database driver gives them. */
+/** Types of the values and rows that every database driver gives. */
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = { readonly [column: string]: SqlValue };
 
-/** Used as a limit where there is none: a negative limit means "no limit" to one database only. */
+/** Limit for queries without one; a negative limit means "no limit" to SQLite only. */
 export const NO_LIMIT = Number.MAX_SAFE_INTEGER;

@@ -1,17 +1,17 @@
 /**
- * What every store refuses, worded once: the first two are the world's doing and end a run's writing, the others are our
- * own mistakes and say so.
+ * Checks an append before it is stored, with the same errors in every store. `conflict` and `fenced` have outside causes
+ * and end the run's writing; the other errors are faults of this program.
  */
 import { type AppendOptions, type StoredEntry, StoreError } from '../store.ts';
 
-/** What a store knows of a run before an append; `epoch` undefined where it does not know the run. */
+/** The end of a run before an append; `epoch` is undefined when the store does not know the run. */
 interface RunHead {
   readonly epoch: number | undefined;
   /** Number of the last entry, 0 for none. */
   readonly last: number;
 }
 
-/** Throws what an append to a run of that head is refused with. */
+/** Throws when the append does not continue the run's head. */
 export function refuseAppend(
   entries: readonly StoredEntry[],
   { row, epoch = 0 }: Pick<AppendOptions, 'row' | 'epoch'>,
@@ -29,16 +29,19 @@ export function refuseAppend(
   if (row === undefined && head.epoch === undefined) throw missingRow(run);
 }
 
-/** Somebody else appended to the run. */
+/** Builds the error for a run to which another process has appended. */
 export function conflict(run: string, found: number, expected: number): StoreError {
-  return new StoreError('conflict', `run ${run} was written by someone else: entry ${expected} is next, not ${found}`);
+  return new StoreError(
+    'conflict',
+    `run ${run} was written by another process: entry ${expected} is next, not ${found}`,
+  );
 }
 
-/** A newer holder of the account's lease has written to the run. */
+/** Builds the error for a run to which a newer holder of the account's lease has written. */
 function fenced(run: string, epoch: number, newest: number): StoreError {
   return new StoreError(
     'fenced',
-    `run ${run} was taken over: epoch ${newest} has written to it, this process acts under epoch ${epoch}`,
+    `run ${run} was taken over: epoch ${newest} has written to it, this process has epoch ${epoch}`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * The store of tests and of programs that keep nothing: entries in a map. It refuses what a real store refuses, and fails on
- * demand as a disk does.
+ * Keeps a journal in memory, for tests and for programs that store nothing. It refuses the same appends as the other stores, and
+ * fails on request as a disk does.
  */
 
 import {
@@ -15,11 +15,11 @@ import {
 import { conflict, refuseAppend } from './errors.ts';
 
 interface MemoryStoreFaults {
-  /** Appends that succeed before every further one fails as a disk does (`unavailable`). */
+  /** Number of appends that succeed; every later one fails as a full disk does (`unavailable`). */
   readonly failAfter?: number;
-  /** Appends that succeed before every further one finds that another process wrote first (`conflict`). */
+  /** Number of appends that succeed; every later one finds that another process wrote first (`conflict`). */
   readonly conflictAfter?: number;
-  /** Delays each append until the promise this gives has settled: a slow disk. */
+  /** Delays each append until its promise has settled, as a slow disk does. */
   readonly before?: (entries: readonly StoredEntry[]) => Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export class MemoryStore implements JournalStore {
   private readonly entries = new Map<string, StoredEntry[]>();
   private readonly rows = new Map<string, RunRow>();
   private readonly epochs = new Map<string, number>();
-  /** How many appends have succeeded: the commits a test counts. */
+  /** Number of successful appends, for tests that count commits. */
   appends = 0;
 
   constructor(faults: MemoryStoreFaults = {}) {

@@ -1,7 +1,7 @@
 /**
- * The journal in PostgreSQL, for several machines that share work. An append is one transaction under the lock of its run:
- * who may write is read under that lock, so that a process that slept through its lease finds itself fenced whatever it
- * still has under way. Where the answer to a commit is lost, the journal's own tail tells whether it was kept.
+ * Keeps the journal in PostgreSQL, for several machines that share work. An append is one transaction under the lock of its
+ * run. The epoch is read under that lock, so a process that slept through its lease is fenced whatever it still has in
+ * progress. When the answer to a commit is lost, the journal's tail shows whether it was stored.
  */
 
 import {
@@ -19,11 +19,11 @@ import { JOURNAL_SQL, runRow, runsQuery, runValues, storedEntry } from './rows.t
 const TIMEOUTS = { connections: 4, connectMs: 5_000, lockMs: 5_000, answerMs: 15_000 };
 
 interface PostgresStoreOptions {
-  /** How long an append or a read waits for a server that is away, ms: a writer whose append has failed never writes again. */
+  /** How long an append or a read waits for a server that is down, ms. A writer whose append has failed never writes again. */
   readonly patienceMs?: number;
 }
 
-/** Opens the journal of the database, and makes its tables where they are missing. Rejects with a StoreError. */
+/** Opens the journal of the database and creates missing tables. Rejects with a StoreError. */
 export async function openPostgresStore(
   access: PostgresAccess,
   { patienceMs = RESTART_PATIENCE_MS }: PostgresStoreOptions = {},
@@ -43,10 +43,10 @@ class PostgresStore implements JournalStore {
   async append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void> {
     const [first] = entries;
     if (first === undefined) return;
-    await this.database.transaction(lockOf(first.run), (query) => insert(query, first.run, entries, options), {
+    await this.database.transaction(toLock(first.run), (query) => insert(query, first.run, entries, options), {
       durable: options.durable,
       patienceMs: this.patienceMs,
-      kept: (query) => isThere(query, first.run, entries),
+      kept: (query) => isStored(query, first.run, entries),
     });
   }
 
@@ -73,7 +73,7 @@ class PostgresStore implements JournalStore {
 
   async remove(run: string, head: string): Promise<boolean> {
     return this.database.transaction(
-      lockOf(run),
+      toLock(run),
       async (query) => {
         if ((await query(JOURNAL_SQL.lastOfEnded, [run])).rows[0]?.hash !== head) return false;
         await query(JOURNAL_SQL.removeEntries, [run]);
@@ -89,8 +89,8 @@ class PostgresStore implements JournalStore {
   }
 }
 
-/** Whoever writes to a run holds this until its commit has ended. */
-function lockOf(run: string): string {
+/** Names the lock that a writer of the run holds until its commit has ended. */
+function toLock(run: string): string {
   return `run ${run}`;
 }
 
@@ -121,8 +121,8 @@ async function insert(
   );
 }
 
-/** The entries are there as this process wrote them: a hash is over everything before it. */
-async function isThere(query: Query, run: string, entries: readonly StoredEntry[]): Promise<boolean> {
+/** True when the entries are stored as this process wrote them; the last hash covers everything before it. */
+async function isStored(query: Query, run: string, entries: readonly StoredEntry[]): Promise<boolean> {
   const last = entries.at(-1);
   const { rows } = await query('SELECT hash FROM entries WHERE run = ? AND seq = ?', [run, last?.seq ?? 0]);
   return rows[0]?.hash === last?.hash;

@@ -1,6 +1,6 @@
 /**
- * Rows of the journal: columns, the statements that are the same in every database, and how a row is read.
- * Parameters are written `?`. Schemas, locks and clocks differ between databases and stay with each store.
+ * Rows of the journal: columns, the statements that are the same in every database, and the functions that read a row.
+ * Parameters are written `?`. Schemas, locks and clocks differ and stay with each store.
  */
 
 import type { RunMode, RunOutcome } from '../entry.ts';
@@ -29,7 +29,7 @@ export function runValues(row: RunRow, epoch: number): readonly SqlValue[] {
   return [run, runbook, mode, account, trigger, startedAt, endedAt, outcome, epoch];
 }
 
-/** The statement for a list of runs, newest first, with its values. */
+/** Builds the statement that lists runs, newest first, with its values. */
 export function runsQuery(filter: RunFilter): { readonly sql: string; readonly values: readonly SqlValue[] } {
   const wanted = (['account', 'runbook', 'outcome'] as const).flatMap((column) => {
     const value = filter[column];
@@ -57,7 +57,7 @@ export function runRow(row: SqlRow): RunRow {
   };
 }
 
-/** The columns of `JOURNAL_SQL.read`, in their order. */
+/** Reads a row of `JOURNAL_SQL.read`; the columns keep their order. */
 export function storedEntry(run: string, [seq, at, type, step, line, hash]: readonly SqlValue[]): StoredEntry {
   return { run, seq: Number(seq), at: Number(at), type, step, line, hash } as StoredEntry;
 }

@@ -1,7 +1,7 @@
 /**
- * The default store: one SQLite file that several processes share, each writing runs of its own. Entries are rows under
- * (run, seq), so one run is read without touching the others; the row of a run is an index over its entries and is written
- * in their transaction.
+ * The default store: keeps the journal in one SQLite file that several processes share, each writing runs of its own. Entries
+ * are indexed by (run, seq), so one run is read without the others. A run's row is an index over its entries, written in the same
+ * transaction.
  */
 
 import { type Database, openDatabase } from '../sql/sqlite.ts';
@@ -18,8 +18,8 @@ import { refuseAppend } from './errors.ts';
 import { JOURNAL_SQL, runRow, runsQuery, runValues, storedEntry } from './rows.ts';
 
 /**
- * Rows with a number of their own and an index on (run, seq): measured against WITHOUT ROWID, which stores a line of more
- * than 1 kB outside the tree and then takes twice the time and the space.
+ * `entries` has a rowid and an index on (run, seq). Measured: WITHOUT ROWID stores a line of more than 1 kB outside the tree,
+ * which takes twice the time and the space.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL);
@@ -49,7 +49,7 @@ const SCHEMA = `
 `;
 const VERSION = 1;
 
-/** Opens or makes the journal in `file`. Rejects with a StoreError: `damaged` for a file that is no journal. */
+/** Opens or creates the journal in `file`. Rejects with a StoreError: `damaged` for a file that is not a journal. */
 export async function openSqliteStore(file: string): Promise<JournalStore> {
   const database = await openDatabase(file);
   try {
@@ -79,13 +79,13 @@ function prepareSchema(database: Database): void {
 }
 
 const INSERT = 'INSERT INTO entries (run, seq, at, type, step, line, hash) VALUES (?, ?, ?, ?, ?, ?, ?)';
-/** Inserts nothing where the run is gone or under another epoch, and fails where the number is there. */
+/** Inserts nothing when the run is gone or has another epoch, and fails when the number exists. */
 const INSERT_IN_EPOCH = `INSERT INTO entries (run, seq, at, type, step, line, hash)
   SELECT run, ?, ?, ?, ?, ?, ? FROM runs WHERE run = ? AND epoch = ?`;
 
 class SqliteStore implements JournalStore {
   private readonly database: Database;
-  /** Number of the last entry that was appended here, of each run that has not ended. */
+  /** By run that has not ended, the number of the last entry that this store appended. */
   private readonly ownLast = new Map<string, number>();
 
   constructor(database: Database) {
@@ -96,17 +96,20 @@ class SqliteStore implements JournalStore {
     const [first] = entries;
     if (first === undefined) return;
     this.database.setDurable(options.durable);
-    if (entries.length > 1 || !this.continued(first, options))
+    if (entries.length > 1 || !this.appendNext(first, options))
       this.database.transaction(() => this.insert(first, entries, options));
     if (options.row?.outcome === undefined) this.ownLast.set(first.run, first.seq + entries.length - 1);
     else this.ownLast.delete(first.run);
   }
 
   /**
-   * Appends the entry that follows our own last one, by one statement that asks for the epoch itself: that nobody else has
-   * written the number is the primary key's word. False where it was not that simple; why is then found out the long way.
+   * Appends the entry that follows our own last one, with one statement that checks the epoch; the primary key refuses a
+   * number that another process has written. False when this shortcut does not apply; `insert` then finds the reason.
    */
-  private continued({ run, seq, at, type, step, line, hash }: StoredEntry, { row, epoch = 0 }: AppendOptions): boolean {
+  private appendNext(
+    { run, seq, at, type, step, line, hash }: StoredEntry,
+    { row, epoch = 0 }: AppendOptions,
+  ): boolean {
     if (row !== undefined || this.ownLast.get(run) !== seq - 1) return false;
     try {
       return this.database.runAlone(INSERT_IN_EPOCH, seq, at, type, step, line, hash, run, epoch).changes === 1;
