@@ -1,6 +1,6 @@
 /**
- * A run on one screen: how it ended, its steps, requests, orders and tokens. What a person sees at the end of a dry-run or a
- * run; the whole story is the timeline (`audit show`).
+ * Prints a run on one screen, at its end: outcome, steps, requests, orders and tokens. `audit show` prints the whole
+ * timeline.
  */
 import { formatCount, formatOffset, formatTable } from '../base/format.ts';
 import { printable } from '../base/printable.ts';
@@ -10,7 +10,7 @@ import { amountText } from './format.ts';
 type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
 type Paint = (role: SummaryRole, text: string) => string;
 
-/** Requests beyond this many are counted by endpoint instead of listed. */
+/** Above this number, requests are counted by endpoint instead of listed. */
 const MOST_REQUESTS = 40;
 const MOST_STEPS = 60;
 
@@ -133,7 +133,7 @@ function paramsText(params: RunReport['requests'][number]['params']): string {
     .join(' ');
 }
 
-/** `right`: the columns of numbers. */
+/** `right`: indexes of the columns to align right. */
 function section(
   title: string,
   rows: readonly (readonly string[])[],
