@@ -83,7 +83,8 @@ function summarizeRisk(
     return { tone: 'bad', said: `It may have fired: ${formatSpan(longest.ms)} of silence` };
   if (!hasEnded && countdown !== undefined && now !== undefined && isAtRisk(countdown, now))
     return { tone: 'doubt', said: 'At risk now: more than half of its time-out has passed' };
-  if (risks > 0) return { tone: 'doubt', said: `At risk ${formatCount(risks, 'time')}: silent for more than half of its time-out` };
+  if (risks > 0)
+    return { tone: 'doubt', said: `At risk ${formatCount(risks, 'time')}: silent for more than half of its time-out` };
   if (hasEnded) return { tone: 'good', said: 'Never at risk' };
   if (state !== 'armed' || (countdown !== undefined && now !== undefined)) return { tone: 'good', said: 'Not so far' };
   return { tone: 'doubt', said: 'Not so far; the journal ends while it is armed' };

@@ -118,7 +118,8 @@ function formatJournalReason(verdict: VerdictSoFar | undefined, count: number): 
   if (!ok) return journal('bad', `not as it was written: ${shown(problem?.detail ?? 'unknown')}`);
   // A run that goes on has written more entries since.
   const read = `${entries < count ? `the first ${entries} of ${count}` : entries} ${pluralize(count, 'entry', 'entries')}`;
-  if (unanchored === true) return journal('doubt', `verified by its own hashes alone: ${read}, no anchor confirms them`);
+  if (unanchored === true)
+    return journal('doubt', `verified by its own hashes alone: ${read}, no anchor confirms them`);
   return journal('good', `verified: ${read}, ${formatCount(anchors, 'anchor')}`);
 }
 

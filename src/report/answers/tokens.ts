@@ -22,7 +22,8 @@ export function howManyTokens({ tokens, requests }: RunPageDocument): Answer {
   const add = (term: string, text: string, tone?: 'doubt') =>
     because.push({ term, text, ...(tone === undefined ? {} : { tone }) });
   if (limited > 0) add('rate limit hit', formatCount(limited, 'time'), 'doubt');
-  if (refused > 0) add('not sent', `${formatCount(refused, 'call')}: their tokens would have been free too late`, 'doubt');
+  if (refused > 0)
+    add('not sent', `${formatCount(refused, 'call')}: their tokens would have been free too late`, 'doubt');
   if (endpoints.length > 0)
     add(
       'most for',

@@ -287,7 +287,8 @@ export class RunPageFold {
       lost: this.requests.lost(),
       unclearOrders: orders.filter((order) => reviewOf(stateOf(order)) === 'unclear').map(getId),
       leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(getId) : [],
-      uncovered: this.started?.data.mode === 'live' ? this.residual.residual(this.orders.trackedOrders()).uncovered : [],
+      uncovered:
+        this.started?.data.mode === 'live' ? this.residual.residual(this.orders.trackedOrders()).uncovered : [],
       alarms: this.alarms,
       alarmCount: this.alarmCount,
     };

@@ -212,7 +212,11 @@ interface Request {
 
 /** Requests that neither a step nor the heartbeat sent; the journal does not have their parameters. */
 export function listOtherRequests(entry: Entry): readonly Request[] {
-  const toRequest = (method: string, path: string, sent: DataOf<'account.late_orders'>['requests'][number]): Request => {
+  const toRequest = (
+    method: string,
+    path: string,
+    sent: DataOf<'account.late_orders'>['requests'][number],
+  ): Request => {
     const { sentAt, tokens, status = null, success } = sent;
     return { row: { method, path, params: {}, tokens }, at: sentAt, status, success };
   };

@@ -154,11 +154,7 @@ function answerSpans(data: DataOf<'call.settled'>, call: Call | undefined, at: n
     case 'unresolved':
       return [
         about,
-        doubt(
-          call?.title.startsWith('GET ')
-            ? 'got no answer: '
-            : 'got no reliable answer, so it may have happened: ',
-        ),
+        doubt(call?.title.startsWith('GET ') ? 'got no answer: ' : 'got no reliable answer, so it may have happened: '),
         value(message),
         muted(`${status}${took}`),
       ];
