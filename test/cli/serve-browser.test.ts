@@ -306,7 +306,7 @@ describe('the page in a browser', () => {
     await open(FAILED, 'orders');
     await page.waitForSelector('.order[open] .moves');
     expect(await text('.orders')).toContain(
-      'it was sent: asked by entry (place); type=limit side=long price=64200 size=0.3',
+      'it was sent: requested by entry (place); type=limit side=long price=64200 size=0.3',
     );
     await page.click('.moves li:nth-child(2) .move-at');
     await page.waitForSelector('.inspector:not([hidden]) pre');

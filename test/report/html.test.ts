@@ -129,7 +129,7 @@ describe('runPage', () => {
     );
   });
 
-  it('stays strict with any text of a venue, a file or a person', async () => {
+  it('is strict whatever a venue, a file or a person wrote', async () => {
     const evil = `"'><script>alert(1)</script><style>*{}</style></style></svg>{{x}}\u001b[2J\r\n\u202e&lt;`;
     const script = new Script();
     const { append } = script;
