@@ -5,7 +5,7 @@
 import { printable } from '../base/printable.ts';
 import type { ErrorFact, Json, JsonObject } from '../journal/entry.ts';
 
-/** What a piece of text is; how it looks is up to whoever prints it. */
+/** What a piece of text is. The view that prints it decides how it looks. */
 export type Role = 'plain' | 'muted' | 'name' | 'value' | 'good' | 'bad' | 'doubt';
 
 export interface Span {
@@ -24,7 +24,7 @@ export const good = span('good');
 export const bad = span('bad');
 export const doubt = span('doubt');
 
-/** Short enough for a line; a whole text is in the journal. */
+/** Characters that fit in a line; the journal has the whole text. */
 const LONGEST = 200;
 export const shown = (text: string) => printable(text, LONGEST);
 
@@ -32,14 +32,14 @@ export function errorText({ kind, message }: ErrorFact): string {
   return `${shown(kind)}: ${shown(message)}`;
 }
 
-/** The id, else the last part of the path without its position: `assert` of `steps/2:assert`. */
+/** The step's id, or the last part of its path without the position: `assert` of `steps/2:assert`. */
 export function stepName(path: string, id: string | undefined): string {
   const last = path.split('/').at(-1) ?? path;
   const iteration = path.slice(0, path.length - last.length).match(/\[\d+\](?=[^[]*$)/)?.[0] ?? '';
   return shown(`${id ?? last.replace(/^\d+:/, '')}${iteration}`);
 }
 
-/** Name and verb, once where they are the same. */
+/** Name and verb; once if they are the same. */
 export function stepTitle(
   path: string,
   { id, verb }: { readonly id?: string; readonly verb: string },
@@ -48,7 +48,7 @@ export function stepTitle(
   return title === verb ? [name(title)] : [name(title), plain(`: ${shown(verb)}`)];
 }
 
-/** What an expression was decided from: of a record only the fields that the expression names, as `inputs.side`. */
+/** The values an expression read; of a record only the fields that the expression names, such as `inputs.side`. */
 export function readBy(expression: string, inputs: JsonObject): JsonObject {
   const read = Object.entries(inputs).flatMap(([root, each]): [string, Json][] => {
     if (typeof each !== 'object' || each === null || Array.isArray(each)) return [[root, each]];
@@ -71,8 +71,8 @@ export function pairs(object: JsonObject): string {
   );
 }
 
-/** The fields of a record that a reader looks for first; a record has up to twenty. */
-const TELLING = [
+/** The fields of a record that matter most; a record has up to twenty. */
+const KEY_FIELDS = [
   'id',
   'market_id',
   'order_type',
@@ -92,39 +92,39 @@ const TELLING = [
   'timeout',
 ] as const;
 
-/** A result in a line: one record by its telling fields, a list by its length. */
+/** A result in a line: one record by its key fields, a list by its length. */
 export function summary(result: Json): string {
   if (Array.isArray(result)) {
     const [first] = result as readonly Json[];
     if (first === undefined) return 'nothing';
-    return result.length === 1 ? summary(first) : `${result.length} of them`;
+    return result.length === 1 ? summary(first) : `${result.length} items`;
   }
   if (typeof result !== 'object' || result === null) return jsonText(result);
   const record = result as JsonObject;
-  const telling = tellingFields(record, TELLING);
-  if (telling !== undefined) return pairs(telling);
-  // Several records by name, as a step gives that places more than one order: of each what tells it from the others.
+  const main = pickFields(record, KEY_FIELDS);
+  if (main !== undefined) return pairs(main);
+  // Several records by name, from a step that places more than one order: the fields that distinguish them.
   const several = Object.entries(record).flatMap(([name, each]) => {
-    const inner = isRecord(each) ? tellingFields(each, TELLING_OF_SEVERAL) : undefined;
+    const inner = isRecord(each) ? pickFields(each, KEY_FIELDS_OF_SEVERAL) : undefined;
     return inner === undefined ? [] : [`${shown(name)}: ${pairs(inner)}`];
   });
   return several.length === 0 ? pairs(record) : several.slice(0, 6).join('; ');
 }
 
-const TELLING_OF_SEVERAL = ['id', 'side', 'status', 'price', 'size', 'filled'] as const;
+const KEY_FIELDS_OF_SEVERAL = ['id', 'side', 'status', 'price', 'size', 'filled'] as const;
 
-function tellingFields(record: JsonObject, fields: readonly string[]): JsonObject | undefined {
-  const telling = fields.filter(
+function pickFields(record: JsonObject, fields: readonly string[]): JsonObject | undefined {
+  const present = fields.filter(
     (field) => Object.hasOwn(record, field) && record[field] !== '' && record[field] !== null,
   );
-  return telling.length === 0 ? undefined : Object.fromEntries(telling.map((field) => [field, record[field] as Json]));
+  return present.length === 0 ? undefined : Object.fromEntries(present.map((field) => [field, record[field] as Json]));
 }
 
 function isRecord(json: Json): json is JsonObject {
   return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
-/** A stop-loss or take-profit that was not triggered has no size yet, only its part of the position. */
+/** A stop-loss or take-profit without fills has no size yet, only a fraction of the position. */
 export function isPartOfPosition({ type, filled }: { readonly type: string; readonly filled: string }): boolean {
   return (type === 'stop_loss' || type === 'take_profit') && filled === '0';
 }
@@ -139,10 +139,10 @@ export function amountText(order: {
   return `${order.size}${isPartOfPosition(order) ? ' of the position in' : ''} ${shown(order.market)}`;
 }
 
-/** ` USD` of `BTC-USD`, to stand behind an amount; nothing where a market names no quote currency. */
+/** ` USD` for `BTC-USD`, to append to an amount; empty if the market names no quote currency. */
 export function quoteOf(market: string): string {
-  const at = market.lastIndexOf('-');
-  return at < 0 ? '' : ` ${shown(market.slice(at + 1))}`;
+  const dash = market.lastIndexOf('-');
+  return dash < 0 ? '' : ` ${shown(market.slice(dash + 1))}`;
 }
 
 /** Epoch ms as ISO 8601 in UTC. */

@@ -1,6 +1,6 @@
 /**
- * What the words of a journal mean, in a sentence for someone who never saw a runbook: verbs, events of an order, purposes of
- * a call. Only the timeline reads it; a word that is not here is shown as it stands.
+ * Explains the words of a journal to a reader who never saw a runbook: verbs, events of an order, purposes of a call. A word
+ * that is not in a table is shown unchanged.
  */
 
 import type { DataOf, RunMode, RunOutcome, StepOutcome } from '../journal/entry.ts';
@@ -25,39 +25,39 @@ export const VERBS: Readonly<Record<string, string>> = {
   request: 'reads something the profile declares',
   let: 'names values',
   set: 'changes variables',
-  assert: 'goes on only if a condition is true',
+  assert: 'continues only if a condition is true',
   wait: 'waits',
-  wait_for: 'waits until something is so',
-  for_each: 'does its steps once for each element of a list',
-  repeat: 'does its steps again and again',
-  parallel: 'does several things at the same time',
+  wait_for: 'waits for an order or a condition',
+  for_each: 'runs its steps once for each element of a list',
+  repeat: 'repeats its steps',
+  parallel: 'runs several branches at the same time',
   switch: 'takes the first branch whose condition is true',
   call: 'runs another runbook',
   approve: 'asks a person',
-  notify: 'tells someone',
+  notify: 'sends a message',
   stop: 'ends the run, as intended',
   fail: 'ends the run as failed',
 };
 
 export const ORDER_EVENT_MEANING = {
   SUBMIT: 'it was sent',
-  DENY: 'it was refused before sending',
+  DENY: 'it was denied before sending',
   AMEND: 'a change was sent',
-  CANCEL: 'its cancel was asked for',
+  CANCEL: 'its cancel was requested',
   ACK: 'the venue acknowledged it',
   REFUSED: 'the venue refused it',
-  RATE_LIMITED: 'the venue refused it for its rate limit',
-  DUPLICATE: 'the venue knows its client order id already',
-  SUBMIT_UNKNOWN: 'no answer that says whether it arrived',
+  RATE_LIMITED: 'the venue refused it because of its rate limit',
+  DUPLICATE: 'the venue already has its client order id',
+  SUBMIT_UNKNOWN: 'no answer shows whether it arrived',
   AMEND_ACK: 'the venue acknowledged the change',
   AMEND_REFUSED: 'the venue refused the change',
-  AMEND_UNKNOWN: 'no answer that says whether the change arrived',
+  AMEND_UNKNOWN: 'no answer shows whether the change arrived',
   CANCEL_ACK: 'the venue acknowledged the cancel',
   CANCEL_FINAL: 'the venue cancelled it at once',
   CANCEL_REFUSED: 'the venue refused the cancel',
-  CANCEL_UNKNOWN: 'no answer that says whether the cancel arrived',
-  CANCELALL_ACK: 'the venue acknowledged the cancelling of all orders',
-  CANCELALL_UNKNOWN: 'no answer that says whether the cancelling of all orders arrived',
+  CANCEL_UNKNOWN: 'no answer shows whether the cancel arrived',
+  CANCELALL_ACK: 'the venue acknowledged the cancel of all orders',
+  CANCELALL_UNKNOWN: 'no answer shows whether the cancel of all orders arrived',
   DEADMAN: 'the deadman switch must have fired',
   P_PROCESSING: 'a read shows it processing',
   P_OPEN: 'a read shows it open',
@@ -66,11 +66,11 @@ export const ORDER_EVENT_MEANING = {
   P_CLOSED: 'a read shows it closed',
   P_CANCELED: 'a read shows it cancelled',
   P_REJECTED: 'a read shows it rejected',
-  P_UNKNOWN_STATUS: 'a read shows a status nobody knows',
+  P_UNKNOWN_STATUS: 'a read shows an unknown status',
   P_NOT_FOUND: 'a read did not find it',
   FILL: 'it traded',
   T_CONFIRM: 'it was in flight for too long',
-  T_EXHAUSTED: 'every attempt to find out was used up',
+  T_EXHAUSTED: 'every attempt to find out has been used',
   T_SETTLE: 'the time for late fills is over',
 } as const satisfies Record<OrderEventType, string>;
 
@@ -78,21 +78,21 @@ export const PURPOSES: Readonly<Record<string, string>> = {
   'start-up': 'to see what the account has open',
   lookup: 'to find out whether the order exists',
   confirm: 'to see what became of the order',
-  'keep-alive': 'so that the deadman switch does not fire',
+  'keep-alive': 'to keep the deadman switch from firing',
   undo: 'to undo an earlier step',
   fills: 'to see what traded',
   refresh: 'to read the order again',
   sweep: 'to see what could still fill',
   arm: 'to arm the deadman switch',
   disarm: 'to disarm the deadman switch',
-  verify: 'to be sure that the deadman switch is as it should be',
+  verify: 'to check the deadman switch',
 };
 
 export const STEP_OUTCOMES = {
   succeeded: 'done',
   failed: 'failed',
   skipped: 'skipped, its condition is not true',
-  halted: 'halted: an outcome is not known',
+  halted: 'halted: an outcome is unknown',
 } as const satisfies Record<StepOutcome, string>;
 
 export const MODE_MEANING = {
@@ -101,7 +101,7 @@ export const MODE_MEANING = {
   fixtures: 'against recorded answers',
 } as const satisfies Record<RunMode, string>;
 
-/** What began a run. */
+/** What started a run. */
 export const TRIGGERS: Readonly<Record<string, string>> = {
   manual: 'by hand',
   schedule: 'by its schedule',
@@ -112,17 +112,17 @@ export const RUN_OUTCOMES = {
   succeeded: 'succeeded: everything was done as written',
   failed: 'failed',
   stopped: 'stopped, as the runbook says',
-  halted: 'halted: an outcome at the venue is not known, or a person is needed',
+  halted: 'halted: an outcome at the venue is unknown, or a person is needed',
 } as const satisfies Record<RunOutcome, string>;
 
 export const DEADMAN_EVENTS = {
   armed: 'armed',
   renewed: 'renewed',
   disarmed: 'disarmed',
-  assumed_fired: 'must have fired: every open order of the account is taken to be cancelled',
+  assumed_fired: 'must have fired: every open order of the account is assumed to be cancelled',
 } as const satisfies Record<DataOf<'deadman.moved'>['event'], string>;
 
-/** The word's meaning, where the table has one. */
+/** The word's meaning; undefined if the table has none. */
 export function meaningOf(table: Readonly<Record<string, string>>, word: string): string | undefined {
   return Object.hasOwn(table, word) ? table[word] : undefined;
 }

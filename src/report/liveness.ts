@@ -1,4 +1,4 @@
-/** Judges whether a run without an end still goes on. The journal cannot say: a process that dies writes nothing about it. */
+/** Judges whether a run without an end still goes on. The journal cannot show it: a process that dies writes nothing. */
 import type { RunMode, RunOutcome } from '../journal/entry.ts';
 
 interface RunLiveness {
@@ -10,16 +10,16 @@ interface RunLiveness {
   readonly deadman: { readonly firesAt?: number };
 }
 
-/** A live run that has written nothing for so long may be dead: what it last said is no longer sure. */
+/** A live run that wrote nothing for this long may be dead, so its last known state may be out of date. */
 const QUIET_MS = 60_000;
 
-/** Without a clock, and for a dry-run, it is not known. A run that goes on renews its deadman switch. */
+/** False without a clock and for a dry-run: neither can be judged. A run that goes on renews its deadman switch. */
 export function isGoing({ outcome, mode, lastAt, deadman }: RunLiveness, now: number | undefined): boolean {
   if (outcome !== undefined || mode !== 'live' || now === undefined) return false;
   return now - lastAt <= QUIET_MS && (deadman.firesAt === undefined || now < deadman.firesAt);
 }
 
-/** It has no end, and it is not known to go on. */
+/** The run has no end, and is not known to go on. */
 export function isSilent(run: RunLiveness, now: number | undefined): boolean {
   return run.outcome === undefined && !isGoing(run, now);
 }

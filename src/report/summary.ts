@@ -1,6 +1,6 @@
 /**
- * A run on one screen: how it ended, its steps, requests, orders and tokens. What a person sees at the end of a dry-run or a
- * run; the whole story is the timeline (`audit show`).
+ * Prints a run on one screen, at its end: outcome, steps, requests, orders and tokens. `audit show` prints the whole
+ * timeline.
  */
 import { formatCount, formatOffset, formatTable } from '../base/format.ts';
 import { printable } from '../base/printable.ts';
@@ -10,24 +10,24 @@ import { amountText } from './format.ts';
 type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
 type Paint = (role: SummaryRole, text: string) => string;
 
-/** Requests beyond this many are counted by endpoint instead of listed. */
+/** Above this number, requests are counted by endpoint instead of listed. */
 const MOST_REQUESTS = 40;
 const MOST_STEPS = 60;
 
 export function printSummary(report: RunReport, paint: Paint = (_role, text) => text): string {
   const sections = [
-    heading(report, paint),
-    steps(report, paint),
-    requests(report, paint),
-    orders(report, paint),
-    footer(report, paint),
+    printHeading(report, paint),
+    printSteps(report, paint),
+    printRequests(report, paint),
+    printOrders(report, paint),
+    printFooter(report, paint),
   ];
   return sections.filter((each) => each !== '').join('\n\n');
 }
 
 const OUTCOME_ROLE = { succeeded: 'good', stopped: 'warning', failed: 'bad', halted: 'bad' } as const;
 
-function heading(report: RunReport, paint: Paint): string {
+function printHeading(report: RunReport, paint: Paint): string {
   const outcome = paint(OUTCOME_ROLE[report.outcome], report.outcome);
   const reason = report.reason === undefined ? '' : `: ${printable(report.reason, 400)}`;
   const lines = [
@@ -42,7 +42,7 @@ function heading(report: RunReport, paint: Paint): string {
   return lines.join('\n');
 }
 
-function steps(report: RunReport, paint: Paint): string {
+function printSteps(report: RunReport, paint: Paint): string {
   if (report.steps.length === 0) return '';
   const start = Date.parse(report.startedAt);
   const rows = report.steps.slice(0, MOST_STEPS).map((step) => {
@@ -57,24 +57,24 @@ function steps(report: RunReport, paint: Paint): string {
     ];
   });
   const more = report.steps.length - rows.length;
-  return section('steps', more > 0 ? [...rows, ['', `and ${more} more`]] : rows, paint, [0]);
+  return printSection('steps', more > 0 ? [...rows, ['', `and ${more} more`]] : rows, paint, [0]);
 }
 
-function requests(report: RunReport, paint: Paint): string {
+function printRequests(report: RunReport, paint: Paint): string {
   if (report.requests.length === 0) return '';
   const start = Date.parse(report.startedAt);
-  if (report.requests.length > MOST_REQUESTS) return section('requests', countedRequests(report), paint, [0, 3]);
+  if (report.requests.length > MOST_REQUESTS) return printSection('requests', countRequests(report), paint, [0, 3]);
   const rows = report.requests.map((request) => [
     formatOffset(Date.parse(request.at) - start),
     `${request.method} ${request.path}`,
     paint(request.success ? 'good' : 'bad', request.status === null ? 'no answer' : String(request.status)),
     `${request.tokens}`,
-    paint('faint', printable(paramsText(request.params), 160)),
+    paint('faint', printable(formatParams(request.params), 160)),
   ]);
-  return section('requests', rows, paint, [0, 3]);
+  return printSection('requests', rows, paint, [0, 3]);
 }
 
-function countedRequests(report: RunReport): string[][] {
+function countRequests(report: RunReport): string[][] {
   const counts = new Map<string, { count: number; failed: number; tokens: number }>();
   for (const { method, path, success, tokens } of report.requests) {
     const key = `${method} ${path}`;
@@ -93,7 +93,7 @@ function countedRequests(report: RunReport): string[][] {
   ]);
 }
 
-function orders(report: RunReport, paint: Paint): string {
+function printOrders(report: RunReport, paint: Paint): string {
   if (report.orders.length === 0) return '';
   const rows = report.orders.map((order) => [
     printable(order.orderId ?? order.clientOrderId, 60),
@@ -104,17 +104,17 @@ function orders(report: RunReport, paint: Paint): string {
     order.averagePrice === undefined ? '' : `average ${order.averagePrice}`,
     order.state,
   ]);
-  return section('orders', rows, paint);
+  return printSection('orders', rows, paint);
 }
 
-function footer(report: RunReport, paint: Paint): string {
+function printFooter(report: RunReport, paint: Paint): string {
   const lines = [`${formatCount(report.tokens.used, 'token')}, at most ${report.tokens.peakPerMinute} in a minute`];
   if (report.deadman.length > 0)
     lines.push(`deadman switch: ${[...new Set(report.deadman.map(({ event }) => event))].join(', ')}`);
   const outputs = Object.entries(report.outputs);
   if (outputs.length > 0)
     lines.push(
-      section(
+      printSection(
         'outputs',
         outputs.map(([name, value]) => [
           name,
@@ -127,14 +127,14 @@ function footer(report: RunReport, paint: Paint): string {
   return lines.join('\n');
 }
 
-function paramsText(params: RunReport['requests'][number]['params']): string {
+function formatParams(params: RunReport['requests'][number]['params']): string {
   return Object.entries(params)
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');
 }
 
-/** `right`: the columns of numbers. */
-function section(
+/** `right`: indexes of the columns to align right. */
+function printSection(
   title: string,
   rows: readonly (readonly string[])[],
   paint: Paint,

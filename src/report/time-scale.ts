@@ -1,5 +1,5 @@
 /**
- * Places on a time axis: from times to pixels and back, round ticks, and what a lane shows in each of its columns. The HTML
+ * Computes positions on a time axis: times to pixels and back, round ticks, and the value of each column of a lane. The HTML
  * report and the review page draw with it; the page runs this file in the browser, so it imports nothing.
  */
 
@@ -9,7 +9,7 @@ interface TimeScale {
   readonly perPixel: number;
 }
 
-/** Times in ms, `width` in pixels. A stretch without any length has one of 1 ms. */
+/** Times in ms, `width` in pixels. An empty span counts as 1 ms. */
 export function timeScale(from: number, until: number, width: number): TimeScale {
   const span = Math.max(until - from, 1);
   return {
@@ -40,11 +40,11 @@ const TICKS_MS = [
 interface TimeTicks {
   readonly ticks: readonly number[];
   readonly step: number;
-  /** After the second, to tell one tick from the next. */
+  /** Digits after the second that distinguish neighbouring ticks. */
   readonly digits: number;
 }
 
-/** Round times between two, ms, at most about `most` of them. */
+/** Round times between `from` and `until`, ms; about `most` of them at most. */
 export function timeTicks(from: number, until: number, most: number): TimeTicks {
   const span = Math.max(until - from, 1);
   const step = TICKS_MS.find((each) => span / each <= most) ?? Math.ceil(span / most / WEEK) * WEEK;
@@ -73,13 +73,13 @@ export function nearest(list: readonly number[], value: number): number {
   return value - (list[after - 1] as number) <= (list[after] as number) - value ? after - 1 : after;
 }
 
-/** Requests in the order they were sent: when, and what each cost. */
+/** Requests in the order they were sent: time in ms, and cost in tokens. */
 interface TokenMarks {
   readonly at: readonly number[];
   readonly tokens: readonly number[];
 }
 
-/** For each of `columns` stretches: the most tokens that were within one window at any time in it. */
+/** For each of `columns` equal spans: the most tokens within one window at any time in the span. */
 export function tokenColumns(
   { at, tokens }: TokenMarks,
   windowMs: number,
@@ -98,7 +98,7 @@ export function tokenColumns(
       oldest += 1;
     }
   };
-  /** Takes what was sent up to `end`; the most that was within a window meanwhile. */
+  /** Adds the requests sent up to `end`; returns the most tokens that were within a window meanwhile. */
   const take = (end: number): number => {
     let peak = 0;
     for (; next < at.length && (at[next] as number) <= end; next += 1) {
@@ -117,18 +117,18 @@ export function tokenColumns(
   return most;
 }
 
-/** When anything was sent that renews the deadman switch, and the stretches in which it was armed. */
+/** Times of the requests that renew the deadman switch, and the spans in which it was armed; ms. */
 interface SilenceMarks {
-  readonly beats: readonly number[];
+  readonly heartbeats: readonly number[];
   readonly armed: readonly { readonly from: number; readonly until?: number; readonly timeoutMs: number }[];
 }
 
 /**
- * For each of `columns` stretches: the longest silence towards the venue in it while the switch was armed, as a share of the
- * time-out. `knownUntil`: how far anything is known.
+ * For each of `columns` equal spans: the longest silence towards the venue while the switch was armed, as a share of its
+ * time-out. `knownUntil`: the time up to which the run is known, ms.
  */
 export function silenceColumns(
-  { beats, armed }: SilenceMarks,
+  { heartbeats, armed }: SilenceMarks,
   from: number,
   until: number,
   columns: number,
@@ -143,14 +143,14 @@ export function silenceColumns(
     for (let column = first; column <= last; column += 1) {
       const columnEnd = Math.min(from + (column + 1) * perColumn, end);
       const columnStart = Math.max(from + column * perColumn, stretch.from);
-      const before = beats[lowerBound(beats, columnStart) - 1];
+      const before = heartbeats[lowerBound(heartbeats, columnStart) - 1];
       let silentSince = Math.max(before ?? stretch.from, stretch.from);
       let longest = 0;
-      for (let index = lowerBound(beats, columnStart); index < beats.length; index += 1) {
-        const beat = beats[index] as number;
-        if (beat > columnEnd) break;
-        longest = Math.max(longest, beat - silentSince);
-        silentSince = beat;
+      for (let index = lowerBound(heartbeats, columnStart); index < heartbeats.length; index += 1) {
+        const heartbeat = heartbeats[index] as number;
+        if (heartbeat > columnEnd) break;
+        longest = Math.max(longest, heartbeat - silentSince);
+        silentSince = heartbeat;
       }
       longest = Math.max(longest, columnEnd - silentSince);
       shares[column] = Math.max(shares[column] as number, stretch.timeoutMs > 0 ? longest / stretch.timeoutMs : 0);
@@ -159,12 +159,12 @@ export function silenceColumns(
   return shares;
 }
 
-/** A place between two numbers. */
+/** `value`, limited to the range from `low` to `high`. */
 export function clamp(value: number, low: number, high: number): number {
   return Math.min(Math.max(value, low), high);
 }
 
-/** To a tenth of a pixel: the eye sees nothing finer. */
+/** Rounds to a tenth of a pixel: the eye sees nothing finer. */
 export function tenth(value: number): number {
   return Math.round(value * 10) / 10;
 }

@@ -187,7 +187,7 @@ describe('what is recorded', () => {
     } as const;
     await scheduleStore.engage('main', 1, ['morning'], 0);
     await scheduleStore.record('main', 1, [row]);
-    for (const each of await scheduleStore.occurrences('main')) keep('agenda', each);
+    for (const each of await scheduleStore.occurrences('main')) keep('schedule', each);
   }, 120_000);
 
   it('is told in a table that names every type of entry', () => {

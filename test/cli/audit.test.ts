@@ -285,7 +285,7 @@ describe('the audit of two dry-runs', () => {
       'Who started it?  Started by hand',
       'What was it allowed to do?  ',
       'What became of its orders?  ✓ 1 order: canceled',
-      'How many tokens?  ✓ ',
+      'How many tokens did it use?  ✓ ',
       'Was the deadman switch ever at risk?  It was never armed',
       'Is anything missing?  ✓ Nothing',
       'draft → submitting',

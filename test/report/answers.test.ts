@@ -18,11 +18,12 @@ function answer(subject: Answer['subject'], run: RunPageDocument, known: Known =
   return found;
 }
 
-const told = ({ tone, said }: Answer) => [tone, said];
+const brief = ({ tone, said }: Answer) => [tone, said];
+const saying = (fragment: string) => expect.stringContaining(fragment);
 const lines = ({ because }: Answer) => because.map(reasonText);
 
 describe('the deadman switch of a run without an end', () => {
-  /** Live, armed, an order at the venue; the switch was renewed at its last entry but some. */
+  /** A live run with an armed switch and an order at the venue. */
   let run: RunPageDocument;
   let firesAt: number;
   beforeAll(async () => {
@@ -35,11 +36,11 @@ describe('the deadman switch of a run without an end', () => {
 
   it.each([
     ['while it is renewed in time', -59_000, 'good', 'Not so far'],
-    ['once half its time-out is over', -29_999, 'doubt', 'At risk now: more than half its time-out is over'],
-    ['when it is over', 0, 'bad', 'It must have fired: the run fell silent'],
-  ])('is told by the clock: %s', (_when, sinceFiring, tone, said) => {
+    ['after half of its time-out', -29_999, 'doubt', 'At risk now'],
+    ['after its time-out', 0, 'bad', 'It must have fired'],
+  ])('is judged by the clock: %s', (_when, sinceFiring, tone, said) => {
     const found = answer('deadman', run, { now: firesAt + sinceFiring });
-    expect(told(found)).toEqual([tone, said]);
+    expect(brief(found)).toEqual([tone, saying(said)]);
     const [first] = found.because;
     if (sinceFiring < 0)
       expect(first).toEqual({
@@ -55,34 +56,31 @@ describe('the deadman switch of a run without an end', () => {
       });
   });
 
-  it('is told as of its last entry where there is no clock, or where time stands still', () => {
-    const without = ['doubt', 'Not so far; it was armed when the journal ends'];
-    expect(told(answer('deadman', run))).toEqual(without);
-    expect(told(answer('deadman', { ...run, mode: 'simulated' }, { now: firesAt + 1e9 }))).toEqual(without);
+  it('is judged as of its last entry without a clock, or if time is virtual', () => {
+    const without = ['doubt', saying('Not so far; ')];
+    expect(brief(answer('deadman', run))).toEqual(without);
+    expect(brief(answer('deadman', { ...run, mode: 'simulated' }, { now: firesAt + 1e9 }))).toEqual(without);
   });
 
-  it('is not called safe when a run left it armed and its time is over', () => {
+  it('is not called safe once a run left it armed and its time-out has passed', () => {
     const ended: RunPageDocument = { ...run, outcome: 'halted', endedAt: run.lastAt };
-    expect(told(answer('deadman', ended, { now: firesAt - 1 }))).toEqual(['good', 'Never at risk']);
-    expect(lines(answer('deadman', ended, { now: firesAt - 1 }))[0]).toBe(
-      'left armed: the venue cancels every open order of the account at 2026-01-05T08:01:02.000Z, unless something renews it',
+    expect(brief(answer('deadman', ended, { now: firesAt - 1 }))).toEqual(['good', 'Never at risk']);
+    expect(lines(answer('deadman', ended, { now: firesAt - 1 }))[0]).toMatch(
+      /^left armed: .* 2026-01-05T08:01:02\.000Z/,
     );
-    expect(told(answer('deadman', ended, { now: firesAt }))).toEqual([
-      'doubt',
-      'Left armed at the end, and its time is over',
-    ]);
+    expect(brief(answer('deadman', ended, { now: firesAt }))).toEqual(['doubt', saying('Left armed at the end')]);
   });
 
-  it('misses its end, and no longer knows its orders, once it is silent', () => {
+  it('lacks its end, and reports its orders as last seen, once it is silent', () => {
     const verdict = { run: run.run, ok: true, entries: run.seq - 2, anchors: 1 };
     const at = (of: RunPageDocument, now: number) =>
-      (['orders', 'missing'] as const).map((each) => told(answer(each, of, { verdict, now })));
+      (['orders', 'missing'] as const).map((each) => brief(answer(each, of, { verdict, now })));
     const going = [
       ['good', '2 orders: 1 denied, 1 open'],
       ['good', 'Nothing so far'],
     ];
     const silent = [
-      ['doubt', '2 orders: 1 denied, 1 open, when it last looked'],
+      ['doubt', saying('2 orders: 1 denied, 1 open, ')],
       ['doubt', 'Its end'],
     ];
     expect([at(run, firesAt - 1), at(run, firesAt)]).toEqual([going, silent]);
@@ -102,34 +100,28 @@ describe('what is missing', () => {
   });
   const verdict = { run: 'r1', ok: true, entries: 50, anchors: 0 };
   const said = (change: Partial<RunPageDocument['unaccounted']>, known: Known = { verdict }, outcome = run.outcome) =>
-    told(
+    brief(
       answer('missing', { ...run, outcome, unaccounted: { ...run.unaccounted, ...change } } as RunPageDocument, known),
     );
   const open = { seq: 7, at: START, title: 'POST /orders', step: '' };
 
-  it('is said in one sentence, the worst first', () => {
+  it('is summed up in one sentence, the worst first', () => {
     expect(said({})).toEqual(['good', 'Nothing']);
     expect(said({ unanswered: [open] })).toEqual(['doubt', '1 answer']);
     expect(said({ unanswered: [open, open], alarmCount: 1 })).toEqual(['doubt', '2 answers; there was 1 alarm']);
-    expect(said({ alarmCount: 2 }, { verdict }, 'halted')).toEqual([
-      'doubt',
-      'Nothing, but a person has to look at it, and there were 2 alarms',
-    ]);
-    expect(said({ unclearOrders: ['o1'], unanswered: [open] })).toEqual(['bad', 'What became of 1 order is not known']);
-    expect(said({ unclearOrders: ['o1'] }, { verdict: { ...verdict, ok: false } })).toEqual([
-      'bad',
-      'The journal is not what was written',
-    ]);
+    expect(said({ alarmCount: 2 }, { verdict }, 'halted')).toEqual(['doubt', saying('2 alarms')]);
+    expect(said({ unclearOrders: ['o1'], unanswered: [open] })).toEqual(['bad', saying('1 order')]);
+    expect(said({ unclearOrders: ['o1'] }, { verdict: { ...verdict, ok: false } })).toEqual(['bad', saying('journal')]);
     expect(said({}, { verdict: { ...verdict, unanchored: true } })).toEqual(['doubt', 'Its anchors']);
   });
 
-  it('is not called nothing before the journal is verified', () => {
+  it('is never `Nothing` before the journal is verified', () => {
     expect(said({}, {})).toEqual(['doubt', 'Not verified']);
     expect(said({}, { verdict: 'under way' })).toEqual(['soft', 'Checking …']);
-    expect(said({}, { verdict: { failed: 'locked' } })).toEqual(['doubt', 'Not known: it could not be verified']);
+    expect(said({}, { verdict: { failed: 'locked' } })).toEqual(['doubt', saying('could not be verified')]);
   });
 
-  it('names each answer that was lost, with the entry of its request', () => {
+  it('lists each lost answer, with the entry of its request', () => {
     const found = answer('missing', run, { verdict }).because.filter(({ term }) => term === 'lost answer to');
     expect(found).toEqual([
       { term: 'lost answer to', text: 'GET /account', tone: 'doubt', entry: run.requests.seq.at(-1) },
@@ -145,36 +137,30 @@ describe('what was allowed', () => {
     return pageOf(script.entries);
   };
 
-  it('is told with the nearest limit first, and of a floor what was left above it', () => {
+  it('lists the nearest limit first, and how close a value came to a minimum', () => {
     expect(
       lines(answer('allowed', limited({ markets: 'BTC-USD', max_order_size: '0.25/0.5', min_equity: '1000/900' }))),
-    ).toEqual(['min_equity 1000, at least 900', 'max_order_size 0.25 of 0.5', 'markets BTC-USD']);
-    const [floor] = answer('allowed', limited({ min_equity: '1000/900' })).because;
-    expect(floor?.share).toEqual({ percent: 90, tone: 'good' });
+    ).toEqual([saying('min_equity 1000'), 'max_order_size 0.25 of 0.5', 'markets BTC-USD']);
+    const [minimum] = answer('allowed', limited({ min_equity: '1000/900' })).because;
+    expect(minimum?.share).toEqual({ percent: 90, tone: 'good' });
   });
 
-  it('is worth a look where orders were sent under no limit', async () => {
+  it('is worth a look if orders were sent without limits', async () => {
     const run = pageOf(await sampleRun());
     const allowed = { ...run.allowed, checked: [], denied: 0, denials: [] };
-    expect(told(answer('allowed', { ...run, allowed }))).toEqual([
-      'doubt',
-      'No limits were set; it sent orders all the same',
-    ]);
-    expect(told(answer('allowed', { ...run, allowed, orders: [] }))).toEqual([
-      'good',
-      'It sent nothing that limits concern',
-    ]);
+    expect(brief(answer('allowed', { ...run, allowed }))).toEqual(['doubt', saying('no limits')]);
+    expect(brief(answer('allowed', { ...run, allowed, orders: [] }))).toEqual(['good', saying('nothing')]);
   });
 
-  it('is worth a look where the record of the kill switch could not be read', () => {
+  it('is worth a look if the record of the kill switch could not be read', () => {
     const run = { ...limited({ max_order_size: '0.25/0.5' }), mode: 'live' as const };
     const found = answer('allowed', run, { kills: { failed: 'it is locked' } });
-    expect([found.tone, lines(found)[0]]).toEqual(['doubt', 'kill switch its record could not be read: it is locked']);
+    expect([found.tone, lines(found)[0]]).toEqual(['doubt', expect.stringMatching(/^kill switch .*: it is locked$/)]);
   });
 });
 
 describe('an order that needs a look', () => {
-  it('is named with what its state means, and leads to the entry that says so', async () => {
+  it('is listed with the meaning of its state and the entry that shows it', async () => {
     const run = pageOf(await sampleRun());
     const [denied, filled] = run.orders;
     if (denied === undefined || filled === undefined) throw new Error('the sample has two orders');
@@ -193,7 +179,7 @@ describe('an order that needs a look', () => {
 });
 
 describe('money', () => {
-  it('is told with its currency', async () => {
+  it('is shown with its currency', async () => {
     expect(lines(answer('orders', pageOf(await sampleRun())))).toEqual([
       'bought 0.3 BTC-USD at 64193.333333333333333333 USD, fee -0.02 USD, in 2 fills',
       'position changed by 0.3 BTC-USD',

@@ -4,7 +4,7 @@ import { diffRuns, fieldDifferences } from '../../src/report/compare/diff.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 
-/** Reads a feed, decides, and places or does not; ids of the order depend on the run. */
+/** A run that reads a feed and decides whether to place an order; the order's ids depend on the run. */
 async function quoting({
   mid,
   id,
@@ -46,7 +46,7 @@ async function quoting({
 }
 
 describe('diffRuns', () => {
-  it('finds no difference in what follows from a run’s name or time, nor in the order of things that happen at once', async () => {
+  it('ignores ids that follow from a run’s name, times, and the order of concurrent entries', async () => {
     const document = diffRuns(
       await quoting({ mid: '101', id: '11' }),
       await quoting({ mid: '101', id: '27', offsetMs: 5000, interleaved: true }),
@@ -55,7 +55,7 @@ describe('diffRuns', () => {
     expect(document.first).toBeUndefined();
   });
 
-  it('names what was decided differently first and the input before it', async () => {
+  it('finds the first different decision, and the input before it', async () => {
     const { same, first, before, differences } = diffRuns(
       await quoting({ mid: '101', id: '11' }),
       await quoting({ mid: '99', id: '12' }),
@@ -73,7 +73,7 @@ describe('diffRuns', () => {
     });
     expect(before).toEqual([
       {
-        side: 'told',
+        side: 'received',
         what: 'feed',
         step: 'steps/quote',
         about: 'mid',
@@ -82,7 +82,7 @@ describe('diffRuns', () => {
         fields: [{ field: '', left: '101', right: '99' }],
       },
     ]);
-    // What follows: the order of the left run, and nothing about its watching.
+    // The rest: the order of the left run, without the reads that watch it.
     expect(differences.slice(2).map(({ what, about, right }) => [what, about, right])).toEqual([
       ['request', 'POST /orders', undefined],
       ['answer', 'order 1', undefined],
@@ -91,7 +91,7 @@ describe('diffRuns', () => {
     ]);
   });
 
-  it('does not call a decision different that falls the same from other figures', async () => {
+  it('does not report an equal decision from other figures', async () => {
     const { first, differences } = diffRuns(
       await quoting({ mid: '101', id: '11' }),
       await quoting({ mid: '102', id: '11' }),
@@ -100,7 +100,7 @@ describe('diffRuns', () => {
     expect(differences.map(({ what }) => what)).toEqual(['feed']);
   });
 
-  it('names what the runs began with', async () => {
+  it('reports differences at the start', async () => {
     const script = new Script();
     script.append('run.started', startedData({ inputs: { side: 'short' }, seed: 2 }));
     const other = new Script();
@@ -128,7 +128,7 @@ describe('diffRuns', () => {
     expect(diffRuns(entries, entries)).toMatchObject({ same: true, differences: [] });
   });
 
-  it('refuses what is no run', async () => {
+  it('refuses entries that are not a run', async () => {
     const entries = await sampleRun();
     const damaged = expect.objectContaining({ name: 'StoreError', reason: 'damaged' });
     expect(() => diffRuns([], entries)).toThrow(damaged);
@@ -137,7 +137,7 @@ describe('diffRuns', () => {
 });
 
 describe('fieldDifferences', () => {
-  it('goes to the leaves of records and of lists of one length', () => {
+  it('descends into records and lists of equal length', () => {
     expect(fieldDifferences({ a: [1, { b: '2' }], c: 3 }, { c: 3, a: [1, { b: '3' }] })).toEqual([
       { field: 'a[1].b', left: '2', right: '3' },
     ]);

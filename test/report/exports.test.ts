@@ -10,7 +10,7 @@ import { otlpExport, otlpSpans } from '../../src/report/export/otlp.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 
-/** What a terminal, a log or a spreadsheet acts on. */
+/** Characters that a terminal, a log or a spreadsheet acts on. */
 const UNSAFE = /[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 
 async function storedRun(): Promise<readonly StoredEntry[]> {
@@ -75,7 +75,7 @@ describe('csvExport', () => {
     );
   });
 
-  it('tells the story by default, a row a line', async () => {
+  it('has the timeline by default, one line per row', async () => {
     const lines = csvExport(await sampleRun()).split('\r\n');
     expect(lines.slice(0, 2)).toEqual([
       'sequence,at,offsetMs,kind,depth,text',
@@ -105,7 +105,7 @@ describe('csvExport', () => {
   );
 });
 
-/** RFC 4180, read by hand: the writer is not its own judge. */
+/** Reads RFC 4180 independently of the writer. */
 function cellsOf(line: string): string[] {
   const cells: string[] = [];
   let cell = '';
@@ -156,7 +156,7 @@ describe('otlpExport', () => {
     expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1);
   });
 
-  it('is OTLP as its JSON form wants it', async () => {
+  it('follows the JSON form of OTLP', async () => {
     const { resourceSpans } = JSON.parse(otlpExport(await sampleRun()));
     expect(resourceSpans).toHaveLength(1);
     const { resource, scopeSpans } = resourceSpans[0];
@@ -172,7 +172,7 @@ describe('otlpExport', () => {
     });
   });
 
-  it('says what was asked, answered and decided', async () => {
+  it('has requests, answers and decisions', async () => {
     const spans = otlpSpans(await sampleRun());
     expect(named(spans, 'POST /orders')?.attributes).toMatchObject({
       'http.response.status_code': 200,
@@ -193,7 +193,7 @@ describe('otlpExport', () => {
     expect(named(spans, 'sample')?.events.map((event) => event.name)).toContain('step.decided');
   });
 
-  it('ends what a crash left open where the journal ends', async () => {
+  it('ends spans that a crash left open with the journal', async () => {
     const entries = await sampleRun();
     const cut = entries.slice(
       0,
@@ -223,7 +223,7 @@ describe('otlpExport', () => {
     expect(text).not.toMatch(UNSAFE);
   });
 
-  it('refuses entries that begin elsewhere', async () => {
+  it('refuses entries that do not begin with run.started', async () => {
     const entries = await sampleRun();
     const damaged = expect.objectContaining({ name: 'StoreError', reason: 'damaged' });
     expect(() => otlpSpans([])).toThrow(damaged);

@@ -64,7 +64,7 @@ describe('fillsDocument', () => {
     expect(net).toEqual({ 'BTC-USD': '0.15' });
   });
 
-  it('is empty for a run in which nothing traded', () => {
+  it('is empty for a run without fills', () => {
     const script = new Script();
     script.append('run.started', startedData());
     expect(fillsDocument(script.entries)).toEqual({ fills: [], totals: [], net: {} });
@@ -81,7 +81,7 @@ describe('fillsDocument', () => {
 });
 
 describe('budgetDocument', () => {
-  it('counts what was sent by endpoint and stretch', async () => {
+  it('counts requests by endpoint and span of time', async () => {
     const document = budgetDocument(await sampleRun());
     expect(document).toMatchObject({
       used: 61,
@@ -107,7 +107,7 @@ describe('budgetDocument', () => {
     ]);
   });
 
-  it('takes limit and window from the settings, and what is left from the venue’s headers', async () => {
+  it('takes limit and window from the settings, and the tokens left from the venue’s headers', async () => {
     const script = new Script();
     script.append('run.started', startedData({ settings: { rate_limit: { tokens: 100, window: '10s' } } }));
     for (const [offsetMs, remaining] of [
@@ -152,7 +152,7 @@ describe('StatsFold', () => {
     return script.entries;
   };
 
-  it('adds runs up in all, by runbook and by day', async () => {
+  it('adds up runs in total, by runbook and by day', async () => {
     const fold = new StatsFold();
     const add = (run: CountedRun, entries: Awaited<ReturnType<typeof sampleRun>>) => {
       const counting = new TallyFold();
@@ -178,7 +178,7 @@ describe('StatsFold', () => {
       orders: 3,
       denials: 1,
       rejections: 0,
-      // The DELETE without an answer, and the POST the journal ends behind; the lost read of the first run is none.
+      // The DELETE without an answer, and the POST at the end of the journal; a lost read does not count.
       ambiguous: 2,
       alarms: 0,
       deadmanFired: 0,

@@ -26,7 +26,7 @@ const ROOT: ChartNode = {
   },
 };
 
-/** As Graphviz writes `json0`: points from the bottom left, sizes in inches. */
+/** `json0` of Graphviz: points from the bottom left, sizes in inches. */
 const LAYOUT = {
   bb: '0,0,300,200',
   objects: [
@@ -50,7 +50,7 @@ const LAYOUT = {
 };
 
 describe('the states of a chart', () => {
-  it('are read in order, with the step each stands for', () => {
+  it('are read from top to bottom, with the step each represents', () => {
     expect(chartStates(ROOT)).toEqual([
       { id: 'running', kind: 'phase', label: 'sample', depth: 0 },
       {
@@ -68,7 +68,7 @@ describe('the states of a chart', () => {
     ]);
   });
 
-  it('are listed where nothing is drawn, without the marks that say nothing in a list', () => {
+  it('are listed if there is no drawing, without the marks that only a drawing needs', () => {
     const listed = listedChart(chartStates(ROOT), 'no package') as Extract<ChartDocument, { kind: 'listed' }>;
     expect(listed.because).toBe('no package');
     expect(listed.states.map(({ id }) => id)).toEqual(['running', 'running/entry', 'failed']);
@@ -78,7 +78,7 @@ describe('the states of a chart', () => {
 describe('a drawn chart', () => {
   const chart = drawnChart(JSON.stringify(LAYOUT), chartStates(ROOT)) as Extract<ChartDocument, { kind: 'drawn' }>;
 
-  it('has its states where the layout put them, from the top', () => {
+  it('has its states at the positions of the layout, from the top', () => {
     expect([chart.width, chart.height]).toEqual([300, 200]);
     expect(chart.blocks).toEqual([
       { id: 'running', kind: 'phase', label: 'sample', depth: 0, x: 10, y: 10, width: 200, height: 140 },
@@ -100,7 +100,7 @@ describe('a drawn chart', () => {
     ]);
   });
 
-  it('has its arrows as lines with heads, and leaves out what has no line', () => {
+  it('has its arrows as lines with heads, and leaves out arrows without a line', () => {
     expect(chart.arrows).toEqual([
       {
         from: 'running/entry',
@@ -114,7 +114,7 @@ describe('a drawn chart', () => {
     ]);
   });
 
-  it('takes nothing but numbers for a place, whatever a layout says', () => {
+  it('accepts only numbers for positions, whatever the layout holds', () => {
     const forged = { ...LAYOUT, edges: [{ tail: 1, head: 2, pos: 'e,1,2 1,2 3,4 5,6"/><script>,8' }] };
     const { arrows } = drawnChart(JSON.stringify(forged), []) as Extract<ChartDocument, { kind: 'drawn' }>;
     expect(JSON.stringify(arrows)).not.toContain('script');

@@ -1,4 +1,4 @@
-/** What stands on the time axis of a run, by the page's own script: which shapes and which words, for a stretch of time. */
+/** Tests the lanes of the time axis by the page's own script: their shapes and words for a span of time. */
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
@@ -13,16 +13,16 @@ interface Lane {
   readonly key: string;
   readonly tone?: string;
   draw(scale: object, width: number): Drawn;
-  at(time: number): string | undefined;
+  describeAt(time: number): string | undefined;
 }
 const folder = new URL('../../src/report/page/assets/', import.meta.url).href;
-const { lanesOf } = (await import(`${folder}lanes.js`)) as {
-  lanesOf(run: RunPageDocument, known: number): readonly { readonly key: string; readonly lanes: readonly Lane[] }[];
+const { makeLanes } = (await import(`${folder}lanes.js`)) as {
+  makeLanes(run: RunPageDocument, known: number): readonly { readonly key: string; readonly lanes: readonly Lane[] }[];
 };
 
 const KNOWN = 75_160;
 
-/** The sample with a rate limit in its settings and one price that was read. */
+/** The sample run with a rate limit in its settings and one price reading. */
 async function page(): Promise<RunPageDocument> {
   const fold = new RunPageFold();
   for (const entry of await sampleRun()) {
@@ -36,7 +36,7 @@ async function page(): Promise<RunPageDocument> {
 }
 
 async function lane(key: string): Promise<Lane & { readonly drawn: Drawn }> {
-  const found = lanesOf(await page(), KNOWN)
+  const found = makeLanes(await page(), KNOWN)
     .flatMap(({ lanes }) => lanes)
     .find((each) => each.key === key);
   if (found === undefined) throw new Error(`there is no lane ${key}`);
@@ -48,7 +48,7 @@ const words = ({ texts }: Drawn) => texts.map(({ text }) => text);
 
 describe('the time axis', () => {
   it('has its lanes in reading order', async () => {
-    expect(lanesOf(await page(), KNOWN).map(({ key }) => key)).toEqual([
+    expect(makeLanes(await page(), KNOWN).map(({ key }) => key)).toEqual([
       'steps',
       'orders',
       'price BTC-USD',
@@ -58,41 +58,42 @@ describe('the time axis', () => {
     ]);
   });
 
-  it('tells steps by how they ended', async () => {
+  it('draws steps by their outcome', async () => {
     expect(names((await lane('steps/0:set_leverage')).drawn)).toEqual(['bar skipped']);
     expect(names((await lane('steps/2:read_account')).drawn)).toEqual(['bar failed']);
     expect((await lane('steps/2:read_account')).tone).toBe('failed');
   });
 
-  it("tells an order's life by its states, with its fills", async () => {
-    const { drawn, at } = await lane('k2entry2');
+  it("draws an order's states and its fills", async () => {
+    const { drawn, describeAt } = await lane('k2entry2');
     expect(names(drawn)).toEqual(['bar meant', 'bar flight', 'bar open', 'bar over', 'fillmark']);
-    expect(at(30_000)).toBe('BTC-USD@11 open at 64200');
+    expect(describeAt(30_000)).toBe('BTC-USD@11 open at 64200');
   });
 
-  it('has prices read and prices asked for, each level named', async () => {
-    const { drawn, at } = await lane('price BTC-USD');
+  it('draws prices that were read and prices of orders, with a text for each level', async () => {
+    const { drawn, describeAt } = await lane('price BTC-USD');
     expect(names(drawn)).toEqual(['feed feed0', 'reading feed0', 'level price long', 'fillmark']);
     expect(words(drawn)).toEqual(['64300', '64190', 'long 64200']);
-    expect(at(30_000)).toBe('mid 64300, long 64200');
+    expect(describeAt(30_000)).toBe('mid 64300, long 64200');
   });
 
-  it('sets tokens against the limit, and says it', async () => {
-    const { drawn, at } = await lane('tokens');
+  it('draws tokens against the limit', async () => {
+    const { drawn, describeAt } = await lane('tokens');
     expect(names(drawn)).toEqual(['spent', 'limit']);
     expect(words(drawn)).toEqual(['1\u202f200']);
-    expect(at(3000)).toBe('21 tokens of 1\u202f200');
+    expect(describeAt(3000)).toBe('21 tokens of 1\u202f200');
   });
 
-  it('draws a silence that came near, and one that was too long, in other colours', async () => {
-    const { drawn, at } = await lane('silence');
+  it('draws a risky silence and one beyond the time-out in other colours', async () => {
+    const { drawn, describeAt } = await lane('silence');
     expect(names(drawn)).toEqual(['bar armed', 'silence', 'silence risky', 'silence lost', 'risk']);
     expect(words(drawn)).toEqual(['30 s']);
-    expect([at(12_000), at(70_000)]).toEqual(['armed, fires in 50 s unless renewed', 'its time-out is over']);
+    expect(describeAt(12_000)).toContain('fires in 50 s');
+    expect(describeAt(70_000)).toContain('time-out');
   });
 
-  it('keeps what was lost apart from what was answered', async () => {
+  it('separates lost requests from answered ones', async () => {
     expect(names((await lane('problem')).drawn)).toEqual(['tick problem']);
-    expect((await lane('problem')).at(KNOWN)).toContain('no answer');
+    expect((await lane('problem')).describeAt(KNOWN)).toContain('no answer');
   });
 });

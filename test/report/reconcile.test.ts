@@ -10,11 +10,11 @@ describe('reconcileFills', () => {
     expect(reconcileFills(await sampleRun(), listed)).toMatchObject({ agreed: 2, others: 1, different: [] });
   });
 
-  it('tells what either does not have, and what differs', async () => {
+  it('reports fills that one side lacks, and fields that differ', async () => {
     const entries = await sampleRun();
-    const dearer = { ...fillRecord(1, '0.1', '64201'), fee: '-0.02' };
+    const changed = { ...fillRecord(1, '0.1', '64201'), fee: '-0.02' };
     const { ok, notBooked, notListed, different, agreed } = reconcileFills(entries, [
-      dearer,
+      changed,
       fillRecord(3, '0.1', '1'),
     ]);
     expect({ ok, agreed }).toEqual({ ok: false, agreed: 0 });

@@ -142,12 +142,12 @@ describe('runReport', () => {
     });
   });
 
-  it('has no keys that are undefined, so that it prints as it is', async () => {
+  it('has no undefined keys', async () => {
     const report = runReport(await sampleRun());
     expect(JSON.parse(JSON.stringify(report))).toStrictEqual(report);
   });
 
-  it('calls a run without an end interrupted, and its open steps halted at its last entry', async () => {
+  it('reports a run without an end as interrupted, and its open steps as halted at its last entry', async () => {
     const entries = await sampleRun();
     const cut = entries.findIndex((entry) => entry.type === 'call.attempted' && entry.data.path === '/account');
     const report = runReport(entries.slice(0, cut + 1));
@@ -163,7 +163,7 @@ describe('runReport', () => {
     expect(report.requests.at(-1)).toMatchObject({ path: '/account', status: null, success: false });
   });
 
-  it('takes the last end of a run that was taken up again', async () => {
+  it('takes the last end of a resumed run', async () => {
     const script = new Script();
     script.append('run.started', startedData());
     script.append('run.ended', { outcome: 'halted', reason: 'killed', outputs: {} });

@@ -1,4 +1,4 @@
-/** A run as the engine would write it: one order that rests and fills, a skipped step, a retry, a lost answer, a deadman switch. */
+/** Writes a sample run as the engine would: an order that rests and fills, a skipped step, a retry, a lost answer, a deadman switch. */
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { Entry, Json, JsonObject } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
@@ -55,7 +55,7 @@ export function fillRecord(number: number, size: string, price: string): FillRec
   };
 }
 
-/** Writes entries by hand at moments the caller chooses, with `order.moved` after whatever moves an order. */
+/** Writes entries at chosen times, with `order.moved` after each entry that moves an order. */
 export class Script {
   readonly entries: Entry[] = [];
   private readonly clock = new VirtualClock(START);

@@ -19,7 +19,7 @@ const { agoText, countText, plural, shortName } = (await import(`${folder}words.
 };
 
 describe('time on the axis', () => {
-  it('goes to pixels and back', () => {
+  it('converts to pixels and back', () => {
     const scale = timeScale(-1000, 9000, 500);
     expect([scale.x(-1000), scale.x(4000), scale.x(9000)]).toEqual([0, 250, 500]);
     expect(scale.at(scale.x(1234))).toBeCloseTo(1234);
@@ -38,7 +38,7 @@ describe('time on the axis', () => {
     expect(found.ticks.every((tick) => tick % step === 0 && tick >= from && tick <= until)).toBe(true);
   });
 
-  it('finds places in a sorted list', () => {
+  it('finds positions in a sorted list', () => {
     const list = [1, 3, 3, 8];
     expect([0, 1, 2, 3, 4, 8, 9].map((value) => lowerBound(list, value))).toEqual([0, 0, 1, 1, 3, 3, 4]);
     expect([0, 2, 5, 6, 100].map((value) => nearest(list, value))).toEqual([0, 0, 2, 3, 3]);
@@ -47,7 +47,7 @@ describe('time on the axis', () => {
 });
 
 describe('a price', () => {
-  it('has a place, and that is all', () => {
+  it('has only a position', () => {
     expect(position('64000.5')).toBe(64000.5);
     expect(position('0.000000000000000001') > position('0')).toBe(true);
     expect(position('none')).toBeNaN();
@@ -57,7 +57,7 @@ describe('a price', () => {
 describe('tokens within a window', () => {
   const marks = { at: [0, 10, 20, 100, 161], tokens: [5, 5, 5, 50, 1] };
 
-  it('are the most at any time of a column, whatever is in view', () => {
+  it('are the most at any time of a column, whatever span is in view', () => {
     expect(tokenColumns(marks, 60, 0, 200, 4)).toEqual([15, 50, 50, 50]);
     expect(tokenColumns(marks, 60, 61, 71, 1)).toEqual([15 - 5]);
     expect(tokenColumns(marks, 60, 161, 162, 1)).toEqual([1]);
@@ -82,13 +82,13 @@ describe('tokens within a window', () => {
 
 describe('silence of the deadman switch', () => {
   const armed = [{ from: 10, until: 90, timeoutMs: 40 }];
-  it('is the longest stretch without a beat while it is armed, as a share of the time-out', () => {
-    const shares = silenceColumns({ beats: [10, 30, 70], armed }, 0, 100, 10, 100);
+  it('is the longest time without a heartbeat while it is armed, as a share of the time-out', () => {
+    const shares = silenceColumns({ heartbeats: [10, 30, 70], armed }, 0, 100, 10, 100);
     expect(shares).toEqual([0, 0.25, 0.5, 0.5, 0.5, 0.75, 1, 1, 0.5, 0.5]);
   });
-  it('is nothing where it was not armed', () => {
-    expect(silenceColumns({ beats: [], armed: [] }, 0, 100, 4, 100)).toEqual([0, 0, 0, 0]);
-    expect(silenceColumns({ beats: [10], armed: [{ from: 10, timeoutMs: 40 }] }, 0, 100, 4, 50)).toEqual([
+  it('is zero while it is not armed', () => {
+    expect(silenceColumns({ heartbeats: [], armed: [] }, 0, 100, 4, 100)).toEqual([0, 0, 0, 0]);
+    expect(silenceColumns({ heartbeats: [10], armed: [{ from: 10, timeoutMs: 40 }] }, 0, 100, 4, 50)).toEqual([
       0.375, 1, 1, 0,
     ]);
   });
@@ -100,7 +100,7 @@ describe('words of the page', () => {
     expect([plural(1, 'entry', 'entries'), plural(12_345, 'order')]).toEqual(['1 entry', '12\u202f345 orders']);
     expect(shortName('20260105T080000123-ladder-3f9a')).toBe('ladder-3f9a');
   });
-  it('say how long ago, to the second', () => {
+  it('write how long ago, to the second', () => {
     expect([1400, 12_345, 62_000].map(agoText)).toEqual(['just now', '12 s ago', '1 min 2 s ago']);
   });
 });

@@ -6,7 +6,7 @@ import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { verifyDocument, verifyJournal, verifyRun } from '../../src/report/compare/verify.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 
-/** A store whose file someone could write to: what it gives back is whatever `entries` and `row` hold. */
+/** A store as someone with write access could leave it: it returns `entries` and `row`. */
 function storeOf(entries: readonly StoredEntry[], row: RunRow | undefined): JournalReader {
   return {
     read: async (_run, { after = 0, limit = Infinity } = {}) =>
@@ -33,7 +33,7 @@ async function journalOf(
   return { entries, row: (await store.run('r1')) as RunRow, anchors };
 }
 
-/** Mulberry32: a trial is named by its seed. */
+/** Mulberry32, so that a seed identifies a trial. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -44,7 +44,7 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-/** Computes the chain again from entry `from` on, as someone who knows the format would. */
+/** Computes the chain again from entry `from`, as someone who knows the format could. */
 function rechain(entries: readonly StoredEntry[], from: number): StoredEntry[] {
   let head = from === 1 ? EMPTY_HEAD : { seq: from - 1, hash: entries[from - 2]?.hash ?? '' };
   const again = entries.slice(from - 1).map((stored) => {
@@ -69,7 +69,7 @@ const forge = (entries: readonly StoredEntry[], at: number) => {
 
 interface Tampering {
   readonly kind: ChainProblemKind;
-  /** Gives what is left in the store and the number that must be named. `pick(n)`: 0 to n - 1. */
+  /** Returns the entries left in the store, and the number the verdict must name. `pick(n)`: 0 to n - 1. */
   readonly apply: (
     entries: readonly StoredEntry[],
     pick: (below: number) => number,
@@ -142,7 +142,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
 };
 
 describe('verifyRun', () => {
-  it('finds nothing in a journal nobody touched', async () => {
+  it('finds nothing in an unchanged journal', async () => {
     const { entries, row, anchors } = await journalOf(COUNT);
     expect(await verifyRun(storeOf(entries, row), 'r1', anchors)).toEqual({
       run: 'r1',
@@ -178,7 +178,7 @@ describe('verifyRun', () => {
     });
   });
 
-  it('finds a row that tells another end than the entries', async () => {
+  it('finds a row whose end differs from the entries', async () => {
     const { entries, row, anchors } = await journalOf(20);
     expect(await verifyRun(storeOf(entries, { ...row, outcome: 'failed' }), 'r1', anchors)).toMatchObject({
       problem: { kind: 'edited', sequence: 20 },
@@ -200,7 +200,7 @@ describe('verifyRun', () => {
     expect(problem?.detail).toContain(`the run's row says ${value} (column ${column}), entry ${sequence} says `);
   });
 
-  it('is content with a halted run that was asked once more, also while that goes on', async () => {
+  it('accepts a halted run that was resumed, also while it goes on', async () => {
     const store = new MemoryStore();
     const writer = newWriter(store, 'r1');
     writer.append('run.started', startedData());
@@ -220,7 +220,7 @@ describe('verifyRun', () => {
     expect(await verifyRun(store, 'r1', [])).toMatchObject({ ok: true, entries: 5 });
   });
 
-  it('says of a live run that ended that no anchor speaks for it', async () => {
+  it('reports a live run that ended without an anchor', async () => {
     const store = new MemoryStore();
     const writer = newWriter(store, 'r1');
     writer.append('run.started', startedData({ mode: 'live' }));
@@ -242,7 +242,7 @@ describe('verifyRun', () => {
     expect(await verifyRun(store, 'r1', [])).toMatchObject({ ok: true, entries: 19 });
   });
 
-  it('reads a line that is no JSON, with a hash that fits it, as unreadable', async () => {
+  it('reports a line that is not JSON, with a matching hash, as unreadable', async () => {
     const { entries, row, anchors } = await journalOf(20);
     const left = entries.with(4, { ...(entries[4] as StoredEntry), line: 'not json' });
     expect(await verifyRun(storeOf(left, row), 'r1', anchors)).toMatchObject({
@@ -250,7 +250,7 @@ describe('verifyRun', () => {
     });
   });
 
-  it('says unreadable where the file itself is damaged', async () => {
+  it('reports a damaged file as unreadable', async () => {
     const { entries, row, anchors } = await journalOf(20);
     const store: JournalReader = {
       ...storeOf(entries, row),
@@ -265,7 +265,7 @@ describe('verifyRun', () => {
 });
 
 describe('verifyJournal', () => {
-  it('misses a whole run that only the anchors know, and prints the document', async () => {
+  it('reports a run that only the anchors know as missing, and prints the document', async () => {
     const { entries, row, anchors } = await journalOf(12);
     const gone: Anchor = { v: 1, run: 'r0', seq: 9, head: 'a'.repeat(64), count: 9, time: '2026-01-05T07:00:00.000Z' };
     const verdicts = await verifyJournal(storeOf(entries, row), [...anchors]);

@@ -1,4 +1,4 @@
-/** What a run was allowed to do, how near it came, what was refused, and what was done to the kill switch meanwhile. */
+/** Answers what a run was allowed to do: the limits and how near it came, denied calls, and the kill switch during the run. */
 import { formatCount } from '../../base/format.ts';
 import type { JsonObject } from '../../journal/entry.ts';
 import { EVERY_ACCOUNT, type KillEvent } from '../../journal/shared/shared.ts';
@@ -17,10 +17,10 @@ export function whatWasAllowed(run: RunPageDocument, kills: KillsMeanwhile): Ans
   const nearestFirst = [...checked].sort((a, b) => (b.percent ?? -1) - (a.percent ?? -1));
   const said =
     denied > 0
-      ? `${formatCount(denied, 'call')} refused here, before anything was sent`
+      ? `${formatCount(denied, 'call')} denied, not sent`
       : checked.length === 0
-        ? unlimited(run.orders.length > 0, limited)
-        : `Within ${formatCount(checked.length, 'limit')}, nothing refused`;
+        ? describeUnlimited(run.orders.length > 0, limited)
+        : `Within ${formatCount(checked.length, 'limit')}, nothing denied`;
   const wasKilled = Array.isArray(kills) && kills.some(({ action }) => action === 'engage');
   const isUnlimited = checked.length === 0 && run.orders.length > 0;
   const isUnread = !Array.isArray(kills) && kills !== 'not read';
@@ -30,7 +30,7 @@ export function whatWasAllowed(run: RunPageDocument, kills: KillsMeanwhile): Ans
     tone: denied > 0 || wasKilled || isUnlimited || isUnread ? 'doubt' : 'good',
     said: wasKilled ? `${said}; the kill switch was engaged` : said,
     because: [
-      ...killReasons(run, kills),
+      ...formatKillReasons(run, kills),
       ...denials.slice(0, MOST_DENIALS).map(
         ({ seq, code, message }): Reason => ({
           term: shown(code),
@@ -39,19 +39,19 @@ export function whatWasAllowed(run: RunPageDocument, kills: KillsMeanwhile): Ans
           entry: seq,
         }),
       ),
-      ...nearestFirst.map((allowance) => limitReason(allowance, run)),
-      ...(limited ? [{ term: 'limits of the account', text: profileText(profile) }] : []),
+      ...nearestFirst.map((allowance) => formatLimitReason(allowance, run)),
+      ...(limited ? [{ term: 'limits of the account', text: formatProfileLimits(profile) }] : []),
     ],
   };
 }
 
-/** Nothing was measured against a limit: because nothing was sent that one concerns, or because there was none. */
-function unlimited(placed: boolean, limited: boolean): string {
-  if (!placed) return 'It sent nothing that limits concern';
-  return limited ? 'No limit that was set concerns what it sent' : 'No limits were set; it sent orders all the same';
+/** No limit was checked: either no request was subject to one, or none was set. */
+function describeUnlimited(placed: boolean, limited: boolean): string {
+  if (!placed) return 'It sent nothing that limits apply to';
+  return limited ? 'None of the limits set applies to what it sent' : 'It sent orders with no limits set';
 }
 
-function profileText(profile: JsonObject): string {
+function formatProfileLimits(profile: JsonObject): string {
   return shown(
     Object.entries(profile)
       .map(([limit, bound]) => `${limit} ${Array.isArray(bound) ? bound.map(jsonText).join(' ') : jsonText(bound)}`)
@@ -67,34 +67,34 @@ const MONEY_LIMITS: readonly string[] = [
   'min_equity',
 ];
 
-function limitReason({ limit, allowed, most, percent, isFloor, seq }: Allowance, run: RunPageDocument): Reason {
-  const money = MONEY_LIMITS.includes(limit) ? currencyOf(run) : '';
+function formatLimitReason({ limit, allowed, most, percent, isMinimum, seq }: Allowance, run: RunPageDocument): Reason {
+  const money = MONEY_LIMITS.includes(limit) ? findCurrency(run) : '';
   const bound = `${shown(allowed)}${money}`;
   const text =
     most === undefined
       ? bound
-      : isFloor === true
-        ? `${shown(most)}, at least ${bound}`
+      : isMinimum === true
+        ? `${shown(most)}, minimum ${bound}`
         : `${shown(most)} ${percent === undefined ? 'in' : 'of'} ${bound}`;
   const tone = (percent ?? 0) > 100 ? 'bad' : (percent ?? 0) > 99 ? 'doubt' : 'good';
   return { term: shown(limit), text, entry: seq, ...(percent === undefined ? {} : { share: { percent, tone } }) };
 }
 
-/** ` USD`, where all orders were of one quote currency: a limit in money does not name its own. */
-function currencyOf({ orders }: RunPageDocument): string {
+/** ` USD`, if all orders have one quote currency: a limit in money does not name its own. */
+function findCurrency({ orders }: RunPageDocument): string {
   const [quote, ...others] = new Set(orders.map(({ market }) => quoteOf(market)));
   return quote === undefined || others.length > 0 ? '' : quote;
 }
 
-function killReasons({ mode }: RunPageDocument, kills: KillsMeanwhile): readonly Reason[] {
+function formatKillReasons({ mode }: RunPageDocument, kills: KillsMeanwhile): readonly Reason[] {
   if (kills === 'not read')
-    return mode === 'live' ? [{ term: 'kill switch', text: 'not looked at: an archive holds no record of it' }] : [];
+    return mode === 'live' ? [{ term: 'kill switch', text: 'not checked: an archive holds no record of it' }] : [];
   if ('failed' in kills)
     return [{ term: 'kill switch', text: `its record could not be read: ${shown(kills.failed)}`, tone: 'doubt' }];
   return kills.map(({ action, scope, by, reason, at }) => {
-    const whom = scope === EVERY_ACCOUNT ? ', for every account' : '';
+    const accounts = scope === EVERY_ACCOUNT ? ', for every account' : '';
     const why = reason === '' ? '' : `: ${shown(reason)}`;
-    const text = `by ${shown(by)}, ${isoTime(at)}${whom}${why}`;
+    const text = `by ${shown(by)}, ${isoTime(at)}${accounts}${why}`;
     return action === 'engage'
       ? { term: 'kill switch engaged', text, tone: 'doubt' }
       : { term: 'kill switch released', text, tone: 'good' };

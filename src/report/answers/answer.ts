@@ -1,4 +1,4 @@
-/** What an answer to a reviewer's question is made of, for whoever shows it: a terminal, a file, the page. */
+/** Defines an answer to a reviewer's question, as the terminal, the HTML report and the page show it. */
 
 /** `soft` is neither good nor bad. */
 export type Tone = 'good' | 'doubt' | 'bad' | 'soft';
@@ -7,29 +7,30 @@ export interface Answer {
   readonly subject: 'who' | 'allowed' | 'orders' | 'tokens' | 'deadman' | 'missing';
   readonly question: string;
   readonly tone: Tone;
+  /** The answer in one line. */
   readonly said: string;
   readonly because: readonly Reason[];
-  /** The first orders to look at, by client order id: those that need it before those that are newest. */
+  /** Client order ids of the orders to look at first: those that need a look, then the newest. */
   readonly orders?: readonly string[];
 }
 
-/** What an answer rests on. Term and text read as one line: `account main`. */
+/** One fact behind an answer. Term and text read as one line: `account main`. */
 export interface Reason {
   readonly term: string;
   readonly text: string;
   readonly tone?: Tone;
   /** The entry that shows it. */
   readonly entry?: number;
-  /** How much of what was allowed, in whole percent. */
+  /** The share of the limit that was used, in whole percent. */
   readonly share?: { readonly percent: number; readonly tone: Tone };
-  /** What will happen at a time, epoch ms, unless something is done within so long. */
+  /** A deadline to count down to: `at` in epoch ms, `ofMs` the whole time-out in ms. */
   readonly awaited?: { readonly at: number; readonly ofMs: number };
 }
 
-/** Never a colour alone. */
+/** A tone is always shown by a mark too, never by its colour alone. */
 const MARKS: Readonly<Record<Tone, string>> = { good: '✓', doubt: '!', bad: '✕', soft: '' };
 
-/** The mark and what was said. */
+/** The mark and the answer. */
 export function saidText({ tone, said }: Answer): string {
   return `${MARKS[tone]} ${said}`.trimStart();
 }

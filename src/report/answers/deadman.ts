@@ -1,6 +1,6 @@
 /**
- * Whether the deadman switch was ever at risk. The journal tells of silences that ended; one that has not is known by the
- * clock: of a process that died with the switch armed nothing was ever written, and the venue cancelled all the same.
+ * Answers whether the deadman switch was ever at risk. The journal records silences that ended. A silence that still lasts
+ * is measured by the clock: a process that dies with the switch armed writes nothing, and the venue cancels nevertheless.
  */
 import { formatCount, formatSpan } from '../../base/format.ts';
 import { RISK_SHARE } from '../folds/deadman.ts';
@@ -18,23 +18,23 @@ export function deadmanSwitch(run: RunPageDocument, now: number | undefined): An
       ...asked,
       tone: 'soft',
       said: 'It was never armed',
-      because: [{ term: 'had the process died,', text: 'open orders would have stayed' }],
+      because: [{ term: 'without it,', text: 'open orders would have stayed at the venue had the process died' }],
     };
-  const countdown = countdownOf(run, now);
+  const countdown = findCountdown(run, now);
   return {
     ...asked,
-    ...saidOf(run, countdown, now),
+    ...summarizeRisk(run, countdown, now),
     because: [
-      ...armedReason(run, countdown),
+      ...formatArmedReason(run, countdown),
       ...fired.slice(0, MOST_FIRED).map(
         ({ seq, at, because: why }): Reason => ({
-          term: 'fired',
-          text: `${isoTime(run.startedAt + at)}: ${why === undefined ? 'it must have' : shown(why)}`,
+          term: 'must have fired',
+          text: `${isoTime(run.startedAt + at)}${why === undefined ? '' : `: ${shown(why)}`}`,
           tone: 'bad',
           entry: seq,
         }),
       ),
-      ...(longest === undefined ? [] : [longestReason(longest)]),
+      ...(longest === undefined ? [] : [formatLongestReason(longest)]),
       {
         term: 'armed',
         text: `${market === undefined ? '' : `for ${shown(market)}, `}renewed ${formatCount(renewals, 'time')}${timeoutMs === undefined ? '' : `; it fires after ${formatSpan(timeoutMs)} of silence`}`,
@@ -51,20 +51,20 @@ export function deadmanSwitch(run: RunPageDocument, now: number | undefined): An
   };
 }
 
-/** Of a switch that is armed, and goes by the clock on the wall: a dry-run's time stands still. */
+/** The time left of an armed switch. Live runs only: it follows the wall clock, and a dry-run's time is virtual. */
 interface Countdown {
   readonly firesAt: number;
   readonly timeoutMs: number;
   readonly isOver: boolean;
 }
 
-function countdownOf({ mode, deadman }: RunPageDocument, now: number | undefined): Countdown | undefined {
+function findCountdown({ mode, deadman }: RunPageDocument, now: number | undefined): Countdown | undefined {
   const { state, firesAt, timeoutMs } = deadman;
   if (state !== 'armed' || firesAt === undefined || timeoutMs === undefined || mode !== 'live') return undefined;
   return { firesAt, timeoutMs, isOver: now !== undefined && now >= firesAt };
 }
 
-function saidOf(
+function summarizeRisk(
   { outcome, deadman: { state, fired, risks, longest } }: RunPageDocument,
   countdown: Countdown | undefined,
   now: number | undefined,
@@ -77,23 +77,24 @@ function saidOf(
     };
   if (countdown?.isOver === true)
     return hasEnded
-      ? { tone: 'doubt', said: 'Left armed at the end, and its time is over' }
+      ? { tone: 'doubt', said: 'Left armed at the end; its time-out has passed' }
       : { tone: 'bad', said: 'It must have fired: the run fell silent' };
   if (longest !== undefined && longest.ms >= longest.timeoutMs)
     return { tone: 'bad', said: `It may have fired: ${formatSpan(longest.ms)} of silence` };
   if (!hasEnded && countdown !== undefined && now !== undefined && isAtRisk(countdown, now))
-    return { tone: 'doubt', said: 'At risk now: more than half its time-out is over' };
-  if (risks > 0) return { tone: 'doubt', said: `${formatCount(risks, 'silence')} of more than half its time-out` };
+    return { tone: 'doubt', said: 'At risk now: more than half of its time-out has passed' };
+  if (risks > 0)
+    return { tone: 'doubt', said: `At risk ${formatCount(risks, 'time')}: silent for more than half of its time-out` };
   if (hasEnded) return { tone: 'good', said: 'Never at risk' };
   if (state !== 'armed' || (countdown !== undefined && now !== undefined)) return { tone: 'good', said: 'Not so far' };
-  return { tone: 'doubt', said: 'Not so far; it was armed when the journal ends' };
+  return { tone: 'doubt', said: 'Not so far; the journal ends while it is armed' };
 }
 
 function isAtRisk({ firesAt, timeoutMs }: Countdown, now: number): boolean {
   return now - (firesAt - timeoutMs) > timeoutMs * RISK_SHARE;
 }
 
-function armedReason({ outcome, deadman }: RunPageDocument, countdown: Countdown | undefined): readonly Reason[] {
+function formatArmedReason({ outcome, deadman }: RunPageDocument, countdown: Countdown | undefined): readonly Reason[] {
   if (countdown === undefined)
     return deadman.firesAt === undefined
       ? []
@@ -103,17 +104,17 @@ function armedReason({ outcome, deadman }: RunPageDocument, countdown: Countdown
     return [
       {
         term: 'not renewed',
-        text: `after ${isoTime(firesAt - timeoutMs)} by this run: unless something else did, the venue has cancelled every open order of the account at ${isoTime(firesAt)}`,
+        text: `after ${isoTime(firesAt - timeoutMs)} by this run: unless another process renewed it, the venue cancelled every open order of the account at ${isoTime(firesAt)}`,
         tone: outcome === undefined ? 'bad' : 'doubt',
       },
     ];
-  const text = `the venue cancels every open order of the account at ${isoTime(firesAt)}, unless something renews it`;
+  const text = `the venue cancels every open order of the account at ${isoTime(firesAt)} unless it is renewed`;
   return outcome === undefined
     ? [{ term: 'fires', text: `at ${isoTime(firesAt)} unless renewed`, awaited: { at: firesAt, ofMs: timeoutMs } }]
     : [{ term: 'left armed:', text }];
 }
 
-function longestReason({ ms, timeoutMs, seq }: NonNullable<RunPageDocument['deadman']['longest']>): Reason {
+function formatLongestReason({ ms, timeoutMs, seq }: NonNullable<RunPageDocument['deadman']['longest']>): Reason {
   const percent = Math.round((ms / timeoutMs) * 100);
   const tone = ms >= timeoutMs ? 'bad' : ms > timeoutMs * RISK_SHARE ? 'doubt' : 'good';
   return {

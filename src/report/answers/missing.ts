@@ -1,4 +1,4 @@
-/** Whether anything is missing: of the journal, of its end, of answers, of what is known of its orders. */
+/** Answers whether anything is missing: journal entries, the run's end, answers of the venue, or the outcome of an order. */
 
 import { formatCount, formatList, pluralize } from '../../base/format.ts';
 import type { RunVerdict } from '../compare/verify.ts';
@@ -8,7 +8,7 @@ import { isoTime, shown } from '../format.ts';
 import { isGoing, isSilent } from '../liveness.ts';
 import type { Answer, Reason, Tone } from './answer.ts';
 
-/** What is known of the journal so far. */
+/** The result of verifying the journal, as far as it has come. */
 export type VerdictSoFar = RunVerdict | 'under way' | { readonly failed: string };
 
 const MOST_LISTED = 3;
@@ -21,29 +21,29 @@ export function whatIsMissing(
   const { unanswered, unclearOrders, leftOpen, lost, alarms, alarmCount } = run.unaccounted;
   const bare = isGoing(run, now) ? [] : run.unaccounted.uncovered;
   const { outcome, error, reason, lastAt } = run;
-  // Of a run that goes on, an answer may be on its way.
+  // While the run goes on, an answer may still arrive.
   const open = isGoing(run, now) ? [] : unanswered;
   const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
   return {
     subject: 'missing',
     question: 'Is anything missing?',
-    ...saidOf(run, { open: open.length, bare: bare.length, verdict, now }),
+    ...summarizeMissing(run, { open: open.length, bare: bare.length, verdict, now }),
     because: [
-      journalReason(verdict, run.seq),
+      formatJournalReason(verdict, run.seq),
       {
         term: 'ended',
         text:
           outcome ??
           (isGoing(run, now)
             ? 'not yet'
-            : `not in the journal, whose last entry is of ${isoTime(lastAt)}: the process waits, or is gone`),
+            : `not in the journal; the last entry is from ${isoTime(lastAt)}, so the process is waiting or gone`),
       },
       ...(outcome === 'halted' && why !== undefined ? [{ term: 'because', text: shown(why) }] : []),
-      ...listed(unclearOrders, 'not known:', (order) => ({ text: shown(order), tone: 'bad' })),
-      ...listed(bare, WITHOUT_STOP, (position) => ({ text: uncoveredText(position), tone: 'bad' })),
-      ...listed(open, 'no answer to', ({ seq, title }) => ({ text: shown(title), tone: 'doubt', entry: seq })),
-      ...listed(lost, 'lost answer to', ({ seq, title }) => ({ text: shown(title), tone: 'doubt', entry: seq })),
-      ...listed(
+      ...listFirst(unclearOrders, 'unknown:', (order) => ({ text: shown(order), tone: 'bad' })),
+      ...listFirst(bare, WITHOUT_STOP, (position) => ({ text: uncoveredText(position), tone: 'bad' })),
+      ...listFirst(open, 'no answer to', ({ seq, title }) => ({ text: shown(title), tone: 'doubt', entry: seq })),
+      ...listFirst(lost, 'lost answer to', ({ seq, title }) => ({ text: shown(title), tone: 'doubt', entry: seq })),
+      ...listFirst(
         alarms,
         'alarm',
         ({ seq, alarm, meaning }) => ({
@@ -53,23 +53,23 @@ export function whatIsMissing(
         }),
         alarmCount,
       ),
-      ...listed(leftOpen, 'still working', (order) => ({ text: `${shown(order)} at its last look` })),
+      ...listFirst(leftOpen, 'still working', (order) => ({ text: `${shown(order)}, as last seen` })),
     ],
   };
 }
 
-/** The first few, and how many more there are. */
-function listed<T>(
+/** The first few, and the number of the others. */
+function listFirst<T>(
   all: readonly T[],
   term: string,
-  tell: (each: T) => Omit<Reason, 'term'>,
+  describe: (each: T) => Omit<Reason, 'term'>,
   count = all.length,
 ): readonly Reason[] {
-  const first = all.slice(0, MOST_LISTED).map((each) => ({ term, ...tell(each) }));
+  const first = all.slice(0, MOST_LISTED).map((each) => ({ term, ...describe(each) }));
   return count > first.length ? [...first, { term, text: `and ${count - first.length} more` }] : first;
 }
 
-function saidOf(
+function summarizeMissing(
   run: RunPageDocument,
   {
     open,
@@ -84,24 +84,24 @@ function saidOf(
   },
 ): Pick<Answer, 'tone' | 'said'> {
   const { unclearOrders, alarmCount } = run.unaccounted;
-  const doubtful = unclearOrders.length;
   if (isVerdict(verdict) && !verdict.ok) return { tone: 'bad', said: 'The journal is not what was written' };
-  if (doubtful > 0) return { tone: 'bad', said: `What became of ${formatCount(doubtful, 'order')} is not known` };
-  const gone = [
+  if (unclearOrders.length > 0)
+    return { tone: 'bad', said: `The outcome of ${formatCount(unclearOrders.length, 'order')} is unknown` };
+  const missing = [
     ...(isSilent(run, now) ? ['its end'] : []),
     ...(open > 0 ? [formatCount(open, 'answer')] : []),
     ...(isVerdict(verdict) && verdict.unanchored === true ? ['its anchors'] : []),
   ];
   const notes = [
-    ...(bare > 0 ? [`${formatCount(bare, 'position is', 'positions are')} without a stop of the run`] : []),
-    ...(run.outcome === 'halted' ? ['a person has to look at it'] : []),
+    ...(bare > 0 ? [`${formatCount(bare, 'position has', 'positions have')} no stop from this run`] : []),
+    ...(run.outcome === 'halted' ? ['a person needs to look at it'] : []),
     ...(alarmCount > 0 ? [`there ${pluralize(alarmCount, 'was', 'were')} ${formatCount(alarmCount, 'alarm')}`] : []),
   ];
-  if (gone.length > 0) return { tone: 'doubt', said: capital([formatList(gone), ...notes].join('; ')) };
+  if (missing.length > 0) return { tone: 'doubt', said: capitalize([formatList(missing), ...notes].join('; ')) };
   if (notes.length > 0) return { tone: 'doubt', said: `Nothing, but ${notes.join(', and ')}` };
   if (verdict === 'under way') return { tone: 'soft', said: 'Checking …' };
   if (verdict === undefined) return { tone: 'doubt', said: 'Not verified' };
-  if (!isVerdict(verdict)) return { tone: 'doubt', said: 'Not known: it could not be verified' };
+  if (!isVerdict(verdict)) return { tone: 'doubt', said: 'Unknown: the journal could not be verified' };
   return { tone: 'good', said: run.outcome === undefined ? 'Nothing so far' : 'Nothing' };
 }
 
@@ -109,19 +109,20 @@ function isVerdict(verdict: VerdictSoFar | undefined): verdict is RunVerdict {
   return typeof verdict === 'object' && 'ok' in verdict;
 }
 
-function journalReason(verdict: VerdictSoFar | undefined, count: number): Reason {
+function formatJournalReason(verdict: VerdictSoFar | undefined, count: number): Reason {
   const journal = (tone: Tone, text: string): Reason => ({ term: 'journal', text, tone });
   if (verdict === undefined) return journal('doubt', `not verified, ${formatCount(count, 'entry', 'entries')}`);
   if (verdict === 'under way') return journal('soft', `being verified, ${formatCount(count, 'entry', 'entries')}`);
   if (!isVerdict(verdict)) return journal('doubt', `not verified: ${shown(verdict.failed)}`);
   const { ok, problem, entries, anchors, unanchored } = verdict;
   if (!ok) return journal('bad', `not as it was written: ${shown(problem?.detail ?? 'unknown')}`);
-  // A run that goes on has written more since.
+  // A run that goes on has written more entries since.
   const read = `${entries < count ? `the first ${entries} of ${count}` : entries} ${pluralize(count, 'entry', 'entries')}`;
-  if (unanchored === true) return journal('doubt', `verified by itself alone: ${read}, no anchor speaks for them`);
+  if (unanchored === true)
+    return journal('doubt', `verified by its own hashes alone: ${read}, no anchor confirms them`);
   return journal('good', `verified: ${read}, ${formatCount(anchors, 'anchor')}`);
 }
 
-function capital(text: string): string {
+function capitalize(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }

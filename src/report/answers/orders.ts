@@ -1,4 +1,4 @@
-/** What became of a run's orders, what they traded, and which of them a reviewer looks at first. */
+/** Answers what became of a run's orders: their states, what they traded, and which of them to look at first. */
 
 import { formatCount } from '../../base/format.ts';
 import { reviewOf } from '../../venue/order/states.ts';
@@ -20,20 +20,20 @@ export function whatBecameOfOrders(run: RunPageDocument, now: number | undefined
     tone:
       unaccounted.unclearOrders.length > 0
         ? 'bad'
-        : isUnsure || lives.some((life) => weightOf(life) === ODD)
+        : isUnsure || lives.some((life) => rankOrder(life) === ODD)
           ? 'doubt'
           : lives.length === 0
             ? 'soft'
             : 'good',
     said:
       lives.length === 0
-        ? 'It placed none'
-        : `${formatCount(lives.length, 'order')}: ${statesText(states, lives.length)}${isUnsure ? ', when it last looked' : ''}`,
+        ? 'It placed no orders'
+        : `${formatCount(lives.length, 'order')}: ${formatStates(states, lives.length)}${isUnsure ? ', as last seen' : ''}`,
     because: [
       ...lives
-        .filter((life) => weightOf(life) >= ODD)
+        .filter((life) => rankOrder(life) >= ODD)
         .slice(0, MOST_ODD)
-        .map(oddReason),
+        .map(formatOddReason),
       ...fills.totals.map(({ side, size, market, averagePrice, fee, fills: count }) => ({
         term: side === 'long' ? 'bought' : 'sold',
         text: `${size} ${shown(market)} at ${averagePrice}${quoteOf(market)}, fee ${fee}${quoteOf(market)}, in ${formatCount(count, 'fill')}`,
@@ -44,14 +44,14 @@ export function whatBecameOfOrders(run: RunPageDocument, now: number | undefined
       })),
     ],
     orders: lives
-      .toSorted((a, b) => weightOf(b) - weightOf(a) || b.createdAt - a.createdAt)
+      .toSorted((a, b) => rankOrder(b) - rankOrder(a) || b.createdAt - a.createdAt)
       .slice(0, MOST_FIRST)
       .map(({ clientOrderId }) => clientOrderId),
   };
 }
 
-/** `2 open, 1 closed`; of a state that all of them have, no number. */
-function statesText(states: ReadonlyMap<string, number>, count: number): string {
+/** `2 open, 1 closed`; a state that all orders share has no number: `all closed`. */
+function formatStates(states: ReadonlyMap<string, number>, count: number): string {
   if (states.size === 1) return `${count === 1 ? '' : 'all '}${[...states.keys()].join()}`;
   return [...states].map(([state, each]) => `${each} ${state}`).join(', ');
 }
@@ -59,24 +59,24 @@ function statesText(states: ReadonlyMap<string, number>, count: number): string 
 const UNCLEAR = 3;
 const ODD = 2;
 
-/** Orders that are told one by one. */
+/** Orders that are listed one by one. */
 const MOST_ODD = 3;
 const MOST_FIRST = 4;
 
-function oddReason(order: OrderLife): Reason {
+function formatOddReason(order: OrderLife): Reason {
   const { state, orderId, clientOrderId, stateMeaning, moves, alarms, seq } = order;
   const meaning = stateMeaning === undefined ? '' : `, ${stateMeaning}`;
   const alarmed = alarms.length === 0 ? '' : `; ${formatCount(alarms.length, 'alarm')}`;
   return {
     term: state,
     text: `${shown(orderId ?? clientOrderId)}${meaning}${alarmed}`,
-    tone: weightOf(order) === UNCLEAR ? 'bad' : 'doubt',
+    tone: rankOrder(order) === UNCLEAR ? 'bad' : 'doubt',
     entry: alarms.at(-1)?.seq ?? moves.at(-1)?.seq ?? seq,
   };
 }
 
-/** How much an order needs a look. */
-function weightOf(life: OrderLife): number {
+/** How urgently an order needs a look; a higher rank is more urgent. */
+function rankOrder(life: OrderLife): number {
   const { isOver, alarms } = life;
   const review = reviewOf(stateOf(life));
   if (review === 'unclear') return UNCLEAR;

@@ -1,6 +1,6 @@
 /**
- * The six questions of a reviewer who has never seen the runbook, each with its answer and what it rests on: what
- * `audit summary` prints, and the head of the review page and of the self-contained report. The words are made here alone.
+ * Answers the six questions of a reviewer who has never seen the runbook, each with its reasons. `audit summary`, the
+ * review page and the HTML report show these answers word for word.
  */
 
 import type { RunPageDocument } from '../folds/run-facts.ts';
@@ -13,11 +13,11 @@ import { howManyTokens } from './tokens.ts';
 import { whoStarted } from './who.ts';
 
 export interface Known {
-  /** What verifying the journal found. */
+  /** The result of verifying the journal. */
   readonly verdict?: VerdictSoFar | undefined;
-  /** What was done to the kill switch of the run's account while it ran. */
+  /** What happened to the kill switch of the run's account during the run. */
   readonly kills?: KillsMeanwhile | undefined;
-  /** Epoch ms. Without it a run that has not ended is told as it was at its last entry. */
+  /** Epoch ms. Without it, a run that has not ended is described as of its last entry. */
   readonly now?: number;
 }
 

@@ -1,10 +1,10 @@
-/** How many tokens a run used, and whether the limit was ever near. */
+/** Answers how many tokens a run used, and how near it came to the limit. */
 import { formatCount, formatSpan } from '../../base/format.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
 import { shown } from '../format.ts';
 import type { Answer, Reason } from './answer.ts';
 
-/** Of the limit, in percent: from here on it is worth a look. */
+/** Percent of the limit above which a reviewer should look. */
 const NEAR_PERCENT = 95;
 
 export function howManyTokens({ tokens, requests }: RunPageDocument): Answer {
@@ -19,12 +19,13 @@ export function howManyTokens({ tokens, requests }: RunPageDocument): Answer {
       ...(percent === undefined ? {} : { share: { percent, tone: percent > 100 ? 'bad' : isNear ? 'doubt' : 'good' } }),
     },
   ];
-  const tell = (term: string, text: string, tone?: 'doubt') =>
+  const add = (term: string, text: string, tone?: 'doubt') =>
     because.push({ term, text, ...(tone === undefined ? {} : { tone }) });
-  if (limited > 0) tell('rate limit hit', formatCount(limited, 'time'), 'doubt');
-  if (refused > 0) tell('not sent', `${formatCount(refused, 'call')}: tokens would have come too late`, 'doubt');
+  if (limited > 0) add('rate limit hit', formatCount(limited, 'time'), 'doubt');
+  if (refused > 0)
+    add('not sent', `${formatCount(refused, 'call')}: their tokens would have been free too late`, 'doubt');
   if (endpoints.length > 0)
-    tell(
+    add(
       'most for',
       endpoints
         .slice(0, 2)
@@ -32,13 +33,13 @@ export function howManyTokens({ tokens, requests }: RunPageDocument): Answer {
         .join(', '),
     );
   if (waits.count > 0)
-    tell('waited', `${formatCount(waits.count, 'request')}, ${formatSpan(waits.longestMs)} at the longest`);
-  if (leastRemaining !== undefined) tell('least left', `${leastRemaining}, as the venue said`);
-  if (refusals > 0) tell('refused by the venue', formatCount(refusals, 'request'));
-  if (lost > 0) tell('without an answer', formatCount(lost, 'request'));
+    add('waited for tokens', `${formatCount(waits.count, 'request')}, at most ${formatSpan(waits.longestMs)}`);
+  if (leastRemaining !== undefined) add('least left', `${leastRemaining}, as the venue reported`);
+  if (refusals > 0) add('refused by the venue', formatCount(refusals, 'request'));
+  if (lost > 0) add('without an answer', formatCount(lost, 'request'));
   return {
     subject: 'tokens',
-    question: 'How many tokens?',
+    question: 'How many tokens did it use?',
     tone: limited > 0 || refused > 0 || isNear ? 'doubt' : 'good',
     said: `${used} in ${formatCount(tokens.requests, 'request')}`,
     because,

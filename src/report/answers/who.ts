@@ -1,4 +1,4 @@
-/** Who started it, and who had a hand in it afterwards. */
+/** Answers who started a run, who acted on it later, and which process resumed it. */
 
 import { formatSpan } from '../../base/format.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
@@ -7,8 +7,8 @@ import { MODE_MEANING, meaningOf, TRIGGERS } from '../glossary.ts';
 import { isGoing } from '../liveness.ts';
 import type { Answer, Reason } from './answer.ts';
 
-/** Deeds, and takeovers, that are told one by one. */
-const MOST_TOLD = 4;
+/** Acts, and resumes, that are listed one by one. */
+const MOST_LISTED = 4;
 
 export function whoStarted(run: RunPageDocument, now: number | undefined): Answer {
   const { by, trigger, startedAt, endedAt, lastAt, account, mode, occurrence, takeovers, plan, definition } = run;
@@ -23,14 +23,14 @@ export function whoStarted(run: RunPageDocument, now: number | undefined): Answe
       { term: 'began', text: isoTime(startedAt), entry: 1 },
       {
         term: 'took',
-        text: endedAt === undefined ? `${length} ${isGoing(run, now) ? 'so far' : 'up to its last entry'}` : length,
+        text: endedAt === undefined ? `${length} ${isGoing(run, now) ? 'so far' : 'until its last entry'}` : length,
       },
       { term: 'account', text: `${shown(account)}, ${MODE_MEANING[mode]}` },
       ...(occurrence === undefined
         ? []
         : [{ term: 'schedule', text: `${shown(occurrence.slot)}, due ${isoTime(occurrence.nominal)}` }]),
-      ...deedsOf(run).slice(0, MOST_TOLD),
-      ...takeovers.slice(-MOST_TOLD).map(takenUp),
+      ...listActs(run).slice(0, MOST_LISTED),
+      ...takeovers.slice(-MOST_LISTED).map(formatResume),
       ...(plan === undefined ? [] : [{ term: 'plan', text: shown(plan.slice(0, 16)) }]),
       { term: 'definition', text: definition },
       { term: 'engine', text: `${shown(run.engine)}${mode === 'simulated' ? `, seed ${run.seed}` : ''}` },
@@ -38,8 +38,8 @@ export function whoStarted(run: RunPageDocument, now: number | undefined): Answe
   };
 }
 
-/** Answers that counted, and whatever else was done to the run. */
-function deedsOf({ people }: RunPageDocument): readonly Reason[] {
+/** Answers that counted, and every other command to the run. */
+function listActs({ people }: RunPageDocument): readonly Reason[] {
   return people.flatMap(({ seq, command, by, answered }): readonly Reason[] => {
     if (answered === undefined && (command === 'approve' || command === 'reject')) return [];
     const of = answered === undefined ? '' : `of ${shown(answered)} `;
@@ -47,15 +47,15 @@ function deedsOf({ people }: RunPageDocument): readonly Reason[] {
   });
 }
 
-function takenUp({ seq, at, hadHalted, pid, away }: RunPageDocument['takeovers'][number]): Reason {
+function formatResume({ seq, at, hadHalted, pid, away }: RunPageDocument['takeovers'][number]): Reason {
   const process = pid === undefined ? '' : ` by process ${pid}`;
-  const doubt = away?.by === 'wall' ? ' by the clock on the wall, which proves nothing' : '';
-  const gone = away === undefined ? '' : `, nobody was there for ${formatSpan(away.ms)}${doubt}`;
+  const doubt = away?.by === 'wall' ? ' by the wall clock, which may have been adjusted' : '';
+  const gap = away === undefined ? '' : `, unattended for ${formatSpan(away.ms)}${doubt}`;
   return hadHalted
-    ? { term: 'asked once more', text: `${isoTime(at)}${process}, after it had halted`, entry: seq }
+    ? { term: 'resumed', text: `${isoTime(at)}${process}, after it halted`, entry: seq }
     : {
-        term: 'taken up again',
-        text: `${isoTime(at)}${process}: its process had died${gone}`,
+        term: 'resumed',
+        text: `${isoTime(at)}${process}, after its process died${gap}`,
         tone: 'doubt',
         entry: seq,
       };

@@ -1,28 +1,28 @@
 /**
- * Two runs side by side: what was decided differently, and what each had been told before that could be the cause. Entries
- * are compared by what they are about (a step's second condition with the same step's second condition), not by position,
- * because branches that run at the same time interleave differently. Ids that follow from a run's name, and times, are no
- * difference. It names what came first; whether that was the cause is for the reader to judge.
+ * Compares two runs: what they did differently first, and what they had received differently before. Entries are compared by
+ * subject (a step's second condition with the same step's second condition), not by position, because concurrent branches
+ * interleave differently. Times, and ids that follow from a run's name, do not count as differences. It names what came first;
+ * whether that was the cause is for the reader to judge.
  */
 import { canonicalJson } from '../../base/json.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { isoTime, readBy } from '../format.ts';
 
-/** `told`: inputs, feeds, answers, people. `done`: decisions, requests, variables, step ends. */
-type DifferenceSide = 'told' | 'done';
+/** `received`: inputs, feeds, answers, people. `done`: decisions, requests, variables, step ends. */
+type DifferenceSide = 'received' | 'done';
 
 export interface Difference {
   readonly side: DifferenceSide;
   readonly what: 'input' | 'answer' | 'feed' | 'person' | 'decision' | 'request' | 'variable' | 'step' | 'end';
   /** The step it belongs to; empty for the run itself. */
   readonly step: string;
-  /** What exactly: an expression, an endpoint, a name. */
+  /** The subject: an expression, an endpoint, a name. */
   readonly about: string;
-  /** Absent where the run has nothing of the kind there. */
+  /** Absent if the run has nothing to compare there. */
   readonly left?: Occurrence;
   readonly right?: Occurrence;
-  /** The fields that differ, where both are there. */
+  /** The fields that differ, if both runs have it. */
   readonly fields: readonly FieldDifference[];
 }
 
@@ -33,7 +33,7 @@ export interface Occurrence {
 }
 
 export interface FieldDifference {
-  /** Empty for the whole value. */
+  /** The path of the field; empty for the whole value. */
   readonly field: string;
   readonly left: Json;
   readonly right: Json;
@@ -51,25 +51,25 @@ export interface DiffSide {
 
 /** `audit diff RUN RUN --json`. */
 export interface DiffDocument {
-  /** True when both were told and did the same. */
+  /** True if both received and did the same. */
   readonly same: boolean;
   readonly left: DiffSide;
   readonly right: DiffSide;
-  /** Whether both ran the same text of the runbook. */
+  /** True if both ran the same text of the runbook. */
   readonly sameDefinition: boolean;
-  /** Inputs, seed, settings, mode: what differed before the first step. */
+  /** Differences before the first step: inputs, seed, settings, mode. */
   readonly start: readonly FieldDifference[];
-  /** What was done differently first. */
+  /** The first thing done differently. */
   readonly first?: Difference;
-  /** What was told differently before that, oldest first: the last of them is the nearest. */
+  /** What was received differently before that, oldest first: the last one is the nearest. */
   readonly before: readonly Difference[];
-  /** Everything, in the order of the left run. */
+  /** All differences, in the order of the left run. */
   readonly differences: readonly Difference[];
 }
 
-/** Throws StoreError `damaged` when one does not begin with `run.started`. */
+/** Throws StoreError `damaged` if either does not begin with `run.started`. */
 export function diffRuns(left: readonly Entry[], right: readonly Entry[]): DiffDocument {
-  const [a, b] = [new Reading(left), new Reading(right)];
+  const [a, b] = [new ComparedRun(left), new ComparedRun(right)];
   const differences = compare(a.marks, b.marks);
   const first = differences.find((each) => each.side === 'done');
   const start = fieldDifferences(a.start, b.start);
@@ -80,19 +80,19 @@ export function diffRuns(left: readonly Entry[], right: readonly Entry[]): DiffD
     sameDefinition: a.side.definition === b.side.definition,
     start,
     ...(first === undefined ? {} : { first }),
-    before: first === undefined ? [] : differences.filter((each) => each.side === 'told' && precedes(each, first)),
+    before: first === undefined ? [] : differences.filter((each) => each.side === 'received' && precedes(each, first)),
     differences,
   };
 }
 
-/** Whether the earlier occurrence of `told` came before the earlier one of `done`, in a run that has both. */
-function precedes(told: Difference, done: Difference): boolean {
-  const before = (a: Occurrence | undefined, b: Occurrence | undefined) =>
+/** True if `received` occurs before `done` in a run that has both. */
+function precedes(received: Difference, done: Difference): boolean {
+  const isBefore = (a: Occurrence | undefined, b: Occurrence | undefined) =>
     a !== undefined && b !== undefined && a.sequence < b.sequence;
-  return before(told.left, done.left) || before(told.right, done.right);
+  return isBefore(received.left, done.left) || isBefore(received.right, done.right);
 }
 
-/** One thing a run was told or did. */
+/** One thing that a run received or did. */
 interface Mark {
   readonly key: string;
   readonly side: DifferenceSide;
@@ -102,15 +102,15 @@ interface Mark {
   readonly sequence: number;
   readonly at: number;
   readonly value: Json;
-  /** What counts as a difference. */
+  /** The part of the value that counts as a difference. */
   readonly compared: Json;
 }
 
-class Reading {
+class ComparedRun {
   readonly side: DiffSide;
   readonly start: JsonObject;
   readonly marks: readonly Mark[];
-  private readonly names: Names;
+  private readonly names: OrderNames;
 
   constructor(entries: readonly Entry[]) {
     const [started] = entries;
@@ -129,7 +129,7 @@ class Reading {
     };
     const called = Object.fromEntries(sources.slice(1).map(({ name, sha256 }) => [name, sha256]));
     this.start = { inputs, seed, mode, trigger, settings, called, fixture: fixture?.sha256 ?? null };
-    this.names = new Names(started.run);
+    this.names = new OrderNames(started.run);
     this.marks = this.read(entries);
   }
 
@@ -137,19 +137,19 @@ class Reading {
     const marks: Mark[] = [];
     const counts = new Map<string, number>();
     const endpoints = new Map<string, string>();
-    // An answer names an order before the entry that says whose it is.
+    // An answer can name an order before the entry that links its id to the run's order.
     for (const entry of entries) this.names.learn(entry);
     for (const entry of entries) {
       if (entry.type === 'call.intended') endpoints.set(entry.data.call, entry.data.endpoint);
-      const told = markOf(entry, endpoints);
-      if (told === undefined) continue;
-      const { side, what } = told;
-      const about = String(this.names.neutral(told.about));
+      const found = describeEntry(entry, endpoints);
+      if (found === undefined) continue;
+      const { side, what } = found;
+      const about = String(this.names.neutralize(found.about));
       const kind = canonicalJson([what, entry.step, about]);
       const count = (counts.get(kind) ?? 0) + 1;
       counts.set(kind, count);
-      const value = this.names.neutral(told.value);
-      const compared = told.compared === undefined ? value : this.names.neutral(told.compared);
+      const value = this.names.neutralize(found.value);
+      const compared = found.compared === undefined ? value : this.names.neutralize(found.compared);
       marks.push({
         key: `${kind} ${count}`,
         side,
@@ -166,15 +166,15 @@ class Reading {
   }
 }
 
-/** What an entry contributes to the comparison. Reads that only watch an order are not compared one by one: what they showed is. */
-function markOf(
+/** What an entry contributes to the comparison. Reads that watch an order are not compared one by one, but by the moves they show. */
+function describeEntry(
   entry: Entry,
   endpoints: ReadonlyMap<string, string>,
 ): (Pick<Mark, 'side' | 'what' | 'about' | 'value'> & { readonly compared?: Json }) | undefined {
   switch (entry.type) {
     case 'step.decided': {
       const { what, expression, value, inputs } = entry.data;
-      // A decision that falls the same from other figures is no other decision.
+      // The same decision from other figures is the same decision.
       return {
         side: 'done',
         what: 'decision',
@@ -208,22 +208,22 @@ function markOf(
         message: message ?? null,
         result: result ?? null,
       };
-      return { side: kind === 'denied' ? 'done' : 'told', what: 'answer', about: endpoints.get(call) ?? '', value };
+      return { side: kind === 'denied' ? 'done' : 'received', what: 'answer', about: endpoints.get(call) ?? '', value };
     }
     case 'order.moved': {
       const { from, to, event, filled, clientOrderId } = entry.data;
-      return { side: 'told', what: 'answer', about: clientOrderId, value: { from, to, event, filled } };
+      return { side: 'received', what: 'answer', about: clientOrderId, value: { from, to, event, filled } };
     }
     case 'feed.read':
       return {
-        side: 'told',
+        side: 'received',
         what: 'feed',
         about: entry.data.key === undefined ? entry.data.name : `${entry.data.name}[${entry.data.key}]`,
         value: entry.data.value ?? null,
       };
     case 'operator.acted':
       return {
-        side: 'told',
+        side: 'received',
         what: 'person',
         about: entry.data.command,
         value: { by: entry.data.by, reason: entry.data.reason ?? null },
@@ -255,33 +255,33 @@ function compare(left: readonly Mark[], right: readonly Mark[]): readonly Differ
     byKey.delete(mark.key);
     if (other !== undefined && canonicalJson(mark.compared) === canonicalJson(other.compared)) continue;
     const fields = other === undefined ? [] : fieldDifferences(mark.value, other.value);
-    found.push({ order: mark.at - begin, difference: differenceOf(mark, mark, other, fields) });
+    found.push({ order: mark.at - begin, difference: toDifference(mark, mark, other, fields) });
   }
-  // What only the right run has stands where it happened, counted from the run's beginning.
+  // What only the right run has is sorted by its time since the run's start.
   for (const mark of byKey.values())
-    found.push({ order: mark.at - otherBegin, difference: differenceOf(mark, undefined, mark, []) });
+    found.push({ order: mark.at - otherBegin, difference: toDifference(mark, undefined, mark, []) });
   return found.sort((a, b) => a.order - b.order).map(({ difference }) => difference);
 }
 
-function differenceOf(
+function toDifference(
   { side, what, step, about }: Mark,
   left: Mark | undefined,
   right: Mark | undefined,
   fields: readonly FieldDifference[],
 ): Difference {
-  const occurrence = ({ sequence, at, value }: Mark): Occurrence => ({ sequence, at: isoTime(at), value });
+  const toOccurrence = ({ sequence, at, value }: Mark): Occurrence => ({ sequence, at: isoTime(at), value });
   return {
     side,
     what,
     step,
     about,
-    ...(left === undefined ? {} : { left: occurrence(left) }),
-    ...(right === undefined ? {} : { right: occurrence(right) }),
+    ...(left === undefined ? {} : { left: toOccurrence(left) }),
+    ...(right === undefined ? {} : { right: toOccurrence(right) }),
     fields,
   };
 }
 
-/** The leaves in which two values differ, by their paths. */
+/** The leaves in which two values differ, by path. */
 export function fieldDifferences(left: Json, right: Json, field = ''): readonly FieldDifference[] {
   if (canonicalJson(left) === canonicalJson(right)) return [];
   if (isRecord(left) && isRecord(right)) {
@@ -300,7 +300,7 @@ function isRecord(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Times and the account's running numbers: different in every run, and no reason for a decision by themselves. */
+/** Times and the account's running numbers: different in every run, and never by themselves the reason for a decision. */
 const VOLATILE = new Set([
   'timestamp',
   'last_update',
@@ -312,8 +312,8 @@ const VOLATILE = new Set([
   'now',
 ]);
 
-/** Replaces what follows from a run's name: an order's ids become `order 1`, `order 2`, in the order they were meant. */
-class Names {
+/** Replaces ids that follow from a run's name: an order's ids become `order 1`, `order 2`, in the order of the intents. */
+class OrderNames {
   private readonly run: string;
   private readonly known = new Map<string, string>();
   private orders = 0;
@@ -324,14 +324,15 @@ class Names {
   }
 
   learn(entry: Entry): void {
-    if (entry.type === 'call.intended' && entry.data.intent !== undefined) this.order(entry.data.intent.clientOrderId);
+    if (entry.type === 'call.intended' && entry.data.intent !== undefined)
+      this.assignName(entry.data.intent.clientOrderId);
     if (entry.type === 'order.moved' && entry.data.orderId !== undefined) {
-      const name = this.order(entry.data.clientOrderId);
+      const name = this.assignName(entry.data.clientOrderId);
       this.known.set(entry.data.orderId, name);
     }
   }
 
-  private order(clientOrderId: string): string {
+  private assignName(clientOrderId: string): string {
     const known = this.known.get(clientOrderId);
     if (known !== undefined) return known;
     this.orders += 1;
@@ -340,22 +341,22 @@ class Names {
     return name;
   }
 
-  neutral(value: Json): Json {
-    if (typeof value === 'string') return this.text(value);
-    if (Array.isArray(value)) return value.map((each) => this.neutral(each as Json));
+  neutralize(value: Json): Json {
+    if (typeof value === 'string') return this.neutralizeText(value);
+    if (Array.isArray(value)) return value.map((each) => this.neutralize(each as Json));
     if (!isRecord(value)) return value;
     return Object.fromEntries(
       Object.entries(value)
-        // A fill's own number, too.
+        // The id of a fill is such a number too.
         .filter(([name]) => !VOLATILE.has(name) && !(name === 'id' && 'trade_id' in value))
-        .map(([name, each]) => [name, this.neutral(each)]),
+        .map(([name, each]) => [name, this.neutralize(each)]),
     );
   }
 
-  private text(text: string): string {
+  private neutralizeText(text: string): string {
     const whole = this.known.get(text);
     if (whole !== undefined) return whole;
-    // Inside a sentence: an id is a word of its own there.
+    // Inside a sentence an id is a word of its own.
     return text.includes(this.run) || /[@0-9]/.test(text)
       ? text.replace(/[\w@.-]+/g, (word) => this.known.get(word) ?? word)
       : text;

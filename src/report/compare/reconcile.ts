@@ -1,6 +1,6 @@
 /**
- * What a run booked against what the venue says now: every fill of the run's orders, by its id. The venue's list is the
- * account's, so fills of orders that are not the run's are counted and left alone. It compares; what is right it can not say.
+ * Compares the fills a run booked with the venue's list, by fill id. The list covers the whole account, so fills of orders
+ * that are not the run's are only counted. It reports differences, and does not judge which side is right.
  */
 import type { Entry } from '../../journal/entry.ts';
 import { sameDecimal } from '../../venue/order/fills.ts';
@@ -9,23 +9,23 @@ import type { FillRecord } from '../../venue/records.ts';
 import { type FillRow, fillRow, fillsOf } from '../folds/fills.ts';
 import { foldOrders } from '../folds/orders.ts';
 
-/** `audit reconcile --json`, but for the times. */
+/** `audit reconcile --json`, without the times. */
 export interface Reconciliation {
   readonly ok: boolean;
-  /** Fills that both have, alike. */
+  /** The number of fills that both have, with equal fields. */
   readonly agreed: number;
-  /** The venue lists them for orders of the run; the run did not book them. */
+  /** Fills that the venue lists for orders of the run, and the run did not book. */
   readonly notBooked: readonly FillRow[];
-  /** The run booked them; the venue does not list them in that time. */
+  /** Fills that the run booked, and the venue does not list in that time. */
   readonly notListed: readonly FillRow[];
   readonly different: readonly {
     readonly booked: FillRow;
     readonly listed: FillRow;
     readonly fields: readonly string[];
   }[];
-  /** Fills of the account in that time that are none of the run's. */
+  /** The number of fills of the account in that time that are not the run's. */
   readonly others: number;
-  /** Orders of which the run never learned an id: the venue's fills can not be matched to them. */
+  /** Orders without a venue id: the venue's fills cannot be matched to them. */
   readonly withoutId: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export function reconcileFills(entries: Iterable<Entry>, listed: Iterable<FillRe
     const here = booked.get(record.id);
     if (here === undefined) notBooked.push(there);
     else {
-      const fields = COMPARED.filter((field) => !alike(here[field], there[field]));
+      const fields = COMPARED.filter((field) => !isEqual(here[field], there[field]));
       if (fields.length > 0) different.push({ booked: here, listed: there, fields });
     }
   }
@@ -75,7 +75,7 @@ export function reconcileFills(entries: Iterable<Entry>, listed: Iterable<FillRe
   };
 }
 
-function alike(a: string | boolean, b: string | boolean): boolean {
+function isEqual(a: string | boolean, b: string | boolean): boolean {
   return a === b || (typeof a === 'string' && typeof b === 'string' && isNumber(a) && isNumber(b) && sameDecimal(a, b));
 }
 

@@ -1,6 +1,5 @@
 /**
- * Many runs in figures: how they ended, what was refused here, what stayed unclear at the venue, what they cost in tokens;
- * in all, by runbook and by day. It adds up and judges nothing.
+ * Adds up many runs: outcomes, denied calls, requests with an unknown outcome, tokens; in total, by runbook and by day.
  */
 import type { Entry, EntryType, RunMode, RunOutcome } from '../../journal/entry.ts';
 
@@ -10,13 +9,13 @@ export interface RunFigures {
   readonly requests: number;
   readonly tokens: number;
   readonly orders: number;
-  /** Calls refused here, before anything was sent. */
+  /** Calls denied before they were sent. */
   readonly denials: number;
-  /** Refused by the venue. */
+  /** Requests refused by the venue. */
   readonly rejections: number;
-  /** Writes whose answer did not say whether they happened. */
+  /** Writes whose outcome the answer did not show. */
   readonly ambiguous: number;
-  /** Order alarms: duplicates, orphans, late fills and the like. */
+  /** Order alarms, such as duplicates, orphans and late fills. */
   readonly alarms: number;
   /** Times the deadman switch must have fired. */
   readonly deadmanFired: number;
@@ -28,17 +27,17 @@ export interface StatsDocument {
   readonly byRunbook: readonly (RunFigures & { readonly runbook: string })[];
   /** Days in UTC, newest first. */
   readonly byDay: readonly (RunFigures & { readonly day: string })[];
-  /** Why calls were refused here, most frequent first. */
+  /** Why calls were denied, most frequent first. */
   readonly denials: readonly { readonly code: string; readonly count: number }[];
 }
 
-/** What one run adds up to, but for its outcome: the same for ever, once it has ended. */
+/** The figures of one run, without its outcome. They no longer change once the run has ended. */
 export interface RunTally extends Omit<RunFigures, 'runs' | 'outcomes'> {
-  /** Why calls were refused here, and how often. */
+  /** How often calls were denied, by code. */
   readonly codes: Readonly<Record<string, number>>;
 }
 
-/** A run's row, as far as it matters here. */
+/** The fields of a run's row that are counted. */
 export interface CountedRun {
   readonly runbook: string;
   readonly mode: RunMode;
@@ -46,7 +45,7 @@ export interface CountedRun {
   readonly outcome?: RunOutcome;
 }
 
-/** The entries that count: others need not be read. */
+/** The entry types that count; others need not be read. */
 export const TALLIED: ReadonlySet<string> = new Set<EntryType>([
   'call.intended',
   'call.attempted',
@@ -59,13 +58,13 @@ export const TALLIED: ReadonlySet<string> = new Set<EntryType>([
 export class TallyFold {
   private readonly counts = { ...NOTHING };
   private readonly codes = new Map<string, number>();
-  private readonly writes = new Map<string, 'meant' | 'sent'>();
+  private readonly writes = new Map<string, 'intended' | 'sent'>();
 
   apply(entry: Entry): void {
     const { counts, writes } = this;
     switch (entry.type) {
       case 'call.intended':
-        if (!entry.data.endpoint.startsWith('GET ')) writes.set(entry.data.call, 'meant');
+        if (!entry.data.endpoint.startsWith('GET ')) writes.set(entry.data.call, 'intended');
         if (entry.data.endpoint === 'POST /orders') counts.orders += 1;
         return;
       case 'call.attempted':
@@ -95,7 +94,7 @@ export class TallyFold {
     }
   }
 
-  /** A journal that ends between a request and its answer: whether it happened is not known either. */
+  /** A write whose answer is not in the journal counts as ambiguous too. */
   tally(): RunTally {
     const open = [...this.writes.values()].filter((state) => state === 'sent').length;
     return { ...this.counts, ambiguous: this.counts.ambiguous + open, codes: Object.fromEntries(this.codes) };
@@ -118,22 +117,22 @@ type Counts = { -readonly [K in keyof RunFigures]: RunFigures[K] } & {
   outcomes: Record<RunOutcome | 'unfinished', number>;
 };
 
-const nothing = (): Counts => ({
+const createCounts = (): Counts => ({
   runs: 0,
   outcomes: { succeeded: 0, stopped: 0, failed: 0, halted: 0, unfinished: 0 },
   ...NOTHING,
 });
 
-/** Adds runs up. */
+/** Adds up the figures of runs. */
 export class StatsFold {
-  private readonly total = nothing();
+  private readonly total = createCounts();
   private readonly byRunbook = new Map<string, Counts>();
   private readonly byDay = new Map<string, Counts>();
   private readonly codes = new Map<string, number>();
 
   add({ runbook, startedAt, outcome }: CountedRun, tally: RunTally): void {
     const day = new Date(startedAt).toISOString().slice(0, 10);
-    for (const counts of [this.total, countsFor(this.byRunbook, runbook), countsFor(this.byDay, day)]) {
+    for (const counts of [this.total, findCounts(this.byRunbook, runbook), findCounts(this.byDay, day)]) {
       counts.runs += 1;
       counts.outcomes[outcome ?? 'unfinished'] += 1;
       for (const field of COUNTED) counts[field] += tally[field];
@@ -153,10 +152,10 @@ export class StatsFold {
   }
 }
 
-function countsFor(map: Map<string, Counts>, key: string): Counts {
+function findCounts(map: Map<string, Counts>, key: string): Counts {
   const known = map.get(key);
   if (known !== undefined) return known;
-  const counts = nothing();
+  const counts = createCounts();
   map.set(key, counts);
   return counts;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a journal is what was written: every run's chain, entry by entry, and then against the anchors, which know how
- * far a chain had come and what it was. Reads in pages, so that a run of any length takes the same memory. It repairs nothing.
+ * Verifies that a journal is what was written: the chain of every run, entry by entry, and then the anchors, which record the
+ * length and the head of a chain. It reads in pages, so a run of any length takes the same memory. It repairs nothing.
  */
 import { formatCount } from '../../base/format.ts';
 import { type Anchor, anchorsByRun } from '../../journal/anchors/anchors.ts';
@@ -11,11 +11,11 @@ import { nextRow } from '../../journal/writer.ts';
 export interface RunVerdict {
   readonly run: string;
   readonly ok: boolean;
-  /** Entries that are there. */
+  /** The number of entries found. */
   readonly entries: number;
-  /** Anchors that agree. */
+  /** The number of anchors that agree. */
   readonly anchors: number;
-  /** A live run that has ended, and no anchor speaks for it: they were lost, or taken away. */
+  /** The run is live and has ended, and no anchor confirms it: the anchors were lost or removed. */
   readonly unanchored?: true;
   readonly problem?: ChainProblem;
 }
@@ -33,7 +33,7 @@ interface VerifyDocument {
 
 const PAGE = 5000;
 
-/** Verifies every run the store has, oldest first, and every run that only the anchors still know. */
+/** Verifies every run of the store, oldest first, and every run that only the anchors know. */
 export async function verifyJournal(store: JournalReader, anchors: readonly Anchor[]): Promise<readonly RunVerdict[]> {
   const anchored = anchorsByRun(anchors);
   const runs = new Set([...(await store.runs()).map((row) => row.run).reverse(), ...anchored.keys()]);
@@ -43,34 +43,34 @@ export async function verifyJournal(store: JournalReader, anchors: readonly Anch
 }
 
 /**
- * Verifies one run, also one that is being written: read the anchors before, or they may be ahead of what is read here. Of
- * several problems the one with the lowest number is named. Throws StoreError `unavailable` only.
+ * Verifies one run. The run may still be written: read the anchors before the call, or they may be ahead of the entries. Of
+ * several problems it names the one with the lowest entry number. Throws only StoreError `unavailable`.
  */
 export async function verifyRun(store: JournalReader, run: string, anchors: readonly Anchor[]): Promise<RunVerdict> {
-  // The same anchor may stand in several places: in an archive, and still beside the journal.
+  // The same anchor may be in several places, such as an archive and the file beside the journal.
   const distinct = new Map(
     anchors.filter((anchor) => anchor.run === run).map((anchor) => [`${anchor.seq} ${anchor.head}`, anchor]),
   );
   const mine = [...distinct.values()].sort((a, b) => a.seq - b.seq);
-  const reading = new Reading(mine);
+  const check = new RunCheck(mine);
   const rowBefore = await store.run(run);
   try {
     for (let after = 0, more = true; more; ) {
       const page = await store.read(run, { after, limit: PAGE });
-      for (const stored of page) reading.take(stored);
+      for (const stored of page) check.take(stored);
       after = page.at(-1)?.seq ?? after;
       more = page.length === PAGE;
     }
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== 'damaged') throw error;
-    const sequence = error.sequence ?? reading.entries + 1;
-    return reading.brokenOff(run, { sequence, kind: 'unreadable', detail: error.message });
+    const sequence = error.sequence ?? check.entries + 1;
+    return check.breakOff(run, { sequence, kind: 'unreadable', detail: error.message });
   }
   const rowAfter = await store.run(run);
-  return reading.verdict(run, reading.indexProblem(rowBefore, rowAfter));
+  return check.finish(run, check.findRowProblem(rowBefore, rowAfter));
 }
 
-/** The document of interface.md, JSON: without the sentences, which are for people. */
+/** The document of interface.md, JSON; without the sentences, which are for people. */
 export function verifyDocument(verdicts: readonly RunVerdict[]): VerifyDocument {
   return {
     ok: verdicts.every((verdict) => verdict.ok),
@@ -83,24 +83,24 @@ export function verifyDocument(verdicts: readonly RunVerdict[]): VerifyDocument 
   };
 }
 
-/** What a run's row says twice: its first entry does as well, and its last end. */
+/** Columns of a run's row that its first entry repeats, and columns that its last end repeats. */
 const BEGUN = ['runbook', 'mode', 'account', 'trigger', 'startedAt'] as const satisfies readonly (keyof RunRow)[];
 const ENDED = ['outcome', 'endedAt'] as const satisfies readonly (keyof RunRow)[];
-/** Those that a database calls otherwise. */
+/** Columns with another name in the database. */
 const COLUMN_NAMES: { readonly [K in keyof RunRow]?: string } = { startedAt: 'started_at', endedAt: 'ended_at' };
 
 /** One pass over a run's entries. */
-class Reading {
+class RunCheck {
   entries = 0;
   private readonly chain = new ChainCheck();
   private readonly anchors: readonly Anchor[];
   private nextAnchor = 0;
   private agreed = 0;
   private rechained: ChainProblem | undefined;
-  /** The row as the entries make it. */
+  /** The row that follows from the entries. */
   private row: RunRow | undefined;
-  /** The entry that ended it last. */
-  private endedAt: number | undefined;
+  /** Sequence number of the run's last end. */
+  private endSequence: number | undefined;
 
   constructor(anchors: readonly Anchor[]) {
     this.anchors = anchors;
@@ -122,45 +122,45 @@ class Reading {
   }
 
   /**
-   * What the run's row says against what its entries say: the last entry and the row's end are one commit. The row is read
-   * before and after the entries, because a run may end while it is verified.
+   * Compares the run's row with its entries: the last entry and the end in the row are one commit. The row is read before and
+   * after the entries, because a run may end while it is verified.
    */
-  indexProblem(before: RunRow | undefined, after: RunRow | undefined): ChainProblem | undefined {
-    const { row, endedAt } = this;
+  findRowProblem(before: RunRow | undefined, after: RunRow | undefined): ChainProblem | undefined {
+    const { row, endSequence } = this;
     if (row === undefined) return undefined;
     const rows = [before, after];
-    // A row that was written between the two readings agrees in one of them.
-    const differing = (columns: readonly (keyof RunRow)[], at: number) => {
+    // A row that was written between the two reads agrees with one of them.
+    const findDifference = (columns: readonly (keyof RunRow)[], sequence: number) => {
       const column = columns.find((each) => rows.every((found) => found?.[each] !== row[each]));
       if (column === undefined) return undefined;
       const said = String(after?.[column] ?? 'not ended');
       return {
-        sequence: at,
+        sequence,
         kind: 'edited',
-        detail: `the run's row says ${said} (column ${COLUMN_NAMES[column] ?? column}), entry ${at} says ${row[column]}`,
+        detail: `the run's row says ${said} (column ${COLUMN_NAMES[column] ?? column}), entry ${sequence} says ${row[column]}`,
       } as const;
     };
-    const begun = rows.some((found) => found !== undefined) ? differing(BEGUN, 1) : undefined;
+    const begun = rows.some((found) => found !== undefined) ? findDifference(BEGUN, 1) : undefined;
     if (begun !== undefined) return begun;
-    if (endedAt !== undefined) return differing(ENDED, endedAt);
+    if (endSequence !== undefined) return findDifference(ENDED, endSequence);
     if (before?.outcome === undefined) return undefined;
     return {
       sequence: this.entries + 1,
       kind: 'truncated',
-      detail: `the run ended (${before.outcome}), but the entry that says so is not there`,
+      detail: `the run ended (${before.outcome}), but the entry of its end is missing`,
     };
   }
 
-  verdict(run: string, other: ChainProblem | undefined): RunVerdict {
-    return this.verdictOf(run, [other, this.missingTail()]);
+  finish(run: string, other: ChainProblem | undefined): RunVerdict {
+    return this.makeVerdict(run, [other, this.findMissingTail()]);
   }
 
-  /** Where reading came to an end before the entries did: what comes after is not known to be gone. */
-  brokenOff(run: string, problem: ChainProblem): RunVerdict {
-    return { ...this.verdictOf(run, [problem]), entries: Math.max(this.entries, problem.sequence - 1) };
+  /** The verdict if reading stopped before the last entry: later entries are not known to be missing. */
+  breakOff(run: string, problem: ChainProblem): RunVerdict {
+    return { ...this.makeVerdict(run, [problem]), entries: Math.max(this.entries, problem.sequence - 1) };
   }
 
-  private verdictOf(run: string, others: readonly (ChainProblem | undefined)[]): RunVerdict {
+  private makeVerdict(run: string, others: readonly (ChainProblem | undefined)[]): RunVerdict {
     const chain = this.chain.end();
     const found = [chain.ok ? undefined : chain.problem, this.rechained, ...others].filter(
       (each) => each !== undefined,
@@ -179,11 +179,11 @@ class Reading {
   }
 
   private follow(stored: StoredEntry): void {
-    // A line that is no entry is the chain's finding, not ours.
+    // The chain check reports a line that is not an entry.
     try {
       const entry = readEntry(stored);
       this.row = nextRow(this.row, entry);
-      if (entry.type === 'run.ended') this.endedAt = stored.seq;
+      if (entry.type === 'run.ended') this.endSequence = stored.seq;
     } catch {}
   }
 
@@ -195,24 +195,24 @@ class Reading {
     this.rechained ??= {
       sequence: anchor.seq,
       kind: 'rechained',
-      detail: `entry ${anchor.seq} is not the one anchored at ${anchor.time}: it or one before it was written anew`,
+      detail: `entry ${anchor.seq} differs from the one anchored at ${anchor.time}: it or an earlier entry was rewritten`,
     };
   }
 
-  private missingTail(): ChainProblem | undefined {
+  private findMissingTail(): ChainProblem | undefined {
     const last = this.anchors.at(-1);
     const sequence = this.entries + 1;
     if (this.entries === 0)
       return {
         sequence: 1,
         kind: 'missing',
-        detail: `the whole run is gone${last === undefined ? '' : `: ${formatCount(last.count, 'entry was', 'entries were')} anchored at ${last.time}`}`,
+        detail: `the whole run is missing${last === undefined ? '' : `: ${formatCount(last.count, 'entry was', 'entries were')} anchored at ${last.time}`}`,
       };
     if (last === undefined || last.seq <= this.entries) return undefined;
     return {
       sequence,
       kind: 'truncated',
-      detail: `${formatCount(last.seq, 'entry was', 'entries were')} anchored at ${last.time}, ${this.entries} are there`,
+      detail: `${formatCount(last.seq, 'entry was', 'entries were')} anchored at ${last.time}, ${this.entries} found`,
     };
   }
 }

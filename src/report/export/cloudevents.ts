@@ -1,6 +1,6 @@
 /**
- * A run as CloudEvents 1.0, one JSON event a line, for whoever feeds journals into an event bus. The data of each event is
- * the entry's own; what the envelope has no attribute for travels as extension attributes.
+ * Exports a run as CloudEvents 1.0 for an event bus, one JSON event a line. The data of each event is the data of the entry;
+ * fields of the entry without an attribute in the envelope become extension attributes.
  */
 import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -8,12 +8,12 @@ import { isoTime } from '../format.ts';
 
 export function cloudEventsExport(entries: Iterable<Entry>): string {
   let text = '';
-  for (const entry of entries) text += `${escapeUnprintable(JSON.stringify(cloudEvent(entry)))}\n`;
+  for (const entry of entries) text += `${escapeUnprintable(JSON.stringify(toCloudEvent(entry)))}\n`;
   return text;
 }
 
-/** `source` and `id` together are unique; `sequence` sorts as a text, as its extension asks. */
-function cloudEvent({ run, seq, at, type, step, actor, account, def, hash, data }: Entry) {
+/** `source` and `id` together are unique; `sequence` sorts as a text, as its extension requires. */
+function toCloudEvent({ run, seq, at, type, step, actor, account, def, hash, data }: Entry) {
   return {
     specversion: '1.0',
     id: String(seq),

@@ -1,7 +1,7 @@
 /**
- * A run as CSV (RFC 4180), safe to open in a spreadsheet: a cell that a spreadsheet would take for a formula begins with an
- * apostrophe, and no cell holds a line break or an escape. Plain decimals stay as they are, a minus in front too; a
- * spreadsheet shows at most 15 of their digits, so figures that must be exact are read from the JSON.
+ * Exports a run as CSV (RFC 4180) that is safe to open in a spreadsheet: a cell that a spreadsheet would read as a formula
+ * begins with an apostrophe, and no cell holds a line break or an escape. Plain decimals are unchanged, also negative ones. A
+ * spreadsheet shows at most 15 digits, so read exact figures from the JSON.
  */
 import { parseDecimal } from '../../base/decimal.ts';
 import { escapeUnprintable } from '../../base/printable.ts';
@@ -20,12 +20,12 @@ interface CsvTable {
   rows(entries: readonly Entry[]): Iterable<Row>;
 }
 
-/** The tables of a run; `timeline` tells all of it, the others are what one counts with. */
+/** The tables of a run; `timeline` has the whole story, the others have figures. */
 export const CSV_TABLES = {
   timeline: {
-    about: 'the whole story, a line for each thing that happened',
+    about: 'the whole story, one line per event',
     columns: ['sequence', 'at', 'offsetMs', 'kind', 'depth', 'text'],
-    rows: timelineRows,
+    rows: listTimelineRows,
   },
   entries: {
     about: 'every entry of the journal',
@@ -48,7 +48,7 @@ export const CSV_TABLES = {
     rows: (entries) => runReport(entries).steps as readonly object[] as readonly Row[],
   },
   requests: {
-    about: 'requests, keep-alives and look-ups too',
+    about: 'requests, with keep-alives and look-ups',
     columns: ['at', 'method', 'path', 'params', 'tokens', 'status', 'success'],
     rows: (entries) => runReport(entries).requests as readonly object[] as readonly Row[],
   },
@@ -81,30 +81,30 @@ export type CsvTableName = keyof typeof CSV_TABLES;
 
 export function csvExport(entries: readonly Entry[], table: CsvTableName = 'timeline'): string {
   const { columns, rows }: CsvTable = CSV_TABLES[table];
-  let text = line(columns);
-  for (const row of rows(entries)) text += line(columns.map((column) => cellText(row[column])));
+  let text = formatLine(columns);
+  for (const row of rows(entries)) text += formatLine(columns.map((column) => formatCell(row[column])));
   return text;
 }
 
-function* timelineRows(entries: readonly Entry[]): Iterable<Row> {
+function* listTimelineRows(entries: readonly Entry[]): Iterable<Row> {
   for (const { seq, at, offsetMs, kind, depth, spans } of timeline(entries)) {
     yield { sequence: seq, at: isoTime(at), offsetMs, kind, depth, text: spans.map((span) => span.text).join('') };
   }
 }
 
-function line(cells: readonly string[]): string {
+function formatLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
-function cellText(value: Json | undefined): string {
+function formatCell(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** What a spreadsheet may begin a formula with, blanks before it and the full-width forms included. */
+/** Characters that begin a formula in a spreadsheet, after blanks and in full-width forms too. */
 const FORMULA = /^[\s'"]*[=+\-@\uff1d\uff0b\uff0d\uff20|]/u;
 
-/** One cell: harmless, and quoted where it has to be. */
+/** One cell: never a formula, and quoted if necessary. */
 export function csvCell(text: string): string {
   const printed = escapeUnprintable(text);
   const safe = FORMULA.test(printed) && parseDecimal(printed) === undefined ? `'${printed}` : printed;

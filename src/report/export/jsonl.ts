@@ -1,6 +1,6 @@
 /**
- * A run as JSON lines: each entry exactly as it was hashed, with its hash as the last field, so that the export can be
- * verified without this program: take the field away again and hash the line (reliability.md, Journal lines).
+ * Exports a run as JSON lines: each entry exactly as it was hashed, with its hash as the last field. To verify the export
+ * without this program, remove that field and hash the line (reliability.md, Journal lines).
  */
 import type { StoredEntry } from '../../journal/store.ts';
 

@@ -1,8 +1,8 @@
 /**
- * A run as an OpenTelemetry trace in OTLP's JSON form, for whoever looks at runs in a tracing tool: the run, its steps and
- * its requests are spans, what was decided and what became of orders are events on them. OpenTelemetry's own SDK makes the
- * spans and writes the form; only ids and times come from the journal, so exporting twice gives the same trace, whatever
- * the environment says about tracing. It sends nothing anywhere. Loaded for this export alone: the SDK is large.
+ * Exports a run as an OpenTelemetry trace in OTLP's JSON form, for a tracing tool: the run, its steps and its requests are
+ * spans; decisions and moves of orders are events on them. OpenTelemetry's SDK makes the spans and writes the JSON. Ids and
+ * times come from the journal, so exporting twice gives the same trace, whatever the environment says about tracing. It sends
+ * nothing. The file is loaded for this export alone, because the SDK is large.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -22,7 +22,7 @@ import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry, EntryOf, Json } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 
-/** The trace as one line of JSON, spans in the order they ended. Throws as `otlpSpans`. */
+/** The trace as one line of JSON, spans in the order they ended. Throws as `otlpSpans` does. */
 export function otlpExport(entries: Iterable<Entry>): string {
   const bytes = JsonTraceSerializer.serializeRequest([...otlpSpans(entries)]);
   return `${escapeUnprintable(new TextDecoder().decode(bytes))}\n`;
@@ -37,7 +37,7 @@ export function otlpSpans(entries: Iterable<Entry>): readonly ReadableSpan[] {
 
 type Fields = Readonly<Record<string, Json | undefined>>;
 const OK: SpanStatus = { code: SpanStatusCode.OK };
-const failure = (message: string): SpanStatus => ({ code: SpanStatusCode.ERROR, message });
+const toFailure = (message: string): SpanStatus => ({ code: SpanStatusCode.ERROR, message });
 
 class TraceFold {
   private recorder: SpanRecorder | undefined;
@@ -55,7 +55,7 @@ class TraceFold {
         return;
       case 'step.started': {
         const { attempt } = entry.data;
-        if (this.steps.has(entry.step)) this.event(entry, 'step.attempt', { attempt });
+        if (this.steps.has(entry.step)) this.addEvent(entry, 'step.attempt', { attempt });
         else this.steps.set(entry.step, this.openStep(entry));
         return;
       }
@@ -78,13 +78,13 @@ class TraceFold {
       case 'call.checked':
         return;
       default:
-        this.event(entry, entry.type, entry.data as unknown as Fields);
+        this.addEvent(entry, entry.type, entry.data as unknown as Fields);
     }
   }
 
   spans(): readonly ReadableSpan[] {
     if (this.recorder === undefined) throw new StoreError('damaged', 'the run does not begin with run.started');
-    // What the journal leaves open ends where the journal does; whether it was done is not known.
+    // Spans without an end in the journal end with the journal; their outcome is unknown.
     for (const span of [...this.calls.values(), ...this.steps.values()]) span.end(new Date(this.lastAt));
     this.root?.end(new Date(this.lastAt));
     return this.recorder.ended;
@@ -108,10 +108,10 @@ class TraceFold {
 
   private endRun({ data: { outcome, reason, error } }: EntryOf<'run.ended'>): void {
     this.root?.setAttributes(
-      attributes({ 'runbook.outcome': outcome, 'runbook.reason': reason, 'error.type': error?.kind }),
+      toAttributes({ 'runbook.outcome': outcome, 'runbook.reason': reason, 'error.type': error?.kind }),
     );
     const good = outcome === 'succeeded' || outcome === 'stopped';
-    this.root?.setStatus(good ? OK : failure(error?.message ?? reason ?? outcome));
+    this.root?.setStatus(good ? OK : toFailure(error?.message ?? reason ?? outcome));
   }
 
   private openStep(entry: EntryOf<'step.started'> | EntryOf<'step.ended'>): Span {
@@ -128,9 +128,9 @@ class TraceFold {
     const span = this.steps.get(entry.step) ?? this.openStep(entry);
     this.steps.delete(entry.step);
     span.setAttributes(
-      attributes({ 'runbook.outcome': outcome, 'runbook.attempts': attempts, 'error.type': error?.kind }),
+      toAttributes({ 'runbook.outcome': outcome, 'runbook.attempts': attempts, 'error.type': error?.kind }),
     );
-    if (outcome === 'failed' || outcome === 'halted') span.setStatus(failure(error?.message ?? outcome));
+    if (outcome === 'failed' || outcome === 'halted') span.setStatus(toFailure(error?.message ?? outcome));
     else if (outcome === 'succeeded') span.setStatus(OK);
     span.end(new Date(entry.at));
   }
@@ -138,7 +138,7 @@ class TraceFold {
   private send(entry: EntryOf<'call.attempted'>): void {
     const { call, n, method, path, params, tokens, waitedMs } = entry.data;
     const earlier = this.calls.get(call);
-    earlier?.setStatus(failure('sent again'));
+    earlier?.setStatus(toFailure('sent again'));
     earlier?.end(new Date(entry.at));
     const sent = Object.entries(params).map(([name, value]) => [`venue.param.${name}`, value]);
     const span = this.open(entry, `${method} ${path}`, SpanKind.CLIENT, {
@@ -158,34 +158,34 @@ class TraceFold {
     const span = this.calls.get(call);
     this.calls.delete(call);
     if (span === undefined) {
-      this.event(entry, `call.${kind}`, { endpoint: this.endpoints.get(call)?.endpoint ?? call, code, message });
+      this.addEvent(entry, `call.${kind}`, { endpoint: this.endpoints.get(call)?.endpoint ?? call, code, message });
       return;
     }
     span.setAttributes(
-      attributes({
+      toAttributes({
         'http.response.status_code': status,
         'venue.outcome': kind,
         'error.type': kind === 'confirmed' ? undefined : (why ?? kind),
       }),
     );
-    span.setStatus(kind === 'confirmed' ? OK : failure(message ?? kind));
+    span.setStatus(kind === 'confirmed' ? OK : toFailure(message ?? kind));
     span.end(new Date(entry.at));
   }
 
-  /** On the span of the step it belongs to, else on the run's. */
-  private event(entry: Entry, name: string, fields: Fields): void {
-    (this.stepAround(entry.step) ?? this.root)?.addEvent(name, attributes(fields), new Date(entry.at));
+  /** Adds an event to the span of its step, else to the run's span. */
+  private addEvent(entry: Entry, name: string, fields: Fields): void {
+    (this.findStepAround(entry.step) ?? this.root)?.addEvent(name, toAttributes(fields), new Date(entry.at));
   }
 
   private open(entry: Entry, name: string, kind: SpanKind, fields: Fields): Span {
     if (this.recorder === undefined) throw new StoreError('damaged', 'the run does not begin with run.started');
     const isStep = entry.type === 'step.started' || entry.type === 'step.ended';
-    const parent = this.stepAround(entry.step, isStep) ?? this.root;
-    return this.recorder.start(entry, { name, kind, attributes: attributes(fields), parent });
+    const parent = this.findStepAround(entry.step, isStep) ?? this.root;
+    return this.recorder.start(entry, { name, kind, attributes: toAttributes(fields), parent });
   }
 
   /** The innermost open step at or around a path. `outside`: not the step at the path itself. */
-  private stepAround(path: string, outside = false): Span | undefined {
+  private findStepAround(path: string, outside = false): Span | undefined {
     for (let end = path.length; end > 0; end -= 1) {
       const next = path[end];
       if (next !== undefined && next !== '/' && next !== '[' && next !== '~') continue;
@@ -197,14 +197,14 @@ class TraceFold {
   }
 }
 
-/** A tracer whose ids follow from the run's name and an entry's number, and which keeps what has ended. */
+/** Records ended spans; their ids follow from the run's name and the entry's number. */
 class SpanRecorder {
   readonly ended: ReadableSpan[] = [];
   private readonly tracer: Tracer;
   private spanId = '';
 
   constructor({ run, def, account, data }: EntryOf<'run.started'>) {
-    const traceId = hex(`${run} ${def}`, 32);
+    const traceId = hashToHex(`${run} ${def}`, 32);
     const most = Number.MAX_SAFE_INTEGER;
     const provider = new BasicTracerProvider({
       resource: resourceFromAttributes({
@@ -241,15 +241,15 @@ class SpanRecorder {
       readonly parent: Span | undefined;
     },
   ): Span {
-    this.spanId = hex(`${run} ${seq}`, 16);
+    this.spanId = hashToHex(`${run} ${seq}`, 16);
     const { name, kind, attributes: given, parent } = about;
     const context = parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, parent);
     return this.tracer.startSpan(name, { kind, attributes: given, startTime: new Date(at) }, context);
   }
 }
 
-/** Absent ones left out; a decimal is a text already, what has a structure becomes JSON. */
-function attributes(fields: Fields): Attributes {
+/** Absent fields are left out; decimals are texts already; records and lists become JSON. */
+function toAttributes(fields: Fields): Attributes {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(
     known.map(([key, value]) => {
@@ -259,6 +259,6 @@ function attributes(fields: Fields): Attributes {
   );
 }
 
-function hex(text: string, digits: number): string {
+function hashToHex(text: string, digits: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, digits);
 }

@@ -1,6 +1,6 @@
 /**
- * What a run was allowed to do and how near it came: every limit that was looked at before a write, with the write that came
- * closest. The figures are those the journal holds (`call.checked`); a limit that was never looked at is not listed.
+ * Folds what a run was allowed to do: every limit that was checked before a write, with the write that came closest. The
+ * figures come from the journal (`call.checked`); a limit that was never checked is not listed.
  */
 import { Decimal, parseDecimal, wholeNumber } from '../../base/decimal.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
@@ -8,15 +8,15 @@ import { jsonText } from '../format.ts';
 
 export interface Allowance {
   readonly limit: string;
-  /** What is allowed, as the journal says: `3`, `3153.6..3259.6`, `BTC-USD`. */
+  /** The bound as the journal has it: `3`, `3153.6..3259.6`, `BTC-USD`. */
   readonly allowed: string;
-  /** The most that was asked for; absent where there is nothing to compare. */
+  /** The most that was requested; absent if the limit is not a number. */
   readonly most?: string;
-  /** `most` of `allowed` in whole percent; of a floor `allowed` of `most`. */
+  /** `most` as whole percent of `allowed`; for a minimum, `allowed` of `most`. */
   readonly percent?: number;
-  /** `allowed` is the least, and `most` the least that was found. */
-  readonly isFloor?: true;
-  /** Writes that were checked against it. */
+  /** The limit is a minimum: `allowed` is the least allowed, `most` the least found. */
+  readonly isMinimum?: true;
+  /** The number of writes that were checked against it. */
   readonly checks: number;
   /** The write that came closest, or the latest. */
   readonly seq: number;
@@ -24,7 +24,7 @@ export interface Allowance {
 
 export interface AllowanceDocument {
   readonly checked: readonly Allowance[];
-  /** Refused here by limits, budget or kill switch: before anything was sent. */
+  /** Calls denied by limits, budget or kill switch before they were sent. */
   readonly denials: readonly {
     readonly seq: number;
     readonly at: number;
@@ -33,11 +33,11 @@ export interface AllowanceDocument {
     readonly message: string;
   }[];
   readonly denied: number;
-  /** From the profile, as they were in force. */
+  /** The limits of the profile that were in force. */
   readonly profile: JsonObject;
 }
 
-/** Refusals that are listed one by one. */
+/** Denials that are listed one by one. */
 const MOST_DENIALS = 50;
 
 export class AllowanceFold {
@@ -79,32 +79,32 @@ export class AllowanceFold {
     return { checked, denials: this.denials, denied: this.denied, profile: this.profile };
   }
 
-  /** `2/3` is two of three at most, or of a floor two where three is the least; anything else is what it says. */
+  /** `2/3` is two of three allowed, or two where three is the minimum; any other text is kept as it is. */
   private check(limit: string, text: string, seq: number): void {
     const known = this.allowances.get(limit);
     const [used, allowed, ...rest] = text.split('/');
     const [a, b] = rest.length > 0 ? [] : [parseDecimal(used ?? ''), parseDecimal(allowed ?? '')];
     if (used === undefined || allowed === undefined || a === undefined || b === undefined) {
       const band = / in (.*)$/.exec(text);
-      const told = band?.[1] === undefined ? { allowed: text } : { allowed: band[1], most: text.slice(0, band.index) };
-      this.allowances.set(limit, { limit, ...told, checks: (known?.checks ?? 0) + 1, seq, share: new Decimal(0) });
+      const bound = band?.[1] === undefined ? { allowed: text } : { allowed: band[1], most: text.slice(0, band.index) };
+      this.allowances.set(limit, { limit, ...bound, checks: (known?.checks ?? 0) + 1, seq, share: new Decimal(0) });
       return;
     }
-    const isFloor = limit.startsWith('min_');
-    const [part, whole] = isFloor ? [b, a] : [a, b];
+    const isMinimum = limit.startsWith('min_');
+    const [part, whole] = isMinimum ? [b, a] : [a, b];
     const share = whole.isZero() ? new Decimal(1) : part.div(whole);
     if (known?.share.gte(share)) {
       known.checks += 1;
       return;
     }
-    const percent = percentOf(share);
+    const percent = toPercent(share);
     const nearest = { limit, allowed, most: used, percent, checks: (known?.checks ?? 0) + 1, seq, share };
-    this.allowances.set(limit, isFloor ? { ...nearest, isFloor } : nearest);
+    this.allowances.set(limit, isMinimum ? { ...nearest, isMinimum } : nearest);
   }
 }
 
-/** A share as whole percent, rounded up: 99.5 % is not yet all, 100.1 % is more than all. */
-function percentOf(share: Decimal): number {
+/** A share as whole percent, rounded up, so that 100.1 % shows as more than 100. */
+function toPercent(share: Decimal): number {
   const capped = Decimal.min(share.times(100), 999).toDecimalPlaces(0, Decimal.ROUND_UP);
   return wholeNumber(capped);
 }

@@ -1,6 +1,6 @@
 /**
- * What people were asked and what they did: the questions of `approve` steps with their answers, and every command that
- * reached the run. It says which questions are still open; whether an answer counts is the engine's business.
+ * Folds the questions of `approve` steps with their answers, and every command that reached the run. It shows which
+ * questions are open; the engine decides whether an answer counts.
  */
 import type { Entry } from '../../journal/entry.ts';
 import { stepName } from '../format.ts';
@@ -11,7 +11,7 @@ export interface ApprovalRow {
   readonly step: string;
   readonly label: string;
   readonly ask: string;
-  /** Who is asked: a label, which nobody is kept from answering by. */
+  /** The people who are asked. A label: anyone may answer. */
   readonly by: readonly string[];
   /** Epoch ms. */
   readonly askedAt: number;
@@ -30,7 +30,7 @@ export interface PersonRow {
   readonly command: string;
   readonly step?: string;
   readonly reason?: string;
-  /** With an answer that counted: the path of the step that asked. */
+  /** The path of the step that asked; present if the answer counted. */
   readonly answered?: string;
 }
 
@@ -62,7 +62,7 @@ export class ApprovalFold {
         return;
       }
       case 'operator.acted':
-        this.acted(entry);
+        this.addAct(entry);
         return;
       case 'step.ended':
         for (const row of this.rows) if (row.step === entry.step) row.isOpen = false;
@@ -82,7 +82,7 @@ export class ApprovalFold {
     return this.rows.map((row) => ({ ...row, isOpen: row.isOpen && !this.hasEnded }));
   }
 
-  /** The path of the step that an entry answered; undefined where it counted for none. */
+  /** The path of the step that an entry answered; undefined if it counted for none. */
   answeredBy(seq: number): string | undefined {
     return this.acts.findLast((act) => act.seq === seq)?.answered;
   }
@@ -91,7 +91,7 @@ export class ApprovalFold {
     return this.acts;
   }
 
-  private acted({ data, at, seq }: Extract<Entry, { type: 'operator.acted' }>): void {
+  private addAct({ data, at, seq }: Extract<Entry, { type: 'operator.acted' }>): void {
     const { by, command, step, reason } = data;
     const isAnswer = command === 'approve' || command === 'reject';
     const asked = this.rows.findLast(

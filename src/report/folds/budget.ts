@@ -1,35 +1,35 @@
 /**
- * Where a run's tokens went: over time, by endpoint and by purpose, against the limit in force and what the venue said was
- * left. Tokens are counted at the attempt, as the budget counts them; requests of other programs at the same address show
- * only in the venue's own figure.
+ * Folds a run's token use over time and by endpoint, against the limit in force and the tokens the venue reported as left.
+ * Tokens are counted at the attempt, as the budget counts them; requests of other programs at the same address show only in
+ * the venue's figure.
  */
 
 import { parseDurationMs } from '../../base/duration.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
 import { isoTime } from '../format.ts';
-import { requestsBeside } from './run.ts';
+import { listOtherRequests } from './run.ts';
 
 /** `audit budget RUN --json`. */
 export interface BudgetDocument {
   readonly used: number;
-  /** The most that were spent within any window. */
+  /** The most tokens spent within any window. */
   readonly peak: number;
-  /** Tokens allowed in a window, as the run's settings say; absent where they do not. */
+  /** Tokens allowed in a window; absent if the run's settings do not say. */
   readonly limit?: number;
   readonly windowMs: number;
   readonly requests: number;
   /** Requests that had to wait for tokens. */
   readonly waits: { readonly count: number; readonly totalMs: number; readonly longestMs: number };
-  /** Times the venue said that its limit was reached. */
+  /** How often the venue reported that its rate limit was reached. */
   readonly limited: number;
-  /** Calls refused here because the budget could not grant them in time. */
+  /** Calls denied because the budget could not grant their tokens in time. */
   readonly refused: number;
-  /** The least the venue ever said was left. */
+  /** The fewest tokens that the venue reported as left. */
   readonly leastRemaining?: number;
   readonly endpoints: readonly { readonly endpoint: string; readonly requests: number; readonly tokens: number }[];
   readonly bucketMs: number;
-  /** Stretches of equal length from the run's start on; those in which nothing was sent are left out. */
+  /** Spans of equal length from the run's start; those without requests are left out. */
   readonly buckets: readonly BudgetBucket[];
 }
 
@@ -37,9 +37,9 @@ export interface BudgetBucket {
   readonly at: string;
   readonly requests: number;
   readonly tokens: number;
-  /** The most within any window that ends in this stretch. */
+  /** The most tokens within any window that ends in this span. */
   readonly peak: number;
-  /** The last figure the venue gave in it. */
+  /** Tokens left, as the venue last reported in this span. */
   readonly remaining?: number;
 }
 
@@ -78,7 +78,7 @@ export class BudgetFold {
     this.startedAt ??= entry.at;
     this.endedAt = Math.max(this.endedAt, entry.at);
     if (entry.type === 'run.started') {
-      const rate = rateSettings(entry.data.settings);
+      const rate = readRateSettings(entry.data.settings);
       this.limit = rate.limit;
       this.windowMs = rate.windowMs;
     } else if (entry.type === 'call.attempted') {
@@ -90,25 +90,25 @@ export class BudgetFold {
       const { call, kind, failure, code, headers } = entry.data;
       if (failure === 'rate_limited') this.limited += 1;
       if (kind === 'denied' && code === 'DEADLINE') this.refused += 1;
-      this.answered(call, headers, entry.at);
-    } else if (entry.type === 'call.answered') this.answered(entry.data.call, entry.data.headers, entry.at);
+      this.settle(call, headers, entry.at);
+    } else if (entry.type === 'call.answered') this.settle(entry.data.call, entry.data.headers, entry.at);
     else
-      for (const { row } of requestsBeside(entry)) {
-        // Told once it was answered, some seconds later: the window it is counted in is that of its answer.
+      for (const { row } of listOtherRequests(entry)) {
+        // Journaled when it was answered, some seconds later: it is counted in the window of its answer.
         this.spend(entry.at, row.tokens);
         this.count(`${row.method} ${row.path}`, row.tokens);
       }
   }
 
-  /** Spending over time, for a drawing: one element per request. */
+  /** Spending over time, for a drawing: one element per request, oldest first. */
   get points(): readonly { readonly at: number; readonly tokens: number; readonly inWindow: number }[] {
     return this.spendings;
   }
 
-  /** `mostBuckets`: the length of a stretch is chosen so that there are no more of them. */
+  /** `mostBuckets`: the length of the spans is chosen so that there are at most this many. */
   document(mostBuckets = 40): BudgetDocument {
     const start = this.startedAt ?? 0;
-    const bucketMs = bucketLength(this.endedAt - start, mostBuckets);
+    const bucketMs = chooseBucketLength(this.endedAt - start, mostBuckets);
     const remaining = this.spendings.map((each) => each.remaining).filter((each) => each !== undefined);
     return {
       used: this.used,
@@ -124,14 +124,14 @@ export class BudgetFold {
         .map(([endpoint, counts]) => ({ endpoint, ...counts }))
         .sort((a, b) => b.tokens - a.tokens),
       bucketMs,
-      buckets: bucketsOf(this.spendings, start, bucketMs),
+      buckets: groupSpendings(this.spendings, start, bucketMs),
     };
   }
 
-  private answered(call: string, headers: JsonObject | undefined, at: number): void {
+  private settle(call: string, headers: JsonObject | undefined, at: number): void {
     const spending = this.waiting.get(call);
     this.waiting.delete(call);
-    const { remaining } = readRateHeaders(texts(headers), at);
+    const { remaining } = readRateHeaders(toTexts(headers), at);
     if (spending !== undefined && remaining !== undefined) spending.remaining = remaining;
   }
 
@@ -166,8 +166,8 @@ export class BudgetFold {
   }
 }
 
-/** What the run's settings say of the rate limit (profile, `rate_limit`). */
-function rateSettings(settings: JsonObject): { readonly limit: number | undefined; readonly windowMs: number } {
+/** The rate limit in the run's settings (profile, `rate_limit`). */
+function readRateSettings(settings: JsonObject): { readonly limit: number | undefined; readonly windowMs: number } {
   const rate = (settings.rate_limit ?? {}) as { readonly tokens?: Json; readonly window?: Json };
   const windowMs = typeof rate.window === 'string' ? parseDurationMs(rate.window) : undefined;
   const limit = Number(rate.tokens ?? Number.NaN);
@@ -177,19 +177,19 @@ function rateSettings(settings: JsonObject): { readonly limit: number | undefine
   };
 }
 
-function texts(headers: JsonObject | undefined): Readonly<Record<string, string>> {
+function toTexts(headers: JsonObject | undefined): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)]));
 }
 
 const LENGTHS_MS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 21_600, 43_200, 86_400].map((seconds) => seconds * 1000);
 
-/** A round length such that `spanMs` has at most `most` of it. */
-function bucketLength(spanMs: number, most: number): number {
+/** A round length that divides `spanMs` into at most `most` parts. */
+function chooseBucketLength(spanMs: number, most: number): number {
   const day = 86_400_000;
   return LENGTHS_MS.find((length) => spanMs < length * most) ?? Math.ceil(spanMs / most / day) * day;
 }
 
-function bucketsOf(spendings: readonly Spending[], start: number, bucketMs: number): readonly BudgetBucket[] {
+function groupSpendings(spendings: readonly Spending[], start: number, bucketMs: number): readonly BudgetBucket[] {
   const buckets = new Map<number, { requests: number; tokens: number; peak: number; remaining?: number }>();
   for (const { at, tokens, inWindow, remaining } of spendings) {
     const index = Math.floor((at - start) / bucketMs);

@@ -1,20 +1,20 @@
 /**
- * Whether the deadman switch was ever at risk: when it was armed, how long the venue heard nothing of us at the most, and
- * how it ended. A stretch of silence is counted from when a request was *sent* to when the next was *answered*, because the
- * venue saw each at some instant between: the true silence was never longer than what is said here.
+ * Folds the history of the deadman switch: when it was armed, the longest silence towards the venue, and how it ended. A
+ * silence is counted from when a request was *sent* to when the next was *answered*: the venue saw each at some instant
+ * between, so the true silence was never longer than the figure here.
  */
 import type { Entry } from '../../journal/entry.ts';
 import { CATALOGUE, ENDPOINT_NAMES } from '../../venue/catalogue.ts';
 
-/** Silence beyond this share of the time-out is called a risk (a healthy keeper stays below it). */
+/** Silence beyond this share of the time-out is a risk; a healthy heartbeat stays below it. */
 export const RISK_SHARE = 0.5;
-/** Beats that are kept for the drawing; of more, every second is left out, again and again. */
-const MOST_BEATS = 8000;
+/** Heartbeats kept for the drawing; beyond this number every second one is dropped, repeatedly. */
+const MOST_HEARTBEATS = 8000;
 
 interface Silence {
   readonly ms: number;
   readonly timeoutMs: number;
-  /** ms since the run began, of its begin. */
+  /** When the silence began, ms since the run began. */
   readonly from: number;
   /** The entry that ended it. */
   readonly seq: number;
@@ -24,18 +24,18 @@ export interface DeadmanRecord {
   readonly state: 'never' | 'armed' | 'disarmed' | 'assumed_fired';
   readonly market?: string;
   readonly timeoutMs?: number;
-  /** Stretches in which it was armed, ms since the run began; the last is open while it is. */
+  /** Spans in which it was armed, ms since the run began; the last has no end while the switch is armed. */
   readonly armed: readonly { readonly from: number; readonly until?: number; readonly timeoutMs: number }[];
   /** When requests that renew it were sent, ms since the run began. */
-  readonly beats: readonly number[];
+  readonly heartbeats: readonly number[];
   readonly renewals: number;
   readonly longest?: Silence;
   /** Silences of more than RISK_SHARE of the time-out. */
   readonly risks: number;
   readonly fired: readonly { readonly at: number; readonly seq: number; readonly because?: string }[];
-  /** Epoch ms: when the venue cancels everything if it hears nothing more. Only while it is armed. */
+  /** When the venue cancels all orders unless the switch is renewed, epoch ms. Only while it is armed. */
   readonly firesAt?: number;
-  /** Why it was disarmed, where the journal says. */
+  /** Why it was disarmed, if the journal has a reason. */
   readonly because?: string;
 }
 
@@ -46,9 +46,9 @@ export class DeadmanRecordFold {
   private timeoutMs: number | undefined;
   private because: string | undefined;
   private readonly armed: { from: number; until?: number; timeoutMs: number }[] = [];
-  private beats: number[] = [];
-  private beatStride = 1;
-  private beatCount = 0;
+  private heartbeats: number[] = [];
+  private stride = 1;
+  private count = 0;
   private renewals = 0;
   private longest: Silence | undefined;
   private risks = 0;
@@ -63,19 +63,19 @@ export class DeadmanRecordFold {
         return;
       case 'call.attempted': {
         const { call, method, path } = entry.data;
-        this.sent.set(call, { at: entry.at, renews: renews(`${method} ${path}`) });
+        this.sent.set(call, { at: entry.at, renews: isRenewal(`${method} ${path}`) });
         return;
       }
       case 'call.settled': {
         const call = this.sent.get(entry.data.call);
         this.sent.delete(entry.data.call);
         if (call?.renews === true && entry.data.kind === 'confirmed') {
-          this.beat(entry.data.sentAt ?? call.at, entry.at, entry.seq);
+          this.addHeartbeat(entry.data.sentAt ?? call.at, entry.at, entry.seq);
         }
         return;
       }
       case 'deadman.moved':
-        this.moved(entry);
+        this.move(entry);
         return;
       default:
         return;
@@ -89,7 +89,7 @@ export class DeadmanRecordFold {
       ...(market === undefined ? {} : { market }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       armed: this.armed.map((each) => ({ ...each })),
-      beats: this.beats,
+      heartbeats: this.heartbeats,
       renewals: this.renewals,
       ...(longest === undefined ? {} : { longest }),
       risks: this.risks,
@@ -101,7 +101,7 @@ export class DeadmanRecordFold {
     };
   }
 
-  private moved({ data, at, seq }: Extract<Entry, { type: 'deadman.moved' }>): void {
+  private move({ data, at, seq }: Extract<Entry, { type: 'deadman.moved' }>): void {
     const offset = at - this.startedAt;
     const because = data.because === undefined ? {} : { because: data.because };
     switch (data.event) {
@@ -117,14 +117,14 @@ export class DeadmanRecordFold {
         this.renewals += 1;
         return;
       case 'disarmed':
-        this.silence(at, seq);
+        this.endSilence(at, seq);
         this.close(offset);
         this.state = 'disarmed';
         this.because = data.because;
         this.lastSentAt = undefined;
         return;
       case 'assumed_fired':
-        this.silence(at, seq);
+        this.endSilence(at, seq);
         this.close(offset);
         this.state = 'assumed_fired';
         this.fired.push({ at: offset, seq, ...because });
@@ -135,8 +135,8 @@ export class DeadmanRecordFold {
     }
   }
 
-  /** A silence ends by the answer to a request, or with the switch. */
-  private silence(until: number, seq: number): void {
+  /** A silence ends with the answer to a request, or with the switch. */
+  private endSilence(until: number, seq: number): void {
     if (this.state !== 'armed' || this.lastSentAt === undefined || this.timeoutMs === undefined) return;
     const { lastSentAt, timeoutMs, longest } = this;
     const silence = { ms: until - lastSentAt, timeoutMs, from: lastSentAt - this.startedAt, seq };
@@ -144,14 +144,14 @@ export class DeadmanRecordFold {
     if (longest === undefined || silence.ms / timeoutMs > longest.ms / longest.timeoutMs) this.longest = silence;
   }
 
-  private beat(sentAt: number, answeredAt: number, seq: number): void {
-    this.silence(answeredAt, seq);
+  private addHeartbeat(sentAt: number, answeredAt: number, seq: number): void {
+    this.endSilence(answeredAt, seq);
     this.lastSentAt = Math.max(this.lastSentAt ?? sentAt, sentAt);
-    this.beatCount += 1;
-    if (this.beatCount % this.beatStride === 0) this.beats.push(sentAt - this.startedAt);
-    if (this.beats.length > MOST_BEATS) {
-      this.beats = this.beats.filter((_at, index) => index % 2 === 0);
-      this.beatStride *= 2;
+    this.count += 1;
+    if (this.count % this.stride === 0) this.heartbeats.push(sentAt - this.startedAt);
+    if (this.heartbeats.length > MOST_HEARTBEATS) {
+      this.heartbeats = this.heartbeats.filter((_at, index) => index % 2 === 0);
+      this.stride *= 2;
     }
   }
 
@@ -161,8 +161,8 @@ export class DeadmanRecordFold {
   }
 }
 
-/** Rule 1 of the switch, and the request that arms or renews it. */
-function renews(title: string): boolean {
+/** Requests that the venue counts (rule 1 of the switch), and the request that arms or renews it. */
+function isRenewal(title: string): boolean {
   const endpoint = ENDPOINT_NAMES.find((each) => each === title);
   return endpoint !== undefined && (CATALOGUE[endpoint].qualifies || endpoint === 'POST /cancel_all_after');
 }

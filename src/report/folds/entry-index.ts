@@ -1,6 +1,6 @@
 /**
- * Where the entries of a run are, by kind and by step, so that any page of any selection can be read without reading the
- * others. It keeps numbers, not entries: a run of a hundred thousand takes a few hundred kilobytes.
+ * Indexes the entries of a run by kind, step and order, so that a page of any selection can be read without the other
+ * entries. It keeps numbers, not entries: a run of a hundred thousand entries takes a few hundred kilobytes.
  */
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import type { Entry, EntryType } from '../../journal/entry.ts';
@@ -33,13 +33,13 @@ const GROUP_OF: ReadonlyMap<string, number> = new Map(
 
 export interface EntrySelection {
   readonly groups?: ReadonlySet<EntryGroup>;
-  /** A lane: the step and what is inside it. */
+  /** A lane: the step and the steps inside it. */
   readonly step?: string;
   /** A client order id. */
   readonly order?: string;
 }
 
-/** An entry in a line of the raw table. */
+/** An entry as one line of the raw table. */
 interface EntryRow {
   readonly seq: number;
   /** Epoch ms. */
@@ -56,25 +56,25 @@ export class EntryIndex {
   private readonly order: number[] = [];
   private readonly steps = new Names();
   private readonly orders = new Names();
-  /** By call: the order it is about. */
+  /** The number of the order, by call. */
   private readonly calls = new Map<string, number>();
 
   apply(entry: Entry): void {
     this.group.push(GROUP_OF.get(entry.type) ?? -1);
-    this.step.push(this.steps.numberOf(lanePath(entry.step)));
-    this.order.push(this.orderOf(entry));
+    this.step.push(this.steps.assignNumber(lanePath(entry.step)));
+    this.order.push(this.findOrder(entry));
   }
 
   get size(): number {
     return this.group.length;
   }
 
-  /** The numbers of the entries that are meant, ascending; undefined for all of them. */
+  /** The sequence numbers of the selected entries, ascending; undefined if all are selected. */
   select({ groups, step, order }: EntrySelection): readonly number[] | undefined {
     if (groups === undefined && step === undefined && order === undefined) return undefined;
     const wanted = groups === undefined ? undefined : new Set([...groups].map((group) => GROUP_NAMES.indexOf(group)));
-    const steps = step === undefined ? undefined : this.steps.within(step);
-    const orderNumber = order === undefined ? undefined : this.orders.known(order);
+    const steps = step === undefined ? undefined : this.steps.findWithin(step);
+    const orderNumber = order === undefined ? undefined : this.orders.find(order);
     const found: number[] = [];
     for (let index = 0; index < this.group.length; index += 1) {
       if (wanted !== undefined && !wanted.has(this.group[index] ?? -1)) continue;
@@ -85,16 +85,16 @@ export class EntryIndex {
     return found;
   }
 
-  private orderOf(entry: Entry): number {
+  private findOrder(entry: Entry): number {
     switch (entry.type) {
       case 'order.moved':
       case 'order.alarmed':
       case 'order.concluded':
-        return this.orders.numberOf(entry.data.clientOrderId);
+        return this.orders.assignNumber(entry.data.clientOrderId);
       case 'call.intended': {
         const id = entry.data.intent?.clientOrderId ?? entry.data.clientOrderId;
         if (id === undefined) return -1;
-        const number = this.orders.numberOf(id);
+        const number = this.orders.assignNumber(id);
         this.calls.set(entry.data.call, number);
         return number;
       }
@@ -116,19 +116,19 @@ export class EntryIndex {
 class Names {
   private readonly numbers = new Map<string, number>();
 
-  numberOf(name: string): number {
+  assignNumber(name: string): number {
     const known = this.numbers.get(name);
     if (known !== undefined) return known;
     this.numbers.set(name, this.numbers.size);
     return this.numbers.size - 1;
   }
 
-  known(name: string): number | undefined {
+  find(name: string): number | undefined {
     return this.numbers.get(name) ?? -2;
   }
 
-  /** A path and what lies under it. */
-  within(path: string): ReadonlySet<number> {
+  /** The numbers of a path and of every path below it. */
+  findWithin(path: string): ReadonlySet<number> {
     return new Set(
       [...this.numbers].filter(([name]) => name === path || name.startsWith(`${path}/`)).map(([, number]) => number),
     );
@@ -137,11 +137,11 @@ class Names {
 
 export function entryRow(entry: Entry): EntryRow {
   const { seq, at, type, step, actor } = entry;
-  return { seq, at, type, step, actor, text: entryText(entry) };
+  return { seq, at, type, step, actor, text: describeEntry(entry) };
 }
 
-/** What an entry says, in a line, without knowing any other entry. */
-function entryText(entry: Entry): string {
+/** Describes an entry in one line, from this entry alone. */
+function describeEntry(entry: Entry): string {
   switch (entry.type) {
     case 'run.started':
       return shown(`${entry.data.runbook}, ${entry.data.mode}, started by ${entry.data.by ?? entry.data.trigger}`);
@@ -150,7 +150,7 @@ function entryText(entry: Entry): string {
     case 'run.ended':
       return shown(`${entry.data.outcome}${entry.data.reason === undefined ? '' : `: ${entry.data.reason}`}`);
     case 'run.resumed':
-      return shown(`taken up again, ${formatCount(entry.data.openCalls.length, 'request')} in flight`);
+      return shown(`resumed, ${formatCount(entry.data.openCalls.length, 'request')} in flight`);
     case 'step.started':
       return shown(`${entry.data.verb}${entry.data.attempt > 1 ? `, attempt ${entry.data.attempt}` : ''}`);
     case 'step.decided':
@@ -204,11 +204,11 @@ function entryText(entry: Entry): string {
       return `${formatCount(entry.data.open, 'open order')} on the account`;
     case 'account.swept': {
       const { left, inDoubt } = entry.data;
-      const doubt = inDoubt.length === 0 ? '' : `, ${inDoubt.length} not known`;
-      return `${left === undefined ? 'not known what is' : formatCount(left.length, 'order')} left by cancel_all${doubt}`;
+      const doubt = inDoubt.length === 0 ? '' : `, ${inDoubt.length} unknown`;
+      return `${left === undefined ? 'unknown what was' : formatCount(left.length, 'order')} left by cancel_all${doubt}`;
     }
     case 'account.late_orders':
-      return `${formatCount(entry.data.late.length, 'order')} of earlier runs that their journals do not know of`;
+      return `${formatCount(entry.data.late.length, 'order')} of earlier runs that differ from their journals`;
     case 'deadman.moved':
       return shown(
         `${entry.data.event} ${entry.data.market}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`,
@@ -222,9 +222,9 @@ function entryText(entry: Entry): string {
     case 'session.moved':
       return shown(`${entry.data.event}${entry.data.because === undefined ? '' : `: ${entry.data.because}`}`);
     case 'clock.adjusted':
-      return `the clock on the wall was put: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s own`;
+      return `wall clock adjusted: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s clock`;
     default:
-      // A journal of a later version may hold entries this one has no words for.
+      // A journal of a later version may hold entry types that this version does not know.
       entry satisfies never;
       return '';
   }

@@ -1,6 +1,6 @@
 /**
- * The fills of a run: what traded, at what price, for which fee. Only fills of the run's own orders, each once, as the order
- * book of the engine booked them; an account's other trades, which a read may show as well, are not the run's.
+ * Folds the fills of a run: what traded, at what price, for which fee. It has only fills of the run's orders, each once, as
+ * the engine's order tracker booked them; other trades of the account, which a read may show too, are left out.
  */
 import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
 import { formatMicros } from '../../base/format.ts';
@@ -13,11 +13,11 @@ import { foldOrders } from './orders.ts';
 export interface FillRow {
   /** The venue's id of the fill. */
   readonly id: string;
-  /** When the venue traded it, ISO 8601; six digits where it has them. */
+  /** When it traded, by the venue's clock, ISO 8601; six digits if the venue has them. */
   readonly at: string;
   readonly clientOrderId: string;
   readonly orderId: string;
-  /** The step that wanted the order. */
+  /** The step that placed the order. */
   readonly step: string;
   readonly market: string;
   readonly side: Side;
@@ -33,7 +33,7 @@ export interface FillRow {
   readonly liquidation: boolean;
 }
 
-/** What traded on one side of one market. */
+/** The fills of one side of one market. */
 interface FillTotal {
   readonly market: string;
   readonly side: Side;
@@ -52,7 +52,7 @@ export interface FillsDocument {
   /** In the order they happened. */
   readonly fills: readonly FillRow[];
   readonly totals: readonly FillTotal[];
-  /** By market: what the fills did to the position, long positive, base currency. */
+  /** By market: the change of the position by the fills, long positive, base currency. */
   readonly net: Readonly<Record<string, DecimalString>>;
 }
 
@@ -60,16 +60,16 @@ export function fillsDocument(entries: Iterable<Entry>): FillsDocument {
   return fillsOf(foldOrders(entries));
 }
 
-/** The fills of orders that were folded already. */
+/** The fills of orders that are already folded. */
 export function fillsOf(orders: readonly TrackedOrder[]): FillsDocument {
   const booked = orders.flatMap((order) => [...order.snapshot.context.fills.values()].map((fill) => ({ order, fill })));
   booked.sort((a, b) => a.fill.timestamp - b.fill.timestamp);
   const fills = booked.map(({ fill }) => fill);
-  const groups = grouped(fills, ({ market_id, side }) => `${market_id} ${side}`);
-  const byMarket = grouped(fills, ({ market_id }) => market_id);
+  const groups = groupBy(fills, ({ market_id, side }) => `${market_id} ${side}`);
+  const byMarket = groupBy(fills, ({ market_id }) => market_id);
   return {
     fills: booked.map(({ order, fill }) => fillRow(order, fill)),
-    totals: groups.map(([, of]) => totalOf(of)),
+    totals: groups.map(([, of]) => sumSide(of)),
     net: Object.fromEntries(byMarket.map(([market, of]) => [market, netSizeOfFills(of)])),
   };
 }
@@ -92,7 +92,7 @@ export function fillRow({ intent, step }: TrackedOrder, fill: FillRecord): FillR
   };
 }
 
-function totalOf(fills: readonly FillRecord[]): FillTotal {
+function sumSide(fills: readonly FillRecord[]): FillTotal {
   const [first] = fills;
   if (first === undefined) throw new Error('a group of fills has at least one');
   const sum = (of: (fill: FillRecord) => Decimal) =>
@@ -102,7 +102,7 @@ function totalOf(fills: readonly FillRecord[]): FillTotal {
     side: first.side,
     fills: fills.length,
     size: sumOfFills(fills),
-    // Without size there is no average; the price of the fill is the best that can be said.
+    // Without size there is no average; the price of the fill comes closest.
     averagePrice: averagePrice(fills) ?? first.price,
     value: sum((fill) => decimal(fill.price).times(decimal(fill.size))),
     fee: sum((fill) => decimal(fill.fee)),
@@ -110,8 +110,8 @@ function totalOf(fills: readonly FillRecord[]): FillTotal {
   };
 }
 
-/** Elements by a key, in the order the keys were first met. */
-function grouped<T>(
+/** Elements by key, in the order in which the keys first occur. */
+function groupBy<T>(
   elements: Iterable<T>,
   keyOf: (element: T) => string,
 ): readonly (readonly [string, readonly T[]])[] {
@@ -125,8 +125,8 @@ function grouped<T>(
   return [...groups];
 }
 
-/** Microseconds since the epoch as ISO 8601: six digits where they matter. */
+/** Microseconds since the epoch as ISO 8601; six digits if the last three are not zero. */
 export function timeOfUs(us: number): string {
-  // A forged or garbled time must not make a report throw.
+  // A report must not fail because of a forged or damaged time.
   return Number.isSafeInteger(us) && Math.abs(us / 1000) <= 8.64e15 ? formatMicros(us) : String(us);
 }

@@ -1,6 +1,6 @@
 /**
- * Each order's life with the reason for every change: which entry moved it, what that entry says, and which step wanted it.
- * The states are those of the engine's own order book; this adds the why and the prices it had over time.
+ * Folds each order's history with the reason for every change: the entry that moved it, what that entry says, and the step
+ * that requested it. The states come from the engine's order tracker; this adds the reasons and the prices over time.
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import type { DataOf, Entry, Json } from '../../journal/entry.ts';
@@ -19,15 +19,15 @@ interface OrderMove {
   readonly from: OrderState;
   readonly to: OrderState;
   readonly event: string;
-  /** The event in a sentence. */
+  /** Explains the event. */
   readonly meaning: string;
-  /** What the entry itself says of it: a venue's text, a conclusion, the terms asked for. */
+  /** The reason in the entry: the venue's text, a conclusion, or the requested terms. */
   readonly because?: string;
-  /** The step that asked; absent where nobody here did. */
+  /** The step that requested the change; absent if none did. */
   readonly step?: string;
 }
 
-/** A price the order had, from a time on. */
+/** A price of the order, and the time from which it applied, ms since the run began. */
 interface PriceLevel {
   readonly at: number;
   readonly price: DecimalString;
@@ -43,22 +43,22 @@ interface OrderAlarmRow {
 
 export interface OrderLife extends OrderRow {
   readonly label: string;
-  /** The lane of the step that wanted it. */
+  /** The lane of the step that placed it. */
   readonly step: string;
   readonly createdAt: number;
   readonly seq: number;
-  /** `0.25 BTC-USD`, or which part of the position. */
+  /** `0.25 BTC-USD`, or a fraction of the position. */
   readonly amount: string;
-  /** Its size is a part of the position. */
+  /** Its size is a fraction of the position. */
   readonly ofPosition: boolean;
-  /** The currency of its prices; empty where its market names none. */
+  /** The currency of its prices; empty if its market names none. */
   readonly currency: string;
   readonly timeInForce?: string;
   readonly trigger?: DecimalString;
   readonly onAmbiguous?: string;
-  /** What its state means. */
+  /** Explains its state. */
   readonly stateMeaning?: string;
-  /** Whether nothing more can become of it. */
+  /** Its state is final. */
   readonly isOver: boolean;
   readonly moves: readonly OrderMove[];
   readonly levels: readonly PriceLevel[];
@@ -83,17 +83,17 @@ export class OrderLifeFold {
     if (entry.type === 'run.started') this.startedAt = entry.data.startedAt;
     if (entry.type === 'step.started' || entry.type === 'step.ended') this.steps.set(lanePath(entry.step), entry.data);
     const changes = this.orders.apply(entry);
-    if (entry.type === 'call.intended' && entry.data.intent !== undefined) this.meant(entry.data.intent, entry);
+    if (entry.type === 'call.intended' && entry.data.intent !== undefined) this.addIntent(entry.data.intent, entry);
     for (const { order, from, to, event } of changes) {
-      const notes = this.notesOf(order, entry.seq);
-      this.level(notes, order, entry.at);
-      if (from !== to) notes.moves.push(this.move(entry, order, from, to, event));
+      const notes = this.findNotes(order, entry.seq);
+      this.addLevel(notes, order, entry.at);
+      if (from !== to) notes.moves.push(this.describeMove(entry, order, from, to, event));
     }
-    if (entry.type === 'order.alarmed') this.alarmed(entry);
+    if (entry.type === 'order.alarmed') this.addAlarm(entry);
   }
 
-  /** The same orders as the engine's own book has them. */
-  tracker(): readonly TrackedOrder[] {
+  /** The same orders, as the engine's order tracker has them. */
+  trackedOrders(): readonly TrackedOrder[] {
     return this.orders.orders();
   }
 
@@ -101,17 +101,13 @@ export class OrderLifeFold {
     const histories = this.orders.rows();
     return this.orders.orders().flatMap((order, index) => {
       const row = histories[index];
-      return row === undefined ? [] : [this.life(order, row)];
+      return row === undefined ? [] : [this.describeLife(order, row)];
     });
   }
 
-  bookOrders(): readonly TrackedOrder[] {
-    return this.orders.orders();
-  }
-
-  private life(order: TrackedOrder, row: OrderRow): OrderLife {
+  private describeLife(order: TrackedOrder, row: OrderRow): OrderLife {
     const { intent, step, createdAt, snapshot } = order;
-    const { seq, moves, levels, alarms } = this.notesOf(order, 0);
+    const { seq, moves, levels, alarms } = this.findNotes(order, 0);
     const stateMeaning = wordsOf(snapshot.state);
     const wanted = this.steps.get(lanePath(step));
     return {
@@ -139,13 +135,13 @@ export class OrderLifeFold {
     };
   }
 
-  private meant(intent: NonNullable<DataOf<'call.intended'>['intent']>, { seq, at }: Entry): void {
+  private addIntent(intent: NonNullable<DataOf<'call.intended'>['intent']>, { seq, at }: Entry): void {
     if (this.notes.has(intent.clientOrderId)) return;
     const levels = intent.price === undefined ? [] : [{ at: at - this.startedAt, price: intent.price }];
     this.notes.set(intent.clientOrderId, { seq, moves: [], levels, alarms: [] });
   }
 
-  private notesOf({ intent }: TrackedOrder, seq: number): Notes {
+  private findNotes({ intent }: TrackedOrder, seq: number): Notes {
     const known = this.notes.get(intent.clientOrderId);
     if (known !== undefined) return known;
     const notes: Notes = { seq, moves: [], levels: [], alarms: [] };
@@ -153,14 +149,14 @@ export class OrderLifeFold {
     return notes;
   }
 
-  private level({ levels }: Notes, { snapshot }: TrackedOrder, at: number): void {
+  private addLevel({ levels }: Notes, { snapshot }: TrackedOrder, at: number): void {
     const { price } = snapshot.context;
     if (price !== undefined && levels.at(-1)?.price !== price) levels.push({ at: at - this.startedAt, price });
   }
 
-  private move(entry: Entry, order: TrackedOrder, from: OrderState, to: OrderState, event: string): OrderMove {
-    const because = becauseOf(entry, order);
-    const asked = entry.type === 'call.attempted' && entry.step !== '' ? { step: this.asker(entry.step) } : {};
+  private describeMove(entry: Entry, order: TrackedOrder, from: OrderState, to: OrderState, event: string): OrderMove {
+    const because = findReason(entry, order);
+    const asked = entry.type === 'call.attempted' && entry.step !== '' ? { step: this.nameStep(entry.step) } : {};
     return {
       seq: entry.seq,
       at: entry.at - this.startedAt,
@@ -173,14 +169,14 @@ export class OrderLifeFold {
     };
   }
 
-  /** `cancel of expired`: what the step that asked is called. */
-  private asker(step: string): string {
+  /** The name of the step that requested a change, with its verb: `expired (cancel)`. */
+  private nameStep(step: string): string {
     const known = this.steps.get(lanePath(step));
     const name = stepName(step, known?.id);
     return known === undefined || known.verb === name ? name : `${name} (${known.verb})`;
   }
 
-  private alarmed({ data, seq, at }: Extract<Entry, { type: 'order.alarmed' }>): void {
+  private addAlarm({ data, seq, at }: Extract<Entry, { type: 'order.alarmed' }>): void {
     const meaning = meaningOf(ORDER_ALARMS, data.alarm);
     this.notes.get(data.clientOrderId)?.alarms.push({
       seq,
@@ -192,19 +188,19 @@ export class OrderLifeFold {
   }
 }
 
-/** What the entry that moved an order says of the reason. */
-function becauseOf(entry: Entry, order: TrackedOrder): string | undefined {
+/** The reason that the entry gives for an order's move. */
+function findReason(entry: Entry, order: TrackedOrder): string | undefined {
   switch (entry.type) {
     case 'order.concluded':
     case 'deadman.moved':
       return entry.data.because;
     case 'call.attempted':
-      return termsOf(entry.data);
+      return formatTerms(entry.data);
     case 'call.settled': {
       const { message, code, failure, status, result } = entry.data;
       const said = message ?? code ?? failure;
       if (said !== undefined) return status === undefined ? said : `${said} (HTTP ${status})`;
-      return reasonIn(result, order);
+      return findVenueReason(result, order);
     }
     default:
       return undefined;
@@ -213,13 +209,13 @@ function becauseOf(entry: Entry, order: TrackedOrder): string | undefined {
 
 const TERMS = ['type', 'side', 'price', 'trigger_price', 'size', 'time_in_force'] as const;
 
-function termsOf({ params }: DataOf<'call.attempted'>): string | undefined {
-  const told = TERMS.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name] as Json] as const]));
-  return told.length === 0 ? undefined : pairs(Object.fromEntries(told));
+function formatTerms({ params }: DataOf<'call.attempted'>): string | undefined {
+  const terms = TERMS.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name] as Json] as const]));
+  return terms.length === 0 ? undefined : pairs(Object.fromEntries(terms));
 }
 
-/** The venue's own word in the order's record. */
-function reasonIn(result: Json | undefined, { snapshot }: TrackedOrder): string | undefined {
+/** The reason in the venue's record of the order. */
+function findVenueReason(result: Json | undefined, { snapshot }: TrackedOrder): string | undefined {
   if (!Array.isArray(result)) return undefined;
   for (const each of result as readonly Json[]) {
     if (typeof each !== 'object' || each === null || Array.isArray(each)) continue;

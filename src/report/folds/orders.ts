@@ -1,6 +1,6 @@
 /**
- * The orders of a run as a reviewer reads them: every one that was meant, with its last state, its fills and how it got
- * there. The states are folded by the book that the engine itself uses; nothing is decided anew here.
+ * Folds the orders of a run: every intended order with its last state, its fills and its moves. The engine's own order
+ * tracker derives the states, so a report cannot differ from the engine.
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import type { Entry, JsonObject } from '../../journal/entry.ts';
@@ -11,20 +11,20 @@ import type { OrderType, Side } from '../../venue/records.ts';
 
 export interface OrderRow {
   readonly clientOrderId: string;
-  /** The venue's id; absent while none is known. */
+  /** The venue's id; absent while it is unknown. */
   readonly orderId?: string;
   readonly market: string;
   readonly side: Side;
   readonly type: OrderType;
-  /** Quote currency; absent where none was given. */
+  /** Quote currency; absent if none was given. */
   readonly price?: DecimalString;
-  /** In force, base currency; for stop_loss and take_profit the fraction until the venue has said a size. */
+  /** Current size, base currency; for stop_loss and take_profit the fraction until the venue reports a size. */
   readonly size: DecimalString;
-  /** Base currency: the sum of its fills, or what its record says where that is more. */
+  /** Base currency: the sum of its fills, or the figure of its record if that is more. */
   readonly filled: DecimalString;
   /** Quote currency, to 18 places; absent without fills. */
   readonly averagePrice?: DecimalString;
-  /** The venue's final status, or what is known instead: `unknown`, `absent`, `denied`, `quarantined`. */
+  /** The venue's final status, or a state of the engine: `unknown`, `absent`, `denied`, `quarantined`. */
   readonly state: string;
 }
 
@@ -48,7 +48,7 @@ export function ordersDocument(entries: Iterable<Entry>): OrdersDocument {
   return { orders: fold.histories() };
 }
 
-/** The run's orders as the engine's own book has them, in the order they were meant. */
+/** The run's orders as the engine's order tracker has them, in the order of their intents. */
 export function foldOrders(entries: Iterable<Entry>): readonly TrackedOrder[] {
   const fold = new OrderFold();
   for (const entry of entries) fold.apply(entry);
@@ -58,9 +58,9 @@ export function foldOrders(entries: Iterable<Entry>): readonly TrackedOrder[] {
 export class OrderFold {
   private tracker = new OrderTracker();
 
-  /** What the entry did to which orders. */
+  /** The orders that the entry changed, and how. */
   apply(entry: Entry): readonly TrackerChange[] {
-    if (entry.type === 'run.started') this.tracker = new OrderTracker(trackerOptions(entry.data.settings));
+    if (entry.type === 'run.started') this.tracker = new OrderTracker(readTrackerOptions(entry.data.settings));
     return this.tracker.apply(entry);
   }
 
@@ -80,8 +80,8 @@ export class OrderFold {
   }
 }
 
-/** What the run's first entry says of how long "not found" does not yet mean absent; the book's own default where it says nothing. */
-function trackerOptions(settings: JsonObject): OrderTrackerOptions {
+/** How long "not found" does not yet mean absent, from the run's first entry; else the tracker's default. */
+function readTrackerOptions(settings: JsonObject): OrderTrackerOptions {
   const { absenceHorizonMs } = settings;
   return typeof absenceHorizonMs === 'number' ? { absenceHorizonMs } : {};
 }
@@ -99,12 +99,12 @@ function orderRow({ intent, snapshot }: TrackedOrder): OrderRow {
     size: context.size,
     filled: largerDecimal(context.filled, context.recordFilled),
     ...(average === undefined ? {} : { averagePrice: average }),
-    // The venue may call a working order by a name of its own, such as `placed` for a stop that waits.
+    // The venue may have its own status for a working order, such as `placed` for a stop that waits.
     state: state === 'open' ? (context.lastRecord?.status ?? state) : state,
   };
 }
 
-/** The state that a row's word stands for: an open order may have the venue's own word for it. */
+/** The state of a row; a row of an open order may hold the venue's own status instead. */
 export function stateOf({ state }: Pick<OrderRow, 'state'>): OrderState {
   return isOrderState(state) ? state : 'open';
 }

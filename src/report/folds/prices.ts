@@ -1,6 +1,6 @@
 /**
- * Prices a run knew of, by market and feed: what a page draws behind the orders. A feed that is no price of the market (a
- * rate, a volume) is left out, by comparing it with the prices of the run's own orders. Prices stay texts.
+ * Folds the prices a run read, by market and feed; the page draws them behind the orders. A feed that is not a price of the
+ * market (a rate, a volume) is recognised by comparing it with the prices of the run's orders, and left out. Prices stay texts.
  */
 import { type Decimal, type DecimalString, parseDecimal } from '../../base/decimal.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -14,9 +14,9 @@ export interface PriceReadings {
   readonly seq: readonly number[];
 }
 
-/** Readings of one feed that are kept; of more, every second is left out, again and again. */
+/** Readings kept of one feed; beyond this number every second one is dropped, repeatedly. */
 const MOST_READINGS = 4000;
-/** A feed whose value is further from the orders' prices than this factor is none of the market's prices. */
+/** A feed whose value differs from the orders' prices by more than this factor is not a price of the market. */
 const FAR = 4;
 
 interface Series {
@@ -43,7 +43,7 @@ export class PriceReadingFold {
     if (series.count % series.stride !== 0) return;
     const when = (at ?? entry.at) - this.startedAt;
     const last = series.rows.at(-1);
-    // Read again before it changed: the same reading.
+    // The same reading, read again before it changed.
     if (last?.price === value && last.at === when) return;
     series.rows.push({ at: when, price: value, seq: entry.seq });
     if (series.rows.length <= MOST_READINGS) return;
@@ -51,7 +51,7 @@ export class PriceReadingFold {
     series.stride *= 2;
   }
 
-  /** `orders`: market and price of whatever the run ordered. */
+  /** `orders`: market and price of each of the run's orders. */
   readings(orders: readonly { readonly market: string; readonly price: DecimalString }[]): readonly PriceReadings[] {
     const markets = [...new Set(orders.map((order) => order.market))];
     const [onlyMarket] = markets.length === 1 ? markets : [];

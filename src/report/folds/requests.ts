@@ -1,10 +1,10 @@
 /**
- * Every request of a run over its time, as columns a page can draw: when, of what kind, how it ended, for how many tokens.
- * Of a very long run the reads that succeeded are drawn together; what was written, refused or lost never is.
+ * Folds every request of a run into columns that the page draws: time, kind, outcome and tokens. In a very long run, reads
+ * that succeeded are merged; writes, refused and lost requests never are.
  */
 import type { Entry } from '../../journal/entry.ts';
 
-/** More marks than this are merged where they are reads that succeeded. */
+/** Above this number of marks, reads that succeeded are merged. */
 const MOST_MARKS = 12_000;
 /** Lost answers that are listed one by one. */
 const MOST_LOST = 50;
@@ -34,7 +34,7 @@ interface Mark {
   readonly seq: number;
 }
 
-/** A request without an answer that can be relied on. */
+/** A request without a reliable answer. */
 export interface OpenRequest {
   readonly seq: number;
   /** Epoch ms. */
@@ -68,7 +68,7 @@ export class RequestMarkFold {
         return;
       }
       case 'call.answered': {
-        // Refused for its session, and sent again: the next attempt has a mark of its own.
+        // Refused because of its session, and sent again: the next attempt has its own mark.
         const sent = this.waiting.get(entry.data.call);
         this.waiting.delete(entry.data.call);
         if (sent !== undefined) sent.mark.kind = 'refused';
@@ -92,12 +92,12 @@ export class RequestMarkFold {
     }
   }
 
-  /** Sent, and not answered so far. */
+  /** Requests that were sent and have no answer so far. */
   open(): readonly OpenRequest[] {
     return [...this.waiting.values()].map(({ open }) => open);
   }
 
-  /** The first that were sent and got no answer to rely on, whatever a look-up found out afterwards. */
+  /** The first requests that got no reliable answer, even if a look-up found their outcome later. */
   lost(): readonly OpenRequest[] {
     return this.unreliable;
   }
@@ -105,7 +105,7 @@ export class RequestMarkFold {
   columns(): RequestMarks {
     const totals: Record<MarkKind, number> = { read: 0, keep_alive: 0, write: 0, refused: 0, lost: 0, denied: 0 };
     for (const mark of this.marks) totals[mark.kind] += 1;
-    const drawn = merged(this.marks);
+    const drawn = mergeReads(this.marks);
     return {
       at: drawn.map((mark) => mark.at),
       kind: drawn.map((mark) => MARK_KINDS.indexOf(mark.kind)),
@@ -117,8 +117,8 @@ export class RequestMarkFold {
   }
 }
 
-/** Reads that succeeded and follow each other become one mark, at the first of them. */
-function merged(marks: readonly Mark[]): readonly Mark[] {
+/** Merges consecutive reads that succeeded into one mark, at the first of them. */
+function mergeReads(marks: readonly Mark[]): readonly Mark[] {
   if (marks.length <= MOST_MARKS) return marks;
   const span = (marks.at(-1)?.at ?? 0) - (marks[0]?.at ?? 0);
   const nearMs = (span / MOST_MARKS) * 2;

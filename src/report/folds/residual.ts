@@ -1,6 +1,6 @@
 /**
- * What a run leaves behind at the venue, as its journal knows it: the position that its own fills made and that none of its
- * stops covers, and a deadman switch that is still armed. For the last lines of a run, and for the reviewer's answers.
+ * Folds what a run leaves behind at the venue, according to its journal: the position from its fills that none of its stops
+ * covers, and a deadman switch that is still armed. The end of a run and the reviewer's answers show it.
  */
 import { Decimal, type DecimalString, decimal, decimalText } from '../../base/decimal.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -12,38 +12,38 @@ import { DeadmanRecordFold } from './deadman.ts';
 
 export interface Residual {
   readonly uncovered: readonly Uncovered[];
-  /** It had halted before it was taken up again. */
+  /** The run had halted before it was resumed. */
   readonly hadHalted: boolean;
-  /** Epoch ms on the run's own clock: when the venue cancels everything unless something renews the switch. Only while it is armed. */
+  /** When the venue cancels all orders unless the switch is renewed, epoch ms on the run's clock. Only while it is armed. */
   readonly deadmanFiresAt?: number;
 }
 
-/** A position without a stop. What the account held before, or others have traded since, is not in it. */
+/** A position without a stop. What the account held before, or others traded since, is not counted. */
 export interface Uncovered {
   readonly market: string;
   readonly side: Side;
-  /** What the run's own fills left, base currency. */
+  /** The position that the run's fills left, base currency. */
   readonly held: DecimalString;
   /** The part of it that no working stop of the run covers, base currency. */
   readonly bare: DecimalString;
 }
 
-/** Of what is said of it, the beginning. */
+/** Precedes `uncoveredText`. */
 export const WITHOUT_STOP = 'position without a stop:';
 
-/** The rest. `long 0.25 BTC-USD is held …`. */
+/** `long 0.25 BTC-USD from this run's fills, and no working stop …`. */
 export function uncoveredText({ market, side, held, bare }: Uncovered): string {
   const part = bare === held ? 'it' : `${bare} of it`;
-  return `${side} ${held} ${shown(market)} is held from this run's own fills, and no stop of this run works for ${part}`;
+  return `${side} ${held} ${shown(market)} from this run's fills, and no working stop of this run covers ${part}`;
 }
 
 export class ResidualFold {
   private readonly deadman = new DeadmanRecordFold();
   private halts = 0;
   private hadHalted = false;
-  /** The orders that calls place. */
+  /** The client order id that each call places. */
   private readonly placed = new Map<string, string>();
-  /** Orders that only lower what was there. */
+  /** Orders that only reduce a position. */
   private readonly reducing = new Set<string>();
 
   apply(entry: Entry): void {
@@ -63,7 +63,7 @@ export class ResidualFold {
   residual(orders: readonly TrackedOrder[]): Residual {
     const { firesAt } = this.deadman.record();
     return {
-      uncovered: uncoveredOf(orders, this.reducing),
+      uncovered: findUncovered(orders, this.reducing),
       hadHalted: this.hadHalted,
       ...(firesAt === undefined ? {} : { deadmanFiresAt: firesAt }),
     };
@@ -71,22 +71,22 @@ export class ResidualFold {
 }
 
 /**
- * By market. An order that only reduces closes what the run opened and never opens anything: what it closed beyond that was
- * there before the run.
+ * By market. An order that only reduces closes what the run opened and opens nothing: anything it closed beyond that was held
+ * before the run.
  */
-function uncoveredOf(orders: readonly TrackedOrder[], reducing: ReadonlySet<string>): readonly Uncovered[] {
+function findUncovered(orders: readonly TrackedOrder[], reducing: ReadonlySet<string>): readonly Uncovered[] {
   const found: Uncovered[] = [];
   for (const market of new Set(orders.map(({ intent }) => intent.market))) {
     const here = orders.filter(({ intent }) => intent.market === market);
-    const reduces = ({ intent }: TrackedOrder) => isOfPosition(intent.type) || reducing.has(intent.clientOrderId);
-    const opened = netOf(here.filter((order) => !reduces(order)));
-    const closed = netOf(here.filter(reduces));
+    const isReducing = ({ intent }: TrackedOrder) => isOfPosition(intent.type) || reducing.has(intent.clientOrderId);
+    const opened = sumNet(here.filter((order) => !isReducing(order)));
+    const closed = sumNet(here.filter(isReducing));
     const left = opened.plus(closed);
     if (opened.isZero() || left.isZero() || left.isNegative() !== opened.isNegative()) continue;
     const side: Side = left.isNegative() ? 'short' : 'long';
-    // What reduced the other way round can not have made more of it.
+    // A reducing order on the opening side cannot have enlarged the position.
     const held = Decimal.min(left.abs(), opened.abs());
-    const covered = here.reduce((sum, order) => sum.plus(coverOf(order, side, held)), new Decimal(0));
+    const covered = here.reduce((sum, order) => sum.plus(sumCovered(order, side, held)), new Decimal(0));
     const bare = held.minus(covered);
     if (bare.isPositive() && !bare.isZero())
       found.push({ market, side, held: decimalText(held), bare: decimalText(bare) });
@@ -94,7 +94,7 @@ function uncoveredOf(orders: readonly TrackedOrder[], reducing: ReadonlySet<stri
   return found;
 }
 
-function netOf(orders: readonly TrackedOrder[]): Decimal {
+function sumNet(orders: readonly TrackedOrder[]): Decimal {
   let net = new Decimal(0);
   for (const { intent, snapshot } of orders) {
     const { filled, recordFilled } = snapshot.context;
@@ -104,12 +104,12 @@ function netOf(orders: readonly TrackedOrder[]): Decimal {
   return net;
 }
 
-/** How much of a position a stop works for; one that the venue has not been seen to hold works for none. */
-function coverOf({ intent, snapshot: { state, context } }: TrackedOrder, side: Side, held: Decimal): Decimal {
+/** The part of a position that a stop covers; nothing unless the venue has been seen to hold the stop. */
+function sumCovered({ intent, snapshot: { state, context } }: TrackedOrder, side: Side, held: Decimal): Decimal {
   const nothing = new Decimal(0);
   if (intent.side === side || !isResting(state)) return nothing;
   if (intent.type === 'stop_loss') {
-    // A venue that says a size may have fixed it when less was held; one that repeats the fraction says no less by it.
+    // A size that the venue reports may have been fixed when less was held; the repeated fraction never lowers the share.
     const share = held.times(decimal(intent.size));
     return context.authorised === undefined ? share : Decimal.min(share, decimal(context.remaining));
   }

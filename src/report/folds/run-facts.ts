@@ -1,7 +1,7 @@
 /**
- * Everything the page shows of one run, folded entry by entry so that a run can be watched while it goes on: who started it,
- * what it was allowed, its steps, requests and orders over time, tokens, the deadman switch, and what is not accounted for.
- * It decides nothing; and it is as large for a run of a day as for one of a minute, give or take its orders.
+ * Folds everything the page shows of one run, entry by entry, so that a run can be watched while it goes on: who started it,
+ * its limits, its steps, requests and orders over time, tokens, the deadman switch, and what is unaccounted for. Its size
+ * depends on the run's orders, hardly on the run's length.
  */
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
@@ -30,20 +30,20 @@ export interface RunPageDocument {
   readonly mode: RunMode;
   readonly account: string;
   readonly trigger: string;
-  /** Who, where the run knows. */
+  /** The person who started it, if the run knows. */
   readonly by?: string;
   /** The newest entry. */
   readonly seq: number;
-  /** Epoch ms, as every time that is not said to be counted from the run's begin. */
+  /** Epoch ms, as every time here that is not counted from the start of the run. */
   readonly startedAt: number;
   readonly lastAt: number;
   readonly endedAt?: number;
   readonly outcome?: RunOutcome;
   readonly reason?: string;
   readonly error?: ErrorFact;
-  /** `running`, `finalizing` and so on: the state of the run's own machine. */
+  /** The state of the run's state machine: `running`, `finalizing` and so on. */
   readonly phase: string;
-  /** Each time that the run was taken up again. */
+  /** Each time that the run was resumed. */
   readonly takeovers: readonly Takeover[];
   readonly engine: string;
   readonly definition: string;
@@ -73,11 +73,11 @@ interface Takeover {
   readonly seq: number;
   /** Epoch ms. */
   readonly at: number;
-  /** It had halted, and was asked once more; else the process that executed it was gone. */
+  /** The run had halted before; false if its process had died. */
   readonly hadHalted: boolean;
-  /** Of the process that took it up. */
+  /** Id of the process that resumed it. */
   readonly pid?: number;
-  /** How long nobody was there. */
+  /** How long the run was unattended. */
   readonly away?: Away;
 }
 
@@ -86,17 +86,17 @@ interface Fact {
   readonly value: string;
 }
 
-/** What a reviewer must not overlook. All empty: nothing is missing that the run itself could know of. */
+/** What a reviewer must not overlook. If all are empty, nothing is missing as far as the run itself can know. */
 interface Unaccounted {
-  /** Sent, and the journal has no answer. */
+  /** Requests that were sent and have no answer in the journal. */
   readonly unanswered: readonly OpenRequest[];
-  /** Sent, and the answer can not be relied on; what became of it may have been found out since. */
+  /** Requests without a reliable answer; their outcome may have been found later. */
   readonly lost: readonly OpenRequest[];
-  /** Orders of which it is not known whether they exist, or that need a person. */
+  /** Orders that may or may not exist, or that need a person. */
   readonly unclearOrders: readonly string[];
   /** Orders left working when the run ended. */
   readonly leftOpen: readonly string[];
-  /** What a live run holds by its own fills while no stop of it works; a run between its entry and its stop has that too. */
+  /** Positions of a live run that none of its stops covers; also briefly non-empty between an entry and its stop. */
   readonly uncovered: readonly Uncovered[];
   readonly alarms: readonly {
     readonly seq: number;
@@ -130,7 +130,7 @@ export class RunPageFold {
   private readonly approvals = new ApprovalFold();
   private readonly alarms: Unaccounted['alarms'][number][] = [];
   private alarmCount = 0;
-  /** The document as of the newest entry: it is asked for every two seconds, and most runs write less often. */
+  /** The document as of the newest entry. The page reads it every two seconds, and most runs write less often. */
   private made: RunPageDocument | undefined;
 
   apply(entry: Entry): void {
@@ -143,7 +143,7 @@ export class RunPageFold {
     this.made = undefined;
     this.seq = entry.seq;
     this.lastAt = Math.max(this.lastAt, entry.at);
-    this.own(entry);
+    this.applyOwn(entry);
     this.index.apply(entry);
     this.allowances.apply(entry);
     this.steps.apply(entry);
@@ -160,7 +160,7 @@ export class RunPageFold {
     return this.seq;
   }
 
-  /** How far a run without an end has come by now. */
+  /** The progress of a run without an end. */
   progress(now: number): RunProgress {
     return {
       entries: this.seq,
@@ -172,11 +172,11 @@ export class RunPageFold {
   }
 
   document(): RunPageDocument {
-    this.made ??= this.make();
+    this.made ??= this.build();
     return this.made;
   }
 
-  private make(): RunPageDocument {
+  private build(): RunPageDocument {
     const { started, ended } = this;
     if (started === undefined) throw new StoreError('damaged', 'the run has no entries');
     const { runbook, mode, trigger, by, startedAt, engine, seed, plan, until, occurrence, sources, inputs } =
@@ -193,7 +193,7 @@ export class RunPageFold {
       seq: this.seq,
       startedAt,
       lastAt: this.lastAt,
-      ...(ended === undefined ? {} : endOf(ended)),
+      ...(ended === undefined ? {} : describeEnd(ended)),
       phase: this.phase,
       takeovers: this.takeovers,
       engine,
@@ -203,25 +203,25 @@ export class RunPageFold {
       ...(until === undefined ? {} : { until }),
       ...(occurrence === undefined ? {} : { occurrence }),
       sources: sources.map(({ name, file, sha256 }) => ({ name, file, sha256 })),
-      inputs: facts(inputs),
-      outputs: facts(ended?.data.outputs ?? {}),
-      variables: facts(Object.fromEntries(this.variables)),
+      inputs: toFacts(inputs),
+      outputs: toFacts(ended?.data.outputs ?? {}),
+      variables: toFacts(Object.fromEntries(this.variables)),
       allowed: this.allowances.document(),
       steps: this.steps.rows(this.lastAt, ended !== undefined),
       active: ended === undefined ? this.steps.active() : [],
       requests: this.requests.columns(),
       tokens,
       orders,
-      fills: fillsOf(this.orders.bookOrders()),
+      fills: fillsOf(this.orders.trackedOrders()),
       deadman: this.deadman.record(),
-      prices: this.prices.readings(orders.flatMap(pricesOf)),
+      prices: this.prices.readings(orders.flatMap(listPrices)),
       approvals: this.approvals.approvals(),
       people: this.approvals.people(),
-      unaccounted: this.unaccounted(orders),
+      unaccounted: this.listUnaccounted(orders),
     };
   }
 
-  private own(entry: Entry): void {
+  private applyOwn(entry: Entry): void {
     switch (entry.type) {
       case 'run.started':
         this.started ??= entry;
@@ -233,7 +233,7 @@ export class RunPageFold {
         this.ended = entry;
         return;
       case 'run.resumed':
-        // A run that was taken up again goes on; only its last end counts.
+        // A resumed run goes on; only its last end counts.
         this.takeovers.push({
           seq: entry.seq,
           at: entry.at,
@@ -248,12 +248,12 @@ export class RunPageFold {
         return;
       case 'order.alarmed': {
         const { clientOrderId, alarm } = entry.data;
-        this.alarmed(entry, clientOrderId, alarm, meaningOf(ORDER_ALARMS, alarm));
+        this.addAlarm(entry, clientOrderId, alarm, meaningOf(ORDER_ALARMS, alarm));
         return;
       }
       case 'account.swept':
         for (const order of entry.data.left ?? [])
-          this.alarmed(
+          this.addAlarm(
             entry,
             String(order['client_order_id']),
             'LeftByCancelAll',
@@ -262,11 +262,11 @@ export class RunPageFold {
         return;
       case 'account.late_orders':
         for (const { clientOrderId, orderId, run, recorded, status } of entry.data.late)
-          this.alarmed(
+          this.addAlarm(
             entry,
             clientOrderId,
             'Resurfaced',
-            `${orderId} is ${status}, although the journal of run ${run} leaves it ${recorded}`,
+            `${orderId} is ${status}, although the journal of run ${run} last has it as ${recorded}`,
           );
         return;
       default:
@@ -274,27 +274,28 @@ export class RunPageFold {
     }
   }
 
-  private alarmed({ seq, at }: Entry, clientOrderId: string, alarm: string, meaning: string | undefined): void {
+  private addAlarm({ seq, at }: Entry, clientOrderId: string, alarm: string, meaning: string | undefined): void {
     this.alarmCount += 1;
     if (this.alarms.length < MOST_ALARMS)
       this.alarms.push({ seq, at, clientOrderId, alarm, ...(meaning === undefined ? {} : { meaning }) });
   }
 
-  private unaccounted(orders: readonly OrderLife[]): Unaccounted {
+  private listUnaccounted(orders: readonly OrderLife[]): Unaccounted {
     const hasEnded = this.ended !== undefined;
     return {
       unanswered: this.requests.open(),
       lost: this.requests.lost(),
-      unclearOrders: orders.filter((order) => reviewOf(stateOf(order)) === 'unclear').map(idOf),
-      leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(idOf) : [],
-      uncovered: this.started?.data.mode === 'live' ? this.residual.residual(this.orders.tracker()).uncovered : [],
+      unclearOrders: orders.filter((order) => reviewOf(stateOf(order)) === 'unclear').map(getId),
+      leftOpen: hasEnded ? orders.filter(({ isOver, state }) => !isOver && state !== 'draft').map(getId) : [],
+      uncovered:
+        this.started?.data.mode === 'live' ? this.residual.residual(this.orders.trackedOrders()).uncovered : [],
       alarms: this.alarms,
       alarmCount: this.alarmCount,
     };
   }
 }
 
-function endOf({
+function describeEnd({
   at,
   data,
 }: Extract<Entry, { type: 'run.ended' }>): Pick<RunPageDocument, 'endedAt' | 'outcome' | 'reason' | 'error'> {
@@ -307,11 +308,11 @@ function endOf({
   };
 }
 
-function idOf({ orderId, clientOrderId }: OrderLife): string {
+function getId({ orderId, clientOrderId }: OrderLife): string {
   return orderId ?? clientOrderId;
 }
 
-function pricesOf({
+function listPrices({
   market,
   price,
   trigger,
@@ -320,6 +321,6 @@ function pricesOf({
   return known === undefined ? [] : [{ market, price: known }];
 }
 
-function facts(values: JsonObject): readonly Fact[] {
+function toFacts(values: JsonObject): readonly Fact[] {
   return Object.entries(values).map(([name, value]) => ({ name, value: jsonText(value) }));
 }

@@ -1,7 +1,7 @@
 /**
- * The report of a run: the document that `dry-run --json` and `run --json` print, folded from the run's entries alone. What
- * it says of a run that never ended is what its entries say: halted, for the reason `interrupted`. Its form is a contract with
- * other programs (interface.md, JSON); a field that a person would like to see beside it belongs to the timeline.
+ * Folds the report of a run, the document that `dry-run --json` and `run --json` print, from the run's entries alone. A run
+ * that never ended is reported as halted, for the reason `interrupted`. The form is a contract with other programs
+ * (interface.md, JSON); fields for people belong to the timeline.
  */
 import type {
   DataOf,
@@ -30,9 +30,9 @@ export interface RunReport {
   readonly endedAt: string;
   /** Every step that was executed or skipped, in the order they began. */
   readonly steps: readonly StepRow[];
-  /** Every request, in the order they were sent. */
+  /** Every request, in the order of sending. */
   readonly requests: readonly RequestRow[];
-  /** Every order of the run, in the order they were meant. */
+  /** Every order of the run, in the order of their intents. */
   readonly orders: readonly OrderRow[];
   readonly outputs: JsonObject;
   readonly tokens: TokenUse;
@@ -55,10 +55,10 @@ interface StepRow {
 interface RequestRow {
   readonly method: string;
   readonly path: string;
-  /** What went on the wire; numbers as their literal text. */
+  /** The parameters on the wire; numbers as their literal text. */
   readonly params: JsonObject;
   readonly tokens: number;
-  /** Null where no answer came. */
+  /** Null if no answer came. */
   readonly status: number | null;
   readonly success: boolean;
   readonly at: string;
@@ -66,7 +66,7 @@ interface RequestRow {
 
 interface TokenUse {
   readonly used: number;
-  /** The most that were spent within any 60 s. */
+  /** The most tokens spent within any 60 s. */
   readonly peakPerMinute: number;
 }
 
@@ -77,7 +77,7 @@ export function runReport(entries: Iterable<Entry>): RunReport {
   return fold.report();
 }
 
-/** The report's fold, entry by entry, for whoever reads a journal once for several views. */
+/** The report's fold, entry by entry, for code that reads a journal once for several views. */
 export class RunFold {
   private started: Extract<Entry, { type: 'run.started' }> | undefined;
   private ended: Extract<Entry, { type: 'run.ended' }> | undefined;
@@ -98,7 +98,7 @@ export class RunFold {
     this.lastAt = Math.max(this.lastAt, entry.at);
     if (entry.type === 'run.started') this.started ??= entry;
     if (entry.type === 'run.ended') this.ended = entry;
-    // A run that was taken up again goes on; only its last end counts.
+    // A resumed run goes on; only its last end counts.
     if (entry.type === 'run.resumed') this.ended = undefined;
     if (entry.type === 'deadman.moved') this.deadman.push({ at: isoTime(entry.at), event: entry.data.event });
     this.steps.apply(entry);
@@ -107,7 +107,7 @@ export class RunFold {
     this.left.apply(entry);
   }
 
-  /** What it leaves behind at the venue, which is no part of the contract that the report is. */
+  /** What the run leaves behind at the venue; not part of the report's contract. */
   residual(): Residual {
     return this.left.residual(this.orders.orders());
   }
@@ -126,7 +126,7 @@ export class RunFold {
       mode,
       outcome,
       ...(reason === undefined ? {} : { reason }),
-      ...(error === undefined ? {} : { error: this.located(error) }),
+      ...(error === undefined ? {} : { error: this.addStep(error) }),
       startedAt: isoTime(startedAt),
       endedAt: isoTime(this.ended?.at ?? this.lastAt),
       steps: this.steps.rows(this.lastAt, outcome === 'halted' ? 'halted' : 'failed'),
@@ -139,13 +139,13 @@ export class RunFold {
   }
 
   /** Of a run that was stopped from outside, the step it was at. */
-  private located(error: ErrorFact): ErrorFact {
+  private addStep(error: ErrorFact): ErrorFact {
     const step = error.kind === 'cancelled' && !error.step ? this.steps.newestOpen() : undefined;
     return step === undefined ? error : { ...error, step };
   }
 }
 
-/** A step under way, or done. One whose end is not in the journal ended as the run did. */
+/** A step in progress or done. A step without an end in the journal ended as the run did. */
 interface StepLife {
   readonly path: string;
   readonly id: string | undefined;
@@ -188,7 +188,7 @@ class StepFold {
     }));
   }
 
-  /** The step open at a path: further attempts belong to it. A skipped step ends without having started. */
+  /** The open step at a path, to which further attempts belong. A skipped step ends without a start. */
   private begin(
     path: string,
     { verb, id }: { readonly verb: string; readonly id?: string },
@@ -210,15 +210,19 @@ interface Request {
   success: boolean;
 }
 
-/** Requests that no step and no keeper asked for; what they carried is in no journal. */
-export function requestsBeside(entry: Entry): readonly Request[] {
-  const told = (method: string, path: string, asked: DataOf<'account.late_orders'>['requests'][number]): Request => {
-    const { sentAt, tokens, status = null, success } = asked;
+/** Requests that neither a step nor the heartbeat sent; the journal does not have their parameters. */
+export function listOtherRequests(entry: Entry): readonly Request[] {
+  const toRequest = (
+    method: string,
+    path: string,
+    sent: DataOf<'account.late_orders'>['requests'][number],
+  ): Request => {
+    const { sentAt, tokens, status = null, success } = sent;
     return { row: { method, path, params: {}, tokens }, at: sentAt, status, success };
   };
-  if (entry.type === 'account.late_orders') return entry.data.requests.map((each) => told('GET', '/orders', each));
+  if (entry.type === 'account.late_orders') return entry.data.requests.map((each) => toRequest('GET', '/orders', each));
   if (entry.type !== 'session.moved' || entry.data.request === undefined) return [];
-  return [told('POST', '/jwt', entry.data.request)];
+  return [toRequest('POST', '/jwt', entry.data.request)];
 }
 
 class RequestFold {
@@ -230,7 +234,7 @@ class RequestFold {
     if (entry.type === 'call.attempted') {
       const { call, method, path, params, tokens } = entry.data;
       const request: Request = {
-        row: { method, path, params: literals(params), tokens },
+        row: { method, path, params: toLiterals(params), tokens },
         at: entry.at,
         status: null,
         success: false,
@@ -240,20 +244,20 @@ class RequestFold {
     } else if (entry.type === 'call.answered') {
       const request = this.waiting.get(entry.data.call);
       if (request !== undefined) request.status = entry.data.status;
-      // What may be said of the call later is not said of this request.
+      // The call's later outcome belongs to its next attempt, not to this request.
       this.waiting.delete(entry.data.call);
     } else if (entry.type === 'call.settled') {
       const request = this.waiting.get(entry.data.call);
-      // Denied calls settle without ever having been sent.
+      // Denied calls settle without having been sent.
       if (request === undefined) return;
       request.status = entry.data.status ?? null;
       request.success = entry.data.success ?? false;
       this.waiting.delete(entry.data.call);
     } else {
-      const beside = requestsBeside(entry);
+      const beside = listOtherRequests(entry);
       if (beside.length === 0) return;
       this.requests.push(...beside);
-      // Told once they were answered; what was sent meanwhile stands before them.
+      // Journaled when they were answered, so requests sent in between precede them.
       this.requests.sort((first, second) => first.at - second.at);
     }
   }
@@ -284,7 +288,7 @@ class RequestFold {
   }
 }
 
-function literals(params: JsonObject): JsonObject {
+function toLiterals(params: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(params).map(([name, value]): [string, Json] => [
       name,

@@ -1,10 +1,10 @@
-/** The list of runs with its filters: which there are, how many of each kind, and how far those under way have come. */
+/** Makes the list of runs: filtered, counted by kind, with the progress of unfinished runs. */
 import type { RunMode, RunOutcome } from '../../journal/entry.ts';
 import type { RunRow } from '../../journal/store.ts';
 import type { ActiveStep } from './steps.ts';
 
 export interface RunsFilter {
-  /** Found anywhere in the run's name, the runbook, the account or the trigger; letters' case does not matter. */
+  /** Words to find in the run's name, runbook, account or trigger; case does not matter. */
   readonly text?: string;
   readonly outcome?: RunOutcome | 'unfinished';
   readonly mode?: RunMode;
@@ -15,7 +15,7 @@ export interface RunsFilter {
 }
 
 export interface ListedRun extends RunRow {
-  /** Of a run without an end. */
+  /** Of a run without an end only. */
   readonly progress?: RunProgress;
 }
 
@@ -23,19 +23,19 @@ export interface RunProgress {
   readonly entries: number;
   /** Epoch ms of the newest entry. */
   readonly lastAt: number;
-  /** It writes, and renews its switch; of one that does not nobody knows. */
+  /** The run writes and renews its switch; if false, it may be dead. */
   readonly isGoing: boolean;
   readonly active: readonly ActiveStep[];
-  /** Somebody is asked. */
+  /** A person is asked. */
   readonly waitsForPerson: boolean;
 }
 
 interface RunsDocument {
-  /** After filtering. */
+  /** The number of runs after filtering. */
   readonly total: number;
   readonly offset: number;
   readonly runs: readonly ListedRun[];
-  /** Of all runs, by each word a filter can take. */
+  /** The number of all runs, by each value that a filter can take. */
   readonly counts: {
     readonly all: number;
     readonly outcomes: Readonly<Record<RunOutcome | 'unfinished', number>>;
@@ -51,28 +51,28 @@ const MOST_PER_PAGE = 500;
 /** Newest first, by the moment in their names: a dry-run's own times are virtual. */
 export function runsDocument(rows: readonly RunRow[], filter: RunsFilter): RunsDocument {
   const { offset = 0, limit = PAGE } = filter;
-  const fitting = rows
-    .filter((row) => fits(row, filter))
+  const matching = rows
+    .filter((row) => matches(row, filter))
     .toSorted((a, b) => (a.run < b.run ? 1 : a.run > b.run ? -1 : 0));
   const outcomes = { succeeded: 0, stopped: 0, failed: 0, halted: 0, unfinished: 0 };
   for (const { outcome } of rows) outcomes[outcome ?? 'unfinished'] += 1;
   return {
-    total: fitting.length,
+    total: matching.length,
     offset,
-    runs: fitting.slice(offset, offset + Math.min(limit, MOST_PER_PAGE)),
+    runs: matching.slice(offset, offset + Math.min(limit, MOST_PER_PAGE)),
     counts: {
       all: rows.length,
       outcomes,
-      modes: counted(rows.map(({ mode }) => mode)),
-      runbooks: counted(rows.map(({ runbook }) => runbook)),
-      accounts: counted(rows.map(({ account }) => account)),
+      modes: countWords(rows.map(({ mode }) => mode)),
+      runbooks: countWords(rows.map(({ runbook }) => runbook)),
+      accounts: countWords(rows.map(({ account }) => account)),
     },
   };
 }
 
-function fits(row: RunRow, { text = '', outcome, mode, runbook, account }: RunsFilter): boolean {
+function matches(row: RunRow, { text = '', outcome, mode, runbook, account }: RunsFilter): boolean {
   const { run, trigger } = row;
-  const hay = `${run} ${row.runbook} ${row.account} ${trigger}`.toLowerCase();
+  const searched = `${run} ${row.runbook} ${row.account} ${trigger}`.toLowerCase();
   return (
     (outcome === undefined || (row.outcome ?? 'unfinished') === outcome) &&
     (mode === undefined || row.mode === mode) &&
@@ -81,11 +81,11 @@ function fits(row: RunRow, { text = '', outcome, mode, runbook, account }: RunsF
     text
       .toLowerCase()
       .split(/\s+/)
-      .every((word) => hay.includes(word))
+      .every((word) => searched.includes(word))
   );
 }
 
-function counted(words: readonly string[]): Readonly<Record<string, number>> {
+function countWords(words: readonly string[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));

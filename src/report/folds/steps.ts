@@ -1,6 +1,6 @@
 /**
- * The steps of a run over its time, one lane per step of the runbook: the rounds of a loop share the lane of the step they
- * repeat. A lane of very many rounds is drawn together here, so that a page stays the same size however long the run is.
+ * Folds the steps of a run over time, one lane per step of the runbook: the rounds of a loop share the lane of the step they
+ * repeat. A lane with very many rounds is merged, so that the page stays small however long the run is.
  */
 import type { Entry, ErrorFact, StepOutcome } from '../../journal/entry.ts';
 import { stepName } from '../format.ts';
@@ -15,7 +15,7 @@ interface Bars {
   readonly from: readonly number[];
   readonly until: readonly number[];
   readonly outcome: readonly BarOutcome[];
-  /** Rounds a bar stands for. */
+  /** The number of rounds in a bar. */
   readonly count: readonly number[];
   /** The entry it began with. */
   readonly seq: readonly number[];
@@ -27,7 +27,7 @@ export interface StepLane {
   readonly label: string;
   readonly id?: string;
   readonly verb: string;
-  /** Blocks around it. */
+  /** The number of blocks around it. */
   readonly depth: number;
   /** How often it began or was skipped. */
   readonly count: number;
@@ -98,10 +98,10 @@ export class StepLaneFold {
     }
   }
 
-  /** `hasEnded`: what is still open was halted with the run. */
+  /** `hasEnded`: steps that are still open were halted with the run. */
   rows(lastAt: number, hasEnded: boolean): readonly StepLane[] {
     const now = lastAt - this.startedAt;
-    return [...this.lanes.values()].map((lane) => laneRow(lane, now, hasEnded));
+    return [...this.lanes.values()].map((lane) => describeLane(lane, now, hasEnded));
   }
 
   active(): readonly ActiveStep[] {
@@ -134,12 +134,12 @@ export class StepLaneFold {
   }
 }
 
-/** A path without the numbers of rounds and attempts: what the chart and the runbook call the step. */
+/** A path without the numbers of rounds and attempts, as the chart and the runbook name the step. */
 export function lanePath(path: string): string {
   return path.includes('[') || path.includes('~') ? path.replace(/\[\d+\]|~\d+/g, '') : path;
 }
 
-function laneRow(lane: Lane, now: number, hasEnded: boolean): StepLane {
+function describeLane(lane: Lane, now: number, hasEnded: boolean): StepLane {
   const outcomes = { succeeded: 0, failed: 0, skipped: 0, halted: 0, active: 0 };
   let totalMs = 0;
   const bars = lane.bars.map((bar): Bar => {
@@ -162,17 +162,17 @@ function laneRow(lane: Lane, now: number, hasEnded: boolean): StepLane {
     retries,
     totalMs,
     ...(error === undefined ? {} : { error }),
-    bars: columnsOf(merged(bars)),
+    bars: toColumns(mergeBars(bars)),
   };
 }
 
-/** The worst of what was merged is what a reader must see. */
+/** A merged bar shows its worst outcome. */
 const WEIGHT = { active: 4, halted: 3, failed: 2, succeeded: 1, skipped: 0 } as const satisfies Record<
   BarOutcome,
   number
 >;
 
-function merged(bars: readonly Bar[]): readonly Bar[] {
+function mergeBars(bars: readonly Bar[]): readonly Bar[] {
   if (bars.length <= MOST_BARS) return bars;
   const perBar = Math.ceil(bars.length / MOST_BARS);
   const groups: Bar[] = [];
@@ -191,7 +191,7 @@ function merged(bars: readonly Bar[]): readonly Bar[] {
   return groups;
 }
 
-function columnsOf(bars: readonly Bar[]): Bars {
+function toColumns(bars: readonly Bar[]): Bars {
   return {
     from: bars.map((bar) => bar.from),
     until: bars.map((bar) => bar.until),

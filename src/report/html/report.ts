@@ -1,6 +1,6 @@
 /**
- * A run as one HTML file that opens from a mail attachment: everything in it, nothing fetched, no script. A policy in its
- * head forbids whatever it does not need, so that even a mistake in the escaping could load or run nothing.
+ * Exports a run as one HTML file that opens from a mail attachment: it holds everything, fetches nothing and has no script. A
+ * policy in its head forbids everything it does not need, so that not even an escaping error could load or run anything.
  */
 import { createHash } from 'node:crypto';
 import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
@@ -25,16 +25,16 @@ import { type Html, html, markupOf, type Piece, preformatted } from './text.ts';
 import { timeAxis } from './time-axis.ts';
 
 interface PageOptions {
-  /** What `audit verify` found, to be printed on top. */
+  /** The result of `audit verify`, for the answers. */
   readonly verdict?: RunVerdict | undefined;
-  /** What was done to the kill switch of the account meanwhile. */
+  /** What happened to the kill switch of the account during the run. */
   readonly kills?: KillsMeanwhile | undefined;
 }
 
-/** Rows of a table in the page at most; a browser opens more only slowly. What is left out is counted. */
+/** Rows of a table at most; a browser is slow with more. The rows left out are counted. */
 const MOST_ROWS = 3000;
 
-/** The whole file. Throws StoreError `damaged` when the entries do not begin with `run.started`. */
+/** The whole file. Throws StoreError `damaged` if the entries do not begin with `run.started`. */
 export function runPage(entries: Iterable<Entry>, options: PageOptions = {}): string {
   const folds = new PageFold();
   for (const entry of entries) folds.apply(entry);
@@ -62,10 +62,10 @@ class PageFold {
     this.run.apply(entry);
     this.orders.apply(entry);
     this.budget.apply(entry);
-    this.tell(this.routine.push(entry, this.timeline.apply(entry)));
+    this.addRows(this.routine.push(entry, this.timeline.apply(entry)));
   }
 
-  private tell(rows: readonly TimelineRow[]): void {
+  private addRows(rows: readonly TimelineRow[]): void {
     for (const row of rows) {
       if (this.rows.length < MOST_ROWS) this.rows.push(row);
       else this.leftOut += 1;
@@ -75,7 +75,7 @@ class PageFold {
   page({ verdict, kills }: PageOptions): Html {
     const { started } = this;
     if (started === undefined) throw new StoreError('damaged', 'the run has no entries');
-    this.tell([...this.routine.end(), ...this.timeline.unanswered()]);
+    this.addRows([...this.routine.end(), ...this.timeline.unanswered()]);
     const report = this.run.report();
     const whole = this.whole.document();
     const budget = this.budget.document();
@@ -87,26 +87,26 @@ class PageFold {
       limit: budget.limit,
       windowMs: budget.windowMs,
     });
-    return document(
+    return writeDocument(
       `${report.runbook}: ${report.outcome}`,
-      html`${heading(report, started, { whole, told: this.rows.map(({ seq }) => seq) }, { verdict, kills })}
+      html`${writeHeading(report, started, { whole, listed: this.rows.map(({ seq }) => seq) }, { verdict, kills })}
 <h2>Over time</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="the run over its time">${axis}${AXIS_KEY}</div>
-${stepsTable(report)}
-${decisionsTable(this.decisions)}
-${ordersTable(whole.orders)}
-${fillsTable(fillsOf(orders))}
-${timelineTable(this.rows, this.leftOut)}
-${requestsTable(report)}
-${facts('Inputs', started.data.inputs)}
-${facts('Outputs', report.outputs)}
+${writeSteps(report)}
+${writeDecisions(this.decisions)}
+${writeOrders(whole.orders)}
+${writeFills(fillsOf(orders))}
+${writeTimeline(this.rows, this.leftOut)}
+${writeRequests(report)}
+${writeFacts('Inputs', started.data.inputs)}
+${writeFacts('Outputs', report.outputs)}
 ${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summary>Runbook ${shown(name)} as it ran</summary><p class="soft">${shown(file)}, sha256 ${sha256}</p><div class="scroll" tabindex="0" role="region" aria-label="text of the runbook"><pre>${preformatted(text)}</pre></div></details>`)}
 <details><summary>Settings in force</summary><div class="scroll" tabindex="0" role="region" aria-label="settings"><pre>${preformatted(JSON.stringify(started.data.settings, null, 2))}</pre></div></details>`,
     );
   }
 }
 
-function document(title: string, body: Html): Html {
+function writeDocument(title: string, body: Html): Html {
   const style = markupOf(STYLE);
   const digest = createHash('sha256').update(style).digest('base64');
   const policy = `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'`;
@@ -132,26 +132,26 @@ ${body}
 
 const OUTCOME_CLASS = { succeeded: 'good', stopped: 'good', failed: 'bad', halted: 'doubt' } as const;
 
-function heading(
+function writeHeading(
   report: RunReport,
   { run }: EntryOf<'run.started'>,
-  { whole, told }: { readonly whole: RunPageDocument; readonly told: readonly number[] },
+  { whole, listed }: { readonly whole: RunPageDocument; readonly listed: readonly number[] },
   { verdict, kills }: PageOptions,
 ): Html {
   const why = report.error === undefined ? report.reason : `${report.error.kind}: ${report.error.message}`;
-  // The report of a run without an end calls it halted, as `resume` would find it; a reader is told that it has none.
+  // The run report calls a run without an end halted, as `resume` finds it; a reader sees that it has no end.
   const ended = whole.outcome === undefined ? 'no end yet' : report.outcome;
   return html`<header>
 <h1>${shown(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${ended}</span></h1>
 ${why === undefined ? undefined : html`<p>${shown(why)}</p>`}
 <p class="soft">Run ${shown(run)}, ${MODE_MEANING[report.mode]}.</p>
-${answersHtml(reviewerAnswers(whole, { verdict, kills }), told)}
+${answersHtml(reviewerAnswers(whole, { verdict, kills }), listed)}
 </header>`;
 }
 
-const AXIS_KEY = html`<ul class="key"><li>orders: hollow while meant, grey in flight, green while open; a ring is a fill</li><li>requests: red where refused, amber where no answer came</li></ul>`;
+const AXIS_KEY = html`<ul class="key"><li>orders: hollow while intended, grey in flight, green while open; a ring is a fill</li><li>requests: red where refused, amber without an answer</li></ul>`;
 
-function ordersTable(orders: readonly OrderLife[]): Html | undefined {
+function writeOrders(orders: readonly OrderLife[]): Html | undefined {
   if (orders.length === 0) return undefined;
   const rows = orders
     .slice(0, MOST_ROWS)
@@ -164,22 +164,22 @@ function ordersTable(orders: readonly OrderLife[]): Html | undefined {
       number(order.price ?? ''),
       number(order.filled),
       number(order.averagePrice ?? ''),
-      cell(html`<ol class="life">${order.moves.map(move)}</ol>`),
+      cell(html`<ol class="life">${order.moves.map(writeMove)}</ol>`),
     ]);
-  return section(
+  return writeSection(
     'Orders',
-    counted('every order of the run, with each change of its state and the reason', orders.length),
+    formatCaption('every order of the run, with each change of its state and the reason', orders.length),
     ['order', 'what', '#size', '#price', '#filled', '#average', 'its life'],
     rows,
   );
 }
 
-function move({ at, to, meaning, because, step }: OrderLife['moves'][number]): Html {
-  const reasons = [step === undefined ? [] : `asked by ${step}`, because ?? []].flat();
+function writeMove({ at, to, meaning, because, step }: OrderLife['moves'][number]): Html {
+  const reasons = [step === undefined ? [] : `requested by ${step}`, because ?? []].flat();
   return html`<li>${formatOffset(at)} <b>${to}</b>: ${meaning}${reasons.length === 0 ? undefined : html`<span class="soft">; ${shown(reasons.join('; '))}</span>`}</li>`;
 }
 
-function stepsTable(report: RunReport): Html {
+function writeSteps(report: RunReport): Html {
   const start = Date.parse(report.startedAt);
   const rows = report.steps
     .slice(0, MOST_ROWS)
@@ -192,15 +192,15 @@ function stepsTable(report: RunReport): Html {
       number(step.attempts),
       number(formatSpan(Date.parse(step.endedAt) - Date.parse(step.startedAt))),
     ]);
-  return section(
+  return writeSection(
     'Steps',
-    counted('every step that was executed or skipped', report.steps.length),
+    formatCaption('every step that was executed or skipped', report.steps.length),
     ['#after', 'step', 'outcome', '#attempts', '#took'],
     rows,
   );
 }
 
-function decisionsTable(decisions: readonly Decision[]): Html | undefined {
+function writeDecisions(decisions: readonly Decision[]): Html | undefined {
   if (decisions.length === 0) return undefined;
   const rows = decisions
     .slice(0, MOST_ROWS)
@@ -213,15 +213,15 @@ function decisionsTable(decisions: readonly Decision[]): Html | undefined {
         html`<span class="value">${Object.entries(readBy(data.expression, data.inputs)).map(([name, value]) => html`${shown(name)} = ${jsonText(value)}<br>`)}</span>`,
       ),
     ]);
-  return section(
+  return writeSection(
     'Decisions',
-    counted('what was decided, and from what', decisions.length),
+    formatCaption('every decision, with the values it read', decisions.length),
     ['#entry', 'step', 'expression', 'value', 'with'],
     rows,
   );
 }
 
-function fillsTable({ fills, totals }: FillsDocument): Html | undefined {
+function writeFills({ fills, totals }: FillsDocument): Html | undefined {
   if (fills.length === 0) return undefined;
   const rows = fills
     .slice(0, MOST_ROWS)
@@ -238,30 +238,30 @@ function fillsTable({ fills, totals }: FillsDocument): Html | undefined {
   const sums = totals
     .map((total) => `${total.side} ${total.market}: ${total.size} at ${total.averagePrice}, fee ${total.fee}`)
     .join('; ');
-  return section(
+  return writeSection(
     'Fills',
-    counted(sums, fills.length),
+    formatCaption(sums, fills.length),
     ['at', 'order', 'what', '#size', '#price', '#value', '#fee', 'as'],
     rows,
   );
 }
 
-function timelineTable(told: readonly TimelineRow[], leftOut: number): Html {
-  const rows = told.map(({ seq, offsetMs, depth, spans }, index) => [
-    // The first row of an entry: an id is given once.
-    told[index - 1]?.seq === seq ? time(formatOffset(offsetMs)) : time(formatOffset(offsetMs), anchorOf(seq)),
+function writeTimeline(timeline: readonly TimelineRow[], leftOut: number): Html {
+  const rows = timeline.map(({ seq, offsetMs, depth, spans }, index) => [
+    // Only the first row of an entry has its id.
+    timeline[index - 1]?.seq === seq ? time(formatOffset(offsetMs)) : time(formatOffset(offsetMs), anchorOf(seq)),
     html`<td><div class="d${Math.min(depth, 4)}">${spans.map(({ role, text }) => html`<span class="${role}">${text}</span>`)}</div></td>`,
   ]);
   const more = leftOut === 0 ? '' : `; ${formatCount(leftOut, 'more line is', 'more lines are')} in the journal`;
-  return section(
+  return writeSection(
     'The story',
-    `what happened, in order; reads and keep-alives that changed nothing are counted, not listed${more}`,
+    `what happened, oldest first; reads and keep-alives that changed nothing are counted, not listed${more}`,
     ['#after', 'what'],
     rows,
   );
 }
 
-function requestsTable(report: RunReport): Html {
+function writeRequests(report: RunReport): Html {
   const start = Date.parse(report.startedAt);
   const rows = report.requests
     .slice(0, MOST_ROWS)
@@ -274,13 +274,13 @@ function requestsTable(report: RunReport): Html {
       number(request.tokens),
       html`<td class="${request.success ? 'good' : request.status === null ? 'doubt' : 'bad'}">${request.status ?? 'no answer'}</td>`,
     ]);
-  return html`<details><summary>All requests (${report.requests.length})</summary>${table(counted('every request, in the order sent', report.requests.length), ['#after', 'request', 'parameters', '#tokens', 'status'], rows)}</details>`;
+  return html`<details><summary>All requests (${report.requests.length})</summary>${writeTable(formatCaption('every request, in the order of sending', report.requests.length), ['#after', 'request', 'parameters', '#tokens', 'status'], rows)}</details>`;
 }
 
-function facts(title: string, values: JsonObject): Html | undefined {
+function writeFacts(title: string, values: JsonObject): Html | undefined {
   const entries: readonly (readonly [string, Json])[] = Object.entries(values);
   if (entries.length === 0) return undefined;
-  return section(
+  return writeSection(
     title,
     undefined,
     ['name', 'value'],
@@ -288,21 +288,21 @@ function facts(title: string, values: JsonObject): Html | undefined {
   );
 }
 
-function counted(about: string, count: number): string {
+function formatCaption(about: string, count: number): string {
   return count > MOST_ROWS ? `${about}; the first ${MOST_ROWS} of ${count}` : about;
 }
 
-function section(
+function writeSection(
   title: string,
   caption: string | undefined,
   columns: readonly string[],
   rows: readonly (readonly Html[])[],
 ): Html {
-  return html`<section><h2>${title}</h2>${table(caption, columns, rows, title)}</section>`;
+  return html`<section><h2>${title}</h2>${writeTable(caption, columns, rows, title)}</section>`;
 }
 
-/** `#` before a column's name: its cells are numbers. */
-function table(
+/** `#` before a column's name marks a column of numbers. */
+function writeTable(
   caption: string | undefined,
   columns: readonly string[],
   rows: readonly (readonly Html[])[],

@@ -1,4 +1,4 @@
-/** How the self-contained report looks: light and dark as the reader's machine is set, legible in print, no colour that says something alone. */
+/** The style of the HTML report: light or dark as the reader's machine is set, legible in print, and never a colour as the only sign. */
 import { trusted } from './text.ts';
 
 export const STYLE = trusted`
@@ -41,7 +41,7 @@ pre{margin:0;padding:12px;overflow-x:auto;font:13px/1.45 ui-monospace,Menlo,Cons
 .axis .tick{text-anchor:middle}
 .axis .grid,.axis .base{stroke:var(--line);stroke-width:1}
 .axis .bar{fill:var(--step)}.axis .bar.failed{fill:var(--bad)}.axis .bar.halted{fill:var(--doubt)}.axis .bar.skipped{fill:var(--flight)}.axis .bar.armed{fill:var(--doubt);fill-opacity:.55}
-.axis .life{fill:var(--flight)}.axis .life.open{fill:var(--open)}.axis .life.doubt{fill:var(--doubt)}.axis .life.ended{fill:var(--soft)}.axis .life.meant{fill:none}
+.axis .life{fill:var(--flight)}.axis .life.open{fill:var(--open)}.axis .life.doubt{fill:var(--doubt)}.axis .life.ended{fill:var(--soft)}.axis .life.intended{fill:none}
 .axis .fill{fill:var(--card);stroke:var(--ink);stroke-width:2}
 .axis .mark{fill:var(--step)}.axis .mark.bad{fill:var(--bad)}.axis .mark.lost{fill:var(--doubt)}
 .axis .tokens{fill:var(--area);fill-opacity:.35;stroke:var(--area);stroke-width:1}

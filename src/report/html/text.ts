@@ -1,6 +1,6 @@
 /**
- * HTML made of pieces that are safe by construction: text becomes `Html` only by being escaped here, and only `Html` is put
- * into a page. What a venue, a file or a person wrote can not become a tag, an attribute or a style.
+ * Makes HTML of pieces that are safe by construction: a text becomes `Html` only by escaping, and only `Html` goes into a
+ * page. A text of a venue, a file or a person cannot become a tag, an attribute or a style.
  */
 import { escapeUnprintable } from '../../base/printable.ts';
 
@@ -22,23 +22,23 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '`': '&#96;',
 };
 
-/** `html`<b>${text}</b>``: everything put in is escaped, unless it is `Html` itself. Attributes must be quoted. */
+/** `html`<b>${text}</b>``: escapes every piece that is not `Html`. Attributes must be quoted. */
 export function html(literal: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
   let text = literal[0] ?? '';
   for (const [index, piece] of pieces.entries()) text += markupOf(piece) + (literal[index + 1] ?? '');
   return { [MARKUP]: text };
 }
 
-/** Several lines, each escaped; line feeds stay. */
+/** Escapes several lines and keeps the line feeds. */
 export function preformatted(text: string): Html {
-  return { [MARKUP]: text.split('\n').map(escaped).join('\n') };
+  return { [MARKUP]: text.split('\n').map(escapeHtml).join('\n') };
 }
 
-/** The finished text. */
+/** The finished markup. */
 export function markupOf(piece: Piece): string {
   if (piece === undefined) return '';
-  if (typeof piece === 'string') return escaped(piece);
-  if (typeof piece === 'number') return escaped(String(piece));
+  if (typeof piece === 'string') return escapeHtml(piece);
+  if (typeof piece === 'number') return escapeHtml(String(piece));
   if (isHtml(piece)) return piece[MARKUP];
   return piece.map(markupOf).join('');
 }
@@ -47,11 +47,11 @@ function isHtml(piece: Exclude<Piece, undefined>): piece is Html {
   return typeof piece === 'object' && MARKUP in piece;
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return escapeUnprintable(text).replace(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '');
 }
 
-/** A text from this program, such as a style sheet, that goes into the page as it is. Nothing from outside may come near it. */
+/** A text of this program, such as a style sheet, that goes into the page unescaped. Never pass a text from outside. */
 export function trusted(literal: TemplateStringsArray): Html {
   return { [MARKUP]: literal[0] ?? '' };
 }

@@ -1,6 +1,6 @@
 /**
- * A run drawn over its time: steps, order lives, requests, the deadman switch, and the tokens of the last minute against the
- * limit. An SVG without styles of its own: its classes are the page's. The tables of the page say the same in words.
+ * Draws a run over time as an SVG: steps, orders, requests, the deadman switch, and the tokens per window against the limit.
+ * Its classes are styled by the page. The tables of the page give the same facts in words.
  */
 
 import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
@@ -27,20 +27,20 @@ const ROW = 20;
 const BAR = 12;
 const MOST_TICKS = 8;
 const TOKENS_HEIGHT = 90;
-/** More rows than this are drawn together as one. */
+/** Further rows are drawn together as one. */
 const MOST_STEPS = 40;
 const MOST_ORDERS = 40;
 
-/** Where a moment is on the page. */
+/** Positions on the drawing; times are epoch ms. */
 interface Axis {
   readonly start: number;
   readonly end: number;
   x(at: number): number;
-  /** A bar that can be seen, however short. */
+  /** The width of a bar, wide enough to be seen. */
   width(from: number, to: number): number;
 }
 
-function axisOf(start: number, end: number): Axis {
+function createAxis(start: number, end: number): Axis {
   const scale = timeScale(start, end, WIDTH - LEFT - RIGHT);
   const x = (at: number) => tenth(LEFT + scale.x(clamp(at, start, end)));
   return { start, end, x, width: (from, to) => Math.max(1.5, tenth(x(to) - x(from))) };
@@ -48,12 +48,12 @@ function axisOf(start: number, end: number): Axis {
 
 export function timeAxis(data: TimeAxisData): Html {
   const { report } = data;
-  const axis = axisOf(Date.parse(report.startedAt), Date.parse(report.endedAt));
+  const axis = createAxis(Date.parse(report.startedAt), Date.parse(report.endedAt));
   const lanes: Lane[] = [
-    stepLanes(report, axis),
-    orderLanes(data.orders, axis),
-    requestLanes(report, axis),
-    deadmanLane(report, axis),
+    drawSteps(report, axis),
+    drawOrders(data.orders, axis),
+    drawRequests(report, axis),
+    drawDeadman(report, axis),
   ].filter((lane) => lane.rows > 0);
   const parts: Html[] = [];
   let y = 24;
@@ -64,12 +64,12 @@ export function timeAxis(data: TimeAxisData): Html {
     y += lane.rows * ROW + 10;
   }
   parts.push(html`<text class="lane" x="0" y="${y + 12}">tokens in ${formatSpan(data.windowMs)}</text>`);
-  parts.push(html`<g transform="translate(0 ${y + ROW})">${tokenArea(data, axis)}</g>`);
+  parts.push(html`<g transform="translate(0 ${y + ROW})">${drawTokens(data, axis)}</g>`);
   const height = y + ROW + TOKENS_HEIGHT + 10;
   const about = `${report.runbook} from ${report.startedAt} to ${report.endedAt}: ${formatCount(report.steps.length, 'step')}, ${formatCount(report.orders.length, 'order')}, ${formatCount(report.requests.length, 'request')}, ${formatCount(report.tokens.used, 'token')}.`;
   return html`<svg class="axis" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="axis-title axis-about" preserveAspectRatio="xMinYMin meet">
-<title id="axis-title">The run over its time</title><desc id="axis-about">${about} The tables below say the same.</desc>
-${grid(axis, height)}${parts}
+<title id="axis-title">The run over time</title><desc id="axis-about">${about} The tables below give the same facts.</desc>
+${drawGrid(axis, height)}${parts}
 </svg>`;
 }
 
@@ -79,7 +79,7 @@ interface Lane {
   readonly draw: readonly Html[];
 }
 
-function grid(axis: Axis, height: number): Html {
+function drawGrid(axis: Axis, height: number): Html {
   const { ticks, digits } = timeTicks(0, axis.end - axis.start, MOST_TICKS);
   const lines = ticks.map((at) => {
     const x = axis.x(axis.start + at);
@@ -89,7 +89,7 @@ function grid(axis: Axis, height: number): Html {
 }
 
 /** A row per step of the runbook; its iterations share it. */
-function stepLanes(report: RunReport, axis: Axis): Lane {
+function drawSteps(report: RunReport, axis: Axis): Lane {
   const rows = new Map<string, Html[]>();
   for (const step of report.steps) {
     const path = step.path.replace(/\[\d+\]|~\d+/g, '');
@@ -104,21 +104,21 @@ function stepLanes(report: RunReport, axis: Axis): Lane {
   }
   const draw = [...rows].map(([path, bars], row) => {
     const depth = path === MORE ? 0 : Math.min(4, (path.match(/\//g)?.length ?? 1) - 1);
-    return html`<g transform="translate(0 ${row * ROW})"><text class="label" x="${6 + depth * 10}" y="10">${clipped(path === MORE ? MORE : labelOf(path), 24 - depth)}</text>${bars}</g>`;
+    return html`<g transform="translate(0 ${row * ROW})"><text class="label" x="${6 + depth * 10}" y="10">${clipText(path === MORE ? MORE : getLabel(path), 24 - depth)}</text>${bars}</g>`;
   });
   return { title: 'steps', rows: rows.size, draw };
 }
 const MORE = 'other steps';
-/** In one row; more can not be told apart anyway. */
+/** Bars in one row at most; more could not be distinguished. */
 const MOST_BARS = 500;
 
-function labelOf(path: string): string {
+function getLabel(path: string): string {
   const last = path.split('/').at(-1) ?? path;
   return last.replace(/^\d+:/, '');
 }
 
 const STATE_CLASS: Readonly<Record<OrderState, string>> = {
-  draft: 'meant',
+  draft: 'intended',
   submitting: 'flight',
   unknown: 'doubt',
   processing: 'flight',
@@ -133,7 +133,7 @@ const STATE_CLASS: Readonly<Record<OrderState, string>> = {
   quarantined: 'doubt',
 };
 
-function orderLanes(orders: readonly TrackedOrder[], axis: Axis): Lane {
+function drawOrders(orders: readonly TrackedOrder[], axis: Axis): Lane {
   const drawn = orders.slice(0, MOST_ORDERS);
   const draw = drawn.map((order, row) => {
     const { intent, history, snapshot, createdAt } = order;
@@ -147,15 +147,15 @@ function orderLanes(orders: readonly TrackedOrder[], axis: Axis): Lane {
       return html`<circle class="fill" cx="${x}" cy="${BAR / 2}" r="4"><title>traded ${shown(fill.size)} at ${shown(fill.price)}</title></circle>`;
     });
     const label = `${snapshot.context.venueId ?? intent.clientOrderId} ${intent.type}`;
-    return html`<g transform="translate(0 ${row * ROW})"><text class="label" x="6" y="10">${clipped(label, 26)}</text>${bars}${fills}</g>`;
+    return html`<g transform="translate(0 ${row * ROW})"><text class="label" x="6" y="10">${clipText(label, 26)}</text>${bars}${fills}</g>`;
   });
   const more = orders.length - drawn.length;
   if (more > 0) draw.push(html`<text class="label" x="6" y="${drawn.length * ROW + 10}">and ${more} more</text>`);
   return { title: 'orders', rows: draw.length, draw };
 }
 
-/** Requests stand close together; what is drawn is the worst in each place. */
-function requestLanes(report: RunReport, axis: Axis): Lane {
+/** Requests are close together; each position shows the worst of them. */
+function drawRequests(report: RunReport, axis: Axis): Lane {
   const kinds = [
     { label: 'reads', of: report.requests.filter(({ method }) => method === 'GET') },
     { label: 'writes', of: report.requests.filter(({ method }) => method !== 'GET') },
@@ -177,7 +177,7 @@ function requestLanes(report: RunReport, axis: Axis): Lane {
   return { title: 'requests', rows: kinds.length, draw };
 }
 
-function deadmanLane(report: RunReport, axis: Axis): Lane {
+function drawDeadman(report: RunReport, axis: Axis): Lane {
   const bars: Html[] = [];
   let armedAt: number | undefined;
   const close = (until: number) => {
@@ -202,10 +202,10 @@ function deadmanLane(report: RunReport, axis: Axis): Lane {
   return { title: 'deadman switch', rows: draw.length === 0 ? 0 : 1, draw };
 }
 
-/** Two units of the drawing: finer than the eye. */
+/** Width of a column in units of the drawing; finer than the eye sees. */
 const COLUMN = 2;
 
-function tokenArea({ spending, limit, windowMs }: TimeAxisData, axis: Axis): readonly Html[] {
+function drawTokens({ spending, limit, windowMs }: TimeAxisData, axis: Axis): readonly Html[] {
   const marks = { at: spending.map(({ at }) => at), tokens: spending.map(({ tokens }) => tokens) };
   const columns = (WIDTH - LEFT - RIGHT) / COLUMN;
   const heights = tokenColumns(marks, windowMs, axis.start, axis.end, columns);
@@ -227,7 +227,7 @@ function tokenArea({ spending, limit, windowMs }: TimeAxisData, axis: Axis): rea
   ];
 }
 
-function clipped(text: string, length: number): string {
+function clipText(text: string, length: number): string {
   const whole = shown(text);
   return whole.length <= length ? whole : `${whole.slice(0, length - 1)}…`;
 }

@@ -1,17 +1,17 @@
 /**
- * The state chart of a runbook as a page draws it: places and lines as numbers, labels as texts. Made from what Graphviz
- * computed (its JSON, never its SVG): no markup of another program comes near the page, and the page colours the states
- * itself. Where nothing was laid out the states are listed, nested as their blocks are.
+ * Lays out the state chart of a runbook for the page: positions and lines as numbers, labels as texts. It reads the JSON of
+ * Graphviz, never its SVG, so that no markup of another program reaches the page; the page colours the states itself. Without
+ * a layout the states are listed, nested as their blocks are.
  */
 import { tenth } from '../time-scale.ts';
 
-/** What is known of a state beside its place; from the chart of the engine. */
+/** A state without its position, from the chart of the engine. */
 interface ChartStateFacts {
-  /** As in the layout: keys from the root, joined by `/`. */
+  /** Keys from the root, joined by `/`, as in the layout. */
   readonly id: string;
   readonly kind: string;
   readonly label: string;
-  /** The step it stands for. */
+  /** The step it represents. */
   readonly path?: string;
   readonly verb?: string;
   /** Line of the runbook's file, from 1. */
@@ -50,11 +50,11 @@ export type ChartDocument =
       readonly kind: 'listed';
       /** Why there is no drawing. */
       readonly because: string;
-      /** In reading order; `depth` says how far inside. */
+      /** In reading order; `depth` is the number of blocks around it. */
       readonly states: readonly (ChartStateFacts & { readonly depth: number })[];
     };
 
-/** The states of an XState configuration, as the engine draws one of a runbook, in reading order. */
+/** A node of an XState configuration, as the engine makes one of a runbook. */
 export interface ChartNode {
   readonly description?: string;
   readonly tags?: readonly string[];
@@ -84,12 +84,12 @@ export function chartStates(root: ChartNode): readonly (ChartStateFacts & { read
   return found;
 }
 
-/** Without the small marks that only a drawing needs. */
+/** A list of the states, without the small marks that only a drawing needs. */
 export function listedChart(states: ReturnType<typeof chartStates>, because: string): ChartDocument {
   return { kind: 'listed', because, states: states.filter(({ label, kind }) => label !== '' && kind !== 'end') };
 }
 
-/** What is read of Graphviz' `json0`: points from the bottom left, sizes in inches. */
+/** The part of Graphviz' `json0` that is read: points from the bottom left, sizes in inches. */
 interface Layout {
   readonly bb: string;
   readonly objects?: readonly {
@@ -115,30 +115,32 @@ const CLUSTER = 'cluster_';
 const POINTS_PER_INCH = 72;
 const HEAD_WIDTH = 3.5;
 
-/** Throws a SyntaxError when `json` is not what Graphviz writes. */
+/** Throws a SyntaxError if `json` is not JSON. */
 export function drawnChart(json: string, states: readonly ChartStateFacts[]): ChartDocument {
   const layout = JSON.parse(json) as Layout;
-  const [, , width = 0, height = 0] = numbers(layout.bb);
+  const [, , width = 0, height = 0] = parseNumbers(layout.bb);
   const factsOf = new Map(states.map((state) => [state.id, state]));
   const names = new Map((layout.objects ?? []).map(({ _gvid, name }) => [_gvid, name]));
   const blocks: ChartBox[] = [];
   const boxes: ChartBox[] = [];
   for (const { name, label = '', bb, pos, width: inches, height: high, shape } of layout.objects ?? []) {
     if (name.startsWith(CLUSTER) && bb !== undefined) {
-      const [left = 0, bottom = 0, right = 0, top = 0] = numbers(bb);
+      const [left = 0, bottom = 0, right = 0, top = 0] = parseNumbers(bb);
       const facts = factsOf.get(name.slice(CLUSTER.length)) ?? { id: name.slice(CLUSTER.length), kind: 'block', label };
       blocks.push({ ...facts, label, x: left, y: height - top, width: right - left, height: top - bottom });
     } else if (pos !== undefined) {
-      const [x = 0, y = 0] = numbers(pos);
-      const [w = 0, h = 0] = [...numbers(inches ?? ''), ...numbers(high ?? '')].map((each) => each * POINTS_PER_INCH);
+      const [x = 0, y = 0] = parseNumbers(pos);
+      const [w = 0, h = 0] = [...parseNumbers(inches ?? ''), ...parseNumbers(high ?? '')].map(
+        (each) => each * POINTS_PER_INCH,
+      );
       const facts = factsOf.get(name) ?? { id: name, kind: shape === 'circle' ? 'start' : 'end', label };
       boxes.push({ ...facts, label, x: x - w / 2, y: height - y - h / 2, width: w, height: h });
     }
   }
   const arrows = (layout.edges ?? []).flatMap(({ tail, head, pos, label, lp }): ChartArrow[] => {
-    const drawn = pos === undefined ? undefined : spline(pos, height);
+    const drawn = pos === undefined ? undefined : toCurve(pos, height);
     if (drawn === undefined) return [];
-    const [labelX, labelY] = lp === undefined ? [] : numbers(lp);
+    const [labelX, labelY] = lp === undefined ? [] : parseNumbers(lp);
     return [
       {
         from: names.get(tail) ?? '',
@@ -153,32 +155,32 @@ export function drawnChart(json: string, states: readonly ChartStateFacts[]): Ch
   return { kind: 'drawn', width, height, blocks, states: boxes, arrows };
 }
 
-/** `e,x,y` is where the head points to; then a start and triples of control points. */
-function spline(pos: string, height: number): Pick<ChartArrow, 'line' | 'head'> | undefined {
+/** `e,x,y` is the tip of the head; then a start and triples of control points. */
+function toCurve(pos: string, height: number): Pick<ChartArrow, 'line' | 'head'> | undefined {
   const end = /^e,(\S+) /.exec(pos);
   const points = pos
     .replace(/[es],\S+ /g, '')
     .split(' ')
-    .map((each) => numbers(each))
+    .map((each) => parseNumbers(each))
     .map(([x = 0, y = 0]) => ({ x, y: height - y }));
   const [first, ...rest] = points;
   const last = points.at(-1);
   if (first === undefined || last === undefined || rest.length < 3) return undefined;
-  const place = ({ x, y }: { readonly x: number; readonly y: number }) => `${tenth(x)} ${tenth(y)}`;
+  const formatPoint = ({ x, y }: { readonly x: number; readonly y: number }) => `${tenth(x)} ${tenth(y)}`;
   const curves: string[] = [];
-  for (let at = 0; at + 2 < rest.length; at += 3)
+  for (let start = 0; start + 2 < rest.length; start += 3)
     curves.push(
       `C${rest
-        .slice(at, at + 3)
-        .map(place)
+        .slice(start, start + 3)
+        .map(formatPoint)
         .join(' ')}`,
     );
-  const [tipX = last.x, tipY] = end?.[1] === undefined ? [] : numbers(end[1]);
+  const [tipX = last.x, tipY] = end?.[1] === undefined ? [] : parseNumbers(end[1]);
   const tip = { x: tipX, y: tipY === undefined ? last.y : height - tipY };
-  return { line: `M${place(first)}${curves.join('')}`, head: headOf(last, tip) };
+  return { line: `M${formatPoint(first)}${curves.join('')}`, head: computeHead(last, tip) };
 }
 
-function headOf(
+function computeHead(
   from: { readonly x: number; readonly y: number },
   tip: { readonly x: number; readonly y: number },
 ): readonly number[] {
@@ -188,8 +190,8 @@ function headOf(
   return [tip.x, tip.y, from.x + nx, from.y + ny, from.x - nx, from.y - ny].map(tenth);
 }
 
-/** Places on a drawing; nothing else is read with this. */
-function numbers(text: string): readonly number[] {
+/** Positions on a drawing; never prices. */
+function parseNumbers(text: string): readonly number[] {
   return text
     .split(',')
     .map((each) => Number(each))

@@ -1,4 +1,4 @@
-/** Two runs side by side: the heads of both, and what the comparison of their journals found. */
+/** Makes the page's comparison of two runs: the facts of both, and the differences of their journals. */
 import type { Entry } from '../../journal/entry.ts';
 import { type DiffDocument, diffRuns } from '../compare/diff.ts';
 import { type RunPageDocument, RunPageFold } from '../folds/run-facts.ts';
@@ -7,7 +7,7 @@ interface ComparisonDocument {
   readonly left: RunPageDocument;
   readonly right: RunPageDocument;
   readonly diff: Omit<DiffDocument, 'differences'> & {
-    /** The first of them; the whole list is in `audit diff --json`. */
+    /** The first differences; `audit diff --json` has all. */
     readonly differences: DiffDocument['differences'];
     readonly differenceCount: number;
   };
@@ -18,8 +18,8 @@ const MOST_DIFFERENCES = 300;
 export function compareRuns(left: readonly Entry[], right: readonly Entry[]): ComparisonDocument {
   const diff = diffRuns(left, right);
   return {
-    left: pageOf(left),
-    right: pageOf(right),
+    left: foldPage(left),
+    right: foldPage(right),
     diff: {
       ...diff,
       before: diff.before.slice(-20),
@@ -29,7 +29,7 @@ export function compareRuns(left: readonly Entry[], right: readonly Entry[]): Co
   };
 }
 
-function pageOf(entries: readonly Entry[]): RunPageDocument {
+function foldPage(entries: readonly Entry[]): RunPageDocument {
   const fold = new RunPageFold();
   for (const entry of entries) fold.apply(entry);
   return fold.document();

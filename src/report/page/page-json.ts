@@ -1,6 +1,6 @@
 /**
- * What is sent to the page: JSON in which no text, key or value, holds a character that could hide, reorder or break what a
- * reader sees. The page sets texts as texts, so nothing here quotes for HTML.
+ * Writes the JSON for the page. No key or value holds a character that could hide, reorder or break what a reader sees. The
+ * page sets texts as text nodes, so nothing is escaped for HTML here.
  */
 import { escapeUnprintable } from '../../base/printable.ts';
 

@@ -1,10 +1,10 @@
 /**
- * The one HTML document of the page. It holds no data of any run: those are fetched with a token that only the person who
- * started the server knows, so the document itself may be served to whoever asks.
+ * Writes the page's only HTML document. It holds no data of a run, so it is served without a token; the data are fetched with
+ * a token that only the person who started the server knows.
  */
 import { html, markupOf } from '../html/text.ts';
 
-/** Everything the page needs is served by this program; nothing is inline, framed, submitted or fetched elsewhere, and no text becomes markup or script. */
+/** This program serves everything the page needs; nothing is inline, framed, submitted or fetched elsewhere, and no text becomes markup or script. */
 export const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -18,10 +18,10 @@ export const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
-/** In the order in which they count. */
+/** In order of precedence, lowest first. */
 const STYLES = ['page', 'runs', 'run', 'answers', 'axis', 'chart', 'entries', 'narrow'];
 
-/** The paths under which the document is served; the script decides what to show. */
+/** The paths that serve the document; the script decides what to show. */
 export const VIEWS: readonly string[] = ['/', '/run', '/compare'];
 
 export function shell(): string {
@@ -42,7 +42,7 @@ ${STYLES.map(
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="topbar" id="bar"></header>
-<main id="main" tabindex="-1"><p class="waiting">Loading …</p><noscript><p>This page is drawn by a script of its own. Without it: <code>runbook audit show</code> and <code>runbook audit export --format html</code> say the same.</p></noscript></main>
+<main id="main" tabindex="-1"><p class="waiting">Loading …</p><noscript><p>This page needs its script. Without it, <code>runbook audit show</code> and <code>runbook audit export --format html</code> give the same facts.</p></noscript></main>
 <div id="announcer" class="unseen" role="status" aria-live="polite"></div>
 </body>
 </html>

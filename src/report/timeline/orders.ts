@@ -1,4 +1,4 @@
-/** How what became of orders reads in the timeline: their moves, what was concluded, alarms, what an account had open; and the switch that cancels them. */
+/** Writes the timeline's rows about orders: moves, conclusions, alarms, open orders of the account, and the deadman switch. */
 import { formatCount, formatFirst, formatSpan } from '../../base/format.ts';
 import type { DataOf, JsonObject, LateOrder } from '../../journal/entry.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
@@ -6,7 +6,7 @@ import { wordsOf } from '../../venue/order/states.ts';
 import { bad, doubt, good, jsonText, muted, name, pairs, plain, type Span, shown } from '../format.ts';
 import { DEADMAN_EVENTS, meaningOf, ORDER_EVENT_MEANING } from '../glossary.ts';
 
-/** Orders that are named one by one. */
+/** Orders that are listed one by one. */
 const MOST_NAMED = 20;
 
 export function orderMoved(data: DataOf<'order.moved'>, explain: boolean): readonly Span[] {
@@ -53,15 +53,15 @@ export function accountReconciled({ open, external, ofOtherRuns }: DataOf<'accou
 
 export function accountSwept(data: DataOf<'account.swept'>): readonly Span[] {
   const { left, inDoubt, cancels, readings, because } = data;
-  const told = left?.map((each) => `${idOf(each)} ${shown(jsonText(each['status'] ?? ''))}`);
-  const isClear = told?.length === 0 && inDoubt.length === 0;
+  const remaining = left?.map((each) => `${idOf(each)} ${shown(jsonText(each['status'] ?? ''))}`);
+  const isClear = remaining?.length === 0 && inDoubt.length === 0;
   return [
-    told === undefined
-      ? doubt('what cancel_all left is not known')
-      : told.length === 0
+    remaining === undefined
+      ? doubt('it is unknown what cancel_all left')
+      : remaining.length === 0
         ? good('no order is left that could fill')
-        : bad(`${formatCount(told.length, 'order')} could still fill: ${formatFirst(told, MOST_NAMED)}`),
-    doubt(inDoubt.length === 0 ? '' : `, not known of ${shown(formatFirst(inDoubt, MOST_NAMED))}`),
+        : bad(`${formatCount(remaining.length, 'order')} could still fill: ${formatFirst(remaining, MOST_NAMED)}`),
+    doubt(inDoubt.length === 0 ? '' : `, unknown for ${shown(formatFirst(inDoubt, MOST_NAMED))}`),
     muted(`, after ${cancels} × cancel_all and ${formatCount(readings, 'reading')}`),
     plain(isClear || because === undefined ? '' : `: ${shown(because)}`),
   ];
@@ -72,8 +72,8 @@ export function lateOrderRow(found: LateOrder): readonly Span[] {
   return [
     bad(`order ${shown(orderId)} is ${shown(status)} at the venue`),
     plain(filled === undefined ? '' : `, filled ${shown(filled)}`),
-    plain(`, although the journal of run ${shown(run)} leaves it ${shown(recorded)}`),
-    muted(` (${shown(clientOrderId)}); nobody watches it`),
+    plain(`, although the journal of run ${shown(run)} last has it as ${shown(recorded)}`),
+    muted(` (${shown(clientOrderId)}); no run watches it`),
   ];
 }
 
@@ -83,7 +83,7 @@ export function deadmanMoved({ event, market, timeoutMs, because }: DataOf<'dead
   if (event === 'armed' && timeoutMs !== undefined)
     spans.push(
       plain(
-        `: the venue cancels every open order of the account after ${formatSpan(timeoutMs)} without a request of ours`,
+        `: the venue cancels every open order of the account after ${formatSpan(timeoutMs)} without a request from us`,
       ),
     );
   if (because !== undefined) spans.push(muted(` (${shown(because)})`));

@@ -1,4 +1,4 @@
-/** How requests read in the timeline: what was sent, what was answered, which fills an answer showed first, and what was never answered. */
+/** Writes the timeline's rows about requests: what was sent, its answer, the fills an answer shows first, and what got no answer. */
 import { formatCount, formatSpan } from '../../base/format.ts';
 import type { DataOf, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import { CATALOGUE, ENDPOINT_NAMES } from '../../venue/catalogue.ts';
@@ -27,8 +27,8 @@ interface Call {
   readonly sentAt?: number;
 }
 
-export class RequestsTold {
-  /** Of all that was sent so far. */
+export class RequestRows {
+  /** Tokens of all requests sent so far. */
   tokens = 0;
   private readonly explain: boolean;
   private readonly calls = new Map<string, Call>();
@@ -44,7 +44,7 @@ export class RequestsTold {
     this.calls.set(call, { endpoint, purpose, title: shown(endpoint) });
   }
 
-  /** An order of the run's own: only fills of those are told one by one. */
+  /** Adds an order of the run: only fills of these get a row each. */
   own(orderId: string): void {
     this.ownOrderIds.add(orderId);
   }
@@ -74,7 +74,7 @@ export class RequestsTold {
     return spans;
   }
 
-  /** The answer, and behind it the fills that it shows for the first time. */
+  /** The answer, and the fills that it shows for the first time. */
   answered({ data, at }: EntryOf<'call.settled'>): {
     readonly answer: readonly Span[];
     readonly fills: readonly (readonly Span[])[];
@@ -85,24 +85,24 @@ export class RequestsTold {
     return { answer: answerSpans(data, call, at), fills };
   }
 
-  /** Each request that was sent and whose answer is not in the journal: what a crash leaves open. */
+  /** A row for each request that was sent and has no answer in the journal, as a crash leaves them. */
   unanswered(): readonly (readonly Span[])[] {
     return [...this.calls.values()]
       .filter((call) => call.sentAt !== undefined)
       .map((call) => [
         doubt('? '),
         name(call.title),
-        doubt(' was sent, and the journal ends before an answer: it may have happened'),
+        doubt(' was sent, and the journal ends before its answer: it may have happened'),
       ]);
   }
 
-  /** Those of the run's orders one by one. */
+  /** Fills of the run's orders that no earlier answer showed. */
   private newFills(call: Call | undefined, result: Json | undefined): readonly (readonly Span[])[] {
     if (call === undefined || !call.endpoint.startsWith('GET /fills') || !Array.isArray(result)) return [];
     const records = (result as readonly Json[]).filter(
       (each): each is JsonObject => typeof each === 'object' && each !== null && !Array.isArray(each),
     );
-    const told: (readonly Span[])[] = [];
+    const rows: (readonly Span[])[] = [];
     for (const { id, order_id: orderId, market_id: market, size, price, fee, is_maker: isMaker } of oldestFirst(
       records,
     )) {
@@ -110,7 +110,7 @@ export class RequestsTold {
         continue;
       this.fills.add(id);
       const [of, quote] = typeof market === 'string' ? [` ${shown(market)}`, quoteOf(market)] : ['', ''];
-      told.push([
+      rows.push([
         good('traded '),
         value(`${jsonText(size ?? null)}${of} at ${jsonText(price ?? null)}${quote}`),
         plain(` of order ${shown(orderId)}`),
@@ -119,7 +119,7 @@ export class RequestsTold {
         ),
       ]);
     }
-    return told;
+    return rows;
   }
 
   /** The catalogue's sentence about an endpoint, the first time it is used. */
@@ -154,11 +154,7 @@ function answerSpans(data: DataOf<'call.settled'>, call: Call | undefined, at: n
     case 'unresolved':
       return [
         about,
-        doubt(
-          call?.title.startsWith('GET ')
-            ? 'got no answer: '
-            : 'got no answer that can be relied on, it may have happened: ',
-        ),
+        doubt(call?.title.startsWith('GET ') ? 'got no answer: ' : 'got no reliable answer, so it may have happened: '),
         value(message),
         muted(`${status}${took}`),
       ];
@@ -168,7 +164,7 @@ function answerSpans(data: DataOf<'call.settled'>, call: Call | undefined, at: n
   }
 }
 
-/** By their time; the venue lists fills newest first unless asked otherwise. */
+/** Sorted by time; the venue lists fills newest first unless asked otherwise. */
 function oldestFirst(fills: readonly JsonObject[]): readonly JsonObject[] {
   const time = (fill: JsonObject) => (typeof fill.timestamp === 'number' ? fill.timestamp : 0);
   return [...fills].reverse().sort((a, b) => time(a) - time(b));

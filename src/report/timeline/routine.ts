@@ -1,28 +1,28 @@
 /**
- * Leaves out of a told run what only repeats: reads that watch an order and keep-alives of the deadman switch, as long as
- * nothing came of them. One row says how many there were. The read that showed a change is always kept, and so is every
- * request that was refused, lost or not of this kind.
+ * Leaves routine requests out of a timeline: reads that watch an order and keep-alives of the deadman switch, as long as they
+ * changed nothing. One row counts them. A read that showed a change is always kept, and so is every request that was refused,
+ * lost or of another kind.
  */
 import { formatCount } from '../../base/format.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { muted, plain, shown } from '../format.ts';
 import type { TimelineRow } from './timeline.ts';
 
-/** Purposes of calls that are made again and again (venue port, `purpose`). */
+/** Purposes of calls that repeat (venue port, `purpose`). */
 const ROUTINE: ReadonlySet<string> = new Set(['confirm', 'keep-alive']);
 
-/** Fewer rows than this are shown as they are. */
+/** Up to this many rows are shown unchanged. */
 const FEW = 6;
 
 export class RoutineFilter {
   private readonly purposes = new Map<string, string | undefined>();
-  /** Rows held back, and how many requests and tokens they stand for. */
+  /** The first rows held back; `counts` and `tokens` cover all of them. */
   private held: TimelineRow[] = [];
   private counts = new Map<string, number>();
   private tokens = 0;
   private lastExchange: TimelineRow[] = [];
 
-  /** Takes the rows an entry was told in; gives what is to be shown now. */
+  /** Adds the rows of an entry; returns the rows to show now. */
   push(entry: Entry, rows: readonly TimelineRow[]): readonly TimelineRow[] {
     if (entry.type === 'call.intended') this.purposes.set(entry.data.call, entry.data.purpose);
     const routine = this.isRoutine(entry, rows);
@@ -40,7 +40,7 @@ export class RoutineFilter {
     return [];
   }
 
-  /** What is still held back when there are no more entries. */
+  /** The rows still held back after the last entry. */
   end(): readonly TimelineRow[] {
     return this.release([]);
   }
@@ -75,8 +75,8 @@ export class RoutineFilter {
     this.lastExchange = [];
     const [first] = held;
     if (held.length <= FEW || first === undefined) return held;
-    // A change has just been found out: by the last of them.
-    const found = before[0]?.kind === 'order' || before[0]?.kind === 'answer';
+    // The last of them showed a change.
+    const hasChanged = before[0]?.kind === 'order' || before[0]?.kind === 'answer';
     const requests = [...counts].map(([title, count]) => `${count} × ${shown(title)}`);
     const summary: TimelineRow = {
       ...first,
@@ -85,10 +85,10 @@ export class RoutineFilter {
         muted('… '),
         plain(requests.join(', ')),
         muted(
-          `, as a matter of routine; ${found ? 'only the last showed a change' : 'nothing changed'}, ${formatCount(tokens, 'token')}`,
+          `, routine; ${hasChanged ? 'only the last showed a change' : 'nothing changed'}, ${formatCount(tokens, 'token')}`,
         ),
       ],
     };
-    return found ? [summary, ...lastExchange] : [summary];
+    return hasChanged ? [summary, ...lastExchange] : [summary];
   }
 }

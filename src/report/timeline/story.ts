@@ -1,6 +1,6 @@
 /**
- * The run told in sentences, as far as it has come: the timeline of the report, without reads and keep-alives that changed
- * nothing. Beside the page's other folds, because telling costs as much as all of those together and not everybody asks.
+ * Folds a run into the page's story: its timeline so far, without reads and keep-alives that changed nothing. It is separate
+ * from the page's other folds because it costs as much as all of them together, and not every reader opens it.
  */
 import type { Entry } from '../../journal/entry.ts';
 import { RoutineFilter } from './routine.ts';
@@ -8,18 +8,18 @@ import { TimelineFold, type TimelineRow } from './timeline.ts';
 
 interface StoryDocument {
   readonly from: number;
-  /** Rows there are so far. */
+  /** The number of rows so far. */
   readonly total: number;
   readonly rows: readonly TimelineRow[];
 }
 
-/** It is told up to here; what comes after is in the entries. */
+/** The story ends after this many rows; the entries have the rest. */
 const MOST_ROWS = 20_000;
 
 export class StoryFold {
   private readonly timeline = new TimelineFold();
   private readonly routine = new RoutineFilter();
-  private readonly told: TimelineRow[] = [];
+  private readonly known: TimelineRow[] = [];
   private seq = 0;
   private hasEnded = false;
 
@@ -27,7 +27,7 @@ export class StoryFold {
     this.seq = entry.seq;
     if (entry.type === 'run.ended') this.hasEnded = true;
     if (entry.type === 'run.resumed') this.hasEnded = false;
-    if (this.told.length < MOST_ROWS) this.told.push(...this.routine.push(entry, this.timeline.apply(entry)));
+    if (this.known.length < MOST_ROWS) this.known.push(...this.routine.push(entry, this.timeline.apply(entry)));
   }
 
   get newest(): number {
@@ -35,13 +35,13 @@ export class StoryFold {
   }
 
   page(from: number, most: number): StoryDocument {
-    const rows = this.rows();
+    const rows = this.allRows();
     return { from, total: rows.length, rows: rows.slice(from, from + most) };
   }
 
-  /** Of a run that has ended, what a crash left open is told last. */
-  private rows(): readonly TimelineRow[] {
-    if (!this.hasEnded || this.told.length >= MOST_ROWS) return this.told;
-    return [...this.told, ...this.timeline.unanswered()];
+  /** After the end of a run, requests that a crash left open come last. */
+  private allRows(): readonly TimelineRow[] {
+    if (!this.hasEnded || this.known.length >= MOST_ROWS) return this.known;
+    return [...this.known, ...this.timeline.unanswered()];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A run told from first to last: what was done, what was sent and answered, what became of the orders, and why each
- * decision fell as it did, for a reader who never saw the runbook. Rows carry roles, not colours, and every text in them is
- * printable. It is fed entry by entry, so a run can be told while it goes on.
+ * Writes a run as a timeline for a reader who never saw the runbook: what was done, sent and answered, what became of the
+ * orders, and why each decision was made. Rows carry roles, not colours, and every text in them is printable. It takes one
+ * entry at a time, so it can follow a run that goes on.
  */
 import { formatCount, formatList, formatOffset, formatSpan } from '../../base/format.ts';
 import type { Away, DataOf, Entry, EntryOf } from '../../journal/entry.ts';
@@ -35,7 +35,7 @@ import {
   orderConcluded,
   orderMoved,
 } from './orders.ts';
-import { RequestsTold } from './requests.ts';
+import { RequestRows } from './requests.ts';
 
 export type RowKind =
   | 'run'
@@ -50,7 +50,7 @@ export type RowKind =
   | 'person';
 
 export interface TimelineRow {
-  /** The entry it tells of. */
+  /** The entry it describes. */
   readonly seq: number;
   /** Epoch ms. */
   readonly at: number;
@@ -63,13 +63,13 @@ export interface TimelineRow {
 }
 
 interface TimelineOptions {
-  /** Says what verbs, states and endpoints mean; true unless told otherwise. */
+  /** Explains verbs, states and endpoints; true by default. */
   readonly explain?: boolean;
   /** Only these kinds of rows. */
   readonly kinds?: readonly RowKind[];
 }
 
-/** The whole story of a run, or of as much of it as there is. */
+/** The timeline of a run, or of its entries so far. */
 export function timeline(entries: Iterable<Entry>, options: TimelineOptions = {}): readonly TimelineRow[] {
   const fold = new TimelineFold(options);
   const rows: TimelineRow[] = [];
@@ -98,28 +98,28 @@ export class TimelineFold {
   private lastAt = 0;
   private lastSeq = 0;
   private readonly openSteps = new Map<string, number>();
-  private readonly requests: RequestsTold;
+  private readonly requests: RequestRows;
 
   constructor(options: TimelineOptions = {}) {
     this.explain = options.explain ?? true;
-    this.requests = new RequestsTold(this.explain);
+    this.requests = new RequestRows(this.explain);
     this.kinds = options.kinds === undefined ? undefined : new Set(options.kinds);
   }
 
-  /** The rows an entry adds; none for what only the machine needs. */
+  /** The rows an entry adds; none for an entry that only the engine needs. */
   apply(entry: Entry): readonly TimelineRow[] {
     this.startedAt ??= entry.type === 'run.started' ? entry.data.startedAt : entry.at;
     this.lastAt = entry.at;
     this.lastSeq = entry.seq;
-    return this.tell(entry);
+    return this.describe(entry);
   }
 
-  /** A row for each request that was sent and whose answer is not in the journal: what a crash leaves open. */
+  /** A row for each request that was sent and has no answer in the journal, as a crash leaves them. */
   unanswered(): readonly TimelineRow[] {
     return this.requests.unanswered().map((spans) => this.row('answer', 1, spans));
   }
 
-  private tell(entry: Entry): readonly TimelineRow[] {
+  private describe(entry: Entry): readonly TimelineRow[] {
     switch (entry.type) {
       case 'run.started':
         return this.runStarted(entry);
@@ -127,12 +127,12 @@ export class TimelineFold {
         return [];
       case 'run.resumed':
         return this.rows('run', 0, [
-          name('run taken up again'),
-          ...absence(entry.data.away),
+          name('run resumed'),
+          ...describeAbsence(entry.data.away),
           plain(
             entry.data.openCalls.length === 0
-              ? ', nothing was in flight'
-              : `, in flight when it stopped: ${shown(entry.data.openCalls.join(', '))}`,
+              ? ', with no requests in flight'
+              : `, with requests in flight: ${shown(entry.data.openCalls.join(', '))}`,
           ),
         ]);
       case 'run.ended':
@@ -143,7 +143,7 @@ export class TimelineFold {
         return this.decided(entry);
       case 'step.retried':
         return this.rows('step', this.depth(entry.step), [
-          doubt('again '),
+          doubt('retry: '),
           plain(`attempt ${entry.data.attempt} failed: `),
           bad(errorText(entry.data.error)),
           muted(`; next attempt at ${formatOffset(entry.data.retryAt - (this.startedAt ?? 0))}`),
@@ -158,7 +158,7 @@ export class TimelineFold {
         ]);
       case 'notification.sent':
         return this.rows('person', this.depth(entry.step), [
-          plain(`told ${shown(entry.data.to)}: `),
+          plain(`notified ${shown(entry.data.to)}: `),
           value(shown(entry.data.text)),
         ]);
       case 'call.intended':
@@ -170,8 +170,8 @@ export class TimelineFold {
         return this.rows('request', this.depth(entry.step), this.requests.sent(entry));
       case 'call.answered':
         return this.rows('request', this.depth(entry.step), [
-          doubt(`attempt ${entry.data.n} was refused for its session (HTTP ${entry.data.status})`),
-          muted(`: ${shown(entry.data.message)}; the session was renewed, and the request is sent again`),
+          doubt(`attempt ${entry.data.n} was refused because of its session (HTTP ${entry.data.status})`),
+          muted(`: ${shown(entry.data.message)}; the session was renewed, and the request follows again`),
         ]);
       case 'call.settled':
         return this.answered(entry);
@@ -197,7 +197,7 @@ export class TimelineFold {
           name('asked '),
           plain(`${shown(formatList(entry.data.by, 'or'))}: `),
           value(shown(entry.data.ask)),
-          // A dry-run has no plan that anybody agreed to.
+          // A dry-run has no plan to approve.
           muted(
             `, until ${isoTime(entry.data.until)}${entry.data.plan === '' ? '' : `, for plan ${shown(entry.data.plan)}`}`,
           ),
@@ -212,18 +212,18 @@ export class TimelineFold {
       case 'session.moved':
         return this.rows('run', 0, [
           name('the session with the venue '),
-          entry.data.event === 'failing' ? bad('can not be renewed') : plain(SESSION_EVENTS[entry.data.event]),
-          muted(entry.data.request === undefined ? '' : sessionRequest(entry.data.request)),
+          entry.data.event === 'failing' ? bad('cannot be renewed') : plain(SESSION_EVENTS[entry.data.event]),
+          muted(entry.data.request === undefined ? '' : formatSessionRequest(entry.data.request)),
           muted(entry.data.expiresAt === undefined ? '' : `, until ${isoTime(entry.data.expiresAt)}`),
           muted(entry.data.because === undefined ? '' : `: ${shown(entry.data.because)}`),
         ]);
       case 'clock.adjusted':
         return this.rows('run', 0, [
-          name('the clock on the wall was put'),
-          muted(`: ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s own, which all times here are told by`),
+          name('the wall clock was adjusted'),
+          muted(`: it is ${formatSpan(entry.data.wallAheadMs)} ahead of the run’s clock, which all times here follow`),
         ]);
       default:
-        // A journal of a later version may hold entries this one has no words for.
+        // A journal of a later version may hold entry types that this version does not know.
         entry satisfies never;
         return [];
     }
@@ -275,7 +275,7 @@ export class TimelineFold {
     const startedAt = this.openSteps.get(step);
     this.openSteps.delete(step);
     const role = { succeeded: good, failed: bad, skipped: muted, halted: doubt }[data.outcome];
-    // A skipped step has no row of its own that would say what it is.
+    // A skipped step has no row of its own that names it.
     const title = data.outcome === 'skipped' ? stepTitle(step, data) : [name(stepName(step, data.id))];
     const spans = [...title, plain(' '), role(STEP_OUTCOMES[data.outcome])];
     if (data.error !== undefined) spans.push(bad(` (${errorText(data.error)})`));
@@ -308,14 +308,14 @@ export class TimelineFold {
     return this.rows('feed', this.depth(step), [feed, plain(' is '), value(shown(data.value)), muted(when)]);
   }
 
-  /** How many steps that are under way surround a path: `ladder` surrounds `ladder/do/o` and `ladder[3]/o`. */
+  /** The number of open steps around a path: `ladder` is around `ladder/do/o` and `ladder[3]/o`. */
   private depth(path: string): number {
     if (path === '') return 0;
     let depth = 0;
-    for (let at = 1; at <= path.length; at += 1) {
-      const next = path[at];
+    for (let end = 1; end <= path.length; end += 1) {
+      const next = path[end];
       if (next !== undefined && next !== '/' && next !== '[' && next !== '~') continue;
-      if (this.openSteps.has(path.slice(0, at))) depth += 1;
+      if (this.openSteps.has(path.slice(0, end))) depth += 1;
     }
     return depth;
   }
@@ -341,15 +341,15 @@ export class TimelineFold {
   }
 }
 
-const SESSION_EVENTS = { requested: 'was asked for', renewed: 'was renewed' } as const;
+const SESSION_EVENTS = { requested: 'was requested', renewed: 'was renewed' } as const;
 
-function sessionRequest({ tokens, status }: NonNullable<DataOf<'session.moved'>['request']>): string {
+function formatSessionRequest({ tokens, status }: NonNullable<DataOf<'session.moved'>['request']>): string {
   return `: POST /jwt, ${status === undefined ? 'no answer' : `answered ${status}`}, ${formatCount(tokens, 'token')}`;
 }
 
-/** For how long nobody was there; of older journals that is not known. */
-function absence(away: Away | undefined): readonly Span[] {
+/** How long the run was unattended; older journals do not say. */
+function describeAbsence(away: Away | undefined): readonly Span[] {
   if (away === undefined) return [];
-  const doubted = away.by === 'wall' ? [doubt(' by the clock on the wall, which proves nothing')] : [];
-  return [muted(`, after ${formatSpan(away.ms)}`), plain(' with nobody there'), ...doubted];
+  const doubted = away.by === 'wall' ? [doubt(' by the wall clock, which may have been adjusted')] : [];
+  return [muted(`, after ${formatSpan(away.ms)}`), plain(' unattended'), ...doubted];
 }

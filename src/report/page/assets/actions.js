@@ -1,18 +1,18 @@
-/** What a person may do to a run from here: each with a name to answer for it and the run's name typed, or nothing happens. */
+/** Offers what a person may do to a run. Each action needs the person's name and the run's name, typed. */
 import { post } from './api.js';
 import { announce, append, element, replace } from './dom.js';
 
 const ACTIONS = {
-  approve: { word: 'Approve …', tone: 'primary', does: 'The step goes on, with the plan that was shown to you.' },
+  approve: { word: 'Approve …', tone: 'primary', does: 'The step continues, with the plan shown to you.' },
   reject: {
     word: 'Reject …',
     tone: 'plain',
-    does: 'The step fails as rejected; what the runbook then does is its own affair.',
+    does: 'The step fails as rejected; the runbook decides what happens then.',
   },
   cancel: {
-    word: 'Stop in order …',
+    word: 'Stop cleanly …',
     tone: 'plain',
-    does: 'The run begins nothing new, cleans up as its runbook says, and ends.',
+    does: 'The run starts nothing new, cleans up as its runbook says, and ends.',
   },
   kill: {
     word: 'Kill …',
@@ -21,7 +21,7 @@ const ACTIONS = {
   },
 };
 
-/** The buttons for a run, or for one question to a person. Empty where nothing may be done. */
+/** The buttons for a run, or for one question to a person. Empty if no action is possible. */
 export function actionButtons(run, context, done, approval = undefined) {
   if (!context.session.allowActions || run.mode !== 'live' || run.outcome !== undefined) return [];
   const offered = approval === undefined ? ['cancel', 'kill'] : ['approve', 'reject'];
@@ -92,9 +92,7 @@ function confirm(action, run, context, done, approval) {
     go.disabled = true;
     replace(
       outcome,
-      action === 'kill'
-        ? 'The kill switch is being engaged; cancelling goes on until nothing is left …'
-        : 'Being recorded …',
+      action === 'kill' ? 'Engaging the kill switch; cancelling until no order is left …' : 'Recording …',
     );
     try {
       const answer = await post('/api/actions', {

@@ -1,23 +1,22 @@
 /**
- * What a reviewer wants to know of a run in a minute: six questions with their answers, in the words the server gives. Here
- * they are only laid out, each reason with the way to the entry that shows it.
+ * Lays out the six answers for a reviewer, in the words of the server. Each reason links to the entry that shows it.
  */
 import { element } from './dom.js';
 import { countText, stateTone } from './words.js';
 
 const MARKS = { good: '✓', doubt: '!', bad: '✕' };
-const NAMES = { good: 'in order', doubt: 'to look at', bad: 'a problem' };
-/** Of each answer so many are seen at once. */
+const NAMES = { good: 'no problem', doubt: 'worth a look', bad: 'a problem' };
+/** Reasons of an answer that are shown unfolded. */
 const MOST_REASONS = 7;
 
-/** `tools.unfolded`: what was opened; `tools.isNarrow`: there is no room for more than the answers themselves. */
-export function answers(run, tools) {
-  return run.answers.map((answer) => card(answer, run, tools));
+/** `tools.unfolded`: the parts that were opened; `tools.isNarrow`: there is room for the answers alone. */
+export function drawAnswers(run, tools) {
+  return run.answers.map((answer) => drawCard(answer, run, tools));
 }
 
-function card(answer, run, tools) {
+function drawCard(answer, run, tools) {
   const { question, tone, said } = answer;
-  const details = [orderLines(answer, run, tools), reasons(answer, tools), ways(answer, run, tools)];
+  const details = [drawOrderLines(answer, run, tools), drawReasons(answer, tools), drawLinks(answer, run, tools)];
   return element(
     'article.answer',
     { data: { tone } },
@@ -33,29 +32,34 @@ function card(answer, run, tools) {
           element('span.unseen', {}, NAMES[tone]),
         ),
     ),
-    // On a narrow screen six answers fit, and what is behind them does not.
+    // A narrow screen has room for the six answers, not for their reasons.
     tools.isNarrow
-      ? foldable(question, element('summary.said', {}, said), details, tools)
+      ? makeFoldable(question, element('summary.said', {}, said), details, tools)
       : [element('p.said', {}, said), details],
   );
 }
 
-/** What was opened stays open when the answers are drawn anew. */
-function foldable(key, summary, content, { unfolded }) {
+/** Parts that were opened stay open when the answers are drawn again. */
+function makeFoldable(key, summary, content, { unfolded }) {
   const toggle = ({ target }) => (target.open ? unfolded.add(key) : unfolded.delete(key));
   return element('details', { open: unfolded.has(key), on: { toggle } }, summary, content);
 }
 
-function reasons({ question, because }, tools) {
+function drawReasons({ question, because }, tools) {
   const rest = because.slice(MOST_REASONS);
   return [
-    facts(because.slice(0, MOST_REASONS), tools),
+    drawFacts(because.slice(0, MOST_REASONS), tools),
     rest.length > 0 &&
-      foldable(`${question} more`, element('summary.more', {}, `and ${rest.length} more`), facts(rest, tools), tools),
+      makeFoldable(
+        `${question} more`,
+        element('summary.more', {}, `and ${rest.length} more`),
+        drawFacts(rest, tools),
+        tools,
+      ),
   ];
 }
 
-function facts(list, tools) {
+function drawFacts(list, tools) {
   return element(
     'dl',
     {},
@@ -64,15 +68,15 @@ function facts(list, tools) {
         'div',
         {},
         element('dt', {}, reason.term),
-        element('dd', { data: { tone: reason.tone } }, shown(reason, tools)),
+        element('dd', { data: { tone: reason.tone } }, drawReason(reason, tools)),
       ),
     ),
   );
 }
 
-function shown({ term, text, entry, share, awaited }, { inspect }) {
+function drawReason({ term, text, entry, share, awaited }, { inspect }) {
   return [
-    withInstants(text),
+    markInstants(text),
     awaited !== undefined && [', in ', element('span.left', { data: { until: awaited.at, of: awaited.ofMs } })],
     entry !== undefined && [
       ' ',
@@ -82,19 +86,19 @@ function shown({ term, text, entry, share, awaited }, { inspect }) {
         `entry ${entry}`,
       ),
     ],
-    share !== undefined && meter(share),
+    share !== undefined && drawMeter(share),
   ];
 }
 
-/** An instant is not broken over two lines. */
-function withInstants(text) {
+/** Wraps each instant in an element, so that it is not broken over two lines. */
+function markInstants(text) {
   return text
     .split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/)
     .map((part, index) => (index % 2 === 1 ? element('time', { datetime: part }, part) : part));
 }
 
-/** A share as a bar; the words beside it say the same. */
-function meter({ percent, tone }) {
+/** A share as a bar; the words beside it give the same figure. */
+function drawMeter({ percent, tone }) {
   return element(
     'span.meter',
     { role: 'img', 'aria-label': `${percent} percent`, data: { tone } },
@@ -102,43 +106,43 @@ function meter({ percent, tone }) {
   );
 }
 
-/** Where the rest of it is. */
-function ways({ subject }, { people, orders }, { open, verify, isVerifying }) {
-  const way = (word, tab, parameters) => [word, () => open(tab, parameters)];
+/** Links to the tabs with the details. */
+function drawLinks({ subject }, { people, orders }, { open, verify, isVerifying }) {
+  const link = (word, tab, parameters) => [word, () => open(tab, parameters)];
   const links = {
-    who: people.length === 0 ? [] : [way('What people did', 'entries', { groups: 'people' })],
-    allowed: [way('Limits as written', 'runbook')],
+    who: people.length === 0 ? [] : [link('What people did', 'entries', { groups: 'people' })],
+    allowed: [link('Limits as written', 'runbook')],
     orders:
       orders.length === 0
         ? []
         : [
-            way(
+            link(
               orders.length > 1
                 ? `All ${countText(orders.length)} orders, with reasons`
-                : 'The order’s life, with reasons',
+                : 'The order’s history, with reasons',
               'orders',
             ),
           ],
-    tokens: [way('Every request', 'entries', { groups: 'requests' })],
-    deadman: [way('Every move of the switch', 'entries', { groups: 'deadman' })],
-    missing: [[isVerifying ? 'Verifying …' : 'Verify again', verify], way('Every entry, raw', 'entries')],
+    tokens: [link('Every request', 'entries', { groups: 'requests' })],
+    deadman: [link('Every event of the switch', 'entries', { groups: 'deadman' })],
+    missing: [[isVerifying ? 'Verifying …' : 'Verify again', verify], link('Every entry, raw', 'entries')],
   }[subject];
   return links.map(([word, act]) => element('button.link', { type: 'button', on: { click: act } }, word));
 }
 
-function orderLines({ orders = [] }, run, { open }) {
+function drawOrderLines({ orders = [] }, run, { open }) {
   const lives = new Map(run.orders.map((order) => [order.clientOrderId, order]));
   return (
     orders.length > 0 &&
     element(
       'div.order-lines',
       {},
-      orders.map((id) => orderLine(lives.get(id), open)),
+      orders.map((id) => drawOrderLine(lives.get(id), open)),
     )
   );
 }
 
-function orderLine(
+function drawOrderLine(
   { clientOrderId, state, stateMeaning, side, type, amount, price, trigger, currency, filled, moves },
   open,
 ) {

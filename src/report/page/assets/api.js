@@ -1,6 +1,6 @@
 /**
- * The server's answers. Every request carries the token of this start in a header; a browser never sends it by itself, so no
- * other page can ask in our name. The token lives in this tab alone and is taken out of the address at once.
+ * Asks the server. Every request carries the token of the server's start in a header; a browser never sends it by itself, so no
+ * other page can send requests with it. The token is kept in this tab alone and removed from the address at once.
  */
 
 const KEY = 'runbook-token';
@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Keeps a token that stands in the address behind `#token=`; true when there is one now. */
+/** Keeps the token after `#token=` in the address; true if there is a token now. */
 export function takeToken() {
   const found = /^#token=([\w-]{16,200})$/.exec(location.hash);
   if (found !== null) {
@@ -33,16 +33,16 @@ export function keepToken(text) {
 export async function get(path, parameters = {}, signal = undefined) {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '');
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return answered(await ask(query === '' ? path : `${path}?${query}`, { signal }));
+  return readAnswer(await ask(query === '' ? path : `${path}?${query}`, { signal }));
 }
 
 export async function post(path, body) {
   const headers = { 'content-type': 'application/json' };
   const response = await ask(path, { method: 'POST', body: JSON.stringify(body), headers });
-  return response.status === 409 ? response.json() : answered(response);
+  return response.status === 409 ? response.json() : readAnswer(response);
 }
 
-export function runPath(run, ...rest) {
+export function makeRunPath(run, ...rest) {
   return ['/api/runs', encodeURIComponent(run), ...rest.map((each) => encodeURIComponent(each))].join('/');
 }
 
@@ -61,7 +61,7 @@ async function ask(path, { headers = {}, ...options }) {
   }
 }
 
-async function answered(response) {
+async function readAnswer(response) {
   const document = await response.json().catch(() => ({ error: `HTTP ${response.status}` }));
   if (!response.ok) throw new ApiError(response.status, document.error ?? `HTTP ${response.status}`);
   return document;

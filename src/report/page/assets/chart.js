@@ -1,10 +1,10 @@
 /**
- * The state chart of the runbook with what the run did in it: where it is, where it went, where it failed. Drawn from places a
- * layout library computed, or listed where none did.
+ * Draws the state chart of the runbook with the run in it: where it is, where it went, where it failed. Without a layout from
+ * the server the states are listed.
  */
 
 import { formatSpan } from '../../../base/format.ts';
-import { get, runPath } from './api.js';
+import { get, makeRunPath } from './api.js';
 import { element, replace, svg } from './dom.js';
 import { countText, OUTCOMES, plural } from './words.js';
 
@@ -31,9 +31,9 @@ export function chartTab(first, { open }) {
   };
 
   async function load() {
-    replace(canvas, element('p.waiting', {}, 'Laying the chart out …'));
+    replace(canvas, element('p.waiting', {}, 'Laying out the chart …'));
     try {
-      chart = await get(runPath(run.run, 'chart'));
+      chart = await get(makeRunPath(run.run, 'chart'));
     } catch (error) {
       chart = { kind: 'listed', because: error.message, states: [] };
     }
@@ -41,17 +41,17 @@ export function chartTab(first, { open }) {
   }
 
   function draw(isFirst) {
-    marks = marksOf(run, chart);
+    marks = findMarks(run, chart);
     if (chart.kind === 'listed') drawList();
     else drawChart(isFirst);
     const mark = shown === undefined ? undefined : marks.get(shown);
-    if (mark === undefined) hint();
+    if (mark === undefined) showHint();
     else show(shown, mark);
   }
 
-  function hint() {
+  function showHint() {
     shown = undefined;
-    const told = [...marks].filter(([, { tone }]) => tone === 'active' || tone === 'failed' || tone === 'halted');
+    const notable = [...marks].filter(([, { tone }]) => tone === 'active' || tone === 'failed' || tone === 'halted');
     replace(
       side,
       element('h2', {}, 'In this run'),
@@ -67,7 +67,7 @@ export function chartTab(first, { open }) {
           ),
         ),
       ),
-      told
+      notable
         .slice(0, 8)
         .map(([id, mark]) =>
           element(
@@ -85,9 +85,9 @@ export function chartTab(first, { open }) {
     const drawing = svg(
       'svg.chart-drawing',
       { viewBox: `-8 -8 ${width + 16} ${height + 16}`, role: 'group', 'aria-label': `${states.length} states` },
-      blocks.toSorted((a, b) => b.width * b.height - a.width * a.height).map(block),
-      arrows.map(arrow),
-      states.map(state),
+      blocks.toSorted((a, b) => b.width * b.height - a.width * a.height).map(drawBlock),
+      arrows.map(drawArrow),
+      states.map(drawState),
     );
     replace(canvas, drawing);
     fitTexts(drawing);
@@ -98,7 +98,7 @@ export function chartTab(first, { open }) {
     if (isFirst) reveal(drawing);
   }
 
-  /** The boxes were laid out for one font; where a machine has a wider one, texts are drawn together to fit. */
+  /** The boxes were laid out for one font; on a machine with a wider font, texts are condensed to fit. */
   function fitTexts(drawing) {
     const wide = [];
     for (const text of drawing.querySelectorAll('.state > text, .block > text')) {
@@ -129,30 +129,30 @@ export function chartTab(first, { open }) {
     );
   }
 
-  /** Where the run is, or where it went wrong, comes into view. */
+  /** Scrolls to the state where the run is or went wrong. */
   function reveal(drawing) {
-    const telling = drawing.querySelector(
+    const current = drawing.querySelector(
       '[data-tone=active].state, [data-tone=failed].state, [data-tone=halted].state',
     );
-    if (telling === null) return;
-    const [box, around] = [telling.getBoundingClientRect(), canvas.getBoundingClientRect()];
+    if (current === null) return;
+    const [box, around] = [current.getBoundingClientRect(), canvas.getBoundingClientRect()];
     canvas.scrollBy({ top: box.top - around.top - around.height / 3, left: box.left - around.left - around.width / 3 });
   }
 
-  function block({ id, x, y, width, height, label }) {
+  function drawBlock({ id, x, y, width, height, label }) {
     const mark = marks.get(id);
     return svg(
       'g.block',
       {
         data: { tone: mark?.tone, selectable: mark === undefined ? undefined : '' },
-        ...(mark === undefined ? {} : choosable(id, mark)),
+        ...(mark === undefined ? {} : makeChoosable(id, mark)),
       },
       svg('rect', { x, y, width, height, rx: 8 }),
       svg('text', { x: x + width / 2, y: y + 16 }, label),
     );
   }
 
-  function state({ id, kind, x, y, width, height, label }) {
+  function drawState({ id, kind, x, y, width, height, label }) {
     const mark = marks.get(id);
     if (kind === 'start' || kind === 'end')
       return svg('circle.point', {
@@ -170,17 +170,17 @@ export function chartTab(first, { open }) {
       'g.state',
       {
         data: { kind, tone: mark?.tone, final: isFinal ? '' : undefined },
-        ...(mark === undefined ? {} : choosable(id, mark)),
+        ...(mark === undefined ? {} : makeChoosable(id, mark)),
       },
       svg('rect', { x, y, width, height, rx: kind === 'pause' ? 2 : 9 }),
       isFinal && svg('rect.inner', { x: x + 3, y: y + 3, width: width - 6, height: height - 6, rx: 7 }),
       svg('text', { x: x + width / 2, y: y + height / 2 + 4 }, label),
-      mark !== undefined && mark.count > 1 && badge(x + width, y, `×${countText(mark.count)}`),
-      mark !== undefined && OUTCOMES[mark.tone] !== undefined && mark.tone !== 'skipped' && corner(x, y, mark.tone),
+      mark !== undefined && mark.count > 1 && drawBadge(x + width, y, `×${countText(mark.count)}`),
+      mark !== undefined && OUTCOMES[mark.tone] !== undefined && mark.tone !== 'skipped' && drawCorner(x, y, mark.tone),
     );
   }
 
-  function badge(x, y, text) {
+  function drawBadge(x, y, text) {
     const width = 10 + text.length * 6;
     return svg(
       'g.badge-count',
@@ -190,7 +190,7 @@ export function chartTab(first, { open }) {
     );
   }
 
-  function corner(x, y, tone) {
+  function drawCorner(x, y, tone) {
     return svg(
       'g.corner',
       { data: { tone } },
@@ -199,7 +199,7 @@ export function chartTab(first, { open }) {
     );
   }
 
-  function arrow({ line, head, label, labelX, labelY, from, to }) {
+  function drawArrow({ line, head, label, labelX, labelY, from, to }) {
     const went = marks.has(from) && marks.has(to) && marks.get(from).tone !== 'skipped';
     return svg(
       'g.arrow',
@@ -210,7 +210,7 @@ export function chartTab(first, { open }) {
     );
   }
 
-  function choosable(id, mark) {
+  function makeChoosable(id, mark) {
     return {
       tabindex: 0,
       role: 'button',
@@ -232,7 +232,7 @@ export function chartTab(first, { open }) {
 
   function show(id, { label, step, tone, facts }) {
     shown = id;
-    const rows = [...(step === undefined ? [] : stepFacts(step)), ...(facts ?? [])];
+    const rows = [...(step === undefined ? [] : listStepFacts(step)), ...(facts ?? [])];
     replace(
       side,
       element('h2', {}, label),
@@ -258,11 +258,11 @@ export function chartTab(first, { open }) {
           { type: 'button', on: { click: () => open('entries', { step: step.path }) } },
           'Its entries',
         ),
-      element('button.link', { type: 'button', on: { click: hint } }, 'Back to the legend'),
+      element('button.link', { type: 'button', on: { click: showHint } }, 'Back to the legend'),
     );
   }
 
-  function stepFacts({ path, verb, count, outcomes, retries, totalMs, error }) {
+  function listStepFacts({ path, verb, count, outcomes, retries, totalMs, error }) {
     const ends = Object.entries(outcomes).filter(([, many]) => many > 0);
     return [
       ['step', element('code', {}, path)],
@@ -289,7 +289,7 @@ export function chartTab(first, { open }) {
           }));
     replace(
       canvas,
-      element('p.soft', {}, `Not drawn: ${chart.because}. The states, listed:`),
+      element('p.soft', {}, `Not drawn: ${chart.because}. List of the states:`),
       element(
         'ul.chart-list',
         {},
@@ -313,17 +313,17 @@ export function chartTab(first, { open }) {
   }
 }
 
-/** By state: what the run did there. A state nobody came to has no mark. */
-export function marksOf(run, chart) {
+/** What the run did, by state. A state that the run did not reach has no mark. */
+export function findMarks(run, chart) {
   const marks = new Map();
   const steps = new Map(run.steps.map((step) => [step.path, step]));
   for (const { id, path, label } of [...(chart.blocks ?? []), ...chart.states]) {
     const step = path === undefined ? undefined : steps.get(path);
-    if (step !== undefined) marks.set(id, { label, step, count: step.count, tone: toneOf(step.outcomes) });
+    if (step !== undefined) marks.set(id, { label, step, count: step.count, tone: chooseTone(step.outcomes) });
   }
   if (chart.states.length === 0)
     for (const step of run.steps)
-      marks.set(step.path, { label: step.label, step, count: step.count, tone: toneOf(step.outcomes) });
+      marks.set(step.path, { label: step.label, step, count: step.count, tone: chooseTone(step.outcomes) });
   const running = run.steps.filter(({ path }) => path.startsWith('steps/'));
   if (running.length > 0)
     marks.set('running', {
@@ -358,7 +358,7 @@ export function marksOf(run, chart) {
   return marks;
 }
 
-function toneOf({ active, failed, halted, succeeded }) {
+function chooseTone({ active, failed, halted, succeeded }) {
   if (active > 0) return 'active';
   if (halted > 0) return 'halted';
   if (failed > 0) return 'failed';

@@ -1,4 +1,4 @@
-/** Two runs side by side: what each was, where they first differ, and both on the same scale of time. */
+/** Shows two runs side by side: the facts of each, their first difference, and both on one time scale. */
 
 import { formatSpan } from '../../../base/format.ts';
 import { MODE_MEANING } from '../../glossary.ts';
@@ -73,22 +73,22 @@ export function compareView(main, { left = '', right = '' }, context) {
     };
     replace(
       result,
-      element('p.verdict', { data: { tone: diff.same ? 'good' : 'doubt' } }, verdictOf(diff)),
-      findings(diff, inspect),
-      heads(a, b),
-      axes(a, b, diff.first, inspect),
+      element('p.verdict', { data: { tone: diff.same ? 'good' : 'doubt' } }, describeVerdict(diff)),
+      drawFindings(diff, inspect),
+      drawHeads(a, b),
+      drawAxes(a, b, diff.first, inspect),
       inspectors.map(({ node }) => node),
     );
   }
 
-  function verdictOf({ same, sameDefinition, first, differenceCount, start }) {
-    if (same) return 'Both were told the same and did the same.';
+  function describeVerdict({ same, sameDefinition, first, differenceCount, start }) {
+    if (same) return 'Both received the same and did the same.';
     const text = sameDefinition ? 'They ran the same text of the runbook' : 'They ran different texts of the runbook';
-    if (first === undefined) return `${text}; whatever they were told, they did the same.`;
-    return `${text}; ${plural(differenceCount, 'difference')}${start.length > 0 ? `, ${plural(start.length, 'of what they began with', 'of what they began with')}` : ''}.`;
+    if (first === undefined) return `${text}; they did the same, whatever they received.`;
+    return `${text}; ${plural(differenceCount, 'difference')}${start.length > 0 ? `, ${start.length} at their start` : ''}.`;
   }
 
-  function heads(a, b) {
+  function drawHeads(a, b) {
     const rows = [
       ['run', (run) => element('a', { href: `/run?id=${encodeURIComponent(run.run)}` }, shortName(run.run)), () => ''],
       [
@@ -115,12 +115,12 @@ export function compareView(main, { left = '', right = '' }, context) {
       ['steps', (run) => countText(run.steps.reduce((sum, { count }) => sum + count, 0))],
       ['requests', (run) => countText(run.tokens.requests)],
       ['tokens', (run) => `${countText(run.tokens.used)}, peak ${countText(run.tokens.peak)}`],
-      ['orders', (run) => ordersText(run)],
+      ['orders', (run) => formatOrders(run)],
       [
         'traded',
         (run) =>
           run.fills.totals.map(({ market, side, size, averagePrice }) =>
-            element('span.block', {}, `${side} ${size} ${market} at ${averagePrice} ${currencyOf(run, market)}`),
+            element('span.block', {}, `${side} ${size} ${market} at ${averagePrice} ${findCurrency(run, market)}`),
           ),
         (run) => JSON.stringify(run.fills.totals),
       ],
@@ -157,7 +157,7 @@ export function compareView(main, { left = '', right = '' }, context) {
         element(
           'tbody',
           {},
-          // What neither has is no row.
+          // A fact that neither run has gets no row.
           rows.map(([name, show, compare = show]) => {
             if (String(show(a)) === '' && String(show(b)) === '') return undefined;
             const differs = String(compare(a)) !== String(compare(b));
@@ -174,41 +174,41 @@ export function compareView(main, { left = '', right = '' }, context) {
     );
   }
 
-  function currencyOf({ orders }, market) {
+  function findCurrency({ orders }, market) {
     return orders.find((order) => order.market === market)?.currency ?? '';
   }
 
-  function ordersText({ orders }) {
+  function formatOrders({ orders }) {
     const states = new Map();
     for (const { state } of orders) states.set(state, (states.get(state) ?? 0) + 1);
     return orders.length === 0 ? 'none' : [...states].map(([state, count]) => `${count} ${state}`).join(', ');
   }
 
-  function findings({ same, start, first, before, differences, differenceCount }, inspect) {
+  function drawFindings({ same, start, first, before, differences, differenceCount }, inspect) {
     if (same) return undefined;
     return element(
       'section.findings',
       {},
       start.length > 0 && [
-        element('h2', {}, 'What they began with'),
+        element('h2', {}, 'Different at their start'),
         element(
           'ul.changes',
           {},
           start.map(({ field, left: l, right: r }) =>
-            element('li', {}, element('strong', {}, `${field}: `), change(l, r)),
+            element('li', {}, element('strong', {}, `${field}: `), drawChange(l, r)),
           ),
         ),
       ],
       first !== undefined && [
-        element('h2', {}, 'Done differently first'),
-        element('ul.changes', {}, difference(first, inspect)),
+        element('h2', {}, 'First done differently'),
+        element('ul.changes', {}, drawDifference(first, inspect)),
       ],
       before.length > 0 && [
-        element('h2', {}, 'Told differently before that, the nearest last'),
+        element('h2', {}, 'Received differently before that, nearest last'),
         element(
           'ul.changes',
           {},
-          before.map((each) => difference(each, inspect)),
+          before.map((each) => drawDifference(each, inspect)),
         ),
       ],
       element(
@@ -218,7 +218,7 @@ export function compareView(main, { left = '', right = '' }, context) {
         element(
           'ul.changes',
           {},
-          differences.map((each) => difference(each, inspect)),
+          differences.map((each) => drawDifference(each, inspect)),
         ),
         differenceCount > differences.length &&
           element('p.soft', {}, `The first ${countText(differences.length)}; \`runbook audit diff --json\` has all.`),
@@ -226,7 +226,7 @@ export function compareView(main, { left = '', right = '' }, context) {
     );
   }
 
-  function difference({ what, step, about, left: l, right: r, fields }, inspect) {
+  function drawDifference({ what, step, about, left: l, right: r, fields }, inspect) {
     const entry = (occurrence, side, word) =>
       occurrence !== undefined &&
       element(
@@ -246,22 +246,22 @@ export function compareView(main, { left = '', right = '' }, context) {
         ? fields
             .slice(0, 12)
             .map((field) =>
-              element('div.field', {}, field.field !== '' && `${field.field}: `, change(field.left, field.right)),
+              element('div.field', {}, field.field !== '' && `${field.field}: `, drawChange(field.left, field.right)),
             )
-        : element('div.field', {}, `${only[0]}: `, element('span.value', {}, text(only[1].value))),
+        : element('div.field', {}, `${only[0]}: `, element('span.value', {}, formatValue(only[1].value))),
     );
   }
 
-  function change(l, r) {
-    return element('span.change', {}, element('del', {}, text(l)), ' → ', element('ins', {}, text(r)));
+  function drawChange(l, r) {
+    return element('span.change', {}, element('del', {}, formatValue(l)), ' → ', element('ins', {}, formatValue(r)));
   }
 
-  function text(value) {
+  function formatValue(value) {
     const whole = typeof value === 'string' ? value : JSON.stringify(value ?? null);
     return whole.length > 300 ? `${whole.slice(0, 299)}…` : whole;
   }
 
-  function axes(a, b, first, inspect) {
+  function drawAxes(a, b, first, inspect) {
     const flags = [
       [a, first?.left],
       [b, first?.right],

@@ -1,5 +1,5 @@
-/** What was run: the runbook as it was pinned, its inputs and outputs, and every setting that was in force. */
-import { get, runPath } from './api.js';
+/** Shows what was run: the runbook as pinned in the journal, its inputs and outputs, and the settings in force. */
+import { get, makeRunPath } from './api.js';
 import { element, replace } from './dom.js';
 
 export function definitionTab(first) {
@@ -12,10 +12,10 @@ export function definitionTab(first) {
     update(run) {
       replace(
         values,
-        table('Inputs', run.inputs),
-        table('Variables', run.variables),
-        table('Outputs', run.outputs),
-        table(
+        drawTable('Inputs', run.inputs),
+        drawTable('Variables', run.variables),
+        drawTable('Outputs', run.outputs),
+        drawTable(
           'Limits of the profile',
           Object.entries(run.allowed.profile).map(([name, value]) => ({
             name,
@@ -28,7 +28,7 @@ export function definitionTab(first) {
 
   async function load() {
     try {
-      const { sources, settings } = await get(runPath(first.run, 'definition'));
+      const { sources, settings } = await get(makeRunPath(first.run, 'definition'));
       replace(
         texts,
         sources.map(({ name, file, sha256, lines }, index) =>
@@ -36,10 +36,10 @@ export function definitionTab(first) {
             'details.source',
             { open: index === 0 },
             element('summary', {}, name, element('span.soft', {}, ` ${file}, sha256 ${sha256.slice(0, 16)}`)),
-            numbered(lines),
+            drawNumbered(lines),
           ),
         ),
-        element('details.source', {}, element('summary', {}, 'Settings in force'), numbered(settings)),
+        element('details.source', {}, element('summary', {}, 'Settings in force'), drawNumbered(settings)),
       );
     } catch (error) {
       replace(texts, element('p.problem', {}, error.message));
@@ -47,7 +47,7 @@ export function definitionTab(first) {
   }
 }
 
-function table(title, rows) {
+function drawTable(title, rows) {
   return rows.length === 0
     ? undefined
     : element(
@@ -64,7 +64,7 @@ function table(title, rows) {
       );
 }
 
-function numbered(lines) {
+function drawNumbered(lines) {
   return element(
     'pre.numbered',
     { tabindex: 0 },

@@ -1,6 +1,6 @@
 /**
- * Elements made of texts and other elements. There is no way in here to turn a text into markup: what a venue, a file or a
- * person wrote becomes a text node or an attribute of a fixed name, never more.
+ * Makes elements of texts and other elements. Nothing here turns a text into markup: a text of a venue, a file or a person
+ * becomes a text node or the value of a fixed attribute.
  */
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -8,15 +8,15 @@ const SVG = 'http://www.w3.org/2000/svg';
 /** `element('a.link', { href: '/run' }, 'text', child)`. `on` holds listeners, `data` data attributes, `style` properties. */
 export function element(name, attributes = {}, ...children) {
   const [tag, ...classes] = name.split('.');
-  return filled(document.createElement(tag), classes, attributes, children);
+  return fill(document.createElement(tag), classes, attributes, children);
 }
 
 export function svg(name, attributes = {}, ...children) {
   const [tag, ...classes] = name.split('.');
-  return filled(document.createElementNS(SVG, tag), classes, attributes, children);
+  return fill(document.createElementNS(SVG, tag), classes, attributes, children);
 }
 
-function filled(node, classes, { on = {}, data = {}, style = {}, ...attributes }, children) {
+function fill(node, classes, { on = {}, data = {}, style = {}, ...attributes }, children) {
   if (classes.length > 0) node.classList.add(...classes);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
@@ -29,7 +29,7 @@ function filled(node, classes, { on = {}, data = {}, style = {}, ...attributes }
   return node;
 }
 
-/** Texts, numbers, elements, lists of them; `undefined`, `null` and `false` are left out. */
+/** Appends texts, numbers, elements and lists of them; leaves out `undefined`, `null` and `false`. */
 export function append(node, children) {
   for (const child of [children].flat(Number.POSITIVE_INFINITY)) {
     if (child === undefined || child === null || child === false) continue;
@@ -37,29 +37,29 @@ export function append(node, children) {
   }
 }
 
-/** Puts these in the place of whatever is in `node`. Where somebody stands in it by keyboard, the focus stays in its place. */
+/** Replaces the content of `node`. If the keyboard focus is inside, it stays at the same position. */
 export function replace(node, ...children) {
   const focused =
     node.contains(document.activeElement) && node !== document.activeElement ? document.activeElement : undefined;
-  const at = focused === undefined ? -1 : focusables(node).indexOf(focused);
+  const index = focused === undefined ? -1 : listFocusables(node).indexOf(focused);
   node.replaceChildren();
   append(node, children);
-  const next = at < 0 ? undefined : focusables(node)[at];
+  const next = index < 0 ? undefined : listFocusables(node)[index];
   if (next !== undefined && next.tagName === focused.tagName) next.focus({ preventScroll: true });
   return node;
 }
 
-function focusables(node) {
+function listFocusables(node) {
   return [...node.querySelectorAll('a[href], button, input, select, summary, [tabindex]')];
 }
 
-/** Says it to a screen reader. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   const announcer = document.getElementById('announcer');
   if (announcer !== null) announcer.textContent = text;
 }
 
-/** Whether a key that was pressed is meant for a field. */
+/** True if a pressed key goes to a field. */
 export function isTyping(event) {
   const { target } = event;
   return (

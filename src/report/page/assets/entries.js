@@ -1,18 +1,18 @@
 /**
- * Every entry of the journal, raw. Only the rows in view exist; the rest is fetched when somebody scrolls there, so a hundred
- * thousand entries open as fast as ten.
+ * Lists every raw entry of the journal. Only the rows in view exist; the rest is fetched on scrolling, so a hundred thousand
+ * entries open as fast as ten.
  */
 
 import { formatOffset } from '../../../base/format.ts';
 import { clamp } from '../../time-scale.ts';
-import { get, runPath } from './api.js';
+import { get, makeRunPath } from './api.js';
 import { announce, element, replace } from './dom.js';
 import { countText } from './words.js';
 
 const ROW = 30;
 const PAGE = 200;
 const GROUPS = ['run', 'steps', 'requests', 'feeds', 'orders', 'deadman', 'people'];
-/** A browser's own limit of how high an element may be lies not far above this. */
+/** Browsers limit the height of an element not far above this number of rows. */
 const MOST_ROWS = 500_000;
 
 export function entriesTab(first, { inspect, context }) {
@@ -29,7 +29,7 @@ export function entriesTab(first, { inspect, context }) {
       tabindex: 0,
       role: 'table',
       'aria-label': 'Entries. Up and down choose one, Enter opens it.',
-      on: { scroll: draw, keydown: keys },
+      on: { scroll: draw, keydown: handleKey },
     },
     space,
     rows,
@@ -38,7 +38,7 @@ export function entriesTab(first, { inspect, context }) {
   const head = element(
     'div.virtual-head',
     { 'aria-hidden': 'true' },
-    ['entry', 'after', 'type', 'step', 'what it says'].map((name) => element('span', {}, name)),
+    ['entry', 'after', 'type', 'step', 'content'].map((name) => element('span', {}, name)),
   );
   const node = element('div.entries', {}, tools, element('div.virtual-frame', {}, head, view));
   let drawing;
@@ -53,7 +53,7 @@ export function entriesTab(first, { inspect, context }) {
     const hasGrown = next.seq !== run.seq;
     run = next;
     if (total === 0) load(0);
-    // The last page may hold more now; those before it never change.
+    // The last page may have more rows now; earlier pages never change.
     else if (hasGrown) {
       pages.delete(Math.floor(total / PAGE));
       load(Math.floor(total / PAGE));
@@ -78,7 +78,7 @@ export function entriesTab(first, { inspect, context }) {
     const mine = pages;
     mine.set(page, undefined);
     try {
-      const answer = await get(runPath(run.run, 'entries'), { ...selection, from: page * PAGE, limit: PAGE });
+      const answer = await get(makeRunPath(run.run, 'entries'), { ...selection, from: page * PAGE, limit: PAGE });
       if (mine !== pages) return;
       mine.set(page, answer.rows);
       total = answer.total;
@@ -118,7 +118,7 @@ export function entriesTab(first, { inspect, context }) {
       narrowed.map(([name, value]) =>
         element(
           'button.chip.narrowed',
-          { type: 'button', title: 'Take away', on: { click: () => choose({ ...selection, [name]: undefined }) } },
+          { type: 'button', title: 'Remove', on: { click: () => choose({ ...selection, [name]: undefined }) } },
           `${name} ${value}`,
           element('span', { 'aria-hidden': 'true' }, ' ×'),
         ),
@@ -128,7 +128,7 @@ export function entriesTab(first, { inspect, context }) {
     );
   }
 
-  /** At the next frame, however often it is asked for. */
+  /** Draws once, at the next frame. */
   function draw() {
     if (drawing !== undefined) return;
     drawing = requestAnimationFrame(() => {
@@ -141,12 +141,12 @@ export function entriesTab(first, { inspect, context }) {
       for (let page = Math.floor(from / PAGE); page * PAGE < until; page += 1) load(page);
       rows.style.setProperty('transform', `translateY(${from * ROW}px)`);
       const list = [];
-      for (let index = from; index < until; index += 1) list.push(row(index));
+      for (let index = from; index < until; index += 1) list.push(drawRow(index));
       replace(rows, list);
     });
   }
 
-  function row(index) {
+  function drawRow(index) {
     const entry = pages.get(Math.floor(index / PAGE))?.[index % PAGE];
     const attributes = {
       role: 'row',
@@ -176,7 +176,7 @@ export function entriesTab(first, { inspect, context }) {
     );
   }
 
-  function keys(event) {
+  function handleKey(event) {
     const shown = Math.floor(view.clientHeight / ROW);
     const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: shown, PageUp: -shown, Home: -total, End: total }[
       event.key

@@ -1,5 +1,5 @@
-/** One entry whole, beside the page: as it reads, and the very line that was hashed. */
-import { get, runPath } from './api.js';
+/** Shows one entry beside the page: formatted, and as the line that was hashed. */
+import { get, makeRunPath } from './api.js';
 import { element, replace } from './dom.js';
 import { timeText } from './words.js';
 
@@ -24,23 +24,23 @@ export function createInspector(run, open) {
     document.body.classList.add('inspecting');
     let entry;
     try {
-      entry = await get(runPath(run, 'entries', String(seq)));
+      entry = await get(makeRunPath(run, 'entries', String(seq)));
     } catch (error) {
-      if (seq === current) replace(node, head(seq), element('p.problem', {}, error.message));
+      if (seq === current) replace(node, drawHead(seq), element('p.problem', {}, error.message));
       return;
     }
     if (seq !== current) return;
     const step = entry.step === '' ? undefined : entry.step;
     replace(
       node,
-      head(seq),
+      drawHead(seq),
       element(
         'dl.facts',
         {},
-        fact('type', element('code', {}, entry.type)),
-        fact('at', timeText(entry.at)),
+        drawFact('type', element('code', {}, entry.type)),
+        drawFact('at', timeText(entry.at)),
         step !== undefined &&
-          fact(
+          drawFact(
             'step',
             element(
               'button.link',
@@ -48,21 +48,21 @@ export function createInspector(run, open) {
               step,
             ),
           ),
-        fact('hash', element('code.hash', {}, entry.hash)),
+        drawFact('hash', element('code.hash', {}, entry.hash)),
       ),
-      element('h3', {}, 'As it reads'),
+      element('h3', {}, 'Formatted'),
       element('pre', { tabindex: 0 }, entry.pretty.join('\n')),
       element(
         'details',
         {},
-        element('summary', {}, 'The line as stored, which the hash is over'),
+        element('summary', {}, 'The stored line, which was hashed'),
         element('pre.raw', { tabindex: 0 }, entry.line),
       ),
     );
     node.focus({ preventScroll: true });
   }
 
-  function head(seq) {
+  function drawHead(seq) {
     return element(
       'div.inspector-head',
       {},
@@ -78,7 +78,7 @@ export function createInspector(run, open) {
     );
   }
 
-  function fact(term, value) {
+  function drawFact(term, value) {
     return element('div', {}, element('dt', {}, term), element('dd', {}, value));
   }
 

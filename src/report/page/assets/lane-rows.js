@@ -1,13 +1,13 @@
-/** The lanes as rows below each other, in groups that fold: which there are, their labels, and where each is drawn. */
+/** Lays out the lanes as rows, in groups that fold: their labels, and the drawing area of each. */
 import { element, replace, svg } from './dom.js';
 import { countText, OUTCOMES } from './words.js';
 
-/** Lanes of a group that are shown before somebody asks for all. */
+/** Lanes of a group that are shown until the reader asks for all. */
 const FIRST_LANES = 16;
-/** What a lane's label must say without its colour. */
+/** Outcomes that a lane's label shows by a mark, not by colour alone. */
 const MARKED = ['failed', 'halted', 'active'];
 
-/** `onChange()`: told when somebody folds or unfolds. */
+/** `onChange()` is called when the reader folds or unfolds a group. */
 export function createLaneRows(onChange) {
   const node = element('div.lanes');
   const folded = new Set();
@@ -24,27 +24,27 @@ export function createLaneRows(onChange) {
     },
   };
 
-  /** Rows are built anew only when lanes came or went. */
+  /** Rebuilds the rows only if lanes were added or removed. */
   function update(next) {
     groups = next;
-    const shown = groups.map((group) => ({ ...group, shown: folded.has(group.key) ? [] : visible(group) }));
+    const shown = groups.map((group) => ({ ...group, shown: folded.has(group.key) ? [] : listVisible(group) }));
     const wanted = shown.flatMap((group) => [group.key, ...group.shown.map(({ key }) => key)]).join('\n');
     if (wanted !== structure) {
       structure = wanted;
       rows = [];
-      replace(node, shown.map(groupRows));
+      replace(node, shown.map(drawGroup));
     } else {
       const lanes = shown.flatMap((group) => group.shown);
       for (const [index, row] of rows.entries()) row.lane = lanes[index];
     }
-    for (const row of rows) label(row);
+    for (const row of rows) drawLabel(row);
   }
 
-  function visible({ key, lanes }) {
+  function listVisible({ key, lanes }) {
     return whole.has(key) ? lanes : lanes.slice(0, FIRST_LANES);
   }
 
-  function groupRows({ key, title, lanes, shown, total = lanes.length }) {
+  function drawGroup({ key, title, lanes, shown, total = lanes.length }) {
     const isFolded = folded.has(key);
     return [
       element(
@@ -54,7 +54,7 @@ export function createLaneRows(onChange) {
         title,
         total > 1 && element('span.count', {}, countText(total)),
       ),
-      shown.map(laneRow),
+      shown.map(drawLane),
       !isFolded &&
         lanes.length > FIRST_LANES &&
         element(
@@ -65,7 +65,7 @@ export function createLaneRows(onChange) {
     ];
   }
 
-  function laneRow(lane) {
+  function drawLane(lane) {
     const name = element('div.lane-label');
     const plot = svg('svg.plot', { height: lane.height, 'aria-hidden': 'true' });
     const row = { lane, name, plot, node: element('div.lane', {}, name, plot) };
@@ -73,7 +73,7 @@ export function createLaneRows(onChange) {
     return row.node;
   }
 
-  function label({ lane, name, node: place }) {
+  function drawLabel({ lane, name, node: place }) {
     place.dataset.tone = lane.tone ?? '';
     name.title = lane.about;
     name.style.setProperty('--indent', String(Math.min(lane.indent, 5)));

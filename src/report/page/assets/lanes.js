@@ -1,34 +1,34 @@
 /**
- * What stands on the time axis: lanes of steps, orders, requests, the deadman switch, tokens and prices. A lane says what to
- * draw for a stretch of time, what it was at a moment, and which entry is nearest. Many marks become one path, so a lane costs
- * the same whether it holds ten rounds or ten thousand.
+ * Makes the lanes of the time axis: steps, orders, requests, the deadman switch, tokens and prices. A lane draws a span of
+ * time, describes its state at a moment, and finds the nearest entry. Many marks become one path, so a lane costs the same
+ * with ten rounds as with ten thousand.
  */
 
 import { formatSpan } from '../../../base/format.ts';
 import { lowerBound, nearest, silenceColumns, tenth, tokenColumns } from '../../time-scale.ts';
-import { priceGroups } from './price-lanes.js';
+import { makePriceGroups } from './price-lanes.js';
 import { countText, plural } from './words.js';
 
 const BAR = 14;
 
-/** Every lane of a run, grouped, in reading order. `known`: how far anything is known, ms since the begin. */
-export function lanesOf(run, known) {
+/** Every lane of a run, grouped, in reading order. `known`: the time up to which the run is known, ms since it began. */
+export function makeLanes(run, known) {
   return [
-    { key: 'steps', title: 'Steps', lanes: run.steps.map((step) => stepLane(step, known)) },
-    { key: 'orders', title: 'Orders', lanes: run.orders.map((order) => orderLane(order, known)) },
-    ...priceGroups(run, known),
+    { key: 'steps', title: 'Steps', lanes: run.steps.map((step) => makeStepLane(step, known)) },
+    { key: 'orders', title: 'Orders', lanes: run.orders.map((order) => makeOrderLane(order, known)) },
+    ...makePriceGroups(run, known),
     {
       key: 'requests',
       title: 'Requests',
       total: run.requests.count.reduce((sum, each) => sum + each, 0),
-      lanes: requestLanes(run),
+      lanes: makeRequestLanes(run),
     },
-    { key: 'deadman', title: 'Deadman switch', lanes: deadmanLanes(run, known) },
-    { key: 'tokens', title: 'Tokens', lanes: tokenLanes(run) },
+    { key: 'deadman', title: 'Deadman switch', lanes: makeDeadmanLanes(run, known) },
+    { key: 'tokens', title: 'Tokens', lanes: makeTokenLanes(run) },
   ].filter(({ lanes }) => lanes.length > 0);
 }
 
-function stepLane({ path, label, verb, depth, count, bars, outcomes, retries, error, totalMs }, known) {
+function makeStepLane({ path, label, verb, depth, count, bars, outcomes, retries, error, totalMs }, known) {
   const until = bars.until.map((end, index) => (bars.outcome[index] === 'active' ? Math.max(end, known) : end));
   const worst =
     outcomes.failed > 0 ? 'failed' : outcomes.halted > 0 ? 'halted' : outcomes.active > 0 ? 'active' : undefined;
@@ -42,25 +42,25 @@ function stepLane({ path, label, verb, depth, count, bars, outcomes, retries, er
     tone: worst,
     about: `${path}: ${verb}, ${plural(count, 'time')}, ${formatSpan(totalMs)} in all${retries > 0 ? `, ${plural(retries, 'retry', 'retries')}` : ''}${error === undefined ? '' : `; ${error.kind}: ${error.message}`}`,
     draw(scale, width) {
-      return barPaths(bars.from, until, (index) => bars.outcome[index], scale, width, 4, BAR);
+      return drawBars(bars.from, until, (index) => bars.outcome[index], scale, width, 4, BAR);
     },
-    at(time) {
-      const index = lastStarted(bars.from, time);
+    describeAt(time) {
+      const index = findLastStarted(bars.from, time);
       if (index < 0 || until[index] < time) return undefined;
-      const outcome = bars.outcome[index] === 'active' ? 'under way' : bars.outcome[index];
+      const outcome = bars.outcome[index] === 'active' ? 'in progress' : bars.outcome[index];
       return `${label} ${outcome}, ${formatSpan(until[index] - bars.from[index])}${bars.count[index] > 1 ? ` (${bars.count[index]} rounds)` : ''}`;
     },
-    seqNear: (time) => bars.seq[nearest(bars.from, time)],
+    findEntryNear: (time) => bars.seq[nearest(bars.from, time)],
   };
 }
 
-/** Of bars that began one after the other, the last that had begun. */
-function lastStarted(from, time) {
+/** The index of the last bar that had begun; bars are sorted by their start. */
+function findLastStarted(from, time) {
   return lowerBound(from, time + 1) - 1;
 }
 
-/** Bars by class as one path each; bars thinner than a pixel run together. */
-function barPaths(from, until, classOf, scale, width, top, height) {
+/** Bars by class, one path each; bars thinner than a pixel merge. */
+function drawBars(from, until, classOf, scale, width, top, height) {
   const paths = new Map();
   const ends = new Map();
   for (let index = 0; index < from.length; index += 1) {
@@ -69,7 +69,7 @@ function barPaths(from, until, classOf, scale, width, top, height) {
     const right = Math.max(scale.x(until[index]), left + 1.5);
     if (right < 0) continue;
     const name = classOf(index);
-    // What the bar before covers already on this screen need not be drawn again.
+    // The previous bar covers this one on the screen.
     if (right <= (ends.get(name) ?? -1) + 0.5) continue;
     const start = Math.max(left, -2);
     const end = Math.min(right, width + 2);
@@ -90,7 +90,7 @@ const PHASES = {
   quarantined: 'doubt',
 };
 
-function orderLane(order, known) {
+function makeOrderLane(order, known) {
   const {
     clientOrderId,
     orderId,
@@ -121,7 +121,7 @@ function orderLane(order, known) {
     tone: alarms.length > 0 || state === 'unknown' || state === 'quarantined' ? 'halted' : undefined,
     about: `${label}: ${type} ${side} ${amount}${price === undefined ? '' : ` at ${price}`}, ${state}`,
     draw(scale, width) {
-      const drawn = barPaths(starts, ends, (index) => PHASES[states[index]] ?? 'over', scale, width, 4, BAR);
+      const drawn = drawBars(starts, ends, (index) => PHASES[states[index]] ?? 'over', scale, width, 4, BAR);
       const marks = fills.map(({ at }) => scale.x(at)).filter((x) => x >= -6 && x <= width + 6);
       const diamonds = marks
         .map((x) => `M${tenth(x - 5)} 11L${tenth(x)} 6L${tenth(x + 5)} 11L${tenth(x)} 16Z`)
@@ -134,8 +134,8 @@ function orderLane(order, known) {
         texts: [],
       };
     },
-    at(time) {
-      const index = lastStarted(starts, time);
+    describeAt(time) {
+      const index = findLastStarted(starts, time);
       if (index < 0) return undefined;
       const level =
         order.levels[
@@ -146,7 +146,7 @@ function orderLane(order, known) {
         ];
       return `${orderId ?? clientOrderId} ${states[index]}${level === undefined ? '' : ` at ${level.price}`}`;
     },
-    seqNear: (time) => seqs[nearest(starts, time)],
+    findEntryNear: (time) => seqs[nearest(starts, time)],
   };
 }
 
@@ -158,7 +158,7 @@ const REQUEST_LANES = [
 ];
 const MARK_WORDS = ['read', 'keep-alive', 'write', 'refused', 'no answer', 'not sent'];
 
-function requestLanes({ requests }) {
+function makeRequestLanes({ requests }) {
   return REQUEST_LANES.flatMap(({ key, label, kinds }) => {
     const indexes = requests.kind.flatMap((kind, index) => (kinds.includes(kind) ? [index] : []));
     if (indexes.length === 0) return [];
@@ -175,21 +175,21 @@ function requestLanes({ requests }) {
         height: 24,
         tone: key === 'problem' ? 'failed' : undefined,
         about: `${label}: ${countText(total)}`,
-        draw: (scale, width) => densityPath(key, at, count, scale, width, 24),
-        at(time) {
+        draw: (scale, width) => drawDensity(key, at, count, scale, width, 24),
+        describeAt(time) {
           const index = nearest(at, time);
           if (index < 0) return undefined;
           const mark = indexes[index];
           return `${MARK_WORDS[requests.kind[mark]]} ${formatSpan(Math.abs(at[index] - time))} ${at[index] <= time ? 'before' : 'after'}, ${plural(requests.tokens[mark], 'token')}`;
         },
-        seqNear: (time) => requests.seq[indexes[nearest(at, time)]],
+        findEntryNear: (time) => requests.seq[indexes[nearest(at, time)]],
       },
     ];
   });
 }
 
-/** A column for each pixel in which there are some, as high as there are many. */
-function densityPath(key, at, count, scale, width, height) {
+/** A column for each pixel with requests; its height shows how many. */
+function drawDensity(key, at, count, scale, width, height) {
   const columns = new Map();
   const first = lowerBound(at, scale.at(-2));
   for (let index = first; index < at.length; index += 1) {
@@ -206,7 +206,7 @@ function densityPath(key, at, count, scale, width, height) {
   return { paths: d === '' ? [] : [{ name: `tick ${key}`, d }], texts: [] };
 }
 
-function deadmanLanes({ deadman }, known) {
+function makeDeadmanLanes({ deadman }, known) {
   if (deadman.armed.length === 0) return [];
   const height = 46;
   const floor = height - 4;
@@ -220,10 +220,9 @@ function deadmanLanes({ deadman }, known) {
       indent: 0,
       height,
       tone: deadman.fired.length > 0 ? 'failed' : undefined,
-      about:
-        'how long the venue had heard nothing of us, as a share of the time-out; above the dashed line it is called a risk',
+      about: 'time since the venue last heard from us, as a share of the time-out; above the dashed line it is a risk',
       draw(scale, width) {
-        const armed = barPaths(
+        const armed = drawBars(
           deadman.armed.map((each) => each.from),
           deadman.armed.map((each) => each.until ?? known),
           () => 'armed',
@@ -233,10 +232,10 @@ function deadmanLanes({ deadman }, known) {
           floor - top,
         );
         const shares = silenceColumns(deadman, scale.at(0), scale.at(width), Math.ceil(width), known);
-        const area = areaPath(shares, (share) => floor - Math.min(share, 1) * (floor - top), floor);
+        const area = drawArea(shares, (share) => floor - Math.min(share, 1) * (floor - top), floor);
         const half = (floor + top) / 2;
         const worse = (least) =>
-          areaPath(
+          drawArea(
             shares.map((share) => (share >= least ? share : 0)),
             (share) => floor - Math.min(share, 1) * (floor - top),
             floor,
@@ -257,32 +256,32 @@ function deadmanLanes({ deadman }, known) {
               : [{ x: 4, y: half - 3, text: formatSpan(deadman.timeoutMs / 2), name: 'level-label' }],
         };
       },
-      at(time) {
+      describeAt(time) {
         const stretch = deadman.armed.find(({ from, until = known }) => from <= time && time <= until);
         if (stretch === undefined) return 'not armed';
-        const beat = deadman.beats[lowerBound(deadman.beats, time + 1) - 1];
-        const silentFor = time - Math.max(beat ?? stretch.from, stretch.from);
+        const heartbeat = deadman.heartbeats[lowerBound(deadman.heartbeats, time + 1) - 1];
+        const silentFor = time - Math.max(heartbeat ?? stretch.from, stretch.from);
         const left = stretch.timeoutMs - silentFor;
-        return left > 0 ? `armed, fires in ${formatSpan(left)} unless renewed` : 'its time-out is over';
+        return left > 0 ? `armed, fires in ${formatSpan(left)} unless renewed` : 'its time-out has passed';
       },
-      seqNear: () => deadman.longest?.seq ?? deadman.fired[0]?.seq,
+      findEntryNear: () => deadman.longest?.seq ?? deadman.fired[0]?.seq,
     },
   ];
 }
 
-function areaPath(values, y, floor) {
+function drawArea(values, y, floor) {
   let d = `M0 ${floor}`;
   let before;
   for (const [x, value] of values.entries()) {
     const place = tenth(y(value));
-    // Only where it changes: a flat stretch is one line.
+    // A point only where the value changes: a flat part is one line.
     if (place !== before) d += `L${x} ${before ?? place}L${x} ${place}`;
     before = place;
   }
   return `${d}L${values.length} ${before ?? floor}L${values.length} ${floor}Z`;
 }
 
-function tokenLanes({ tokens, requests }) {
+function makeTokenLanes({ tokens, requests }) {
   if (tokens.requests === 0) return [];
   const height = 76;
   const floor = height - 4;
@@ -305,13 +304,13 @@ function tokenLanes({ tokens, requests }) {
           tokens.limit === undefined
             ? []
             : [{ x: width - 4, y: y(tokens.limit) + 11, text: countText(tokens.limit), name: 'level-label end' }];
-        return { paths: [{ name: 'spent', d: areaPath(values, y, floor) }, ...limit], texts };
+        return { paths: [{ name: 'spent', d: drawArea(values, y, floor) }, ...limit], texts };
       },
-      at(time) {
+      describeAt(time) {
         const [value] = tokenColumns(requests, tokens.windowMs, time, time + 1, 1);
         return `${plural(value, 'token')}${tokens.limit === undefined ? '' : ` of ${countText(tokens.limit)}`}`;
       },
-      seqNear: (time) => requests.seq[nearest(requests.at, time)],
+      findEntryNear: (time) => requests.seq[nearest(requests.at, time)],
     },
   ];
 }

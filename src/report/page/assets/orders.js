@@ -1,4 +1,4 @@
-/** Each order's life: every change with the time, the reason and the entry that shows it. */
+/** Shows each order's history: every change with its time, its reason and the entry that shows it. */
 
 import { formatOffset } from '../../../base/format.ts';
 import { element, replace } from './dom.js';
@@ -17,7 +17,7 @@ export function ordersTab(_run, { inspect, open }) {
   let run;
   return { node, update, show };
 
-  /** Asked for one order: it is unfolded, and in view. */
+  /** Unfolds one order and scrolls to it. */
   function show({ order }) {
     if (order === undefined) return;
     filter = '';
@@ -27,8 +27,8 @@ export function ordersTab(_run, { inspect, open }) {
 
   function update(next) {
     run = next;
-    const at = run.orders.findIndex(({ clientOrderId }) => clientOrderId === wanted);
-    limit = Math.max(limit, at + 1);
+    const position = run.orders.findIndex(({ clientOrderId }) => clientOrderId === wanted);
+    limit = Math.max(limit, position + 1);
     const states = [...new Set(run.orders.map(({ state }) => state))];
     if (filter !== '' && !states.includes(filter)) filter = '';
     const fitting = run.orders.filter(({ state }) => filter === '' || state === filter);
@@ -66,7 +66,7 @@ export function ordersTab(_run, { inspect, open }) {
     replace(
       list,
       fitting.length === 0 && element('div.empty', {}, element('p', {}, 'The run placed no orders.')),
-      fitting.slice(0, limit).map(card),
+      fitting.slice(0, limit).map(drawCard),
       fitting.length > limit &&
         element(
           'button',
@@ -82,15 +82,15 @@ export function ordersTab(_run, { inspect, open }) {
           `Show more (${countText(fitting.length - limit)} left)`,
         ),
     );
-    if (at >= 0) {
-      const card = list.children[at];
+    if (position >= 0) {
+      const card = list.children[position];
       card.scrollIntoView({ block: 'nearest' });
       card.querySelector('summary').focus({ preventScroll: true });
     }
     wanted = undefined;
   }
 
-  function card(order) {
+  function drawCard(order) {
     const {
       clientOrderId,
       orderId,
@@ -116,7 +116,7 @@ export function ordersTab(_run, { inspect, open }) {
       currency,
       ofPosition,
     } = order;
-    const money = (name, amount) =>
+    const drawMoney = (name, amount) =>
       element('span.figure', {}, element('small', {}, currency === '' ? name : `${name}, ${currency}`), amount ?? '–');
     const isOpen = unfolded.has(clientOrderId) || (run.orders.length <= 3 && !unfolded.has(`-${clientOrderId}`));
     return element(
@@ -137,10 +137,10 @@ export function ordersTab(_run, { inspect, open }) {
         element('span.pill', { data: { tone: stateTone(state) }, title: stateMeaning }, state),
         element('span.order-what', {}, element('span.side', { data: { side } }, side), ` ${type} ${market}`),
         element('span.figure', {}, element('small', {}, ofPosition ? 'of the position' : 'size'), size),
-        money('price', price),
-        trigger !== undefined && money('trigger', trigger),
+        drawMoney('price', price),
+        trigger !== undefined && drawMoney('trigger', trigger),
         element('span.figure', {}, element('small', {}, 'filled'), filled),
-        money('average', averagePrice),
+        drawMoney('average', averagePrice),
         element('span.order-id', {}, label, element('span.id', {}, orderId ?? clientOrderId)),
       ),
       element(
@@ -149,22 +149,26 @@ export function ordersTab(_run, { inspect, open }) {
         element(
           'ol.moves',
           {},
-          step(
+          drawMove(
             createdAt,
             seq,
             'draft',
-            'it was meant',
-            [`by step ${label}`, timeInForce, onAmbiguous === undefined ? undefined : `if unclear: ${onAmbiguous}`]
+            'the run intended it',
+            [
+              `by step ${label}`,
+              timeInForce,
+              onAmbiguous === undefined ? undefined : `if its outcome is unclear: ${onAmbiguous}`,
+            ]
               .filter(Boolean)
               .join(', '),
           ),
           moves.map(({ at, seq: entry, to, meaning, because, step: asked }) =>
-            step(
+            drawMove(
               at,
               entry,
               to,
               meaning,
-              [asked === undefined ? undefined : `asked by ${asked}`, because].filter(Boolean).join('; '),
+              [asked === undefined ? undefined : `requested by ${asked}`, because].filter(Boolean).join('; '),
             ),
           ),
         ),
@@ -217,9 +221,7 @@ export function ordersTab(_run, { inspect, open }) {
         element(
           'p.soft',
           {},
-          stateMeaning === undefined
-            ? ''
-            : `${run.outcome === undefined ? 'Now' : 'At the last look'}: ${stateMeaning}. `,
+          stateMeaning === undefined ? '' : `${run.outcome === undefined ? 'Now' : 'As last seen'}: ${stateMeaning}. `,
           `Client order id ${clientOrderId}. `,
           element(
             'button.link',
@@ -231,7 +233,7 @@ export function ordersTab(_run, { inspect, open }) {
     );
   }
 
-  function step(at, seq, to, meaning, because) {
+  function drawMove(at, seq, to, meaning, because) {
     return element(
       'li',
       { data: { tone: stateTone(to) } },

@@ -1,16 +1,16 @@
-/** The whole run as a strip of requests, with the stretch that is looked at: dragged to another, or drawn anew. */
+/** Draws the whole run as a strip of requests, with the span in view, which can be dragged or drawn anew. */
 
 import { clamp, timeScale } from '../../time-scale.ts';
 import { svg } from './dom.js';
 
-/** Reads and keep-alives behind, writes before them, what went wrong in front. */
+/** Tiers by kind of request: reads and keep-alives behind, then writes, problems in front. */
 const TIERS = [0, 0, 1, 2, 2, 2];
 const HEIGHT = 28;
 
-/** `view()` gives `{ from, until, isWhole }` and the ends of the strip, `{ first, last }`; `choose(from, until)` takes a stretch. */
+/** `view()` gives `{ from, until, isWhole }` and the ends of the strip, `{ first, last }`; `choose(from, until)` is called with the new span. */
 export function createOverview(view, choose) {
   const node = svg('svg.overview-plot', { 'aria-hidden': 'true', preserveAspectRatio: 'none' });
-  pointers();
+  handlePointers();
   return { node, draw };
 
   function draw({ requests }, width) {
@@ -36,23 +36,23 @@ export function createOverview(view, choose) {
     );
   }
 
-  function timeAt({ clientX }) {
+  function readTime({ clientX }) {
     const { left, width } = node.getBoundingClientRect();
     const { first, last } = view();
     return first + clamp((clientX - left) / Math.max(width, 1), 0, 1) * (last - first);
   }
 
-  function pointers() {
+  function handlePointers() {
     let grabbed;
     node.addEventListener('pointerdown', (event) => {
-      const time = timeAt(event);
+      const time = readTime(event);
       const { from, until, isWhole } = view();
       grabbed = time >= from && time <= until && !isWhole ? { offset: time - from } : { start: time };
       node.setPointerCapture(event.pointerId);
     });
     node.addEventListener('pointermove', (event) => {
       if (grabbed === undefined) return;
-      const time = timeAt(event);
+      const time = readTime(event);
       const { from, until, first, last } = view();
       if (grabbed.offset !== undefined) choose(time - grabbed.offset, time - grabbed.offset + (until - from));
       else if (Math.abs(time - grabbed.start) > (last - first) / 200)

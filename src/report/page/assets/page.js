@@ -1,6 +1,6 @@
 /**
- * The page: which view the address means, the bar above it, the theme, the keys. A view is a function that fills an element
- * and gives back how to leave it.
+ * Runs the page: chooses the view for the address, and draws the bar, the theme and the list of keys. A view is a function that
+ * fills an element and returns a function that leaves it.
  */
 import { get, keepToken, takeToken } from './api.js';
 import { compareView } from './compare.js';
@@ -18,14 +18,14 @@ const status = element('span.status', { role: 'status' });
 let session;
 let leave = () => {};
 
-/** What a view is given beside its place and its parameters. */
+/** Passed to each view after its element and its parameters. */
 const context = {
   navigate,
-  /** Changes the address without building the view anew. */
+  /** Changes the address without rebuilding the view. */
   remember(parameters) {
-    history.replaceState(null, '', address(location.pathname, parameters));
+    history.replaceState(null, '', makeAddress(location.pathname, parameters));
   },
-  /** `live`, `idle` or a sentence about what is wrong. */
+  /** `state`: `live`, `idle` or `wrong`. */
   report(state, text) {
     status.className = `status ${state}`;
     replace(status, element('span.dot', { 'aria-hidden': 'true' }), element('span.status-text', {}, text));
@@ -44,15 +44,15 @@ const context = {
 };
 
 applyTheme(localStorage.getItem(THEME) ?? 'system');
-// A change behind `#` comes here, too: before there is a token there is nothing to show.
+// A change after `#` fires this event too: without a token there is nothing to show.
 addEventListener('popstate', () => {
   if (session !== undefined) show();
 });
 addEventListener('hashchange', () => {
   if (takeToken()) start();
 });
-document.addEventListener('click', follow);
-document.addEventListener('keydown', shortcut);
+document.addEventListener('click', followLink);
+document.addEventListener('keydown', handleShortcut);
 start();
 
 async function start() {
@@ -63,7 +63,7 @@ async function start() {
     session = await get('/api/session');
   } catch (error) {
     return askForToken(
-      error.status === 401 ? 'This token is of an earlier start, or of another server.' : error.message,
+      error.status === 401 ? 'This token belongs to an earlier start or to another server.' : error.message,
     );
   }
   drawBar();
@@ -81,19 +81,19 @@ function show() {
 
 /** `navigate('/run', { id })`. */
 function navigate(path, parameters = {}) {
-  history.pushState(null, '', address(path, parameters));
+  history.pushState(null, '', makeAddress(path, parameters));
   show();
   main.focus({ preventScroll: true });
 }
 
-function address(path, parameters) {
+function makeAddress(path, parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '');
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** Links of this page change the view; with a modifier, or to elsewhere, they are the browser's. */
-function follow(event) {
+/** Links of this page change the view; the browser follows links elsewhere and clicks with a modifier. */
+function followLink(event) {
   const link = event.target instanceof Element ? event.target.closest('a[href]') : null;
   if (link === null || event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || link.target !== '') return;
@@ -163,7 +163,7 @@ function askForToken(why) {
   const submit = (event) => {
     event.preventDefault();
     if (keepToken(field.value)) start();
-    else announce('That holds no token');
+    else announce('No token found');
   };
   const parts = why.split('`').map((part, index) => (index % 2 === 1 ? element('code', {}, part) : part));
   replace(
@@ -185,7 +185,7 @@ const KEYS = [
   ['Enter', 'open'],
   ['x', 'choose a run to compare; c compares two'],
   ['1 … 7', 'the tabs of a run'],
-  ['← →', 'move along the time axis; with Shift by a screen'],
+  ['← →', 'move along the time axis; with Shift, further'],
   ['+ −  0', 'zoom the time axis in, out, to the whole run'],
   ['↑ ↓', 'another lane of the time axis'],
   ['Esc', 'close'],
@@ -206,7 +206,7 @@ function showKeys() {
     ),
   );
   function close(event) {
-    // Not submitted: the page's policy forbids forms to go anywhere.
+    // Closed here, not by submitting: the page's policy forbids it.
     event.preventDefault();
     dialog.close();
   }
@@ -214,7 +214,7 @@ function showKeys() {
   dialog.showModal();
 }
 
-function shortcut(event) {
+function handleShortcut(event) {
   if (
     isTyping(event) ||
     event.metaKey ||

@@ -1,29 +1,29 @@
-/** Asks again and again while somebody looks: not in a hidden tab, never twice at the same time, slower when it fails. */
+/** Polls the server while the page is visible: one request at a time, slower after failures. */
 import { ApiError } from './api.js';
 
 const SLOWEST_MS = 15_000;
 
-/** `ask(signal)` gives what to say: `live` or `idle`; `done` ends the asking. */
-export function polling(ask, everyMs, context) {
+/** `ask(signal)` returns the status to show, `live` or `idle`; `done` ends the polling. */
+export function startPolling(ask, everyMs, context) {
   let timer;
   let controller;
   let failures = 0;
   let isOver = false;
 
   const onVisible = () => {
-    if (!document.hidden) now();
+    if (!document.hidden) poll();
   };
   document.addEventListener('visibilitychange', onVisible);
-  now();
-  return { now, stop };
+  poll();
+  return { now: poll, stop };
 
-  function now() {
+  function poll() {
     clearTimeout(timer);
     controller?.abort();
-    if (!isOver) turn();
+    if (!isOver) runTurn();
   }
 
-  async function turn() {
+  async function runTurn() {
     const mine = new AbortController();
     controller = mine;
     try {
@@ -34,11 +34,11 @@ export function polling(ask, everyMs, context) {
     } catch (error) {
       if (mine.signal.aborted) return;
       failures += 1;
-      context.report('wrong', error instanceof ApiError ? error.message : 'the page made a mistake');
+      context.report('wrong', error instanceof ApiError ? error.message : 'an internal error of the page');
       if (!(error instanceof ApiError)) console.error(error);
     }
     if (isOver || controller !== mine || document.hidden) return;
-    timer = setTimeout(turn, Math.min(everyMs * 2 ** Math.min(failures, 3), SLOWEST_MS));
+    timer = setTimeout(runTurn, Math.min(everyMs * 2 ** Math.min(failures, 3), SLOWEST_MS));
   }
 
   function stop() {

@@ -1,11 +1,11 @@
 /**
- * The lane of a market's price: what the run read of it, the price and trigger of each order while it worked, and the fills.
- * A price is a text wherever it is shown; only where it stands on the scale is a number.
+ * Makes the price lane of a market: the prices the run read, the price and trigger of each working order, and the fills. A
+ * price is shown as a text; only its position on the scale is a number.
  */
 import { lowerBound, nearest, tenth } from '../../time-scale.ts';
 
-/** One for each market that was traded or read. */
-export function priceGroups(run, known) {
+/** One group for each market that was traded or read. */
+export function makePriceGroups(run, known) {
   const markets = [...new Set([...run.orders.map(({ market }) => market), ...run.prices.map(({ market }) => market)])];
   return markets.flatMap((market) => {
     const orders = run.orders.filter(
@@ -14,22 +14,22 @@ export function priceGroups(run, known) {
     );
     const feeds = run.prices.filter((each) => each.market === market);
     if (orders.length === 0 && feeds.length === 0) return [];
-    return [{ key: `price ${market}`, title: `Price ${market}`, lanes: [priceLane(market, orders, feeds, known)] }];
+    return [{ key: `price ${market}`, title: `Price ${market}`, lanes: [makePriceLane(market, orders, feeds, known)] }];
   });
 }
 
 const PRICE_HEIGHT = 180;
 
 /**
- * A price's place on the scale, in no unit at all; NaN for what is no number. The only place that makes a number of a price,
- * and only to draw it: labels are the texts the journal holds.
+ * A price's position on the scale, without a unit; NaN for a text that is not a number. This is the only conversion of a price
+ * to a number, and only for drawing: labels are the texts in the journal.
  */
 export function position(priceText) {
   return Number(priceText);
 }
 
-function priceLane(market, orders, feeds, known) {
-  const levels = orders.flatMap((order) => levelsOf(order, known));
+function makePriceLane(market, orders, feeds, known) {
+  const levels = orders.flatMap((order) => findLevels(order, known));
   const fills = orders.flatMap((order) => order.fills.map((fill) => ({ ...fill, side: order.side })));
   return {
     key: `price ${market}`,
@@ -38,7 +38,7 @@ function priceLane(market, orders, feeds, known) {
     count: '',
     indent: 0,
     height: PRICE_HEIGHT,
-    about: `${market}: what the run read, the prices of its orders while they worked, and its fills`,
+    about: `${market}: prices the run read, prices of its working orders, and its fills`,
     draw(scale, width) {
       const [from, until] = [scale.at(0), scale.at(width)];
       const seen = [
@@ -56,11 +56,11 @@ function priceLane(market, orders, feeds, known) {
       const y = (price) =>
         tenth(PRICE_HEIGHT - 12 - ((position(price) - low + margin) / (high - low + 2 * margin)) * (PRICE_HEIGHT - 24));
       const lines = feeds.flatMap(({ at, price }, index) => [
-        { name: `feed feed${index % 4}`, d: steps(at, price, scale, width, y) },
-        { name: `reading feed${index % 4}`, d: readings(at, price, scale, width, y) },
+        { name: `feed feed${index % 4}`, d: drawSteps(at, price, scale, width, y) },
+        { name: `reading feed${index % 4}`, d: drawReadings(at, price, scale, width, y) },
       ]);
       const byClass = new Map();
-      // The ends of the scale, above and below what they name, so that no line runs through them.
+      // The ends of the scale, above and below their lines, so that no line crosses the text.
       const texts = [
         { x: width - 4, y: Math.max(y(highest) - 4, 9), text: highest, name: 'level-label end' },
         { x: width - 4, y: Math.min(y(lowest) + 12, PRICE_HEIGHT - 1), text: lowest, name: 'level-label end' },
@@ -98,7 +98,7 @@ function priceLane(market, orders, feeds, known) {
         texts,
       };
     },
-    at(time) {
+    describeAt(time) {
       const read = feeds.flatMap(({ feed, at, price }) => {
         const index = lowerBound(at, time + 1) - 1;
         return index < 0 ? [] : [`${feed} ${price[index]}`];
@@ -109,15 +109,15 @@ function priceLane(market, orders, feeds, known) {
       const all = [...read, ...working.slice(0, 6)];
       return all.length === 0 ? undefined : all.join(', ');
     },
-    seqNear(time) {
+    findEntryNear(time) {
       const [feed] = feeds;
       return feed === undefined ? orders[0]?.seq : feed.seq[nearest(feed.at, time)];
     },
   };
 }
 
-/** A price from when the order was sent until it was changed or over. */
-function levelsOf({ levels, side, moves, isOver, trigger, createdAt }, known) {
+/** The spans of an order's prices, each from sending until a change or the end of the order. */
+function findLevels({ levels, side, moves, isOver, trigger, createdAt }, known) {
   const sent = moves.find(({ event }) => event === 'SUBMIT')?.at ?? createdAt;
   const over = isOver ? (moves.at(-1)?.at ?? createdAt) : known;
   const prices = levels.map(({ at, price }, index) => ({
@@ -132,8 +132,8 @@ function levelsOf({ levels, side, moves, isOver, trigger, createdAt }, known) {
     : [...prices, { kind: 'trigger', side, price: trigger, from: sent, until: over }];
 }
 
-/** A price holds until the next one was read. */
-function steps(at, price, scale, width, y) {
+/** A line of steps: a price holds until the next reading. */
+function drawSteps(at, price, scale, width, y) {
   let d = '';
   let column;
   for (let index = Math.max(0, lowerBound(at, scale.at(0)) - 1); index < at.length; index += 1) {
@@ -148,8 +148,8 @@ function steps(at, price, scale, width, y) {
   return d;
 }
 
-/** Where readings are far apart, each is a point of its own: between two of them nobody looked. */
-function readings(at, price, scale, width, y) {
+/** Points for the readings if they are far apart: between two of them the price is unknown. */
+function drawReadings(at, price, scale, width, y) {
   const first = lowerBound(at, scale.at(0));
   const last = lowerBound(at, scale.at(width) + 1);
   if (last - first > width / 12) return '';

@@ -1,21 +1,21 @@
-/** One run: what it is, the answers a reviewer comes for, what waits for a person, and the tabs with everything else. */
+/** Shows one run: its head, open questions, the six answers, and the tabs with the details. */
 
 import { formatWholeSeconds } from '../../../base/format.ts';
 import { MODE_MEANING } from '../../glossary.ts';
 import { actionButtons } from './actions.js';
-import { answers } from './answers.js';
-import { get, runPath } from './api.js';
+import { drawAnswers } from './answers.js';
+import { get, makeRunPath } from './api.js';
 import { chartTab } from './chart.js';
 import { definitionTab } from './definition.js';
 import { announce, element, isTyping, replace } from './dom.js';
 import { entriesTab } from './entries.js';
 import { createInspector } from './inspector.js';
 import { ordersTab } from './orders.js';
-import { polling } from './polling.js';
+import { startPolling } from './polling.js';
 import { stepsTab } from './steps.js';
 import { storyTab } from './story.js';
 import { timelineTab } from './timeline.js';
-import { agoText, countText, endOf, shortName, timeText } from './words.js';
+import { agoText, countText, describeEnd, shortName, timeText } from './words.js';
 
 const EVERY_MS = 2000;
 
@@ -42,20 +42,20 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
   let run;
   let isVerifying = false;
   let clockSkew = 0;
-  let told = '';
+  let shownAnswers = '';
   const unfolded = new Set();
   const narrow = matchMedia('screen and (max-width: 720px)');
 
   context.crumbs(element('span', {}, shortName(id)));
   replace(main, element('p.waiting', {}, 'Reading the journal …'));
-  document.addEventListener('keydown', keys);
+  document.addEventListener('keydown', handleKey);
   narrow.addEventListener('change', drawCards);
-  const poll = polling(refresh, EVERY_MS, context);
+  const poll = startPolling(refresh, EVERY_MS, context);
   const clock = setInterval(tick, 250);
   return () => {
     poll.stop();
     clearInterval(clock);
-    document.removeEventListener('keydown', keys);
+    document.removeEventListener('keydown', handleKey);
     narrow.removeEventListener('change', drawCards);
     inspector.close();
     for (const each of made.values()) each.leave?.();
@@ -64,7 +64,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
   async function refresh(signal) {
     let answer;
     try {
-      answer = await get(runPath(id), { after: run?.seq }, signal);
+      answer = await get(makeRunPath(id), { after: run?.seq }, signal);
     } catch (error) {
       if (error.status !== 404 && error.status !== 422) throw error;
       replace(
@@ -72,7 +72,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
         element(
           'section.gate',
           {},
-          element('h1', {}, 'This run can not be shown'),
+          element('h1', {}, 'This run cannot be shown'),
           element('p', {}, error.message),
           element('p', {}, element('a', { href: '/' }, 'All runs')),
         ),
@@ -88,7 +88,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
       if (isFirst || (!hadEnded && run.outcome !== undefined)) verify();
       if (!isFirst && !hadEnded && run.outcome !== undefined) announce(`the run has ended: ${run.outcome}`);
       draw(isFirst);
-    } else if (JSON.stringify(answer.answers) !== told) {
+    } else if (JSON.stringify(answer.answers) !== shownAnswers) {
       run = { ...run, answers: answer.answers, isGoing: answer.isGoing };
       drawHead();
       drawCards();
@@ -97,13 +97,13 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
     return run.mode === 'live' ? 'live' : 'idle';
   }
 
-  /** The server reads the journal through, and asks the kill switch's own record; its next answers say what it found. */
+  /** The server verifies the journal and reads the kill switch's record; its next answers hold the results. */
   async function verify() {
     if (isVerifying) return;
     isVerifying = true;
     drawCards();
     try {
-      await get(runPath(id, 'checks'));
+      await get(makeRunPath(id, 'checks'));
     } catch (error) {
       context.report('wrong', error.message);
     }
@@ -123,7 +123,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
 
   function drawHead() {
     const { outcome = 'unfinished', runbook, mode, reason, error, account, phase } = run;
-    const { word, tone, mark } = endOf(run, run.isGoing);
+    const { word, tone, mark } = describeEnd(run, run.isGoing);
     const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
     const isLive = outcome === 'unfinished' && mode === 'live';
     replace(
@@ -155,18 +155,18 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
         {},
         element('span.id', {}, id),
         ` · ${MODE_MEANING[mode]} · account ${account}`,
-        outcome === 'unfinished' && ` · ${phase}${run.isGoing ? '' : ' when it last wrote'}`,
+        outcome === 'unfinished' && ` · ${phase}${run.isGoing ? '' : ' as of its last entry'}`,
       ),
-      outcome === 'unfinished' && nowLine(isLive),
+      outcome === 'unfinished' && drawNow(isLive),
     );
   }
 
-  function nowLine(isLive) {
+  function drawNow(isLive) {
     const innermost = run.active.at(-1);
     return element(
       'p.now',
       {},
-      element('strong', {}, run.isGoing ? 'Now: ' : 'When it last wrote: '),
+      element('strong', {}, run.isGoing ? 'Now: ' : 'As of its last entry: '),
       innermost === undefined
         ? 'between steps'
         : [
@@ -179,13 +179,13 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
             element('span.soft', {}, ' · last entry '),
             element('span.soft', { data: { since: run.lastAt } }, agoText(now() - run.lastAt)),
           ]
-        : element('span.soft', {}, ' · the journal ends here: the process died, or it still writes'),
+        : element('span.soft', {}, ' · the journal ends here: the process died, or is still writing'),
     );
   }
 
   function drawAsks() {
     const open = run.approvals.filter(({ isOpen }) => isOpen);
-    // Built anew only when the questions are others: an alert is read out whenever it is.
+    // Rebuilt only if the questions changed: a screen reader reads an alert aloud each time it is built.
     const asked = open.map(({ seq }) => seq).join(' ');
     if (asks.dataset.asked === asked) return;
     asks.dataset.asked = asked;
@@ -199,7 +199,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
           element(
             'p.soft',
             {},
-            `asks ${approval.by.join(' or ')}, until ${timeText(approval.until, 0)}; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`,
+            `asks ${approval.by.join(' or ')} until ${timeText(approval.until, 0)}; step ${approval.label}, plan ${approval.plan.slice(0, 12)}`,
           ),
           context.session.allowActions
             ? actionButtons(run, context, poll.now, approval)
@@ -211,9 +211,9 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
 
   function drawCards() {
     if (run === undefined) return;
-    told = JSON.stringify(run.answers);
+    shownAnswers = JSON.stringify(run.answers);
     const tools = { verify, isVerifying, open, inspect: inspector.show, unfolded, isNarrow: narrow.matches };
-    replace(cards, answers(run, tools));
+    replace(cards, drawAnswers(run, tools));
     tick();
   }
 
@@ -233,7 +233,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
             'aria-controls': 'panel',
             tabindex: key === selected ? 0 : -1,
             data: { tab: key },
-            on: { click: () => select(key), keydown: alongTabs },
+            on: { click: () => select(key), keydown: moveAlongTabs },
           },
           word,
           count !== undefined && element('span.count', {}, countText(count(run))),
@@ -266,7 +266,7 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
     tab.update(run);
   }
 
-  /** For links between the tabs. */
+  /** Opens a tab, for links from another tab. */
   function open(key, parameters = {}) {
     select(key, parameters);
     panel.scrollIntoView({ block: 'nearest' });
@@ -287,16 +287,16 @@ export function runView(main, { id = '', tab = 'overview', ...rest }, context) {
     }
   }
 
-  function alongTabs(event) {
-    const at = TABS.findIndex(({ key }) => key === selected);
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: TABS.length - 1 }[event.key];
+  function moveAlongTabs(event) {
+    const current = TABS.findIndex(({ key }) => key === selected);
+    const to = { ArrowRight: current + 1, ArrowLeft: current - 1, Home: 0, End: TABS.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     select(TABS[(to + TABS.length) % TABS.length].key);
     tabList.querySelector('[aria-selected=true]')?.focus();
   }
 
-  function keys(event) {
+  function handleKey(event) {
     if (isTyping(event) || event.metaKey || event.ctrlKey || event.altKey || run === undefined) return;
     if (document.querySelector('dialog[open]') !== null) return;
     const tab = TABS[Number(event.key) - 1];

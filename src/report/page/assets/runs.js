@@ -1,11 +1,11 @@
-/** The list of runs: filters that are kept in the address, progress of those under way, two of them to compare. */
+/** Lists the runs, with filters kept in the address, the progress of unfinished runs, and a choice of two to compare. */
 
 import { formatSpan } from '../../../base/format.ts';
 import { MODE_MEANING } from '../../glossary.ts';
 import { get } from './api.js';
 import { announce, element, isTyping, replace } from './dom.js';
-import { polling } from './polling.js';
-import { agoText, countText, endOf, OUTCOMES, plural, shortName, timeText } from './words.js';
+import { startPolling } from './polling.js';
+import { agoText, countText, describeEnd, OUTCOMES, plural, shortName, timeText } from './words.js';
 
 const PAGE = 100;
 const EVERY_MS = 2000;
@@ -47,18 +47,18 @@ export function runsView(main, parameters, context) {
     more,
     compare,
   );
-  document.addEventListener('keydown', keys);
-  const poll = polling(refresh, EVERY_MS, context);
+  document.addEventListener('keydown', handleKey);
+  const poll = startPolling(refresh, EVERY_MS, context);
   return () => {
     poll.stop();
-    document.removeEventListener('keydown', keys);
+    document.removeEventListener('keydown', handleKey);
   };
 
   async function refresh(signal) {
     const document_ = await get('/api/runs', { ...filter, limit }, signal);
     const { now, ...rest } = document_;
     const text = JSON.stringify(rest);
-    // Rebuilt only when something is different: a list that is rebuilt under a finger or a screen reader is no use.
+    // Rebuilt only if something changed: a rebuild would disturb a tap or a screen reader.
     if (text !== known) draw(document_);
     else
       for (const place of table.querySelectorAll('[data-since]'))
@@ -80,7 +80,7 @@ export function runsView(main, parameters, context) {
     summary.textContent = `${plural(counts.all, 'run')} in ${context.session.state}${total === counts.all ? '' : `, ${countText(total)} shown`}`;
     drawFilters(counts);
     const focused = document.activeElement?.closest?.('[data-run]')?.dataset.run;
-    replace(table, runs.length === 0 ? nothing(counts) : runs.map((run) => row(run, now)));
+    replace(table, runs.length === 0 ? drawEmpty(counts) : runs.map((run) => drawRow(run, now)));
     if (focused !== undefined)
       table.querySelector(`[data-run="${CSS.escape(focused)}"] a`)?.focus({ preventScroll: true });
     replace(
@@ -103,24 +103,24 @@ export function runsView(main, parameters, context) {
     drawCompare();
   }
 
-  function nothing({ all }) {
+  function drawEmpty({ all }) {
     return all === 0
       ? element(
           'div.empty',
           {},
-          element('p', {}, 'There is no run yet.'),
+          element('p', {}, 'There are no runs yet.'),
           element(
             'p.soft',
             {},
-            'The first ',
+            'Start one with ',
             element('code', {}, 'runbook dry-run FILE'),
-            ' makes one; it appears here by itself.',
+            '; it appears here by itself.',
           ),
         )
       : element(
           'div.empty',
           {},
-          element('p', {}, 'No run fits the filters.'),
+          element('p', {}, 'No run matches the filters.'),
           element('button', { type: 'button', on: { click: clear } }, 'Clear the filters'),
         );
   }
@@ -172,9 +172,9 @@ export function runsView(main, parameters, context) {
     );
   }
 
-  function row(run, now) {
+  function drawRow(run, now) {
     const { outcome = 'unfinished', startedAt, endedAt, mode, trigger, account, progress } = run;
-    const { word, tone, mark } = endOf(run, progress?.isGoing === true);
+    const { word, tone, mark } = describeEnd(run, progress?.isGoing === true);
     const isLive = outcome === 'unfinished' && mode === 'live';
     return element(
       'article.run',
@@ -206,11 +206,11 @@ export function runsView(main, parameters, context) {
       element('span.trigger', {}, trigger),
       element('time.when', { datetime: new Date(startedAt).toISOString(), title: 'began' }, timeText(startedAt, 0)),
       element('span.took', {}, endedAt === undefined ? '' : formatSpan(endedAt - startedAt)),
-      progress === undefined ? undefined : progressLine(progress, now, isLive),
+      progress === undefined ? undefined : drawProgress(progress, now, isLive),
     );
   }
 
-  function progressLine({ entries, lastAt, active, waitsForPerson }, now, isLive) {
+  function drawProgress({ entries, lastAt, active, waitsForPerson }, now, isLive) {
     const innermost = active.at(-1);
     return element(
       'p.progress',
@@ -228,7 +228,7 @@ export function runsView(main, parameters, context) {
   function choose(run, isChosen) {
     if (isChosen) chosen.add(run);
     else chosen.delete(run);
-    // Two can be compared; a third takes the place of the first.
+    // Two can be compared; a third replaces the first.
     while (chosen.size > 2) chosen.delete(chosen.values().next().value);
     for (const box of table.querySelectorAll('input[type=checkbox]'))
       box.checked = chosen.has(box.closest('[data-run]').dataset.run);
@@ -269,17 +269,17 @@ export function runsView(main, parameters, context) {
     if (right !== undefined) context.navigate('/compare', { left, right });
   }
 
-  function keys(event) {
+  function handleKey(event) {
     if (event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]') !== null) return;
     if (event.key === 'Escape' && event.target === search) search.blur();
     if (isTyping(event) && !(event.target instanceof HTMLInputElement && event.target.type === 'checkbox')) return;
     const links = [...table.querySelectorAll('.run-name a')];
-    const at = links.findIndex((link) => link.closest('[data-run]').contains(document.activeElement));
+    const current = links.findIndex((link) => link.closest('[data-run]').contains(document.activeElement));
     if (event.key === '/') search.focus();
-    else if (event.key === 'j' || event.key === 'ArrowDown') links[Math.min(at + 1, links.length - 1)]?.focus();
-    else if (event.key === 'k' || event.key === 'ArrowUp') links[Math.max(at - 1, 0)]?.focus();
-    else if (event.key === 'x' && at >= 0) {
-      const { run } = shown.runs[at];
+    else if (event.key === 'j' || event.key === 'ArrowDown') links[Math.min(current + 1, links.length - 1)]?.focus();
+    else if (event.key === 'k' || event.key === 'ArrowUp') links[Math.max(current - 1, 0)]?.focus();
+    else if (event.key === 'x' && current >= 0) {
+      const { run } = shown.runs[current];
       choose(run, !chosen.has(run));
     } else if (event.key === 'c') open();
     else return;

@@ -1,4 +1,4 @@
-/** The steps of the run in the order of the runbook's first use of them, with how often and how each ended. */
+/** Lists the steps of the run in the order of their first start, with the number and outcome of their rounds. */
 
 import { formatOffset, formatSpan } from '../../../base/format.ts';
 import { element, replace } from './dom.js';
@@ -29,13 +29,13 @@ export function stepsTab(_run, { open, inspect }) {
     update(run) {
       replace(
         body,
-        run.steps.map(row),
-        run.steps.length === 0 && element('tr', {}, element('td', { colspan: 7 }, 'No step has begun.')),
+        run.steps.map(drawRow),
+        run.steps.length === 0 && element('tr', {}, element('td', { colspan: 7 }, 'No step has started.')),
       );
     },
   };
 
-  function row({ path, label, verb, depth, count, outcomes, retries, totalMs, error, bars }) {
+  function drawRow({ path, label, verb, depth, count, outcomes, retries, totalMs, error, bars }) {
     const ends = Object.entries(outcomes).filter(([, many]) => many > 0);
     return element(
       'tr',

@@ -1,7 +1,7 @@
-/** The run told in sentences, from first to last; reads and keep-alives that changed nothing are counted, not listed. */
+/** Shows the run's story, its timeline in sentences; reads and keep-alives that changed nothing are counted, not listed. */
 
 import { formatOffset } from '../../../base/format.ts';
-import { get, runPath } from './api.js';
+import { get, makeRunPath } from './api.js';
 import { append, element, replace } from './dom.js';
 import { countText } from './words.js';
 
@@ -17,7 +17,7 @@ export function storyTab(first, { inspect }) {
   let run = first;
   let loaded = 0;
   let total = 1;
-  let toldOf = 0;
+  let loadedSeq = 0;
   let isLoading = false;
   const observer = new IntersectionObserver(
     (entries) => {
@@ -31,8 +31,8 @@ export function storyTab(first, { inspect }) {
     node,
     update(next) {
       run = next;
-      // What was written since may have been told.
-      if (run.seq !== toldOf) total = Math.max(total, loaded + 1);
+      // New entries may have added rows.
+      if (run.seq !== loadedSeq) total = Math.max(total, loaded + 1);
       if (loaded === 0 || isVisible(end)) load();
     },
     leave: () => observer.disconnect(),
@@ -42,11 +42,11 @@ export function storyTab(first, { inspect }) {
     if (isLoading || loaded >= total) return;
     isLoading = true;
     try {
-      const { rows, total: all } = await get(runPath(run.run, 'story'), { from: loaded, limit: PAGE });
+      const { rows, total: all } = await get(makeRunPath(run.run, 'story'), { from: loaded, limit: PAGE });
       loaded += rows.length;
       total = all;
-      toldOf = run.seq;
-      append(list, rows.map(row));
+      loadedSeq = run.seq;
+      append(list, rows.map(drawRow));
     } catch (error) {
       replace(end, element('span.problem', {}, error.message));
       return;
@@ -64,12 +64,12 @@ export function storyTab(first, { inspect }) {
       left > 0
         ? element('button', { type: 'button', on: { click: load } }, `Show more (${countText(left)} left)`)
         : run.outcome === undefined
-          ? element('span.soft', {}, 'It goes on …')
-          : element('span.soft', {}, 'The end.'),
+          ? element('span.soft', {}, 'The run goes on …')
+          : element('span.soft', {}, 'End of the story.'),
     );
   }
 
-  function row({ seq, offsetMs, depth, kind, spans }) {
+  function drawRow({ seq, offsetMs, depth, kind, spans }) {
     return element(
       'li',
       { data: { kind }, hidden: !shown.has(kind) },
@@ -91,7 +91,7 @@ export function storyTab(first, { inspect }) {
       tools,
       element(
         'div.chips',
-        { role: 'group', 'aria-label': 'What is told' },
+        { role: 'group', 'aria-label': 'Kinds of rows' },
         KINDS.map((kind) =>
           element(
             'button.chip',

@@ -1,21 +1,21 @@
 /**
- * The run on one time axis: an overview to choose a stretch from, a ruler, the lanes, and a cursor that says in words what was
- * so at a moment. By wheel, by dragging, by keys.
+ * Shows the run on one time axis: an overview to choose a span, a ruler, the lanes, and a cursor that describes a moment in
+ * words. It is used by wheel, by dragging and by keys.
  */
 
 import { formatOffset, formatSpan } from '../../../base/format.ts';
 import { clamp, timeScale, timeTicks } from '../../time-scale.ts';
 import { announce, element, replace, svg } from './dom.js';
 import { createLaneRows } from './lane-rows.js';
-import { lanesOf } from './lanes.js';
+import { makeLanes } from './lanes.js';
 import { createOverview } from './overview.js';
 import { plural, timeText } from './words.js';
 
-/** So much longer than it was heard of. */
+/** A silent run is drawn for this long after its last entry. */
 const FOLLOWED_MS = 60_000;
 
-/** Up to when a run that goes on is drawn: one that fell silent long ago is not a day long. */
-function knownUntil({ outcome, mode, lastAt, deadman: { firesAt = 0 } }) {
+/** The end of the axis of a run without an end, epoch ms: a run that fell silent is not drawn up to now. */
+function findKnownEnd({ outcome, mode, lastAt, deadman: { firesAt = 0 } }) {
   return outcome === undefined && mode === 'live' ? Math.max(lastAt + FOLLOWED_MS, firesAt + FOLLOWED_MS / 4) : lastAt;
 }
 
@@ -27,8 +27,8 @@ export function timelineTab(_run, tools) {
 }
 
 /**
- * `onRange(from, until)`: told when somebody chooses another stretch. `only`: the groups to show. `flag`: a moment to be found
- * at once, `{ at, word }`.
+ * `onRange(from, until)` is called when the reader chooses another span. `only`: the groups to show. `flag`: a moment to mark,
+ * `{ at, word }`.
  */
 export function createAxis(
   { inspect, now = () => Date.now() },
@@ -47,7 +47,7 @@ export function createAxis(
   let drawing;
 
   const overview = createOverview(
-    () => ({ from, until, isWhole, first: -margin(), last: known + margin() }),
+    () => ({ from, until, isWhole, first: -getMargin(), last: known + getMargin() }),
     (first, last) => setRange(first, last),
   );
   const lanes = createLaneRows(draw);
@@ -65,8 +65,8 @@ export function createAxis(
       tabindex: 0,
       role: 'group',
       'aria-label':
-        'Time axis. Left and right move the cursor, up and down choose a lane, plus and minus zoom, Enter opens the nearest entry. The other tabs say the same in words.',
-      on: { keydown: keys, wheel },
+        'Time axis. Left and right move the cursor, up and down choose a lane, plus and minus zoom, Enter opens the nearest entry. The other tabs give the same facts in words.',
+      on: { keydown: handleKey, wheel: handleWheel },
     },
     element('div.ruler', {}, element('div.lane-label'), ruler),
     lanes.node,
@@ -89,25 +89,25 @@ export function createAxis(
     element('div.overview', {}, element('div.lane-label', {}, 'overview'), overview.node),
     stage,
     readout,
-    legend(),
+    drawLegend(),
   );
   const observer = new ResizeObserver(measure);
   observer.observe(ruler);
-  pointers();
+  handlePointers();
 
   return { node, update, leave: () => observer.disconnect(), setRange };
 
   function update(next) {
     run = next;
-    const last = Math.max(run.lastAt, Math.min(now(), knownUntil(run)));
+    const last = Math.max(run.lastAt, Math.min(now(), findKnownEnd(run)));
     known = Math.max(
       last - run.startedAt,
       ...run.steps.flatMap(({ bars }) => bars.until.slice(-1)),
       least,
       SHORTEST_MS,
     );
-    if (follows) [from, until] = [isWhole || until <= 1 ? -margin() : from, known + margin()];
-    groups = lanesOf(run, known).filter(({ key }) => only === undefined || only.some((each) => key.startsWith(each)));
+    if (follows) [from, until] = [isWhole || until <= 1 ? -getMargin() : from, known + getMargin()];
+    groups = makeLanes(run, known).filter(({ key }) => only === undefined || only.some((each) => key.startsWith(each)));
     lanes.update(groups);
     draw();
   }
@@ -120,7 +120,7 @@ export function createAxis(
     }
   }
 
-  /** At the next frame, however often it is asked for. */
+  /** Draws once, at the next frame. */
   function draw() {
     if (drawing !== undefined || run === undefined) return;
     drawing = requestAnimationFrame(() => {
@@ -160,15 +160,15 @@ export function createAxis(
     rangeText.textContent = `${timeText(run.startedAt + Math.max(from, 0), isWhole ? 0 : 3)}, ${formatSpan(Math.min(until, known) - Math.max(from, 0))}${follows && run.outcome === undefined ? ', following' : ''}`;
   }
 
-  function setRange(nextFrom, nextUntil, isTold = true) {
-    const room = margin();
+  function setRange(nextFrom, nextUntil, isReported = true) {
+    const room = getMargin();
     const length = clamp(nextUntil - nextFrom, SHORTEST_MS, known + 2 * room);
     from = clamp(nextFrom, -room, known + room - length);
     until = from + length;
     follows = until >= known;
     isWhole = follows && from <= 0;
     draw();
-    if (isTold) onRange(from, until);
+    if (isReported) onRange(from, until);
   }
 
   function zoom(factor, around = cursor ?? (from + until) / 2) {
@@ -178,11 +178,11 @@ export function createAxis(
   }
 
   function fit() {
-    setRange(-margin(), known + margin());
+    setRange(-getMargin(), known + getMargin());
   }
 
-  /** What happened at the very ends can be seen, too. */
-  function margin() {
+  /** Room at both ends, so that marks there can be seen. */
+  function getMargin() {
     return known * 0.012;
   }
 
@@ -190,19 +190,22 @@ export function createAxis(
     const scale = timeScale(from, until, width);
     if (flag !== undefined) {
       flagged.hidden = flag.at < from || flag.at > until;
-      flagged.style.setProperty('left', `${labelWidth() + scale.x(flag.at)}px`);
+      flagged.style.setProperty('left', `${measureLabel() + scale.x(flag.at)}px`);
       flagged.classList.toggle('late', scale.x(flag.at) > width / 2);
     }
     const isShown = cursor !== undefined && cursor >= from && cursor <= until;
     line.hidden = !isShown;
     if (!isShown) {
-      readout.textContent = 'Point at a moment, or use the arrow keys: what was so is said here. Drag to zoom.';
+      readout.textContent = 'Point at a moment, or use the arrow keys, to read its state here. Drag to zoom.';
       return;
     }
-    line.style.setProperty('left', `${labelWidth() + scale.x(cursor)}px`);
+    line.style.setProperty('left', `${measureLabel() + scale.x(cursor)}px`);
     for (const [index, row] of lanes.rows.entries()) row.node.classList.toggle('current', index === laneAt);
     const lane = lanes.rows[laneAt]?.lane;
-    const facts = [lane?.at(cursor) ?? (lane === undefined ? undefined : `${lane.label}: nothing`), ...summary()];
+    const facts = [
+      lane?.describeAt(cursor) ?? (lane === undefined ? undefined : `${lane.label}: nothing`),
+      ...summarize(),
+    ];
     replace(
       readout,
       element('strong', {}, formatOffset(cursor)),
@@ -211,33 +214,33 @@ export function createAxis(
     );
   }
 
-  /** What is so at the cursor whatever lane is looked at. */
-  function summary() {
+  /** The state at the cursor apart from the current lane. */
+  function summarize() {
     const current = lanes.rows[laneAt]?.lane.key;
-    const told = (key) => {
+    const describe = (key) => {
       const lane = groups.flatMap(({ lanes }) => lanes).find((each) => each.key === key);
-      return lane === undefined || key === current ? undefined : lane.at(cursor);
+      return lane === undefined || key === current ? undefined : lane.describeAt(cursor);
     };
     const working = run.orders.filter(
       ({ createdAt, isOver, moves }) => createdAt <= cursor && (!isOver || (moves.at(-1)?.at ?? 0) >= cursor),
     ).length;
     return [
       run.orders.length > 0 ? `${plural(working, 'order')} not over` : undefined,
-      told('tokens'),
-      told('silence'),
+      describe('tokens'),
+      describe('silence'),
     ];
   }
 
-  function labelWidth() {
+  function measureLabel() {
     return ruler.getBoundingClientRect().left - stage.getBoundingClientRect().left;
   }
 
   function openNearest() {
-    const seq = lanes.rows[laneAt]?.lane.seqNear(cursor ?? from);
+    const seq = lanes.rows[laneAt]?.lane.findEntryNear(cursor ?? from);
     if (seq !== undefined) inspect(seq);
   }
 
-  function keys(event) {
+  function handleKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== stage) return;
     const step = (until - from) / (event.shiftKey ? 4 : 100);
     const at = cursor ?? (from + until) / 2;
@@ -288,11 +291,11 @@ export function createAxis(
     event.stopPropagation();
   }
 
-  /** Only with a modifier, or sideways: the wheel alone scrolls the page. */
-  function wheel(event) {
+  /** Zooms with a modifier and moves sideways; otherwise the wheel scrolls the page. */
+  function handleWheel(event) {
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
-      zoom(Math.exp(clamp(event.deltaY, -100, 100) * 0.01), timeAt(event));
+      zoom(Math.exp(clamp(event.deltaY, -100, 100) * 0.01), readTime(event));
     } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       event.preventDefault();
       const by = ((event.deltaX || event.deltaY) / width) * (until - from);
@@ -300,18 +303,18 @@ export function createAxis(
     }
   }
 
-  function timeAt({ clientX }) {
+  function readTime({ clientX }) {
     const x = clamp(clientX - ruler.getBoundingClientRect().left, 0, width);
     return timeScale(from, until, width).at(x);
   }
 
-  function pointers() {
+  function handlePointers() {
     let startX;
     const isPlot = (event) => event.target instanceof Element && event.target.closest('.plot, .ruler-plot') !== null;
     stage.addEventListener('pointermove', (event) => {
       if (startX !== undefined) return drag(event);
       if (!isPlot(event)) return;
-      cursor = timeAt(event);
+      cursor = readTime(event);
       const index = lanes.rows.findIndex(({ node: place }) => place.contains(event.target));
       if (index >= 0) laneAt = index;
       moveCursor();
@@ -319,13 +322,13 @@ export function createAxis(
     stage.addEventListener('pointerdown', (event) => {
       if (event.button !== 0 || !isPlot(event)) return;
       startX = event.clientX;
-      cursor = timeAt(event);
+      cursor = readTime(event);
       stage.setPointerCapture(event.pointerId);
     });
     stage.addEventListener('pointerup', (event) => {
       if (startX === undefined) return;
       const isDrag = Math.abs(event.clientX - startX) > 6;
-      const [a, b] = [timeAt({ clientX: startX }), timeAt(event)];
+      const [a, b] = [readTime({ clientX: startX }), readTime(event)];
       startX = undefined;
       chosen.hidden = true;
       if (isDrag) setRange(Math.min(a, b), Math.max(a, b));
@@ -345,7 +348,7 @@ export function createAxis(
       chosen.hidden = Math.abs(x - startX) <= 6;
       chosen.style.setProperty('left', `${Math.min(x, startX) - left}px`);
       chosen.style.setProperty('width', `${Math.abs(x - startX)}px`);
-      cursor = timeAt(event);
+      cursor = readTime(event);
       moveCursor();
     }
   }
@@ -355,14 +358,14 @@ const LEGEND = [
   ['bar succeeded', 'step done'],
   ['bar failed', 'failed'],
   ['bar halted', 'halted'],
-  ['bar active', 'under way'],
+  ['bar active', 'in progress'],
   ['bar flight', 'order in flight'],
   ['bar open', 'order open'],
   ['bar over', 'order over'],
   ['fillmark', 'fill'],
 ];
 
-function legend() {
+function drawLegend() {
   return element(
     'ul.legend',
     { 'aria-label': 'Legend' },

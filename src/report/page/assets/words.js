@@ -1,38 +1,38 @@
-/** Writes times, counts and states for the page. Nothing here reads a price: those are shown as the texts they came as. */
+/** Writes times, counts and states for the page. Prices are not written here: the page shows their texts unchanged. */
 import { formatCount, formatWholeSeconds } from '../../../base/format.ts';
 
-/** `2026-11-21 03:56:37.308 UTC`: one clock for every reader. */
+/** `2026-11-21 03:56:37.308 UTC`; in UTC for every reader. */
 export function timeText(ms, digits = 3) {
   const iso = new Date(ms).toISOString();
   return `${iso.slice(0, 10)} ${iso.slice(11, digits === 0 ? 19 : 20 + digits)} UTC`;
 }
 
-/** How long ago, to the second. */
+/** The time that has passed, to the second. */
 export function agoText(ms) {
   return ms < 1500 ? 'just now' : `${formatWholeSeconds(ms)} ago`;
 }
 
 /** `12 345`, with thin spaces. */
 export function countText(count) {
-  return grouped(String(count));
+  return groupDigits(String(count));
 }
 
 /** `1 order`, `12 345 orders`. */
 export function plural(count, one, many) {
-  return grouped(formatCount(count, one, many));
+  return groupDigits(formatCount(count, one, many));
 }
 
-function grouped(text) {
+function groupDigits(text) {
   return text.replace(/\d+/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f'));
 }
 
-/** What became of a run, or is becoming: one that goes on, or one of which nobody knows. */
-export function endOf({ outcome }, isGoing) {
+/** The word, tone and mark of a run's outcome; without an outcome, of a run that goes on or may be dead. */
+export function describeEnd({ outcome }, isGoing) {
   if (outcome !== undefined) return OUTCOMES[outcome];
   return isGoing ? { ...OUTCOMES.unfinished, word: 'running' } : OUTCOMES.unfinished;
 }
 
-/** What a run's end is called, and the tone it has. */
+/** Word, tone and mark of each outcome. */
 export const OUTCOMES = {
   succeeded: { word: 'succeeded', tone: 'good', mark: '✓' },
   stopped: { word: 'stopped', tone: 'good', mark: '■' },
@@ -40,7 +40,7 @@ export const OUTCOMES = {
   halted: { word: 'halted', tone: 'doubt', mark: '!' },
   unfinished: { word: 'no end yet', tone: 'live', mark: '●' },
   skipped: { word: 'skipped', tone: 'soft', mark: '–' },
-  active: { word: 'under way', tone: 'live', mark: '●' },
+  active: { word: 'in progress', tone: 'live', mark: '●' },
 };
 
 const STATE_TONES = {
@@ -62,7 +62,7 @@ export function stateTone(state) {
   return Object.hasOwn(STATE_TONES, state) ? STATE_TONES[state] : 'live';
 }
 
-/** The part of a run's name that tells it apart, without the moment. */
+/** A run's name without its leading time. */
 export function shortName(run) {
   return run.replace(/^\d{8}T\d+-(?=.)/, '');
 }

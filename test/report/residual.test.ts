@@ -8,12 +8,12 @@ interface Given {
   readonly size?: string;
   readonly filled?: string;
   readonly state?: string;
-  /** The size that the venue has said of a position stop. */
+  /** The size that the venue reported for a position stop. */
   readonly authorised?: string;
   readonly market?: string;
 }
 
-/** An order as the book has it; only what the fold looks at. */
+/** An order as the tracker has it, with the fields that the fold reads. */
 function order(id: string, { side = 'long', type = 'limit', size = '1', filled = '0', ...rest }: Given): TrackedOrder {
   const { state = 'closed', authorised = type === 'stop_loss' ? undefined : size, market = 'BTC-USD' } = rest;
   return {
@@ -26,7 +26,7 @@ const left = (...orders: readonly TrackedOrder[]): readonly Uncovered[] =>
   new ResidualFold().residual(orders).uncovered;
 
 describe('a position that no stop of the run covers', () => {
-  it('is what its own fills left, by market', () => {
+  it('is the position its fills left, by market', () => {
     expect(
       left(
         order('a', { filled: '0.25' }),
@@ -40,7 +40,7 @@ describe('a position that no stop of the run covers', () => {
     expect(left(order('a', { filled: '0.25' }), order('b', { side: 'short', filled: '0.25' }))).toEqual([]);
   });
 
-  it('is none where a stop of the other side works for the whole, and the rest where it works for a part', () => {
+  it('is empty if a stop on the other side covers all of it, else the uncovered part', () => {
     const entry = order('a', { filled: '0.25' });
     const stop = (more: Given) => order('s', { side: 'short', type: 'stop_loss', state: 'open', ...more });
     expect(left(entry, stop({ size: '1' }))).toEqual([]);
@@ -52,7 +52,7 @@ describe('a position that no stop of the run covers', () => {
   });
 
   it.each(['processing', 'unknown', 'canceling', 'canceled', 'rejected', 'submitting'])(
-    'is bare while its stop is %s, under a take-profit alone, and under a stop of its own side',
+    'is uncovered while its stop is %s, with a take-profit alone, and with a stop on its own side',
     (state) => {
       const entry = order('a', { filled: '0.25' });
       const bare = [{ market: 'BTC-USD', side: 'long', held: '0.25', bare: '0.25' }];
@@ -62,7 +62,7 @@ describe('a position that no stop of the run covers', () => {
     },
   );
 
-  it('is never made by what only reduces: that closes what was there before', () => {
+  it('never comes from reducing orders: they close what was held before', () => {
     expect(left(order('s', { side: 'short', type: 'stop_loss', filled: '0.25' }))).toEqual([]);
     expect(
       left(order('a', { filled: '0.25' }), order('s', { side: 'short', type: 'stop_loss', filled: '0.5' })),
