@@ -9,7 +9,7 @@ import { printable } from '../../base/printable.ts';
 import { type AnswerShape, type EndpointName, endpoint, type Result } from '../catalogue.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type Headers, readRetryAfter } from '../tokens/headers.ts';
-import { type ErrorMeaning, errorMeaning } from './errors.ts';
+import { type ErrorMeaning, readErrorText } from './errors.ts';
 import { Notes, readRecord, Unreadable } from './records.ts';
 import { readJson } from './request.ts';
 
@@ -48,7 +48,7 @@ export function readAnswer<E extends EndpointName>(
 ): AnswerVerdict<E> {
   const envelope = readEnvelope(answer);
   if (envelope.kind !== 'envelope' || !envelope.success)
-    return refusalOf(answer, envelope, settings) ?? { kind: 'unreadable', why: envelope.why };
+    return readRefusal(answer, envelope, settings) ?? { kind: 'unreadable', why: envelope.why };
   if (answer.status >= 300)
     return { kind: 'unreadable', why: `status ${answer.status}, although the answer says success` };
   const notes = new Notes();
@@ -91,7 +91,7 @@ function readEnvelope({ status, headers, body }: Answer): Envelope {
 }
 
 /** A refusal with an envelope, or one whose status alone suffices. */
-function refusalOf(
+function readRefusal(
   { status, headers }: Answer,
   envelope: Envelope,
   settings: AnswerSettings,
@@ -99,7 +99,7 @@ function refusalOf(
   const enveloped = envelope.kind === 'envelope';
   const limitedStatus = settings.rateLimit.statuses.includes(status) && (enveloped || status === 429);
   if (!enveloped && !limitedStatus && status !== 401) return undefined;
-  const meaning = errorMeaning(enveloped ? envelope.error : '', status, settings.definiteRejects);
+  const meaning = readErrorText(enveloped ? envelope.error : '', status, settings.definiteRejects);
   const serverError = status >= 500;
   const limited = !serverError && (limitedStatus || (enveloped && (meaning.limited || isExhausted(headers))));
   const retryAfterMs = readRetryAfter(headers);
@@ -132,8 +132,8 @@ function readResult(
   switch (shape.shape) {
     case 'list':
       return shape.one
-        ? [readRecord(shape.of, theOne(result, notes), settings, notes)]
-        : rows(result, notes).map((row) => readRecord(shape.of, row, settings, notes));
+        ? [readRecord(shape.of, takeOnly(result, notes), settings, notes)]
+        : takeRows(result, notes).map((row) => readRecord(shape.of, row, settings, notes));
     case 'jwt':
       return readJwt(result, notes);
     case 'deadman':
@@ -147,21 +147,22 @@ function readResult(
 }
 
 /** One record, as a list of one; some endpoints have been seen to give it bare. */
-function theOne(result: unknown, notes: Notes): unknown {
+function takeOnly(result: unknown, notes: Notes): unknown {
   if (Array.isArray(result)) {
     if (result.length === 1) return result[0] as unknown;
     throw new Unreadable(
       result.length === 0 ? 'success without a record' : `${result.length} records where one was asked for`,
     );
   }
-  if (asRecord(result) === undefined) throw new Unreadable(`the result is ${kindOf(result)}, not a list of one record`);
+  if (asRecord(result) === undefined)
+    throw new Unreadable(`the result is ${describeKind(result)}, not a list of one record`);
   notes.add('the record is not in a list');
   return result;
 }
 
-function rows(result: unknown, notes: Notes): readonly unknown[] {
+function takeRows(result: unknown, notes: Notes): readonly unknown[] {
   if (Array.isArray(result)) return result as readonly unknown[];
-  if (result !== null) throw new Unreadable(`the result is ${kindOf(result)}, not a list`);
+  if (result !== null) throw new Unreadable(`the result is ${describeKind(result)}, not a list`);
   notes.add('null in the place of an empty list');
   return [];
 }
@@ -171,16 +172,16 @@ function readJwt(result: unknown, notes: Notes): { jwt: string; refresh_token?: 
   const [given, ...more] = Array.isArray(result) ? (result as unknown[]) : [result];
   if (more.length > 0) throw new Unreadable(`${more.length + 1} results where one JWT was asked for`);
   if (!Array.isArray(result)) notes.add('the JWT is not in a list');
-  if (typeof given === 'string') return { jwt: token(given, 'the JWT') };
+  if (typeof given === 'string') return { jwt: readToken(given, 'the JWT') };
   const record = asRecord(given);
   if (record === undefined) throw new Unreadable('success without a JWT');
   const { jwt, refresh_token: rotated } = record;
-  if (rotated === undefined || rotated === null || rotated === '') return { jwt: token(jwt, 'the JWT') };
-  return { jwt: token(jwt, 'the JWT'), refresh_token: token(rotated, 'the refresh token') };
+  if (rotated === undefined || rotated === null || rotated === '') return { jwt: readToken(jwt, 'the JWT') };
+  return { jwt: readToken(jwt, 'the JWT'), refresh_token: readToken(rotated, 'the refresh token') };
 }
 
 /** It goes into a header: printable characters, no blanks, of a sane length. */
-function token(value: unknown, what: string): string {
+function readToken(value: unknown, what: string): string {
   if (typeof value === 'string' && /^[\x21-\x7e]{1,8192}$/.test(value)) return value;
   throw new Unreadable(`${what} is not a text that can be sent in a header`);
 }
@@ -212,7 +213,7 @@ function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined
   return isRecord ? (value as Readonly<Record<string, unknown>>) : undefined;
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (isLosslessNumber(value)) return 'a number';

@@ -32,7 +32,7 @@ const TAKEN = /duplicat|already|not[\s_-]*unique|in[\s_-]*use|exists/i;
 const KNOWN_DEFINITE = ['ORDER_NOT_FOUND', 'CLIENT_ORDER_ID_DUPLICATE'] as const;
 
 /** `status`: of the answer that carried the text. `definiteRejects`: the profile's additions, parts of texts. */
-export function errorMeaning(text: string, status: number, definiteRejects: readonly string[] = []): ErrorMeaning {
+export function readErrorText(text: string, status: number, definiteRejects: readonly string[] = []): ErrorMeaning {
   const folded = text.toLowerCase();
   return {
     limited: LIMITED.test(text),

@@ -18,13 +18,13 @@ export function jwtTimes(token: string): JwtTimes {
   };
   if (value === null || typeof value !== 'object') return {};
   const { iat, exp } = value as Readonly<Record<string, unknown>>;
-  const issuedAt = instant(iat);
-  const expiresAt = instant(exp);
+  const issuedAt = readInstant(iat);
+  const expiresAt = readInstant(exp);
   return { ...(issuedAt === undefined ? {} : { issuedAt }), ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
 /** A NumericDate is seconds; what can only be milliseconds is read as such. */
-function instant(claim: unknown): number | undefined {
+function readInstant(claim: unknown): number | undefined {
   const seconds = isLosslessNumber(claim) ? Number(claim.value) : Number.NaN;
   if (!(seconds >= 1e9 && seconds < 1e14)) return undefined;
   return Math.floor(seconds < 1e11 ? seconds * 1000 : seconds);

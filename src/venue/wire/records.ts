@@ -157,7 +157,7 @@ export function readRecord(
   settings: Pick<Profile, 'positionOrders'>,
   notes: Notes,
 ): Records[RecordName | 'deadman'] {
-  const record = withDocumentedTypes(recordOf(value, name), settings);
+  const record = documentTypes(readObject(value, name), settings);
   const read: Record<string, unknown> = {};
   for (const { field, what, rule } of ROWS.get(name) as readonly Row[]) {
     const each = readField(what, record[field], rule, record, notes);
@@ -182,8 +182,8 @@ function readField(
     if ('missing' in rule && rule.missing !== undefined) return rule.missing;
     if (rule.as === 'optional market') return undefined;
     if (rule.as === 'decimals' && value === null) return {};
-    if (rule.as === 'market') return marketOf(String(record['id'])) ?? unreadable(what, 'missing');
-    return unreadable(what, 'missing');
+    if (rule.as === 'market') return marketOf(String(record['id'])) ?? refuse(what, 'missing');
+    return refuse(what, 'missing');
   }
   switch (rule.as) {
     case 'text':
@@ -193,17 +193,17 @@ function readField(
     case 'integer':
       return readInteger(what, value);
     case 'boolean':
-      return typeof value === 'boolean' ? value : unreadable(what, 'not true or false');
+      return typeof value === 'boolean' ? value : refuse(what, 'not true or false');
     case 'side':
       return readSide(what, value, notes);
     case 'order_id':
-      return withForm(what, value, isOrderId, 'not an order id, <market_id>@<number>');
+      return readForm(what, value, isOrderId, 'not an order id, <market_id>@<number>');
     case 'fill_id':
     case 'trade_id':
-      return withForm(what, value, isFillId, 'not a fill id, <market_id>-<number>');
+      return readForm(what, value, isFillId, 'not a fill id, <market_id>-<number>');
     case 'market':
     case 'optional market':
-      return withForm(what, value, isMarketId, 'not a market id, <BASE>-<QUOTE>');
+      return readForm(what, value, isMarketId, 'not a market id, <BASE>-<QUOTE>');
     case 'decimals':
       return readDecimals(what, value);
     case 'tier':
@@ -214,19 +214,19 @@ function readField(
 }
 
 function readText(what: string, value: unknown, known: readonly string[] | undefined, notes: Notes): string {
-  if (typeof value !== 'string') return unreadable(what, 'not a text');
+  if (typeof value !== 'string') return refuse(what, 'not a text');
   if (known !== undefined && !known.includes(value)) notes.add(`unknown ${what} ${printable(value, 60)}`);
   return value;
 }
 
-function withForm(what: string, value: unknown, hasForm: (text: string) => boolean, otherwise: string): string {
-  return typeof value === 'string' && hasForm(value) ? value : unreadable(what, otherwise);
+function readForm(what: string, value: unknown, hasForm: (text: string) => boolean, otherwise: string): string {
+  return typeof value === 'string' && hasForm(value) ? value : refuse(what, otherwise);
 }
 
 /** A side that is neither can not be booked on either, and leaving the record out would hide an order. */
 function readSide(what: string, value: unknown, notes: Notes): string {
   const side = SIDES.find((each) => each === value || (typeof value === 'string' && each === value.toLowerCase()));
-  if (side === undefined) return unreadable(what, `neither ${SIDES.join(' nor ')}`);
+  if (side === undefined) return refuse(what, `neither ${SIDES.join(' nor ')}`);
   if (side !== value) notes.add(`${what} spelled ${printable(String(value), 20)}`);
   return side;
 }
@@ -238,22 +238,22 @@ const ZERO = /^-?0(?:\.0+)?$/;
 /** A decimal as text or as a JSON number, whole: a plain literal is kept as it came, an exponent is written out exactly. */
 function readDecimal(what: string, value: unknown): DecimalString {
   const text = isLosslessNumber(value) ? value.value : value;
-  if (typeof text !== 'string' || text.length > 500) return unreadable(what, 'not a decimal');
+  if (typeof text !== 'string' || text.length > 500) return refuse(what, 'not a decimal');
   if (isDecimalText(text)) return ZERO.test(text) ? '0' : text;
   const [, exponent] = /^-?\d{1,400}(?:\.\d{1,400})?[eE]([+-]?\d{1,4})$/.exec(text) ?? [];
-  if (exponent === undefined || Math.abs(Number(exponent)) > LONGEST_EXPONENT) return unreadable(what, 'not a decimal');
+  if (exponent === undefined || Math.abs(Number(exponent)) > LONGEST_EXPONENT) return refuse(what, 'not a decimal');
   return decimalText(new Decimal(text));
 }
 
 function readInteger(what: string, value: unknown): number {
   const text = readDecimal(what, value);
   const number = Number(text);
-  if (!/^-?\d+(?:\.0+)?$/.test(text) || !Number.isSafeInteger(number)) return unreadable(what, 'not a whole number');
+  if (!/^-?\d+(?:\.0+)?$/.test(text) || !Number.isSafeInteger(number)) return refuse(what, 'not a whole number');
   return number;
 }
 
 function readDecimals(what: string, value: unknown): Readonly<Record<string, DecimalString>> {
-  const record = recordOf(value, what);
+  const record = readObject(value, what);
   // `fromEntries` defines keys rather than assigning them: a market named `__proto__` is a key like any other.
   return Object.fromEntries(
     Object.entries(record).map(([market, each]) => [market, readDecimal(`${what}.${printable(market, 40)}`, each)]),
@@ -261,9 +261,9 @@ function readDecimals(what: string, value: unknown): Readonly<Record<string, Dec
 }
 
 function readTier(what: string, value: unknown, notes: Notes): unknown {
-  const { current, next, needed_volume: needed } = recordOf(value, what);
+  const { current, next, needed_volume: needed } = readObject(value, what);
   const step = (name: string, each: unknown): TierStep => {
-    const { tier, title, min_volume: least } = recordOf(each, `${what}.${name}`);
+    const { tier, title, min_volume: least } = readObject(each, `${what}.${name}`);
     const field = (suffix: string) => `${what}.${name}.${suffix}`;
     return {
       tier: readInteger(field('tier'), tier),
@@ -279,7 +279,7 @@ function readTier(what: string, value: unknown, notes: Notes): unknown {
 }
 
 /** Types under the document's names, where the deployment has others for them (assumption `positionOrders`). */
-function withDocumentedTypes(
+function documentTypes(
   record: Readonly<Record<string, unknown>>,
   { positionOrders }: Pick<Profile, 'positionOrders'>,
 ): Readonly<Record<string, unknown>> {
@@ -292,11 +292,11 @@ function withDocumentedTypes(
   return named;
 }
 
-function recordOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+function readObject(value: unknown, what: string): Readonly<Record<string, unknown>> {
   const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
-  return isRecord ? (value as Readonly<Record<string, unknown>>) : unreadable(what, 'not an object');
+  return isRecord ? (value as Readonly<Record<string, unknown>>) : refuse(what, 'not an object');
 }
 
-function unreadable(what: string, why: string): never {
+function refuse(what: string, why: string): never {
   throw new Unreadable(`${what} is ${why}`);
 }

@@ -36,13 +36,13 @@ export function wireRequest(name: EndpointName, params: object, settings: WireSe
   const wire: Record<string, WireValue> = {};
   for (const [key, parameter] of Object.entries(row.parameters)) {
     const value = given[key];
-    if (value !== undefined) wire[key] = wireValue(key, parameter, value);
+    if (value !== undefined) wire[key] = toWireValue(key, parameter, value);
   }
-  const spelled = name === 'POST /orders' ? positionSpelling(wire, settings) : wire;
+  const spelled = name === 'POST /orders' ? spellPositionOrder(wire, settings) : wire;
   return { endpoint: name, method: row.method, path: row.path, params: spelled, placement: settings.encoding[name] };
 }
 
-function wireValue(key: string, parameter: Parameter, value: unknown): WireValue {
+function toWireValue(key: string, parameter: Parameter, value: unknown): WireValue {
   switch (parameter.type) {
     case 'decimal':
       if (typeof value !== 'string' || parseDecimal(value) === undefined) break;
@@ -68,7 +68,7 @@ function wireValue(key: string, parameter: Parameter, value: unknown): WireValue
 }
 
 /** Position orders as this deployment spells them (assumption `positionOrders`). */
-function positionSpelling(
+function spellPositionOrder(
   wire: Readonly<Record<string, WireValue>>,
   { positionOrders }: WireSettings,
 ): Record<string, WireValue> {
@@ -90,7 +90,7 @@ export function encodeBody(request: WireRequest): string {
   if (request.placement === 'query') return request.method === 'GET' ? '' : '{}';
   const members = Object.entries(request.params).map(([key, value]) => `${JSON.stringify(key)}:${jsonLiteral(value)}`);
   const text = `{${members.join(',')}}`;
-  prove(text, request.params);
+  verifyBody(text, request.params);
   return text;
 }
 
@@ -114,7 +114,7 @@ export function jsonLiteral(value: WireValue): string {
 }
 
 /** Reads the body back and compares: a wrong digit in a price costs more than a request that is not sent. */
-function prove(text: string, params: Readonly<Record<string, WireValue>>): void {
+function verifyBody(text: string, params: Readonly<Record<string, WireValue>>): void {
   const read = parse(text) as Readonly<Record<string, unknown>>;
   const keys = Object.keys(params);
   const same =
