@@ -1,6 +1,6 @@
 /**
- * Every bound and cross-rule of venue-api.md on the parameters of a call, as sentences about what is wrong. It looks at one
- * request alone: ticks, limits and budgets are checked elsewhere, and nothing is corrected.
+ * Checks the parameters of a call against every bound and cross-rule of venue-api.md, and says what is wrong. It looks at one
+ * request alone: ticks, limits and budgets are checked elsewhere. It corrects nothing.
  */
 import { decimal, parseDecimal } from '../../base/decimal.ts';
 import { printable } from '../../base/printable.ts';
@@ -9,15 +9,15 @@ import { type EndpointName, endpoint, type Parameter } from '../catalogue.ts';
 import { isClientOrderId, isMarketId, isOrderId, marketOf } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 
-/** What of a profile moves a bound; without it the document's own hold. */
+/** The settings of a profile that change a bound; without them the document's bounds hold. */
 type RequestSettings = Pick<Profile, 'maxLeverage' | 'marketOrderPrice'>;
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** Longest decimal that is sent: what an author writes has at most 36 digits, what is computed from it a few more. */
+/** Digits of the longest decimal that is sent: an author writes at most 36, computed values have some more. */
 const LONGEST_DECIMAL = 80;
 
-/** What is wrong with a call's parameters, empty when nothing is. Decimals are plain literals, never JavaScript numbers. */
+/** The problems of a call's parameters; empty when there are none. Decimals are plain literals, never JavaScript numbers. */
 export function requestProblems(name: EndpointName, params: Given, settings?: RequestSettings): readonly string[] {
   const rows = endpoint(name).parameters;
   const given = Object.entries(params).filter(([, value]) => value !== undefined);
@@ -34,13 +34,13 @@ export function requestProblems(name: EndpointName, params: Given, settings?: Re
     return wanted === undefined ? [] : [`${key} must be ${wanted}, found ${formatFound(value, row)}`];
   });
   const problems = [...unknown, ...missing, ...ill];
-  // Rules about several parameters at once only make sense for parameters that are right by themselves.
+  // Rules about several parameters only make sense when each parameter is valid by itself.
   return problems.length > 0 ? problems : findCrossProblems(name, params, settings);
 }
 
 function describeUnknownParameter(name: EndpointName, key: string, known: readonly string[]): string {
   const meant = didYouMean(key, known);
-  return `${name} has no parameter ${printable(key, 60)}${meant === undefined ? '' : `; is ${meant} meant?`}`;
+  return `${name} has no parameter ${printable(key, 60)}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
 
 function fits(key: string, value: unknown, row: Parameter, settings: RequestSettings | undefined): boolean {
@@ -151,7 +151,7 @@ function findCrossProblems(
 
 function checkMarketOfOrder({ order_id: order, market_id: market }: Given): string | undefined {
   if (typeof order !== 'string' || market === undefined || marketOf(order) === market) return undefined;
-  return `order_id ${printable(order, 80)} is of another market than market_id ${printable(String(market), 80)}`;
+  return `order_id ${printable(order, 80)} belongs to another market than market_id ${printable(String(market), 80)}`;
 }
 
 function checkTimes({ start_time: start, end_time: end }: Given): string | undefined {

@@ -1,7 +1,7 @@
 /**
- * Reads the records of answers into what records.ts promises, by one table of fields. A field that the venue may leave out
- * has the documented empty value; whatever an order, a fill or a balance can not do without is never filled in: a zero where
- * nothing stood would be believed. Unknown fields and words are noted and do no harm.
+ * Reads the records of answers into the types of records.ts, by one table of fields. A field that the venue may leave out gets
+ * its documented empty value. A field that an order, a fill or a balance needs is never filled in: an invented zero would be
+ * believed. Unknown fields and words are noted and do no harm.
  */
 import { isLosslessNumber } from 'lossless-json';
 import { Decimal, type DecimalString, decimalText, isDecimalText } from '../../base/decimal.ts';
@@ -11,10 +11,10 @@ import { isFillId, isMarketId, isOrderId, marketOf } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type DeadmanRecord, ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE, type TierStep } from '../records.ts';
 
-/** The answer can not be used. Its message is printable and names the field. */
+/** The answer cannot be used. The message is printable and names the field. */
 export class Unreadable extends Error {}
 
-/** What was odd and did no harm, each thing once and not too many. */
+/** Collects harmless oddities, each once, at most twenty. */
 export class Notes {
   private readonly noted = new Set<string>();
   add(note: string): void {
@@ -29,7 +29,7 @@ interface Records extends RecordOf {
   readonly deadman: DeadmanRecord;
 }
 
-/** How a field is read; `missing` is what stands for an absent, null or empty one. Without it the field is needed. */
+/** How a field is read; `missing` is the value of an absent, null or empty one. Without `missing` the field is required. */
 type FieldRule =
   | { readonly as: 'text'; readonly missing?: string; readonly known?: readonly string[] }
   | { readonly as: 'decimal'; readonly missing?: DecimalString }
@@ -37,12 +37,12 @@ type FieldRule =
   | { readonly as: 'boolean'; readonly missing?: boolean }
   | { readonly as: 'order_id' | 'fill_id' | 'side' | 'decimals' | 'tier' }
   | { readonly as: 'trade_id'; readonly missing: string }
-  /** Read off the record's own id where it is absent. */
+  /** Derived from the record's own id where it is absent. */
   | { readonly as: 'market' }
   | { readonly as: 'optional market' };
 
 const decimal = { as: 'decimal' } as const;
-/** Counts and ids that nothing is decided by. */
+/** Counts and ids that no decision depends on. */
 const incidental = { as: 'integer', missing: 0 } as const;
 const status = (missing?: string) =>
   ({ as: 'text', known: ORDER_STATUSES, ...(missing === undefined ? {} : { missing }) }) as const;
@@ -138,7 +138,7 @@ const FIELDS: { readonly [N in keyof Records]: { readonly [F in keyof Records[N]
 
 interface Row {
   readonly field: string;
-  /** As a message calls it. */
+  /** The name of the field in messages. */
   readonly what: string;
   readonly rule: FieldRule;
 }
@@ -150,7 +150,7 @@ const ROWS: ReadonlyMap<string, readonly Row[]> = new Map(
   ]),
 );
 
-/** Reads one record. Throws `Unreadable` where it lacks what can not be done without. */
+/** Reads one record. Throws `Unreadable` where a required field is missing or malformed. */
 export function readRecord(
   name: RecordName | 'deadman',
   value: unknown,
@@ -166,7 +166,7 @@ export function readRecord(
   for (const field of Object.keys(record))
     if (!Object.hasOwn(FIELDS[name], field)) notes.add(`unknown field ${printable(field, 40)} of ${name}`);
   if (typeof read['id'] === 'string' && read['market_id'] !== undefined && marketOf(read['id']) !== read['market_id']) {
-    throw new Unreadable(`${name}.id is of another market than ${name}.market_id`);
+    throw new Unreadable(`${name}.id belongs to another market than ${name}.market_id`);
   }
   return read as unknown as Records[RecordName | 'deadman'];
 }
@@ -223,7 +223,7 @@ function readForm(what: string, value: unknown, hasForm: (text: string) => boole
   return typeof value === 'string' && hasForm(value) ? value : refuse(what, otherwise);
 }
 
-/** A side that is neither can not be booked on either, and leaving the record out would hide an order. */
+/** An unknown side cannot be booked on either side, and leaving the record out would hide an order. */
 function readSide(what: string, value: unknown, notes: Notes): string {
   const side = SIDES.find((each) => each === value || (typeof value === 'string' && each === value.toLowerCase()));
   if (side === undefined) return refuse(what, `neither ${SIDES.join(' nor ')}`);
@@ -235,7 +235,7 @@ function readSide(what: string, value: unknown, notes: Notes): string {
 const LONGEST_EXPONENT = 400;
 const ZERO = /^-?0(?:\.0+)?$/;
 
-/** A decimal as text or as a JSON number, whole: a plain literal is kept as it came, an exponent is written out exactly. */
+/** A decimal as text or as a JSON number: a plain literal is kept as it came, an exponent is written out exactly. */
 function readDecimal(what: string, value: unknown): DecimalString {
   const text = isLosslessNumber(value) ? value.value : value;
   if (typeof text !== 'string' || text.length > 500) return refuse(what, 'not a decimal');
@@ -274,11 +274,11 @@ function readTier(what: string, value: unknown, notes: Notes): unknown {
   const reached = step('current', current);
   if (next !== undefined && next !== null)
     return { current: reached, next: step('next', next), needed_volume: readDecimal(`${what}.needed_volume`, needed) };
-  notes.add('no next tier: the highest is reached');
+  notes.add('no next tier: this is the highest');
   return { current: reached, next: reached, needed_volume: '0' };
 }
 
-/** Types under the document's names, where the deployment has others for them (assumption `positionOrders`). */
+/** Replaces the deployment's names of order types with the document's (assumption `positionOrders`). */
 function documentTypes(
   record: Readonly<Record<string, unknown>>,
   { positionOrders }: Pick<Profile, 'positionOrders'>,
