@@ -1,6 +1,6 @@
 /**
- * The door to ajv. The build replaces this file by validators generated ahead of time (build.js): compiling the language's
- * schema at start costs some 250 ms, its generated code about a tenth of that.
+ * Compiles the bundled JSON Schemas with ajv. The build replaces this file with validators generated ahead of time (build.js):
+ * compiling the schema of the language at start takes about 250 ms, loading its generated code about a tenth of that.
  */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
@@ -17,7 +17,7 @@ export const AJV_OPTIONS = {
 
 const compiled = new Map<string, CompiledSchema>();
 
-/** Compiles a bundled schema; `name` is its key among them. Only schemas of this project are ever compiled, never a user's. */
+/** Compiles a bundled schema once; `name` is its key. Only schemas of this project are compiled, never a user's. */
 export function compiledSchema(name: string, schema: () => object): CompiledSchema {
   const known = compiled.get(name);
   if (known !== undefined) return known;

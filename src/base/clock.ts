@@ -1,12 +1,12 @@
 /**
- * Time as a value that is passed in. All of the engine's work happens in turns: a turn is one timer that fell due or one
- * thing that arrived from outside, and everything that follows from it without waiting. Within a turn `now()` stands
- * still, and a turn for what arrives is preceded by the turns of all timers due by then. A run is therefore a function
- * of what arrived and when, which is what lets a journal be replayed to the same decisions.
+ * Clocks that are passed in: virtual time and system time. All work of the engine happens in turns. A turn is one timer that
+ * fell due, or one arrival from outside, and everything that follows from it without waiting. `now()` does not change within
+ * a turn, and all timers due by an arrival run before it. So a run depends only on what arrived and when, and a replay of its
+ * journal makes the same decisions.
  */
 import { uptime } from 'node:os';
 
-/** A timer that can be taken back. */
+/** A timer that can be cancelled. */
 export interface Timer {
   cancel(): void;
 }
@@ -14,15 +14,15 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since the epoch, whole; the same throughout one turn. */
   now(): number;
-  /** Milliseconds on a clock that never jumps; its zero means nothing. */
+  /** Milliseconds on a clock that never jumps; its zero is arbitrary. */
   monotonic(): number;
-  /** Runs `turn` in a turn of its own, at or after `whenMs` (epoch ms). Equal times run in the order they were asked for. */
+  /** Runs `turn` in a turn of its own, at or after `whenMs` (epoch ms). Timers of equal times run in the order they were set. */
   at(whenMs: number, turn: () => void): Timer;
-  /** Runs `turn` in a turn of its own as soon as possible: how a thing from outside (an answer, a signal) comes in. */
+  /** Runs `turn` in a turn of its own as soon as possible: for events from outside, such as an answer or a signal. */
   arrive(turn: () => void): void;
 }
 
-/** Counts time that passes, whatever is done to the clock on the wall: for leases, polls and whatever keeps watch. */
+/** Measures elapsed time, even when the wall clock is adjusted: for leases, polls and watchdogs. */
 export interface Metronome {
   /** Runs `turn` in a turn of its own when `delayMs` have passed on the monotonic clock. */
   after(delayMs: number, turn: () => void): Timer;
@@ -35,29 +35,29 @@ interface Pending {
   cancelled: boolean;
 }
 
-/** Lets every promise that can settle without waiting settle. */
+/** Waits until every promise that can settle without waiting has settled. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 /**
- * The same where nothing of what is under way is a disk's or a socket's: the queue of ticks is asked only when no promise has
- * anything left to do, and it costs a tenth of a round of the event loop.
+ * The same where no work of a disk or a socket is pending: Node runs the tick queue only after all promises, and it costs a
+ * tenth of a round of the event loop.
  */
 function settlePromises(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-/** Turns after which the event loop has a round all the same: a signal must not wait for the end of a long run. */
+/** After this many turns the event loop gets a round in any case: a signal must not wait for the end of a long run. */
 const TURNS_PER_ROUND = 256;
 
-/** A binary heap by (when, order): timers are added and taken in O(log n), cancelled ones are dropped when met. */
+/** A binary heap by (when, order): adding and taking a timer is O(log n); a cancelled timer is dropped when it comes to the top. */
 class TimerHeap {
   private readonly heap: Pending[] = [];
-  private asked = 0;
+  private added = 0;
 
   add(when: number, turn: () => void): Timer {
-    const pending: Pending = { when, order: this.asked++, turn, cancelled: false };
+    const pending: Pending = { when, order: this.added++, turn, cancelled: false };
     this.heap.push(pending);
     this.rise(this.heap.length - 1);
     return {
@@ -67,15 +67,15 @@ class TimerHeap {
     };
   }
 
-  /** The earliest live timer's time, or undefined. */
-  next(): number | undefined {
+  /** The time of the earliest live timer, or undefined. */
+  nextTime(): number | undefined {
     while (this.heap[0]?.cancelled) this.take();
     return this.heap[0]?.when;
   }
 
   /** Removes and returns the earliest live timer if it is due by `now`. */
-  due(now: number): Pending | undefined {
-    const when = this.next();
+  takeDue(now: number): Pending | undefined {
+    const when = this.nextTime();
     return when !== undefined && when <= now ? this.take() : undefined;
   }
 
@@ -89,7 +89,7 @@ class TimerHeap {
     return first;
   }
 
-  private before(a: number, b: number): boolean {
+  private isBefore(a: number, b: number): boolean {
     const left = this.heap[a] as Pending;
     const right = this.heap[b] as Pending;
     return left.when < right.when || (left.when === right.when && left.order < right.order);
@@ -102,37 +102,37 @@ class TimerHeap {
   }
 
   private rise(from: number): void {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (!this.before(at, parent)) return;
-      this.swap(at, parent);
-      at = parent;
+    for (let index = from; index > 0; ) {
+      const parent = (index - 1) >> 1;
+      if (!this.isBefore(index, parent)) return;
+      this.swap(index, parent);
+      index = parent;
     }
   }
 
   private sink(from: number): void {
-    for (let at = from; ; ) {
-      const left = 2 * at + 1;
-      let least = at;
-      if (left < this.heap.length && this.before(left, least)) least = left;
-      if (left + 1 < this.heap.length && this.before(left + 1, least)) least = left + 1;
-      if (least === at) return;
-      this.swap(at, least);
-      at = least;
+    for (let index = from; ; ) {
+      const left = 2 * index + 1;
+      let least = index;
+      if (left < this.heap.length && this.isBefore(left, least)) least = left;
+      if (left + 1 < this.heap.length && this.isBefore(left + 1, least)) least = left + 1;
+      if (least === index) return;
+      this.swap(index, least);
+      index = least;
     }
   }
 }
 
-/** Time that moves only when told to: dry-runs, tests, simulations and replays. */
+/** Time that passes only when a caller advances it: for dry-runs, tests, simulations and replays. */
 export class VirtualClock implements Clock, Metronome {
   private readonly timers = new TimerHeap();
   private readonly arrivals: (() => void)[] = [];
   private time: number;
   private readonly start: number;
   private readonly promisesAlone: boolean;
-  private settled = 0;
+  private settles = 0;
 
-  /** `promisesAlone`: whoever runs on it waits for this clock and for promises, never within a turn for a disk or a socket. */
+  /** `promisesAlone`: within a turn the code waits only for this clock and for promises, never for a disk or a socket. */
   constructor(startMs: number, { promisesAlone = false }: { readonly promisesAlone?: boolean } = {}) {
     if (!Number.isSafeInteger(startMs)) throw new RangeError(`not a whole number of milliseconds: ${startMs}`);
     this.time = startMs;
@@ -164,37 +164,37 @@ export class VirtualClock implements Clock, Metronome {
     this.arrivals.push(turn);
   }
 
-  /** Runs everything that can run without time passing. */
+  /** Runs everything that can run at the present time. */
   async quiesce(): Promise<void> {
     await this.settle();
-    for (let turn = this.nextTurn(this.time); turn !== undefined; turn = this.nextTurn(this.time)) {
+    for (let turn = this.takeTurn(this.time); turn !== undefined; turn = this.takeTurn(this.time)) {
       turn();
       await this.settle();
     }
   }
 
-  /** Moves to `whenMs`, running each timer due on the way at its own time. Never moves back. */
+  /** Advances to `whenMs` and runs each timer due on the way at its own time. Never goes back. */
   async advanceTo(whenMs: number): Promise<void> {
     await this.quiesce();
-    for (let next = this.timers.next(); next !== undefined && next <= whenMs; next = this.timers.next()) {
+    for (let next = this.timers.nextTime(); next !== undefined && next <= whenMs; next = this.timers.nextTime()) {
       this.time = Math.max(this.time, next);
       await this.quiesce();
     }
     this.time = Math.max(this.time, whenMs);
   }
 
-  /** Sets the time and runs nothing: for what a process slept through. */
+  /** Sets the time and runs nothing: for time that a process slept through. */
   skipTo(whenMs: number): void {
     this.time = Math.max(this.time, whenMs);
   }
 
-  /** Sets the time to `whenMs` at once and runs all timers due by then at that time, as a late real timer would. */
+  /** Sets the time to `whenMs` at once and runs all timers due by then at that time, as late timers of a real clock run. */
   async jumpTo(whenMs: number): Promise<void> {
     this.time = Math.max(this.time, whenMs);
     await this.quiesce();
   }
 
-  /** Runs until `work` has settled; throws if it can not: nothing is due and nothing has arrived. */
+  /** Runs until `work` has settled. Throws when it cannot settle: no timer is due and nothing has arrived. */
   async runUntil<T>(work: Promise<T>): Promise<T> {
     let done = false;
     const finished = work.finally(() => {
@@ -203,31 +203,30 @@ export class VirtualClock implements Clock, Metronome {
     finished.catch(() => {});
     await this.quiesce();
     while (!done) {
-      const next = this.timers.next();
-      if (next === undefined)
-        throw new Error('virtual time stands still: the work waits for something that never comes');
+      const next = this.timers.nextTime();
+      if (next === undefined) throw new Error('virtual time stopped: the work waits for an event that never comes');
       this.time = Math.max(this.time, next);
       await this.quiesce();
     }
     return finished;
   }
 
-  private nextTurn(now: number): (() => void) | undefined {
-    return this.timers.due(now)?.turn ?? this.arrivals.shift();
+  private takeTurn(now: number): (() => void) | undefined {
+    return this.timers.takeDue(now)?.turn ?? this.arrivals.shift();
   }
 
   private settle(): Promise<void> {
-    this.settled += 1;
-    return this.promisesAlone && this.settled % TURNS_PER_ROUND !== 0 ? settlePromises() : settle();
+    this.settles += 1;
+    return this.promisesAlone && this.settles % TURNS_PER_ROUND !== 0 ? settlePromises() : settle();
   }
 }
 
-/** The longest the system clock sleeps without looking at the time again: clocks jump and machines suspend. */
+/** The longest time between two looks at the machine's clocks: clocks jump and machines suspend. */
 const LONGEST_SLEEP_MS = 30_000;
-/** From here on a difference between two clocks is no drift: somebody put the one on the wall, or the machine slept. */
+/** From here on a difference between two clocks is not drift: the wall clock was adjusted, or the machine slept. */
 const MOVED_MS = 2_000;
 
-/** What can be read off a machine: the clock on the wall, one that never jumps, and one that goes on while it sleeps. */
+/** The clocks of a machine: the wall clock, one that never jumps, and one that continues while the machine sleeps. */
 export interface MachineTime {
   /** Epoch ms. */
   wall(): number;
@@ -242,11 +241,11 @@ const THIS_MACHINE: MachineTime = {
   sinceBoot: () => uptime() * 1000,
 };
 
-/** Real time. Turns run one after another, each followed by everything it set off, before the next may begin. */
+/** Real time. Turns run one after another: a turn begins only after everything that the previous one started has settled. */
 export class SystemClock implements Clock, Metronome {
   private readonly machine: MachineTime;
   private readonly timers = new TimerHeap();
-  /** By the monotonic clock: a wall clock put back an hour must not stop them for an hour. */
+  /** On the monotonic clock: a wall clock that goes back an hour must not delay them by an hour. */
   private readonly delays = new TimerHeap();
   private readonly arrivals: (() => void)[] = [];
   private readonly moved = new Set<() => void>();
@@ -254,7 +253,7 @@ export class SystemClock implements Clock, Metronome {
   private turnElapsed: number | undefined;
   private running = false;
   private wake: NodeJS.Timeout | undefined;
-  /** From the monotonic clock's zero to that of the machine: its sleep, for monotonic clocks stand still meanwhile on some systems. */
+  /** From the zero of the monotonic clock to the machine's start, sleep included: on some systems that clock stops during sleep. */
   private sleptMs: number;
   /** The other two clocks minus the monotonic one, as last seen. */
   private wallAhead: number;
@@ -271,7 +270,7 @@ export class SystemClock implements Clock, Metronome {
     return this.turnTime ?? this.machine.wall();
   }
 
-  /** Counts from the machine's start, and goes on while it sleeps: two processes of one start read the same, to its grain. */
+  /** Counts from the machine's start and continues while it sleeps: two processes since one start read the same, to its grain. */
   monotonic(): number {
     return this.machine.monotonic() + this.sleptMs;
   }
@@ -282,11 +281,11 @@ export class SystemClock implements Clock, Metronome {
   }
 
   at(whenMs: number, turn: () => void): Timer {
-    return this.armed(this.timers.add(whenMs, turn));
+    return this.armWith(this.timers.add(whenMs, turn));
   }
 
   after(delayMs: number, turn: () => void): Timer {
-    return this.armed(this.delays.add(this.elapsed() + delayMs, turn));
+    return this.armWith(this.delays.add(this.elapsed() + delayMs, turn));
   }
 
   arrive(turn: () => void): void {
@@ -294,18 +293,18 @@ export class SystemClock implements Clock, Metronome {
     void this.work();
   }
 
-  /** Tells, outside any turn, when the clock on the wall has been put; looked at whenever something is due, and every 30 s. */
+  /** Calls `listener`, outside any turn, when the wall clock was adjusted: checked whenever something is due, and every 30 s. */
   onWallMoved(listener: () => void): () => void {
     this.moved.add(listener);
     return () => void this.moved.delete(listener);
   }
 
-  private armed(timer: Timer): Timer {
+  private armWith(timer: Timer): Timer {
     this.arm();
     return {
       cancel: () => {
         timer.cancel();
-        // Nothing is waited for that nobody wants: it would keep a process from ending.
+        // A wake-up that nothing needs would keep the process from ending.
         this.arm();
       },
     };
@@ -314,8 +313,8 @@ export class SystemClock implements Clock, Metronome {
   private arm(): void {
     if (this.running) return;
     clearTimeout(this.wake);
-    const next = this.timers.next();
-    const delay = this.delays.next();
+    const next = this.timers.nextTime();
+    const delay = this.delays.nextTime();
     if (next === undefined && delay === undefined) return;
     const untilNext = next === undefined ? LONGEST_SLEEP_MS : next - this.machine.wall();
     const untilDelay = delay === undefined ? LONGEST_SLEEP_MS : delay - this.monotonic();
@@ -323,7 +322,7 @@ export class SystemClock implements Clock, Metronome {
     this.wake = setTimeout(() => void this.work(), wait);
   }
 
-  private lookAround(): void {
+  private compareClocks(): void {
     const { machine } = this;
     if (Math.abs(machine.wall() - machine.monotonic() - this.wallAhead) < MOVED_MS) return;
     const slept = machine.sinceBoot() - machine.monotonic() - this.bootAhead;
@@ -347,10 +346,10 @@ export class SystemClock implements Clock, Metronome {
     this.turnElapsed = undefined;
   }
 
-  /** Whether anything was due by that time; also what those turns ask for at once. */
+  /** Runs what is due by that time, also timers that those turns set for at once; true where anything ran. */
   private async runDue(time: number, elapsed: number): Promise<boolean> {
     for (let ran = false; ; ran = true) {
-      const due = this.timers.due(time) ?? this.delays.due(elapsed);
+      const due = this.timers.takeDue(time) ?? this.delays.takeDue(elapsed);
       if (due === undefined) return ran;
       await this.run(due.turn, time, elapsed);
     }
@@ -361,15 +360,15 @@ export class SystemClock implements Clock, Metronome {
     this.running = true;
     try {
       for (;;) {
-        this.lookAround();
-        // One look at the time for all timers that are due by it: a replay runs them at one time as well.
+        this.compareClocks();
+        // All timers due by now run at one time: a replay runs them at one time as well.
         const time = this.machine.wall();
         const elapsed = Math.floor(this.monotonic());
         const ran = await this.runDue(time, elapsed);
         const arrival = this.arrivals.shift();
         if (arrival !== undefined) {
           await this.run(arrival, time, elapsed);
-          // What it asked for at once is due at its own time, however long its turn took: a replay has it so.
+          // A timer that this turn set for at once runs at the turn's own time, however long the turn took: so does a replay.
           await this.runDue(time, elapsed);
         } else if (!ran) break;
       }

@@ -1,6 +1,6 @@
 /**
- * The one exact number of the project. A price, size, balance or fee is a string in every message, record and journal
- * entry, and a `Decimal` only inside a function's body. Nothing here ever yields a JavaScript number from a decimal.
+ * Exact decimals. A price, size, balance or fee is a string in every message, record and journal entry, and a `Decimal` only
+ * inside a function. Only `wholeNumber` turns a decimal into a JavaScript number, and it refuses every fraction.
  */
 import { Decimal as DecimalJs } from 'decimal.js';
 
@@ -24,13 +24,13 @@ const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
 /**
  * Reads a plain decimal literal of any length up to `maxDigits` digits.
- * Returns undefined for everything else, also for what decimal.js itself would take (`0x1F`, `1e9`, `Infinity`, `1_000`).
+ * Returns undefined for everything else, also for what decimal.js itself would accept (`0x1F`, `1e9`, `Infinity`, `1_000`).
  */
 export function parseDecimal(text: string, maxDigits = 400): Decimal | undefined {
   return isDecimalText(text, maxDigits) ? new Decimal(text) : undefined;
 }
 
-/** Whether a text is what `parseDecimal` reads, where the value is not needed. */
+/** Whether `parseDecimal` reads the text: for callers that do not need the value. */
 export function isDecimalText(text: string, maxDigits = 400): boolean {
   return text.length <= maxDigits + 2 && PLAIN.test(text);
 }
@@ -43,7 +43,7 @@ export function parseAuthoredDecimal(text: string): Decimal | undefined {
   return fraction.length <= 18 && whole.length + fraction.length <= 36 ? value : undefined;
 }
 
-/** Reads a decimal that this program wrote or has already checked; anything else is our mistake and throws. */
+/** Reads a decimal that this program wrote or has already checked. Throws a RangeError for anything else: an internal error. */
 export function decimal(text: DecimalString | number | Decimal): Decimal {
   if (typeof text === 'string') {
     const value = parseDecimal(text);
@@ -54,7 +54,7 @@ export function decimal(text: DecimalString | number | Decimal): Decimal {
   return new Decimal(text);
 }
 
-/** Writes a decimal as its plain literal: never an exponent, never `-0`. */
+/** Writes a decimal as its plain literal: never an exponent, never `-0`. Throws a RangeError for what is not finite. */
 export function decimalText(value: Decimal): DecimalString {
   if (!value.isFinite()) throw new RangeError(`not a finite decimal: ${value.toString()}`);
   return value.isZero() ? '0' : value.toFixed();
@@ -73,7 +73,7 @@ export function roundToStep(value: Decimal, step: Decimal, mode: 'nearest' | 'do
     .times(step);
 }
 
-/** A whole decimal as an integer: counts, leverage, page sizes. Throws for a fraction or what is not a safe integer. */
+/** A whole decimal as an integer: counts, leverage, page sizes. Throws a RangeError for a fraction or an unsafe integer. */
 export function wholeNumber(value: Decimal): number {
   const number = Number(value.toFixed());
   if (!Number.isSafeInteger(number)) throw new RangeError(`not a whole number: ${value.toFixed()}`);

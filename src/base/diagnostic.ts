@@ -1,6 +1,6 @@
 /**
- * The author's mistakes as data: collected, never thrown, printed later. A diagnostic names the place, what was found,
- * what would be accepted, and a hint. This file knows nothing of runbooks; the codes live in `runbook/codes.ts`.
+ * Diagnostics: mistakes of an author as data, collected and printed later, never thrown. A diagnostic gives the place, what
+ * was found, what would be accepted, and a hint. The codes are listed in `runbook/codes`.
  */
 
 /** A range in a source text: UTF-16 offsets, end exclusive. */
@@ -20,7 +20,7 @@ export interface Diagnostic {
   readonly severity: 'error' | 'warning';
   /** Stable, kebab-case; a row of the code table. */
   readonly code: string;
-  /** One sentence: the thing, the value found, what would be accepted. */
+  /** One sentence: what is wrong, the value found, what would be accepted. */
   readonly message: string;
   readonly hint?: string;
   readonly source: SourceText;
@@ -42,16 +42,16 @@ export interface PlacedDiagnostic {
 
 /** Line and column, both from 1, of an offset. */
 export function positionAt(text: string, offset: number): { line: number; column: number } {
-  const at = Math.max(0, Math.min(offset, text.length));
+  const end = Math.max(0, Math.min(offset, text.length));
   let line = 1;
   let lineStart = 0;
-  for (let index = text.indexOf('\n'); index !== -1 && index < at; index = text.indexOf('\n', index + 1)) {
+  for (let index = text.indexOf('\n'); index !== -1 && index < end; index = text.indexOf('\n', index + 1)) {
     line += 1;
     lineStart = index + 1;
   }
-  // A byte order mark opens the file and is no column of it.
-  const mark = line === 1 && at > 0 && text.startsWith('\ufeff') ? 1 : 0;
-  return { line, column: at - lineStart + 1 - mark };
+  // A byte order mark at the beginning does not count as a column.
+  const mark = line === 1 && end > 0 && text.startsWith('\ufeff') ? 1 : 0;
+  return { line, column: end - lineStart + 1 - mark };
 }
 
 export function place(diagnostic: Diagnostic): PlacedDiagnostic {
@@ -71,7 +71,7 @@ export function place(diagnostic: Diagnostic): PlacedDiagnostic {
   };
 }
 
-/** Reading order: by file as met, then by place; errors before warnings at one place. */
+/** Sorts by file in the order of first appearance, then by place; at one place errors come before warnings. */
 export function inReadingOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const files = [...new Set(diagnostics.map((each) => each.source.file))];
   return [...diagnostics].sort(

@@ -1,6 +1,6 @@
 /**
- * Reads and writes durations as profiles and fixtures have them, and writes those of the language: whole milliseconds as
- * `1m30s` or `42ms`. What is only read by people is written by format.ts.
+ * Reads and writes the durations of profiles and fixtures, and writes those of the language: whole milliseconds as `1m30s`
+ * or `42ms`. Durations that only people read are written by format.ts.
  */
 
 const UNITS = [
@@ -14,7 +14,7 @@ const UNITS = [
 /** Whole units, each at most once, the largest first. For JSON Schemas. */
 export const DURATION_PATTERN =
   '^(?=\\d)(?:\\d{1,6}d)?(?:\\d{1,6}h)?(?:\\d{1,6}m(?!s))?(?:\\d{1,9}s)?(?:\\d{1,12}ms)?$';
-/** The same, or with `-` in front: a time before. */
+/** The same, optionally with `-` in front. */
 export const SIGNED_DURATION_PATTERN = DURATION_PATTERN.replace('^', '^-?');
 
 /** Milliseconds of a text that fits `SIGNED_DURATION_PATTERN`; undefined for anything else. */
@@ -27,7 +27,7 @@ export function parseDurationMs(text: string): number | undefined {
   return text.startsWith('-') ? -total : total;
 }
 
-/** `1m30s` for 90 000, `0ms` for nothing. */
+/** `1m30s` for 90 000 ms, `0ms` for 0. */
 export function durationWord(ms: number): string {
   let rest = Math.abs(ms);
   let text = '';

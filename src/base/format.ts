@@ -1,7 +1,7 @@
 /**
- * The one place that writes a span of time, an offset on a time line, a count, a list and a table for people. Durations that
- * are read back, as `1m30s` in a profile or a runbook, have their notation in duration.ts. The review page runs this file in
- * the browser: it imports nothing.
+ * Formats time spans, offsets on a time line, counts, lists and tables for people. Durations that are read back, such as
+ * `1m30s` in a profile or a runbook, are written by duration.ts. The review page runs this file in the browser: it imports
+ * nothing.
  */
 
 const SECOND = 1000;
@@ -68,12 +68,12 @@ export function formatMicros(us: number): string {
   return rest === 0 ? iso : `${iso.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
 }
 
-/** `1 order`, `3 orders`; `many` where an s is not enough: `2 entries`, `3 orders were`. */
+/** `1 order`, `3 orders`; `many` where adding an s is not enough: `2 entries`, `3 orders were`. */
 export function formatCount(count: number, one: string, many?: string): string {
   return `${count} ${pluralize(count, one, many)}`;
 }
 
-/** The word alone, as a count of that many has it. */
+/** The word alone, in the singular or plural that the count needs. */
 export function pluralize(count: number, one: string, many = `${one}s`): string {
   return count === 1 ? one : many;
 }
@@ -84,25 +84,25 @@ export function formatList(items: readonly string[], word = 'and'): string {
   return `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`;
 }
 
-/** The first `most` of a list: `a, b, c`, or `a, b, c and 4 more`. */
+/** The first `most` items of a list: `a, b, c`, or `a, b, c and 4 more`. */
 export function formatFirst(items: readonly string[], most: number, separator = ', '): string {
   const first = items.slice(0, most).join(separator);
   return items.length > most ? `${first} and ${items.length - most} more` : first;
 }
 
 /**
- * Rows in columns as wide as their widest cell, two blanks apart. Cells may hold colour codes, which take no room; texts of
- * others must have been made printable. `right`: the columns of numbers, by index. No line ends with blanks.
+ * Rows in columns as wide as their widest cell, two blanks apart. Cells may hold colour codes, which have no width; texts from
+ * outside must already be printable. `right`: columns aligned to the right, by index. No line ends with blanks.
  */
 export function formatTable(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
   const widths: number[] = [];
   for (const row of rows)
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell));
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, measureWidth(cell));
   return rows
     .map((row) =>
       row
         .map((cell, column) => {
-          const blanks = ' '.repeat((widths[column] ?? 0) - widthOf(cell));
+          const blanks = ' '.repeat((widths[column] ?? 0) - measureWidth(cell));
           return right.includes(column) ? blanks + cell : cell + blanks;
         })
         .join('  ')
@@ -113,6 +113,6 @@ export function formatTable(rows: readonly (readonly string[])[], right: readonl
 
 const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
-function widthOf(cell: string): number {
+function measureWidth(cell: string): number {
   return cell.replace(COLOUR, '').length;
 }

@@ -1,4 +1,4 @@
-/** One spelling for one value: keys sorted, what is undefined left out. For comparing and for hashing, never for printing. */
+/** JSON with one spelling for one value: keys sorted, undefined left out. For comparing and for hashing, never for printing. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((each) => canonicalJson(each ?? null)).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
@@ -10,7 +10,7 @@ export function canonicalJson(value: unknown): string {
   return `{${fields.join(',')}}`;
 }
 
-/** Whether two values have the same spelling, without spelling them. */
+/** Whether two values have the same canonical JSON, without writing it. */
 export function isSameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (!isHolder(left) || !isHolder(right)) return canonicalJson(left) === canonicalJson(right);

@@ -1,6 +1,6 @@
 /**
- * Hostile text made harmless to print: what a venue, a file or a recording says may hold terminal escapes, line breaks or
- * marks that turn the reading direction. It does not quote for HTML or CSV; those have rules of their own.
+ * Makes hostile text safe to print: a text of a venue, a file or a recording may hold terminal escapes, line breaks or marks
+ * that change the reading direction. It does not quote for HTML or CSV.
  */
 
 /** C0, DEL, C1, the bidirectional marks and controls, line and paragraph separators, zero-width characters, byte order mark. */
@@ -8,8 +8,8 @@ const UNPRINTABLE =
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
 
 /**
- * `text` with every unprintable character written as `\u001b` and the like, cut after at most `max` characters; `…` stands
- * where something is missing. Never splits a surrogate pair or an escape.
+ * `text` with every unprintable character written as an escape such as `\u001b`, cut after at most `max` characters; `…` marks
+ * a cut. Never splits a surrogate pair or an escape.
  */
 export function printable(text: string, max = 512): string {
   if (text.length <= max && ORDINARY.test(text)) return text;
@@ -22,7 +22,7 @@ export function printable(text: string, max = 512): string {
   return out;
 }
 
-/** Nearly every text is of these alone, and to see that costs a fraction of looking for all that is unprintable. */
+/** Nearly every text holds only these, and checking for them costs a fraction of searching for unprintable characters. */
 const ORDINARY = /^[ -~]*$/;
 
 /** Every unprintable character as its JSON escape; nothing is cut. Inside a JSON string literal the meaning stays the same. */

@@ -1,7 +1,7 @@
-/** A clock that hands over to another one while it is in use: a run goes from its recorded time to the present. */
+/** A clock that can be switched to another one while it is in use: a resumed run goes from its recorded time to the present. */
 import type { Clock, Timer } from './clock.ts';
 
-/** The timers set on it move along to the next clock. */
+/** Pending timers move along to the next clock. */
 export class RelayClock implements Clock {
   private inner: Clock;
   private readonly pending = new Set<{ readonly when: number; readonly turn: () => void; timer: Timer }>();
@@ -53,7 +53,7 @@ export class RelayClock implements Clock {
     }
   }
 
-  /** Nothing set on this clock ever runs again: the end of a process, in a test. */
+  /** No timer of this clock runs any more: the end of a process, in a test. */
   stop(): void {
     this.stopped = true;
     for (const entry of this.pending) entry.timer.cancel();

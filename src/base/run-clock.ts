@@ -1,33 +1,33 @@
 /**
- * The time of one live run: set by the clock on the wall when the run begins, and from then on counted by the monotonic one.
- * Whatever a run measures (beats of the deadman switch, retries, waits, the age of a price, which of two things came first)
- * is right then, however the clock on the wall is put; what that clock says by now is told apart, as a difference.
+ * The time of one live run: set from the wall clock when the run begins, and counted by the monotonic clock from then on.
+ * Everything a run measures (heartbeats of the deadman switch, retries, waits, the age of a price, which of two events came
+ * first) stays right when the wall clock is adjusted. The wall clock's difference to the run's time is reported separately.
  */
 import type { Clock, Metronome, Timer } from './clock.ts';
 
-/** A clock of the process: see SystemClock. */
+/** The clock of a process; SystemClock is one. */
 export interface ProcessClock extends Clock, Metronome {
   /** Whole milliseconds on the monotonic clock, the same throughout one turn. */
   elapsed(): number;
 }
 
-/** What an instant was written down with. */
+/** An instant as a journal entry records it, by both clocks. */
 interface Reading {
-  /** Epoch ms, of the run or of the wall. */
+  /** Epoch ms, of the run or of the wall clock. */
   readonly at: number;
-  /** Ms since the machine's start, its sleep included. */
+  /** ms since the machine's start, its sleep included. */
   readonly mono: number;
-  /** Which start of which machine that counts from. */
+  /** Names the machine and the start that `mono` counts from. */
   readonly boot: string;
 }
 
-/** Two processes of one start of a machine read its time this far apart at most, ms: the system tells it in hundredths of a second. */
+/** Two processes since one start of a machine read its uptime at most this far apart, ms: the system gives hundredths of a second. */
 const BOOT_GRAIN_MS = 10;
 
 /**
- * How long a run was left alone: at least as long as it was, where both instants count from the same start of the same
- * machine. Elsewhere there is only the clock on the wall, which may have been put: never less than nothing, and no evidence.
- * `last`: the readings of the process before, in order; `now`: by the wall as the run knew it.
+ * How long a run was without a process, ms. Where both instants count from the same start of the same machine, the result is
+ * never too short. Elsewhere only the wall clock is left, which may have been adjusted: at least 0, and not evidence.
+ * `last`: readings of the previous process, the oldest first; `now`: by the wall clock as the run knew it.
  */
 export function awaySince(
   last: readonly Reading[],
@@ -36,7 +36,7 @@ export function awaySince(
   const end = last.at(-1);
   if (end === undefined) return { ms: 0, by: 'wall' };
   if (end.boot !== now.boot) return { ms: Math.max(0, now.at - end.at), by: 'wall' };
-  // An entry bears the time of its turn, and is written some way into it: the one written earliest in its turn tells the zero.
+  // An entry has the time of its turn but is written during the turn: the one written earliest in its turn gives the zero.
   const zero = Math.max(...last.map(({ at, mono }) => at - mono));
   return { ms: Math.max(0, Math.ceil(zero + now.mono - end.at) + BOOT_GRAIN_MS), by: 'machine' };
 }
@@ -45,7 +45,7 @@ export class RunClock implements Clock {
   private readonly process: ProcessClock;
   private readonly zero: number;
 
-  /** `startMs`: the run's time at this moment, epoch ms. */
+  /** `startMs`: the run's present time, epoch ms. */
   constructor(process: ProcessClock, startMs: number) {
     this.process = process;
     this.zero = startMs - process.elapsed();
@@ -67,7 +67,7 @@ export class RunClock implements Clock {
     this.process.arrive(turn);
   }
 
-  /** What the clock on the wall says beyond the run's own time, ms. */
+  /** How far the wall clock is ahead of the run's time, ms. */
   wallAheadMs(): number {
     return this.process.now() - this.now();
   }

@@ -1,11 +1,11 @@
 /**
- * JSON Schema as a question with a list of issues for an answer. Says where and what; turning an issue into a diagnostic
- * with a line and a column is the business of whoever holds the text.
+ * Validates a value against a bundled JSON Schema and lists its issues, each with a path. A caller that has the text turns an
+ * issue into a diagnostic with a line and a column.
  */
 import { compiledSchema } from './ajv.ts';
 
 export interface SchemaIssue {
-  /** From the root to the value at fault: keys and list positions. */
+  /** From the root to the invalid value: keys and list positions. */
   readonly path: readonly (string | number)[];
   /** ajv's keyword: `required`, `additionalProperties`, `enum`, `type`, … */
   readonly keyword: string;
@@ -14,7 +14,7 @@ export interface SchemaIssue {
   readonly message: string;
 }
 
-/** Every issue of `value` against the bundled schema `name`; empty when it fits. Built, the program never asks for `schema`. */
+/** Every issue of `value` against the bundled schema `name`; empty when it is valid. The built program never calls `schema`. */
 export function schemaIssues(name: string, schema: () => object, value: unknown): readonly SchemaIssue[] {
   const validate = compiledSchema(name, schema);
   if (validate(value)) return [];

@@ -1,11 +1,11 @@
-/** What a misspelled word was probably meant to be. It knows no words of its own, and never corrects: it suggests. */
+/** Suggests the known word that a misspelled one probably means. */
 
-/** The nearest of `known` to a word nobody knows, when it is near enough to be what was meant. */
+/** The known word nearest to `word`; undefined where none is near enough to be meant. */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const each of known) {
-    const distance = editDistance(word.toLowerCase(), each.toLowerCase(), least);
+    const distance = countEdits(word.toLowerCase(), each.toLowerCase(), least);
     if (distance < least) {
       least = distance;
       best = each;
@@ -15,7 +15,7 @@ export function didYouMean(word: string, known: Iterable<string>): string | unde
 }
 
 /** Edits (insert, delete, replace, swap of neighbours) from `a` to `b`; gives up at `limit`. */
-function editDistance(a: string, b: string, limit: number): number {
+function countEdits(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit || a.length > 60 || b.length > 60) return limit;
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,7 +1,7 @@
 /**
- * What venue-api.md leaves open, each with the default taken, why, and what else has been seen. The profile's defaults are
- * read from here, its settings are named here, and a guess anywhere in the code is cited by its key. Nothing here has been
- * checked against a live server: a row is a guess that is written down as one.
+ * Lists the questions that venue-api.md leaves open, each with a default, its reason and the other forms that were seen. The
+ * profile takes its defaults from here, and code that depends on a guess cites its key. No default has been checked against a
+ * live server.
  */
 import type { EndpointName } from './catalogue.ts';
 
@@ -13,28 +13,28 @@ export interface Assumption {
   readonly reason: string;
   /** The section of venue-api.md that leaves it open. */
   readonly section: string;
-  /** What else is known of venues with this interface. */
+  /** Other forms known from venues with this interface. */
   readonly alsoSeen: string;
-  /** The setting of the profile, dotted; absent where every form that was seen is read, so that nothing is to be set. */
+  /** The setting of the profile, dotted; absent where every form that was seen is read, so that no setting is needed. */
   readonly setting?: string;
 }
 
-/** Where parameters travel when nothing else is said (assumption `encoding`). */
+/** Where the parameters of a request are sent (assumption `encoding`). */
 export type Placement = 'query' | 'body';
 
 export const ASSUMPTIONS = {
   jwtHeader: {
     open: 'header that carries the JWT',
     default: 'Authorization',
-    reason: 'the registered header for it',
+    reason: 'it is the registered header',
     section: 'Authentication',
     alsoSeen: 'RBT-JWT: <jwt>',
     setting: 'auth.header',
   },
   jwtPrefix: {
-    open: 'what stands before the JWT in its header',
+    open: 'text before the JWT in its header',
     default: 'Bearer ',
-    reason: 'the registered scheme; in any header but Authorization nothing stands before it',
+    reason: 'the registered scheme; other headers than Authorization have no text before the JWT',
     section: 'Authentication',
     alsoSeen: 'none, in RBT-JWT',
     setting: 'auth.prefix',
@@ -52,22 +52,22 @@ export const ASSUMPTIONS = {
     default: 172_800_000,
     reason: 'seen in public clients; refreshing too early only costs 20 tokens',
     section: 'Authentication',
-    alsoSeen: 'an exp claim, which goes before it',
+    alsoSeen: 'an exp claim, which takes precedence',
     setting: 'auth.jwt_life',
   },
   jwtResult: {
     open: "shape of POST /jwt's result beyond one string",
     default: 'text',
-    reason: 'the document: an array with one string',
+    reason: 'the document shows an array with one string',
     section: 'Account operations',
-    alsoSeen: '[{"jwt": …, "refresh_token": …}], and then the old refresh token is spent',
+    alsoSeen: '[{"jwt": …, "refresh_token": …}]; then the old refresh token is no longer valid',
   },
   jwtOnRefresh: {
     open: 'whether POST /jwt carries the JWT it replaces',
     default: true,
-    reason: 'the document says authentication is required for every endpoint, this one among them',
+    reason: 'the document requires authentication for every endpoint, this one included',
     section: 'Endpoints',
-    alsoSeen: 'no authentication at all on it',
+    alsoSeen: 'no authentication on this endpoint',
     setting: 'auth.send_jwt_on_refresh',
   },
   isClient: {
@@ -81,7 +81,7 @@ export const ASSUMPTIONS = {
   signing: {
     open: 'API keys and request signing',
     default: 'off',
-    reason: 'the document speaks of a JWT for all endpoints',
+    reason: 'the document requires a JWT for all endpoints',
     section: 'Authentication',
     alsoSeen: 'RBT-API-KEY, RBT-TS, RBT-SIGNATURE and EID',
     setting: 'auth.mode',
@@ -89,9 +89,9 @@ export const ASSUMPTIONS = {
   signingHeaders: {
     open: 'headers of a signed request',
     default: { key: 'RBT-API-KEY', expiry: 'RBT-TS', signature: 'RBT-SIGNATURE', chain: 'EID' },
-    reason: 'the only ones that were seen',
+    reason: 'no other headers were seen',
     section: 'Authentication',
-    alsoSeen: 'nothing else',
+    alsoSeen: 'no others',
     setting: 'auth.signing_headers',
   },
   signatureLifeMs: {
@@ -121,7 +121,7 @@ export const ASSUMPTIONS = {
       'GET /cancel_all_after': 'query',
       'DELETE /cancel_all_after': 'body',
     } satisfies Record<EndpointName, Placement>,
-    reason: 'by method: a GET has no body, and "request numbers are given as JSON numbers" speaks of bodies',
+    reason: 'by method: a GET has no body, and "request numbers are given as JSON numbers" implies bodies',
     section: 'Endpoints',
     alsoSeen: 'POST and DELETE /cancel_all_after in the query string, with an empty JSON body',
     setting: 'encoding',
@@ -129,7 +129,7 @@ export const ASSUMPTIONS = {
   limitedStatuses: {
     open: 'HTTP status of an exhausted rate limit',
     default: [429],
-    reason: 'the registered status for it; 200 and 400 are recognised by headers and text',
+    reason: 'the registered status; with 200 and 400 it is recognised by headers and text',
     section: 'Errors',
     alsoSeen: '200 or 400 with success: false',
     setting: 'rate_limit.statuses',
@@ -145,7 +145,7 @@ export const ASSUMPTIONS = {
     open: 'token cost of GET /orders, GET /fills/order, DELETE /orders/cancel_all and the deadman calls',
     default: 10,
     reason:
-      'too high wastes some of the budget, too low overruns it; the real cost is learned from X-RateLimit-Remaining',
+      'too high a cost wastes budget, too low a cost overruns it; the real cost is learned from X-RateLimit-Remaining',
     section: 'Rate limit',
     alsoSeen: 'unknown',
     setting: 'rate_limit.costs',
@@ -153,22 +153,22 @@ export const ASSUMPTIONS = {
   resetUnit: {
     open: 'unit of X-RateLimit-Reset',
     default: 'auto',
-    reason: 'the magnitude tells seconds, milliseconds and microseconds apart',
+    reason: 'the magnitude distinguishes seconds, milliseconds and microseconds',
     section: 'Rate limit response headers',
     alsoSeen: 'seconds, milliseconds, microseconds, an ISO date',
     setting: 'rate_limit.reset_unit',
   },
   retryHint: {
-    open: 'header that says how long to wait',
+    open: 'header that gives the time to wait',
     default: 'X-RateLimit-Retry-After',
-    reason: 'the document; a plain one is read where it is missing',
+    reason: 'the document; where it is missing, a plain Retry-After is read',
     section: 'Rate limit response headers',
     alsoSeen: 'plain Retry-After',
   },
   tokens: {
     open: 'whether this account has a larger limit',
     default: 1200,
-    reason: 'the document; X-RateLimit-Limit goes before it',
+    reason: 'the document; X-RateLimit-Limit takes precedence',
     section: 'Rate limit',
     alsoSeen: 'larger ones, granted to market makers',
     setting: 'rate_limit.tokens',
@@ -176,7 +176,7 @@ export const ASSUMPTIONS = {
   windowMs: {
     open: 'how the window slides',
     default: 60_000,
-    reason: 'the document; the budget is right under four readings of it',
+    reason: 'the document; the budget is right for all four ways to count that were seen',
     section: 'Rate limit',
     alsoSeen: 'sliding log, fixed window, token bucket, sliding counter',
     setting: 'rate_limit.window',
@@ -184,7 +184,7 @@ export const ASSUMPTIONS = {
   orderRate: {
     open: 'an account-wide rate of order actions',
     default: undefined,
-    reason: 'the document names none',
+    reason: 'the document mentions none',
     section: 'Other limits',
     alsoSeen: '20 order actions a second per account, refused with 429',
     setting: 'rate_limit.order_rate',
@@ -192,7 +192,7 @@ export const ASSUMPTIONS = {
   baseUrl: {
     open: 'base URL',
     default: undefined,
-    reason: 'the profile names it: production, test network and others exist',
+    reason: 'the profile must set it: production, test networks and others exist',
     section: 'What the service does',
     alsoSeen: 'several',
     setting: 'base_url',
@@ -200,7 +200,7 @@ export const ASSUMPTIONS = {
   positionOrders: {
     open: 'how a position stop-loss or take-profit is spelled',
     default: { sizeField: 'size', types: { stop_loss: 'stop_loss', take_profit: 'take_profit' } },
-    reason: 'the document; its second choice of type can not be told apart from the first',
+    reason: 'the document; its second choice of type cannot be distinguished from the first',
     section: 'Orders',
     alsoSeen: 'size_percent for the fraction; types stop_loss_limit and take_profit_limit',
     setting: 'position_orders',
@@ -209,15 +209,15 @@ export const ASSUMPTIONS = {
     open: 'whether a market order needs a price',
     default: 'optional',
     reason:
-      'listed without an optional marker, but a market order by its name has none; the venue refuses where it wants one',
+      'the document does not mark it optional, but a market order usually has no price; a venue that needs one refuses the order',
     section: 'Orders',
-    alsoSeen: 'a price as the worst one accepted',
+    alsoSeen: 'a price, which is the worst one accepted',
     setting: 'market_order_price',
   },
   deadmanResult: {
     open: 'shape of the deadman result when the switch is not active',
     default: 'object',
-    reason: 'the document: an object, or empty; all forms are read',
+    reason: 'the document shows an object, or an empty result; all forms are read',
     section: 'Deadman switch',
     alsoSeen: 'an array of one, an empty array, {} or null',
   },
@@ -231,14 +231,14 @@ export const ASSUMPTIONS = {
   orderStatuses: {
     open: 'statuses beyond the eight, and transitions between them',
     default: 'not terminal',
-    reason: 'an unknown status that were taken for an end would hide a live order',
+    reason: 'an unknown status read as terminal would hide a live order',
     section: 'States and transitions',
     alsoSeen: 'placed, for an untriggered stop',
   },
   definiteRejects: {
     open: 'which error texts prove that nothing was placed',
     default: [],
-    reason: 'none is documented; a POST that was refused with another text is looked up once',
+    reason: 'the document lists none; after a POST refused with another text the order is looked up once',
     section: 'Errors',
     alsoSeen: 'bare codes, a code and a text, free text',
     setting: 'definite_rejects',
@@ -246,7 +246,7 @@ export const ASSUMPTIONS = {
   maxLeverage: {
     open: 'whether this account may set more than the documented leverage',
     default: 20,
-    reason: 'the document: an integer from 1 to 20',
+    reason: 'the document allows an integer from 1 to 20',
     section: 'Account operations',
     alsoSeen: 'up to 50',
     setting: 'max_leverage',
@@ -254,7 +254,7 @@ export const ASSUMPTIONS = {
   ambiguityWindowMs: {
     open: 'how late a request can still take effect or become visible',
     default: 90_000,
-    reason: 'no verdict "absent" before it has passed; too short a time would allow a second order',
+    reason: 'no order is called absent before it has passed; too short a time would allow a second order',
     section: 'States and transitions',
     alsoSeen: 'unknown; with signatures, their life and 5 s',
     setting: 'ambiguity.window',

@@ -1,8 +1,7 @@
 /**
- * The endpoint table: the fourteen private calls of venue-api.md as data. The client's types, request and answer
- * validation, token costs, deadman activity, redaction, the simulator's handlers, `validate`'s cost bound and the
- * endpoint reference are all read from here. It sends nothing and knows no deployment: what the document leaves open is
- * a setting of the profile (`assumptions.ts`).
+ * The endpoint table: the fourteen private calls of venue-api.md as data. The client's types, the validation of requests and
+ * answers, token costs, deadman activity, redaction, the simulator's handlers, the cost bound of `validate` and the endpoint
+ * reference are derived from it. What the document leaves open is a setting of the profile (`assumptions.ts`).
  */
 import type { DecimalString } from '../base/decimal.ts';
 import {
@@ -23,9 +22,9 @@ import {
 /** A parameter of an endpoint. `market`, `order_id` and `client_order_id` are texts with a form of their own. */
 export type Parameter = {
   readonly required: boolean;
-  /** What it means, with units; goes to the reference. */
+  /** Meaning with units, for the reference. */
   readonly doc: string;
-  /** True where the value must never be written anywhere. */
+  /** The value must never be written anywhere. */
   readonly secret?: true;
 } & (
   | { readonly type: 'market' | 'order_id' | 'client_order_id' | 'text' | 'boolean' }
@@ -40,7 +39,7 @@ export type Parameter = {
   | { readonly type: 'enum'; readonly values: readonly string[] }
 );
 
-/** Names a record shape of records.ts; `answers.ts` holds the schema of each. */
+/** The shape of an answer's result; `of` names a record of records.ts, whose fields `wire/records.ts` reads. */
 export type AnswerShape =
   | { readonly shape: 'list'; readonly of: RecordName; readonly one: boolean }
   | { readonly shape: 'jwt' }
@@ -59,7 +58,7 @@ export interface RecordOf {
 }
 export type RecordName = keyof RecordOf;
 
-/** What a repeated request does: nothing at all, the same again, or possibly a second order. */
+/** Effect of a repeated request: none (`safe`), the same effect or value again, or possibly a second order (`never`). */
 type Repeatable = 'safe' | 'effect' | 'value' | 'never';
 
 export interface Endpoint {
@@ -67,14 +66,14 @@ export interface Endpoint {
   readonly path: string;
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly answer: AnswerShape;
-  /** Tokens it costs; undefined where the document does not say: then the profile's figure counts, 10 by default. */
+  /** Tokens per call; undefined where the document gives none: then the profile's figure counts, 10 by default. */
   readonly tokens?: number;
   /** Whether it counts as activity for the deadman switch (venue-api.md, rule 1). */
   readonly qualifies: boolean;
-  /** Whether it only ever lowers risk: allowed under a kill switch and on the reserve of the token budget. */
+  /** Whether it can only lower risk: allowed under a kill switch and on the reserve of the token budget. */
   readonly protective: boolean;
   readonly repeatable: Repeatable;
-  /** The section of venue-api.md it is taken from. */
+  /** The section of venue-api.md that describes it. */
   readonly section: string;
   readonly about: string;
 }
@@ -82,10 +81,11 @@ export interface Endpoint {
 const market = { type: 'market', required: true, doc: 'market id, <BASE>-<QUOTE>' } as const;
 const optionalMarket = { ...market, required: false } as const;
 const orderId = { type: 'order_id', required: true, doc: 'order id, <market_id>@<number>' } as const;
-const timestamp = (doc: string) => ({ type: 'timestamp', required: false, doc: `${doc}, µs since the epoch` }) as const;
+const buildTimestamp = (doc: string) =>
+  ({ type: 'timestamp', required: false, doc: `${doc}, µs since the epoch` }) as const;
 const paging = {
-  start_time: timestamp('earliest time; without it the whole history is read, up to ten times slower'),
-  end_time: timestamp('latest time'),
+  start_time: buildTimestamp('earliest time; without it the whole history is read, up to ten times slower'),
+  end_time: buildTimestamp('latest time'),
   p_limit: { type: 'integer', required: false, min: 1, max: 1000, doc: 'most rows to return' },
   p_page: { type: 'integer', required: false, min: 0, doc: 'page, from 0' },
   p_order: { type: 'enum', required: false, values: ['DESC', 'ASC'], doc: 'order by time, DESC by default' },
@@ -164,7 +164,7 @@ export const CATALOGUE = {
         type: 'decimal',
         required: false,
         exclusiveMin: '0',
-        doc: 'limit price, quote currency; required but for stop_market (and market, where the document leaves it open)',
+        doc: 'limit price, quote currency; required except for stop_market (and for market, where the document leaves it open)',
       },
       side: { type: 'enum', required: true, values: SIDES, doc: 'side of the order' },
       size: {
@@ -180,7 +180,7 @@ export const CATALOGUE = {
         exclusiveMin: '0',
         doc: 'price that triggers a stop or position order, quote currency',
       },
-      client_order_id: { type: 'client_order_id', required: false, doc: 'id of our own' },
+      client_order_id: { type: 'client_order_id', required: false, doc: 'id chosen by the client' },
       time_in_force: { type: 'enum', required: false, values: TIMES_IN_FORCE, doc: 'time in force' },
     },
     answer: { shape: 'list', of: 'placement', one: true },
@@ -316,7 +316,7 @@ export const CATALOGUE = {
 export type EndpointName = keyof typeof CATALOGUE;
 export const ENDPOINT_NAMES = Object.keys(CATALOGUE) as readonly EndpointName[];
 
-/** An endpoint's row, seen as `Endpoint` rather than as its literal type. */
+/** The row of an endpoint, typed as `Endpoint` instead of its literal type. */
 export function endpoint(name: EndpointName): Endpoint {
   return CATALOGUE[name];
 }
@@ -346,7 +346,7 @@ export type Params<E extends EndpointName> = {
   >]?: ValueOf<(typeof CATALOGUE)[E]['parameters'][K]> | undefined;
 };
 
-/** What a confirmed call gives: the records, already validated and normalised by `answers.ts`. */
+/** The result of a confirmed call: records that `wire/answer.ts` has validated and normalised. */
 export type Result<E extends EndpointName> = (typeof CATALOGUE)[E]['answer'] extends {
   shape: 'list';
   of: infer N extends RecordName;

@@ -1,17 +1,17 @@
 /**
- * The only way the engine sees the venue: one function that takes a call and gives one of four outcomes. What stands
- * behind it (limits, budget, journal, session, sockets, fixtures, the simulator, a recorded journal) is not visible here.
+ * The engine's only interface to the venue: a call goes in, one of four outcomes comes out. Limits, budget, journal, session,
+ * sockets, fixtures, the simulator and recorded journals are behind it and not visible here.
  */
 import type { DecimalString } from '../base/decimal.ts';
 import type { EndpointName, Params, Result } from './catalogue.ts';
 import type { LimitRules } from './limits/check.ts';
 import type { OrderType, Side, TimeInForce } from './records.ts';
 
-/** Budget classes, strict, first in first out inside one (budget.md, Admission): 0 is the most urgent. */
+/** Budget classes, the most urgent first: strict priority, first in first out within a class (budget.md, Admission). */
 export const CALL_CLASSES = ['protect', 'resolve', 'enter', 'reconcile', 'read'] as const;
 export type CallClass = (typeof CALL_CLASSES)[number];
 
-/** What an order of ours was meant to be; durable before the first byte of its POST. Decimals as strings. */
+/** The intended terms of an order of ours; durable before the first byte of its POST is sent. Decimals as strings. */
 export interface OrderTerms {
   readonly clientOrderId: string;
   readonly market: string;
@@ -22,53 +22,53 @@ export interface OrderTerms {
   readonly price?: DecimalString;
   readonly trigger?: DecimalString;
   readonly timeInForce?: TimeInForce;
-  /** `halt`: an outcome that is not known ends the run; `resend`: allowed once absence is proven. */
+  /** `halt`: an unknown outcome ends the run; `resend`: the order may be sent again once its absence is proven. */
   readonly onAmbiguous: 'halt' | 'resend';
   /** `reduce`: may pass notional caps, because it only lowers exposure (language.md, decision 11). */
   readonly allow?: 'reduce';
 }
 
-/** Code of what a process decided that died before it was done, and that is too old by now to be done. */
+/** Code of a decision whose process died before it was carried out, and that is too old to carry out now. */
 export const STALE_INTENT = 'STALE_INTENT';
-/** Code of a call that was withdrawn before it left. */
+/** Code of a call that was withdrawn before it was sent. */
 export const STEP_ENDED = 'STEP_ENDED';
-/** The purpose of what is asked only to make sure: not asked of a recording that has no answer to it, but denied with this code. */
+/** Purpose of a call made only as a precaution: a recording without an answer to it denies it with `NOT_RECORDED`. */
 export const SWEEP = 'sweep';
 export const NOT_RECORDED = 'NOT_RECORDED';
 
 export interface VenueCall<E extends EndpointName = EndpointName> {
-  /** Unique in the run and the same when the run is executed again: `<path>#<n>`. */
+  /** Unique in the run, and the same when the run is replayed: `<path>#<n>`. */
   readonly id: string;
-  /** Path of the step that wants it, `deadman` for the keeper, `watch` for order confirmation. */
+  /** Path of the step that makes the call, `deadman` for the heartbeat, `watch` for order confirmation. */
   readonly step: string;
   readonly endpoint: E;
   readonly params: Params<E>;
   readonly class: CallClass;
-  /** The longest that its answer is waited for, ms, where that is less than the transport's own patience. */
+  /** How long to wait for the answer at most, ms, where that is less than the time-out of the transport. */
   readonly answerMs?: number;
-  /** Of a beat of the deadman switch, or a reading between beats: another one follows as often as this, ms, and must find its tokens. */
+  /** For a heartbeat of the deadman switch, or a read between heartbeats: the pause until the next one, ms; tokens are kept for it. */
   readonly repeatsMs?: number;
-  /** Refused at once as `denied` with code DEADLINE when the budget can not grant it before this time (epoch ms). */
+  /** Denied at once with code DEADLINE when the budget cannot grant it before this time (epoch ms). */
   readonly deadlineAt?: number;
   /** For POST /orders: the intent; for PUT and DELETE /orders: which of our orders it is for. */
   readonly intent?: OrderTerms;
   readonly clientOrderId?: string;
-  /** Of a write that adds risk: whether it is still wanted, asked until its first byte leaves. Withdrawn, it is denied as STEP_ENDED. */
+  /** For a write that adds risk: whether it is still wanted, checked until its first byte is sent. A withdrawn one is denied as STEP_ENDED. */
   readonly wanted?: Wanted;
-  /** Epoch ms of the decision, where the process that made it died before anything left: what is too old by now is denied as STALE_INTENT. */
+  /** Epoch ms of the decision, where its process died before anything was sent: one that is too old is denied as STALE_INTENT. */
   readonly decidedAt?: number;
-  /** Limits of the runbook the step belongs to; the profile's are tighter or looser, and the tighter wins. */
+  /** Limits of the runbook; per control the tighter of these and the profile's holds. */
   readonly limits?: LimitRules;
-  /** For writes under a price band: the reference it is measured against, and when that was true (epoch ms). */
+  /** For writes under a price band: the reference price, and when it was true (epoch ms). */
   readonly reference?: { readonly price: DecimalString; readonly at: number };
-  /** Why the call is made, in a word or two, for the reviewer: `lookup`, `confirm`, `keep-alive`, `undo`. */
+  /** Why the call is made, in a word or two for the reviewer: `lookup`, `confirm`, `keep-alive`, `undo`. */
   readonly purpose?: string;
 }
 
 export interface Wanted {
-  /** Why it is not any more; undefined while it is. */
+  /** Why the write is not wanted any more; undefined while it is. */
   readonly withdrawn: string | undefined;
-  /** Tells once when it is withdrawn; what is given ends the listening. */
+  /** Calls `listener` once when the write is withdrawn; the returned function removes it. */
   onWithdrawn(listener: () => void): () => void;
 }
 
@@ -82,22 +82,22 @@ type CallFailureKind =
   | 'unknown_outcome'
   | 'cancelled';
 
-/** Why the venue certainly did not do it. `duplicate`: it knows this client order id already; `unauthorized`: the session was refused twice. */
+/** Why the venue certainly did not do it. `duplicate`: it already has this client order id; `unauthorized`: it refused the session twice. */
 export type RejectionCause = 'transport' | 'rate_limited' | 'rejected' | 'not_found' | 'duplicate' | 'unauthorized';
 
 interface Settled {
-  /** Epoch ms when the request's first byte was about to leave; undefined where nothing left. */
+  /** Epoch ms just before the request's first byte was sent; undefined where nothing was sent. */
   readonly sentAt?: number;
   /** Epoch ms when the outcome was known. */
   readonly settledAt: number;
 }
 
 /**
- * Four outcomes, and nothing else decides:
- * - confirmed: the venue said success and the answer has the endpoint's shape;
- * - rejected: it certainly did not happen: the venue refused it, or no byte left (`failure: 'transport'`);
+ * The four outcomes of a call:
+ * - confirmed: the venue reported success and the answer has the endpoint's shape;
+ * - rejected: it certainly did not happen: the venue refused it, or nothing was sent (`failure: 'transport'`);
  * - denied: refused here, before sending, by a limit, the budget's deadline or the kill switch;
- * - unresolved: it may have happened. Never retried as it is, never called failed: reconciled. For a read it means only
+ * - unresolved: it may have happened. It is reconciled, never simply retried and never called failed. For a read it only means
  *   that no answer came.
  */
 export type CallOutcome<E extends EndpointName = EndpointName> =
@@ -105,17 +105,17 @@ export type CallOutcome<E extends EndpointName = EndpointName> =
   | (Settled & {
       readonly kind: 'rejected';
       readonly failure: RejectionCause;
-      /** The venue's text, whole; hostile when printed. */
+      /** The venue's whole text; make it printable before printing. */
       readonly message: string;
-      /** False where the text is not known to be definite: a POST then looks the order up once (interface.md, Settled points). */
+      /** False where the text is not known to be definite: after a POST the order is then looked up once (interface.md, Settled points). */
       readonly definite: boolean;
       readonly retryAfterMs?: number;
     })
   | (Settled & { readonly kind: 'denied'; readonly code: string; readonly message: string })
-  /** `code`: STALE_INTENT where it could be made again, but too long after it was decided to be what was meant. */
+  /** `code`: STALE_INTENT where the call could be repeated, but too long after its decision. */
   | (Settled & { readonly kind: 'unresolved'; readonly message: string; readonly code?: string });
 
-/** A value from outside the fourteen endpoints: a feed of the profile. */
+/** A value of a feed that the profile declares. */
 export interface FeedValue {
   readonly name: string;
   /** The market for a feed that is a map or follows a market. */
@@ -127,15 +127,15 @@ export interface FeedValue {
 
 export interface VenuePort {
   call<E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>>;
-  /** Sends no new order for the account, whichever run of this process wants one, until the promise is settled. */
+  /** Holds back new orders of the account, of every run in this process, until the promise is settled. */
   keepOrdersBack(until: Promise<unknown>): void;
-  /** Reads a feed. Throws nothing: a feed that can not be read gives undefined, which the engine reports as stale. */
+  /** Reads a feed. Never throws: a feed that cannot be read gives undefined, which the engine reports as stale. */
   feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined>;
   /** A read-only endpoint that the profile declares (`request` of the runbook). The result is JSON with decimals as strings. */
   request(name: string, params: Readonly<Record<string, string>>, id: string, step: string): Promise<RequestOutcome>;
-  /** Tick, lot and smallest size of a market; undefined for a market the deployment does not describe. */
+  /** Tick, lot and smallest size of a market; undefined for a market that the deployment does not describe. */
   market(id: string): MarketRules | undefined;
-  /** Every market the deployment describes, for feeds that are maps. */
+  /** Every market that the deployment describes, for feeds that are maps. */
   readonly markets: readonly string[];
 }
 

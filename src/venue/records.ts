@@ -1,7 +1,7 @@
 /**
- * The dictionary: the nouns of venue-api.md as the venue spells them. Decimals are strings; instants are whole
- * microseconds since the epoch. A field the venue may leave out or spell otherwise is read tolerantly in `answers.ts`,
- * so that what stands here is what the rest of the program may rely on.
+ * The records and words of venue-api.md, spelled as the venue spells them. Decimals are strings; instants are whole
+ * microseconds since the epoch. `wire/records.ts` reads answers tolerantly into these types, so the rest of the program may
+ * rely on them.
  */
 import type { DecimalString } from '../base/decimal.ts';
 
@@ -27,7 +27,7 @@ export const ORDER_TYPES = [
   'take_profit',
 ] as const satisfies readonly OrderType[];
 
-/** States and transitions: the filter values of GET /orders. */
+/** Order statuses (venue-api.md, States and transitions): the filter values of GET /orders. */
 export const ORDER_STATUSES = [
   'open',
   'closed',
@@ -41,7 +41,7 @@ export const ORDER_STATUSES = [
 
 const TERMINAL_STATUSES: ReadonlySet<string> = new Set(['closed', 'canceled', 'rejected']);
 
-/** Whether a record's status is an end. One that nobody knows is none: such an order may still fill. */
+/** Whether a record's status is terminal. An unknown status is not: such an order may still fill. */
 export function isTerminalStatus(status: string): boolean {
   return TERMINAL_STATUSES.has(status);
 }

@@ -20,7 +20,7 @@ describe('a duration', () => {
     },
   );
 
-  it('comes back from its word', () => {
+  it('is read back from its text', () => {
     fc.assert(fc.property(fc.integer({ min: -1e12, max: 1e12 }), (ms) => parseDurationMs(durationWord(ms)) === ms));
   });
 });

@@ -57,7 +57,7 @@ it('an instant has six digits where they matter', () => {
   expect(formatMicros(1_767_600_000_000_007)).toBe('2026-01-05T08:00:00.000007Z');
 });
 
-it('a count has its word in the singular for one alone', () => {
+it('a count has its word in the singular only for one', () => {
   expect([0, 1, 2].map((count) => formatCount(count, 'order'))).toEqual(['0 orders', '1 order', '2 orders']);
   expect(formatCount(2, 'entry', 'entries')).toBe('2 entries');
 });

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson, isSameJson } from '../../src/base/json.ts';
 
-describe('the spelling of a value', () => {
-  it('knows no order of keys and no key without a value', () => {
+describe('canonical JSON', () => {
+  it('ignores the order of keys and keys without a value', () => {
     expect(canonicalJson({ b: [1, undefined], a: { c: undefined } })).toBe('{"a":{},"b":[1,null]}');
   });
 
-  it('is compared without being made', () => {
+  it('is compared without being written', () => {
     const value = fc.jsonValue({ maxDepth: 4 });
     const sparse = fc.oneof(value, fc.constant(undefined));
     const holder = fc.oneof(value, fc.dictionary(fc.constantFrom('a', 'b', 'c'), sparse), fc.array(sparse));

@@ -9,17 +9,17 @@ const entries = (...written: readonly (readonly [at: number, lateMs: number])[])
   written.map(([at, lateMs]) => ({ at: EIGHT + at, mono: 1_000_000 + at + lateMs, boot: 'one' }));
 const LEFT = entries([0, 0], [4_000, 0]);
 
-describe('how long a run was left alone', () => {
+describe('the time that a run was without a process', () => {
   it.each([
     ['was right', 0],
     ['was put back an hour', -HOUR],
     ['was put forward an hour', HOUR],
-  ])('is told by the machine, where the clock on the wall %s', (_, byMs) => {
+  ])('is measured by the machine where the wall clock %s', (_, byMs) => {
     const now = { at: EIGHT + 16_000 + byMs, mono: 1_016_000, boot: 'one' };
     expect(awaySince(LEFT, now)).toEqual({ ms: 12_010, by: 'machine' });
   });
 
-  it('is never less than it was, though its last entry was written long into a turn', () => {
+  it('is never too short, even where the last entry was written long into its turn', () => {
     const now = { at: EIGHT, mono: 1_016_000, boot: 'one' };
     expect(awaySince(entries([0, 0.4], [4_000, 700]), now)).toEqual({ ms: 12_010, by: 'machine' });
   });
@@ -27,7 +27,7 @@ describe('how long a run was left alone', () => {
   it.each([
     ['ahead', 16_000, 12_000],
     ['behind', -HOUR, 0],
-  ])('is told by the wall on another machine, never as less than nothing, and without proof: %s', (_, at, ms) => {
+  ])('is taken from the wall clock on another machine, at least 0, and is not evidence: %s', (_, at, ms) => {
     expect(awaySince(LEFT, { at: EIGHT + at, mono: 5, boot: 'two' })).toEqual({ ms, by: 'wall' });
   });
 });

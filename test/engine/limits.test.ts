@@ -259,9 +259,7 @@ ${between}  - place: {type: market, market: BTC-USD, side: short, size: 0.1, pri
     });
     const unseen = await staged(runbook('  - wait: 60s\n'), { config: falling('62000') });
     expect([net(unseen), denials(unseen).length]).toEqual(['0', 1]);
-    expect(denials(unseen)[0]).toContain(
-      '; the position stops that work (BTC-USD@1002) may take 1 of the position first: cancel them, or refresh those that are over',
-    );
+    expect(denials(unseen)[0]).toContain('(BTC-USD@1002) may close 1 of the position');
     const read = await staged(runbook('  - wait: 60s\n  - refresh: guard.stop_loss\n'), { config: falling('62000') });
     expect([net(read), denials(read).length]).toEqual(['0', 1]);
     expect(denials(read)[0]).toContain('position=0, ');
@@ -282,9 +280,7 @@ ${extra}steps:
     const unknown = await staged(short('{max_order_notional: 1000}'));
     expect([net(unknown), denials(unknown)]).toEqual([
       '0',
-      [
-        'NOTIONAL_UNKNOWN: market=BTC-USD; a short is filled at its price or higher: name where the market stands by `price_band.around`, or send it post_only',
-      ],
+      [expect.stringMatching(/^NOTIONAL_UNKNOWN: market=BTC-USD; .*`price_band\.around`.*post_only/)],
     ]);
     const known = await staged(
       short(
@@ -327,9 +323,7 @@ steps:
 `);
     expect([net(performance), denials(performance)]).toEqual([
       '0',
-      [
-        'PRICE_MISSING: type=market; a band can not hold an order that names no price: give it the worst it may be filled at as `price`',
-      ],
+      [expect.stringMatching(/^PRICE_MISSING: type=market; .*`price`/)],
     ]);
   });
 

@@ -470,8 +470,7 @@ describe('beats of a deadman switch', () => {
     expect(answers.get('third')).toEqual({
       kind: 'refused',
       code: 'HEARTBEAT_TOKENS',
-      because:
-        'beats every 1.25 s, with a reading every 20 s, need 530 tokens in 1 min, and other switches of the address 1060; of the limit of 1200 there are 1120 for beats. A longer timeout or keep_alive needs fewer',
+      because: expect.stringMatching(/1\.25 s.*\b530 tokens in 1 min.*\b1060; .*\b1200, 1120 /),
     });
   });
 });

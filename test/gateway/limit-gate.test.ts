@@ -292,10 +292,10 @@ describe('what proves a position', () => {
     story.placed(1, { ...SHORT, type: 'stop_loss', size: '0.5', trigger: '90' });
     story.shown(1, 'open', { side: 'short', order_type: 'stop_loss', size: '0.5', initial_size: '0.5' });
     expect(sell(story, '2')).toBe('ok');
-    expect(sell(story, '2.1')).toContain('(BTC-USD@1) may take 0.5 of the position first');
+    expect(sell(story, '2.1')).toContain('(BTC-USD@1) may close 0.5 of the position first');
     story.amended(1, { price: '100', size: '0.75' });
     expect(sell(story, '1')).toBe('ok');
-    expect(sell(story, '1.1')).toContain('may take 0.75 of');
+    expect(sell(story, '1.1')).toContain('may close 0.75 of');
     const gone = { side: 'short', order_type: 'stop_loss', size: '0.75', initial_size: '0.75' } as const;
     story.shown(1, 'canceled', gone).wait(3_000).shown(1, 'canceled', gone);
     expect(sell(story, '4')).toBe('ok');

@@ -426,10 +426,10 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     handled: 'durations by a clock that never jumps, of dead processes too; look-ups look back an hour',
     covers: [
       kept(1071),
-      ['test/base/run-clock.test.ts', 'is told by the machine, where the clock on the wall %s'],
+      ['test/base/run-clock.test.ts', 'is measured by the machine where the wall clock %s'],
       [
         'test/base/run-clock.test.ts',
-        'is told by the wall on another machine, never as less than nothing, and without proof: %s',
+        'is taken from the wall clock on another machine, at least 0, and is not evidence: %s',
       ],
       SEEDS,
       ['test/engine/daemon.test.ts', 'a clock put back starts nothing again, and nothing late once it has caught up'],

@@ -195,7 +195,7 @@ describe('readAnswer, shapes that were seen', () => {
     expect(read('GET /orders', success(null))).toEqual({
       kind: 'confirmed',
       result: [],
-      notes: ['null in the place of an empty list'],
+      notes: [expect.stringContaining('null ')],
     });
   });
 
@@ -204,7 +204,7 @@ describe('readAnswer, shapes that were seen', () => {
     expect(read('GET /profile', success([{ tier_status: { current, next: null, needed_volume: null } }]))).toEqual({
       kind: 'confirmed',
       result: [{ tier_status: { current, next: current, needed_volume: '0' } }],
-      notes: ['no next tier: the highest is reached'],
+      notes: [expect.stringContaining('no next tier')],
     });
   });
 });
@@ -297,7 +297,7 @@ describe('readAnswer, fields', () => {
   it('refuses an order whose id is of another market', () => {
     expect(order({ market_id: 'ETH-USD' })).toEqual({
       kind: 'unreadable',
-      why: 'order.id is of another market than order.market_id',
+      why: expect.stringMatching(/order\.id .* order\.market_id/),
     });
   });
 
@@ -392,8 +392,8 @@ describe('readAnswer, answers that are none', () => {
     ],
     ['a 301', 301, JSON_TYPE, success([PLACEMENT]), 'status 301: a redirection, which is never followed'],
     ['a 307 with an envelope', 307, JSON_TYPE, failure('MOVED'), 'status 307: a redirection, which is never followed'],
-    ['success with status 500', 500, JSON_TYPE, success([PLACEMENT]), 'status 500, although the answer says success'],
-    ['success with status 400', 400, JSON_TYPE, success([PLACEMENT]), 'status 400, although the answer says success'],
+    ['success with status 500', 500, JSON_TYPE, success([PLACEMENT]), expect.stringContaining('status 500, ')],
+    ['success with status 400', 400, JSON_TYPE, success([PLACEMENT]), expect.stringContaining('status 400, ')],
     [
       'a 403 in plain text',
       403,
@@ -460,7 +460,7 @@ describe('readAnswer, refusals', () => {
   it('takes a success with status 429 for neither success nor refusal', () => {
     expect(read('POST /orders', success([PLACEMENT]), 429)).toEqual({
       kind: 'unreadable',
-      why: 'status 429, although the answer says success',
+      why: expect.stringContaining('status 429, '),
     });
   });
 

@@ -191,7 +191,7 @@ describe('disarming', () => {
       { type: 'READ', at: 2_400, sentAt: 2_300, record: echo(60_000) },
     ];
     const { state, alarms } = fold(events, armed());
-    expect([state.status, alarms, needsDelete(state)]).toEqual(['disarming', ['late_beat'], true]);
+    expect([state.status, alarms, needsDelete(state)]).toEqual(['disarming', ['late_heartbeat'], true]);
   });
   it('is not proven by a read that was sent before the DELETE', () => {
     const events: DeadmanEvent[] = [

@@ -1,4 +1,4 @@
-/** Each control at, below and above its edge; what passes a cap and what does not; and that a tighter set never lets more through. */
+/** Tests each control at, below and above its edge, what passes a cap, and that a tighter set never allows more. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -88,7 +88,7 @@ describe('a denial', () => {
       'NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=30120, max=25000',
     );
   });
-  it('says what was considered until then', () => {
+  it('lists what was considered until then', () => {
     const verdict = checkLimits(
       place(),
       { maxOrderNotional: '25000', maxOpenOrders: 3 },
@@ -96,17 +96,17 @@ describe('a denial', () => {
     );
     expect(verdict.considered).toEqual({ max_open_orders: '2/3', max_order_notional: '30000/25000' });
   });
-  it('of a market that the profile forgot says where to add it; without any described, orders pass', () => {
+  it('in a market that the profile does not describe says where to add it; where none is described, orders pass', () => {
     const forgotten = facts({ marketsDescribed: true });
-    const said = "MARKET_RULES_UNKNOWN: market=BTC-USD; add it, with its tick and lot, to the profile's `markets`";
-    expect([message(place(), {}, forgotten), message(leverage(2), {}, forgotten)]).toEqual([said, 'ok']);
+    const denied = expect.stringMatching(/^MARKET_RULES_UNKNOWN: market=BTC-USD; .*`markets`/);
+    expect([message(place(), {}, forgotten), message(leverage(2), {}, forgotten)]).toEqual([denied, 'ok']);
     expect(message(place(), {}, { ...forgotten, marketRules: { tick: '1', lot: '0.1' } })).toBe('ok');
     expect(message(place(), {}, facts())).toBe('ok');
   });
   it('is a sentence where there is no figure to name', () => {
     expect([message(place(), { minEquity: '1', maxAccountAgeMs: 9 }), message(place(), { maxReadAgeMs: 1 })]).toEqual([
-      'ACCOUNT_STALE: a floor of equity or health applies, and the run has not read the account yet: read it first',
-      'MARKET_DATA_STALE: the run has not read anything from the venue yet',
+      expect.stringMatching(/^ACCOUNT_STALE: .*not read the account/),
+      expect.stringMatching(/^MARKET_DATA_STALE: .*not read anything/),
     ]);
   });
   it('has a row with a summary, its figures and a remedy for every code', () => {
@@ -122,7 +122,7 @@ describe('a denial', () => {
   });
 });
 
-describe('what only protects', () => {
+describe('protective calls', () => {
   const strict: LimitRules = { mode: 'halted', markets: [], maxWrites: 0, maxOpenOrders: 0, maxOrderSize: '0' };
   it.each([
     'DELETE /orders',
@@ -415,17 +415,17 @@ describe('tick and lot', () => {
       'PRICE_OFF_TICK: price=60000.1, tick=0.5, nearest=60000',
     );
   });
-  it('let through what is on it, and everything where nobody describes the market', () => {
+  it('allow what is on the step, and everything where the market is not described', () => {
     expect(code(place({ size: '0.01', price: '60000.50' }), {}, where)).toBe('ok');
     expect(code(place({ size: '0.0000001', price: '0.0000001' }), {})).toBe('ok');
   });
-  it('ask no lot of a fraction, but a tick of its prices', () => {
+  it('check no lot for a fraction, but the tick of its prices', () => {
     expect(code(place({ type: 'stop_loss', size: '0.3333', trigger: '59000', price: '58900' }), {}, where)).toBe('ok');
     expect(code(place({ type: 'stop_loss', size: '1', trigger: '59000', price: '58900.1' }), {}, where)).toBe(
       'PRICE_OFF_TICK',
     );
   });
-  it('step by what is no power of ten', () => {
+  it('work with steps that are not powers of ten', () => {
     expect(code(place({ price: '60000' }), {}, facts({ marketRules: { tick: '3', lot: '0.7' } }))).toBe('SIZE_OFF_LOT');
     expect(code(place({ price: '60000', size: '2.1' }), {}, facts({ marketRules: { tick: '3', lot: '0.7' } }))).toBe(
       'ok',
@@ -454,12 +454,10 @@ describe('the price of a notional', () => {
     expect(at({ reference: { price: '60001', at: NOW } })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
     expect(at({ lastPrices: { 'BTC-USD': '60001' } })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
     expect(at({ lastPrices: { 'ETH-USD': '60000' } })).toBe('NOTIONAL_UNKNOWN');
-    expect(message(short(), rules)).toBe(
-      'NOTIONAL_UNKNOWN: market=BTC-USD; a short is filled at its price or higher: name where the market stands by `price_band.around`, or send it post_only',
-    );
+    expect(message(short(), rules)).toMatch(/^NOTIONAL_UNKNOWN: market=BTC-USD; .*`price_band\.around`.*post_only/);
     expect(code(short({ timeInForce: 'post_only' }), rules)).toBe('ok');
     expect(code(short({ price: '60001', timeInForce: 'post_only' }), rules)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
-    // A stop is filled behind its trigger, wherever the market is now.
+    // A stop fills beyond its trigger, wherever the market is now.
     expect(code(short({ type: 'stop_limit', trigger: '60000' }), rules)).toBe('ok');
     expect(code(short({ type: 'stop_limit', trigger: '60001' }), rules)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
   });
@@ -468,7 +466,7 @@ describe('the price of a notional', () => {
     expect(code(amend({ price: '100' }), rules, facts({ working: [resting] }))).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
     expect(code(amend({ price: '100' }), rules, facts({ working: [{ ...resting, price: '60000' }] }))).toBe('ok');
   });
-  it('of what works short in the market is the market as well', () => {
+  it('of working shorts in the market is the market as well', () => {
     const works = working({ clientOrderId: 'rb2', orderId: 'BTC-USD@2', side: 'short', price: '100', size: '1' });
     const where = facts({ working: [works], reference: { price: '60000', at: NOW } });
     const far: LimitRules = { selfMatch: 'allow', maxMarketNotional: '90000' };
@@ -482,8 +480,8 @@ describe('the price of a notional', () => {
     expect(code(priceless, { ...band, maxOrderNotional: '30299' }, facts({ reference }))).toBe(
       'NOTIONAL_EXCEEDS_MAX_PER_ORDER',
     );
-    expect(message(priceless, { ...band, maxOrderNotional: '30300' }, facts({ reference }))).toBe(
-      'PRICE_MISSING: type=market; a band can not hold an order that names no price: give it the worst it may be filled at as `price`',
+    expect(message(priceless, { ...band, maxOrderNotional: '30300' }, facts({ reference }))).toMatch(
+      /^PRICE_MISSING: type=market; .*`price`/,
     );
     expect(code(place({ type: 'stop_market', price: undefined, trigger: '60000' }), band, facts({ reference }))).toBe(
       'PRICE_MISSING',
@@ -517,15 +515,15 @@ describe('allow: reduce', () => {
     expect(code(exit(), rules, facts(market))).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
     expect(code(exit({ side: 'long' }), rules, facts({ positions: { 'BTC-USD': holds('-0.5') } }))).toBe('ok');
   });
-  it('does not pass them unasked', () => {
+  it('does not pass them without `allow: reduce`', () => {
     expect(code(exit({ allow: undefined }), rules, held)).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
   });
-  it('counts what works on the same side already', () => {
+  it('counts orders that already work on the same side', () => {
     const exits = [working({ side: 'short', price: '70000', size: '0.1' })];
     expect(code(exit(), rules, { ...held, working: exits })).toBe('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
     expect(code(exit({ size: '0.4' }), rules, { ...held, working: exits })).toBe('ok');
   });
-  it('leaves to the position stops that work what they may take, and says so', () => {
+  it('leaves to working position stops what they may close, and says so', () => {
     const stops = (...fractions: string[]) => ({
       ...held,
       working: fractions.map((fraction, index) =>
@@ -533,26 +531,26 @@ describe('allow: reduce', () => {
       ),
     });
     expect(code(exit({ size: '0.2' }), rules, stops('0.6'))).toBe('ok');
-    expect(message(exit({ size: '0.200001' }), rules, stops('0.6'))).toBe(
-      'NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=12000.06, max=1; allow: reduce: the position stops that work (BTC-USD@0) may take 0.6 of the position first: cancel them, or refresh those that are over',
+    expect(message(exit({ size: '0.200001' }), rules, stops('0.6'))).toMatch(
+      /^NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=12000\.06, max=1; allow: reduce: .*\(BTC-USD@0\) may close 0\.6 of the position/,
     );
-    expect(message(exit({ size: '0.1' }), rules, stops('1', '1'))).toContain('BTC-USD@0 BTC-USD@1) may take 1 of');
-    // One on the other side stands behind another position.
+    expect(message(exit({ size: '0.1' }), rules, stops('1', '1'))).toContain('BTC-USD@0 BTC-USD@1) may close 1 of');
+    // A stop on the other side belongs to another position.
     const other = [working({ side: 'long', type: 'stop_loss', worstRemaining: '0', fraction: '1' })];
     expect(code(exit(), rules, { ...held, working: other })).toBe('ok');
   });
-  it('takes nothing for held that is not certain, and says what would prove it', () => {
+  it('counts only what is certainly held, and says what would prove more', () => {
     const doubtful = (certain: string, unread?: readonly string[]) =>
       facts({ positions: { 'BTC-USD': { least: '-1', most: '2', certain, unread } }, ...market });
     expect(code(exit(), rules, doubtful('0.5'))).toBe('ok');
-    expect(message(exit(), rules, doubtful('0.4'))).toBe(
-      "NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=30000, max=1; allow: reduce: what is held is proven by fills of this run's own orders, or by list_fills of BTC-USD with all_pages: true, from a day ago or earlier and read in the last 2 min; a position stop passes in any case",
+    expect(message(exit(), rules, doubtful('0.4'))).toMatch(
+      /^NOTIONAL_EXCEEDS_MAX_PER_ORDER: notional=30000, max=1; allow: reduce: .*list_fills of BTC-USD with all_pages: true.*\b2 min\b/,
     );
-    expect(message(place({ side: 'short' }), { mode: 'reducing' }, doubtful('0', ['BTC-USD@7']))).toBe(
-      'REDUCING_ONLY: mode=reducing, side=short, size=0.5, position=0, working=0; refresh BTC-USD@7: how much was filled before it ended has not been read',
+    expect(message(place({ side: 'short' }), { mode: 'reducing' }, doubtful('0', ['BTC-USD@7']))).toMatch(
+      /^REDUCING_ONLY: mode=reducing, side=short, size=0\.5, position=0, working=0; refresh BTC-USD@7\b/,
     );
   });
-  it('passes nothing else', () => {
+  it('passes no other limit', () => {
     expect(code(exit(), { maxOrderSize: '0.1' }, held)).toBe('SIZE_EXCEEDS_MAX_PER_ORDER');
     expect(code(exit(), { maxOpenOrders: 0 }, held)).toBe('OPEN_ORDERS_EXCEED_MAX');
     expect(code(exit(), { priceBandWithin: '0.01' }, { ...held, reference: { price: '50000', at: NOW } })).toBe(
@@ -566,7 +564,7 @@ describe('modes', () => {
     positions: { 'BTC-USD': holds('0.5') },
     account: { equity: '1', health: '1', at: NOW, leverage: { 'BTC-USD': '5' } },
   });
-  it('reducing lets through what certainly lowers exposure', () => {
+  it('reducing allows what certainly lowers exposure', () => {
     expect(code(place({ side: 'short' }), { mode: 'reducing' }, held)).toBe('ok');
     expect(code(place({ side: 'short', size: '0.51' }), { mode: 'reducing' }, held)).toBe('REDUCING_ONLY');
     expect(code(place(), { mode: 'reducing' }, held)).toBe('REDUCING_ONLY');
@@ -575,13 +573,13 @@ describe('modes', () => {
     expect(code(leverage(6), { mode: 'reducing' }, held)).toBe('LEVERAGE_RAISED_WHILE_REDUCING');
     expect(code(leverage(6), { mode: 'reducing' }, facts())).toBe('ok');
   });
-  it('reducing lets an amend only shrink', () => {
+  it('reducing allows only amends that shrink', () => {
     const where = facts({ working: [working()] });
     expect(code(amend({ price: '60000', size: '0.4' }), { mode: 'reducing' }, where)).toBe('ok');
     expect(code(amend({ price: '60000', size: '0.6' }), { mode: 'reducing' }, where)).toBe('REDUCING_ONLY');
     expect(code(amend({ price: '60001' }), { mode: 'reducing' }, where)).toBe('REDUCING_ONLY');
   });
-  it('halted lets nothing through', () => {
+  it('halted allows nothing', () => {
     for (const write of [place({ side: 'short' }), amend({ price: '1' }), leverage(1)])
       expect(code(write, { mode: 'halted' }, held)).toBe('TRADING_HALTED');
   });
@@ -590,7 +588,7 @@ describe('modes', () => {
     expect([code(place(), rules), code(place({ market: 'ETH-USD' }), rules)]).toEqual(['ok', 'TRADING_HALTED']);
     expect(code(place(), {}, facts({ mode: 'reducing' }))).toBe('REDUCING_ONLY');
   });
-  it('never stop what lowers exposure for a stale picture, a floor, a quarantine or a side', () => {
+  it('never deny what lowers exposure for stale market data, a minimum, a quarantine or a side', () => {
     const rules: LimitRules = {
       maxReadAgeMs: 1,
       minEquity: '1000',
@@ -615,7 +613,7 @@ describe('an amend', () => {
     expect(code(amend({ price: '60000', size: '0.6' }), { maxPosition: '0.6' }, where)).toBe('ok');
     expect(code(amend({ price: '60000', size: '0.6' }), { maxPosition: '0.59' }, where)).toBe('POSITION_EXCEEDS_MAX');
   });
-  it('is no further order, and adds to the notional only what it comes to beyond what the order counted for', () => {
+  it('is not another order, and adds to the notional only what exceeds what the order already counted for', () => {
     const where = facts({
       working: [working({ counted: '30000' })],
       openOrders: { run: 3, account: 3 },
@@ -630,7 +628,7 @@ describe('an amend', () => {
     expect(message(amend({ price: '60500', size: '0.6' }), rules, where)).toBe(
       'NOTIONAL_EXCEEDS_MAX_PER_RUN: notional=6300, sent=30000, max=30000',
     );
-    // It was dearer before: what it counted for then it counts for still.
+    // It was more expensive before: it still counts for what it counted then.
     const dearer = { ...where, working: [working({ counted: '31000' })] };
     expect(code(amend({ price: '61000' }), rules, dearer)).toBe('ok');
   });
@@ -646,7 +644,7 @@ describe('an amend', () => {
     expect(code(amend({ price: '60500' }), rules, where('60499'))).toBe('NOTIONAL_EXCEEDS_MAX_PER_RUN');
     expect(code(amend({ price: '60500', size: '0.5' }), rules, where('60500'))).toBe('NOTIONAL_EXCEEDS_MAX_PER_RUN');
   });
-  it('of the size of a position stop is held to what sizes are held to', () => {
+  it('of the size of a position stop falls under the limits of sizes', () => {
     const stop = working({ side: 'short', type: 'stop_loss', size: '0.5', worstRemaining: '0', fraction: '0.5' });
     const where = facts({ working: [stop], lastPrices: { 'BTC-USD': '60000' } });
     const sized = amend({ price: '59500', size: '50' });
@@ -658,12 +656,12 @@ describe('an amend', () => {
     const strict: LimitRules = { maxOrderSize: '0.02', maxOrderNotional: '1', maxPosition: '0', mode: 'reducing' };
     expect(code(amend({ price: '59500' }), strict, where)).toBe('ok');
   });
-  it('of an order that is not known is denied; its intent is enough to know it', () => {
+  it('of an unknown order is denied; its intent is enough to know it', () => {
     const unknown = amend({ price: '60000' });
     expect(message(unknown, {})).toBe('AMEND_TARGET_UNKNOWN: order=BTC-USD@1');
     expect(code({ ...unknown, intent: place().intent }, {})).toBe('ok');
   });
-  it('is found by its venue id too', () => {
+  it('is found by its venue id as well', () => {
     const byId: LimitWrite = {
       endpoint: 'PUT /orders',
       params: { order_id: 'BTC-USD@1', market_id: 'BTC-USD', price: '60000' },
@@ -675,7 +673,7 @@ describe('an amend', () => {
 
 describe('self-match', () => {
   const resting = facts({ working: [working({ side: 'short', price: '60000' })] });
-  it('denies a price that an own resting order would take', () => {
+  it('denies a price that would trade with a resting order of our own', () => {
     expect(code(place({ price: '59999' }), {}, resting)).toBe('ok');
     expect(message(place({ price: '60000' }), {}, resting)).toBe(
       'SELF_MATCH: price=60000, resting=60000, order=BTC-USD@1',
@@ -691,7 +689,7 @@ describe('self-match', () => {
       ),
     ).toBe('SELF_MATCH');
   });
-  it('leaves stops alone, and what both sides allow', () => {
+  it('ignores stops, and allows it where both sets allow it', () => {
     expect(code(place({ type: 'stop_limit', price: '70000', trigger: '69000' }), {}, resting)).toBe('ok');
     expect(
       code(place({ price: '70000' }), {}, facts({ working: [working({ side: 'short', type: 'stop_market' })] })),
@@ -702,7 +700,7 @@ describe('self-match', () => {
 });
 
 describe('position stops', () => {
-  it('meet the count of open orders, and no size, notional, band or position', () => {
+  it('fall under the count of open orders, but not under size, notional, band or position', () => {
     const stop = place({ type: 'stop_loss', side: 'short', size: '1', trigger: '59000', price: '58000' });
     const rules: LimitRules = {
       maxOrderSize: '0.1',
@@ -797,7 +795,7 @@ describe('tighter', () => {
       }),
     );
 
-  it('lets nothing through that either denies', () => {
+  it('denies whatever either denies', () => {
     fc.assert(
       fc.property(rules, rules, write, situation, (a, b, each, where) => {
         fc.pre(checkLimits(each, tighter(a, b), where).ok);

@@ -150,7 +150,7 @@ const BAD: [string, EndpointName, Record<string, unknown>, string][] = [
     'a parameter nobody knows',
     'POST /orders',
     { ...LIMIT, trigerprice: '1' },
-    'POST /orders has no parameter trigerprice; is trigger_price meant?',
+    expect.stringMatching(/no parameter trigerprice; .*trigger_price/),
   ],
   [
     'an order id without a number',
@@ -162,7 +162,7 @@ const BAD: [string, EndpointName, Record<string, unknown>, string][] = [
     'an order of another market',
     'PUT /orders',
     { order_id: 'ETH-USD@1', market_id: 'BTC-USD', price: '1' },
-    'order_id ETH-USD@1 is of another market than market_id BTC-USD',
+    expect.stringMatching(/order_id ETH-USD@1 .* market_id BTC-USD/),
   ],
   [
     'a cancel of nothing',

@@ -76,7 +76,7 @@ describe('wireRequest', () => {
 
   it('refuses a JavaScript number as a decimal', () => {
     expect(() => wireRequest('POST /orders', { ...LIMIT, price: 64264.2 }, SIMULATED_PROFILE)).toThrow(
-      'price can not go on the wire as decimal: found number',
+      /^price .* decimal: found number/,
     );
   });
 
@@ -145,7 +145,7 @@ describe('readJson', () => {
   it.each([
     ['[[[[1]]]]', 'nested more than 3 levels deep'],
     [`[${'1,'.repeat(30)}1]`, 'more than 20 values'],
-    [`"${'x'.repeat(300)}"`, '302 characters, at most 200 are read'],
+    [`"${'x'.repeat(300)}"`, expect.stringMatching(/302 characters.* 200 /)],
     ['{"a":1} x', 'not JSON'],
     ['{"a":1', 'not JSON'],
     ['', 'not JSON'],

@@ -1,6 +1,6 @@
 /**
- * One write under one set of rules in one situation, and what follows from the three for every check: the order as it
- * would stand, and what works beside it. Nothing is denied here.
+ * Prepares the case that the limit checks look at: one write, one set of rules and the facts, with the order as it would be
+ * after the write and the orders that work beside it. Nothing is denied here.
  */
 import { Decimal, type DecimalString, decimal } from '../../base/decimal.ts';
 import type { EndpointName } from '../catalogue.ts';
@@ -29,7 +29,7 @@ export interface LimitWrite {
   readonly clientOrderId?: string | undefined;
   readonly step: string;
   readonly allow?: 'reduce' | undefined;
-  /** Takes the place of the facts' reference. */
+  /** Replaces the reference of the facts. */
   readonly reference?: PriceAt | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface PriceAt {
   readonly at: number;
 }
 
-/** An order of ours that is or may be at the venue; one of unknown fate with its whole size. */
+/** An order of ours that is or may be at the venue; an order of unknown fate counts with its whole size. */
 export interface WorkingOrder {
   readonly clientOrderId: string;
   readonly orderId?: string | undefined;
@@ -52,22 +52,22 @@ export interface WorkingOrder {
   readonly size: DecimalString;
   /** The most that can still fill, base currency. */
   readonly worstRemaining: DecimalString;
-  /** Of a stop_loss or take_profit: the largest part of the position that it may still take. */
+  /** For a stop_loss or take_profit: the largest part of the position that it may still close. */
   readonly fraction?: DecimalString | undefined;
-  /** Quote currency: what the run's sum has it down for; without it what its terms come to. */
+  /** Quote currency: what the notional of the run already counts for it; where absent, the notional of its terms. */
   readonly counted?: DecimalString | undefined;
-  /** The fate of it is a person's case. */
+  /** Its fate must be decided by a person. */
   readonly quarantined?: boolean;
 }
 
-/** A net size in base currency, long positive: what it may be, and what of it is proven. */
+/** A net size in base currency, long positive: the range it may be in, and the part that is proven. */
 export interface PositionFact {
-  /** The furthest that it may be to the short side, and to the long side; the same where every fill is known. */
+  /** The furthest it may be to the short side, and to the long side; equal where every fill is known. */
   readonly least: DecimalString;
   readonly most: DecimalString;
-  /** So much is certainly held, on this side; `0` where nothing proves any of it. */
+  /** The part that is certainly held, with its sign; `0` where nothing is proven. */
   readonly certain: DecimalString;
-  /** Orders that ended, and of which no reading says how much they had filled by then. */
+  /** Orders that ended and whose final filled size has not been read. */
   readonly unread?: readonly string[] | undefined;
   /** Quote currency, unsigned; without it the reference price is used. */
   readonly notional?: DecimalString | undefined;
@@ -77,27 +77,27 @@ export interface LimitFacts {
   /** Epoch ms. */
   readonly now: number;
   readonly killed?: boolean;
-  /** What an operator or the account's state says now, beside the rules. */
+  /** The mode set by an operator or by the account's state, beside the rules. */
   readonly mode?: TradingMode;
-  /** Every working order of ours, unknown ones at their worst, including those of other runs of the account. */
+  /** Every working order of ours, those of other runs of the account included; unknown ones at their worst. */
   readonly working: readonly WorkingOrder[];
   /** Working orders of this run and of the whole account, unknown ones included. */
   readonly openOrders: { readonly run: number; readonly account: number };
-  /** Per market, from fills; a market that is not there is flat. */
+  /** Per market, from fills; a market without an entry is flat. */
   readonly positions: Readonly<Record<string, PositionFact>>;
   readonly counters: {
     /** Changing requests of the run so far. */
     readonly writes: number;
     /** POST and PUT /orders in the last 60 s. */
     readonly ordersLastMinute: number;
-    /** Notional the run has sent so far; undefined where an order of it has no price to measure with. */
+    /** Quote currency: notional the run has sent so far; undefined where one of its orders has no price to measure with. */
     readonly runNotional: DecimalString | undefined;
-    /** Fills of this step, and refusals and contradictions of the run, in the windows of their throttles. */
+    /** Fills of this step, and refusals and contradictions of the run, each within the window of its throttle. */
     readonly stepFills?: number;
     readonly refusals?: number;
   };
   readonly reference?: PriceAt | undefined;
-  /** Per market, at what the run last saw something trade or rest: what a short is measured with where no reference is. */
+  /** Per market, the last price at which the run saw a trade or a resting order: a short is measured with it where there is no reference. */
   readonly lastPrices?: Readonly<Record<string, DecimalString>>;
   readonly account?:
     | {
@@ -111,37 +111,37 @@ export interface LimitFacts {
   readonly quarantinedMarkets?: readonly string[];
   /** ms since the venue was last read; undefined where it never was. */
   readonly lastReadAgeMs?: number | undefined;
-  /** Tick, lot and smallest size of the market; undefined where nobody describes it. */
+  /** Tick, lot and smallest size of the market; undefined where no profile or venue describes it. */
   readonly marketRules?:
     | { readonly tick: DecimalString; readonly lot: DecimalString; readonly min_size?: DecimalString }
     | undefined;
-  /** Other markets are described: one without rules was forgotten. Without any nothing can be checked, and orders pass. */
+  /** Some markets are described, so one without rules was forgotten. Where none are, nothing can be checked and orders pass. */
   readonly marketsDescribed?: boolean;
 }
 
-/** The order as it would stand after the write. */
+/** The order as it would be after the write. */
 export interface Proposal {
   readonly market: string;
   readonly side: Side;
   readonly type: string;
   /** Ordered size. */
   readonly size: Decimal;
-  /** What could fill from now on. */
+  /** The most that could fill from now on. */
   readonly rest: Decimal;
   readonly price: DecimalString | undefined;
   readonly trigger: DecimalString | undefined;
   readonly timeInForce: string | undefined;
-  /** stop_loss, take_profit: a fraction of the position, reducing by nature; its size is no size. */
+  /** stop_loss, take_profit: the size is a fraction of the position, and the order can only reduce it. */
   readonly fraction: boolean;
   readonly target: WorkingOrder | undefined;
-  /** Of an amend: the terms before it. */
+  /** For an amend: the terms before it. */
   readonly before: WriteTerms | undefined;
-  /** An amend that only shrinks: same price, not more to fill than now. */
+  /** An amend that only shrinks the order: same price, no more to fill than now. */
   readonly shrinks: boolean;
   readonly resizes: boolean;
 }
 
-export interface Case {
+export interface CheckedCase {
   readonly write: LimitWrite;
   readonly kind: 'place' | 'amend' | 'leverage';
   /** Undefined for leverage, and for an amend whose order is not known. */
@@ -153,18 +153,18 @@ export interface Case {
 }
 
 export function orderOf(write: LimitWrite, facts: LimitFacts): Proposal | undefined {
-  if (write.endpoint === 'POST /orders') return write.intent === undefined ? undefined : placed(write.intent);
-  const id = paramOf(write, 'order_id');
+  if (write.endpoint === 'POST /orders') return write.intent === undefined ? undefined : proposePlacement(write.intent);
+  const id = getParam(write, 'order_id');
   const target = facts.working.find((each) =>
     write.clientOrderId === undefined
       ? each.orderId !== undefined && each.orderId === id
       : each.clientOrderId === write.clientOrderId,
   );
   const known: WriteTerms | undefined = target ?? write.intent;
-  return known === undefined ? undefined : amended(write, known, target);
+  return known === undefined ? undefined : proposeAmend(write, known, target);
 }
 
-function placed(terms: WriteTerms): Proposal {
+function proposePlacement(terms: WriteTerms): Proposal {
   const size = exact(terms.size);
   return {
     market: terms.market,
@@ -184,16 +184,16 @@ function placed(terms: WriteTerms): Proposal {
 }
 
 /**
- * Whether the venue reads an amended size as the whole or as the rest is not shown: it counts as the rest, the larger of the
- * two. Nor whether it reads that of a position stop as a fraction: it counts as a size, and is held to what sizes are held to.
+ * The document does not say whether an amended size is the whole or the rest: it counts as the rest, the larger of the two. Nor
+ * does it say whether that of a position stop is a fraction: it counts as a size, and the limits of sizes apply.
  */
-function amended(write: LimitWrite, known: WriteTerms, target: WorkingOrder | undefined): Proposal {
-  const asked = paramOf(write, 'size');
-  const price = paramOf(write, 'price');
+function proposeAmend(write: LimitWrite, known: WriteTerms, target: WorkingOrder | undefined): Proposal {
+  const requested = getParam(write, 'size');
+  const price = getParam(write, 'price');
   const before = exact(known.size);
   const left = exact(target?.worstRemaining ?? known.size);
-  const size = asked === undefined ? before : exact(asked);
-  const rest = asked === undefined ? left : size;
+  const size = requested === undefined ? before : exact(requested);
+  const rest = requested === undefined ? left : size;
   return {
     market: known.market,
     side: known.side,
@@ -202,38 +202,38 @@ function amended(write: LimitWrite, known: WriteTerms, target: WorkingOrder | un
     rest,
     price: price ?? known.price,
     trigger: known.trigger,
-    // An amended price may cross what its time in force was chosen for.
+    // An amended price may cross the market although the time in force was chosen for a price that did not.
     timeInForce: undefined,
-    fraction: isFraction(known.type) && asked === undefined,
+    fraction: isFraction(known.type) && requested === undefined,
     target,
     before: known,
     shrinks: rest.lte(left) && price !== undefined && known.price !== undefined && exact(price).eq(exact(known.price)),
-    resizes: asked !== undefined,
+    resizes: requested !== undefined,
   };
 }
 
-/** What works in a market beside the order itself. Position stops are left out: the venue lets them only reduce. */
-export function othersIn({ facts, order }: Case, market: string): readonly WorkingOrder[] {
+/** Orders that work in a market beside the order itself. Position stops are left out: the venue lets them only reduce. */
+export function listOthersIn({ facts, order }: CheckedCase, market: string): readonly WorkingOrder[] {
   return facts.working.filter((each) => each !== order?.target && each.market === market && !isFraction(each.type));
 }
 
-export function workingOnSide(at: Case, side: Side): Decimal {
+export function sumWorkingOnSide(at: CheckedCase, side: Side): Decimal {
   let sum: Decimal = new Exact(0);
-  for (const each of othersIn(at, at.market)) if (each.side === side) sum = sum.plus(exact(each.worstRemaining));
+  for (const each of listOthersIn(at, at.market)) if (each.side === side) sum = sum.plus(exact(each.worstRemaining));
   return sum;
 }
 
-export function modeOf({ rules, facts, market }: Case): TradingMode {
-  const modes = [rules.mode, ofMarket(rules.marketModes, market), facts.mode];
+export function getMode({ rules, facts, market }: CheckedCase): TradingMode {
+  const modes = [rules.mode, getForMarket(rules.marketModes, market), facts.mode];
   return modes.includes('halted') ? 'halted' : modes.includes('reducing') ? 'reducing' : 'active';
 }
 
-/** The entry of a table by market; a market may be named like a property that every object has. */
-export function ofMarket<T>(table: Readonly<Record<string, T>> | undefined, market: string): T | undefined {
+/** The entry of a market in a table; a market may have the name of a property that every object has. */
+export function getForMarket<T>(table: Readonly<Record<string, T>> | undefined, market: string): T | undefined {
   return table !== undefined && Object.hasOwn(table, market) ? table[market] : undefined;
 }
 
-export function referenceOf({ write, facts }: Case): PriceAt | undefined {
+export function getReference({ write, facts }: CheckedCase): PriceAt | undefined {
   return write.reference ?? facts.reference;
 }
 
@@ -241,14 +241,14 @@ export function isFraction(type: string): boolean {
   return type === 'stop_loss' || type === 'take_profit';
 }
 
-export function paramOf(write: LimitWrite, name: string): string | undefined {
+export function getParam(write: LimitWrite, name: string): string | undefined {
   const value: unknown = (write.params as Readonly<Record<string, unknown>>)[name];
   return value === undefined ? undefined : String(value);
 }
 
 /**
- * Products of two 36-digit decimals have 72 digits: a wider class than the project's, so that a limit is met to the last
- * digit or not at all.
+ * Products of two 36-digit decimals have 72 digits, so this class is wider than the project's: a limit holds to the last
+ * digit.
  */
 export const Exact = Decimal.clone({ precision: 160 });
 export function exact(text: DecimalString): Decimal {

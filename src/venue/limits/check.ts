@@ -1,28 +1,28 @@
 /**
- * The check before every write (docs/language.md, Limits): what is about to be sent, the rules and the facts, in; a verdict with the
- * figures that decided it, out. Cheap and static checks come first; the first that denies wins. Cancels and calls of the
- * deadman switch always pass. A rule whose fact is missing denies: not knowing is no reason to send. It reads nothing,
- * asks no time and keeps no counters: whoever asks brings the facts.
+ * Checks the limits before every write (docs/language.md, Limits): takes the write, the rules and the facts, gives a verdict
+ * with the figures that decided it. Cheap and static checks come first; the first that denies wins. Cancels and calls of the
+ * deadman switch always pass. A rule whose fact is missing denies: not knowing is no reason to send. It reads nothing, asks no
+ * time and keeps no counters: the caller passes the facts.
  */
 import { Decimal, type DecimalString, decimal, decimalText, roundToStep } from '../../base/decimal.ts';
 import type { EndpointName } from '../catalogue.ts';
 import type { Side } from '../records.ts';
 import {
-  type Case,
+  type CheckedCase,
   exact,
+  getMode,
+  getParam,
+  getReference,
   isFraction,
   type LimitFacts,
   type LimitWrite,
-  modeOf,
+  listOthersIn,
   orderOf,
-  othersIn,
-  paramOf,
-  referenceOf,
-  workingOnSide,
+  sumWorkingOnSide,
 } from './case.ts';
 import { DENIALS, type DenialCode } from './denials.ts';
-import { countedBefore, followsMarket, heldNotional, priceOf } from './price.ts';
-import { certainPosition, furthestPosition, lowers, whatWouldProve } from './reducing.ts';
+import { computeCountedBefore, computeHeldNotional, followsMarket, priceOf } from './price.ts';
+import { describeMissingProof, getCertainPosition, getFurthestPosition, lowers } from './reducing.ts';
 import type { LimitRules } from './rules.ts';
 
 export type {
@@ -45,9 +45,9 @@ export {
   tighter,
 } from './rules.ts';
 
-/** The venue takes 1000 open orders per account; the last fifty are kept for what protects (fault-matrix.md, row 63). */
+/** The venue allows 1000 open orders per account; the last fifty are kept for protective orders (fault-matrix.md, row 63). */
 export const MOST_OPEN_ORDERS = 950;
-/** PUT /account/leverage, where no rule says less. */
+/** The bound of PUT /account/leverage where no rule is tighter. */
 const MOST_LEVERAGE = '20';
 
 export type LimitVerdict =
@@ -60,24 +60,24 @@ export type LimitVerdict =
       readonly considered: Readonly<Record<string, string>>;
     };
 
-/** Checks one write. Pure; see the table `CHECKS` for the order. */
+/** Checks one write. Pure; the table `CHECKS` gives the order of the checks. */
 export function checkLimits(write: LimitWrite, rules: LimitRules, facts: LimitFacts): LimitVerdict {
   const kind = KINDS[write.endpoint];
   const considered: Record<string, string> = {};
   if (kind === undefined) return { ok: true, considered };
   const order = kind === 'leverage' ? undefined : orderOf(write, facts);
-  const at: Case = {
+  const at: CheckedCase = {
     write,
     kind,
     order,
-    market: order?.market ?? paramOf(write, 'market_id') ?? '',
+    market: order?.market ?? getParam(write, 'market_id') ?? '',
     rules,
     facts,
     considered,
   };
   for (const check of CHECKS) {
     const denial = check(at);
-    if (denial !== undefined) return { ok: false, code: denial.code, message: messageOf(denial), considered };
+    if (denial !== undefined) return { ok: false, code: denial.code, message: formatDenial(denial), considered };
   }
   return { ok: true, considered };
 }
@@ -91,50 +91,52 @@ const KINDS: { readonly [E in EndpointName]?: 'place' | 'amend' | 'leverage' } =
 
 interface Denied {
   readonly code: DenialCode;
-  /** In the order of the code's names. */
+  /** In the order of the code's `names`. */
   readonly figures: readonly (string | number)[];
-  /** What to do, where the figures alone do not say it; or all there is to say, where there are no figures. */
+  /** What to do, where the figures alone do not show it; the whole message where there are no figures. */
   readonly advice?: string;
 }
-type Check = (at: Case) => Denied | undefined;
+type Check = (at: CheckedCase) => Denied | undefined;
 
 function deny(code: DenialCode, ...figures: (string | number)[]): Denied {
   return { code, figures };
 }
 
-function messageOf({ code, figures, advice }: Denied): string {
+function formatDenial({ code, figures, advice }: Denied): string {
   const named = DENIALS[code].names.flatMap((name, index) =>
     figures[index] === undefined ? [] : [`${name}=${figures[index]}`],
   );
-  const said = [...(named.length === 0 ? [] : [named.join(', ')]), ...(advice === undefined ? [] : [advice])];
-  return `${code}: ${said.length === 0 ? DENIALS[code].summary : said.join('; ')}`;
+  const parts = [...(named.length === 0 ? [] : [named.join(', ')]), ...(advice === undefined ? [] : [advice])];
+  return `${code}: ${parts.length === 0 ? DENIALS[code].summary : parts.join('; ')}`;
 }
 
-/** An emergency exit passes the caps of notional, but only when it certainly only reduces (language.md, decision 11). */
-function passesCaps(at: Case): boolean {
-  const asked = at.write.allow ?? at.write.intent?.allow;
-  if (asked !== 'reduce') return false;
+/** An emergency exit passes the notional caps, but only if it certainly only reduces (language.md, decision 11). */
+function passesCaps(at: CheckedCase): boolean {
+  const allow = at.write.allow ?? at.write.intent?.allow;
+  if (allow !== 'reduce') return false;
   const proven = lowers(at);
   at.considered['allow'] = proven ? 'reduce' : 'reduce not proven';
   return proven;
 }
 
-/** A denial that `allow: reduce` did not spare the order, with what would have. */
-function unspared(at: Case, denied: Denied): Denied {
-  return at.considered['allow'] === undefined ? denied : { ...denied, advice: `allow: reduce: ${whatWouldProve(at)}` };
+/** Adds to a denial what would have let the order pass with `allow: reduce`, where it asked for that. */
+function adviseReduce(at: CheckedCase, denied: Denied): Denied {
+  return at.considered['allow'] === undefined
+    ? denied
+    : { ...denied, advice: `allow: reduce: ${describeMissingProof(at)}` };
 }
 
-function notionalUnknown(at: Case, market = at.market): Denied {
+function denyUnknownNotional(at: CheckedCase, market = at.market): Denied {
   const { order } = at;
   const short = market === at.market && order?.side === 'short' && order.price !== undefined;
   const advice = short
-    ? 'a short is filled at its price or higher: name where the market stands by `price_band.around`, or send it post_only'
+    ? 'a short fills at its price or higher: give the market price with `price_band.around`, or send the order post_only'
     : undefined;
   return { ...deny('NOTIONAL_UNKNOWN', market), ...(advice === undefined ? {} : { advice }) };
 }
 
 /** Counts and figures are journaled as `used/allowed`. */
-function within(at: Case, control: string, value: Decimal | number, max: DecimalString | number): boolean {
+function fitsWithin(at: CheckedCase, control: string, value: Decimal | number, max: DecimalString | number): boolean {
   at.considered[control] = `${typeof value === 'number' ? value : decimalText(value)}/${max}`;
   return typeof value === 'number' ? value <= Number(max) : value.lte(exact(String(max)));
 }
@@ -146,12 +148,12 @@ const CHECKS: readonly Check[] = [
   },
 
   function halted(at) {
-    return modeOf(at) === 'halted' ? deny('TRADING_HALTED', 'halted', at.market) : undefined;
+    return getMode(at) === 'halted' ? deny('TRADING_HALTED', 'halted', at.market) : undefined;
   },
 
   function knownOrder({ kind, order, write }) {
     if (kind === 'leverage' || order !== undefined) return undefined;
-    return deny('AMEND_TARGET_UNKNOWN', paramOf(write, 'order_id') ?? write.clientOrderId ?? '');
+    return deny('AMEND_TARGET_UNKNOWN', getParam(write, 'order_id') ?? write.clientOrderId ?? '');
   },
 
   function allowedMarket({ rules, market, considered }) {
@@ -178,19 +180,19 @@ const CHECKS: readonly Check[] = [
   function leverage(at) {
     const { kind, write, rules } = at;
     if (kind !== 'leverage') return undefined;
-    const text = paramOf(write, 'leverage') ?? '';
+    const text = getParam(write, 'leverage') ?? '';
     if (!/^[1-9]\d{0,8}$/.test(text)) return deny('LEVERAGE_NOT_WHOLE', text);
     const max = rules.maxLeverage ?? MOST_LEVERAGE;
-    return within(at, 'max_leverage', exact(text), max) ? undefined : deny('LEVERAGE_EXCEEDS_MAX', text, max);
+    return fitsWithin(at, 'max_leverage', exact(text), max) ? undefined : deny('LEVERAGE_EXCEEDS_MAX', text, max);
   },
 
   function leverageWhileReducing(at) {
     const { kind, write, facts, market } = at;
-    if (kind !== 'leverage' || modeOf(at) !== 'reducing') return undefined;
+    if (kind !== 'leverage' || getMode(at) !== 'reducing') return undefined;
     const leverage = facts.account?.leverage ?? {};
     const current = Object.hasOwn(leverage, market) ? leverage[market] : undefined;
-    const asked = paramOf(write, 'leverage') ?? '';
-    // Unknown is let through: the usual reason to set leverage while reducing is to lower it (housekeeping.yaml).
+    const asked = getParam(write, 'leverage') ?? '';
+    // An unknown leverage passes: the usual reason to set leverage while reducing is to lower it (housekeeping.yaml).
     if (current === undefined || exact(asked).lte(exact(current))) return undefined;
     return deny('LEVERAGE_RAISED_WHILE_REDUCING', 'reducing', asked, current);
   },
@@ -200,10 +202,10 @@ const CHECKS: readonly Check[] = [
     if (order === undefined || marketRules === undefined) return undefined;
     const step = exact(marketRules.tick);
     if (order.price !== undefined && !isMultiple(exact(order.price), step)) {
-      return deny('PRICE_OFF_TICK', order.price, marketRules.tick, nearest(exact(order.price), step));
+      return deny('PRICE_OFF_TICK', order.price, marketRules.tick, roundToNearest(exact(order.price), step));
     }
     if (order.trigger !== undefined && !isMultiple(exact(order.trigger), step)) {
-      return deny('TRIGGER_OFF_TICK', order.trigger, marketRules.tick, nearest(exact(order.trigger), step));
+      return deny('TRIGGER_OFF_TICK', order.trigger, marketRules.tick, roundToNearest(exact(order.trigger), step));
     }
     return undefined;
   },
@@ -214,7 +216,7 @@ const CHECKS: readonly Check[] = [
     const step = exact(marketRules.lot);
     const least = exact(marketRules.min_size ?? marketRules.lot);
     if (!isMultiple(order.size, step)) {
-      const legal = Decimal.max(decimal(nearest(order.size, step)), least);
+      const legal = Decimal.max(decimal(roundToNearest(order.size, step)), least);
       return deny('SIZE_OFF_LOT', decimalText(order.size), marketRules.lot, decimalText(legal));
     }
     return order.size.lt(least) ? deny('SIZE_BELOW_MIN', decimalText(order.size), decimalText(least)) : undefined;
@@ -223,7 +225,7 @@ const CHECKS: readonly Check[] = [
   function writes(at) {
     const { maxWrites } = at.rules;
     const used = at.facts.counters.writes + 1;
-    return maxWrites === undefined || within(at, 'max_writes', used, maxWrites)
+    return maxWrites === undefined || fitsWithin(at, 'max_writes', used, maxWrites)
       ? undefined
       : deny('WRITES_EXCEED_MAX', used, maxWrites);
   },
@@ -232,7 +234,7 @@ const CHECKS: readonly Check[] = [
     const { maxOrdersPerMinute } = at.rules;
     if (maxOrdersPerMinute === undefined || at.kind === 'leverage') return undefined;
     const used = at.facts.counters.ordersLastMinute + 1;
-    return within(at, 'orders_per_minute', used, maxOrdersPerMinute)
+    return fitsWithin(at, 'orders_per_minute', used, maxOrdersPerMinute)
       ? undefined
       : deny('ORDER_RATE_EXCEEDED', used, maxOrdersPerMinute);
   },
@@ -241,7 +243,7 @@ const CHECKS: readonly Check[] = [
     const { stepFills } = at.rules;
     if (stepFills === undefined || at.kind === 'leverage') return undefined;
     const fills = at.facts.counters.stepFills ?? 0;
-    return within(at, 'step_fills', fills, stepFills.max)
+    return fitsWithin(at, 'step_fills', fills, stepFills.max)
       ? undefined
       : deny('STEP_FILLS_EXCEEDED', fills, stepFills.max, stepFills.windowMs);
   },
@@ -250,7 +252,7 @@ const CHECKS: readonly Check[] = [
     const { refusals } = at.rules;
     if (refusals === undefined) return undefined;
     const count = at.facts.counters.refusals ?? 0;
-    return within(at, 'refusals', count, refusals.max)
+    return fitsWithin(at, 'refusals', count, refusals.max)
       ? undefined
       : deny('REFUSALS_EXCEEDED', count, refusals.max, refusals.windowMs);
   },
@@ -259,7 +261,7 @@ const CHECKS: readonly Check[] = [
     if (at.kind !== 'place') return undefined;
     const { run, account } = at.facts.openOrders;
     const { maxOpenOrders } = at.rules;
-    if (maxOpenOrders !== undefined && !within(at, 'max_open_orders', run + 1, maxOpenOrders)) {
+    if (maxOpenOrders !== undefined && !fitsWithin(at, 'max_open_orders', run + 1, maxOpenOrders)) {
       return deny('OPEN_ORDERS_EXCEED_MAX', run + 1, maxOpenOrders);
     }
     return account + 1 > MOST_OPEN_ORDERS
@@ -270,12 +272,12 @@ const CHECKS: readonly Check[] = [
   function orderSize(at) {
     const { order, rules } = at;
     if (rules.maxOrderSize === undefined || order === undefined || order.fraction) return undefined;
-    const fits = within(at, 'max_order_size', order.size, rules.maxOrderSize);
+    const fits = fitsWithin(at, 'max_order_size', order.size, rules.maxOrderSize);
     return fits ? undefined : deny('SIZE_EXCEEDS_MAX_PER_ORDER', decimalText(order.size), rules.maxOrderSize);
   },
 
   function reducing(at) {
-    if (at.kind === 'leverage' || modeOf(at) !== 'reducing' || at.order === undefined) return undefined;
+    if (at.kind === 'leverage' || getMode(at) !== 'reducing' || at.order === undefined) return undefined;
     at.considered['mode'] = 'reducing';
     if (lowers(at)) return undefined;
     const { side, rest } = at.order;
@@ -285,10 +287,10 @@ const CHECKS: readonly Check[] = [
         'reducing',
         side,
         decimalText(rest),
-        decimalText(certainPosition(at)),
-        decimalText(workingOnSide(at, side)),
+        decimalText(getCertainPosition(at)),
+        decimalText(sumWorkingOnSide(at, side)),
       ),
-      advice: whatWouldProve(at),
+      advice: describeMissingProof(at),
     };
   },
 
@@ -307,21 +309,21 @@ const CHECKS: readonly Check[] = [
     return deny('MARKET_QUARANTINED', market, doubtful?.orderId ?? doubtful?.clientOrderId ?? '');
   },
 
-  function picture(at) {
+  function marketData(at) {
     const { maxReadAgeMs } = at.rules;
     if (maxReadAgeMs === undefined || at.order === undefined || lowers(at)) return undefined;
     const age = at.facts.lastReadAgeMs;
-    if (age !== undefined && within(at, 'read_age_ms', age, maxReadAgeMs)) return undefined;
+    if (age !== undefined && fitsWithin(at, 'read_age_ms', age, maxReadAgeMs)) return undefined;
     if (age !== undefined) return deny('MARKET_DATA_STALE', age, maxReadAgeMs);
     return { ...deny('MARKET_DATA_STALE'), advice: 'the run has not read anything from the venue yet' };
   },
 
-  function floors(at) {
+  function accountMinimums(at) {
     const { minEquity, minHealth, maxAccountAgeMs } = at.rules;
     if ((minEquity === undefined && minHealth === undefined) || at.order === undefined || lowers(at)) return undefined;
     const { account, now } = at.facts;
     if (account === undefined) {
-      const advice = 'a floor of equity or health applies, and the run has not read the account yet: read it first';
+      const advice = '`min_equity` or `min_health` applies, and the run has not read the account yet: read it first';
       return { ...deny('ACCOUNT_STALE'), advice };
     }
     const age = now - account.at;
@@ -340,10 +342,10 @@ const CHECKS: readonly Check[] = [
     if (rules.maxOrderNotional === undefined || order === undefined || order.fraction || passesCaps(at))
       return undefined;
     const price = priceOf(at);
-    if (price === undefined) return unspared(at, notionalUnknown(at));
+    if (price === undefined) return adviseReduce(at, denyUnknownNotional(at));
     const notional = order.size.times(exact(price));
-    if (within(at, 'max_order_notional', notional, rules.maxOrderNotional)) return undefined;
-    return unspared(at, deny('NOTIONAL_EXCEEDS_MAX_PER_ORDER', decimalText(notional), rules.maxOrderNotional));
+    if (fitsWithin(at, 'max_order_notional', notional, rules.maxOrderNotional)) return undefined;
+    return adviseReduce(at, deny('NOTIONAL_EXCEEDS_MAX_PER_ORDER', decimalText(notional), rules.maxOrderNotional));
   },
 
   function runNotional(at) {
@@ -352,23 +354,23 @@ const CHECKS: readonly Check[] = [
     if (followsMarket(at, order)) return undefined;
     const price = priceOf(at);
     const sent = facts.counters.runNotional;
-    if (price === undefined || sent === undefined) return unspared(at, notionalUnknown(at));
-    const notional = order.size.times(exact(price)).minus(countedBefore(order));
+    if (price === undefined || sent === undefined) return adviseReduce(at, denyUnknownNotional(at));
+    const notional = order.size.times(exact(price)).minus(computeCountedBefore(order));
     if (order.before !== undefined && !notional.gt(0)) return undefined;
-    if (within(at, 'max_run_notional', notional.plus(exact(sent)), rules.maxRunNotional)) return undefined;
-    return unspared(at, deny('NOTIONAL_EXCEEDS_MAX_PER_RUN', decimalText(notional), sent, rules.maxRunNotional));
+    if (fitsWithin(at, 'max_run_notional', notional.plus(exact(sent)), rules.maxRunNotional)) return undefined;
+    return adviseReduce(at, deny('NOTIONAL_EXCEEDS_MAX_PER_RUN', decimalText(notional), sent, rules.maxRunNotional));
   },
 
   function priceBand(at) {
     const { order, rules, facts, market } = at;
-    // A position stop is meant to stand away from the market, and can only reduce.
+    // A position stop is meant to be away from the market, and can only reduce.
     if (rules.priceBandWithin === undefined || order === undefined || isFraction(order.type)) return undefined;
     if (order.price === undefined) {
       const advice =
-        'a band can not hold an order that names no price: give it the worst it may be filled at as `price`';
+        'a price band cannot be checked for an order without a price: give the worst price it may fill at as `price`';
       return { ...deny('PRICE_MISSING', order.type), advice };
     }
-    const reference = referenceOf(at);
+    const reference = getReference(at);
     if (reference === undefined) return deny('REFERENCE_MISSING', market);
     const age = facts.now - reference.at;
     if (rules.maxReferenceAgeMs !== undefined && age > rules.maxReferenceAgeMs)
@@ -384,19 +386,19 @@ const CHECKS: readonly Check[] = [
   function position(at) {
     const { order, rules } = at;
     if (rules.maxPosition === undefined || order === undefined || lowers(at)) return undefined;
-    const worst = furthestPosition(at, order.side).plus(workingOnSide(at, order.side)).plus(order.rest);
-    const fits = within(at, 'max_position', worst, rules.maxPosition);
+    const worst = getFurthestPosition(at, order.side).plus(sumWorkingOnSide(at, order.side)).plus(order.rest);
+    const fits = fitsWithin(at, 'max_position', worst, rules.maxPosition);
     return fits ? undefined : deny('POSITION_EXCEEDS_MAX', decimalText(worst), rules.maxPosition);
   },
 
   function marketNotional(at) {
     const { order, rules, market } = at;
     if (rules.maxMarketNotional === undefined || order === undefined || lowers(at)) return undefined;
-    const held = heldNotional(at, market);
+    const held = computeHeldNotional(at, market);
     const price = priceOf(at);
-    if (held === undefined || price === undefined) return notionalUnknown(at);
+    if (held === undefined || price === undefined) return denyUnknownNotional(at);
     const notional = order.rest.times(exact(price));
-    if (within(at, 'max_market_notional', held.plus(notional), rules.maxMarketNotional)) return undefined;
+    if (fitsWithin(at, 'max_market_notional', held.plus(notional), rules.maxMarketNotional)) return undefined;
     return deny('NOTIONAL_EXCEEDS_MAX_PER_MARKET', decimalText(notional), decimalText(held), rules.maxMarketNotional);
   },
 
@@ -404,15 +406,15 @@ const CHECKS: readonly Check[] = [
     const { order, rules, facts } = at;
     if (rules.maxExposure === undefined || order === undefined || lowers(at)) return undefined;
     const price = priceOf(at);
-    if (price === undefined) return notionalUnknown(at);
+    if (price === undefined) return denyUnknownNotional(at);
     let held: Decimal = exact('0');
     for (const each of new Set([...Object.keys(facts.positions), ...facts.working.map((one) => one.market)])) {
-      const here = heldNotional(at, each);
-      if (here === undefined) return notionalUnknown(at, each);
+      const here = computeHeldNotional(at, each);
+      if (here === undefined) return denyUnknownNotional(at, each);
       held = held.plus(here);
     }
     const notional = order.rest.times(exact(price));
-    if (within(at, 'max_exposure', held.plus(notional), rules.maxExposure)) return undefined;
+    if (fitsWithin(at, 'max_exposure', held.plus(notional), rules.maxExposure)) return undefined;
     return deny('EXPOSURE_EXCEEDS_MAX', decimalText(notional), decimalText(held), rules.maxExposure);
   },
 
@@ -420,7 +422,7 @@ const CHECKS: readonly Check[] = [
     const { order, rules, market } = at;
     if (rules.selfMatch === 'allow' || order === undefined || !BOOK_TYPES.has(order.type)) return undefined;
     const own = order.price;
-    for (const each of othersIn(at, market)) {
+    for (const each of listOthersIn(at, market)) {
       if (each.side === order.side || !BOOK_TYPES.has(each.type)) continue;
       if (own === undefined || each.price === undefined || crosses(order.side, exact(own), exact(each.price))) {
         return deny('SELF_MATCH', own ?? 'market', each.price ?? 'market', each.orderId ?? each.clientOrderId);
@@ -430,7 +432,7 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
-/** Types that stand in the book or take from it at once; an untriggered stop does neither. */
+/** Types that rest in the market's book or trade with it at once; an untriggered stop does neither. */
 const BOOK_TYPES: ReadonlySet<string> = new Set(['limit', 'market']);
 
 function crosses(side: Side, price: Decimal, resting: Decimal): boolean {
@@ -441,8 +443,8 @@ function isMultiple(value: Decimal, step: Decimal): boolean {
   return value.mod(step).isZero();
 }
 
-/** The nearest legal value; never zero, which would be no price and no size. */
-function nearest(value: Decimal, step: Decimal): DecimalString {
+/** The nearest legal value; never zero, which is neither a price nor a size. */
+function roundToNearest(value: Decimal, step: Decimal): DecimalString {
   const rounded = roundToStep(value, step, 'nearest');
   return decimalText(rounded.isZero() ? step : rounded);
 }

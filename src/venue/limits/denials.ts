@@ -1,13 +1,13 @@
 /**
- * Every code a limit denies with: what it means, which figures its message names, and what to do about it. The codes are a
- * contract: a runbook's `catch`, an alert and a test may hold on to them.
+ * Lists every code with which a limit denies: what it means, which figures its message names, and what to do about it. The
+ * codes are a contract: a runbook's `catch`, an alert and a test may depend on them.
  */
 interface Denial {
   readonly summary: string;
-  /** The figures of the message, in order. */
+  /** Names of the figures in the message, in its order. */
   readonly names: readonly string[];
   readonly fix: string;
-  /** The run is to be ended, not only this write. */
+  /** The denial ends the run, not only this write. */
   readonly halts?: true;
 }
 
@@ -18,47 +18,47 @@ export const DENIALS = {
     fix: 'find out why, then `runbook release --by NAME`',
   },
   DEADMAN_LAPSED: {
-    summary: 'the deadman switch that the run asked for does not certainly stand any more',
+    summary: 'the deadman switch of the run may have expired',
     names: ['since'],
-    fix: 'nothing, where the run ends by it; a longer time-out where requests take that long',
+    fix: 'nothing where the run ends because of it; set a longer timeout where requests take that long',
   },
   TRADING_HALTED: {
     summary: 'trading is halted: only cancels are allowed',
     names: ['mode', 'market'],
-    fix: 'change `mode` in the profile or the runbook, or wait for whoever halted it',
+    fix: 'change `mode` in the profile or the runbook, or ask the person who halted trading',
   },
   REDUCING_ONLY: {
-    summary: 'only what lowers exposure is allowed, and this order does not certainly do so',
+    summary: 'only orders that lower exposure are allowed, and it is not certain that this one does',
     names: ['mode', 'side', 'size', 'position', 'working'],
-    fix: 'place at most what is proven to be held, on its opposite side, counting orders and position stops that work there',
+    fix: 'place at most the proven position, on its opposite side; working orders and position stops on that side count',
   },
   LEVERAGE_RAISED_WHILE_REDUCING: {
-    summary: 'raising leverage is not lowering exposure',
+    summary: 'raising leverage does not lower exposure',
     names: ['mode', 'leverage', 'current'],
-    fix: 'lower the leverage or leave it',
+    fix: 'lower the leverage or leave it unchanged',
   },
   MARKET_NOT_ALLOWED: {
-    summary: 'the market is not among those allowed',
+    summary: 'the market is not allowed',
     names: ['market', 'allowed'],
     fix: 'add it to `limits.markets` here and in the profile',
   },
   MARKET_RULES_UNKNOWN: {
-    summary: 'the profile describes markets, and not this one: its tick and lot are not known',
+    summary: 'the profile describes other markets but not this one: its tick and lot are unknown',
     names: ['market'],
     fix: "add it to the profile's `markets`",
   },
   ORDER_TYPE_NOT_ALLOWED: {
-    summary: 'the order type is not among those allowed',
+    summary: 'the order type is not allowed',
     names: ['type', 'allowed'],
     fix: 'use an allowed type',
   },
   SIDE_NOT_ALLOWED: {
-    summary: 'the side is not among those allowed for orders that may raise exposure',
+    summary: 'the side is not allowed for orders that may raise exposure',
     names: ['side', 'allowed'],
-    fix: 'add it to `limits.sides`, or lower the size to what only reduces',
+    fix: 'add it to `limits.sides`, or lower the size so that the order only reduces',
   },
   AMEND_TARGET_UNKNOWN: {
-    summary: 'the order to amend is not known here, so its side and size can not be checked',
+    summary: 'the order to amend is unknown to this run, so its side and size cannot be checked',
     names: ['order'],
     fix: 'amend only orders of this run; cancel others',
   },
@@ -78,7 +78,7 @@ export const DENIALS = {
     fix: 'round it with lot(…)',
   },
   SIZE_BELOW_MIN: {
-    summary: 'the size is below the smallest the market takes',
+    summary: 'the size is below the smallest size of the market',
     names: ['size', 'min'],
     fix: 'raise the size',
   },
@@ -94,74 +94,74 @@ export const DENIALS = {
     fix: 'lower it or raise `max_leverage`',
   },
   WRITES_EXCEED_MAX: {
-    summary: 'the run has made all the changing requests it may',
+    summary: 'the run has used up its requests that change something',
     names: ['writes', 'max'],
     fix: 'raise `max_writes`',
   },
   ORDER_RATE_EXCEEDED: {
-    summary: 'the run has sent all the orders it may in a minute',
+    summary: 'the run has used up its orders of the last minute',
     names: ['orders', 'max'],
-    fix: 'wait, or raise the rate',
+    fix: 'wait, or raise `max_orders_per_minute`',
   },
   OPEN_ORDERS_EXCEED_MAX: {
-    summary: 'the run has all the working orders it may',
+    summary: 'the run has too many working orders',
     names: ['open', 'max'],
     fix: 'cancel some or raise `max_open_orders`',
   },
   OPEN_ORDERS_NEAR_VENUE_LIMIT: {
-    summary: "the account is close to the venue's limit of 1000 open orders; what is left is kept for protection",
+    summary: "the account is close to the venue's limit of 1000 open orders; the rest is kept for protective orders",
     names: ['open', 'max'],
-    fix: 'cancel some of the account',
+    fix: 'cancel some orders of the account',
   },
   NOTIONAL_UNKNOWN: {
-    summary: 'a notional limit applies and there is no price to measure with',
+    summary: 'a notional limit applies and the order has no price to measure it with',
     names: ['market'],
-    fix: 'give the order a price; a short order needs a reference as well, `price_band.around`',
+    fix: 'give the order a price; a short order also needs a reference, `price_band.around`',
   },
   NOTIONAL_EXCEEDS_MAX_PER_ORDER: {
-    summary: 'the order is worth too much',
+    summary: 'the notional of the order is too large',
     names: ['notional', 'max'],
     fix: 'lower the size or raise `max_order_notional`; an exit that only reduces may pass with `allow: reduce`',
   },
   NOTIONAL_EXCEEDS_MAX_PER_RUN: {
-    summary: 'the run has sent all the notional it may',
+    summary: 'the run has used up its notional',
     names: ['notional', 'sent', 'max'],
     fix: 'raise `max_run_notional`',
   },
   NOTIONAL_EXCEEDS_MAX_PER_MARKET: {
-    summary: 'position and working orders of the market would be worth too much',
+    summary: 'the notional of the position and the working orders of the market would be too large',
     names: ['notional', 'held', 'max'],
-    fix: 'cancel or close some of it',
+    fix: 'cancel orders or close part of the position',
   },
   EXPOSURE_EXCEEDS_MAX: {
-    summary: 'positions and working orders would be worth too much in all',
+    summary: 'the notional of all positions and working orders would be too large',
     names: ['notional', 'held', 'max'],
-    fix: 'cancel or close some',
+    fix: 'cancel orders or close positions',
   },
   POSITION_EXCEEDS_MAX: {
-    summary: 'the position could become too large if all that works were filled',
+    summary: 'the position could become too large if all working orders filled',
     names: ['position', 'max'],
-    fix: 'lower the size, or cancel what works on that side',
+    fix: 'lower the size, or cancel working orders on that side',
   },
   PRICE_OUTSIDE_BAND: {
     summary: 'the price is too far from the reference',
     names: ['price', 'reference', 'low', 'high'],
-    fix: 'check the price; widen `price_band.within` if it is meant',
+    fix: 'check the price; if it is right, widen `price_band.within`',
   },
   REFERENCE_MISSING: {
     summary: 'a price band applies and there is no reference price',
     names: ['market'],
-    fix: 'give `price_band.around` a value that can be read',
+    fix: 'set `price_band.around` to a value that can be read',
   },
   PRICE_MISSING: {
-    summary: 'a price band applies and the order names no price that could be held to it',
+    summary: 'a price band applies and the order has no price to check',
     names: ['type'],
-    fix: 'give it a `price`: for a market or stop_market order the worst it may be filled at',
+    fix: 'give it a `price`: for a market or stop_market order the worst price it may fill at',
   },
   REFERENCE_STALE: {
     summary: 'the reference price is too old',
     names: ['age_ms', 'max_ms'],
-    fix: 'give the feed behind `price_band.around` a `max_age` of at most this',
+    fix: 'give the feed that `price_band.around` reads a `max_age` of at most `max_ms`',
   },
   SELF_MATCH: {
     summary: 'the order would trade with a resting order of our own',
@@ -169,38 +169,38 @@ export const DENIALS = {
     fix: 'cancel the resting order first',
   },
   EQUITY_BELOW_MIN: {
-    summary: 'the account equity is below its floor',
+    summary: 'the account equity is below its minimum',
     names: ['equity', 'min'],
     fix: 'lower exposure or add funds',
   },
   HEALTH_BELOW_MIN: {
-    summary: 'the account health is below its floor',
+    summary: 'the account health is below its minimum',
     names: ['health', 'min'],
     fix: 'lower exposure or add funds',
   },
   ACCOUNT_STALE: {
-    summary: 'a floor applies and the account was not read, or too long ago',
+    summary: 'a minimum of equity or health applies, and the account was not read recently enough',
     names: ['age_ms', 'max_ms'],
     fix: 'read the account',
   },
   MARKET_DATA_STALE: {
-    summary: 'the venue was not read for too long: no new exposure',
+    summary: 'the last read from the venue is too old: no new exposure',
     names: ['age_ms', 'max_ms'],
     fix: 'wait for a read to succeed',
   },
   MARKET_QUARANTINED: {
-    summary: 'the fate of an order in this market is not known: no new exposure there',
+    summary: 'the fate of an order in this market is unknown: no new exposure there',
     names: ['market', 'order'],
-    fix: 'look the order up at the venue; resuming the halted run asks for it again',
+    fix: 'look the order up at the venue; resuming the halted run looks it up again',
   },
   STEP_FILLS_EXCEEDED: {
     summary: 'the same step was filled too often',
     names: ['fills', 'max', 'window_ms'],
-    fix: 'check the loop; raise the throttle if it is meant',
+    fix: 'check the loop; if it is right, raise the throttle',
     halts: true,
   },
   REFUSALS_EXCEEDED: {
-    summary: 'the venue refused or contradicted too often',
+    summary: 'too many refusals and contradictions by the venue',
     names: ['refusals', 'max', 'window_ms'],
     fix: 'read the refusals in the journal',
     halts: true,

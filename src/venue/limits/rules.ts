@@ -1,6 +1,6 @@
 /**
- * The controls of a profile and of a runbook (profile.md, Limits) as data, and how two sets of them combine: per control
- * the tighter wins. Decimals as strings. Nothing is checked here.
+ * The limits of a profile and of a runbook (profile.md, Limits) as data, and the combination of two sets: per control the
+ * tighter wins. Decimals as strings. Nothing is checked here.
  */
 import { type DecimalString, decimal } from '../../base/decimal.ts';
 import type { OrderType, Side } from '../records.ts';
@@ -9,13 +9,13 @@ import type { OrderType, Side } from '../records.ts';
 export const TRADING_MODES = ['active', 'reducing', 'halted'] as const;
 export type TradingMode = (typeof TRADING_MODES)[number];
 
-/** At most so many of something in a window. */
+/** At most `max` events in a window. */
 export interface Throttle {
   readonly max: number;
   readonly windowMs: number;
 }
 
-/** A control that is absent does not bind. */
+/** An absent control does not limit anything. */
 export interface LimitRules {
   readonly markets?: readonly string[];
   /** The only sides of orders that may raise exposure. */
@@ -23,7 +23,7 @@ export interface LimitRules {
   readonly orderTypes?: readonly OrderType[];
   /** Base currency. */
   readonly maxOrderSize?: DecimalString;
-  /** Quote currency, as all notionals. */
+  /** Quote currency, like all notionals. */
   readonly maxOrderNotional?: DecimalString;
   readonly maxRunNotional?: DecimalString;
   /** Position and working orders of one market at their worst. */
@@ -32,7 +32,7 @@ export interface LimitRules {
   readonly maxExposure?: DecimalString;
   /** Base currency, per market, either side, working orders at their worst. */
   readonly maxPosition?: DecimalString;
-  /** Working orders of the run, those of unknown fate too. */
+  /** Working orders of the run, those of unknown fate included. */
   readonly maxOpenOrders?: number;
   readonly maxLeverage?: DecimalString;
   /** Requests of the run that change something. */
@@ -45,13 +45,13 @@ export interface LimitRules {
   readonly stepFills?: Throttle;
   /** Refusals and contradictions. */
   readonly refusals?: Throttle;
-  /** Both must allow it; otherwise an order that would trade with an own resting one is denied. */
+  /** Both sets must allow it; otherwise an order that would trade with a resting one of our own is denied. */
   readonly selfMatch?: 'deny' | 'allow';
   readonly minEquity?: DecimalString;
   readonly minHealth?: DecimalString;
-  /** How old the account record behind the two floors may be. */
+  /** How old the account record for the two minimums may be. */
   readonly maxAccountAgeMs?: number;
-  /** How long ago the venue may last have been read. */
+  /** How old the last read from the venue may be. */
   readonly maxReadAgeMs?: number;
   readonly mode?: TradingMode;
   readonly marketModes?: Readonly<Record<string, TradingMode>>;
@@ -70,29 +70,29 @@ export function tighter(a: LimitRules, b: LimitRules): LimitRules {
 
 type Combine<T> = (a: T | undefined, b: T | undefined) => T | undefined;
 
-/** An absent value gives way to the other; two are combined. */
-function either<T>(both: (a: T, b: T) => T): Combine<T> {
+/** Gives the other value where one is absent, and combines two. */
+function combineDefined<T>(both: (a: T, b: T) => T): Combine<T> {
   return (a, b) => (a === undefined ? b : b === undefined ? a : both(a, b));
 }
-const common = <T>() => either<readonly T[]>((a, b) => a.filter((each) => b.includes(each)));
-const smaller = either<DecimalString>((a, b) => (decimal(a).lte(decimal(b)) ? a : b));
-const larger = either<DecimalString>((a, b) => (decimal(a).gte(decimal(b)) ? a : b));
-const fewer = either<number>(Math.min);
-const throttle = either<Throttle>((a, b) => ({
+const intersectLists = <T>() => combineDefined<readonly T[]>((a, b) => a.filter((each) => b.includes(each)));
+const smaller = combineDefined<DecimalString>((a, b) => (decimal(a).lte(decimal(b)) ? a : b));
+const larger = combineDefined<DecimalString>((a, b) => (decimal(a).gte(decimal(b)) ? a : b));
+const fewer = combineDefined<number>(Math.min);
+const throttle = combineDefined<Throttle>((a, b) => ({
   max: Math.min(a.max, b.max),
   windowMs: Math.max(a.windowMs, b.windowMs),
 }));
-const stricter = either<TradingMode>((a, b) => (TRADING_MODES.indexOf(a) >= TRADING_MODES.indexOf(b) ? a : b));
-const stricterEach = either<Readonly<Record<string, TradingMode>>>((a, b) => {
+const stricter = combineDefined<TradingMode>((a, b) => (TRADING_MODES.indexOf(a) >= TRADING_MODES.indexOf(b) ? a : b));
+const stricterEach = combineDefined<Readonly<Record<string, TradingMode>>>((a, b) => {
   const modes = new Map(Object.entries(a));
   for (const [market, mode] of Object.entries(b)) modes.set(market, stricter(modes.get(market), mode) ?? mode);
   return Object.fromEntries(modes);
 });
 
 const COMBINE: { readonly [K in keyof LimitRules]-?: Combine<NonNullable<LimitRules[K]>> } = {
-  markets: common<string>(),
-  sides: common<Side>(),
-  orderTypes: common<OrderType>(),
+  markets: intersectLists<string>(),
+  sides: intersectLists<Side>(),
+  orderTypes: intersectLists<OrderType>(),
   maxOrderSize: smaller,
   maxOrderNotional: smaller,
   maxRunNotional: smaller,

@@ -3,7 +3,7 @@
  * both facts. None vanishes, none is thrown at a runbook, and three contradictions in a minute are a person's case.
  */
 
-import { begin, type Change, changeOf, type Draft, enter, NOTHING, raise, want } from './change.ts';
+import { begin, type Change, type Draft, enter, NOTHING, raise, toChange, want } from './change.ts';
 import {
   type OrderAlarm,
   type OrderAlarmName,
@@ -12,13 +12,13 @@ import {
   type OrderSnapshot,
   TIMINGS,
 } from './context.ts';
-import { takeFilled, tracker } from './filled.ts';
+import { bookFillOfOrder, takeFilled } from './filled.ts';
 import { largerDecimal } from './fills.ts';
 import { isForeign, isObservation } from './guards.ts';
 import type { OrderState } from './states.ts';
 
 /** Takes an event that the table turns away: dropped and counted, or kept as a contradiction with both facts. */
-export function afterAnomaly(
+export function applyAnomaly(
   { state, context }: OrderSnapshot,
   event: OrderEvent,
   outcome: '~' | '!' | 'X',
@@ -33,7 +33,7 @@ export function afterAnomaly(
   if (quarantine) enter(draft, event);
   return draft.redundant
     ? { ...NOTHING, context: { ...context, stale: context.stale + 1 }, redundant: true }
-    : changeOf(draft);
+    : toChange(draft);
 }
 
 /** Three contradictions on one order within 60 s make it a case for a person (orders.md, Contradictions). */
@@ -43,15 +43,15 @@ export function isQuarantineDue(
   event: OrderEvent,
   outcome: '~' | '!' | 'X',
 ): boolean {
-  if (outcome !== '!' || state === 'quarantined' || !counts(context, event)) return false;
-  return recentIllegal(context, event.at).length + 1 >= TIMINGS.illegalEvents;
+  if (outcome !== '!' || state === 'quarantined' || !countsTowardsQuarantine(context, event)) return false;
+  return listRecentIllegal(context, event.at).length + 1 >= TIMINGS.illegalEvents;
 }
 
 /** Keeps both facts of a contradiction, once per cell, and asks for a read that may explain it. */
 function contradict(draft: Draft, event: OrderEvent): void {
   const { order, from } = draft;
   const foreign = isForeign(order, event);
-  if (event.type === 'FILL' && !foreign) tracker(draft, event.fill);
+  if (event.type === 'FILL' && !foreign) bookFillOfOrder(draft, event.fill);
   if (isObservation(event) && !foreign) takeFilled(draft, event.record, true);
   if (event.type === 'P_UNKNOWN_STATUS' && !foreign) {
     order.venueId ??= event.record.id;
@@ -61,20 +61,22 @@ function contradict(draft: Draft, event: OrderEvent): void {
   const status = isObservation(event) ? event.record.status : '';
   const cell = `${from} × ${event.type}${event.type === 'P_UNKNOWN_STATUS' ? ` ${status}` : ''}${foreign ? ' foreign' : ''}`;
   const { cells, total } = order.illegal;
-  const recent = counts(order, event) ? [...recentIllegal(order, event.at), event.at] : recentIllegal(order, event.at);
+  const recent = countsTowardsQuarantine(order, event)
+    ? [...listRecentIllegal(order, event.at), event.at]
+    : listRecentIllegal(order, event.at);
   const known = cells.includes(cell);
   order.illegal = { cells: known ? cells : [...cells, cell], recent, total: total + 1 };
   want(draft, 'resync');
   if (order.venueId !== undefined) want(draft, 'read_fills');
-  if (!known) raise(draft, alarmOf(event, foreign), contradictionDetail(order, from, event));
+  if (!known) raise(draft, chooseAlarm(event, foreign), describeContradiction(order, from, event));
 }
 
-function alarmOf(event: OrderEvent, foreign: boolean): OrderAlarmName {
+function chooseAlarm(event: OrderEvent, foreign: boolean): OrderAlarmName {
   if (foreign) return 'DuplicateOrder';
   return event.type === 'P_UNKNOWN_STATUS' ? 'UnknownStatus' : 'Contradiction';
 }
 
-function contradictionDetail(order: OrderContext, from: OrderState, event: OrderEvent): OrderAlarm['detail'] {
+function describeContradiction(order: OrderContext, from: OrderState, event: OrderEvent): OrderAlarm['detail'] {
   const shown: Record<string, string> = {};
   if (isObservation(event)) {
     shown['shownId'] = event.record.id;
@@ -98,10 +100,10 @@ function contradictionDetail(order: OrderContext, from: OrderState, event: Order
  * Whether a contradiction counts towards quarantine. An unknown status is tolerated (fault-matrix.md, row 56), and fills of
  * a rejected order are booked and alarmed while it keeps its status: neither is made better by stopping the market.
  */
-function counts(context: OrderContext, event: OrderEvent): boolean {
+function countsTowardsQuarantine(context: OrderContext, event: OrderEvent): boolean {
   return isForeign(context, event) || (event.type !== 'P_UNKNOWN_STATUS' && event.type !== 'FILL');
 }
 
-function recentIllegal({ illegal }: OrderContext, at: number): readonly number[] {
+function listRecentIllegal({ illegal }: OrderContext, at: number): readonly number[] {
   return illegal.recent.filter((each) => at - each <= TIMINGS.illegalWindowMs);
 }

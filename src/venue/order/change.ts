@@ -38,7 +38,7 @@ export function begin(context: OrderContext, from: OrderState, to: OrderState): 
   return { order: { ...context }, from, to, alarms: [], wants: [], redundant: false };
 }
 
-export function changeOf({ order, alarms, wants, redundant }: Draft): Change {
+export function toChange({ order, alarms, wants, redundant }: Draft): Change {
   return { context: order, alarms, wants, redundant };
 }
 

@@ -21,7 +21,7 @@ export function takeFilled(draft: Draft, record: OrderRecord, outdated = false):
 }
 
 /** Books a fill in any state. Late is one that no record announced before the end, or that comes after the grace. */
-export function tracker(draft: Draft, fill: FillRecord): void {
+export function bookFillOfOrder(draft: Draft, fill: FillRecord): void {
   const { order, from } = draft;
   const booking = bookFill(order.fills, order.filled, fill);
   if (booking.kind === 'repeated') {
@@ -51,7 +51,7 @@ export function tracker(draft: Draft, fill: FillRecord): void {
   watchOverfill(draft);
 }
 
-export function settle(draft: Draft): void {
+export function settleFills(draft: Draft): void {
   const { order } = draft;
   order.settled = true;
   if (!exceeds(order.recordFilled, order.filled)) return;

@@ -51,7 +51,7 @@ export const GUARDS = {
 
   /** `canceled` after a cancel of ours is final, unless an amend ran so recently that it may be the amend's instant. */
   cancelConfirmed: (context, event) =>
-    isObservation(event) && (!amendedLately(context.amend, event.sentAt) || phantomHolds(context.phantom, event)),
+    isObservation(event) && (!wasAmendedLately(context.amend, event.sentAt) || phantomHolds(context.phantom, event)),
 
   /** The read was sent before the terminal status could have reached every replica. */
   sentBeforeEnd: ({ terminalAt }, event) =>
@@ -84,7 +84,7 @@ export function isObservation(event: OrderEvent): event is Observation {
 
 /** Whether a record shows the terms an amend asked for. */
 export function showsRequested(amend: Amend, record: OrderRecord): boolean {
-  return amend.req !== undefined && shows(amend.req, record);
+  return amend.req !== undefined && showsTerms(amend.req, record);
 }
 
 /** Old terms, in a read sent so long after the amend was resolved that they must have changed if they ever will; each read once. */
@@ -94,7 +94,7 @@ export function isLateOldRead(amend: Amend, event: Observation): boolean {
     event.sentAt > amend.resolvedAt + TIMINGS.amendLagMs &&
     (amend.oldReadSentAt === undefined || event.sentAt > amend.oldReadSentAt) &&
     !showsRequested(amend, event.record) &&
-    shows(amend.old, event.record)
+    showsTerms(amend.old, event.record)
   );
 }
 
@@ -116,7 +116,7 @@ export function isForeign(context: OrderContext, event: OrderEvent): boolean {
   return isObservation(event) && event.record.id !== context.venueId;
 }
 
-function shows(terms: { price?: string | undefined; size?: string | undefined }, record: OrderRecord): boolean {
+function showsTerms(terms: { price?: string | undefined; size?: string | undefined }, record: OrderRecord): boolean {
   return (
     (terms.price === undefined || sameDecimal(terms.price, record.price)) &&
     (terms.size === undefined || sameDecimal(terms.size, record.initial_size))
@@ -127,7 +127,7 @@ function phantomHolds(phantom: OrderContext['phantom'], event: Observation): boo
   return phantom?.status === event.type && event.sentAt >= phantom.firstReadSentAt + TIMINGS.phantomMs;
 }
 
-function amendedLately(amend: Amend | undefined, sentAt: number): boolean {
+function wasAmendedLately(amend: Amend | undefined, sentAt: number): boolean {
   if (amend === undefined) return false;
   return amend.resolvedAt === undefined || sentAt - amend.resolvedAt <= TIMINGS.phantomWindowMs;
 }

@@ -3,7 +3,7 @@
  * may still fill. Nothing here asks the time, sends anything, or throws at what a venue says.
  */
 import { isTerminalStatus, type OrderRecord } from '../records.ts';
-import { afterAnomaly, isQuarantineDue } from './anomalies.ts';
+import { applyAnomaly, isQuarantineDue } from './anomalies.ts';
 import type { Change } from './change.ts';
 import {
   isPositionStop,
@@ -16,7 +16,7 @@ import { largerDecimal, shortfall } from './fills.ts';
 import { GUARDS, isForeign } from './guards.ts';
 import { isWorking, type OrderState } from './states.ts';
 import { type Outcome, TRANSITIONS } from './transitions.ts';
-import { afterEvent } from './updates.ts';
+import { applyEvent } from './updates.ts';
 
 /** Canceled by the word of an answer alone: no record has shown the end yet, nor how much was filled before it. */
 export function isEndUnseen({ state, context }: OrderSnapshot): boolean {
@@ -101,32 +101,32 @@ export function stepOrder(order: OrderSnapshot, event: OrderEvent): OrderStep {
     case '!':
     case 'X': {
       const quarantine = isQuarantineDue(order.state, order.context, event, outcome);
-      return stepTo(
+      return toStep(
         order,
         quarantine ? 'quarantined' : order.state,
         outcome,
-        afterAnomaly(order, event, outcome, quarantine),
+        applyAnomaly(order, event, outcome, quarantine),
       );
     }
     case '.':
-      return stepTo(order, order.state, outcome, afterEvent(order.context, order.state, order.state, event));
+      return toStep(order, order.state, outcome, applyEvent(order.context, order.state, order.state, event));
     default:
-      return stepTo(order, outcome, outcome, afterEvent(order.context, order.state, outcome, event));
+      return toStep(order, outcome, outcome, applyEvent(order.context, order.state, outcome, event));
   }
 }
 
-function dispositionOf(outcome: Outcome, redundant: boolean): OrderStep['disposition'] {
+function getDisposition(outcome: Outcome, redundant: boolean): OrderStep['disposition'] {
   if (redundant || outcome === '~') return 'stale';
   if (outcome === '!') return 'contradiction';
   if (outcome === 'X') return 'caller_error';
   return outcome === '.' ? 'updated' : 'moved';
 }
 
-function stepTo(from: OrderSnapshot, state: OrderState, outcome: Outcome, change: Change): OrderStep {
+function toStep(from: OrderSnapshot, state: OrderState, outcome: Outcome, change: Change): OrderStep {
   return {
     snapshot: { state, context: change.context },
     moved: state !== from.state,
-    disposition: dispositionOf(outcome, change.redundant),
+    disposition: getDisposition(outcome, change.redundant),
     alarms: change.alarms,
     wants: change.wants,
   };

@@ -5,7 +5,7 @@
  */
 import { assign, setup } from 'xstate';
 import type { OrderTerms } from '../port.ts';
-import { afterAnomaly, isQuarantineDue } from './anomalies.ts';
+import { applyAnomaly, isQuarantineDue } from './anomalies.ts';
 import type { Change } from './change.ts';
 import {
   newOrder,
@@ -18,7 +18,7 @@ import {
 import { outcomeOf } from './life.ts';
 import { isTerminal, isWorking, ORDER_STATES, type OrderState } from './states.ts';
 import { type Cell, ORDER_EVENT_TYPES, type Outcome, type Split, TRANSITIONS } from './transitions.ts';
-import { afterEvent } from './updates.ts';
+import { applyEvent } from './updates.ts';
 
 /** An event that the state does not take, wrapped so that it leaves a trace: XState would drop it without a word. */
 interface Anomaly {
@@ -60,42 +60,42 @@ const machineSetup = setup({
     take: assign(({ context, event }, { from, to }: Way) => {
       if (event.type === 'ANOMALY') {
         const order = { state: from, context: context.order };
-        return contextOf(afterAnomaly(order, event.event, event.outcome, to !== from));
+        return toContext(applyAnomaly(order, event.event, event.outcome, to !== from));
       }
-      return contextOf(afterEvent(context.order, from, to, event));
+      return toContext(applyEvent(context.order, from, to, event));
     }),
   },
 });
 
-function contextOf({ context, alarms, wants, redundant }: Change): MachineContext {
+function toContext({ context, alarms, wants, redundant }: Change): MachineContext {
   return { order: context, alarms, wants, redundant };
 }
 
 /** One arm of a cell as a transition. Cells that stay have no target, so that XState re-enters nothing. */
-function way(from: OrderState, to: OrderState) {
+function toTransition(from: OrderState, to: OrderState) {
   const take = { type: 'take', params: { from, to } } as const;
   return to === from ? ({ actions: take } as const) : ({ target: to, actions: take } as const);
 }
 
 /** The transitions of a cell: none where the event is turned away, for `can()` must then say no. */
-function waysOf(state: OrderState, cell: Cell) {
+function listTransitions(state: OrderState, cell: Cell) {
   const split: Split = typeof cell === 'string' ? { arms: [], otherwise: cell } : cell;
   const named = split.arms.map(([guard, is]) => ({ is, when: guard as string }));
   const arms = [...named, { is: split.otherwise, when: split.arms.map(([guard]) => `not ${guard}`).join(' and ') }];
   return arms.flatMap(({ is, when }) => {
     if (is === '~' || is === '!' || is === 'X') return [];
-    const taken = way(state, is === '.' ? state : is);
+    const taken = toTransition(state, is === '.' ? state : is);
     return [when === '' ? taken : { ...taken, guard: { type: 'cell', params: { state, is, when } } as const }];
   });
 }
 
-function stateNode(state: OrderState) {
+function buildStateNode(state: OrderState) {
   const on = Object.fromEntries(
-    ORDER_EVENT_TYPES.map((type) => [type, waysOf(state, TRANSITIONS[type][state])] as const),
+    ORDER_EVENT_TYPES.map((type) => [type, listTransitions(state, TRANSITIONS[type][state])] as const),
   );
   const anomaly = [
-    { ...way(state, 'quarantined'), guard: { type: 'thirdContradiction', params: { state } } as const },
-    way(state, state),
+    { ...toTransition(state, 'quarantined'), guard: { type: 'thirdContradiction', params: { state } } as const },
+    toTransition(state, state),
   ];
   return {
     tags: isTerminal(state) ? (['terminal'] as const) : isWorking(state) ? (['working'] as const) : [],
@@ -116,8 +116,8 @@ export const orderMachine = machineSetup.createMachine({
     redundant: false,
   }),
   initial: 'draft',
-  states: Object.fromEntries(ORDER_STATES.map((state) => [state, stateNode(state)])) as Record<
+  states: Object.fromEntries(ORDER_STATES.map((state) => [state, buildStateNode(state)])) as Record<
     OrderState,
-    ReturnType<typeof stateNode>
+    ReturnType<typeof buildStateNode>
   >,
 });

@@ -61,10 +61,10 @@ export function takeTerms(draft: Draft, event: Observation, first: boolean): 'ta
     raise(draft, 'CancelLost', { tries: order.cancel?.tries ?? 0, cause: order.cancel?.cause ?? 'run' });
   }
   if (amend !== undefined && amend.outcome === undefined) {
-    const outcome = amendOutcome(amend, event, from);
+    const outcome = decideAmendOutcome(amend, event, from);
     if (outcome === undefined) return 'outdated';
     order.amend = { ...amend, outcome, resolvedAt: amend.resolvedAt ?? event.at };
-    if (outcome === 'lost') raise(draft, 'AmendLost', termsDetail(amend, record));
+    if (outcome === 'lost') raise(draft, 'AmendLost', describeTerms(amend, record));
     if (amend.req === undefined) noteExternalChange(draft, record);
     adoptTerms(order, record, event.at);
     return 'taken';
@@ -82,13 +82,13 @@ export function takeTerms(draft: Draft, event: Observation, first: boolean): 'ta
 }
 
 /** What a working record says of an amend that is not settled; undefined while it may only be too early. */
-function amendOutcome(amend: Amend, { record, sentAt }: Observation, from: OrderState): Amend['outcome'] {
+function decideAmendOutcome(amend: Amend, { record, sentAt }: Observation, from: OrderState): Amend['outcome'] {
   if (amend.req === undefined || showsRequested(amend, record)) return 'applied';
   const late = amend.resolvedAt !== undefined && sentAt > amend.resolvedAt + TIMINGS.amendLagMs;
   return late || from === 'amending' ? 'lost' : undefined;
 }
 
-function termsDetail(amend: Amend, record: OrderRecord): OrderAlarm['detail'] {
+function describeTerms(amend: Amend, record: OrderRecord): OrderAlarm['detail'] {
   return {
     ...(amend.req?.price === undefined ? {} : { requestedPrice: amend.req.price }),
     ...(amend.req?.size === undefined ? {} : { requestedSize: amend.req.size }),

@@ -4,9 +4,9 @@
  */
 
 import type { OrderRecord } from '../records.ts';
-import { begin, type Change, changeOf, type Draft, enter, NOTHING, raise, type Writable, want } from './change.ts';
+import { begin, type Change, type Draft, enter, NOTHING, raise, toChange, type Writable, want } from './change.ts';
 import { type CancelCause, isPositionStop, type Observation, type OrderContext, type OrderEvent } from './context.ts';
-import { settle, takeFilled, tracker } from './filled.ts';
+import { bookFillOfOrder, settleFills, takeFilled } from './filled.ts';
 import { isZeroDecimal } from './fills.ts';
 import { isTerminal, type OrderState } from './states.ts';
 import {
@@ -21,14 +21,14 @@ import {
 } from './terms.ts';
 
 /** Takes an event that the table lets through. */
-export function afterEvent(context: OrderContext, from: OrderState, to: OrderState, event: OrderEvent): Change {
+export function applyEvent(context: OrderContext, from: OrderState, to: OrderState, event: OrderEvent): Change {
   if (from === to && repeatsRecord(context, from, event)) return { ...NOTHING, context };
   const draft = begin(context, from, to);
-  take(draft, event);
+  updateContext(draft, event);
   if (from !== to) enter(draft, event);
   return draft.redundant
     ? { ...NOTHING, context: { ...context, stale: context.stale + 1 }, redundant: true }
-    : changeOf(draft);
+    : toChange(draft);
 }
 
 /**
@@ -77,7 +77,7 @@ function isSameRecord(a: OrderRecord, b: OrderRecord): boolean {
   return true;
 }
 
-function take(draft: Draft, event: OrderEvent): void {
+function updateContext(draft: Draft, event: OrderEvent): void {
   const { order, from, to } = draft;
   switch (event.type) {
     case 'SUBMIT':
@@ -138,13 +138,13 @@ function take(draft: Draft, event: OrderEvent): void {
     case 'CANCELALL_ACK':
     case 'CANCELALL_UNKNOWN':
     case 'DEADMAN':
-      sweep(draft, event.type === 'DEADMAN' ? 'deadman' : 'cancel_all', event.at);
+      applyCancelAll(draft, event.type === 'DEADMAN' ? 'deadman' : 'cancel_all', event.at);
       return;
     case 'P_NOT_FOUND':
       countAbsence(order, event.sentAt);
       return;
     case 'FILL':
-      tracker(draft, event.fill);
+      bookFillOfOrder(draft, event.fill);
       return;
     case 'T_CONFIRM':
       if (from === 'submitting') settleSubmission(order, event.at);
@@ -155,7 +155,7 @@ function take(draft: Draft, event: OrderEvent): void {
       if (to === 'unknown') want(draft, 'resync');
       return;
     case 'T_SETTLE':
-      settle(draft);
+      settleFills(draft);
       return;
     case 'P_PROCESSING':
     case 'P_OPEN':
@@ -209,7 +209,7 @@ function resolveCancel(order: Writable<OrderContext>, cause: CancelCause, at: nu
 }
 
 /** An account-wide cancel. An order whose POST is in flight may land behind it, so nothing is concluded for that one. */
-function sweep(draft: Draft, cause: CancelCause, at: number): void {
+function applyCancelAll(draft: Draft, cause: CancelCause, at: number): void {
   const { order, from, to } = draft;
   if (to === 'canceling') {
     order.cancel = { ...(order.cancel ?? { sentAt: at, tries: 0 }), cause, ackedAt: at };

@@ -1,21 +1,21 @@
 /**
- * One spelling for one venue. An account is known to leases, the kill switch, the agenda and the token ledger by its base URL
- * and its name: two spellings of one URL would make two accounts of it, and a kill of one would not bar the other.
+ * Gives each venue one spelling of its base URL. Leases, the kill switch, the schedule store and the token ledger identify an
+ * account by base URL and name: two spellings would make two accounts, and a kill of one would not stop the other.
  */
 
-/** Host in lower case, without the scheme's own port, a dot behind it, or slashes behind the path. Throws a TypeError for what is no URL. */
+/** Host in lower case, without the scheme's default port, a trailing dot, or slashes after the path. Throws a TypeError for a text that is not a URL. */
 export function canonicalBaseUrl(text: string): string {
   const { protocol, hostname, port, pathname } = new URL(text);
   const host = hostname.replace(/\.$/, '');
   return `${protocol}//${host}${port === '' ? '' : `:${port}`}${pathname.replace(/\/+$/, '')}`;
 }
 
-/** The name of an account: it is only itself at its venue. */
+/** The key of an account: base URL and name. */
 export function accountKeyOf(baseUrl: string, account: string): string {
   return `${baseUrl} ${account}`;
 }
 
-/** A name as it would be written today: an older version kept the URL as its profile spelled it. What is no such name stays as it is. */
+/** A key in its present spelling: an older version kept the URL as the profile spelled it. Other texts are returned unchanged. */
 export function canonicalAccountKey(key: string): string {
   const [url = '', ...account] = key.split(' ');
   return account.length === 0 || !URL.canParse(url) ? key : accountKeyOf(canonicalBaseUrl(url), account.join(' '));

@@ -1,36 +1,36 @@
 /**
- * What is wrong with a profile's settings when they are seen together: URLs that leak, credentials in two places, feeds
- * that read what no request gives. It looks at settings whose forms are right already, and fills nothing in.
+ * Finds settings of a profile that contradict each other or are unsafe: URLs that leak, credentials in two places, feeds that
+ * read what no request gives. The forms of the settings are already checked; no defaults are filled in.
  */
 import { ENDPOINT_NAMES, endpoint, isEndpointName } from '../catalogue.ts';
 import { isLoopbackHost } from './loopback.ts';
 import type { DataPath, ProfileFinding } from './reading.ts';
 import type { ReadProfile, ResultShape, ResultWord, SecretReference } from './settings.ts';
 
-/** What only shows when settings are seen together. */
-export function conflicts(settings: ReadProfile): ProfileFinding[] {
+/** Every finding that needs more than the form of one setting. */
+export function findConflicts(settings: ReadProfile): ProfileFinding[] {
   const url = readBaseUrl(settings.base_url);
   const loopback = 'url' in url && isLoopbackHost(url.url.hostname);
   const rules: (ProfileFinding | false | undefined)[] = [
     'problem' in url && { code: 'profile-url', path: ['base_url'], message: url.problem },
-    ...authConflicts(settings.auth, loopback),
-    ...Object.keys(settings.rate_limit?.costs ?? {}).map((name) => costIneffective(name)),
-    ...storeConflicts(settings),
-    ...Object.entries(settings.notify ?? {}).map(([name, target]) => notifyConflict(name, target)),
-    ...Object.entries(settings.anchors?.copies ?? {}).map(([name, copy]) => anchorCopyConflict(name, copy)),
-    ...Object.entries(settings.requests ?? {}).map(([name, { path }]) => requestConflict(name, path)),
+    ...findAuthConflicts(settings.auth, loopback),
+    ...Object.keys(settings.rate_limit?.costs ?? {}).map((name) => checkCost(name)),
+    ...findStoreConflicts(settings),
+    ...Object.entries(settings.notify ?? {}).map(([name, target]) => checkNotifyTarget(name, target)),
+    ...Object.entries(settings.anchors?.copies ?? {}).map(([name, copy]) => checkAnchorCopy(name, copy)),
+    ...Object.entries(settings.requests ?? {}).map(([name, { path }]) => checkRequest(name, path)),
     ...Object.entries(settings.feeds ?? {}).flatMap(([name, feed]) => [
-      ...feedConflicts(name, feed, settings.requests ?? {}),
+      ...findFeedConflicts(name, feed, settings.requests ?? {}),
     ]),
     ...(settings.limits?.markets ?? []).map((market, index) =>
-      unknownMarket(market, ['limits', 'markets', index], settings.markets),
+      checkMarket(market, ['limits', 'markets', index], settings.markets),
     ),
-    ...(settings.allowed_addresses ?? []).map((text, index) => addressProblem(text, index)),
+    ...(settings.allowed_addresses ?? []).map((text, index) => checkAddress(text, index)),
   ];
   return rules.filter((rule): rule is ProfileFinding => rule !== undefined && rule !== false);
 }
 
-/** https, or http to a loopback address; nothing that could carry a secret or be lost when a path is put behind it. */
+/** Accepts https, or http to a loopback address; refuses what could hold a secret or get lost when a path is appended. */
 function readBaseUrl(text: string): { readonly url: URL } | { readonly problem: string } {
   let url: URL;
   try {
@@ -39,18 +39,18 @@ function readBaseUrl(text: string): { readonly url: URL } | { readonly problem: 
     return { problem: 'base_url is not a URL' };
   }
   if (url.username !== '' || url.password !== '')
-    return { problem: 'base_url holds a user name or a password; secrets are referred to under auth' };
+    return { problem: 'base_url holds a user name or a password; put references to secrets under auth' };
   if (text.includes('?') || text.includes('#'))
     return { problem: 'base_url has a query or a fragment; it must end with its path' };
   if (/(?:^|\/)\.\.?(?:\/|$)|%2e|\\/i.test(text.replace(/^https?:\/\//, '')))
-    return { problem: 'base_url has a path that goes up or is written oddly' };
+    return { problem: 'base_url has a path with . or .., a backslash or an escaped dot; write the plain path' };
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname))) return { url };
   return {
-    problem: `base_url must be https; plain http is for loopback addresses alone, found the host ${url.hostname}`,
+    problem: `base_url must be https; plain http is only for loopback addresses, found the host ${url.hostname}`,
   };
 }
 
-function* authConflicts(auth: ReadProfile['auth'], loopback: boolean): Generator<ProfileFinding | false> {
+function* findAuthConflicts(auth: ReadProfile['auth'], loopback: boolean): Generator<ProfileFinding | false> {
   const mode = auth.mode ?? 'jwt';
   const given = (names: readonly (keyof ReadProfile['auth'])[]) => names.filter((name) => auth[name] !== undefined);
   const conflict = (name: string, message: string): ProfileFinding => ({
@@ -62,17 +62,17 @@ function* authConflicts(auth: ReadProfile['auth'], loopback: boolean): Generator
     yield conflict(name, `auth.${name} is for mode jwt; the mode is ${mode}`);
   for (const name of mode === 'api_key' ? [] : given(KEY_ONLY))
     yield conflict(name, `auth.${name} is for mode api_key; the mode is ${mode}`);
-  if (mode === 'none' && !loopback) yield conflict('mode', 'auth.mode none is for a loopback address alone');
+  if (mode === 'none' && !loopback) yield conflict('mode', 'auth.mode none is only for a loopback address');
   if (mode === 'jwt' && given(['jwt', 'refresh_token']).length === 0) {
     yield {
       code: 'profile-missing',
       path: ['auth'],
-      message: 'auth names neither a jwt nor a refresh_token; in mode jwt one of them is needed',
+      message: 'auth has neither a jwt nor a refresh_token; mode jwt needs one of them',
     };
   }
   if (auth.cookie !== undefined)
     for (const name of given(['header', 'prefix']))
-      yield conflict(name, `auth.${name} and auth.cookie exclude each other: the JWT travels in one place`);
+      yield conflict(name, `auth.${name} and auth.cookie exclude each other: the JWT is sent in one place`);
   if (mode === 'api_key') {
     for (const name of ['api_key', 'secret'] as const) {
       if (auth[name] === undefined)
@@ -92,27 +92,27 @@ const JWT_ONLY = [
 ] as const;
 const KEY_ONLY = ['api_key', 'secret', 'chain', 'signature_life', 'signing_headers'] as const;
 
-function costIneffective(name: string): ProfileFinding | undefined {
+function checkCost(name: string): ProfileFinding | undefined {
   const documented = isEndpointName(name) ? endpoint(name).tokens : undefined;
   if (documented === undefined) return undefined;
-  const message = `rate_limit.costs: ${name} costs ${documented} by the venue document, which goes before the profile`;
+  const message = `rate_limit.costs: ${name} costs ${documented} by the venue document, which takes precedence over the profile`;
   return { code: 'profile-ineffective', path: ['rate_limit', 'costs', name], message };
 }
 
-function* storeConflicts({ store }: ReadProfile): Generator<ProfileFinding> {
+function* findStoreConflicts({ store }: ReadProfile): Generator<ProfileFinding> {
   if (store === undefined) return;
   if ((store.sqlite === undefined) === (store.postgres === undefined)) {
-    yield { code: 'profile-conflict', path: ['store'], message: 'store names one of sqlite and postgres' };
+    yield { code: 'profile-conflict', path: ['store'], message: 'store must name exactly one of sqlite and postgres' };
   }
 }
 
-function notifyConflict(
+function checkNotifyTarget(
   name: string,
   target: { readonly webhook?: SecretReference; readonly log?: boolean },
 ): ProfileFinding | false {
   const path = ['notify', name];
   if ((target.webhook === undefined) === (target.log === undefined))
-    return { code: 'profile-conflict', path, message: `notify.${name} names one of webhook and log` };
+    return { code: 'profile-conflict', path, message: `notify.${name} must name exactly one of webhook and log` };
   return (
     target.log === false && {
       code: 'profile-form',
@@ -122,7 +122,7 @@ function notifyConflict(
   );
 }
 
-function anchorCopyConflict(
+function checkAnchorCopy(
   name: string,
   copy: { readonly file?: string; readonly webhook?: SecretReference },
 ): ProfileFinding | false {
@@ -130,23 +130,23 @@ function anchorCopyConflict(
     (copy.file === undefined) === (copy.webhook === undefined) && {
       code: 'profile-conflict',
       path: ['anchors', 'copies', name],
-      message: `anchors.copies.${name} names one of file and webhook`,
+      message: `anchors.copies.${name} must name exactly one of file and webhook`,
     }
   );
 }
 
-/** The private endpoints have steps of their own, with checks; a declared request must not go around them. */
-function requestConflict(name: string, path: string): ProfileFinding | undefined {
+/** The endpoints of the venue document have steps of their own, with checks; a declared request must not bypass them. */
+function checkRequest(name: string, path: string): ProfileFinding | undefined {
   const known = ENDPOINT_NAMES.find((each) => each === `GET ${path}`);
   if (known === undefined) return undefined;
   return {
     code: 'profile-conflict',
     path: ['requests', name, 'path'],
-    message: `requests.${name}: ${known} is an endpoint of the venue document and needs no declaration`,
+    message: `requests.${name}: ${known} is an endpoint of the venue document and cannot be declared; use its step`,
   };
 }
 
-function* feedConflicts(
+function* findFeedConflicts(
   name: string,
   feed: NonNullable<ReadProfile['feeds']>[string],
   requests: NonNullable<ReadProfile['requests']>,
@@ -157,7 +157,7 @@ function* feedConflicts(
     yield {
       code: 'profile-conflict',
       path: [...path, 'request'],
-      message: `feeds.${name}: there is no request named ${feed.request} under requests`,
+      message: `feeds.${name}: requests has no ${feed.request}`,
     };
     return;
   }
@@ -177,17 +177,17 @@ function* feedConflicts(
       };
     }
   }
-  if (!leadsToNumber(request.result, readPath(feed.read).slice(1))) {
+  if (!leadsToNumber(request.result, parseResultPath(feed.read).slice(1))) {
     yield {
       code: 'profile-conflict',
       path: [...path, 'read'],
-      message: `feeds.${name}: ${feed.read} is not a number of the result that requests.${feed.request} declares`,
+      message: `feeds.${name}: ${feed.read} is not a number in the result that requests.${feed.request} declares`,
     };
   }
 }
 
 /** `result[0].fair_price` in parts: `['result', 0, 'fair_price']`. */
-export function readPath(text: string): readonly (string | number)[] {
+export function parseResultPath(text: string): readonly (string | number)[] {
   return [...text.matchAll(/\[(\d+)\]|([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, index, name]) =>
     index === undefined ? (name as string) : Number(index),
   );
@@ -205,16 +205,16 @@ function leadsToNumber(shape: ResultShape, path: readonly (string | number)[]): 
 }
 const NUMBERS: ReadonlySet<ResultWord> = new Set(['price', 'size', 'money', 'number', 'integer']);
 
-function unknownMarket(market: string, path: DataPath, markets: ReadProfile['markets']): ProfileFinding | undefined {
+function checkMarket(market: string, path: DataPath, markets: ReadProfile['markets']): ProfileFinding | undefined {
   if (markets === undefined || Object.hasOwn(markets, market)) return undefined;
   return {
     code: 'profile-ineffective',
     path,
-    message: `${market} is allowed by limits.markets but its tick and lot are not under markets`,
+    message: `limits.markets allows ${market}, but markets has no tick and lot for it`,
   };
 }
 
-function addressProblem(text: string, index: number): ProfileFinding | undefined {
+function checkAddress(text: string, index: number): ProfileFinding | undefined {
   const [address = '', bits] = text.split('/');
   const v6 = address.includes(':');
   const form = v6 ? /^(?=.*:)[0-9A-Fa-f:.]+$/ : /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;

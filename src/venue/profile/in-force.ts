@@ -1,10 +1,11 @@
 /**
- * A profile as it would stand in a file with every default written out: what goes into a run's first entry, and what a
- * resumed run reads its profile from. References to secrets are in it, secrets and values of the environment never.
+ * Writes a profile as settings with every default filled in, and reads it back: a run's first journal entry holds these
+ * settings, and a resumed run reads its profile from them. They hold references to secrets, never secrets or values of the
+ * environment.
  */
 
 import { durationWord } from '../../base/duration.ts';
-import { limitSettings } from './limits.ts';
+import { writeLimits } from './limits.ts';
 import { type AuthSettings, type Profile, type ResultShape, readProfile } from './profile.ts';
 
 export type SettingsJson = { readonly [key: string]: SettingsValue };
@@ -16,7 +17,7 @@ export function profileSettings(profile: Profile): SettingsJson {
     profile: profile.name,
     base_url: profile.baseUrl,
     account: profile.account,
-    auth: authSettings(profile.auth),
+    auth: writeAuth(profile.auth),
     encoding: Object.fromEntries(Object.entries(profile.encoding).filter(([name]) => !name.startsWith('GET '))),
     rate_limit: {
       tokens: rateLimit.tokens,
@@ -35,12 +36,12 @@ export function profileSettings(profile: Profile): SettingsJson {
     requests: Object.fromEntries(
       Object.entries(profile.requests).map(([name, request]) => [
         name,
-        { ...request, result: shapeSetting(request.result) },
+        { ...request, result: writeShape(request.result) },
       ]),
     ),
     feeds: profile.feeds,
     capabilities: profile.capabilities,
-    limits: limitSettings(profile.limits),
+    limits: writeLimits(profile.limits),
     ambiguity: { window: durationWord(profile.ambiguityWindowMs) },
     allowed_addresses: profile.allowedAddresses,
     ...(store === undefined ? {} : { store }),
@@ -54,7 +55,7 @@ export function profileSettings(profile: Profile): SettingsJson {
   return JSON.parse(JSON.stringify(settings)) as SettingsJson;
 }
 
-/** The profile that `settings` are of; undefined for what no profile gave. */
+/** The profile that gave these settings; undefined where they are not the settings of a profile. */
 export function restoredProfile(settings: SettingsJson): Profile | undefined {
   const { capabilities, ...rest } = settings;
   const read = readProfile(rest, { file: '', text: '' }, () => ({ start: 0, end: 0 }));
@@ -62,7 +63,7 @@ export function restoredProfile(settings: SettingsJson): Profile | undefined {
   return { ...read.profile, capabilities: capabilities.map(String) };
 }
 
-function authSettings(auth: AuthSettings): unknown {
+function writeAuth(auth: AuthSettings): unknown {
   switch (auth.mode) {
     case 'none':
       return { mode: 'none' };
@@ -92,15 +93,15 @@ function authSettings(auth: AuthSettings): unknown {
   }
 }
 
-function shapeSetting(shape: ResultShape): unknown {
+function writeShape(shape: ResultShape): unknown {
   switch (shape.kind) {
     case 'value':
       return `${shape.type}${shape.optional ? '?' : ''}`;
     case 'list':
     case 'map':
-      return { type: shape.kind, of: shapeSetting(shape.of) };
+      return { type: shape.kind, of: writeShape(shape.of) };
     case 'record':
-      return Object.fromEntries(Object.entries(shape.fields).map(([key, field]) => [key, shapeSetting(field)]));
+      return Object.fromEntries(Object.entries(shape.fields).map(([key, field]) => [key, writeShape(field)]));
     default:
       return shape satisfies never;
   }

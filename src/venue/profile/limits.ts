@@ -1,4 +1,4 @@
-/** The limits of a profile as the checks take them, and back again. Bounds were checked when they were read. */
+/** Converts the limits of a profile to the rules that the checks use, and back. Bounds were checked when they were read. */
 import { decimal, decimalText } from '../../base/decimal.ts';
 import { durationWord } from '../../base/duration.ts';
 import type { LimitRules } from '../limits/rules.ts';
@@ -6,7 +6,7 @@ import { LIMIT_CONTROL_OF, type LIMIT_SETTINGS, type ReadGroup } from './setting
 
 type ReadLimits = ReadGroup<typeof LIMIT_SETTINGS>;
 
-export function limitRules(limits: ReadLimits): LimitRules {
+export function toLimitRules(limits: ReadLimits): LimitRules {
   const { price_band: band, step_fills: fills, refusals } = limits;
   const rules: Record<string, unknown> = {};
   for (const [name, control] of Object.entries(LIMIT_CONTROL_OF)) {
@@ -22,8 +22,8 @@ export function limitRules(limits: ReadLimits): LimitRules {
   };
 }
 
-/** The same as they would stand in a file. */
-export function limitSettings(rules: LimitRules): Record<string, unknown> {
+/** The rules as the settings of a file. */
+export function writeLimits(rules: LimitRules): Record<string, unknown> {
   const limits: Record<string, unknown> = {};
   for (const [name, control] of Object.entries(LIMIT_CONTROL_OF)) {
     const value = rules[control];

@@ -1,6 +1,6 @@
 /**
- * Reads plain data by the table of settings: collects what is wrong with paths, never throws, and never repeats a value
- * that may be a secret. It knows forms and bounds; what settings mean together is `profile.ts`'s business.
+ * Reads plain data by the table of settings: collects findings with their paths, never throws, and never repeats a value that
+ * may be a secret. It checks forms and bounds; `conflicts.ts` checks settings against each other.
  */
 import { decimal, decimalText, parseAuthoredDecimal } from '../../base/decimal.ts';
 import { durationWord, parseDurationMs } from '../../base/duration.ts';
@@ -20,11 +20,11 @@ import {
 export type DataPath = readonly (string | number)[];
 
 export const PROFILE_CODES = {
-  'profile-form': 'a setting has another form than it must have',
-  'profile-missing': 'a setting that is needed is not there',
+  'profile-form': 'the value of a setting has the wrong form',
+  'profile-missing': 'a required setting is missing',
   'profile-unknown': 'there is no such setting',
-  'profile-secret': 'what looks like a secret stands in the file',
-  'profile-url': 'the base URL is not one that may be used',
+  'profile-secret': 'the file holds a text that looks like a secret',
+  'profile-url': 'the base URL is not allowed',
   'profile-conflict': 'settings contradict each other',
   'profile-ineffective': 'a setting has no effect',
 } as const satisfies Record<string, string>;
@@ -37,220 +37,229 @@ export interface ProfileFinding {
   readonly hint?: string;
 }
 
-/** What was read, as far as it could be; to be used only where nothing was found wrong. */
+/** Reads the settings as far as possible; use them only where there are no findings. */
 export function readSettings(data: unknown): {
   readonly settings: ReadProfile;
   readonly findings: readonly ProfileFinding[];
 } {
   const reader = new SettingsReader();
-  const settings = reader.group(data, PROFILE_SETTINGS, []) as unknown as ReadProfile;
+  const settings = reader.readGroup(data, PROFILE_SETTINGS, []) as unknown as ReadProfile;
   return { settings, findings: reader.findings };
 }
 
-/** Longest path of nested shapes: deeper is an accident. */
+/** The most levels of nested shapes; a deeper one is a mistake. */
 const DEEPEST_SHAPE = 6;
 
 class SettingsReader {
   readonly findings: ProfileFinding[] = [];
 
-  group(data: unknown, fields: Readonly<Record<string, Setting>>, path: DataPath): Record<string, unknown> | undefined {
-    const record = this.record(data, path);
+  readGroup(
+    data: unknown,
+    fields: Readonly<Record<string, Setting>>,
+    path: DataPath,
+  ): Record<string, unknown> | undefined {
+    const record = this.readRecord(data, path);
     if (record === undefined) return undefined;
     const read: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
     for (const key of Object.keys(record)) {
       const setting = Object.hasOwn(fields, key) ? fields[key] : undefined;
-      if (setting === undefined) this.unknown(key, Object.keys(fields), path);
+      if (setting === undefined) this.reportUnknown(key, Object.keys(fields), path);
       else if (record[key] === undefined) continue;
       else {
-        const value = this.value(record[key], setting, [...path, key]);
+        const value = this.readValue(record[key], setting, [...path, key]);
         if (value !== undefined) read[key] = value;
       }
     }
     for (const [key, setting] of Object.entries(fields)) {
       if (setting.required === true && !Object.hasOwn(record, key))
-        this.add('profile-missing', path, `${dotted([...path, key])} is missing: ${setting.about}`);
+        this.report('profile-missing', path, `${dotted([...path, key])} is missing: ${setting.about}`);
     }
     return read;
   }
 
-  private value(data: unknown, setting: SettingForm, path: DataPath): unknown {
+  private readValue(data: unknown, setting: SettingForm, path: DataPath): unknown {
     switch (setting.form) {
       case 'text':
-        return this.text(data, setting, path);
+        return this.readText(data, setting, path);
       case 'word':
         if (typeof data === 'string' && setting.of.includes(data)) return data;
-        return this.wrong(
+        return this.reportWrong(
           path,
           `one of ${setting.of.join(', ')}`,
           data,
           typeof data === 'string' ? didYouMean(data, setting.of) : undefined,
         );
       case 'whole':
-        return this.whole(data, setting, path);
+        return this.readWhole(data, setting, path);
       case 'decimal':
-        return this.decimal(data, setting.positive === true, path);
+        return this.readDecimal(data, setting.positive === true, path);
       case 'duration':
-        return this.duration(data, setting, path);
+        return this.readDuration(data, setting, path);
       case 'flag':
-        return typeof data === 'boolean' ? data : this.wrong(path, 'true or false', data);
+        return typeof data === 'boolean' ? data : this.reportWrong(path, 'true or false', data);
       case 'secret':
-        return this.secret(data, path);
+        return this.readSecret(data, path);
       case 'shape':
-        return this.shape(data, path, DEEPEST_SHAPE);
+        return this.readShape(data, path, DEEPEST_SHAPE);
       case 'list':
-        if (!Array.isArray(data)) return this.wrong(path, 'a list', data);
+        if (!Array.isArray(data)) return this.reportWrong(path, 'a list', data);
         return data
-          .map((item, index) => this.value(item, setting.of, [...path, index]))
+          .map((item, index) => this.readValue(item, setting.of, [...path, index]))
           .filter((each) => each !== undefined);
       case 'map':
-        return this.map(data, setting, path);
+        return this.readMap(data, setting, path);
       case 'group':
-        return this.group(data, setting.fields, path);
+        return this.readGroup(data, setting.fields, path);
       default:
         return setting satisfies never;
     }
   }
 
-  private text(data: unknown, setting: Extract<SettingForm, { form: 'text' }>, path: DataPath): string | undefined {
+  private readText(data: unknown, setting: Extract<SettingForm, { form: 'text' }>, path: DataPath): string | undefined {
     const fits =
       typeof data === 'string' && (setting.pattern === undefined || new RegExp(setting.pattern, 'u').test(data));
-    return fits ? data : this.wrong(path, setting.accepts, data);
+    return fits ? data : this.reportWrong(path, setting.accepts, data);
   }
 
-  /** A number may come as the text it was written as. */
-  private whole(
+  /** A number may be given as the text that was written. */
+  private readWhole(
     data: unknown,
     { min, max }: Extract<SettingForm, { form: 'whole' }>,
     path: DataPath,
   ): number | undefined {
     const number = typeof data === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(data) ? Number(data) : data;
     if (typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max) return number;
-    return this.wrong(path, `a whole number from ${min} to ${max}`, data);
+    return this.reportWrong(path, `a whole number from ${min} to ${max}`, data);
   }
 
-  private decimal(data: unknown, positive: boolean, path: DataPath): string | undefined {
-    const text = typeof data === 'number' ? exactText(data) : data;
+  private readDecimal(data: unknown, positive: boolean, path: DataPath): string | undefined {
+    const text = typeof data === 'number' ? toExactText(data) : data;
     const value = typeof text === 'string' ? parseAuthoredDecimal(text) : undefined;
     if (value === undefined)
-      return this.wrong(path, 'a plain decimal such as "0.0001", in quotes where it is long', data);
+      return this.reportWrong(path, 'a plain decimal such as "0.0001", in quotes where it is long', data);
     const inRange = positive ? value.greaterThan(0) : !value.lessThan(0);
     return inRange
       ? decimalText(value)
-      : this.wrong(path, positive ? 'a decimal above 0' : 'a decimal of at least 0', data);
+      : this.reportWrong(path, positive ? 'a decimal above 0' : 'a decimal of at least 0', data);
   }
 
-  private duration(
+  private readDuration(
     data: unknown,
     { minMs, maxMs }: Extract<SettingForm, { form: 'duration' }>,
     path: DataPath,
   ): number | undefined {
     const ms = typeof data === 'string' ? parseDurationMs(data) : undefined;
     if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
-    return this.wrong(
+    return this.reportWrong(
       path,
       `a duration such as 20s or 1h30m, from ${durationWord(minMs)} to ${durationWord(maxMs)}`,
       data,
     );
   }
 
-  /** The value is never repeated: whoever gets this wrong has most likely written the secret itself here. */
-  private secret(data: unknown, path: DataPath): unknown {
+  /** Never repeats the value: where it is wrong, it is most likely the secret itself. */
+  private readSecret(data: unknown, path: DataPath): unknown {
     const wanted = `${dotted(path)} must say where the secret is: {env: NAME} or {file: PATH}`;
     if (data === null || typeof data !== 'object' || Array.isArray(data))
-      return this.add('profile-secret', path, wanted, 'A secret never stands in a profile.');
+      return this.report('profile-secret', path, wanted, 'Do not write a secret into a profile.');
     const record = data as Readonly<Record<string, unknown>>;
     const keys = Object.keys(record);
     const [key] = keys;
-    if (keys.length !== 1 || (key !== 'env' && key !== 'file')) return this.add('profile-form', path, wanted);
+    if (keys.length !== 1 || (key !== 'env' && key !== 'file')) return this.report('profile-form', path, wanted);
     const text = record[key];
     if (key === 'file')
       return typeof text === 'string' && text !== '' && !text.includes('\0')
         ? { file: text }
-        : this.add('profile-form', [...path, key], wanted);
+        : this.report('profile-form', [...path, key], wanted);
     if (typeof text === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text) && !looksSecret(text))
       return { env: text };
-    return this.add(
+    return this.report(
       'profile-form',
       [...path, key],
       `${dotted([...path, key])} must be the name of an environment variable: letters, digits and _, no digit first`,
     );
   }
 
-  private map(
+  private readMap(
     data: unknown,
     { of, key: pattern, keys, names }: Extract<SettingForm, { form: 'map' }>,
     path: DataPath,
   ): unknown {
-    const record = this.record(data, path);
+    const record = this.readRecord(data, path);
     if (record === undefined) return undefined;
     const read: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
     for (const key of Object.keys(record)) {
       const known =
         keys === undefined ? new RegExp(pattern ?? '.').test(key) && !RESERVED.has(key) : keys.includes(key);
       if (known) {
-        const value = this.value(record[key], of, [...path, key]);
+        const value = this.readValue(record[key], of, [...path, key]);
         if (value !== undefined) read[key] = value;
-      } else if (keys !== undefined) this.unknown(key, keys, path);
-      else this.add('profile-form', [...path, key], `${dotted(path)} has keys that are ${names}; found ${shown(key)}`);
+      } else if (keys !== undefined) this.reportUnknown(key, keys, path);
+      else
+        this.report(
+          'profile-form',
+          [...path, key],
+          `${dotted(path)} has keys that are ${names}; found ${formatValue(key)}`,
+        );
     }
     return read;
   }
 
-  private shape(data: unknown, path: DataPath, depth: number): ResultShape | undefined {
+  private readShape(data: unknown, path: DataPath, depth: number): ResultShape | undefined {
     if (depth === 0)
-      return this.add('profile-form', path, `${dotted(path)} is nested more than ${DEEPEST_SHAPE} levels deep`);
+      return this.report('profile-form', path, `${dotted(path)} is nested more than ${DEEPEST_SHAPE} levels deep`);
     if (typeof data === 'string') {
       const word = data.endsWith('?') ? data.slice(0, -1) : data;
       if (isResultWord(word)) return { kind: 'value', type: word, optional: word !== data };
-      return this.wrong(path, `a type: one of ${RESULT_WORDS.join(', ')}`, data, didYouMean(word, RESULT_WORDS));
+      return this.reportWrong(path, `a type: one of ${RESULT_WORDS.join(', ')}`, data, didYouMean(word, RESULT_WORDS));
     }
-    const record = this.record(data, path);
+    const record = this.readRecord(data, path);
     if (record === undefined) return undefined;
     const { type, of } = record;
     if ((type === 'list' || type === 'map') && of !== undefined && Object.keys(record).length === 2) {
-      const inner = this.shape(of, [...path, 'of'], depth - 1);
+      const inner = this.readShape(of, [...path, 'of'], depth - 1);
       return inner === undefined ? undefined : { kind: type, of: inner };
     }
     const fields: Record<string, ResultShape> = Object.create(null) as Record<string, ResultShape>;
     for (const [key, value] of Object.entries(record)) {
       if (!/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) || RESERVED.has(key))
-        this.add('profile-form', [...path, key], `${dotted(path)}: ${shown(key)} is not the name of a field`);
-      const field = this.shape(value, [...path, key], depth - 1);
+        this.report('profile-form', [...path, key], `${dotted(path)}: ${formatValue(key)} is not the name of a field`);
+      const field = this.readShape(value, [...path, key], depth - 1);
       if (field !== undefined) fields[key] = field;
     }
     return { kind: 'record', fields };
   }
 
-  private record(data: unknown, path: DataPath): Readonly<Record<string, unknown>> | undefined {
+  private readRecord(data: unknown, path: DataPath): Readonly<Record<string, unknown>> | undefined {
     if (data !== null && typeof data === 'object' && !Array.isArray(data))
       return data as Readonly<Record<string, unknown>>;
-    return this.wrong(path, 'a map', data);
+    return this.reportWrong(path, 'a map', data);
   }
 
-  private unknown(key: string, known: readonly string[], path: DataPath): undefined {
+  private reportUnknown(key: string, known: readonly string[], path: DataPath): undefined {
     const meant = didYouMean(key, known);
     const where = path.length === 0 ? 'a profile' : dotted(path);
-    this.add(
+    this.report(
       'profile-unknown',
       [...path, key],
-      `${where} has no ${shown(key)}`,
-      meant === undefined ? `There are ${known.join(', ')}.` : `Is ${meant} meant?`,
+      `${where} has no ${formatValue(key)}`,
+      meant === undefined ? `Accepted: ${known.join(', ')}.` : `Did you mean ${meant}?`,
     );
   }
 
-  private wrong(path: DataPath, accepts: string, data: unknown, meant?: string): undefined {
-    // What stands below auth is never repeated, whatever it looks like.
-    const found = path[0] === 'auth' ? describe(data) : `found ${shown(data)}`;
+  private reportWrong(path: DataPath, accepts: string, data: unknown, meant?: string): undefined {
+    // A value below auth is never repeated, whatever it looks like.
+    const found = path[0] === 'auth' ? describe(data) : `found ${formatValue(data)}`;
     const what = path.length === 0 ? 'a profile' : dotted(path);
-    return this.add(
+    return this.report(
       'profile-form',
       path,
       `${what} must be ${accepts}, ${found}`,
-      meant === undefined ? undefined : `Is ${meant} meant?`,
+      meant === undefined ? undefined : `Did you mean ${meant}?`,
     );
   }
 
-  private add(code: ProfileCode, path: DataPath, message: string, hint?: string): undefined {
+  private report(code: ProfileCode, path: DataPath, message: string, hint?: string): undefined {
     if (this.findings.length < 50) this.findings.push({ code, path, message, ...(hint === undefined ? {} : { hint }) });
     return undefined;
   }
@@ -262,8 +271,8 @@ function isResultWord(word: string): word is ResultWord {
   return (RESULT_WORDS as readonly string[]).includes(word);
 }
 
-/** A JavaScript number's literal, where it certainly is what was written. */
-function exactText(value: number): string | undefined {
+/** The literal of a JavaScript number, where it is certainly the one that was written. */
+function toExactText(value: number): string | undefined {
   const text = String(value);
   return /^\d{1,15}$|^(?=[\d.]{3,16}$)\d+\.\d+$/.test(text) ? decimalText(decimal(text)) : undefined;
 }
@@ -271,16 +280,16 @@ function exactText(value: number): string | undefined {
 export function dotted(path: DataPath): string {
   return path.reduce<string>(
     (text, part) =>
-      typeof part === 'number' ? `${text}[${part}]` : text === '' ? shownKey(part) : `${text}.${shownKey(part)}`,
+      typeof part === 'number' ? `${text}[${part}]` : text === '' ? formatKey(part) : `${text}.${formatKey(part)}`,
     '',
   );
 }
 
-function shownKey(key: string): string {
+function formatKey(key: string): string {
   return looksSecret(key) ? '[not shown]' : printable(key, 60);
 }
 
-function shown(data: unknown): string {
+function formatValue(data: unknown): string {
   if (typeof data === 'string')
     return looksSecret(data) ? 'what looks like a secret (not shown)' : `"${printable(data, 60)}"`;
   if (typeof data === 'number' || typeof data === 'boolean') return String(data);

@@ -1,4 +1,4 @@
-/** The profile as JSON Schema (draft 2020-12), made from the table of settings; `schemas/profile.schema.json` is this, written out. */
+/** Builds the JSON Schema of a profile (draft 2020-12) from the table of settings; `schemas/profile.schema.json` is generated from it. */
 import { DURATION_PATTERN } from '../../base/duration.ts';
 import { PROFILE_SETTINGS, RESULT_WORDS, type Setting, type SettingForm } from './settings.ts';
 
@@ -26,7 +26,7 @@ export function profileSchema(): object {
     $id: 'https://perp-runbook.invalid/schemas/profile.schema.json',
     title: 'Profile',
     description: 'Account and venue of perp-runbook: one file per account and environment, without any secret in it.',
-    ...group(PROFILE_SETTINGS),
+    ...toGroupSchema(PROFILE_SETTINGS),
     $defs: {
       secret: SECRET,
       shape: {
@@ -45,19 +45,19 @@ export function profileSchema(): object {
   };
 }
 
-function group(fields: Readonly<Record<string, Setting>>): Schema {
+function toGroupSchema(fields: Readonly<Record<string, Setting>>): Schema {
   const required = Object.keys(fields).filter((key) => fields[key]?.required === true);
   return {
     type: 'object',
     additionalProperties: false,
     properties: Object.fromEntries(
-      Object.entries(fields).map(([key, setting]) => [key, { description: setting.about, ...formSchema(setting) }]),
+      Object.entries(fields).map(([key, setting]) => [key, { description: setting.about, ...toSchema(setting) }]),
     ),
     ...(required.length === 0 ? {} : { required }),
   };
 }
 
-function formSchema(setting: SettingForm): Schema {
+function toSchema(setting: SettingForm): Schema {
   switch (setting.form) {
     case 'text':
       return { type: 'string', ...(setting.pattern === undefined ? {} : { pattern: setting.pattern }) };
@@ -76,16 +76,16 @@ function formSchema(setting: SettingForm): Schema {
     case 'shape':
       return { $ref: '#/$defs/shape' };
     case 'list':
-      return { type: 'array', items: formSchema(setting.of) };
+      return { type: 'array', items: toSchema(setting.of) };
     case 'map':
       return {
         type: 'object',
         ...(setting.keys === undefined ? {} : { propertyNames: { enum: setting.keys } }),
         ...(setting.key === undefined ? {} : { propertyNames: { pattern: setting.key } }),
-        additionalProperties: formSchema(setting.of),
+        additionalProperties: toSchema(setting.of),
       };
     case 'group':
-      return group(setting.fields);
+      return toGroupSchema(setting.fields);
     default:
       return setting satisfies never;
   }

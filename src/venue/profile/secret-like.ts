@@ -1,6 +1,6 @@
 /**
- * Whether a text looks like a secret somebody wrote where none belongs. A guess that errs on the side of alarm: a profile
- * with a token in it is copied, committed and mailed. It finds no short passwords, and knows no secret.
+ * Guesses whether a text is a secret that was written where none belongs. It prefers false alarms: a profile with a token in it
+ * gets copied, committed and mailed. It does not find short passwords and does not know any secret.
  */
 
 const JWT = /eyJ[\w-]{8,}\.[\w-]{4,}/;
@@ -10,7 +10,7 @@ const CREDENTIALS_IN_URL = /\w+:\/\/[^\s/@:]*:[^\s/@]+@/;
 /** Runs that a token could be made of. */
 const RUN = /[A-Za-z0-9+_=-]{20,}/g;
 
-/** Bits a character from which a run of mixed letters and digits is taken for random; words and ids stay below. */
+/** A run of mixed letters and digits with at least this many bits per character counts as random; words and ids have fewer. */
 const RANDOM_BITS = 3.7;
 
 export function looksSecret(text: string): boolean {
@@ -20,10 +20,10 @@ export function looksSecret(text: string): boolean {
 
 function looksRandom(run: string): boolean {
   const mixed = /[a-z]/.test(run) && /[A-Z]/.test(run) && /\d/.test(run);
-  return mixed && bitsPerCharacter(run) >= RANDOM_BITS;
+  return mixed && computeBitsPerCharacter(run) >= RANDOM_BITS;
 }
 
-function bitsPerCharacter(text: string): number {
+function computeBitsPerCharacter(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
   let bits = 0;

@@ -1,7 +1,7 @@
 /**
- * The table of a profile's settings (interface.md, Profile): what may stand in the file, of which form, within which
- * bounds. The file's reader, its JSON Schema and the types of what was read come from here. Defaults are not here but in
- * `assumptions.ts` and in the profile itself, because some depend on other settings.
+ * The table of a profile's settings (interface.md, Profile) with their forms and bounds. The reader, the JSON Schema and the
+ * types of what was read are derived from it. Defaults are in `assumptions.ts` and `profile.ts`, because some depend on other
+ * settings.
  */
 import type { DecimalString } from '../../base/decimal.ts';
 import { ENDPOINT_NAMES } from '../catalogue.ts';
@@ -9,10 +9,10 @@ import { type LimitRules, TRADING_MODES } from '../limits/rules.ts';
 import { ORDER_TYPES, SIDES } from '../records.ts';
 import { RESET_UNITS } from '../tokens/headers.ts';
 
-/** Where a secret is to be found. The secret itself is never in a profile. */
+/** The place of a secret. The secret itself is never in a profile. */
 export type SecretReference = { readonly env: string } | { readonly file: string };
 
-/** Types a declared request's query and result may have: the words of the runbook language. */
+/** Types that the query and the result of a declared request may have: the words of the runbook language. */
 export const RESULT_WORDS = [
   'price',
   'size',
@@ -27,13 +27,13 @@ export const RESULT_WORDS = [
 ] as const;
 export type ResultWord = (typeof RESULT_WORDS)[number];
 
-/** What the result of a declared request looks like. A record's unlisted fields can not be read. */
+/** The form of the result of a declared request. Unlisted fields of a record cannot be read. */
 export type ResultShape =
   | { readonly kind: 'value'; readonly type: ResultWord; readonly optional: boolean }
   | { readonly kind: 'list' | 'map'; readonly of: ResultShape }
   | { readonly kind: 'record'; readonly fields: Readonly<Record<string, ResultShape>> };
 
-/** A setting's form. Durations are written `20s`, `1h30m` and kept as ms. */
+/** The form of a setting. Durations are written as `20s` or `1h30m` and kept in ms. */
 export type SettingForm =
   | { readonly form: 'text'; readonly pattern?: string; readonly accepts: string; readonly path?: true }
   | { readonly form: 'word'; readonly of: readonly string[] }
@@ -44,7 +44,7 @@ export type SettingForm =
   | { readonly form: 'secret' }
   | { readonly form: 'shape' }
   | { readonly form: 'list'; readonly of: SettingForm }
-  /** `key`: what a key must look like; `keys`: the only ones there are. */
+  /** `key`: the pattern of a key; `keys`: the only accepted keys. */
   | {
       readonly form: 'map';
       readonly of: SettingForm;
@@ -56,7 +56,7 @@ export type SettingForm =
 
 export type Setting = SettingForm & { readonly about: string; readonly required?: true };
 
-/** What the reader gives for a form. */
+/** The type that the reader gives for a form. */
 type ReadSetting<S> = S extends { form: 'text' }
   ? string
   : S extends { form: 'word'; of: readonly (infer W)[] }
@@ -106,7 +106,7 @@ const throttle = (about: string) =>
     },
   }) as const;
 
-/** The limits, spelled as in the file; each is a control of `limit-rules.ts`. */
+/** The limits as the file spells them; each is a control of `limits/rules.ts`. */
 export const LIMIT_SETTINGS = {
   markets: { form: 'list', of: market, about: 'the only markets orders may be placed in' },
   sides: { form: 'list', of: { form: 'word', of: SIDES }, about: 'the only sides of orders that may raise exposure' },
@@ -120,7 +120,7 @@ export const LIMIT_SETTINGS = {
   max_open_orders: whole('most working orders of a run; the venue allows an account 1000', 0, 1000),
   max_leverage: decimal('largest leverage a runbook may set'),
   max_writes: whole('most requests of a run that change something', 0, 1_000_000),
-  max_orders_per_minute: whole('most orders a minute of a run', 0, 100_000),
+  max_orders_per_minute: whole('most orders per minute of a run', 0, 100_000),
   price_band: {
     form: 'group',
     about: 'largest distance of a price from the reference',
@@ -129,13 +129,17 @@ export const LIMIT_SETTINGS = {
       max_age: duration('how old the reference may be', 1, DAY_MS),
     },
   },
-  step_fills: throttle('fills of one and the same step'),
+  step_fills: throttle('fills of the same step'),
   refusals: throttle('refusals and contradictions'),
-  self_match: { form: 'word', of: ['deny', 'allow'], about: 'an order that would trade with an own resting one' },
+  self_match: {
+    form: 'word',
+    of: ['deny', 'allow'],
+    about: 'an order that would trade with a resting order of your own',
+  },
   min_equity: decimal('least equity of the account, quote currency'),
   min_health: decimal('least health of the account'),
-  max_account_age: duration('how old the account record behind the two floors may be', 1, 30 * DAY_MS),
-  max_read_age: duration('how long ago the venue may last have been read', 1, 30 * DAY_MS),
+  max_account_age: duration('how old the account record for min_equity and min_health may be', 1, 30 * DAY_MS),
+  max_read_age: duration('how old the last read from the venue may be', 1, 30 * DAY_MS),
   mode: { form: 'word', of: TRADING_MODES, about: 'active; reducing: only what lowers exposure; halted: only cancels' },
   market_modes: {
     form: 'map',
@@ -153,9 +157,9 @@ export const PROFILE_SETTINGS = {
     pattern: '^https?://[^\\s]+$',
     accepts: 'an https URL; http only to a loopback address',
     required: true,
-    about: 'where the venue is; https only, loopback excepted',
+    about: 'URL of the venue; https, or http to a loopback address',
   },
-  account: name('the name the lease and the journal use; main by default'),
+  account: name('name of the account in leases and journals; main by default'),
   auth: {
     form: 'group',
     required: true,
@@ -164,9 +168,9 @@ export const PROFILE_SETTINGS = {
       mode: {
         form: 'word',
         of: ['jwt', 'api_key', 'none'],
-        about: 'jwt by default; none for a loopback address alone',
+        about: 'jwt by default; none only for a loopback address',
       },
-      jwt: { form: 'secret', about: 'the JWT; may be absent when a refresh token is there' },
+      jwt: { form: 'secret', about: 'the JWT; may be left out where there is a refresh token' },
       refresh_token: { form: 'secret', about: 'obtains a new JWT when the current one has expired' },
       is_client: { form: 'flag', about: 'sent with POST /jwt; true by default' },
       header: header('header that carries the JWT; Authorization by default'),
@@ -174,7 +178,7 @@ export const PROFILE_SETTINGS = {
         form: 'text',
         pattern: '^[\\x21-\\x7e]*[ ]?$',
         accepts: 'printable characters',
-        about: 'what stands before the JWT; "Bearer " in Authorization, else nothing',
+        about: 'text before the JWT; by default "Bearer " in Authorization and nothing in other headers',
       },
       cookie: {
         form: 'text',
@@ -210,7 +214,7 @@ export const PROFILE_SETTINGS = {
     of: { form: 'word', of: ['body', 'query'] },
     keys: ENDPOINT_NAMES.filter((endpoint) => !endpoint.startsWith('GET ')),
     names: 'an endpoint with another method than GET',
-    about: 'where the parameters of an endpoint travel; body by default',
+    about: 'how the parameters of an endpoint are sent; body by default',
   },
   rate_limit: {
     form: 'group',
@@ -218,15 +222,15 @@ export const PROFILE_SETTINGS = {
     fields: {
       tokens: whole('tokens per window; 1200 by default', 1, 10_000_000),
       window: duration('the window; 60s by default', 1000, 3_600_000),
-      shared_as: name('who shares the budget on this machine; default by default'),
+      shared_as: name('processes with the same name share one budget on this machine; default by default'),
       costs: {
         form: 'map',
         of: { form: 'whole', min: 0, max: 100_000 },
         keys: ENDPOINT_NAMES,
         names: 'an endpoint',
-        about: 'tokens of endpoints the venue document gives no figure for; 10 by default',
+        about: 'tokens of endpoints for which the venue document gives no figure; 10 by default',
       },
-      order_rate: whole('order actions a second for the account; no such limit by default', 1, 100_000),
+      order_rate: whole('order actions per second for the account; no limit by default', 1, 100_000),
       statuses: {
         form: 'list',
         of: { form: 'whole', min: 200, max: 599 },
@@ -235,7 +239,7 @@ export const PROFILE_SETTINGS = {
       reset_unit: {
         form: 'word',
         of: RESET_UNITS,
-        about: 'unit of X-RateLimit-Reset; auto by default: by its magnitude',
+        about: 'unit of X-RateLimit-Reset; auto (by its magnitude) by default',
       },
     },
   },
@@ -257,13 +261,13 @@ export const PROFILE_SETTINGS = {
   definite_rejects: {
     form: 'list',
     of: { form: 'text', pattern: '^[^\\u0000-\\u001f]{3,200}$', accepts: 'at least three characters' },
-    about: 'error texts, or parts of them, that prove that nothing was placed',
+    about: 'error texts, or parts of them, which prove that nothing was placed',
   },
   markets: {
     form: 'map',
     key: MARKET_PATTERN,
     names: 'a market id, <BASE>-<QUOTE>',
-    about: 'the steps of each market',
+    about: 'tick, lot and smallest size of each market',
     of: {
       form: 'group',
       fields: {
@@ -277,11 +281,11 @@ export const PROFILE_SETTINGS = {
     form: 'map',
     key: NAME_PATTERN,
     names: 'a letter, then letters, digits, _ or -',
-    about: 'read-only endpoints the venue has and the venue document does not describe',
+    about: 'read-only endpoints of the venue that the venue document does not describe',
     of: {
       form: 'group',
       fields: {
-        method: { form: 'word', of: ['GET'], required: true, about: 'reads alone can be declared' },
+        method: { form: 'word', of: ['GET'], required: true, about: 'only reads can be declared' },
         path: {
           form: 'text',
           pattern: '^(?:/(?!\\.\\.?(?:/|$))[A-Za-z0-9._~-]+)+$',
@@ -296,12 +300,12 @@ export const PROFILE_SETTINGS = {
           names: 'a parameter name',
           about: 'its parameters and their types',
         },
-        tokens: { ...whole('what it costs', 0, 100_000), required: true },
+        tokens: { ...whole('tokens that it costs', 0, 100_000), required: true },
         result: {
           form: 'shape',
           required: true,
           about:
-            'type of its result: a word, {type: list, of: …}, {type: map, of: …} or {field: type, …}; a ? behind a word where it may be absent',
+            'type of its result: a word, {type: list, of: …}, {type: map, of: …} or {field: type, …}; a ? after a word where the value may be absent',
         },
       },
     },
@@ -327,7 +331,7 @@ export const PROFILE_SETTINGS = {
           pattern: '^result(?:\\[\\d{1,4}\\]|\\.[A-Za-z_][A-Za-z0-9_]*)*$',
           accepts: 'a place in the result, such as result[0].fair_price',
           required: true,
-          about: 'which value of the result it is',
+          about: 'path of the value in the result',
         },
       },
     },
@@ -335,13 +339,19 @@ export const PROFILE_SETTINGS = {
   capabilities: {
     form: 'list',
     of: { form: 'text', pattern: NAME_PATTERN, accepts: 'a capability such as cancel_all' },
-    about: 'what runbooks on this account may need',
+    about: 'capabilities that runbooks on this account may use',
   },
   limits: { form: 'group', fields: LIMIT_SETTINGS, about: 'limits of the account; a runbook can only tighten them' },
   ambiguity: {
     form: 'group',
-    about: 'orders whose fate is not known',
-    fields: { window: duration('no verdict "absent" and no second attempt before; 90s by default', 1000, DAY_MS) },
+    about: 'orders whose fate is unknown',
+    fields: {
+      window: duration(
+        'no order is called absent and none is sent again before this time; 90s by default',
+        1000,
+        DAY_MS,
+      ),
+    },
   },
   allowed_addresses: {
     form: 'list',
@@ -354,7 +364,7 @@ export const PROFILE_SETTINGS = {
   },
   store: {
     form: 'group',
-    about: 'where runs are journaled',
+    about: 'store of the journals of runs',
     fields: {
       sqlite: { form: 'text', pattern: '^[^\\u0000]+$', accepts: 'a file', path: true, about: 'an SQLite file' },
       postgres: { form: 'secret', about: 'the URL of a PostgreSQL database' },
@@ -362,14 +372,14 @@ export const PROFILE_SETTINGS = {
   },
   anchors: {
     form: 'group',
-    about: 'how far the journal had come, written down beside it and elsewhere',
+    about: 'records of how far the journal has come, kept beside it and elsewhere',
     fields: {
-      key: { form: 'secret', about: 'Ed25519 private key in PEM form: anchors are signed with it' },
+      key: { form: 'secret', about: 'Ed25519 private key in PEM form that signs anchors' },
       copies: {
         form: 'map',
         key: NAME_PATTERN,
         names: 'a letter, then letters, digits, _ or -',
-        about: 'where else anchors are written, by name',
+        about: 'other places to which anchors are written, by name',
         of: {
           form: 'group',
           fields: {
@@ -378,20 +388,20 @@ export const PROFILE_SETTINGS = {
               pattern: '^[^\\u0000]+$',
               accepts: 'a file',
               path: true,
-              about: 'a file, appended to',
+              about: 'a file to which anchors are appended',
             },
             webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
           },
         },
       },
-      patience: duration('how long one may fail before nothing new is sent; 10m by default', 1000, DAY_MS),
+      patience: duration('how long a place may fail before nothing new is sent; 10m by default', 1000, DAY_MS),
     },
   },
   notify: {
     form: 'map',
     key: NAME_PATTERN,
     names: 'a letter, then letters, digits, _ or -',
-    about: 'where notifications go, by name',
+    about: 'targets of notifications, by name',
     of: {
       form: 'group',
       fields: {
@@ -402,10 +412,10 @@ export const PROFILE_SETTINGS = {
   },
 } as const satisfies Record<string, Setting>;
 
-/** A profile as it was read: the file's spelling, no defaults. */
+/** A profile as it was read: spelled as in the file, without defaults. */
 export type ReadProfile = ReadGroup<typeof PROFILE_SETTINGS>;
 
-/** The controls that the file spells in another way than `limit-rules.ts`; each has a setting. */
+/** Settings that are one control of `limits/rules.ts` each; the others are groups. */
 export const LIMIT_CONTROL_OF = {
   markets: 'markets',
   sides: 'sides',

@@ -1,7 +1,7 @@
 /**
- * What a request costs where the document does not say (venue-api.md, Rate limit: "not shown"): the profile's figure at
- * first, then what the change of X-RateLimit-Remaining around requests that ran alone has shown. A cost too low overruns the
- * limit, one too high only wastes some of it: so a single reading raises, and three equal ones are needed to lower.
+ * Learns the token cost of requests for which the document gives none (venue-api.md, Rate limit: "not shown"): at first the
+ * profile's figure, then the change of X-RateLimit-Remaining around requests that ran alone. A cost that is too low overruns
+ * the limit, one that is too high only wastes some of it: one reading raises a cost, three equal ones lower it.
  */
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { CATALOGUE, type Endpoint, type EndpointName } from '../catalogue.ts';
@@ -44,16 +44,16 @@ export class LearnedCosts {
   /** Document, else learned, else profile. */
   costFor(endpoint: CostedEndpoint): number {
     return (
-      documentedCost(endpoint) ??
+      getDocumentedCost(endpoint) ??
       this.learned.get(endpoint)?.cost ??
       this.configured[endpoint] ??
       ASSUMPTIONS.unknownCost.default
     );
   }
 
-  /** One reading: `spent` tokens went while the request ran alone. Documented endpoints are not learned. */
+  /** One reading: `spent` tokens were used while the request ran alone. Documented costs are not learned. */
   observe(endpoint: CostedEndpoint, spent: number): 'learned' | 'noted' | 'ignored' {
-    if (documentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent) || spent < 0) return 'ignored';
+    if (getDocumentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent) || spent < 0) return 'ignored';
     const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: spent, readings: 0 };
     this.learned.set(endpoint, known);
     known.readings = known.candidate === spent ? known.readings + 1 : 1;
@@ -67,7 +67,7 @@ export class LearnedCosts {
   report(): readonly CostReport[] {
     const endpoints = new Set([...Object.keys(CATALOGUE), ...Object.keys(this.configured), ...this.learned.keys()]);
     return [...endpoints].sort().map((endpoint) => {
-      const documented = documentedCost(endpoint);
+      const documented = getDocumentedCost(endpoint);
       const learned = this.learned.get(endpoint)?.cost;
       const configured =
         this.configured[endpoint] ?? (documented === undefined ? ASSUMPTIONS.unknownCost.default : undefined);
@@ -97,12 +97,12 @@ export class LearnedCosts {
   }
 }
 
-/** Whether the document gives the endpoint's cost, so that nothing is to be learned. */
+/** Whether the document gives the endpoint's cost. */
 export function isDocumented(endpoint: CostedEndpoint): boolean {
-  return documentedCost(endpoint) !== undefined;
+  return getDocumentedCost(endpoint) !== undefined;
 }
 
-function documentedCost(endpoint: string): number | undefined {
+function getDocumentedCost(endpoint: string): number | undefined {
   if (!Object.hasOwn(CATALOGUE, endpoint)) return undefined;
   const row: Endpoint = CATALOGUE[endpoint as EndpointName];
   return row.tokens;

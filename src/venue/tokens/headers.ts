@@ -1,7 +1,7 @@
 /**
- * What the headers of an answer say about tokens: X-RateLimit-* and Retry-After (venue-api.md, Rate limit response
- * headers). Read with distrust: a header that makes no sense is as good as absent, and none may stop the program for more
- * than two minutes (fault-matrix.md, row 11 and row 14).
+ * Reads the token headers of an answer: X-RateLimit-* and Retry-After (venue-api.md, Rate limit response headers). A header
+ * that makes no sense counts as absent, and no header stops the program for more than two minutes (fault-matrix.md, row 11
+ * and row 14).
  */
 
 /** Lower-case names, as a transport gives them. */
@@ -17,11 +17,11 @@ interface RateHeaders {
   readonly retryAfterMs?: number;
 }
 
-/** How X-RateLimit-Reset counts: `auto` goes by its magnitude. */
+/** The unit of X-RateLimit-Reset; `auto` goes by its magnitude. */
 export const RESET_UNITS = ['auto', 's', 'ms', 'us', 'iso'] as const;
 export type ResetUnit = (typeof RESET_UNITS)[number];
 
-/** The longest wait a venue is believed, and the farthest reset. */
+/** The longest wait and the farthest reset that are believed. */
 const FARTHEST_MS = 120_000;
 
 /** `now` is epoch ms. A field that is absent, garbage or out of range is left out. */
@@ -35,10 +35,10 @@ export function readRateHeaders(headers: Headers, now: number, resetUnit: ResetU
   };
 }
 
-/** Of the same, what counts tokens and tells no time. */
+/** Reads only the limit and the remaining tokens. */
 export function readTokenCounts(headers: Headers): Pick<RateHeaders, 'limit' | 'remaining'> {
-  const limit = count(headers['x-ratelimit-limit']);
-  const remaining = count(headers['x-ratelimit-remaining']);
+  const limit = parseCount(headers['x-ratelimit-limit']);
+  const remaining = parseCount(headers['x-ratelimit-remaining']);
   return {
     ...(limit === undefined || limit === 0 ? {} : { limit }),
     ...(remaining === undefined ? {} : { remaining }),
@@ -47,25 +47,25 @@ export function readTokenCounts(headers: Headers): Pick<RateHeaders, 'limit' | '
 
 /**
  * Milliseconds to wait: X-RateLimit-Retry-After in seconds, else a plain Retry-After in seconds or, where `now` (epoch ms)
- * is given, as a date. Clamped to 0 to 120 s; undefined for what is no number at all.
+ * is given, as a date. Clamped to 0 to 120 s; undefined for what is not a number.
  */
 export function readRetryAfter(headers: Headers, now?: number): number | undefined {
   return (
-    seconds(headers['x-ratelimit-retry-after']) ??
-    seconds(headers['retry-after']) ??
-    untilDate(headers['retry-after'], now)
+    parseSecondsMs(headers['x-ratelimit-retry-after']) ??
+    parseSecondsMs(headers['retry-after']) ??
+    parseDateMs(headers['retry-after'], now)
   );
 }
 
-/** Epoch ms of X-RateLimit-Reset; only within two minutes of `now`, else the unit was guessed wrongly or the venue's clock is off. */
+/** X-RateLimit-Reset in epoch ms; only within two minutes of `now`: beyond that the unit was guessed wrong or the venue's clock is off. */
 export function readReset(text: string | undefined, now: number, unit: ResetUnit = 'auto'): number | undefined {
-  const at = text === undefined ? undefined : instant(text.trim(), unit);
+  const at = text === undefined ? undefined : parseInstant(text.trim(), unit);
   return at !== undefined && Math.abs(at - now) <= FARTHEST_MS ? at : undefined;
 }
 
 const MS_PER_UNIT = { s: 1000, ms: 1, us: 0.001 } as const;
 
-function instant(text: string, unit: ResetUnit): number | undefined {
+function parseInstant(text: string, unit: ResetUnit): number | undefined {
   if (/^\d{1,19}(?:\.\d{1,9})?$/.test(text)) {
     if (unit === 'iso') return undefined;
     const number = Number(text);
@@ -73,27 +73,27 @@ function instant(text: string, unit: ResetUnit): number | undefined {
     const by = unit === 'auto' ? (number < 1e11 ? 's' : number < 1e14 ? 'ms' : 'us') : unit;
     return Math.round(number * MS_PER_UNIT[by]);
   }
-  return unit === 'auto' || unit === 'iso' ? isoInstant(text) : undefined;
+  return unit === 'auto' || unit === 'iso' ? parseIsoInstant(text) : undefined;
 }
 
-function isoInstant(text: string): number | undefined {
+function parseIsoInstant(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?$/i.test(text)) return undefined;
   // The document says UTC; a date without a zone would be read in the zone of this machine.
   const at = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`);
   return Number.isNaN(at) ? undefined : at;
 }
 
-function count(text: string | undefined): number | undefined {
+function parseCount(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,9}$/.test(text.trim())) return undefined;
   return Number(text);
 }
 
-function seconds(text: string | undefined): number | undefined {
+function parseSecondsMs(text: string | undefined): number | undefined {
   if (text === undefined || !/^[+-]?\d{1,20}(?:\.\d{1,9})?(?:e\+?\d{1,3})?$/i.test(text.trim())) return undefined;
-  return clamped(Number(text) * 1000);
+  return clampMs(Number(text) * 1000);
 }
 
-function untilDate(text: string | undefined, now: number | undefined): number | undefined {
+function parseDateMs(text: string | undefined, now: number | undefined): number | undefined {
   if (
     text === undefined ||
     now === undefined ||
@@ -101,9 +101,9 @@ function untilDate(text: string | undefined, now: number | undefined): number | 
   )
     return undefined;
   const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : clamped(at - now);
+  return Number.isNaN(at) ? undefined : clampMs(at - now);
 }
 
-function clamped(ms: number): number {
+function clampMs(ms: number): number {
   return Math.round(Math.min(FARTHEST_MS, Math.max(0, ms)));
 }

@@ -1,28 +1,29 @@
 /**
- * Tokens kept for the beats of the deadman switches that are armed, of every run of the address: a beat that waits for tokens
- * cancels every order of its account. What is kept is what the beats of one window cost, and the readings that tell whether
- * the switch still stands, less those that are counted in it already. A switch is forgotten when it is given back, or when nothing has renewed it for longer than a window: its process
- * has died then, or its orders renew it, and the next beat keeps its tokens again.
+ * Keeps tokens for the heartbeats of every armed deadman switch of the address: a heartbeat that waits for tokens lets its
+ * switch cancel every order of the account. Kept is the cost of one window's heartbeats, and of the reads that check whether
+ * the switch is still armed, less those already counted in that window. A switch is forgotten when it is released, or when
+ * nothing has renewed it for longer than a window: then its process has died, or its orders renew it, and the next heartbeat
+ * keeps its tokens again.
  */
 import { formatSpan } from '../../base/format.ts';
 import { deadmanReadEveryMs } from '../deadman.ts';
 import { type SavedTokenHolds, TokenHolds } from './holds.ts';
 
-/** How often a switch is heard of. */
+/** How often requests for a switch are sent. */
 interface HeartbeatRhythm {
-  /** How often a beat is sent at most, ms; 0 where none follows. */
+  /** The pause between two heartbeats at least, ms; 0 where none follows. */
   readonly everyMs: number;
-  /** When the switch fires without one, ms. */
+  /** The time-out of the switch, ms. */
   readonly timeoutMs: number;
-  /** What it costs to read the switch back, which is done every few time-outs. */
+  /** Tokens that reading the switch back costs, which happens every few time-outs. */
   readonly readWeight: number;
 }
 
 /** A request that renews a switch, and is followed by others. */
 export interface HeartbeatDemand extends HeartbeatRhythm {
-  /** Whose switch it is: the account, for that has one. */
+  /** The account of the switch; each has one. */
   readonly of: string;
-  /** It reads a switch back that stands, and renews nothing. */
+  /** It reads an armed switch back and renews nothing. */
   readonly reads?: true;
 }
 
@@ -31,11 +32,11 @@ export interface SavedHeartbeats {
   readonly held: SavedTokenHolds;
 }
 
-/** An ordinary request must find so many tokens beside the beats, or none would ever be sent: the costliest of the document. */
+/** Tokens left for an ordinary request beside the heartbeats, or none would ever be sent: the highest cost of the document. */
 const HEAVIEST = 20;
 
 export class HeartbeatReserve {
-  /** What all beats of a window cost. */
+  /** Tokens that all heartbeats of a window cost. */
   kept = 0;
   private readonly windowMs: number;
   private readonly held: TokenHolds;
@@ -46,59 +47,59 @@ export class HeartbeatReserve {
     this.held = new TokenHolds(windowMs / 1200);
   }
 
-  /** What must be free for the beats that are still to come within a window. */
+  /** Tokens that must stay free for the heartbeats still to come within a window. */
   get left(): number {
     return Math.max(0, this.kept - this.held.used);
   }
 
-  /** Of the beats counted now, the tokens of those that went as urgent requests. */
+  /** Of the heartbeats counted now, the tokens of those sent as urgent requests. */
   get urgentUsed(): number {
     return this.held.urgentUsed;
   }
 
-  /** What must be free behind the first beat of a switch. */
-  leftBehind(beat: HeartbeatDemand, weight: number): number {
-    const kept = this.others(beat.of) + heartbeatTokens(this.windowMs, beat, weight);
+  /** Tokens that must stay free after the first heartbeat of a switch. */
+  leftBehind(heartbeat: HeartbeatDemand, weight: number): number {
+    const kept = this.getKeptForOthers(heartbeat.of) + countHeartbeatTokens(this.windowMs, heartbeat, weight);
     return Math.max(0, kept - this.held.used - weight);
   }
 
-  /** True where nothing was kept for the switch. */
-  claim(beat: HeartbeatDemand, weight: number, now: number): boolean {
-    if (beat.reads || this.armed.has(beat.of)) return false;
-    this.renew(beat, weight, now);
+  /** Keeps tokens for a switch that is to be armed; true where none were kept for it yet. */
+  claim(heartbeat: HeartbeatDemand, weight: number, now: number): boolean {
+    if (heartbeat.reads || this.armed.has(heartbeat.of)) return false;
+    this.renew(heartbeat, weight, now);
     return true;
   }
 
-  /** What is kept for other switches than that of `of`. */
-  others(of: string): number {
+  /** Tokens kept for the switches of all accounts but `of`. */
+  getKeptForOthers(of: string): number {
     return this.kept - (this.armed.get(of)?.tokens ?? 0);
   }
 
-  began(beat: HeartbeatDemand, weight: number, urgent: boolean, now: number): void {
+  begin(heartbeat: HeartbeatDemand, weight: number, urgent: boolean, now: number): void {
     this.held.add(weight, urgent);
-    if (!beat.reads) this.renew(beat, weight, now);
+    if (!heartbeat.reads) this.renew(heartbeat, weight, now);
   }
 
   add(weight: number, urgent: boolean): void {
     this.held.add(weight, urgent);
   }
 
-  ended(weight: number, urgent: boolean): void {
+  end(weight: number, urgent: boolean): void {
     this.held.remove(weight, urgent);
   }
 
-  keep(weight: number, urgent: boolean, until: number): void {
+  hold(weight: number, urgent: boolean, until: number): void {
     this.held.keep(weight, urgent, until);
   }
 
-  standDown(of: string): void {
-    this.kept = this.others(of);
+  release(of: string): void {
+    this.kept = this.getKeptForOthers(of);
     this.armed.delete(of);
   }
 
   advance(now: number): void {
     this.held.advance(now);
-    for (const [of, { until }] of this.armed) if (until <= now) this.standDown(of);
+    for (const [of, { until }] of this.armed) if (until <= now) this.release(of);
   }
 
   save(): SavedHeartbeats {
@@ -110,37 +111,41 @@ export class HeartbeatReserve {
     this.held.restore(held);
   }
 
-  private renew(beat: HeartbeatDemand, weight: number, now: number): void {
-    this.keepFor(beat.of, heartbeatTokens(this.windowMs, beat, weight), now + this.windowMs + beat.timeoutMs);
+  private renew(heartbeat: HeartbeatDemand, weight: number, now: number): void {
+    this.keepFor(
+      heartbeat.of,
+      countHeartbeatTokens(this.windowMs, heartbeat, weight),
+      now + this.windowMs + heartbeat.timeoutMs,
+    );
   }
 
   private keepFor(of: string, tokens: number, until: number): void {
-    this.kept = this.others(of) + tokens;
+    this.kept = this.getKeptForOthers(of) + tokens;
     this.armed.set(of, { tokens, until });
   }
 }
 
-/** What the beats of a switch cost in a window, and its readings: one more of each than fit, for the first is held from before it is sent. */
-function heartbeatTokens(
+/** What the heartbeats and reads of a switch cost in a window: one more of each than fit, because the first is held before it is sent. */
+function countHeartbeatTokens(
   windowMs: number,
   { everyMs, timeoutMs, readWeight }: HeartbeatRhythm,
   weight: number,
 ): number {
-  const sent = (pauseMs: number) => (pauseMs > 0 ? Math.ceil(windowMs / pauseMs) + 1 : 1);
-  return weight * sent(everyMs) + readWeight * sent(deadmanReadEveryMs(timeoutMs));
+  const countSent = (pauseMs: number) => (pauseMs > 0 ? Math.ceil(windowMs / pauseMs) + 1 : 1);
+  return weight * countSent(everyMs) + readWeight * countSent(deadmanReadEveryMs(timeoutMs));
 }
 
 interface HeartbeatNeed extends HeartbeatRhythm {
   readonly limit: number;
   readonly reserve: number;
   readonly windowMs: number;
-  /** Of one beat. */
+  /** Of one heartbeat. */
   readonly weight: number;
   /** Kept for other switches of the address. */
   readonly others?: number;
 }
 
-/** The sentence why a limit can not carry a switch; undefined where it can. */
+/** Says why the token limit cannot carry a switch; undefined where it can. */
 export function overcommitted({
   limit,
   reserve,
@@ -149,8 +154,8 @@ export function overcommitted({
   others = 0,
   ...rhythm
 }: HeartbeatNeed): string | undefined {
-  const own = heartbeatTokens(windowMs, rhythm, weight);
+  const own = countHeartbeatTokens(windowMs, rhythm, weight);
   if (own + others + reserve + HEAVIEST <= limit) return undefined;
-  const beside = others === 0 ? '' : `, and other switches of the address ${others}`;
-  return `beats every ${formatSpan(rhythm.everyMs)}, with a reading every ${formatSpan(deadmanReadEveryMs(rhythm.timeoutMs))}, need ${own} tokens in ${formatSpan(windowMs)}${beside}; of the limit of ${limit} there are ${Math.max(0, limit - reserve - HEAVIEST)} for beats. A longer timeout or keep_alive needs fewer`;
+  const beside = others === 0 ? '' : `, and other switches of the address need ${others}`;
+  return `heartbeats every ${formatSpan(rhythm.everyMs)}, with a read every ${formatSpan(deadmanReadEveryMs(rhythm.timeoutMs))}, need ${own} tokens in ${formatSpan(windowMs)}${beside}; of the limit of ${limit}, ${Math.max(0, limit - reserve - HEAVIEST)} are available for heartbeats. Use a longer timeout or keep_alive`;
 }

@@ -1,9 +1,9 @@
 /**
- * Tokens held until an instant, in the order they come back. Plain counting: why they are held is the ledger's business
- * (budget.ts).
+ * Counts tokens that are held until an instant, in the order in which they become free. The ledger decides what is held
+ * (ledger.ts).
  */
 
-/** Tokens that come back at one instant. */
+/** Tokens that become free at one instant. */
 interface Held {
   readonly until: number;
   ordinary: number;
@@ -13,10 +13,10 @@ interface Held {
 export type SavedTokenHolds = readonly (readonly [until: number, ordinary: number, urgent: number])[];
 
 export class TokenHolds {
-  /** All tokens in use, of requests under way too; and the urgent ones among them. */
+  /** All tokens in use, those of requests in flight included; and the urgent ones among them. */
   used = 0;
   urgentUsed = 0;
-  /** Tokens that have come back since the beginning. */
+  /** Tokens that have expired since the beginning. */
   expired = 0;
   /** Expiries are rounded up to this grain, so that a saved ledger stays small. */
   private readonly grainMs: number;
@@ -37,13 +37,13 @@ export class TokenHolds {
     if (urgent) this.urgentUsed -= weight;
   }
 
-  /** Gives tokens back that nobody ended: they count as expired. */
+  /** Frees tokens of requests whose end was not reported: they count as expired. */
   expire(weight: number, urgent: boolean): void {
     this.remove(weight, urgent);
     this.expired += weight;
   }
 
-  /** Adds tokens that come back at `until`. */
+  /** Adds tokens that become free at `until`. */
   keep(weight: number, urgent: boolean, until: number): void {
     this.add(weight, urgent);
     const rounded = Math.ceil(until / this.grainMs) * this.grainMs;
@@ -58,7 +58,7 @@ export class TokenHolds {
     else entry.ordinary += weight;
   }
 
-  /** Lets everything come back whose time is over. */
+  /** Frees everything whose time is over. */
   advance(now: number): void {
     for (let next = this.held[this.from]; next !== undefined && next.until <= now; next = this.held[this.from]) {
       this.expire(next.ordinary, false);
@@ -70,13 +70,13 @@ export class TokenHolds {
     this.from = 0;
   }
 
-  /** When the next tokens come back by themselves, if any do. */
-  nextAt(): number | undefined {
+  /** When the next held tokens become free; undefined where none are held. */
+  findNextAt(): number | undefined {
     return this.held[this.from]?.until;
   }
 
-  /** When `tokens` will have come back by themselves; undefined where that much is not here. */
-  freedAt(tokens: number): number | undefined {
+  /** When `tokens` of the held ones will be free; undefined where fewer are held. */
+  findFreedAt(tokens: number): number | undefined {
     let freed = 0;
     for (let index = this.from; index < this.held.length; index += 1) {
       const { until, ordinary, urgent } = this.held[index] as Held;

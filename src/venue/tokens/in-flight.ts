@@ -1,6 +1,6 @@
 /**
- * Requests from the moment their tokens are held until they settle, in the order in which they began, and the marks that
- * tell later what the venue can have counted by then. Plain counting: what follows from it is decided in budget.ts.
+ * Lists requests from the moment their tokens are held until they settle, in the order in which they began, with the marks
+ * from which the ledger later derives what the venue can have counted. It counts only; ledger.ts decides.
  */
 import type { CostedEndpoint } from './costs.ts';
 
@@ -8,77 +8,88 @@ export interface InFlightRequest {
   readonly endpoint: CostedEndpoint;
   readonly weight: number;
   readonly urgent: boolean;
-  /** It is a beat of a deadman switch, and its tokens are of those kept for beats. */
-  readonly beat: true | undefined;
+  /** It is a heartbeat of a deadman switch, and uses the tokens kept for heartbeats. */
+  readonly heartbeat: true | undefined;
   readonly at: number;
   readonly order: number;
-  /** Tokens sent in all, this request's among them; and expired in all, at that moment. */
+  /** Tokens sent in all, those of this request included; and expired in all, at that moment. */
   readonly sentMark: number;
   readonly expiredMark: number;
-  /** Tokens under way when this was sent: the venue may count them before or after it. */
+  /** Tokens in flight when this was sent: the venue may count them before or after it. */
   readonly overlap: number;
-  /** Sent when nothing else was under way and nothing had been sent since the venue's last word. */
+  /** Sent when nothing else was in flight and nothing had been sent since the last reading of the headers. */
   readonly alone: boolean;
 }
 
-/** What is known of a request that begins. */
-interface Beginning extends Pick<InFlightRequest, 'endpoint' | 'weight' | 'urgent' | 'beat' | 'at' | 'expiredMark'> {
-  /** Nothing has been sent since the venue's last word. */
+/** A request that begins. */
+interface Beginning
+  extends Pick<InFlightRequest, 'endpoint' | 'weight' | 'urgent' | 'heartbeat' | 'at' | 'expiredMark'> {
+  /** Nothing has been sent since the last reading of the headers. */
   readonly undisturbed: boolean;
 }
+
+/** A request as a saved ledger of version 1 spells it. */
+type SavedRequest = Omit<InFlightRequest, 'heartbeat'> & { readonly beat?: true | undefined };
 
 export interface SavedInFlightRequests {
   readonly sent: number;
   readonly order: number;
-  readonly flights: readonly (readonly [id: string, flight: InFlightRequest])[];
+  readonly flights: readonly (readonly [id: string, request: SavedRequest])[];
 }
 
 export class InFlightRequests {
   /** Tokens sent in all. */
   sent = 0;
-  private underWay = 0;
+  private unsettled = 0;
   private order = 0;
-  private readonly flights = new Map<string, InFlightRequest>();
+  private readonly requests = new Map<string, InFlightRequest>();
 
   get(id: string): InFlightRequest | undefined {
-    return this.flights.get(id);
+    return this.requests.get(id);
   }
 
-  begin(id: string, { endpoint, weight, urgent, beat, at, expiredMark, undisturbed }: Beginning): void {
-    const overlap = this.underWay;
-    const alone = undisturbed && this.flights.size === 0;
+  list(): Iterable<InFlightRequest> {
+    return this.requests.values();
+  }
+
+  begin(id: string, { endpoint, weight, urgent, heartbeat, at, expiredMark, undisturbed }: Beginning): void {
+    const overlap = this.unsettled;
+    const alone = undisturbed && this.requests.size === 0;
     this.sent += weight;
-    this.underWay += weight;
+    this.unsettled += weight;
     this.order += 1;
     const { sent: sentMark, order } = this;
-    this.flights.set(id, { endpoint, weight, urgent, beat, at, order, sentMark, expiredMark, overlap, alone });
+    this.requests.set(id, { endpoint, weight, urgent, heartbeat, at, order, sentMark, expiredMark, overlap, alone });
   }
 
-  /** Takes it out; undefined where it is not, or no longer, under way. */
+  /** Removes a request; undefined where it is not in flight, or not any more. */
   end(id: string): InFlightRequest | undefined {
-    const flight = this.flights.get(id);
-    if (flight === undefined) return undefined;
-    this.flights.delete(id);
-    this.underWay -= flight.weight;
-    return flight;
+    const request = this.requests.get(id);
+    if (request === undefined) return undefined;
+    this.requests.delete(id);
+    this.unsettled -= request.weight;
+    return request;
   }
 
-  /** Takes out the one that began first, where that was at `at` or before. */
+  /** Removes the request that began first, if it began at `at` or before. */
   endOldest(at: number): InFlightRequest | undefined {
-    for (const [id, flight] of this.flights) return flight.at > at ? undefined : this.end(id);
+    for (const [id, request] of this.requests) return request.at > at ? undefined : this.end(id);
     return undefined;
   }
 
   save(): SavedInFlightRequests {
-    return { sent: this.sent, order: this.order, flights: [...this.flights] };
+    const requests = [...this.requests].map(
+      ([id, { heartbeat, ...request }]) => [id, { ...request, beat: heartbeat }] as const,
+    );
+    return { sent: this.sent, order: this.order, flights: requests };
   }
 
-  restore({ sent, order, flights }: SavedInFlightRequests): void {
+  restore({ sent, order, flights: saved }: SavedInFlightRequests): void {
     this.sent = sent;
     this.order = order;
-    for (const [id, flight] of flights) {
-      this.flights.set(id, flight);
-      this.underWay += flight.weight;
+    for (const [id, { beat: heartbeat, ...request }] of saved) {
+      this.requests.set(id, { ...request, heartbeat });
+      this.unsettled += request.weight;
     }
   }
 }

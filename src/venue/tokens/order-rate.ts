@@ -1,32 +1,32 @@
 /**
- * The account-wide rate of order actions that some venues have beside their tokens (venue-notes.md): placing, amending and
- * cancelling count, whatever they cost. An action is counted from before it is sent until a second after its answer, so that
- * the venue never sees more of them in a second than it allows. Every instant is milliseconds on one clock that never jumps.
+ * Paces order actions by the account-wide rate that some venues have beside their tokens (venue-notes.md): placing, amending
+ * and cancelling count, whatever they cost. An action counts from before it is sent until a second after its answer, so that
+ * the venue never sees more in a second than it allows. Every instant is milliseconds on one monotonic clock.
  */
 
 const ACTIONS: ReadonlySet<string> = new Set(['POST /orders', 'PUT /orders', 'DELETE /orders']);
 const SECOND_MS = 1_000;
-/** For what lies between the venue's counting and our clock's grain. */
+/** Covers the difference between the venue's counting and the grain of our clock. */
 const MARGIN_MS = 50;
-/** An action that gets no answer is counted no longer than this: cancels behind it must not wait for it. */
+/** An action without an answer counts no longer than this: later cancels must not wait for it. */
 const LONGEST_MS = 2_000;
 
-/** cancel_all is none: it is one request for any number of orders, and is never held back. */
+/** cancel_all is not an order action: it is one request for any number of orders and is never held back. */
 export function isOrderAction(endpoint: string): boolean {
   return ACTIONS.has(endpoint);
 }
 
 export class OrderRate {
   private readonly perSecond: number;
-  /** When each counted action ceases to count; those whose time is over go out when their place is needed. */
+  /** When each action ceases to count; expired ones are removed when their place is needed. */
   private readonly counted = new Map<string, number>();
 
-  /** `perSecond`: Infinity where the venue has no such rate. Nothing is counted then, or it would be for ever. */
+  /** `perSecond`: Infinity where the venue has no such rate; then nothing is counted, because nothing would ever be removed. */
   constructor(perSecond: number) {
     this.perSecond = perSecond;
   }
 
-  /** When an action may be sent; not later than `now` where it may be at once. Ordinary ones leave a tenth to urgent ones. */
+  /** When an action may be sent; `now` or earlier means at once. Ordinary actions leave a tenth of the rate to urgent ones. */
   freeAt(urgent: boolean, now: number): number {
     const allowed = urgent || this.perSecond < 5 ? this.perSecond : this.perSecond - Math.ceil(this.perSecond / 10);
     if (this.counted.size < allowed) return now;
@@ -40,7 +40,7 @@ export class OrderRate {
     if (this.perSecond !== Number.POSITIVE_INFINITY) this.counted.set(id, now + LONGEST_MS);
   }
 
-  /** An answer came, or none is waited for any longer. */
+  /** An answer came, or the wait for one was given up. */
   ended(id: string, now: number): void {
     const until = this.counted.get(id);
     if (until !== undefined) this.counted.set(id, Math.min(until, now + SECOND_MS + MARGIN_MS));

@@ -1,16 +1,16 @@
 /**
- * What refusals for want of tokens teach: which weights must wait, for how long, and when one request may try the venue
- * alone. A refused 20-token read must not stop a 1-token cancel, so a refusal stands in the way of its own weight and
- * heavier ones only; and one of an ordinary request never stands in the way of urgent ones (fault-matrix.md, row 10).
+ * Holds requests back after the venue refused one for want of tokens: which weights must wait, how long, and when a single
+ * request may probe the venue. A refused 20-token read must not stop a 1-token cancel, so a refusal holds back only its own
+ * weight and heavier ones, and the refusal of an ordinary request never holds back urgent ones (fault-matrix.md, row 10).
  */
 
-/** What the venue said of when to try again, ms from then. */
+/** When the venue allows another try, ms from its answer. */
 export interface RetryHint {
   readonly retryAfterMs?: number | undefined;
   readonly resetInMs?: number | undefined;
 }
 
-/** Nothing of this weight or more before `until`, and then one request alone, until the venue grants one. */
+/** Nothing of this weight or more is sent before `until`, and after that one request at a time, until the venue grants one. */
 interface Gate {
   readonly weight: number;
   readonly urgent: boolean;
@@ -18,7 +18,7 @@ interface Gate {
   readonly until: number;
 }
 
-/** One request at a time that is sent although the venue's word is against it. */
+/** The one request that is in flight although the venue's last reading speaks against it. */
 interface Probe {
   readonly flight: string | undefined;
   readonly backoffMs: number;
@@ -35,7 +35,7 @@ export interface SavedRateLimited {
 }
 
 const REFUSAL_BACKOFF_MS = { base: 250, cap: 8_000 } as const;
-/** Urgent probes stay under the two seconds that a cancel may wait (ARCHITECTURE.md, I10). */
+/** The back-off of urgent probes stays below the two seconds that a cancel may wait (ARCHITECTURE.md, I10). */
 const PROBE_BACKOFF_MS = { ordinary: { least: 250, most: 4_000 }, urgent: { least: 250, most: 1_500 } } as const;
 /** A venue that asks for more is not believed (fault-matrix.md, row 11). */
 const LONGEST_RETRY_AFTER_MS = 120_000;
@@ -52,8 +52,8 @@ export class RateLimited {
     this.random = random;
   }
 
-  /** Until when a request must wait for refusals; undefined where none concerns it. May lie in the past: then it is a probe. */
-  gatedUntil(weight: number, urgent: boolean): number | undefined {
+  /** Until when earlier refusals hold a request back; undefined where none concerns it. In the past, the request is a probe. */
+  findGateEnd(weight: number, urgent: boolean): number | undefined {
     let until: number | undefined;
     for (const gate of this.gates) {
       if (gate.weight > weight || (urgent && !gate.urgent)) continue;
@@ -63,10 +63,10 @@ export class RateLimited {
   }
 
   /**
-   * The venue refused a request. Retry-After goes before our own back-off where it is longer; where it says only when the
-   * bucket resets, the back-off ends there at the latest. No wait is as long as a reset that is far: most venues regain sooner.
+   * The venue refused a request. Retry-After takes precedence over our own back-off where it is longer. Where the venue gives
+   * only a reset, the back-off ends at the reset at the latest, but does not last until a far one: most venues regain sooner.
    */
-  refused(weight: number, urgent: boolean, { retryAfterMs, resetInMs }: RetryHint, now: number): void {
+  noteRefused(weight: number, urgent: boolean, { retryAfterMs, resetInMs }: RetryHint, now: number): void {
     const same = this.gates.find((gate) => gate.weight === weight && gate.urgent === urgent);
     const refusals = (same?.refusals ?? 0) + 1;
     const full = Math.min(REFUSAL_BACKOFF_MS.cap, REFUSAL_BACKOFF_MS.base * 2 ** (refusals - 1)) * this.random();
@@ -76,28 +76,32 @@ export class RateLimited {
     this.gates = [...this.gates.filter((each) => each !== same), gate];
   }
 
-  /** The venue granted a request: refusals of its weight and lighter ones are over, but a time the venue asked for stands. */
-  granted(weight: number, now: number): void {
+  /** The venue granted a request: refusals of its weight and lighter ones are over, except where a requested wait still runs. */
+  noteGranted(weight: number, now: number): void {
     if (this.gates.length > 0) this.gates = this.gates.filter((gate) => gate.weight > weight || gate.until > now);
   }
 
   /**
-   * When the next probe may go; undefined while one is under way. An urgent one does not wait; an ordinary one gives the
-   * venue's word against it (`wordAt`, if there is one) time to grow old.
+   * When the next probe may be sent; undefined while one is in flight. An urgent probe does not wait; an ordinary one waits
+   * until the reading that speaks against it (taken at `readingAt`, if there is one) is old enough.
    */
-  probeAt(urgent: boolean, wordAt: number | undefined, underWay: (flight: string) => boolean): number | undefined {
-    const probe = this.probes[laneOf(urgent)];
-    if (probe.flight !== undefined && underWay(probe.flight)) return undefined;
-    return urgent || wordAt === undefined ? probe.notBefore : Math.max(probe.notBefore, wordAt + probe.backoffMs);
+  findProbeAt(
+    urgent: boolean,
+    readingAt: number | undefined,
+    isInFlight: (request: string) => boolean,
+  ): number | undefined {
+    const probe = this.probes[getLane(urgent)];
+    if (probe.flight !== undefined && isInFlight(probe.flight)) return undefined;
+    return urgent || readingAt === undefined ? probe.notBefore : Math.max(probe.notBefore, readingAt + probe.backoffMs);
   }
 
-  probing(flight: string, urgent: boolean): void {
-    this.probes[laneOf(urgent)] = { ...this.probes[laneOf(urgent)], flight };
+  beginProbe(flight: string, urgent: boolean): void {
+    this.probes[getLane(urgent)] = { ...this.probes[getLane(urgent)], flight };
   }
 
-  /** The request ended; `granted: undefined` where it never left. */
-  probed(flight: string, urgent: boolean, granted: boolean | undefined, now: number): void {
-    const lane = laneOf(urgent);
+  /** The request ended; `granted: undefined` where it was never sent. */
+  endProbe(flight: string, urgent: boolean, granted: boolean | undefined, now: number): void {
+    const lane = getLane(urgent);
     const probe = this.probes[lane];
     if (probe.flight !== flight) return;
     const { least, most } = PROBE_BACKOFF_MS[lane];
@@ -131,6 +135,6 @@ export class RateLimited {
   }
 }
 
-function laneOf(urgent: boolean): Lane {
+function getLane(urgent: boolean): Lane {
   return urgent ? 'urgent' : 'ordinary';
 }

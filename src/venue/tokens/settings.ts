@@ -1,20 +1,20 @@
-/** The figures that the token budget goes by, and what they are where a profile names only some of them (budget.md). */
+/** The figures of the token budget, with defaults for those that a profile does not set (budget.md). */
 
 export interface BudgetSettings {
-  /** Tokens per window (Limits, Rate limit); X-RateLimit-Limit goes before it. */
+  /** Tokens per window (Limits, Rate limit); X-RateLimit-Limit takes precedence. */
   readonly tokens: number;
   readonly windowMs: number;
-  /** Ordinary requests may burst this many tokens, */
+  /** Tokens that ordinary requests may use in one burst. */
   readonly burst: number;
-  /** and regain this many a second. */
+  /** Tokens that they regain per second. */
   readonly refillPerSecond: number;
   /** Tokens that ordinary requests leave to urgent ones. */
   readonly reserve: number;
-  /** Held on top of the window, for what lies between the venue's counting and our clock's grain. */
+  /** Held on top of the window: covers the difference between the venue's counting and the grain of our clock. */
   readonly marginMs: number;
-  /** How long after we gave up a request may still reach the venue: 10 s, or the life of a signature. */
+  /** How long after it was given up a request may still reach the venue: 10 s, or the life of a signature. */
   readonly inTransitMs: number;
-  /** No request is under way for longer than this; the tokens of a process that died are freed that much later. */
+  /** No request is in flight for longer than this; the tokens of a process that died are freed that much later. */
   readonly longestRequestMs: number;
 }
 

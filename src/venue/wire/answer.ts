@@ -1,15 +1,15 @@
 /**
- * What an answer says: confirmed with records, refused, or unreadable. Tolerant of every shape that venue-notes.md knows,
- * strict where a guess could lose or invent an order. The envelope's `success` decides, never the status alone; two
- * statuses speak for themselves without one: 429, and 401, which the venue's door gives before anything is done. Whether the
- * records are those of *our* order is the caller's question.
+ * Reads an answer: confirmed with records, refused, or unreadable. It accepts every shape that venue-notes.md lists and is
+ * strict where a guess could lose or invent an order. The envelope's `success` decides, not the status. Only two statuses need
+ * no envelope: 429, and 401, which the venue sends before anything is done. The caller checks whether the records belong to
+ * *our* order.
  */
 import { isLosslessNumber } from 'lossless-json';
 import { printable } from '../../base/printable.ts';
 import { type AnswerShape, type EndpointName, endpoint, type Result } from '../catalogue.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type Headers, readRetryAfter } from '../tokens/headers.ts';
-import { type ErrorMeaning, errorMeaning } from './errors.ts';
+import { type ErrorMeaning, readErrorText } from './errors.ts';
 import { Notes, readRecord, Unreadable } from './records.ts';
 import { readJson } from './request.ts';
 
@@ -24,21 +24,21 @@ export type AnswerVerdict<E extends EndpointName = EndpointName> =
   | {
       readonly kind: 'confirmed';
       readonly result: Result<E>;
-      /** What was odd about it and did no harm, printable. */
+      /** Harmless oddities of the answer, printable. */
       readonly notes: readonly string[];
     }
   | ({
       readonly kind: 'refused';
       /** The venue's own text, whole; hostile when printed. */
       readonly text: string;
-      /** Status 5xx: whoever answered may not know what was done. Never definite. */
+      /** Status 5xx: the server that answered may not know what was done. Never definite. */
       readonly serverError: boolean;
       readonly retryAfterMs?: number;
     } & ErrorMeaning)
-  /** No usable answer: what was asked for may have happened. */
+  /** No usable answer: the request may have taken effect. */
   | { readonly kind: 'unreadable'; readonly why: string };
 
-/** What of a profile decides how an answer is read. */
+/** The settings of a profile that decide how an answer is read. */
 export type AnswerSettings = Pick<Profile, 'definiteRejects' | 'rateLimit' | 'positionOrders'>;
 
 export function readAnswer<E extends EndpointName>(
@@ -48,9 +48,9 @@ export function readAnswer<E extends EndpointName>(
 ): AnswerVerdict<E> {
   const envelope = readEnvelope(answer);
   if (envelope.kind !== 'envelope' || !envelope.success)
-    return refusalOf(answer, envelope, settings) ?? { kind: 'unreadable', why: envelope.why };
+    return readRefusal(answer, envelope, settings) ?? { kind: 'unreadable', why: envelope.why };
   if (answer.status >= 300)
-    return { kind: 'unreadable', why: `status ${answer.status}, although the answer says success` };
+    return { kind: 'unreadable', why: `status ${answer.status}, although the envelope reports success` };
   const notes = new Notes();
   if (envelope.error !== '') notes.add(`success with the error text ${printable(envelope.error, 120)}`);
   try {
@@ -90,8 +90,8 @@ function readEnvelope({ status, headers, body }: Answer): Envelope {
   return { kind: 'envelope', success, error: text, result, why: 'refused' };
 }
 
-/** A refusal with an envelope, or one whose status alone suffices. */
-function refusalOf(
+/** Reads a refusal with an envelope, or one whose status alone is enough. */
+function readRefusal(
   { status, headers }: Answer,
   envelope: Envelope,
   settings: AnswerSettings,
@@ -99,7 +99,7 @@ function refusalOf(
   const enveloped = envelope.kind === 'envelope';
   const limitedStatus = settings.rateLimit.statuses.includes(status) && (enveloped || status === 429);
   if (!enveloped && !limitedStatus && status !== 401) return undefined;
-  const meaning = errorMeaning(enveloped ? envelope.error : '', status, settings.definiteRejects);
+  const meaning = readErrorText(enveloped ? envelope.error : '', status, settings.definiteRejects);
   const serverError = status >= 500;
   const limited = !serverError && (limitedStatus || (enveloped && (meaning.limited || isExhausted(headers))));
   const retryAfterMs = readRetryAfter(headers);
@@ -132,8 +132,8 @@ function readResult(
   switch (shape.shape) {
     case 'list':
       return shape.one
-        ? [readRecord(shape.of, theOne(result, notes), settings, notes)]
-        : rows(result, notes).map((row) => readRecord(shape.of, row, settings, notes));
+        ? [readRecord(shape.of, takeOnly(result, notes), settings, notes)]
+        : takeRows(result, notes).map((row) => readRecord(shape.of, row, settings, notes));
     case 'jwt':
       return readJwt(result, notes);
     case 'deadman':
@@ -146,46 +146,47 @@ function readResult(
   }
 }
 
-/** One record, as a list of one; some endpoints have been seen to give it bare. */
-function theOne(result: unknown, notes: Notes): unknown {
+/** The only record of a list; some venues send it without the list. */
+function takeOnly(result: unknown, notes: Notes): unknown {
   if (Array.isArray(result)) {
     if (result.length === 1) return result[0] as unknown;
     throw new Unreadable(
       result.length === 0 ? 'success without a record' : `${result.length} records where one was asked for`,
     );
   }
-  if (asRecord(result) === undefined) throw new Unreadable(`the result is ${kindOf(result)}, not a list of one record`);
+  if (asRecord(result) === undefined)
+    throw new Unreadable(`the result is ${describeKind(result)}, not a list of one record`);
   notes.add('the record is not in a list');
   return result;
 }
 
-function rows(result: unknown, notes: Notes): readonly unknown[] {
+function takeRows(result: unknown, notes: Notes): readonly unknown[] {
   if (Array.isArray(result)) return result as readonly unknown[];
-  if (result !== null) throw new Unreadable(`the result is ${kindOf(result)}, not a list`);
-  notes.add('null in the place of an empty list');
+  if (result !== null) throw new Unreadable(`the result is ${describeKind(result)}, not a list`);
+  notes.add('null instead of an empty list');
   return [];
 }
 
-/** `["<jwt>"]`, `[{jwt, refresh_token}]`, or either without the list (assumption `jwtResult`). Nothing here quotes a token. */
+/** Reads `["<jwt>"]`, `[{jwt, refresh_token}]`, or either without the list (assumption `jwtResult`). No message quotes a token. */
 function readJwt(result: unknown, notes: Notes): { jwt: string; refresh_token?: string } {
   const [given, ...more] = Array.isArray(result) ? (result as unknown[]) : [result];
   if (more.length > 0) throw new Unreadable(`${more.length + 1} results where one JWT was asked for`);
   if (!Array.isArray(result)) notes.add('the JWT is not in a list');
-  if (typeof given === 'string') return { jwt: token(given, 'the JWT') };
+  if (typeof given === 'string') return { jwt: readToken(given, 'the JWT') };
   const record = asRecord(given);
   if (record === undefined) throw new Unreadable('success without a JWT');
   const { jwt, refresh_token: rotated } = record;
-  if (rotated === undefined || rotated === null || rotated === '') return { jwt: token(jwt, 'the JWT') };
-  return { jwt: token(jwt, 'the JWT'), refresh_token: token(rotated, 'the refresh token') };
+  if (rotated === undefined || rotated === null || rotated === '') return { jwt: readToken(jwt, 'the JWT') };
+  return { jwt: readToken(jwt, 'the JWT'), refresh_token: readToken(rotated, 'the refresh token') };
 }
 
-/** It goes into a header: printable characters, no blanks, of a sane length. */
-function token(value: unknown, what: string): string {
+/** A token goes into a header: printable characters, no blanks, at most 8192. */
+function readToken(value: unknown, what: string): string {
   if (typeof value === 'string' && /^[\x21-\x7e]{1,8192}$/.test(value)) return value;
   throw new Unreadable(`${what} is not a text that can be sent in a header`);
 }
 
-/** An object, an array of one, or one of the ways to say that the switch is not active (assumption `deadmanResult`). */
+/** Reads an object, an array of one, or one of the forms of a switch that is not active (assumption `deadmanResult`). */
 function readDeadman(name: EndpointName, result: unknown, settings: AnswerSettings, notes: Notes): unknown {
   const given = Array.isArray(result) ? (result as unknown[]) : [result];
   if (given.length > 1) throw new Unreadable(`${given.length} records where one was asked for`);
@@ -198,7 +199,7 @@ function readDeadman(name: EndpointName, result: unknown, settings: AnswerSettin
   return null;
 }
 
-/** An empty list, `[true]`, null: nothing more is promised. A `false` in it is not success. */
+/** Accepts an empty list, `[true]` or null: the document promises no more. A `false` in it is not success. */
 function readNothing(result: unknown, notes: Notes): null {
   const items = Array.isArray(result) ? (result as unknown[]) : [result];
   if (items.includes(false)) throw new Unreadable('success with the result false');
@@ -212,7 +213,7 @@ function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined
   return isRecord ? (value as Readonly<Record<string, unknown>>) : undefined;
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (isLosslessNumber(value)) return 'a number';

@@ -1,6 +1,6 @@
 /**
- * Every bound and cross-rule of venue-api.md on the parameters of a call, as sentences about what is wrong. It looks at one
- * request alone: ticks, limits and budgets are checked elsewhere, and nothing is corrected.
+ * Checks the parameters of a call against every bound and cross-rule of venue-api.md, and says what is wrong. It looks at one
+ * request alone: ticks, limits and budgets are checked elsewhere. It corrects nothing.
  */
 import { decimal, parseDecimal } from '../../base/decimal.ts';
 import { printable } from '../../base/printable.ts';
@@ -9,37 +9,38 @@ import { type EndpointName, endpoint, type Parameter } from '../catalogue.ts';
 import { isClientOrderId, isMarketId, isOrderId, marketOf } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 
-/** What of a profile moves a bound; without it the document's own hold. */
+/** The settings of a profile that change a bound; without them the document's bounds hold. */
 type RequestSettings = Pick<Profile, 'maxLeverage' | 'marketOrderPrice'>;
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** Longest decimal that is sent: what an author writes has at most 36 digits, what is computed from it a few more. */
+/** Digits of the longest decimal that is sent: an author writes at most 36, computed values have some more. */
 const LONGEST_DECIMAL = 80;
 
-/** What is wrong with a call's parameters, empty when nothing is. Decimals are plain literals, never JavaScript numbers. */
+/** The problems of a call's parameters; empty when there are none. Decimals are plain literals, never JavaScript numbers. */
 export function requestProblems(name: EndpointName, params: Given, settings?: RequestSettings): readonly string[] {
   const rows = endpoint(name).parameters;
   const given = Object.entries(params).filter(([, value]) => value !== undefined);
   const unknown = given
     .filter(([key]) => !Object.hasOwn(rows, key))
-    .map(([key]) => unknownParameter(name, key, Object.keys(rows)));
+    .map(([key]) => describeUnknownParameter(name, key, Object.keys(rows)));
   const missing = Object.entries(rows)
     .filter(([key, row]) => row.required && params[key] === undefined)
     .map(([key]) => `${key} is required for ${name}`);
   const ill = given.flatMap(([key, value]) => {
     const row = Object.hasOwn(rows, key) ? rows[key] : undefined;
-    const wanted = row === undefined || fits(key, value, row, settings) ? undefined : accepted(key, row, settings);
-    return wanted === undefined ? [] : [`${key} must be ${wanted}, found ${shown(value, row)}`];
+    const wanted =
+      row === undefined || fits(key, value, row, settings) ? undefined : describeAccepted(key, row, settings);
+    return wanted === undefined ? [] : [`${key} must be ${wanted}, found ${formatFound(value, row)}`];
   });
   const problems = [...unknown, ...missing, ...ill];
-  // Rules about several parameters at once only make sense for parameters that are right by themselves.
-  return problems.length > 0 ? problems : crossProblems(name, params, settings);
+  // Rules about several parameters only make sense when each parameter is valid by itself.
+  return problems.length > 0 ? problems : findCrossProblems(name, params, settings);
 }
 
-function unknownParameter(name: EndpointName, key: string, known: readonly string[]): string {
+function describeUnknownParameter(name: EndpointName, key: string, known: readonly string[]): string {
   const meant = didYouMean(key, known);
-  return `${name} has no parameter ${printable(key, 60)}${meant === undefined ? '' : `; is ${meant} meant?`}`;
+  return `${name} has no parameter ${printable(key, 60)}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
 
 function fits(key: string, value: unknown, row: Parameter, settings: RequestSettings | undefined): boolean {
@@ -55,7 +56,7 @@ function fits(key: string, value: unknown, row: Parameter, settings: RequestSett
       return (
         Number.isSafeInteger(value) &&
         (value as number) >= (row.min ?? Number.MIN_SAFE_INTEGER) &&
-        (value as number) <= most(key, row, settings)
+        (value as number) <= getMaximum(key, row, settings)
       );
     case 'timestamp':
       return Number.isSafeInteger(value) && (value as number) >= 0;
@@ -77,7 +78,7 @@ function fits(key: string, value: unknown, row: Parameter, settings: RequestSett
 }
 
 /** Some accounts may set more than the documented leverage (assumption `maxLeverage`). */
-function most(
+function getMaximum(
   key: string,
   row: Extract<Parameter, { type: 'integer' }>,
   settings: RequestSettings | undefined,
@@ -86,13 +87,13 @@ function most(
   return row.max ?? Number.MAX_SAFE_INTEGER;
 }
 
-function accepted(key: string, row: Parameter, settings: RequestSettings | undefined): string {
+function describeAccepted(key: string, row: Parameter, settings: RequestSettings | undefined): string {
   switch (row.type) {
     case 'decimal':
       if (row.exclusiveMin !== undefined) return `a plain decimal above ${row.exclusiveMin}`;
       return `a plain decimal${row.min === undefined ? '' : ` of at least ${row.min}`}${row.max === undefined ? '' : ` of at most ${row.max}`}`;
     case 'integer': {
-      const max = most(key, row, settings);
+      const max = getMaximum(key, row, settings);
       return max === Number.MAX_SAFE_INTEGER
         ? `an integer of at least ${row.min ?? 0}`
         : `an integer from ${row.min ?? 0} to ${max}`;
@@ -116,7 +117,7 @@ function accepted(key: string, row: Parameter, settings: RequestSettings | undef
   }
 }
 
-function shown(value: unknown, row: Parameter | undefined): string {
+function formatFound(value: unknown, row: Parameter | undefined): string {
   if (row?.secret === true) return 'something else (not shown)';
   if (typeof value === 'string') return printable(value === '' ? 'an empty text' : value, 80);
   if (typeof value === 'number' || typeof value === 'boolean')
@@ -124,8 +125,12 @@ function shown(value: unknown, row: Parameter | undefined): string {
   return value === null ? 'nothing' : `a ${Array.isArray(value) ? 'list' : typeof value}`;
 }
 
-function crossProblems(name: EndpointName, params: Given, settings: RequestSettings | undefined): readonly string[] {
-  const problems = [orderOfAnotherMarket(params), timesReversed(params)];
+function findCrossProblems(
+  name: EndpointName,
+  params: Given,
+  settings: RequestSettings | undefined,
+): readonly string[] {
+  const problems = [checkMarketOfOrder(params), checkTimes(params)];
   switch (name) {
     case 'GET /orders':
       if (params['client_order_id'] !== undefined && params['market_id'] === undefined) {
@@ -133,7 +138,7 @@ function crossProblems(name: EndpointName, params: Given, settings: RequestSetti
       }
       break;
     case 'POST /orders':
-      problems.push(...placementProblems(params, settings));
+      problems.push(...findPlacementProblems(params, settings));
       break;
     case 'DELETE /orders':
       if (params['order_id'] === undefined && params['client_order_id'] === undefined)
@@ -144,12 +149,12 @@ function crossProblems(name: EndpointName, params: Given, settings: RequestSetti
   return problems.filter((problem) => problem !== undefined);
 }
 
-function orderOfAnotherMarket({ order_id: order, market_id: market }: Given): string | undefined {
+function checkMarketOfOrder({ order_id: order, market_id: market }: Given): string | undefined {
   if (typeof order !== 'string' || market === undefined || marketOf(order) === market) return undefined;
-  return `order_id ${printable(order, 80)} is of another market than market_id ${printable(String(market), 80)}`;
+  return `order_id ${printable(order, 80)} belongs to another market than market_id ${printable(String(market), 80)}`;
 }
 
-function timesReversed({ start_time: start, end_time: end }: Given): string | undefined {
+function checkTimes({ start_time: start, end_time: end }: Given): string | undefined {
   if (typeof start !== 'number' || typeof end !== 'number' || start <= end) return undefined;
   return `start_time ${start} is after end_time ${end}`;
 }
@@ -170,7 +175,7 @@ const ORDER_RULES: Readonly<Record<string, OrderRule>> = {
   take_profit: { price: 'required', trigger: 'required', fraction: true },
 };
 
-function placementProblems(params: Given, settings: RequestSettings | undefined): string[] {
+function findPlacementProblems(params: Given, settings: RequestSettings | undefined): string[] {
   const type = String(params['type']);
   const rule = ORDER_RULES[type];
   if (rule === undefined) return [];

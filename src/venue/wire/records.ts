@@ -1,7 +1,7 @@
 /**
- * Reads the records of answers into what records.ts promises, by one table of fields. A field that the venue may leave out
- * has the documented empty value; whatever an order, a fill or a balance can not do without is never filled in: a zero where
- * nothing stood would be believed. Unknown fields and words are noted and do no harm.
+ * Reads the records of answers into the types of records.ts, by one table of fields. A field that the venue may leave out gets
+ * its documented empty value. A field that an order, a fill or a balance needs is never filled in: an invented zero would be
+ * believed. Unknown fields and words are noted and do no harm.
  */
 import { isLosslessNumber } from 'lossless-json';
 import { Decimal, type DecimalString, decimalText, isDecimalText } from '../../base/decimal.ts';
@@ -11,10 +11,10 @@ import { isFillId, isMarketId, isOrderId, marketOf } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type DeadmanRecord, ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE, type TierStep } from '../records.ts';
 
-/** The answer can not be used. Its message is printable and names the field. */
+/** The answer cannot be used. The message is printable and names the field. */
 export class Unreadable extends Error {}
 
-/** What was odd and did no harm, each thing once and not too many. */
+/** Collects harmless oddities, each once, at most twenty. */
 export class Notes {
   private readonly noted = new Set<string>();
   add(note: string): void {
@@ -29,7 +29,7 @@ interface Records extends RecordOf {
   readonly deadman: DeadmanRecord;
 }
 
-/** How a field is read; `missing` is what stands for an absent, null or empty one. Without it the field is needed. */
+/** How a field is read; `missing` is the value of an absent, null or empty one. Without `missing` the field is required. */
 type FieldRule =
   | { readonly as: 'text'; readonly missing?: string; readonly known?: readonly string[] }
   | { readonly as: 'decimal'; readonly missing?: DecimalString }
@@ -37,12 +37,12 @@ type FieldRule =
   | { readonly as: 'boolean'; readonly missing?: boolean }
   | { readonly as: 'order_id' | 'fill_id' | 'side' | 'decimals' | 'tier' }
   | { readonly as: 'trade_id'; readonly missing: string }
-  /** Read off the record's own id where it is absent. */
+  /** Derived from the record's own id where it is absent. */
   | { readonly as: 'market' }
   | { readonly as: 'optional market' };
 
 const decimal = { as: 'decimal' } as const;
-/** Counts and ids that nothing is decided by. */
+/** Counts and ids that no decision depends on. */
 const incidental = { as: 'integer', missing: 0 } as const;
 const status = (missing?: string) =>
   ({ as: 'text', known: ORDER_STATUSES, ...(missing === undefined ? {} : { missing }) }) as const;
@@ -138,7 +138,7 @@ const FIELDS: { readonly [N in keyof Records]: { readonly [F in keyof Records[N]
 
 interface Row {
   readonly field: string;
-  /** As a message calls it. */
+  /** The name of the field in messages. */
   readonly what: string;
   readonly rule: FieldRule;
 }
@@ -150,14 +150,14 @@ const ROWS: ReadonlyMap<string, readonly Row[]> = new Map(
   ]),
 );
 
-/** Reads one record. Throws `Unreadable` where it lacks what can not be done without. */
+/** Reads one record. Throws `Unreadable` where a required field is missing or malformed. */
 export function readRecord(
   name: RecordName | 'deadman',
   value: unknown,
   settings: Pick<Profile, 'positionOrders'>,
   notes: Notes,
 ): Records[RecordName | 'deadman'] {
-  const record = withDocumentedTypes(recordOf(value, name), settings);
+  const record = documentTypes(readObject(value, name), settings);
   const read: Record<string, unknown> = {};
   for (const { field, what, rule } of ROWS.get(name) as readonly Row[]) {
     const each = readField(what, record[field], rule, record, notes);
@@ -166,7 +166,7 @@ export function readRecord(
   for (const field of Object.keys(record))
     if (!Object.hasOwn(FIELDS[name], field)) notes.add(`unknown field ${printable(field, 40)} of ${name}`);
   if (typeof read['id'] === 'string' && read['market_id'] !== undefined && marketOf(read['id']) !== read['market_id']) {
-    throw new Unreadable(`${name}.id is of another market than ${name}.market_id`);
+    throw new Unreadable(`${name}.id belongs to another market than ${name}.market_id`);
   }
   return read as unknown as Records[RecordName | 'deadman'];
 }
@@ -182,8 +182,8 @@ function readField(
     if ('missing' in rule && rule.missing !== undefined) return rule.missing;
     if (rule.as === 'optional market') return undefined;
     if (rule.as === 'decimals' && value === null) return {};
-    if (rule.as === 'market') return marketOf(String(record['id'])) ?? unreadable(what, 'missing');
-    return unreadable(what, 'missing');
+    if (rule.as === 'market') return marketOf(String(record['id'])) ?? refuse(what, 'missing');
+    return refuse(what, 'missing');
   }
   switch (rule.as) {
     case 'text':
@@ -193,17 +193,17 @@ function readField(
     case 'integer':
       return readInteger(what, value);
     case 'boolean':
-      return typeof value === 'boolean' ? value : unreadable(what, 'not true or false');
+      return typeof value === 'boolean' ? value : refuse(what, 'not true or false');
     case 'side':
       return readSide(what, value, notes);
     case 'order_id':
-      return withForm(what, value, isOrderId, 'not an order id, <market_id>@<number>');
+      return readForm(what, value, isOrderId, 'not an order id, <market_id>@<number>');
     case 'fill_id':
     case 'trade_id':
-      return withForm(what, value, isFillId, 'not a fill id, <market_id>-<number>');
+      return readForm(what, value, isFillId, 'not a fill id, <market_id>-<number>');
     case 'market':
     case 'optional market':
-      return withForm(what, value, isMarketId, 'not a market id, <BASE>-<QUOTE>');
+      return readForm(what, value, isMarketId, 'not a market id, <BASE>-<QUOTE>');
     case 'decimals':
       return readDecimals(what, value);
     case 'tier':
@@ -214,19 +214,19 @@ function readField(
 }
 
 function readText(what: string, value: unknown, known: readonly string[] | undefined, notes: Notes): string {
-  if (typeof value !== 'string') return unreadable(what, 'not a text');
+  if (typeof value !== 'string') return refuse(what, 'not a text');
   if (known !== undefined && !known.includes(value)) notes.add(`unknown ${what} ${printable(value, 60)}`);
   return value;
 }
 
-function withForm(what: string, value: unknown, hasForm: (text: string) => boolean, otherwise: string): string {
-  return typeof value === 'string' && hasForm(value) ? value : unreadable(what, otherwise);
+function readForm(what: string, value: unknown, hasForm: (text: string) => boolean, otherwise: string): string {
+  return typeof value === 'string' && hasForm(value) ? value : refuse(what, otherwise);
 }
 
-/** A side that is neither can not be booked on either, and leaving the record out would hide an order. */
+/** An unknown side cannot be booked on either side, and leaving the record out would hide an order. */
 function readSide(what: string, value: unknown, notes: Notes): string {
   const side = SIDES.find((each) => each === value || (typeof value === 'string' && each === value.toLowerCase()));
-  if (side === undefined) return unreadable(what, `neither ${SIDES.join(' nor ')}`);
+  if (side === undefined) return refuse(what, `neither ${SIDES.join(' nor ')}`);
   if (side !== value) notes.add(`${what} spelled ${printable(String(value), 20)}`);
   return side;
 }
@@ -235,25 +235,25 @@ function readSide(what: string, value: unknown, notes: Notes): string {
 const LONGEST_EXPONENT = 400;
 const ZERO = /^-?0(?:\.0+)?$/;
 
-/** A decimal as text or as a JSON number, whole: a plain literal is kept as it came, an exponent is written out exactly. */
+/** A decimal as text or as a JSON number: a plain literal is kept as it came, an exponent is written out exactly. */
 function readDecimal(what: string, value: unknown): DecimalString {
   const text = isLosslessNumber(value) ? value.value : value;
-  if (typeof text !== 'string' || text.length > 500) return unreadable(what, 'not a decimal');
+  if (typeof text !== 'string' || text.length > 500) return refuse(what, 'not a decimal');
   if (isDecimalText(text)) return ZERO.test(text) ? '0' : text;
   const [, exponent] = /^-?\d{1,400}(?:\.\d{1,400})?[eE]([+-]?\d{1,4})$/.exec(text) ?? [];
-  if (exponent === undefined || Math.abs(Number(exponent)) > LONGEST_EXPONENT) return unreadable(what, 'not a decimal');
+  if (exponent === undefined || Math.abs(Number(exponent)) > LONGEST_EXPONENT) return refuse(what, 'not a decimal');
   return decimalText(new Decimal(text));
 }
 
 function readInteger(what: string, value: unknown): number {
   const text = readDecimal(what, value);
   const number = Number(text);
-  if (!/^-?\d+(?:\.0+)?$/.test(text) || !Number.isSafeInteger(number)) return unreadable(what, 'not a whole number');
+  if (!/^-?\d+(?:\.0+)?$/.test(text) || !Number.isSafeInteger(number)) return refuse(what, 'not a whole number');
   return number;
 }
 
 function readDecimals(what: string, value: unknown): Readonly<Record<string, DecimalString>> {
-  const record = recordOf(value, what);
+  const record = readObject(value, what);
   // `fromEntries` defines keys rather than assigning them: a market named `__proto__` is a key like any other.
   return Object.fromEntries(
     Object.entries(record).map(([market, each]) => [market, readDecimal(`${what}.${printable(market, 40)}`, each)]),
@@ -261,9 +261,9 @@ function readDecimals(what: string, value: unknown): Readonly<Record<string, Dec
 }
 
 function readTier(what: string, value: unknown, notes: Notes): unknown {
-  const { current, next, needed_volume: needed } = recordOf(value, what);
+  const { current, next, needed_volume: needed } = readObject(value, what);
   const step = (name: string, each: unknown): TierStep => {
-    const { tier, title, min_volume: least } = recordOf(each, `${what}.${name}`);
+    const { tier, title, min_volume: least } = readObject(each, `${what}.${name}`);
     const field = (suffix: string) => `${what}.${name}.${suffix}`;
     return {
       tier: readInteger(field('tier'), tier),
@@ -274,12 +274,12 @@ function readTier(what: string, value: unknown, notes: Notes): unknown {
   const reached = step('current', current);
   if (next !== undefined && next !== null)
     return { current: reached, next: step('next', next), needed_volume: readDecimal(`${what}.needed_volume`, needed) };
-  notes.add('no next tier: the highest is reached');
+  notes.add('no next tier: this is the highest');
   return { current: reached, next: reached, needed_volume: '0' };
 }
 
-/** Types under the document's names, where the deployment has others for them (assumption `positionOrders`). */
-function withDocumentedTypes(
+/** Replaces the deployment's names of order types with the document's (assumption `positionOrders`). */
+function documentTypes(
   record: Readonly<Record<string, unknown>>,
   { positionOrders }: Pick<Profile, 'positionOrders'>,
 ): Readonly<Record<string, unknown>> {
@@ -292,11 +292,11 @@ function withDocumentedTypes(
   return named;
 }
 
-function recordOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+function readObject(value: unknown, what: string): Readonly<Record<string, unknown>> {
   const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
-  return isRecord ? (value as Readonly<Record<string, unknown>>) : unreadable(what, 'not an object');
+  return isRecord ? (value as Readonly<Record<string, unknown>>) : refuse(what, 'not an object');
 }
 
-function unreadable(what: string, why: string): never {
+function refuse(what: string, why: string): never {
   throw new Unreadable(`${what} is ${why}`);
 }

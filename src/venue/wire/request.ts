@@ -1,7 +1,7 @@
 /**
- * A request as it leaves: parameters in the order of the catalogue, each the very literal that goes on the wire, and the
- * exact bytes of body and query. A decimal is a JSON number written digit for digit, never through a JavaScript number and
- * never with an exponent. It checks no bounds (`request.ts`), signs nothing and sends nothing.
+ * Encodes requests and reads JSON: parameters in the order of the catalogue, each as its exact literal, and the exact bytes of
+ * body and query. A decimal is a JSON number written digit for digit, never through a JavaScript number and never with an
+ * exponent. It checks no bounds (`bounds.ts`), signs nothing and sends nothing.
  */
 import { hash } from 'node:crypto';
 import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
@@ -9,7 +9,7 @@ import { parseDecimal } from '../../base/decimal.ts';
 import { type EndpointName, endpoint, type Parameter } from '../catalogue.ts';
 import type { Profile } from '../profile/profile.ts';
 
-/** A request as it leaves: parameters in wire order; a decimal is its exact literal, marked as a number. */
+/** A request as it is sent: parameters in wire order; a decimal is its exact literal, marked as a number. */
 export interface WireRequest {
   /** A catalogue name, or `GET /path` for a request that the profile declares. */
   readonly endpoint: EndpointName | `GET ${string}`;
@@ -18,7 +18,7 @@ export interface WireRequest {
   readonly path: string;
   /** `number`: the text is a JSON number literal; `text`: a JSON string; `boolean`. */
   readonly params: Readonly<Record<string, WireValue>>;
-  /** Where the parameters travel. */
+  /** Where the parameters are sent. */
   readonly placement: 'query' | 'body';
 }
 export interface WireValue {
@@ -26,23 +26,23 @@ export interface WireValue {
   readonly text: string;
 }
 
-/** What of a profile decides a request's form. */
+/** The settings of a profile that decide the form of a request. */
 type WireSettings = Pick<Profile, 'encoding' | 'positionOrders'>;
 
-/** The request of a call whose parameters `requestProblems` found nothing wrong with; anything else throws: it is our mistake. */
+/** Builds the request of a call whose parameters `requestProblems` accepted. Throws a TypeError for others: an internal error. */
 export function wireRequest(name: EndpointName, params: object, settings: WireSettings): WireRequest {
   const row = endpoint(name);
   const given = params as Readonly<Record<string, unknown>>;
   const wire: Record<string, WireValue> = {};
   for (const [key, parameter] of Object.entries(row.parameters)) {
     const value = given[key];
-    if (value !== undefined) wire[key] = wireValue(key, parameter, value);
+    if (value !== undefined) wire[key] = toWireValue(key, parameter, value);
   }
-  const spelled = name === 'POST /orders' ? positionSpelling(wire, settings) : wire;
+  const spelled = name === 'POST /orders' ? spellPositionOrder(wire, settings) : wire;
   return { endpoint: name, method: row.method, path: row.path, params: spelled, placement: settings.encoding[name] };
 }
 
-function wireValue(key: string, parameter: Parameter, value: unknown): WireValue {
+function toWireValue(key: string, parameter: Parameter, value: unknown): WireValue {
   switch (parameter.type) {
     case 'decimal':
       if (typeof value !== 'string' || parseDecimal(value) === undefined) break;
@@ -64,11 +64,11 @@ function wireValue(key: string, parameter: Parameter, value: unknown): WireValue
     default:
       return parameter satisfies never;
   }
-  throw new TypeError(`${key} can not go on the wire as ${parameter.type}: found ${typeof value}`);
+  throw new TypeError(`${key} cannot be sent as ${parameter.type}: found ${typeof value}`);
 }
 
-/** Position orders as this deployment spells them (assumption `positionOrders`). */
-function positionSpelling(
+/** Spells position orders as this deployment does (assumption `positionOrders`). */
+function spellPositionOrder(
   wire: Readonly<Record<string, WireValue>>,
   { positionOrders }: WireSettings,
 ): Record<string, WireValue> {
@@ -83,18 +83,18 @@ function positionSpelling(
 }
 
 /**
- * The body's exact text. Where the parameters travel in the query, everything but a GET still has an empty JSON object for
- * a body; a GET has none.
+ * The exact text of the body. Where the parameters are in the query, every method but GET still has an empty JSON object as its
+ * body; a GET has no body. Throws where the text does not read back as the request.
  */
 export function encodeBody(request: WireRequest): string {
   if (request.placement === 'query') return request.method === 'GET' ? '' : '{}';
   const members = Object.entries(request.params).map(([key, value]) => `${JSON.stringify(key)}:${jsonLiteral(value)}`);
   const text = `{${members.join(',')}}`;
-  prove(text, request.params);
+  verifyBody(text, request.params);
   return text;
 }
 
-/** The query's exact text without the question mark; empty where the parameters travel in the body. */
+/** The exact text of the query without the question mark; empty where the parameters are in the body. */
 export function encodeQuery(request: WireRequest): string {
   if (request.placement === 'body') return '';
   return Object.entries(request.params)
@@ -102,7 +102,7 @@ export function encodeQuery(request: WireRequest): string {
     .join('&');
 }
 
-/** sha256, in hex, of the exact bytes that carry the parameters. All attempts of one intent must have the same. */
+/** SHA-256, in hex, of the exact bytes that carry the parameters. All attempts of one intent must have the same digest. */
 export function digestOf(request: WireRequest): string {
   const bytes = request.placement === 'body' ? encodeBody(request) : encodeQuery(request);
   return hash('sha256', bytes, 'hex');
@@ -113,8 +113,8 @@ export function jsonLiteral(value: WireValue): string {
   return value.as === 'text' ? JSON.stringify(value.text) : value.text;
 }
 
-/** Reads the body back and compares: a wrong digit in a price costs more than a request that is not sent. */
-function prove(text: string, params: Readonly<Record<string, WireValue>>): void {
+/** Reads the body back and compares it: a wrong digit in a price costs more than a request that is not sent. */
+function verifyBody(text: string, params: Readonly<Record<string, WireValue>>): void {
   const read = parse(text) as Readonly<Record<string, unknown>>;
   const keys = Object.keys(params);
   const same =
@@ -128,7 +128,7 @@ function isSame(read: unknown, { as, text }: WireValue): boolean {
   return isLosslessNumber(read) && read.value === text && parseDecimal(text) !== undefined;
 }
 
-/** What a text from outside may cost to read. */
+/** Limits on a JSON text from outside. */
 export interface JsonLimits {
   /** UTF-16 units. */
   readonly maxLength: number;
@@ -143,13 +143,13 @@ const ANSWER_LIMITS: JsonLimits = { maxLength: 8 * 1024 * 1024, maxDepth: 16, ma
 export type JsonReading = { readonly value: unknown; readonly problem?: undefined } | { readonly problem: string };
 
 /**
- * Reads one JSON document: every number is a `LosslessNumber`, the exact text that came. Sizes and depth are looked at
- * before anything is parsed; an object that names a key twice is refused, because two readers would see two values. An own
- * key `__proto__` is a key like any other. Never throws.
+ * Reads one JSON document: every number is a `LosslessNumber` with the exact text that came. Size and depth are checked before
+ * anything is parsed. An object that has a key twice is refused, because two readers could see two values. `__proto__` is a
+ * key like any other. Never throws.
  */
 export function readJson(text: string, limits: JsonLimits = ANSWER_LIMITS): JsonReading {
   if (text.length > limits.maxLength)
-    return { problem: `${text.length} characters, at most ${limits.maxLength} are read` };
+    return { problem: `${text.length} characters; at most ${limits.maxLength} are read` };
   const measured = measure(text);
   if (measured.depth > limits.maxDepth) return { problem: `nested more than ${limits.maxDepth} levels deep` };
   if (measured.members + measured.items > limits.maxValues) return { problem: `more than ${limits.maxValues} values` };
@@ -159,18 +159,18 @@ export function readJson(text: string, limits: JsonLimits = ANSWER_LIMITS): Json
   } catch (error) {
     return { problem: error instanceof SyntaxError ? 'not JSON' : 'not readable' };
   }
-  // A repeated key passes the parsers, where both values are equal or always: then fewer members come out than went in.
+  // The parsers accept a repeated key (one of them only with equal values): then fewer members come out than went in.
   return settleMembers(document) === measured.members
     ? { value: document[0] }
     : { problem: 'an object names a key twice' };
 }
 
-/** Up to here every whole number of so many digits is held exactly; of one more, those that begin below 9 are. */
+/** JavaScript holds every whole number of this many digits exactly; of those with one digit more, the ones that begin below 9. */
 const EXACT_DIGITS = 15;
 
 /**
- * Of a text that may or may not be JSON: depth, the number of members and items, and whether its numbers are whole and
- * short, so that the runtime's own parser, several times as fast, loses nothing of them. One pass, no recursion.
+ * Measures a text that may or may not be JSON: depth, number of members and items, and whether all numbers are whole and short,
+ * so that the runtime's own parser, which is several times as fast, keeps them exactly. One pass, no recursion.
  */
 function measure(text: string): { depth: number; members: number; items: number; whole: boolean } {
   let depth = 0;
@@ -179,14 +179,14 @@ function measure(text: string): { depth: number; members: number; items: number;
   let items = 0;
   let digits = 0;
   let whole = true;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
     digits = unit >= 0x30 && unit <= 0x39 ? digits + 1 : 0;
-    if (digits > EXACT_DIGITS && (digits > EXACT_DIGITS + 1 || text[at - EXACT_DIGITS] === '9')) whole = false;
+    if (digits > EXACT_DIGITS && (digits > EXACT_DIGITS + 1 || text[index - EXACT_DIGITS] === '9')) whole = false;
     switch (unit) {
       case 0x22: // "
-        for (at += 1; at < text.length && text.charCodeAt(at) !== 0x22; at += 1)
-          if (text.charCodeAt(at) === 0x5c) at += 1;
+        for (index += 1; index < text.length && text.charCodeAt(index) !== 0x22; index += 1)
+          if (text.charCodeAt(index) === 0x5c) index += 1;
         break;
       case 0x5b: // [
       case 0x7b: // {
@@ -210,7 +210,7 @@ function measure(text: string): { depth: number; members: number; items: number;
         whole = false;
         break;
       case 0x65: // e, which also ends the words true and false
-        if (text.charCodeAt(at - 1) >= 0x30 && text.charCodeAt(at - 1) <= 0x39) whole = false;
+        if (text.charCodeAt(index - 1) >= 0x30 && text.charCodeAt(index - 1) <= 0x39) whole = false;
         break;
       default:
     }
@@ -218,7 +218,7 @@ function measure(text: string): { depth: number; members: number; items: number;
   return { depth: deepest, members, items, whole };
 }
 
-/** Counts the members of all objects, and puts the exact number in the place of each one of JavaScript's. */
+/** Counts the members of all objects, and replaces each JavaScript number by a `LosslessNumber`. */
 function settleMembers(value: unknown): number {
   if (value === null || typeof value !== 'object' || isLosslessNumber(value)) return 0;
   const holder = value as Record<string, unknown>;

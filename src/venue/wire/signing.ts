@@ -1,14 +1,14 @@
 /**
- * API-key signatures (venue-notes.md, Signed requests: off unless the profile says so). Pure: the secret's bytes and the expiry
- * are passed in, nothing is remembered. Where a message or a signature goes is the session's business.
+ * Signs requests with an API key (venue-notes.md, Signed requests; off by default). Pure: the secret's bytes and the expiry are
+ * passed in. The session puts the signature into the headers.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { jsonLiteral, type WireRequest } from './request.ts';
 
 /**
- * What is signed: `key=value` for every top-level body key and for `method` and `path` (without query), sorted by key,
- * without separators, then the expiry in UNIX seconds. Values are the literals of the body, without outer quotes; what
- * travels in the query is not signed.
+ * The text to sign: `key=value` for every top-level key of the body and for `method` and `path` (without query), sorted by key,
+ * without separators, then the expiry in UNIX seconds. Values are the literals of the body, without outer quotes; the query is
+ * not signed.
  */
 export function signedMessage(request: WireRequest, expirySeconds: number): string {
   const body = request.placement === 'body' ? Object.entries(request.params) : [];

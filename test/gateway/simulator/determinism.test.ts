@@ -92,13 +92,13 @@ describe('virtual time', () => {
     const { id } = await venue.place();
     await venue.call('DELETE /orders', { order_id: id, market_id: 'BTC-USD' });
     const never = new Promise<void>(() => {});
-    await expect(venue.clock.runUntil(never)).rejects.toThrow('virtual time stands still');
+    await expect(venue.clock.runUntil(never)).rejects.toThrow('virtual time stopped');
   });
 
   it('does not tick for an order that the price will never reach', async () => {
     const venue = new SimulatedVenue();
     await venue.place();
-    await expect(venue.clock.runUntil(new Promise<void>(() => {}))).rejects.toThrow('virtual time stands still');
+    await expect(venue.clock.runUntil(new Promise<void>(() => {}))).rejects.toThrow('virtual time stopped');
   });
 
   it('lets the venue go on while its client stands still', async () => {
