@@ -8,12 +8,12 @@ const load = createRequire(import.meta.url);
 let loadedLuxon: typeof import('luxon') | undefined;
 let loadedCroner: typeof import('croner') | undefined;
 
-export function luxon(): typeof import('luxon') {
+export function loadLuxon(): typeof import('luxon') {
   loadedLuxon ??= load('luxon') as typeof import('luxon');
   return loadedLuxon;
 }
 
-export function croner(): typeof import('croner') {
+export function loadCroner(): typeof import('croner') {
   loadedCroner ??= load('croner') as typeof import('croner');
   return loadedCroner;
 }

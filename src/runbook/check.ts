@@ -7,7 +7,7 @@
 import { type Diagnostic, inReadingOrder, positionAt, type SourceText, type Span } from '../base/diagnostic.ts';
 import { sha256 } from '../base/digest.ts';
 import { schemaIssues } from '../base/schema.ts';
-import { documentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
+import { readDocumentedCost, TOKENS_PER_MINUTE } from './bounds.ts';
 import { checkSteps } from './check/blocks.ts';
 import { type Callee, Checking } from './check/checking.ts';
 import {
@@ -20,9 +20,9 @@ import {
   checkLimits,
   checkVars,
   declareGlobals,
-  defaultMarket,
-  defined,
-  textOf,
+  findDefaultMarket,
+  getScalarText,
+  omitUndefined,
 } from './check/declarations.ts';
 import { type Allowance, lintRelease, lintRunbook, lintUnused } from './check/lints.ts';
 import { checkSchedule } from './check/schedule-entries.ts';
@@ -31,15 +31,14 @@ import { type Code, finding } from './codes/codes.ts';
 import { readDocument } from './document/document.ts';
 import { type MapNode, type Node, nodeAt, plainData } from './document/nodes.ts';
 import { FAULTY } from './expression/compiler.ts';
-import { type Declared, optional } from './expression/scope.ts';
+import { type Declared, makeOptional } from './expression/scope.ts';
 import { STEP_ERROR } from './functions/records.ts';
 import { MARKET } from './functions/typing.ts';
 import { runbookSchema } from './schema.ts';
 import { FILE } from './shape/grammar.ts';
-import { inspectShape, verbOf } from './shape/walk.ts';
+import { inspectShape, stepNameOf } from './shape/walk.ts';
 import type { Expr, ValueType } from './values.ts';
 
-export { defaultMarket } from './check/declarations.ts';
 export { readInputs } from './check/inputs.ts';
 
 interface Checked {
@@ -59,7 +58,7 @@ interface CheckOptions {
   readonly requests?: Readonly<Record<string, ValueType>>;
 }
 
-const DOCUMENTED: Allowance = { costs: documentedCost, tokensPerMinute: TOKENS_PER_MINUTE };
+const DOCUMENTED: Allowance = { costs: readDocumentedCost, tokensPerMinute: TOKENS_PER_MINUTE };
 
 /** Checks a runbook and those it calls. `load` gives NAME.yaml beside it, or undefined where there is none. */
 export function checkRunbook(
@@ -68,7 +67,7 @@ export function checkRunbook(
   options: CheckOptions = {},
 ): Checked {
   const stem = /([^/\\]*?)(?:\.ya?ml)?$/.exec(source.file)?.[1] ?? source.file;
-  return new Check(load, options).file(source, [stem]);
+  return new Check(load, options).checkFile(source, [stem]);
 }
 
 class Check {
@@ -81,7 +80,7 @@ class Check {
     this.options = options;
   }
 
-  file(source: SourceText, stack: readonly string[]): Checked {
+  checkFile(source: SourceText, stack: readonly string[]): Checked {
     const document = readDocument(source);
     const { root } = document;
     if (root === undefined) return { runbook: undefined, diagnostics: document.diagnostics };
@@ -89,28 +88,29 @@ class Check {
     const before = [...document.diagnostics, ...shape.diagnostics];
     if (root.kind !== 'map' || shape.faulty.has(root))
       return { runbook: undefined, diagnostics: inReadingOrder(before) };
-    const known = [...withoutInner(root, before), ...schemaFindings(root, source, before)];
+    const known = [...dropInner(root, before), ...findSchemaIssue(root, source, before)];
 
     const checking = new Checking(
       source,
       shape.faulty,
       before,
-      (name) => this.callee(name, stack),
+      (name) => this.findCallee(name, stack),
       this.options.requests ?? {},
     );
     const runbook = assemble(checking, root);
     if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);
     // What can not be read, or has no shape, or names something that is not there, may be where a name is used.
-    if (before.length === 0 && !checking.diagnostics.some(isMisspelt)) lintUnused(checking, root, approvals(root));
+    if (before.length === 0 && !checking.diagnostics.some(isMisspelt))
+      lintUnused(checking, root, collectApprovals(root));
     const schedule = this.options.scheduleLint?.(runbook) ?? [];
     const diagnostics = inReadingOrder(
-      withoutMarketEchoes(root, oncePerName(onePerPlace([...known, ...checking.diagnostics, ...schedule]))),
+      dropMarketEchoes(root, mergePerName(keepOnePerPlace([...known, ...checking.diagnostics, ...schedule]))),
     );
     return { runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
   }
 
   /** Each called runbook is checked once, however often it is called. */
-  private callee(name: string, stack: readonly string[]): Callee {
+  private findCallee(name: string, stack: readonly string[]): Callee {
     if (stack.includes(name)) return { kind: 'cycle', path: [...stack.slice(stack.indexOf(name)), name] };
     const known = this.done.get(name);
     if (known !== undefined) return known;
@@ -121,7 +121,7 @@ class Check {
   }
 
   private checkCallee(source: SourceText, stack: readonly string[]): Callee {
-    const { runbook, diagnostics } = this.file(source, stack);
+    const { runbook, diagnostics } = this.checkFile(source, stack);
     return runbook === undefined
       ? { kind: 'invalid', errors: diagnostics.filter(isError) }
       : { kind: 'checked', runbook };
@@ -136,17 +136,17 @@ function isError(diagnostic: Diagnostic): boolean {
 function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   const { compiler, names, source } = checking;
   const needs = root.get('needs');
-  checking.needs = needs?.kind === 'list' ? needs.items.map((item) => textOf(item) ?? '') : [];
+  checking.needs = needs?.kind === 'list' ? needs.items.map((item) => getScalarText(item) ?? '') : [];
   collectIds(checking, root);
 
-  const name = textOf(root.get('runbook')) ?? '';
+  const name = getScalarText(root.get('runbook')) ?? '';
   declareGlobals(checking);
   noteLost(checking, root);
   const inputs = checkInputs(checking, root.get('inputs'));
-  compiler.market = defaultMarket(
-    early(checking, root, 'limits', 'markets'),
+  compiler.market = findDefaultMarket(
+    compileEarly(checking, root, 'limits', 'markets'),
     inputs,
-    early(checking, root, 'deadman', 'market')?.[0],
+    compileEarly(checking, root, 'deadman', 'market')?.[0],
   );
   const feeds = checkFeeds(checking, root.get('feeds'));
   const lets = checkLets(checking, root.get('let'));
@@ -154,7 +154,7 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   const defs = checkDefs(checking, root.get('def'));
   const limits = checkLimits(checking, root.get('limits'));
   const deadman = checkDeadman(checking, root);
-  compiler.market = defaultMarket(limits?.markets, inputs, deadman?.market);
+  compiler.market = findDefaultMarket(limits?.markets, inputs, deadman?.market);
   const concurrency = checkConcurrency(checking, root.get('concurrency'));
   const schedule = checkSchedule(checking, root.get('schedule'), inputs, name);
 
@@ -163,12 +163,12 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   const outputs = checkOutputs(checking, root.get('outputs'));
   const declared = names.leave(mark);
   // A run may have failed anywhere: of what the steps named, nothing is certain afterwards.
-  const onError = after(checking, declared, () => {
+  const onError = checkAfterMain(checking, declared, () => {
     names.declare('error', STEP_ERROR);
     return checkSteps(checking, root.get('on_error'), 'on_error').steps;
   });
   checking.cleanup = 'finally';
-  const last = after(checking, declared, () => checkSteps(checking, root.get('finally'), 'finally').steps);
+  const last = checkAfterMain(checking, declared, () => checkSteps(checking, root.get('finally'), 'finally').steps);
   checking.cleanup = undefined;
 
   lintRelease(checking, root);
@@ -191,7 +191,7 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
     finally: last,
     outputs,
     calls: Object.fromEntries(checking.calls),
-    ...defined({ about: textOf(root.get('about')), limits, deadman, concurrency }),
+    ...omitUndefined({ about: getScalarText(root.get('about')), limits, deadman, concurrency }),
   };
 }
 
@@ -200,27 +200,27 @@ function noteLost(checking: Checking, root: MapNode): void {
   const { names } = checking;
   for (const block of ['inputs', 'feeds', 'let', 'def', 'vars']) {
     const at = root.entry(block);
-    if (at === undefined || !checking.refusedName(at.span)) continue;
+    if (at === undefined || !checking.hasRefusedName(at.span)) continue;
     if (block === 'inputs' || block === 'feeds') names.unknown.add(block);
     else names.lost = true;
   }
-  const strange = root.incomplete || root.entries.some(({ key }) => !Object.hasOwn(FILE.fields, key));
+  const hasOddKeys = root.incomplete || root.entries.some(({ key }) => !Object.hasOwn(FILE.fields, key));
   if (root.get('steps') === undefined) {
     checking.dropped = true;
     names.lost = true;
   }
-  if (!strange) return;
+  if (!hasOddKeys) return;
   for (const block of ['inputs', 'feeds']) if (root.get(block) === undefined) names.unknown.add(block);
   if (['let', 'def', 'vars'].some((block) => root.get(block) === undefined)) names.lost = true;
 }
 
-function after(
+function checkAfterMain(
   checking: Checking,
   declared: readonly Declared[],
   check: () => readonly CheckedStep[],
 ): readonly CheckedStep[] {
   const mark = checking.names.enter();
-  for (const { name, type } of declared) checking.names.declare(name, optional(type));
+  for (const { name, type } of declared) checking.names.declare(name, makeOptional(type));
   const steps = check();
   checking.names.leave(mark);
   return steps;
@@ -228,20 +228,25 @@ function after(
 
 function checkOutputs(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
   if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return [];
-  return node.entries.map(({ key, value }) => ({ name: key, value: checking.compiler.value(value, 'any') }));
+  return node.entries.map(({ key, value }) => ({ name: key, value: checking.compiler.compile(value, 'any') }));
 }
 
 /**
  * Markets named at the head of the file, for `tick` in the lets that come before them. Compiled with the inputs alone in
  * sight and without a word: what is wrong with them is said where they stand.
  */
-function early(checking: Checking, root: MapNode, block: string, key: string): readonly Expr<string>[] | undefined {
+function compileEarly(
+  checking: Checking,
+  root: MapNode,
+  block: string,
+  key: string,
+): readonly Expr<string>[] | undefined {
   const holder = root.get(block);
   const at = holder?.kind === 'map' ? holder.get(key) : undefined;
   if (at === undefined) return undefined;
   const { compiler } = checking;
   const said = compiler.diagnostics.length;
-  const exprs = (at.kind === 'list' ? at.items : [at]).map((item) => compiler.value<string>(item, MARKET, undefined));
+  const exprs = (at.kind === 'list' ? at.items : [at]).map((item) => compiler.compile<string>(item, MARKET, undefined));
   compiler.diagnostics.length = said;
   return exprs.some((expr) => (expr as Expr) === FAULTY) ? undefined : exprs;
 }
@@ -254,7 +259,7 @@ function collectIds(checking: Checking, root: Node): void {
     const id = node.get('id');
     if (
       id?.kind === 'scalar' &&
-      verbOf(node) !== undefined &&
+      stepNameOf(node) !== undefined &&
       !checking.compiler.isFaulty(id) &&
       !checking.ids.has(id.text)
     )
@@ -268,12 +273,12 @@ function collectIds(checking: Checking, root: Node): void {
 }
 
 /** Ids of approve steps: `runbook approve RUN STEP` names them. */
-function approvals(root: Node): ReadonlySet<string> {
+function collectApprovals(root: Node): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (node: Node): void => {
     if (node.kind === 'list') node.items.forEach(visit);
     if (node.kind !== 'map') return;
-    const id = textOf(node.get('id'));
+    const id = getScalarText(node.get('id'));
     if (id !== undefined && node.get('approve') !== undefined) found.add(id);
     for (const { value } of node.entries) visit(value);
   };
@@ -285,7 +290,7 @@ function approvals(root: Node): ReadonlySet<string> {
  * The published schema must find nothing in a file of which nothing was said: silence would let it through, and every editor
  * refuse it. What it finds is said in its own words.
  */
-function schemaFindings(root: Node, source: SourceText, said: readonly Diagnostic[]): readonly Diagnostic[] {
+function findSchemaIssue(root: Node, source: SourceText, said: readonly Diagnostic[]): readonly Diagnostic[] {
   if (said.some(isError)) return [];
   const [issue] = schemaIssues('runbook', runbookSchema, plainData(root));
   if (issue === undefined) return [];
@@ -299,7 +304,7 @@ function touches(one: Span, other: Span): boolean {
 }
 
 /** Where the blocks a market is taken from are at fault, that `tick` finds none follows from it. */
-function withoutMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+function dropMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const sources = ['inputs', 'limits', 'deadman'].flatMap((key) => root.entry(key)?.span ?? []);
   const echo = (each: Diagnostic): boolean => each.code === ('market-unknown' satisfies Code);
   const cause = diagnostics.some(
@@ -314,10 +319,10 @@ function isMisspelt({ code }: Diagnostic): boolean {
 }
 
 /** Nulls and odd keys inside of what has the wrong shape altogether, or cut off behind a key nobody knows, are part of that. */
-function withoutInner(root: Node, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+function dropInner(root: Node, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const inner: readonly string[] = ['yaml-null', 'yaml-complex-key', 'yaml-key-form'] satisfies Code[];
   const whole: readonly string[] = ['wrong-type', 'unknown-key', 'invalid-name'] satisfies Code[];
-  const refused = diagnostics.filter(({ code }) => whole.includes(code)).map(({ span }) => entryAround(root, span));
+  const refused = diagnostics.filter(({ code }) => whole.includes(code)).map(({ span }) => findEntryAround(root, span));
   return diagnostics.filter(
     ({ code, span }) =>
       !inner.includes(code) || !refused.some((each) => each.start <= span.start && span.end <= each.end),
@@ -325,13 +330,14 @@ function withoutInner(root: Node, diagnostics: readonly Diagnostic[]): readonly 
 }
 
 /** From a key to the end of its value; any other place as it is. */
-function entryAround(node: Node, span: Span): Span {
+function findEntryAround(node: Node, span: Span): Span {
   for (const entry of node.kind === 'map' ? node.entries : []) {
     if (entry.keySpan.start === span.start && entry.keySpan.end === span.end) return entry.span;
-    if (entry.value.span.start <= span.start && span.end <= entry.value.span.end) return entryAround(entry.value, span);
+    if (entry.value.span.start <= span.start && span.end <= entry.value.span.end)
+      return findEntryAround(entry.value, span);
   }
   for (const item of node.kind === 'list' ? node.items : [])
-    if (item.span.start <= span.start && span.end <= item.span.end) return entryAround(item, span);
+    if (item.span.start <= span.start && span.end <= item.span.end) return findEntryAround(item, span);
   return span;
 }
 
@@ -339,7 +345,7 @@ function entryAround(node: Node, span: Span): Span {
  * The same thing said of one place is one mistake, and what a later stage says of a value that an earlier one has refused
  * follows from that.
  */
-function onePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+function keepOnePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const kept: Diagnostic[] = [];
   const at = new Map<string, Diagnostic[]>();
   const notation: readonly string[] = [
@@ -364,7 +370,7 @@ function onePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] 
 }
 
 /** A name that nobody has declared is one mistake, however often it is used: the first place tells the lines of the others. */
-function oncePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+function mergePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const repeated: readonly string[] = ['unknown-name', 'unknown-field', 'unknown-variable'] satisfies Code[];
   const uses = new Map<string, Diagnostic[]>();
   const key = ({ code, message }: Diagnostic): string => `${code} ${message}`;

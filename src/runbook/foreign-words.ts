@@ -70,7 +70,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
 };
 
 /** The word of `known` that was probably meant: its name elsewhere, or nearly its spelling. */
-export function meantWord(word: string, known: readonly string[]): string | undefined {
+export function suggestWord(word: string, known: readonly string[]): string | undefined {
   const plain = word
     .trim()
     .toLowerCase()

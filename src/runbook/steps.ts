@@ -7,7 +7,7 @@
 import type { EndpointName } from '../venue/catalogue.ts';
 import { ORDER_STATUSES, TIMES_IN_FORCE } from '../venue/records.ts';
 import type { AwaitTarget, Verb } from './checked.ts';
-import { ACCOUNT, DEADMAN, FILL, ORDER, recordType, TIER } from './functions/records.ts';
+import { ACCOUNT, DEADMAN, FILL, makeRecordType, ORDER, TIER } from './functions/records.ts';
 import {
   ANYTHING,
   CONDITION,
@@ -72,9 +72,9 @@ export interface StepRow {
 }
 
 const ORDER_VALUE = record(ORDER, 'order');
-const ORDERS = recordType('Orders', { orders: { kind: 'list', of: ORDER } });
-const SWEPT = recordType('Swept', { left: { kind: 'list', of: ORDER } });
-const FILLS = recordType('Fills', { fills: { kind: 'list', of: FILL } });
+const ORDERS = makeRecordType('Orders', { orders: { kind: 'list', of: ORDER } });
+const SWEPT = makeRecordType('Swept', { left: { kind: 'list', of: ORDER } });
+const FILLS = makeRecordType('Fills', { fills: { kind: 'list', of: FILL } });
 const LIST = { kind: 'value', type: 'any', spelling: 'list' } as const satisfies Shape;
 const ORDER_OR_ID = { kind: 'value', type: 'any', spelling: 'order or order id' } as const satisfies Shape;
 const NOTHING = fields({});
@@ -652,9 +652,9 @@ export const STEPS = {
   },
 } as const satisfies Record<Verb, StepRow>;
 
-export const VERBS = Object.keys(STEPS) as readonly Verb[];
+export const STEP_NAMES = Object.keys(STEPS) as readonly Verb[];
 
 /** A verb's row, seen as `StepRow` rather than as its literal type. */
-export function stepRow(verb: Verb): StepRow {
-  return STEPS[verb];
+export function stepRow(name: Verb): StepRow {
+  return STEPS[name];
 }

@@ -35,14 +35,14 @@ export interface StepChecks {
     before?: () => void,
     after?: () => void,
   ): Block & { readonly declared: readonly Declared[] };
-  one(checking: Checking, node: MapNode, verb: Verb, prefix: string): CheckedStep;
+  one(checking: Checking, node: MapNode, stepName: Verb, prefix: string): CheckedStep;
 }
 
 /** Where a step stands, and how the lists of steps in it are checked. */
 export interface Site {
   readonly path: string;
   /** The verb's key. */
-  readonly verb: Span;
+  readonly nameSpan: Span;
   readonly steps: StepChecks;
 }
 

@@ -24,7 +24,7 @@ export type Callee =
 interface StepPlace {
   readonly node: MapNode;
   /** The verb's key. */
-  readonly verb: Span;
+  readonly nameSpan: Span;
 }
 
 /** The limits that are the same in every run. */
@@ -64,7 +64,7 @@ export class Checking {
   /** Whether a step was left out because nobody knows what it is: then nothing can be said of the whole. */
   dropped = false;
   readonly source: SourceText;
-  readonly callee: (name: string) => Callee;
+  readonly findCallee: (name: string) => Callee;
   /** Result types of the profile's requests, when a profile is known. */
   readonly requests: Readonly<Record<string, ValueType>>;
   private readonly found: Diagnostic[] = [];
@@ -81,7 +81,7 @@ export class Checking {
     this.source = source;
     this.before = before;
     this.compiler = new Compiler(source, this.names, faulty);
-    this.callee = callee;
+    this.findCallee = callee;
     this.requests = requests;
   }
 
@@ -94,21 +94,21 @@ export class Checking {
   }
 
   get diagnostics(): readonly Diagnostic[] {
-    return [...this.found, ...this.compiler.diagnostics.map((each) => this.explained(each))];
+    return [...this.found, ...this.compiler.diagnostics.map((each) => this.explain(each))];
   }
 
   /** How many errors the check has found inside a range of the text. */
-  errors(span: Span): number {
+  countErrors(span: Span): number {
     return [...this.found, ...this.compiler.diagnostics].filter((each) => isErrorIn(each, span)).length;
   }
 
   /** Whether something inside a range could not be read, or has not the shape it needs. */
-  misshapen(span: Span): boolean {
+  isMisshapen(span: Span): boolean {
     return this.before.some((each) => isErrorIn(each, span));
   }
 
   /** Whether a key inside a range was refused for what it is called, so that what it declares is not known. */
-  refusedName(span: Span): boolean {
+  hasRefusedName(span: Span): boolean {
     const codes: readonly string[] = [
       'invalid-name',
       'yaml-key-form',
@@ -132,18 +132,19 @@ export class Checking {
   }
 
   /** A name nobody knows may be one that is known elsewhere. */
-  private explained(diagnostic: Diagnostic): Diagnostic {
+  private explain(diagnostic: Diagnostic): Diagnostic {
     if (diagnostic.code !== ('unknown-name' satisfies Code)) return diagnostic;
     const name = this.source.text.slice(diagnostic.span.start, diagnostic.span.end);
-    const verb = this.valueless.get(name);
-    if (verb === 'request')
+    const stepName = this.valueless.get(name);
+    if (stepName === 'request')
       return finding(
         this.source,
         diagnostic.span,
         'untyped-result',
         `${name} is the result of a request, of a type only a profile declares`,
       );
-    if (verb !== undefined) return { ...diagnostic, hint: `The step ${name} is a ${verb}, which yields nothing.` };
+    if (stepName !== undefined)
+      return { ...diagnostic, hint: `The step ${name} is a ${stepName}, which yields nothing.` };
     const at = this.ids.get(name);
     if (at === undefined) return diagnostic;
     const hint =

@@ -19,7 +19,7 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
   for (const [name, text] of Object.entries(given)) {
     const input = declared.get(name);
     if (input === undefined) {
-      problems.push(unknownInput(name, [...declared.keys()], runbook.name));
+      problems.push(describeUnknownInput(name, [...declared.keys()], runbook.name));
       continue;
     }
     const read = readInputText(input.type, input.typeText, text);
@@ -27,7 +27,7 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
       problems.push(`input ${name}: ${read.problem}`);
       continue;
     }
-    const refused = violation(input, read.value);
+    const refused = findViolation(input, read.value);
     if (refused === undefined) values[name] = read.value;
     else problems.push(`input ${refused.message}`);
   }
@@ -40,40 +40,40 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
 }
 
 /** What a declaration refuses in a value of its type; undefined when nothing. */
-export function violation(
+export function findViolation(
   input: Pick<InputDeclaration, 'name' | 'min' | 'max' | 'enum'>,
   value: Value,
 ): { readonly code: 'input-out-of-range' | 'input-not-in-enum'; readonly message: string } | undefined {
   for (const each of Array.isArray(value) ? (value as readonly Value[]) : [value]) {
-    const found = valueText(each);
-    if (input.min !== undefined && (order(each, input.min) ?? 0) < 0)
+    const found = formatValue(each);
+    if (input.min !== undefined && (compareValues(each, input.min) ?? 0) < 0)
       return {
         code: 'input-out-of-range',
-        message: `${input.name} must be at least ${valueText(input.min)}, found ${found}`,
+        message: `${input.name} must be at least ${formatValue(input.min)}, found ${found}`,
       };
-    if (input.max !== undefined && (order(each, input.max) ?? 0) > 0)
+    if (input.max !== undefined && (compareValues(each, input.max) ?? 0) > 0)
       return {
         code: 'input-out-of-range',
-        message: `${input.name} must be at most ${valueText(input.max)}, found ${found}`,
+        message: `${input.name} must be at most ${formatValue(input.max)}, found ${found}`,
       };
-    if (input.enum !== undefined && !input.enum.some((member) => same(member, each)))
+    if (input.enum !== undefined && !input.enum.some((member) => isSame(member, each)))
       return {
         code: 'input-not-in-enum',
-        message: `${input.name} must be one of ${input.enum.map(valueText).join(', ')}, found ${found}`,
+        message: `${input.name} must be one of ${input.enum.map(formatValue).join(', ')}, found ${found}`,
       };
   }
   return undefined;
 }
 
-export function unknownInput(name: string, known: readonly string[], runbook: string): string {
+export function describeUnknownInput(name: string, known: readonly string[], runbook: string): string {
   const meant = didYouMean(name, known);
   const list = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
   return `${runbook} has no input ${JSON.stringify(name)}${meant === undefined ? `; ${list}` : `; did you mean ${meant}?`}`;
 }
 
 /** The type a bound or a member of an enum has: that of the items, for a list. */
-export function elementType(type: ValueType): ValueType {
-  return type.kind === 'list' ? elementType(type.of) : type;
+export function getElementType(type: ValueType): ValueType {
+  return type.kind === 'list' ? getElementType(type.of) : type;
 }
 
 /** Whether values of a type are ordered, so that `min` and `max` mean something. */
@@ -82,18 +82,18 @@ export function isOrdered(type: ValueType): boolean {
 }
 
 /** Below, at or above zero as `left` is before, equal to or after `right`; undefined where there is no order. */
-export function order(left: Value, right: Value): number | undefined {
+export function compareValues(left: Value, right: Value): number | undefined {
   if (Decimal.isDecimal(left) && Decimal.isDecimal(right)) return (left as Decimal).comparedTo(right as Decimal);
   if (left instanceof Duration && right instanceof Duration) return left.ms - right.ms;
   if (left instanceof Time && right instanceof Time) return left.us - right.us;
   return undefined;
 }
 
-function same(left: Value, right: Value): boolean {
-  return order(left, right) === 0 || left === right;
+function isSame(left: Value, right: Value): boolean {
+  return compareValues(left, right) === 0 || left === right;
 }
 
-export function valueText(value: Value): string {
+export function formatValue(value: Value): string {
   if (Decimal.isDecimal(value)) return (value as Decimal).toFixed();
   if (value instanceof Duration) return durationText(value);
   if (value instanceof Time) return timeText(value);
@@ -113,9 +113,9 @@ export function valueOfJson(type: ValueType, json: unknown): Value {
     case 'text':
       return typeof json === 'string' ? json : undefined;
     case 'duration':
-      return typeof json === 'string' ? readValue(readDuration(json)) : undefined;
+      return typeof json === 'string' ? unwrapReading(readDuration(json)) : undefined;
     case 'time':
-      return typeof json === 'string' ? readValue(readTime(json)) : undefined;
+      return typeof json === 'string' ? unwrapReading(readTime(json)) : undefined;
     case 'optional':
       return json === null ? undefined : valueOfJson(type.of, json);
     case 'list':
@@ -131,7 +131,7 @@ export function valueOfJson(type: ValueType, json: unknown): Value {
   }
 }
 
-function readValue<T extends Value>(reading: Reading<T>): T | undefined {
+function unwrapReading<T extends Value>(reading: Reading<T>): T | undefined {
   return 'value' in reading ? reading.value : undefined;
 }
 

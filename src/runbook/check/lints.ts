@@ -5,13 +5,13 @@
  */
 import type { Span } from '../../base/diagnostic.ts';
 import { didYouMean } from '../../base/spelling.ts';
-import { type Costs, steadyRate } from '../bounds.ts';
+import { type Costs, computeSteadyRate } from '../bounds.ts';
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import type { Duration, Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { valueText } from './inputs.ts';
-import { everyStep, innerBlocks } from './risk.ts';
+import { formatValue } from './inputs.ts';
+import { everyStep, listInnerBlocks } from './risk.ts';
 
 export interface Allowance {
   readonly costs: Costs;
@@ -42,34 +42,34 @@ export function lintRelease(checking: Checking, root: MapNode): void {
   );
 }
 
-function verbSpan(checking: Checking, step: CheckedStep): Span {
-  return checking.places.get(step)?.verb ?? step.span;
+function findNameSpan(checking: Checking, step: CheckedStep): Span {
+  return checking.places.get(step)?.nameSpan ?? step.span;
 }
 
 /** How long a step may wait, when that is the same in every run. */
-function waitsFor(checking: Checking, step: CheckedStep): Duration | undefined {
+function evaluateWait(checking: Checking, step: CheckedStep): Duration | undefined {
   const { compiler } = checking;
-  if (step.verb === 'wait') return step.args.kind === 'for' ? compiler.constant(step.args.for) : undefined;
+  if (step.verb === 'wait') return step.args.kind === 'for' ? compiler.evaluateConstant(step.args.for) : undefined;
   return step.verb === 'wait_for' || step.verb === 'approve'
-    ? compiler.constant(step.args.within as Expr<Duration>)
+    ? compiler.evaluateConstant(step.args.within as Expr<Duration>)
     : undefined;
 }
 
 function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
   const { deadman } = runbook;
   if (deadman !== undefined) {
-    const pause = checking.compiler.constant(deadman.keepAlive);
-    const timeout = pause?.ms === 0 ? checking.compiler.constant(deadman.timeout) : undefined;
+    const pause = checking.compiler.evaluateConstant(deadman.keepAlive);
+    const timeout = pause?.ms === 0 ? checking.compiler.evaluateConstant(deadman.timeout) : undefined;
     const unreleased = deadman.releaseAfter === undefined;
     let released = false;
     for (const step of everyStep(runbook.steps)) {
       if (!released && timeout !== undefined) lintWait(checking, step, timeout);
       if (
         unreleased &&
-        (step.verb === 'protect' || (step.verb === 'call' && protectsWithin(runbook, step.args.runbook)))
+        (step.verb === 'protect' || (step.verb === 'call' && placesProtection(runbook, step.args.runbook)))
       )
         checking.report(
-          verbSpan(checking, step),
+          findNameSpan(checking, step),
           'protect-under-deadman',
           'the deadman switch stays armed while these orders rest, and cancels them too when it fires: the deadman block has no release_after',
         );
@@ -80,23 +80,23 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
 }
 
 /** Whether a called runbook places protective orders: the switch of the caller covers those too. */
-function protectsWithin(runbook: CheckedRunbook, name: string): boolean {
+function placesProtection(runbook: CheckedRunbook, name: string): boolean {
   const callee = runbook.calls[name];
   return (
     callee !== undefined &&
     [...everyStep(callee.steps)].some(
-      (step) => step.verb === 'protect' || (step.verb === 'call' && protectsWithin(callee, step.args.runbook)),
+      (step) => step.verb === 'protect' || (step.verb === 'call' && placesProtection(callee, step.args.runbook)),
     )
   );
 }
 
 function lintWait(checking: Checking, step: CheckedStep, timeout: Duration): void {
-  const wait = waitsFor(checking, step);
+  const wait = evaluateWait(checking, step);
   if (wait !== undefined && wait.ms > timeout.ms)
     checking.report(
-      verbSpan(checking, step),
+      findNameSpan(checking, step),
       'deadman-unattended',
-      `${step.verb} may take ${valueText(wait)}, the deadman switch fires after ${valueText(timeout)}, and nothing keeps it alive`,
+      `${step.verb} may take ${formatValue(wait)}, the deadman switch fires after ${formatValue(timeout)}, and nothing keeps it alive`,
     );
 }
 
@@ -111,17 +111,17 @@ function lintArmed(
     if (step.verb === 'arm_deadman') armed = step;
     else if (step.verb === 'disarm_deadman') armed = undefined;
     else if (armed !== undefined) {
-      const timeout = checking.compiler.constant(armed.args.timeout);
+      const timeout = checking.compiler.evaluateConstant(armed.args.timeout);
       if (timeout !== undefined) lintWait(checking, step, timeout);
       if (step.verb === 'protect')
         checking.report(
-          verbSpan(checking, step),
+          findNameSpan(checking, step),
           'protect-under-deadman',
           'the deadman switch armed before stays armed while these orders rest, and cancels them too when it fires',
           'Disarm it first with `disarm_deadman`, or use the deadman block with `release_after`.',
         );
     }
-    for (const block of innerBlocks(step)) armed = lintArmed(checking, block, armed);
+    for (const block of listInnerBlocks(step)) armed = lintArmed(checking, block, armed);
   }
   return armed;
 }
@@ -141,19 +141,19 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
         protects = true;
         if (entry !== undefined && !filled && !checking.names.doubt)
           checking.report(
-            verbSpan(checking, step),
+            findNameSpan(checking, step),
             'protect-before-fill',
             'nothing is known to have filled when these orders are placed',
           );
       }
-      for (const block of innerBlocks(step)) visit(block);
+      for (const block of listInnerBlocks(step)) visit(block);
     }
   };
   visit(runbook.steps);
   protects ||= [...everyStep([...runbook.steps, ...runbook.onError])].some((step) => step.verb === 'protect');
   if (entry !== undefined && !protects)
     checking.report(
-      verbSpan(checking, entry),
+      findNameSpan(checking, entry),
       'entry-without-protect',
       'this order opens a position, and no `protect` step of the runbook guards it',
     );
@@ -174,9 +174,9 @@ function lintRate(
   root: MapNode,
   { costs, tokensPerMinute }: Allowance,
 ): void {
-  const worst = steadyRate(runbook, costs);
+  const worst = computeSteadyRate(runbook, costs);
   if (worst <= tokensPerMinute / 2) return;
-  const at = dearestStep(checking, runbook, costs) ?? root.entry('steps')?.keySpan ?? root.span;
+  const at = findMostExpensiveStep(checking, runbook, costs) ?? root.entry('steps')?.keySpan ?? root.span;
   const figure = Number.isFinite(worst)
     ? `${worst} tokens a minute`
     : 'as many tokens a minute as the network lets through';
@@ -191,15 +191,15 @@ function lintRate(
 }
 
 /** The top-level step whose own worst case is the largest. */
-function dearestStep(checking: Checking, runbook: CheckedRunbook, costs: Costs): Span | undefined {
+function findMostExpensiveStep(checking: Checking, runbook: CheckedRunbook, costs: Costs): Span | undefined {
   const alone = (step: CheckedStep): number =>
-    steadyRate({ ...runbook, steps: [step], onError: [], finally: [] }, costs);
-  let dearest: { readonly step: CheckedStep; readonly tokens: number } | undefined;
+    computeSteadyRate({ ...runbook, steps: [step], onError: [], finally: [] }, costs);
+  let worst: { readonly step: CheckedStep; readonly tokens: number } | undefined;
   for (const step of runbook.steps) {
     const tokens = alone(step);
-    if (dearest === undefined || tokens > dearest.tokens) dearest = { step, tokens };
+    if (worst === undefined || tokens > worst.tokens) worst = { step, tokens };
   }
-  return dearest && verbSpan(checking, dearest.step);
+  return worst && findNameSpan(checking, worst.step);
 }
 
 /** What is declared and read by nothing. `approve` is answered by its id, so an id there is in use. */

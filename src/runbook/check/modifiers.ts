@@ -6,12 +6,12 @@ import { Decimal } from '../../base/decimal.ts';
 import { type AwaitTarget, ERROR_KINDS, type ErrorKind, type RetryDeclaration, type Verb } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
-import { presentWhenTrue } from '../expression/expression.ts';
+import { listPresentWhenTrue } from '../expression/expression.ts';
 import { BOOLEAN } from '../functions/typing.ts';
 import { stepRow } from '../steps.ts';
 import { Duration, type Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { literalDuration, textOf } from './declarations.ts';
+import { getScalarText, readLiteralDuration } from './declarations.ts';
 
 /** What a verb that calls the venue is repeated for when the author does not say (language.md, decision 9). */
 const RETRIED: Readonly<Record<'read' | 'write', readonly ErrorKind[]>> = {
@@ -27,41 +27,41 @@ const DEFAULTS = {
 } as const;
 
 /** Undefined for a verb that calls nothing. */
-export function readRetry(checking: Checking, verb: Verb, node: Node | undefined): RetryDeclaration | undefined {
-  const kind = stepRow(verb).retry;
+export function readRetry(checking: Checking, stepName: Verb, node: Node | undefined): RetryDeclaration | undefined {
+  const kind = stepRow(stepName).retry;
   if (kind === 'none') return undefined;
   if (node?.kind !== 'map') return { on: RETRIED[kind], ...DEFAULTS };
   const number = (key: string): Node | undefined =>
     checking.compiler.isFaulty(node.get(key)) ? undefined : node.get(key);
-  const jitter = textOf(number('jitter'));
-  const factor = textOf(number('factor'));
+  const jitter = getScalarText(number('jitter'));
+  const factor = getScalarText(number('factor'));
   return {
     on: readKinds(node.get('on')),
-    max: Number(textOf(number('max')) ?? DEFAULTS.max),
-    first: literalDuration(checking, node.get('first')) ?? DEFAULTS.first,
+    max: Number(getScalarText(number('max')) ?? DEFAULTS.max),
+    first: readLiteralDuration(checking, node.get('first')) ?? DEFAULTS.first,
     factor: factor === undefined ? DEFAULTS.factor : new Decimal(factor),
-    maxDelay: literalDuration(checking, node.get('max_delay')) ?? DEFAULTS.maxDelay,
+    maxDelay: readLiteralDuration(checking, node.get('max_delay')) ?? DEFAULTS.maxDelay,
     jitter: jitter === undefined ? DEFAULTS.jitter : jitter === 'true',
   };
 }
 
 /** The kinds in a list; what is none has been reported. */
 export function readKinds(node: Node | undefined): readonly ErrorKind[] {
-  const words = node?.kind === 'list' ? node.items.map(textOf) : [];
+  const words = node?.kind === 'list' ? node.items.map(getScalarText) : [];
   return ERROR_KINDS.filter((kind) => words.includes(kind));
 }
 
-export function readAwait(checking: Checking, verb: Verb, node: Node | undefined): AwaitTarget | undefined {
-  const row = stepRow(verb).await;
-  const word = checking.compiler.isFaulty(node) ? undefined : textOf(node);
+export function readAwait(checking: Checking, stepName: Verb, node: Node | undefined): AwaitTarget | undefined {
+  const row = stepRow(stepName).await;
+  const word = checking.compiler.isFaulty(node) ? undefined : getScalarText(node);
   return row?.allowed.find((target) => target === word) ?? row?.default;
 }
 
 /** Compiles a condition; one that is the same whatever happens is reported. */
 export function checkCondition(checking: Checking, node: Node | undefined, what: string): Expr<boolean> {
-  const expr = checking.compiler.value<boolean>(node, BOOLEAN);
+  const expr = checking.compiler.compile<boolean>(node, BOOLEAN);
   if (node !== undefined && (expr as Expr) !== FAULTY && expr.constant && expr.reads.length === 0) {
-    const value = checking.compiler.constant(expr);
+    const value = checking.compiler.evaluateConstant(expr);
     checking.report(
       node,
       'constant-condition',
@@ -72,8 +72,8 @@ export function checkCondition(checking: Checking, node: Node | undefined, what:
 }
 
 /** The paths of the optionals that are there where a condition holds. */
-export function assured(condition: Expr<boolean>): readonly string[] {
-  return (condition as Expr) === FAULTY ? [] : presentWhenTrue(condition);
+export function listAssured(condition: Expr<boolean>): readonly string[] {
+  return (condition as Expr) === FAULTY ? [] : listPresentWhenTrue(condition);
 }
 
 /** Takes them, and the ids of earlier steps that hung on the same condition, for there until the block ends. */
@@ -82,6 +82,6 @@ export function assume(
   condition: Expr<boolean>,
   guarded: ReadonlyMap<string, readonly string[]> = new Map(),
 ): void {
-  for (const path of assured(condition)) checking.names.assume(path);
+  for (const path of listAssured(condition)) checking.names.assume(path);
   for (const name of guarded.get(condition.text.trim()) ?? []) checking.names.assume(name);
 }

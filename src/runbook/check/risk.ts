@@ -3,7 +3,7 @@ import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { stepRow } from '../steps.ts';
 
 /** The blocks a step does its own steps in, those of its modifiers apart. */
-export function innerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
   switch (step.verb) {
     case 'for_each':
     case 'repeat':
@@ -20,7 +20,7 @@ export function innerBlocks(step: CheckedStep): readonly (readonly CheckedStep[]
 }
 
 /** The blocks of a step's modifiers: what is done when something went wrong. */
-function exceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
+function listExceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
   return [
     ...step.catch.map((clause) => clause.do),
     ...(step.onTimeout === undefined ? [] : [step.onTimeout]),
@@ -32,7 +32,7 @@ function exceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])
 export function* everyStep(steps: readonly CheckedStep[]): Generator<CheckedStep> {
   for (const step of steps) {
     yield step;
-    for (const block of [...innerBlocks(step), ...exceptionalBlocks(step)]) yield* everyStep(block);
+    for (const block of [...listInnerBlocks(step), ...listExceptionalBlocks(step)]) yield* everyStep(block);
   }
 }
 

@@ -24,23 +24,23 @@ export function lintStops(
 ): void {
   const legs = [stopLoss, takeProfit].flatMap((each) => (each === undefined ? [] : [each.leg.trigger, each.leg.price]));
   // Of two prices that are read in different places nobody knows which is the higher.
-  if (new Set(legs.flatMap((expr) => pricesRead(checking, expr.text))).size > 1) return;
-  const ways = PROBES.map((price) => probe(checking, price));
+  if (new Set(legs.flatMap((expr) => listPricesRead(checking, expr.text))).size > 1) return;
+  const ways = PROBES.map((price) => buildProbe(checking, price));
   // The side of the closing order: a long position is closed by a short one, and its stop lies below.
-  const below = (first: Expr<Decimal>, second: Expr<Decimal>): boolean =>
+  const isBelow = (first: Expr<Decimal>, second: Expr<Decimal>): boolean =>
     ways.every((way) => {
-      const closing = tried(side, way);
-      const [a, b] = [tried(first, way), tried(second, way)];
+      const closing = tryEvaluate(side, way);
+      const [a, b] = [tryEvaluate(first, way), tryEvaluate(second, way)];
       if (closing === undefined || a === undefined || b === undefined) return false;
       return closing === 'short' ? a.lessThan(b) : a.greaterThan(b);
     });
-  if (stopLoss !== undefined && takeProfit !== undefined && below(takeProfit.leg.trigger, stopLoss.leg.trigger))
+  if (stopLoss !== undefined && takeProfit !== undefined && isBelow(takeProfit.leg.trigger, stopLoss.leg.trigger))
     checking.report(
       stopLoss.at,
       'stop-reversed',
       'the stop-loss triggers on the far side of the take-profit: one of the two triggers at once',
     );
-  else if (stopLoss !== undefined && below(stopLoss.leg.trigger, stopLoss.leg.price))
+  else if (stopLoss !== undefined && isBelow(stopLoss.leg.trigger, stopLoss.leg.price))
     checking.report(
       stopLoss.at,
       'stop-reversed',
@@ -51,19 +51,19 @@ export function lintStops(
 const PROBES = [new Decimal(100), new Decimal(70_000)] as const;
 
 /** The names an expression reads at a run, through lets and defs, as they are written: `entry.avg_price`, `feeds.mid`. */
-function pricesRead(checking: Checking, text: string, level = 0): readonly string[] {
+function listPricesRead(checking: Checking, text: string, level = 0): readonly string[] {
   const { names } = checking;
   return [...text.matchAll(/(?<![\w.'])[A-Za-z_]\w*(?:\.\w+)*(?![\w'(])/g)].flatMap(([path]) => {
     const root = path.split('.', 1)[0] as string;
     if (root === 'inputs' || names.constants.has(root) || !(names.roots.has(root) || names.defs.has(root))) return [];
     const stands = names.defs.get(root) ?? names.lets.get(root);
     if (stands === undefined) return [path];
-    return level > 16 ? [path] : pricesRead(checking, stands.text, level + 1);
+    return level > 16 ? [path] : listPricesRead(checking, stands.text, level + 1);
   });
 }
 
 /** A world in which every price that is read is the same. */
-function probe(checking: Checking, price: Decimal): Scope {
+function buildProbe(checking: Checking, price: Decimal): Scope {
   const { names } = checking;
   const scope: Scope = {
     get(root) {
@@ -74,14 +74,14 @@ function probe(checking: Checking, price: Decimal): Scope {
       if (def !== undefined) return def.evaluate(scope);
       const type = names.roots.get(root);
       if (type === undefined) throw new Error(`nothing is called ${root}`);
-      return sample(type, price);
+      return makeSample(type, price);
     },
     rules: () => ({ tick: '0.000001', lot: '0.000001' }),
   };
   return scope;
 }
 
-function sample(type: ValueType, price: Decimal): Value {
+function makeSample(type: ValueType, price: Decimal): Value {
   switch (type.kind) {
     case 'decimal':
       return type.unit === 'price' ? price : new Decimal(1);
@@ -98,16 +98,16 @@ function sample(type: ValueType, price: Decimal): Value {
     case 'map':
       return new Map();
     case 'optional':
-      return sample(type.of, price);
+      return makeSample(type.of, price);
     case 'record':
-      return Object.fromEntries(Object.entries(type.fields).map(([name, field]) => [name, sample(field, price)]));
+      return Object.fromEntries(Object.entries(type.fields).map(([name, field]) => [name, makeSample(field, price)]));
     default:
       return type satisfies never;
   }
 }
 
 /** The value in such a world; undefined where it can not be worked out there. */
-function tried<T extends Value>(expr: Expr<T>, scope: Scope): T | undefined {
+function tryEvaluate<T extends Value>(expr: Expr<T>, scope: Scope): T | undefined {
   if ((expr as Expr) === FAULTY) return undefined;
   try {
     return expr.evaluate(scope);

@@ -19,22 +19,22 @@ export function finding(source: SourceText, span: Span, code: CheckCode, message
 
 /** The text of docs/reference/errors.md. */
 export function errorReference(): string {
-  const section = (severity: CodeRow['severity'], title: string): string => {
+  const renderSection = (severity: CodeRow['severity'], title: string): string => {
     const rows = Object.entries(CODES as Record<string, CodeRow>).filter(([, row]) => row.severity === severity);
-    return `## ${title}\n\n${rows.map(([code, row]) => entry(code, row)).join('\n')}`;
+    return `## ${title}\n\n${rows.map(([code, row]) => renderEntry(code, row)).join('\n')}`;
   };
   return [
     '# Diagnostics\n',
     'Generated from the code table. An error keeps a runbook from running; a warning does not.\n',
-    section('error', 'Errors'),
-    section('warning', 'Warnings'),
+    renderSection('error', 'Errors'),
+    renderSection('warning', 'Warnings'),
   ].join('\n');
 }
 
-function entry(code: string, row: CodeRow): string {
+function renderEntry(code: string, row: CodeRow): string {
   return [
     `### ${code}\n`,
-    `${sentence(row.summary)} ${row.cause}\n`,
+    `${toSentence(row.summary)} ${row.cause}\n`,
     '```yaml',
     row.example,
     '```\n',
@@ -42,6 +42,6 @@ function entry(code: string, row: CodeRow): string {
   ].join('\n');
 }
 
-function sentence(text: string): string {
+function toSentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -12,7 +12,7 @@ const LONE = /\p{Surrogate}/u;
 const LONE_RETURN = /\r(?!\n)/;
 
 /** A character at fault. */
-interface StrangeCharacter {
+interface ForbiddenCharacter {
   readonly code: 'yaml-control-character' | 'yaml-hidden-character';
   readonly at: number;
   readonly message: string;
@@ -20,8 +20,8 @@ interface StrangeCharacter {
 }
 
 /** What is wrong with the characters of a file: of each kind the first. */
-export function strangeInFile(text: string): readonly StrangeCharacter[] {
-  const found: StrangeCharacter[] = [];
+export function findForbiddenInFile(text: string): readonly ForbiddenCharacter[] {
+  const found: ForbiddenCharacter[] = [];
   const lone = text.search(LONE);
   if (lone !== -1)
     return [
@@ -37,7 +37,7 @@ export function strangeInFile(text: string): readonly StrangeCharacter[] {
     found.push({
       code: 'yaml-control-character',
       at: control,
-      message: `the control character ${codePoint(text, control)}`,
+      message: `the control character ${formatCodePoint(text, control)}`,
     });
   const alone = text.search(LONE_RETURN);
   if (alone !== -1)
@@ -54,19 +54,19 @@ export function strangeInFile(text: string): readonly StrangeCharacter[] {
     found.push({
       code: 'yaml-hidden-character',
       at: hidden + body,
-      message: `the invisible or direction-changing character ${codePoint(text, hidden + body)}`,
+      message: `the invisible or direction-changing character ${formatCodePoint(text, hidden + body)}`,
     });
   return found;
 }
 
 /** The first character of a text that an escape (`"\u202e"`) has brought in and the file itself may not hold. */
-export function strangeInText(text: string): StrangeCharacter | undefined {
+export function findForbiddenInText(text: string): ForbiddenCharacter | undefined {
   const control = text.search(CONTROL);
   const hidden = text.search(HIDDEN);
   const lone = text.search(LONE);
   const at = [control, hidden, lone].find((each) => each !== -1);
   if (at === undefined) return undefined;
-  const what = control === -1 && hidden === -1 ? 'half of a surrogate pair' : codePoint(text, at);
+  const what = control === -1 && hidden === -1 ? 'half of a surrogate pair' : formatCodePoint(text, at);
   return {
     code: at === hidden ? 'yaml-hidden-character' : 'yaml-control-character',
     at,
@@ -77,9 +77,9 @@ export function strangeInText(text: string): StrangeCharacter | undefined {
 const ODD_BLANK = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/;
 
 /** A blank that neither YAML nor an expression takes for one, such as a no-break space from a web page. */
-export function oddBlank(text: string): { readonly at: number; readonly name: string } | undefined {
+export function findOddBlank(text: string): { readonly at: number; readonly name: string } | undefined {
   const at = text.search(ODD_BLANK);
-  return at === -1 ? undefined : { at, name: codePoint(text, at) };
+  return at === -1 ? undefined : { at, name: formatCodePoint(text, at) };
 }
 
 /** What people mean by characters that a word processor, a web page or another keyboard put there. */
@@ -108,7 +108,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
 };
 
 /** The ordinary spelling of a character that is not of ASCII: of a sign that looks like one, or of a full-width form. */
-export function ordinary(character: string): string | undefined {
+export function toOrdinary(character: string): string | undefined {
   if (ODD_BLANK.test(character)) return ' ';
   const known = LOOKALIKES[character];
   if (known !== undefined) return known;
@@ -117,6 +117,6 @@ export function ordinary(character: string): string | undefined {
 }
 
 /** `U+00A0`. */
-export function codePoint(text: string, at: number): string {
+export function formatCodePoint(text: string, at: number): string {
   return `U+${(text.codePointAt(at) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

@@ -21,7 +21,7 @@ const NUMBER_LIKE =
   /^[-+]?(?:0[xX][\da-fA-F_]+|0[oObB][\d_]+|[\d_]*\d[\d_]*\.?[\d_]*(?:[eE][-+]?\d+)?|\.[\d_]+(?:[eE][-+]?\d+)?|\.inf|\.Inf|\.INF|Infinity)$|^(?:\.nan|\.NaN|\.NAN|NaN)$/;
 
 /** Reads a value. `nulls`: whether null may stand there. */
-export function plainScalar(text: string, nulls: 'refused' | 'kept'): PlainScalar {
+export function readPlainScalar(text: string, nulls: 'refused' | 'kept'): PlainScalar {
   if (NULL.test(text)) {
     if (nulls === 'kept') return { type: 'null' };
     const message = text === '' ? 'a key without a value' : `the value ${text}`;
@@ -38,9 +38,9 @@ export function plainScalar(text: string, nulls: 'refused' | 'kept'): PlainScala
     fault: long
       ? {
           code: 'yaml-number-too-long',
-          message: `the number ${shortened(text)} has more than 36 digits, or 18 after the point`,
+          message: `the number ${shorten(text)} has more than 36 digits, or 18 after the point`,
         }
-      : { code: 'yaml-number-form', message: `the number ${shortened(text)} is not written as a plain decimal` },
+      : { code: 'yaml-number-form', message: `the number ${shorten(text)} is not written as a plain decimal` },
   };
 }
 
@@ -49,6 +49,6 @@ export function isOddKey(text: string): boolean {
   return [NULL, BOOLEAN, ODD_BOOLEAN, NUMBER_LIKE].some((form) => form.test(text));
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

@@ -4,7 +4,7 @@
  */
 import type { Span } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { codePoint, oddBlank } from './characters.ts';
+import { findOddBlank, formatCodePoint } from './characters.ts';
 
 /** As the parser gives it: its own code, its sentence, and two offsets. */
 interface ParserProblem {
@@ -21,12 +21,16 @@ interface YamlFault {
 }
 
 /** The first of the problems. `unclosed`: where brackets and quotes begin that have no end. */
-export function firstFault(text: string, problems: readonly ParserProblem[], unclosed: readonly number[]): YamlFault {
+export function describeFirstFault(
+  text: string,
+  problems: readonly ParserProblem[],
+  unclosed: readonly number[],
+): YamlFault {
   const [first, ...others] = problems;
   if (first === undefined) throw new Error('no problem to tell of');
   const problem = others.reduce((least, each) => (each.pos[0] < least.pos[0] ? each : least), first);
-  const line = lineAt(text, problem.pos[0]);
-  return lookalike(text, line) ?? misread(text, problem, line, unclosed);
+  const line = findLine(text, problem.pos[0]);
+  return findLookalike(text, line) ?? describeMisread(text, problem, line, unclosed);
 }
 
 interface Line {
@@ -35,7 +39,7 @@ interface Line {
   readonly text: string;
 }
 
-function lineAt(text: string, at: number): Line {
+function findLine(text: string, at: number): Line {
   const start = text.lastIndexOf('\n', at - 1) + 1;
   const next = text.indexOf('\n', at);
   const end = next === -1 ? text.length : next;
@@ -43,14 +47,14 @@ function lineAt(text: string, at: number): Line {
 }
 
 /** A character of the line, or of the one before, that only looks like what YAML needs there. */
-function lookalike(text: string, line: Line): YamlFault | undefined {
-  for (const each of line.start === 0 ? [line] : [lineAt(text, line.start - 1), line]) {
-    const blank = oddBlank(each.text);
+function findLookalike(text: string, line: Line): YamlFault | undefined {
+  for (const each of line.start === 0 ? [line] : [findLine(text, line.start - 1), line]) {
+    const blank = findOddBlank(each.text);
     // In the line before it is to blame only where it indents, or stands behind a dash or a colon.
     if (blank !== undefined && (each === line || /(?:^|[:-])\s*$/.test(each.text.slice(0, blank.at))))
       return {
         code: 'yaml-hidden-character',
-        span: one(each.start + blank.at),
+        span: spanOne(each.start + blank.at),
         message: `the character ${blank.name} looks like a blank and is none`,
         hint: 'Write an ordinary blank.',
       };
@@ -58,15 +62,15 @@ function lookalike(text: string, line: Line): YamlFault | undefined {
     if (sign !== -1)
       return {
         code: 'yaml-syntax',
-        span: one(each.start + sign),
-        message: `${each.text[sign] ?? ''} (${codePoint(each.text, sign)}) means nothing to YAML`,
+        span: spanOne(each.start + sign),
+        message: `${each.text[sign] ?? ''} (${formatCodePoint(each.text, sign)}) means nothing to YAML`,
         hint: each.text[sign] === '：' ? 'Write an ordinary colon.' : `Write " or ' instead.`,
       };
   }
   return undefined;
 }
 
-function misread(
+function describeMisread(
   text: string,
   { code, message, pos }: ParserProblem,
   line: Line,
@@ -81,9 +85,9 @@ function misread(
   });
   switch (code) {
     case 'TAB_AS_INDENT':
-      return fault(one(start), 'a tab in the indentation', 'Indent with blanks: YAML takes no tabs there.');
+      return fault(spanOne(start), 'a tab in the indentation', 'Indent with blanks: YAML takes no tabs there.');
     case 'BAD_SCALAR_START':
-      return fault(one(start), `a value can not begin with ${text[start] ?? ''}`, 'Put the value in quotes.');
+      return fault(spanOne(start), `a value can not begin with ${text[start] ?? ''}`, 'Put the value in quotes.');
     case 'BAD_DQ_ESCAPE':
       return fault(
         { start, end: start + 2 },
@@ -97,7 +101,7 @@ function misread(
         'Put a comma between two keys; put a value that holds a colon in quotes.',
       );
     case 'UNEXPECTED_TOKEN':
-      return unexpected(text, start, fault);
+      return describeUnexpected(text, start, fault);
     case 'BLOCK_AS_IMPLICIT_KEY':
     case 'MULTILINE_IMPLICIT_KEY':
     case 'MISSING_CHAR':
@@ -106,28 +110,32 @@ function misread(
     default:
       return fault(
         { start, end: Math.max(start, end) },
-        `not YAML: ${firstSentence(message)}`,
+        `not YAML: ${takeFirstSentence(message)}`,
         'Look at the line above as well.',
       );
   }
   const opened = unclosed.filter((each) => each < start).at(-1);
   if (/Missing closing/.test(message) && opened !== undefined)
-    return fault(one(opened), `a text that begins with ${text[opened] ?? ''} and has no end`, 'Add the closing quote.');
-  if (/must be sufficiently indented and end with/.test(message)) return unended(text, start, opened, fault);
-  if (/same column|without - indicator/.test(message)) return misaligned(line, fault);
+    return fault(
+      spanOne(opened),
+      `a text that begins with ${text[opened] ?? ''} and has no end`,
+      'Add the closing quote.',
+    );
+  if (/must be sufficiently indented and end with/.test(message)) return describeUnclosed(text, start, opened, fault);
+  if (/same column|without - indicator/.test(message)) return describeMisaligned(line, fault);
   if (code === 'BLOCK_AS_IMPLICIT_KEY') {
     const value = { start, end: line.end };
     return /:\s/.test(text.slice(start, line.end))
       ? fault(value, 'a value without quotes that holds a colon and a blank', 'Put the value in quotes.')
       : fault(value, 'what follows this value does not belong to it', 'Indent the next line as its neighbours are.');
   }
-  return keyless(text, start, fault);
+  return describeKeyless(text, start, fault);
 }
 
 type MakeFault = (span: Span, message: string, hint: string) => YamlFault;
 
 /** Something stands where a value has ended already. */
-function unexpected(text: string, start: number, fault: MakeFault): YamlFault {
+function describeUnexpected(text: string, start: number, fault: MakeFault): YamlFault {
   const found = text[start] ?? '';
   const before = text.slice(0, start).trimEnd().at(-1) ?? '';
   if (found === '{' && text[start - 1] === '$') {
@@ -141,7 +149,7 @@ function unexpected(text: string, start: number, fault: MakeFault): YamlFault {
   }
   if (before === "'" || before === '"')
     return fault(
-      one(start),
+      spanOne(start),
       `text behind the closing ${before}`,
       before === "'"
         ? "Write '' for a quote inside of '…', or put the whole in double quotes."
@@ -149,32 +157,36 @@ function unexpected(text: string, start: number, fault: MakeFault): YamlFault {
     );
   if (found === '}' || found === ']')
     return fault(
-      one(start),
+      spanOne(start),
       `a closing ${found} that nothing opened`,
       'Remove it, or look for one too many before it.',
     );
   if (found === '{' || found === '[')
     return fault(
-      one(start),
+      spanOne(start),
       `a ${found} in a value without quotes, inside of {…} or […]`,
       'Put the value in quotes, such as "sizes[0]".',
     );
   if (found === '-')
-    return fault(one(start), 'a list that begins behind its key', 'Begin it in the next line, or write [a, b].');
-  return fault(one(start), `${found} is not expected here`, 'Put a value that holds it in quotes.');
+    return fault(spanOne(start), 'a list that begins behind its key', 'Begin it in the next line, or write [a, b].');
+  return fault(spanOne(start), `${found} is not expected here`, 'Put a value that holds it in quotes.');
 }
 
 /** A bracket that has no end, or one of another kind, or an end that is not indented. */
-function unended(text: string, start: number, opened: number | undefined, fault: MakeFault): YamlFault {
+function describeUnclosed(text: string, start: number, opened: number | undefined, fault: MakeFault): YamlFault {
   const found = text[start] ?? '';
   if (found === '}' || found === ']')
-    return fault(one(start), `${found} closes what ${found === '}' ? '[' : '{'} opened`, 'Close each with its own.');
+    return fault(
+      spanOne(start),
+      `${found} closes what ${found === '}' ? '[' : '{'} opened`,
+      'Close each with its own.',
+    );
   if (opened === undefined)
-    return fault(one(start), 'this line is not indented enough', 'Indent what goes on inside of {…} or […].');
+    return fault(spanOne(start), 'this line is not indented enough', 'Indent what goes on inside of {…} or […].');
   const closing = text[opened] === '{' ? '}' : ']';
-  const swallowed = /\s#/.test(text.slice(opened, lineAt(text, opened).end));
+  const swallowed = /\s#/.test(text.slice(opened, findLine(text, opened).end));
   return fault(
-    one(opened),
+    spanOne(opened),
     `${text[opened] ?? ''} without its ${closing}`,
     swallowed
       ? 'A # behind a blank begins a comment: quote it, or close before it.'
@@ -182,7 +194,7 @@ function unended(text: string, start: number, opened: number | undefined, fault:
   );
 }
 
-function misaligned(line: Line, fault: MakeFault): YamlFault {
+function describeMisaligned(line: Line, fault: MakeFault): YamlFault {
   const content = line.text.trimStart();
   const start = line.start + line.text.length - content.length;
   const word = /^\S+/.exec(content)?.[0] ?? '';
@@ -197,24 +209,24 @@ function misaligned(line: Line, fault: MakeFault): YamlFault {
 }
 
 /** A line that is no `key: value`. */
-function keyless(text: string, start: number, fault: MakeFault): YamlFault {
-  const line = lineAt(text, start);
+function describeKeyless(text: string, start: number, fault: MakeFault): YamlFault {
+  const line = findLine(text, start);
   const written = line.text.slice(start - line.start).trimEnd();
   const span = { start, end: start + Math.max(1, written.length) };
   const message = `"${written.length > 60 ? `${written.slice(0, 60)}…` : written}" is no key with a value`;
   const glued = /^(\w+):(\S.*)$/.exec(written);
   if (glued !== null) return fault(span, message, `A blank follows the colon: ${glued[1]}: ${glued[2]}`);
-  const indentation = (each: string): number => each.length - each.trimStart().length;
-  const next = lineAt(text, Math.min(line.end + 1, text.length)).text;
-  return /^\w+$/.test(written) && indentation(next) > indentation(line.text)
+  const measureIndentation = (each: string): number => each.length - each.trimStart().length;
+  const next = findLine(text, Math.min(line.end + 1, text.length)).text;
+  return /^\w+$/.test(written) && measureIndentation(next) > measureIndentation(line.text)
     ? fault(span, message, `Write the colon: ${written}:`)
     : fault(span, message, 'Write it as key: value.');
 }
 
-function one(at: number): Span {
+function spanOne(at: number): Span {
   return { start: at, end: at + 1 };
 }
 
-function firstSentence(message: string): string {
+function takeFirstSentence(message: string): string {
   return (message.replace(/\s+at line .*$/s, '').split('\n', 1)[0] ?? '').replace(/[:\s]+$/, '');
 }

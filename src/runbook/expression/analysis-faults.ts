@@ -5,7 +5,7 @@
 import type { Span } from '../../base/diagnostic.ts';
 import { ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE } from '../../venue/records.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { meantWord } from '../foreign-words.ts';
+import { suggestWord } from '../foreign-words.ts';
 import { isTypeMismatch, type Term, type TypeMismatch } from '../functions/term.ts';
 import type { ValueType } from '../values.ts';
 import type { SyntaxNode } from './syntax.ts';
@@ -47,15 +47,16 @@ export abstract class AnalysisFaults {
   }
 
   /** The names in sight. */
-  protected abstract known(): readonly string[];
+  protected abstract listKnown(): readonly string[];
 
   /** A name that nobody has declared. */
-  protected noName(name: string, place: Span): undefined {
+  protected reportUnknownName(name: string, place: Span): undefined {
     const message = `nothing here is called ${shown(name)}`;
     if (BLOCKS.has(name))
-      return this.fault('unknown-name', place, message, 'What a block names is read by its name alone.');
-    if (WRITTEN_WORDS.has(name)) return this.fault('unknown-name', place, message, `A text is quoted: '${name}'.`);
-    return this.unknown('unknown-name', place, message, name, this.known());
+      return this.reportFault('unknown-name', place, message, 'What a block names is read by its name alone.');
+    if (WRITTEN_WORDS.has(name))
+      return this.reportFault('unknown-name', place, message, `A text is quoted: '${name}'.`);
+    return this.unknown('unknown-name', place, message, name, this.listKnown());
   }
 
   /** A word the venue is not known to use may be one that is new, or one that is misspelt. */
@@ -63,13 +64,13 @@ export abstract class AnalysisFaults {
     for (const [index, { type, bare }] of terms.entries()) {
       const other = terms[1 - index]?.type;
       const usual = other?.kind === 'text' ? other.usual : undefined;
-      const strange =
+      const unusual =
         bare && type.kind === 'text' ? type.of?.find((each) => usual?.includes(each) === false) : undefined;
-      if (strange === undefined || usual === undefined) continue;
-      const meant = meantWord(strange, usual);
-      const message = `the venue is not known to use '${shown(strange)}' here`;
+      if (unusual === undefined || usual === undefined) continue;
+      const meant = suggestWord(unusual, usual);
+      const message = `the venue is not known to use '${shown(unusual)}' here`;
       const hint = meant === undefined ? `It uses ${usual.join(', ')}.` : `Did you mean '${meant}'?`;
-      this.fault('unlikely-text', nodes[index] as SyntaxNode, message, hint);
+      this.reportFault('unlikely-text', nodes[index] as SyntaxNode, message, hint);
     }
   }
 
@@ -79,36 +80,36 @@ export abstract class AnalysisFaults {
     const { start, end } = place ?? whole;
     const message =
       found.refused === 'optional-unhandled' ? `${shown(this.text.slice(start, end))} may be absent` : found.message;
-    return this.fault(found.refused, { start, end }, message, found.hint);
+    return this.reportFault(found.refused, { start, end }, message, found.hint);
   }
 
-  protected noFunction(name: string, place: Span, known: readonly string[]): undefined {
-    if (this.known().includes(name))
-      return this.fault(
+  protected reportUnknownFunction(name: string, place: Span, known: readonly string[]): undefined {
+    if (this.listKnown().includes(name))
+      return this.reportFault(
         'unknown-function',
         place,
         `${name} is no function`,
         `It is a value: write ${name} without ( ).`,
       );
-    if (REFUSED.has(name)) return this.fault('refused-function', place, `${name} is left out of the language`);
+    if (REFUSED.has(name)) return this.reportFault('refused-function', place, `${name} is left out of the language`);
     return this.unknown('unknown-function', place, `there is no function ${shown(name)}`, name, known);
   }
 
-  protected noField(record: Extract<ValueType, { kind: 'record' }>, name: string, place: Span): undefined {
+  protected reportUnknownField(record: Extract<ValueType, { kind: 'record' }>, name: string, place: Span): undefined {
     const declared = Object.keys(record.fields);
     const block = DECLARED[record.name];
     if (block === undefined)
       return this.unknown('unknown-field', place, `${record.name} has no field ${shown(name)}`, name, declared);
     const message = `there is no ${block.slice(0, -1)} ${shown(name)}`;
     if (declared.length > 0) return this.unknown('unknown-field', place, message, name, declared);
-    return this.fault('unknown-field', place, message, `Declare it in ${block}, which has none yet.`);
+    return this.reportFault('unknown-field', place, message, `Declare it in ${block}, which has none yet.`);
   }
 
   protected unknown(code: SyntaxCode, place: Span, message: string, name: string, known: readonly string[]): undefined {
-    const meant = meantWord(name, known);
-    if (meant !== undefined) return this.fault(code, place, message, `Did you mean ${meant}?`);
+    const meant = suggestWord(name, known);
+    if (meant !== undefined) return this.reportFault(code, place, message, `Did you mean ${meant}?`);
     const some = [...known].sort().slice(0, 12).join(', ');
-    return this.fault(
+    return this.reportFault(
       code,
       place,
       message,
@@ -116,7 +117,7 @@ export abstract class AnalysisFaults {
     );
   }
 
-  protected fault(code: SyntaxCode, place: Span, message: string, hint?: string): undefined {
+  protected reportFault(code: SyntaxCode, place: Span, message: string, hint?: string): undefined {
     this.faults.push({
       code,
       message,

@@ -6,7 +6,7 @@ import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import type { Node, ScalarNode } from '../document/nodes.ts';
-import { typeName, union } from '../functions/typing.ts';
+import { typeName, unifyTypes } from '../functions/typing.ts';
 import type { Expr, RecordValue, Scope, Value, ValueType } from '../values.ts';
 import { compileField, isBare } from './expression.ts';
 import type { Names } from './scope.ts';
@@ -51,14 +51,14 @@ export class Compiler {
   }
 
   /** Compiles what stands at a field; `FAULTY` where nothing sound does, which has been or is hereby reported. */
-  value<T extends Value>(node: Node | undefined, expected: ValueType | 'any', market = this.market): Expr<T> {
+  compile<T extends Value>(node: Node | undefined, expected: ValueType | 'any', market = this.market): Expr<T> {
     if (node === undefined || this.faulty.has(node)) return FAULTY;
-    if (node.kind === 'scalar') return this.scalar(node, expected, market) as Expr<T>;
-    if (node.kind === 'list') return this.list(node.items, node, expected, market) as unknown as Expr<T>;
+    if (node.kind === 'scalar') return this.compileScalar(node, expected, market) as Expr<T>;
+    if (node.kind === 'list') return this.compileList(node.items, node, expected, market) as unknown as Expr<T>;
     return FAULTY;
   }
 
-  private scalar(node: ScalarNode, expected: ValueType | 'any', market: Expr<string> | undefined): Expr {
+  private compileScalar(node: ScalarNode, expected: ValueType | 'any', market: Expr<string> | undefined): Expr {
     if (node.type === 'null') return FAULTY;
     const { expr, diagnostics } = compileField(node, this.source, this.names.env(market), expected);
     this.report(node, diagnostics);
@@ -72,7 +72,7 @@ export class Compiler {
     return expr;
   }
 
-  private list(
+  private compileList(
     items: readonly Node[],
     node: Node,
     expected: ValueType | 'any',
@@ -80,13 +80,13 @@ export class Compiler {
   ): Expr<readonly Value[]> {
     const wanted = expected !== 'any' && expected.kind === 'list' ? expected.of : 'any';
     const markets = wanted === 'any' && items.length > 0 && items.every(looksLikeMarket);
-    const parts = items.map((item) => this.value(item, markets ? { kind: 'text', market: true } : wanted, market));
+    const parts = items.map((item) => this.compile(item, markets ? { kind: 'text', market: true } : wanted, market));
     if (parts.includes(FAULTY)) return FAULTY;
     let of: ValueType | undefined = wanted === 'any' ? (parts[0]?.type ?? { kind: 'text' }) : wanted;
     for (const part of wanted === 'any' ? parts : []) {
-      const both: ValueType | undefined = of === undefined ? undefined : union(of, part.type);
+      const both: ValueType | undefined = of === undefined ? undefined : unifyTypes(of, part.type);
       if (both === undefined) {
-        this.report(node, [mixed(this.source, node, of, part)]);
+        this.report(node, [describeMixed(this.source, node, of, part)]);
         return FAULTY;
       }
       of = both;
@@ -101,8 +101,8 @@ export class Compiler {
   }
 
   /** Compiles what a name stands for and puts the name in sight. */
-  named(name: string, node: Node): Expr {
-    const expr = this.value(node, 'any');
+  compileNamed(name: string, node: Node): Expr {
+    const expr = this.compile(node, 'any');
     this.names.declare(name, expr.type);
     this.remember(name, expr);
     return expr;
@@ -117,12 +117,12 @@ export class Compiler {
     this.names.unknown.delete(name);
     this.names.lets.set(name, expr);
     if (isBare(expr)) this.names.bare.add(name);
-    const constant = this.constant(expr);
+    const constant = this.evaluateConstant(expr);
     if (constant !== undefined) this.names.constants.set(name, constant);
   }
 
   /** The value of an expression that is the same in every run; undefined when it is not, or can not be worked out. */
-  constant<T extends Value>(expr: Expr<T> | undefined): T | undefined {
+  evaluateConstant<T extends Value>(expr: Expr<T> | undefined): T | undefined {
     if (expr === undefined || expr === FAULTY) return undefined;
     if (!expr.constant && !(expr.reads.length > 0 && expr.reads.every((root) => this.names.constants.has(root))))
       return undefined;
@@ -163,7 +163,7 @@ export class Compiler {
 }
 
 /** An expression made by the checker itself: the market of an order, an input's value. */
-export function derived<T extends Value>(
+export function derive<T extends Value>(
   from: { readonly text: string; readonly type: ValueType; readonly reads: readonly string[] },
   evaluate: (scope: Scope) => T,
 ): Expr<T> {
@@ -171,10 +171,10 @@ export function derived<T extends Value>(
 }
 
 /** The market of the order an expression gives. */
-export function marketOf(orderExpr: Expr<RecordValue>): Expr<string> {
+export function deriveMarket(orderExpr: Expr<RecordValue>): Expr<string> {
   if ((orderExpr as Expr) === FAULTY) return FAULTY;
   const { text, reads } = orderExpr;
-  return derived({ text: `${text}.market_id`, type: { kind: 'text', market: true }, reads }, (scope) =>
+  return derive({ text: `${text}.market_id`, type: { kind: 'text', market: true }, reads }, (scope) =>
     String(orderExpr.evaluate(scope)['market_id']),
   );
 }
@@ -190,7 +190,7 @@ function mentions(node: Node, text: string, name: string): boolean {
   return new RegExp(`(?<![\\w])${parts.join('\\s*\\.\\s*')}(?!\\w)`).test(at);
 }
 
-function mixed(source: SourceText, node: Node, of: ValueType | undefined, part: Expr): Diagnostic {
+function describeMixed(source: SourceText, node: Node, of: ValueType | undefined, part: Expr): Diagnostic {
   const found = of === undefined ? 'several' : typeName(of);
   return diagnose(
     source,

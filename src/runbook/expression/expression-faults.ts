@@ -3,7 +3,7 @@
  * it. People bring habits of other languages along; the ones that are met most have an answer of their own here.
  */
 import type { Span } from '../../base/diagnostic.ts';
-import { codePoint, ordinary } from '../document/characters.ts';
+import { formatCodePoint, toOrdinary } from '../document/characters.ts';
 
 /** As the parser gives it: its sentence, and the range it stopped at. */
 interface ParserStop {
@@ -18,20 +18,22 @@ interface ExpressionFault {
 }
 
 /** Why `text` could not be read. */
-export function expressionFault(text: string, stop: ParserStop): ExpressionFault {
+export function describeExpressionFault(text: string, stop: ParserStop): ExpressionFault {
   const at = Math.min(stop.span.start, text.length);
-  return strangeSign(text, at) ?? habit(text, at) ?? unfinished(text, at, stop) ?? plain(text, stop);
+  return (
+    findLookalike(text, at) ?? findHabit(text, at) ?? findUnfinished(text, at, stop) ?? describePlainly(text, stop)
+  );
 }
 
 /** A character outside of ASCII: a look-alike of a sign, of a blank, or of a letter. */
-function strangeSign(text: string, at: number): ExpressionFault | undefined {
+function findLookalike(text: string, at: number): ExpressionFault | undefined {
   const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
   if (character <= '\u007f') return undefined;
   const span = { start: at, end: at + character.length };
-  const meant = ordinary(character);
+  const meant = toOrdinary(character);
   return {
     span,
-    message: `the character ${character.trim() === '' ? '' : `${character} `}(${codePoint(text, at)}) means nothing in an expression`,
+    message: `the character ${character.trim() === '' ? '' : `${character} `}(${formatCodePoint(text, at)}) means nothing in an expression`,
     hint:
       meant === undefined
         ? 'Names are written with plain letters: one of another alphabet may look the same.'
@@ -60,7 +62,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** What other languages write: units behind numbers, words for operators, other signs. */
-function habit(text: string, at: number): ExpressionFault | undefined {
+function findHabit(text: string, at: number): ExpressionFault | undefined {
   for (const found of text.matchAll(/(?<![\w.])(\d+(?:\.\d+)?)\s?(%|bps|ms|[smhd])(?!\w)/g)) {
     const [written, count = '', unit = ''] = found;
     const end = found.index + written.length;
@@ -73,7 +75,7 @@ function habit(text: string, at: number): ExpressionFault | undefined {
         hint: UNITS[unit]?.(count) ?? '',
       };
   }
-  for (const word of [wordAt(text, at), wordBefore(text, at)]) {
+  for (const word of [findWordAt(text, at), findWordBefore(text, at)]) {
     const operator = word && Object.hasOwn(WORDS, word.text) ? WORDS[word.text] : undefined;
     if (word !== undefined && operator !== undefined)
       return { span: word, message: `${word.text} is no word of expressions`, hint: `Write ${operator} instead.` };
@@ -95,13 +97,13 @@ interface Word extends Span {
   readonly text: string;
 }
 
-function wordAt(text: string, at: number): Word | undefined {
+function findWordAt(text: string, at: number): Word | undefined {
   const start = at - (/\w*$/.exec(text.slice(0, at))?.[0].length ?? 0);
   const found = /^[A-Za-z]\w*/.exec(text.slice(start))?.[0];
   return found === undefined ? undefined : { text: found, start, end: start + found.length };
 }
 
-function wordBefore(text: string, at: number): Word | undefined {
+function findWordBefore(text: string, at: number): Word | undefined {
   const found = /([A-Za-z]+)\s+\w*$/.exec(text.slice(0, at));
   if (found === null) return undefined;
   const word = found[1] ?? '';
@@ -109,7 +111,7 @@ function wordBefore(text: string, at: number): Word | undefined {
 }
 
 /** Brackets, quotes and operators that miss their other side. */
-function unfinished(text: string, at: number, { summary, span }: ParserStop): ExpressionFault | undefined {
+function findUnfinished(text: string, at: number, { summary, span }: ParserStop): ExpressionFault | undefined {
   const before = text.slice(0, at).trimEnd();
   const ended = text.slice(at).trim() === '';
   const here = { span };
@@ -132,13 +134,13 @@ function unfinished(text: string, at: number, { summary, span }: ParserStop): Ex
   if (/[\w)\]'"]$/.test(before) && /[\w('"[]/.test(text[at] ?? ''))
     return {
       ...here,
-      message: `nothing stands between ${tail(before)} and ${head(text.slice(at))}`,
+      message: `nothing stands between ${takeTail(before)} and ${takeHead(text.slice(at))}`,
       hint: 'Write an operator between them; a text is written in single quotes.',
     };
   return undefined;
 }
 
-function plain(text: string, { summary, span }: ParserStop): ExpressionFault {
+function describePlainly(text: string, { summary, span }: ParserStop): ExpressionFault {
   const found = text.slice(span.start, span.end).trim();
   const where = found === '' ? 'its end' : found.length > 40 ? `${found.slice(0, 40)}…` : found;
   return /^Reserved identifier/.test(summary)
@@ -146,10 +148,10 @@ function plain(text: string, { summary, span }: ParserStop): ExpressionFault {
     : { span, message: `the expression can not be read at ${where}` };
 }
 
-function tail(text: string): string {
+function takeTail(text: string): string {
   return /[\w.]+$/.exec(text)?.[0] ?? text.slice(-1);
 }
 
-function head(text: string): string {
+function takeHead(text: string): string {
   return /^[\w.]+/.exec(text)?.[0] ?? text.slice(0, 1);
 }

@@ -7,8 +7,8 @@ import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
 import type { ScalarNode } from '../document/nodes.ts';
-import { evaluateIn, type Run, textOf } from '../functions/evaluation.ts';
-import { fitted, isTypeMismatch, type Term } from '../functions/term.ts';
+import { evaluateIn, type Run, toText } from '../functions/evaluation.ts';
+import { fitTerm, isTypeMismatch, type Term } from '../functions/term.ts';
 import { DURATION, NUMBER, TEXT, TIME, typeName } from '../functions/typing.ts';
 import type { Expr, Value, ValueType } from '../values.ts';
 import { Analysis } from './analysis.ts';
@@ -27,7 +27,7 @@ import { parseExpression } from './syntax.ts';
 import { splitTemplate } from './template.ts';
 import type { Facts } from './visible-names.ts';
 
-export { typeOfWord } from '../functions/typing.ts';
+export { parseTypeWord } from '../functions/typing.ts';
 export type { TypeEnv } from './environment.ts';
 export { readInputText, readLiteral } from './literals.ts';
 
@@ -42,12 +42,12 @@ const FACTS = new WeakMap<Expr, Facts>();
 const NO_FACTS: Facts = { whenTrue: [], whenFalse: [], bare: false };
 
 /** Dotted paths that are present wherever the boolean expression is true: `taker` for `taker.hasValue()`. */
-export function presentWhenTrue(expr: Expr): readonly string[] {
+export function listPresentWhenTrue(expr: Expr): readonly string[] {
   return FACTS.get(expr)?.whenTrue ?? [];
 }
 
 /** Dotted paths that are present wherever the boolean expression is false: `taker` for `!taker.hasValue()`. */
-export function presentWhenFalse(expr: Expr): readonly string[] {
+export function listPresentWhenFalse(expr: Expr): readonly string[] {
   return FACTS.get(expr)?.whenFalse ?? [];
 }
 
@@ -71,7 +71,7 @@ export function compileField(
     return compileTemplate(node, source, env, expected);
   const text = node.text.trim();
   if (MARKET_LITERAL.test(text) && !env.roots.has(text.split('-', 1)[0] as string))
-    return refused(
+    return refuse(
       node,
       source,
       'type-mismatch',
@@ -80,15 +80,15 @@ export function compileField(
         ? `Put it in a list: [${text}].`
         : `In an expression a text is quoted: '${text}'; a list of markets is written [${text}].`,
     );
-  const literal = literalOf(text, kind, env);
+  const literal = readFieldLiteral(text, kind, env);
   if (literal === undefined) return compileExpression(node, source, env, expected);
-  if ('code' in literal) return refused(node, source, literal.code, literal.problem, literal.hint);
+  if ('code' in literal) return refuse(node, source, literal.code, literal.problem, literal.hint);
   const { value, type } = literal;
   const fit =
-    expected === 'any' ? undefined : fitted({ type, run: () => value, bare: false, constant: true }, expected);
+    expected === 'any' ? undefined : fitTerm({ type, run: () => value, bare: false, constant: true }, expected);
   if (fit !== undefined && isTypeMismatch(fit))
-    return refused(node, source, type === NUMBER ? 'ratio-not-here' : fit.refused, fit.message);
-  return { expr: literalExpr(text, fit?.type ?? type, value), diagnostics: [] };
+    return refuse(node, source, type === NUMBER ? 'ratio-not-here' : fit.refused, fit.message);
+  return { expr: makeLiteral(text, fit?.type ?? type, value), diagnostics: [] };
 }
 
 /** Compiles a bare expression. */
@@ -145,12 +145,12 @@ export function compileTemplate(
     const free = expected !== 'any' && wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true;
     const compiled = compileSlice({ node, source, text: only.text, from: only.start }, env, free ? 'any' : expected);
     if (!free || compiled.expr === undefined || compiled.expr.type.kind === 'text') return compiled;
-    return joined(node, source, [compiled.expr], compiled.diagnostics);
+    return joinParts(node, source, [compiled.expr], compiled.diagnostics);
   }
   if (parts.every((part) => part.kind === 'text'))
-    return literalText(node, source, wanted, parts.map((part) => part.text).join(''));
+    return compileLiteralText(node, source, wanted, parts.map((part) => part.text).join(''));
   if (wanted.kind !== 'text' || wanted.of !== undefined)
-    return refused(
+    return refuse(
       node,
       source,
       'template-mixed',
@@ -162,12 +162,12 @@ export function compileTemplate(
   const diagnostics = compiled.flatMap((part) => (typeof part === 'string' ? [] : part.diagnostics));
   const exprs = compiled.map((part) => (typeof part === 'string' ? part : part.expr));
   return exprs.every((each) => each !== undefined)
-    ? joined(node, source, exprs, diagnostics)
+    ? joinParts(node, source, exprs, diagnostics)
     : { expr: undefined, diagnostics };
 }
 
 /** A literal that a bare expression could not be, by the kind expected; undefined where the text is to be compiled. */
-function literalOf(
+function readFieldLiteral(
   text: string,
   kind: string,
   env: TypeEnv,
@@ -198,17 +198,17 @@ function literalOf(
   return undefined;
 }
 
-function literalText(node: ScalarNode, source: SourceText, wanted: ValueType, text: string): Compiled {
+function compileLiteralText(node: ScalarNode, source: SourceText, wanted: ValueType, text: string): Compiled {
   const reading = readScalar(wanted, typeName(wanted), text);
-  if (!('value' in reading)) return refused(node, source, reading.code, reading.problem, reading.hint);
+  if (!('value' in reading)) return refuse(node, source, reading.code, reading.problem, reading.hint);
   const { value } = reading;
   const type: ValueType =
     wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true ? { kind: 'text', of: [text] } : wanted;
-  return { expr: literalExpr(node.text, type, value, { ...NO_FACTS, bare: true }), diagnostics: [] };
+  return { expr: makeLiteral(node.text, type, value, { ...NO_FACTS, bare: true }), diagnostics: [] };
 }
 
 /** Puts texts and expressions together; says so where a part may be absent, refuses what has no text. */
-function joined(
+function joinParts(
   node: ScalarNode,
   source: SourceText,
   parts: readonly (string | Expr)[],
@@ -232,9 +232,9 @@ function joined(
   const reads = exprs.flatMap((each) => each.reads);
   const constant = exprs.every((each) => each.constant);
   const run: Run = ({ scope }) =>
-    parts.map((part) => (typeof part === 'string' ? part : textOf(part.evaluate(scope)))).join('');
+    parts.map((part) => (typeof part === 'string' ? part : toText(part.evaluate(scope)))).join('');
   return {
-    expr: expression(node.text, {
+    expr: makeExpression(node.text, {
       type: TEXT,
       reads,
       run,
@@ -256,11 +256,11 @@ interface Slice {
 
 function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expected: ValueType | 'any'): Compiled {
   const diagnostic = ({ code, message, hint, span }: Fault): Diagnostic =>
-    diagnose(source, spanIn(node, from, span), code, message, hint);
+    diagnose(source, toFileSpan(node, from, span), code, message, hint);
   const parsed = parseExpression(text);
   if (!('tree' in parsed)) return { expr: undefined, diagnostics: [diagnostic(parsed)] };
-  const analysis = new Analysis(text, env, (name) => factsOf(env, name));
-  const term = analysis.term(parsed.tree);
+  const analysis = new Analysis(text, env, (name) => findFacts(env, name));
+  const term = analysis.check(parsed.tree);
   const fit: Term | undefined = expected === 'any' ? term : analysis.fit(term, expected, parsed.tree);
   const diagnostics = analysis.faults.map(diagnostic);
   if (fit === undefined || diagnostics.some((each) => each.severity === 'error'))
@@ -268,10 +268,10 @@ function compileSlice({ node, source, text, from }: Slice, env: TypeEnv, expecte
   const facts = { whenTrue: fit.whenTrue ?? [], whenFalse: fit.whenFalse ?? [], bare: fit.bare };
   const { type, run, constant } = fit;
   const { reads, weight } = analysis;
-  return { expr: expression(text, { type, reads, run, weight, facts, constant }), diagnostics };
+  return { expr: makeExpression(text, { type, reads, run, weight, facts, constant }), diagnostics };
 }
 
-function factsOf(env: TypeEnv, name: string): Facts | undefined {
+function findFacts(env: TypeEnv, name: string): Facts | undefined {
   const expr = env.defs?.get(name);
   return expr === undefined ? undefined : FACTS.get(expr);
 }
@@ -286,11 +286,11 @@ interface Meaning {
   readonly constant: boolean;
 }
 
-function literalExpr(text: string, type: ValueType, value: Value, facts = NO_FACTS): Expr {
-  return expression(text, { type, reads: [], run: () => value, weight: 1, facts, constant: true });
+function makeLiteral(text: string, type: ValueType, value: Value, facts = NO_FACTS): Expr {
+  return makeExpression(text, { type, reads: [], run: () => value, weight: 1, facts, constant: true });
 }
 
-function expression(text: string, { type, reads, run, weight, facts, constant }: Meaning): Expr {
+function makeExpression(text: string, { type, reads, run, weight, facts, constant }: Meaning): Expr {
   const sorted = [...new Set(reads)].sort();
   const expr: Expr = {
     text,
@@ -304,12 +304,12 @@ function expression(text: string, { type, reads, run, weight, facts, constant }:
 }
 
 /** Where a range of the text from character `from` on stands in the file; never empty, so that there is something to point at. */
-function spanIn(node: ScalarNode, from: number, { start, end }: Span): Span {
+function toFileSpan(node: ScalarNode, from: number, { start, end }: Span): Span {
   const first = node.offset(from + start);
   return { start: first, end: Math.max(first, end > start ? node.offset(from + end - 1) + 1 : first) };
 }
 
-function refused(
+function refuse(
   node: ScalarNode,
   source: SourceText,
   code: SyntaxCode,

@@ -7,7 +7,7 @@ import type { CheckedRunbook } from '../checked.ts';
 import { Duration, type Expr, NotKnown, type Scope, type Value } from '../values.ts';
 
 /** What is known before the run: inputs when given, lets that hang on nothing else, and how long lists are. */
-export class Known {
+export class KnownValues {
   private readonly scope: Scope;
   private readonly lengths = new Map<string, number>();
   private readonly mayKnow: (root: string) => boolean;
@@ -24,7 +24,7 @@ export class Known {
     this.mayKnow = (root) => lets.has(root) || (root === 'inputs' && inputs !== undefined);
   }
 
-  private value<T extends Value>(expr: Expr<T> | undefined): T | undefined {
+  private evaluate<T extends Value>(expr: Expr<T> | undefined): T | undefined {
     if (expr === undefined || !(expr.constant || expr.reads.every((root) => this.mayKnow(root)))) return undefined;
     try {
       return expr.evaluate(this.scope);
@@ -34,18 +34,18 @@ export class Known {
     }
   }
 
-  decimal(expr: Expr<Decimal> | undefined): Decimal | undefined {
-    return this.value(expr);
+  evaluateDecimal(expr: Expr<Decimal> | undefined): Decimal | undefined {
+    return this.evaluate(expr);
   }
 
-  duration(expr: Expr<Duration> | undefined): number | undefined {
-    const value = this.value(expr);
+  evaluateDuration(expr: Expr<Duration> | undefined): number | undefined {
+    const value = this.evaluate(expr);
     return value instanceof Duration ? value.ms : undefined;
   }
 
   /** How many items a list has at most. What `for_each` collects is as long as what it went over; a filter makes nothing longer. */
-  length(expr: Expr<readonly Value[]>, collectedAs?: string): number {
-    const value = this.value(expr);
+  countItems(expr: Expr<readonly Value[]>, collectedAs?: string): number {
+    const value = this.evaluate(expr);
     const from = /^\s*([A-Za-z_]\w*)\s*(?:\.\s*(?:filter|map)\s*\((?:[^()]|\([^()]*\))*\)\s*)*$/.exec(expr.text)?.[1];
     const length = Array.isArray(value) ? value.length : from === undefined ? undefined : this.lengths.get(from);
     if (collectedAs !== undefined && length !== undefined) this.lengths.set(collectedAs, length);
@@ -54,6 +54,6 @@ export class Known {
 }
 
 /** A count that is known and whole; else `unknown`. */
-export function countOf(value: Decimal | undefined, unknown = Number.POSITIVE_INFINITY): number {
+export function toCount(value: Decimal | undefined, unknown = Number.POSITIVE_INFINITY): number {
   return value?.isInteger() ? wholeNumber(value) : unknown;
 }

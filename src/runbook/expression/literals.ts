@@ -6,13 +6,13 @@ import { isLosslessNumber, parse } from 'lossless-json';
 import { type Decimal, parseAuthoredDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { durationWord } from '../../base/duration.ts';
-import { luxon } from '../calendar.ts';
+import { loadLuxon } from '../calendar.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { diagnose } from '../codes/syntax.ts';
-import { codePoint, ordinary } from '../document/characters.ts';
+import { formatCodePoint, toOrdinary } from '../document/characters.ts';
 import { FORBIDDEN_KEYS, type Node } from '../document/nodes.ts';
-import { isMarket, notAMember } from '../functions/term.ts';
-import { elementWord, typeName } from '../functions/typing.ts';
+import { describeNonMember, isMarket } from '../functions/term.ts';
+import { getElementWord, typeName } from '../functions/typing.ts';
 import { Duration, Time, type Value, type ValueType } from '../values.ts';
 
 /** What a text stands for, or why for nothing. */
@@ -44,7 +44,7 @@ export function readInputText(
     json = parse(text);
   } catch {
     return {
-      problem: `${typeText} is written as JSON, such as ${type.kind === 'list' ? '["BTC-USD"]' : '{"BTC-USD": 1}'}, found ${quoted(text)}`,
+      problem: `${typeText} is written as JSON, such as ${type.kind === 'list' ? '["BTC-USD"]' : '{"BTC-USD": 1}'}, found ${quote(text)}`,
     };
   }
   return readJson(type, typeText, json);
@@ -58,7 +58,7 @@ export function readScalar(type: ValueType, typeText: string, text: string): Rea
     case 'boolean':
       return text === 'true' || text === 'false'
         ? { value: text === 'true' }
-        : { ...misread(typeText, text, 'true or false'), ...hinted(flagMeant(text)) };
+        : { ...misread(typeText, text, 'true or false'), ...hinted(suggestBoolean(text)) };
     case 'text':
       return readText(type, text);
     case 'duration':
@@ -85,8 +85,8 @@ const ISO_DURATION =
 export function readDuration(text: string): Reading<Duration> {
   const refusal = {
     code: 'duration-form',
-    problem: `a duration is needed, such as 250ms, 30s, 10m, 4h, 7d, 1h30m or PT10M, found ${quoted(text)}`,
-    ...hinted(durationMeant(text)),
+    problem: `a duration is needed, such as 250ms, 30s, 10m, 4h, 7d, 1h30m or PT10M, found ${quote(text)}`,
+    ...hinted(suggestDuration(text)),
   } as const;
   let ms = 0;
   if (DURATION_LITERAL.test(text)) {
@@ -98,14 +98,14 @@ export function readDuration(text: string): Reading<Duration> {
       ms += Number(count) * size;
     }
   } else if (ISO_DURATION.test(text)) {
-    ms = luxon().Duration.fromISO(text).toMillis();
+    ms = loadLuxon().Duration.fromISO(text).toMillis();
   } else return refusal;
   // Centuries are a slip of the finger; the bound also keeps what is added to them exact.
   return Number.isSafeInteger(ms) && ms <= 36_525 * 86_400_000 ? { value: new Duration(ms) } : refusal;
 }
 
 /** A duration that was written as people say it: `10 min`, `1.5h`, `2 Hours`, or a number alone. */
-function durationMeant(text: string): string | undefined {
+function suggestDuration(text: string): string | undefined {
   const plain = text.trim().toLowerCase();
   if (/^\d{1,9}$/.test(plain)) return `Write its unit: ${plain}s, or ${plain}m.`;
   const found = /^(\d{1,9}(?:\.\d{1,3})?)\s*(ms|millis?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/.exec(
@@ -128,13 +128,13 @@ const TIME_LITERAL = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,6}))?(Z|[
 export function readTime(text: string): Reading<Time> {
   const refusal = {
     code: 'time-form',
-    problem: `a time is ISO 8601 with its offset, such as 2026-01-05T08:00:00Z, found ${quoted(text)}`,
-    ...hinted(timeMeant(text)),
+    problem: `a time is ISO 8601 with its offset, such as 2026-01-05T08:00:00Z, found ${quote(text)}`,
+    ...hinted(suggestTime(text)),
   } as const;
   const parts = TIME_LITERAL.exec(text);
   if (parts === null) return refusal;
   const [, whole, fraction = '', offset] = parts;
-  const at = luxon().DateTime.fromISO(`${whole}${offset}`, { setZone: true });
+  const at = loadLuxon().DateTime.fromISO(`${whole}${offset}`, { setZone: true });
   if (!at.isValid) return refusal;
   const us = at.toMillis() * 1000 + Number(fraction.padEnd(6, '0'));
   // Microseconds are exact until the year 2255.
@@ -142,7 +142,7 @@ export function readTime(text: string): Reading<Time> {
 }
 
 /** A time without its offset, or one that does not exist. */
-function timeMeant(text: string): string | undefined {
+function suggestTime(text: string): string | undefined {
   if (TIME_LITERAL.test(text)) return 'There is no such day or hour.';
   const [, day, hour = '00:00:00'] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?))?$/.exec(text) ?? [];
   return day && `Write ${day}T${hour}Z for UTC, or with its offset: ${day}T${hour}+01:00.`;
@@ -172,57 +172,57 @@ function readNumber(type: Extract<ValueType, { kind: 'decimal' }>, typeText: str
   if (looksLikeRatio(text)) {
     const ratio = readRatio(text);
     if (type.unit !== 'number' || type.integer === true)
-      return { code: 'ratio-not-here', problem: `${typeText} is no ratio, found ${quoted(text)}` };
+      return { code: 'ratio-not-here', problem: `${typeText} is no ratio, found ${quote(text)}` };
     return ratio === undefined ? misread(typeText, text, 'a plain decimal') : { value: ratio };
   }
   const value = parseAuthoredDecimal(text);
   if (value === undefined) return misread(typeText, text, 'a plain decimal of at most 36 digits, 18 after the point');
   if (type.integer === true && !value.isInteger())
-    return { code: 'not-integer', problem: `${typeText} is a whole number, found ${quoted(text)}` };
+    return { code: 'not-integer', problem: `${typeText} is a whole number, found ${quote(text)}` };
   return { value: typeText === 'pct' ? value.div(100) : typeText === 'bps' ? value.div(10_000) : value };
 }
 
 function readText(type: Extract<ValueType, { kind: 'text' }>, text: string): Reading {
   if (type.of !== undefined && !type.of.includes(text)) {
-    const { message, hint } = notAMember([text], type.of);
-    return { code: 'not-a-member', problem: message, ...hinted(hint ?? expressionMeant(text)) };
+    const { message, hint } = describeNonMember([text], type.of);
+    return { code: 'not-a-member', problem: message, ...hinted(hint ?? suggestExpression(text)) };
   }
   if (type.market === true && !isMarket(text))
     return {
       code: 'market-form',
-      problem: `a market id is <BASE>-<QUOTE>, found ${quoted(text)}`,
-      ...hinted(expressionMeant(text) ?? marketMeant(text)),
+      problem: `a market id is <BASE>-<QUOTE>, found ${quote(text)}`,
+      ...hinted(suggestExpression(text) ?? suggestMarket(text)),
     };
   return { value: text };
 }
 
 /** `inputs.side` in a text: it is taken by its letters there. */
-function expressionMeant(text: string): string | undefined {
+function suggestExpression(text: string): string | undefined {
   return /^(?:[a-z_]\w*|[A-Za-z_]\w*(?:\.\w+)+)(?:\(.*\))?$/.test(text) && !/^(?:btc|eth|sol)/.test(text)
     ? `Where an expression is meant, write it in \${…}: "\${${text}}".`
     : undefined;
 }
 
-function marketMeant(text: string): string | undefined {
-  const plain = [...text.trim().toUpperCase()].map((each) => ordinary(each) ?? each).join('');
+function suggestMarket(text: string): string | undefined {
+  const plain = [...text.trim().toUpperCase()].map((each) => toOrdinary(each) ?? each).join('');
   const [, base, quote] = /^([A-Z0-9]{2,10}?)[-/_: ]?(USD[TC]?|EUR)$/.exec(plain) ?? [];
   if (base !== undefined) return `Did you mean ${base}-${quote}?`;
-  const strange = [...text].findIndex((each) => each > '\u007f');
-  return strange === -1
+  const foreign = [...text].findIndex((each) => each > '\u007f');
+  return foreign === -1
     ? undefined
-    : `${[...text][strange]} is ${codePoint([...text][strange] ?? '', 0)}, a character that market ids do not have.`;
+    : `${[...text][foreign]} is ${formatCodePoint([...text][foreign] ?? '', 0)}, a character that market ids do not have.`;
 }
 
-function flagMeant(text: string): string | undefined {
+function suggestBoolean(text: string): string | undefined {
   if (/^(?:true|yes|on|y)$/i.test(text)) return 'Write true.';
   return /^(?:false|no|off|n)$/i.test(text) ? 'Write false.' : undefined;
 }
 
 function misread(typeText: string, text: string, wanted: string): Reading<never> {
-  return { code: 'literal-form', problem: `${typeText} is ${wanted}, found ${quoted(text)}` };
+  return { code: 'literal-form', problem: `${typeText} is ${wanted}, found ${quote(text)}` };
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
@@ -245,7 +245,7 @@ function literal(
         `${typeText} is a list, found a ${node.kind === 'map' ? 'map' : 'single value'}`,
         node.kind === 'scalar' ? `Put it in a list: [${node.text.slice(0, 60)}].` : undefined,
       );
-    return node.items.map((item) => literal(type.of, elementWord(typeText), item, source, found));
+    return node.items.map((item) => literal(type.of, getElementWord(typeText), item, source, found));
   }
   if (type.kind === 'map') {
     if (node.kind !== 'map')
@@ -255,7 +255,7 @@ function literal(
         `${typeText} is a map, found a ${node.kind === 'list' ? 'list' : 'single value'}`,
       );
     return new Map(
-      node.entries.map(({ key, value }) => [key, literal(type.of, elementWord(typeText), value, source, found)]),
+      node.entries.map(({ key, value }) => [key, literal(type.of, getElementWord(typeText), value, source, found)]),
     );
   }
   if (node.kind !== 'scalar')
@@ -278,7 +278,7 @@ function readJson(
 ): { readonly value: Value } | { readonly problem: string } {
   if (type.kind === 'list') {
     if (!Array.isArray(json)) return { problem: `${typeText} is a JSON list` };
-    const items = json.map((each: unknown) => readJson(type.of, elementWord(typeText), each));
+    const items = json.map((each: unknown) => readJson(type.of, getElementWord(typeText), each));
     const problem = items.find((each) => 'problem' in each);
     return problem ?? { value: items.map((each) => (each as { value: Value }).value) };
   }
@@ -288,7 +288,7 @@ function readJson(
     const forbidden = Object.keys(json).find((key) => FORBIDDEN_KEYS.has(key));
     if (forbidden !== undefined) return { problem: `${typeText} can not have the key ${forbidden}` };
     const entries = Object.entries(json).map(
-      ([key, each]) => [key, readJson(type.of, elementWord(typeText), each)] as const,
+      ([key, each]) => [key, readJson(type.of, getElementWord(typeText), each)] as const,
     );
     const problem = entries.map(([, each]) => each).find((each) => 'problem' in each);
     return problem ?? { value: new Map(entries.map(([key, each]) => [key, (each as { value: Value }).value])) };

@@ -93,6 +93,6 @@ export class Names {
 }
 
 /** The same type, possibly absent. */
-export function optional(type: ValueType): ValueType {
+export function makeOptional(type: ValueType): ValueType {
   return type.kind === 'optional' ? type : { kind: 'optional', of: type };
 }

@@ -7,7 +7,7 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { Environment, ParseError } from '@marcbachmann/cel-js';
 import type { Span } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
-import { expressionFault } from './expression-faults.ts';
+import { describeExpressionFault } from './expression-faults.ts';
 
 export type SyntaxNode = ASTNode;
 
@@ -34,7 +34,7 @@ export function parseExpression(text: string): Parsed {
   if (text.trim() === '')
     return { code: 'expression-empty', message: 'the expression is empty', span: { start: 0, end: text.length } };
   try {
-    return { tree: parser.parse(chainsAsCel(text)).ast };
+    return { tree: parser.parse(toCelChains(text)).ast };
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
     const span = error.range ?? { start: 0, end: text.length };
@@ -46,7 +46,7 @@ export function parseExpression(text: string): Parsed {
       };
     if (error.code.startsWith('invalid_') && /number|integer|exponent/.test(error.code))
       return { code: 'number-form', message: 'the number is not a plain decimal', span };
-    return { code: 'expression-syntax', ...expressionFault(text, { summary: error.summary, span }) };
+    return { code: 'expression-syntax', ...describeExpressionFault(text, { summary: error.summary, span }) };
   }
 }
 
@@ -54,7 +54,7 @@ export function parseExpression(text: string): Parsed {
  * `taker?.filled` is how the language spells CEL's `taker.?filled`. Swapping the two characters keeps every position.
  * Outside of quoted texts only; inside of one nothing is touched.
  */
-function chainsAsCel(text: string): string {
+function toCelChains(text: string): string {
   if (!text.includes('?.')) return text;
   return text.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\?\.(?=[A-Za-z_])/gs, (part) =>
     part === '?.' ? '.?' : part,

@@ -26,7 +26,7 @@ export function splitTemplate(text: string): Template {
       literal += '${';
       at += 3;
     } else if (text.startsWith('${', at)) {
-      const end = closing(text, at + 2);
+      const end = findClosing(text, at + 2);
       if (end === undefined) return { parts, unclosed: at };
       flush();
       parts.push({ kind: 'expression', text: text.slice(at + 2, end), start: at + 2 });
@@ -41,7 +41,7 @@ export function splitTemplate(text: string): Template {
 }
 
 /** The `}` that ends an expression beginning at `from`; those inside of texts and of inner brackets do not count. */
-function closing(text: string, from: number): number | undefined {
+function findClosing(text: string, from: number): number | undefined {
   let open = 0;
   for (let at = from; at < text.length; at += 1) {
     const character = text[at];

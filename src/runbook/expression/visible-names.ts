@@ -30,11 +30,11 @@ export class VisibleNames {
   }
 
   /** A loop variable or a root; undefined for a name nobody declared. */
-  name(name: string): Term | undefined {
+  findName(name: string): Term | undefined {
     const slot = this.locals.findIndex((each) => each.name === name);
     const local = this.locals[slot];
     if (local !== undefined)
-      return this.narrowed({
+      return this.narrow({
         type: local.type,
         run: (frame) => frame.locals[slot],
         bare: false,
@@ -47,9 +47,9 @@ export class VisibleNames {
     this.reads.add(name);
     for (const read of defined?.reads ?? []) this.reads.add(read);
     const facts = this.factsOf(name);
-    return this.narrowed({
+    return this.narrow({
       type,
-      run: this.certain(type, name, (frame) => frame.scope.get(name)),
+      run: this.requireValue(type, name, (frame) => frame.scope.get(name)),
       bare: facts?.bare === true || this.env.bare?.has(name) === true,
       constant: false,
       path: name,
@@ -58,15 +58,15 @@ export class VisibleNames {
   }
 
   /** A declared field of a record; of a record that may be absent, or by `?.`, it may be absent too. */
-  field(record: Term, name: string, own: ValueType, chained: boolean): Term {
+  readField(record: Term, name: string, own: ValueType, chained: boolean): Term {
     if (record.path === 'feeds') this.reads.add(`feeds.${name}`);
     const optional = chained || record.type.kind === 'optional';
     const type: ValueType = optional && own.kind !== 'optional' ? { kind: 'optional', of: own } : own;
     const path = record.path === undefined ? undefined : `${record.path}.${name}`;
     const { run: of } = record;
-    return this.narrowed({
+    return this.narrow({
       type,
-      run: this.certain(type, path ?? name, (frame) => (of(frame) as RecordValue | undefined)?.[name]),
+      run: this.requireValue(type, path ?? name, (frame) => (of(frame) as RecordValue | undefined)?.[name]),
       bare: false,
       constant: false,
       ...(path === undefined ? {} : { path }),
@@ -74,7 +74,7 @@ export class VisibleNames {
   }
 
   /** Every name that can be used here. */
-  all(): readonly string[] {
+  listAll(): readonly string[] {
     return [...this.locals.map((each) => each.name), ...this.env.roots.keys(), ...(this.env.defs?.keys() ?? [])];
   }
 
@@ -88,7 +88,7 @@ export class VisibleNames {
   }
 
   /** Does `work` where these paths are present. */
-  assuming<T>(paths: readonly string[] | undefined, work: () => T): T {
+  withAssumed<T>(paths: readonly string[] | undefined, work: () => T): T {
     if (paths === undefined || paths.length === 0) return work();
     const before = this.assumed;
     this.assumed = new Set([...before, ...paths]);
@@ -97,15 +97,15 @@ export class VisibleNames {
     return result;
   }
 
-  private narrowed(term: Term): Term {
+  private narrow(term: Term): Term {
     const { type, path, run } = term;
     if (type.kind !== 'optional' || path === undefined) return term;
     if (!this.env.present.has(path) && !this.assumed.has(path)) return term;
-    return { ...term, type: type.of, run: this.certain(type.of, path, run), narrowed: true };
+    return { ...term, type: type.of, run: this.requireValue(type.of, path, run), narrowed: true };
   }
 
   /** Where a value is certain by type, its absence is a failure of the run, never an `undefined` that is computed with. */
-  private certain(type: ValueType, what: string, read: Run): Run {
+  private requireValue(type: ValueType, what: string, read: Run): Run {
     if (type.kind === 'optional') return read;
     const { text } = this;
     return (frame) => {

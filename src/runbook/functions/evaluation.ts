@@ -45,46 +45,48 @@ const LARGEST_EXPONENT = 60;
 const SMALLEST_EXPONENT = -200;
 
 /** A result as it may be kept: finite and of a size that sixty digits hold. */
-export function bounded(value: Decimal, text: string): Decimal {
+export function requireBounded(value: Decimal, text: string): Decimal {
   if (!value.isFinite() || value.e > LARGEST_EXPONENT || (value.e < SMALLEST_EXPONENT && !value.isZero()))
     throw new EvaluationFailure('the result is a number out of all proportion', text);
   return value;
 }
 
-export function quotient(left: Decimal, right: Decimal, text: string): Decimal {
+export function divide(left: Decimal, right: Decimal, text: string): Decimal {
   if (right.isZero()) throw new EvaluationFailure('division by zero', text);
-  return bounded(left.div(right), text);
+  return requireBounded(left.div(right), text);
 }
 
-export function remainder(left: Decimal, right: Decimal, text: string): Decimal {
+export function computeRemainder(left: Decimal, right: Decimal, text: string): Decimal {
   if (right.isZero()) throw new EvaluationFailure('division by zero', text);
-  return bounded(left.mod(right), text);
+  return requireBounded(left.mod(right), text);
 }
 
 /** A duration of whole milliseconds, to the nearest. */
-export function durationOf(ms: Decimal | number, text: string): Duration {
+export function toDuration(ms: Decimal | number, text: string): Duration {
   const whole = typeof ms === 'number' ? Math.round(ms) : Number(ms.toFixed(0));
   if (!Number.isSafeInteger(whole)) throw new EvaluationFailure('the duration is out of all proportion', text);
   return new Duration(whole === 0 ? 0 : whole);
 }
 
-export function timeOf(us: number, text: string): Time {
+export function toTime(us: number, text: string): Time {
   if (!Number.isSafeInteger(us)) throw new EvaluationFailure('the time is out of all proportion', text);
   return new Time(us);
 }
 
 /** Equality of values that the checker found comparable. */
-export function equal(left: Value, right: Value): boolean {
+export function areEqual(left: Value, right: Value): boolean {
   if (Decimal.isDecimal(left)) return (left as Decimal).eq(right as Decimal);
   if (left instanceof Duration) return left.ms === (right as Duration).ms;
   if (left instanceof Time) return left.us === (right as Time).us;
   if (Array.isArray(left)) {
     const other = right as readonly Value[];
-    return left.length === other.length && left.every((each, index) => equal(each, other[index]));
+    return left.length === other.length && left.every((each, index) => areEqual(each, other[index]));
   }
   if (left instanceof Map) {
     const other = right as ReadonlyMap<string, Value>;
-    return left.size === other.size && [...left].every(([key, each]) => other.has(key) && equal(each, other.get(key)));
+    return (
+      left.size === other.size && [...left].every(([key, each]) => other.has(key) && areEqual(each, other.get(key)))
+    );
   }
   return left === right;
 }
@@ -97,13 +99,13 @@ export function compare(left: Value, right: Value): number {
 }
 
 /** A value inside a text with `${…}`, as a person would write it. */
-export function textOf(value: Value): string {
+export function toText(value: Value): string {
   if (value === undefined) return '(absent)';
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
   if (Decimal.isDecimal(value)) return decimalText(value as Decimal);
   if (value instanceof Duration) return durationText(value);
   if (value instanceof Time) return timeText(value);
-  if (Array.isArray(value)) return value.map(textOf).join(', ');
+  if (Array.isArray(value)) return value.map(toText).join(', ');
   return '';
 }

@@ -13,14 +13,14 @@ import { BOOLEAN, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME 
 type RecordType = Extract<ValueType, { kind: 'record' }>;
 
 /** A record type; without a prototype, so that `constructor` is not a field of it. */
-export function recordType(name: string, fields: Readonly<Record<string, ValueType>>): RecordType {
+export function makeRecordType(name: string, fields: Readonly<Record<string, ValueType>>): RecordType {
   return { kind: 'record', name, fields: Object.assign(Object.create(null), fields) };
 }
 
 const optional = (of: ValueType): ValueType => ({ kind: 'optional', of });
 
 /** Order record (GET /orders) with what is derived from its fills; the fields of `OrderFields`. */
-export const ORDER = recordType('Order', {
+export const ORDER = makeRecordType('Order', {
   id: TEXT,
   client_order_id: TEXT,
   market_id: MARKET,
@@ -42,7 +42,7 @@ export const ORDER = recordType('Order', {
 });
 
 /** Fill record (GET /fills, GET /fills/order). A negative fee is a rebate. */
-export const FILL = recordType('Fill', {
+export const FILL = makeRecordType('Fill', {
   id: TEXT,
   trade_id: TEXT,
   order_id: TEXT,
@@ -57,7 +57,7 @@ export const FILL = recordType('Fill', {
 });
 
 /** Account record (GET /account). */
-export const ACCOUNT = recordType('Account', {
+export const ACCOUNT = makeRecordType('Account', {
   id: INTEGER,
   status: TEXT,
   profile_type: TEXT,
@@ -79,14 +79,14 @@ export const ACCOUNT = recordType('Account', {
   leverage: { kind: 'map', of: NUMBER },
 });
 
-const TIER_STEP = recordType('TierStep', { tier: INTEGER, title: TEXT, min_volume: MONEY });
-const TIER_STATUS = recordType('TierStatus', { current: TIER_STEP, next: TIER_STEP, needed_volume: MONEY });
+const TIER_STEP = makeRecordType('TierStep', { tier: INTEGER, title: TEXT, min_volume: MONEY });
+const TIER_STATUS = makeRecordType('TierStatus', { current: TIER_STEP, next: TIER_STEP, needed_volume: MONEY });
 
 /** Tier status record (GET /profile). */
-export const TIER = recordType('Tier', { tier_status: TIER_STATUS });
+export const TIER = makeRecordType('Tier', { tier_status: TIER_STATUS });
 
 /** Deadman switch record; its timeout is in milliseconds, as the venue counts. The step's value is absent when none is active. */
-export const DEADMAN = recordType('Deadman', {
+export const DEADMAN = makeRecordType('Deadman', {
   market_id: optional(MARKET),
   timeout: INTEGER,
   last_updated: TIME,
@@ -94,14 +94,14 @@ export const DEADMAN = recordType('Deadman', {
 });
 
 /** `error` inside `catch`, `on_error` and `undo`: `kind` is one of the words of `catch`. */
-export const STEP_ERROR = recordType('StepError', {
+export const STEP_ERROR = makeRecordType('StepError', {
   kind: { kind: 'text', of: ERROR_KINDS },
   message: TEXT,
   step: TEXT,
 });
 
 /** `run`. */
-export const RUN = recordType('Run', { id: TEXT, started_at: TIME });
+export const RUN = makeRecordType('Run', { id: TEXT, started_at: TIME });
 
 /** A record of the reference: where it comes from, and what those of its fields mean that do not say so by their names. */
 export interface RecordRow {

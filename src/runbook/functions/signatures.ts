@@ -7,7 +7,7 @@ import { formatList } from '../../base/format.ts';
 import type { Expr, Scope, ValueType } from '../values.ts';
 import { type Run, spend } from './evaluation.ts';
 import type { Application, FunctionRow, Parameter, Shape, Signature } from './functions.ts';
-import { fitted, isTypeMismatch, type Term, type TypeMismatch, unified } from './term.ts';
+import { fitTerm, isTypeMismatch, type Term, type TypeMismatch, unifyTerms } from './term.ts';
 import { INTEGER, NUMBER, typeName } from './typing.ts';
 
 /** Arguments brought to the types of a signature. */
@@ -24,7 +24,7 @@ export interface Match {
  * Of several signatures the first that fits; when none does, the refusal of the one whose arguments came furthest.
  * Undefined when no signature takes as many arguments.
  */
-export function matched(
+export function matchCall(
   row: FunctionRow,
   args: readonly Term[],
 ): Match | (TypeMismatch & { readonly at: number }) | undefined {
@@ -43,7 +43,7 @@ export function impliesMarket(match: Match): boolean {
 }
 
 /** The call as a term; `market` stands in for an implied last argument. */
-export function applied(row: FunctionRow, match: Match, market: Expr<string> | undefined, text: string): Term {
+export function applyFunction(row: FunctionRow, match: Match, market: Expr<string> | undefined, text: string): Term {
   const { signature, args, same, bare } = match;
   const runs: Run[] = args.map((each) => each.run);
   if (market !== undefined) runs.push((frame) => market.evaluate(frame.scope));
@@ -82,7 +82,7 @@ function bound(signature: Signature, args: readonly Term[]): Match | (TypeMismat
     fits.push(found);
   }
   if (variable.length === 0) return { signature, args: fits, bare: false };
-  const common = unified(variable.map((index) => fits[index] as Term));
+  const common = unifyTerms(variable.map((index) => fits[index] as Term));
   if (isTypeMismatch(common)) return { ...common, at: variable[common.at ?? 0] ?? 0 };
   for (const [place, index] of variable.entries()) fits[index] = common.terms[place] as Term;
   return {
@@ -125,7 +125,7 @@ function shaped(term: Term, shape: Shape): Term | TypeMismatch {
       return { ...term, type: { kind, of: item.type } };
     }
     default:
-      return fitted(term, shape);
+      return fitTerm(term, shape);
   }
 }
 
@@ -143,7 +143,7 @@ function takes(signature: Signature, count: number): boolean {
 }
 
 /** How many arguments a function takes, for a message. */
-export function arity(row: FunctionRow): string {
+export function describeArity(row: FunctionRow): string {
   const lists = row.signatures.map(({ parameters }) =>
     parameters.map((each) => `${each.name}${each.rest === true ? ', …' : ''}${each.implied === true ? '?' : ''}`),
   );

@@ -5,7 +5,7 @@
 import type { Unit } from '../values.ts';
 
 /** price × size = money, in either order; a plain number scales anything; the rest means nothing at a venue. */
-export function productUnit(left: Unit, right: Unit): Unit | undefined {
+export function multiplyUnits(left: Unit, right: Unit): Unit | undefined {
   if (left === 'number') return right;
   if (right === 'number') return left;
   if ((left === 'price' && right === 'size') || (left === 'size' && right === 'price')) return 'money';
@@ -13,7 +13,7 @@ export function productUnit(left: Unit, right: Unit): Unit | undefined {
 }
 
 /** money / price = size, money / size = price, like / like = number; nothing is divided by what it is not made of. */
-export function quotientUnit(left: Unit, right: Unit): Unit | undefined {
+export function divideUnits(left: Unit, right: Unit): Unit | undefined {
   if (right === 'number') return left;
   if (left === right) return 'number';
   if (left === 'money' && right === 'price') return 'size';
@@ -22,10 +22,10 @@ export function quotientUnit(left: Unit, right: Unit): Unit | undefined {
 }
 
 /** What multiplies `left` into a unit the result has; for hints. */
-export function productHint(left: Unit, right: Unit): string {
+export function explainProduct(left: Unit, right: Unit): string {
   return `${left} and ${right} have no product; price × size = money, and a plain number scales anything`;
 }
 
-export function quotientHint(left: Unit, right: Unit): string {
+export function explainQuotient(left: Unit, right: Unit): string {
   return `${left} can not be divided by ${right}; money / price = size, money / size = price, like by like is a number`;
 }

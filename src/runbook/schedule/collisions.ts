@@ -4,7 +4,7 @@
  */
 import type { CheckedRunbook, ScheduleDeclaration } from '../checked.ts';
 import { EvaluationFailure, NotKnown, type Scope, type Value } from '../values.ts';
-import { eachOccurrence, type Occurrence } from './schedule.ts';
+import { type Occurrence, walkOccurrences } from './schedule.ts';
 
 /** A slot together with what it takes to run it: one row of a daemon's timetable. */
 export interface ScheduledSlot {
@@ -62,7 +62,7 @@ export interface Collision {
 const MOST_COMPARED = 20_000;
 
 /** Every pair of slots that meets in the range, at its first meeting. */
-export function collisions(
+export function findCollisions(
   slots: readonly ScheduledSlot[],
   range: { readonly fromMs: number; readonly toMs: number },
 ): readonly Collision[] {
@@ -70,19 +70,19 @@ export function collisions(
     slots.slice(0, index).flatMap((first) => {
       const key = first.concurrency?.key;
       if (key === undefined || key !== second.concurrency?.key) return [];
-      const occurrence = firstMeeting(first.declaration, second.declaration, range);
+      const occurrence = findFirstMeeting(first.declaration, second.declaration, range);
       return occurrence === undefined ? [] : [{ first, second, key, occurrence }];
     }),
   );
 }
 
-function firstMeeting(
+function findFirstMeeting(
   first: ScheduleDeclaration,
   second: ScheduleDeclaration,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): Occurrence | undefined {
-  const one = eachOccurrence(first, fromMs, toMs);
-  const other = eachOccurrence(second, fromMs, toMs);
+  const one = walkOccurrences(first, fromMs, toMs);
+  const other = walkOccurrences(second, fromMs, toMs);
   let a = one.next().value;
   let b = other.next().value;
   for (let compared = 0; a && b && compared < MOST_COMPARED; compared += 1) {

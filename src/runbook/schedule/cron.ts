@@ -5,7 +5,7 @@
  * The dates are croner's, asked in UTC where every local time exists once; the times of day are its parsed fields.
  */
 import type { Cron } from 'croner';
-import { croner } from '../calendar.ts';
+import { loadCroner } from '../calendar.ts';
 
 const DAY_MS = 86_400_000;
 const DAY_S = 86_400;
@@ -24,7 +24,7 @@ export class CronTimes {
     const fields = text.trim().split(/\s+/);
     if (fields.length !== 5 && fields.length !== 6)
       throw new RangeError(`a cron expression has five or six fields, found ${JSON.stringify(text)}`);
-    const { CronPattern } = croner();
+    const { CronPattern } = loadCroner();
     const pattern = new CronPattern(text, 'UTC', { mode: '5-or-6-parts' });
     this.hours = marked(pattern.hour);
     this.minutes = marked(pattern.minute);
@@ -77,7 +77,7 @@ class CronDates {
   private readonly known = new Map<number, number | undefined>();
 
   constructor(fields: string) {
-    this.cron = new (croner().Cron)(`0 0 ${fields}`, { timezone: 'UTC', mode: '5-part' });
+    this.cron = new (loadCroner().Cron)(`0 0 ${fields}`, { timezone: 'UTC', mode: '5-part' });
   }
 
   from(day: number): number | undefined {

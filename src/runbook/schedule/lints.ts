@@ -8,8 +8,8 @@ import type { CheckedRunbook, ScheduleDeclaration } from '../checked.ts';
 import { finding } from '../codes/codes.ts';
 import { SCHEDULE_CODES, type ScheduleCode } from '../codes/schedule.ts';
 import { readDocument } from '../document/document.ts';
-import { type Collision, collisions, scheduledSlots } from './collisions.ts';
-import { clockEffects, effectText, nextOccurrence, occurrences } from './schedule.ts';
+import { type Collision, findCollisions, scheduledSlots } from './collisions.ts';
+import { describeEffect, findNextOccurrence, listClockEffects, occurrences } from './schedule.ts';
 
 /** What the lints read of a runbook; a whole one will do. */
 export type ScheduledRunbook = Pick<CheckedRunbook, 'name' | 'source' | 'inputs' | 'schedule' | 'concurrency'>;
@@ -26,27 +26,31 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
   const found: Diagnostic[] = [];
   for (const slot of runbook.schedule) {
     if (saysNoTime(slot)) continue;
-    if (nextOccurrence(slot, nowMs) === undefined) {
+    if (findNextOccurrence(slot, nowMs) === undefined) {
       const bounds = slot.from === undefined && slot.to === undefined ? ': no date fits' : ' between its from and to';
       if (neverFires(slot))
         found.push(
-          finding(runbook.source, places.of(slot), 'schedule-never', `${whenText(slot)} never fires${bounds}`),
+          finding(runbook.source, places.of(slot), 'schedule-never', `${formatWhen(slot)} never fires${bounds}`),
         );
-      else found.push(warn(slot, 'schedule-over', `${whenText(slot)} fires no more: its last time has passed`));
+      else found.push(warn(slot, 'schedule-over', `${formatWhen(slot)} fires no more: its last time has passed`));
       continue;
     }
-    const effects = clockEffects(slot, year).filter(({ outcome }) => outcome !== 'real_time');
+    const effects = listClockEffects(slot, year).filter(({ outcome }) => outcome !== 'real_time');
     const gap = effects.find(({ kind }) => kind === 'gap');
     const overlap = effects.find(({ kind }) => kind === 'overlap');
     if (gap !== undefined)
-      found.push(warn(slot, 'schedule-dst-gap', `in ${gap.zone}, ${effectText(gap)} (gap: ${slot.dst.gap})`));
+      found.push(warn(slot, 'schedule-dst-gap', `in ${gap.zone}, ${describeEffect(gap)} (gap: ${slot.dst.gap})`));
     if (overlap !== undefined)
       found.push(
-        warn(slot, 'schedule-dst-overlap', `in ${overlap.zone}, ${effectText(overlap)} (overlap: ${slot.dst.overlap})`),
+        warn(
+          slot,
+          'schedule-dst-overlap',
+          `in ${overlap.zone}, ${describeEffect(overlap)} (overlap: ${slot.dst.overlap})`,
+        ),
       );
   }
-  for (const collision of collisions(scheduledSlots(runbook), year))
-    found.push(warn(collision.second.declaration, 'schedule-collision', collisionText(collision)));
+  for (const collision of findCollisions(scheduledSlots(runbook), year))
+    found.push(warn(collision.second.declaration, 'schedule-collision', formatCollision(collision)));
   return found;
 }
 
@@ -75,7 +79,7 @@ function neverFires(slot: ScheduleDeclaration): boolean {
   return occurrences(slot, { fromMs, toMs: Number.POSITIVE_INFINITY, most: 1 }).length === 0;
 }
 
-function whenText({ when }: ScheduleDeclaration): string {
+function formatWhen({ when }: ScheduleDeclaration): string {
   switch (when.kind) {
     case 'cron':
       return JSON.stringify(when.cron);
@@ -88,7 +92,7 @@ function whenText({ when }: ScheduleDeclaration): string {
   }
 }
 
-function collisionText({ first, second, key, occurrence }: Collision): string {
+function formatCollision({ first, second, key, occurrence }: Collision): string {
   const onBusy = second.concurrency?.onBusy ?? 'queue';
   const then = { queue: 'one waits for the other', skip: 'one of them is skipped', fail: 'one of them fails' }[onBusy];
   return `slots ${first.declaration.slot} and ${second.declaration.slot} are both due at ${occurrence.local} under the concurrency key ${JSON.stringify(key)}: ${then}`;

@@ -6,7 +6,7 @@
 import { formatSpan, formatTable } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
 import type { ScheduledSlot } from './collisions.ts';
-import { clockEffects, eachOccurrence, effectText, longestDelayMs, type Occurrence } from './schedule.ts';
+import { describeEffect, listClockEffects, longestDelayMs, type Occurrence, walkOccurrences } from './schedule.ts';
 
 interface PreviewRow {
   readonly runbook: string;
@@ -51,7 +51,7 @@ interface Due {
 /** Each slot is asked one occurrence at a time: one that fires every minute must not be listed to the end of another's year. */
 function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): readonly Due[] {
   const sources = slots.flatMap((slot) => {
-    const rest = eachOccurrence(slot.declaration, fromMs, Number.POSITIVE_INFINITY);
+    const rest = walkOccurrences(slot.declaration, fromMs, Number.POSITIVE_INFINITY);
     const head = rest.next().value;
     return head ? [{ slot, rest, head }] : [];
   });
@@ -85,12 +85,12 @@ function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[]
 function skippedBefore(due: readonly Due[], index: number, fromMs: number): readonly string[] {
   const row = due[index] as Due;
   const previous = due.slice(0, index).findLast(({ slot }) => slot === row.slot);
-  return clockEffects(row.slot.declaration, {
+  return listClockEffects(row.slot.declaration, {
     fromMs: previous?.occurrence.nominalMs ?? fromMs,
     toMs: row.occurrence.nominalMs,
   })
     .filter(({ outcome }) => outcome === 'skipped')
-    .map((effect) => `before it, ${effectText(effect)}`);
+    .map((effect) => `before it, ${describeEffect(effect)}`);
 }
 
 /** Other slots due at the same instant under the same concurrency key. */
@@ -136,8 +136,8 @@ export function previewJson(rows: readonly PreviewRow[]): {
 export function previewText(rows: readonly PreviewRow[]): string {
   if (rows.length === 0) return 'Nothing would fire.\n';
   const cells = rows.map((row) => [
-    utcText(row),
-    `${localDay(row)} ${row.zone}`,
+    formatUtc(row),
+    `${formatLocalDay(row)} ${row.zone}`,
     printable(row.runbook),
     `slot ${printable(row.slot)}`,
   ]);
@@ -147,18 +147,18 @@ export function previewText(rows: readonly PreviewRow[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-function utcText(row: PreviewRow): string {
-  return `${row.at.slice(0, 10)} ${shortTime(row.at.slice(11, 23))}Z`;
+function formatUtc(row: PreviewRow): string {
+  return `${row.at.slice(0, 10)} ${shortenTime(row.at.slice(11, 23))}Z`;
 }
 
 const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
 
-function localDay({ local }: PreviewRow): string {
+function formatLocalDay({ local }: PreviewRow): string {
   const date = local.slice(0, 10);
-  return `${WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${date} ${shortTime(local.slice(11, 23))} ${local.slice(23)}`;
+  return `${WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${date} ${shortenTime(local.slice(11, 23))} ${local.slice(23)}`;
 }
 
 /** `03:00:00.000` without what is nothing. */
-function shortTime(time: string): string {
+function shortenTime(time: string): string {
   return time.replace(/(?::00)?\.000$/, '');
 }

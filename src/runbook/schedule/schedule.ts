@@ -13,13 +13,13 @@
 import type { ScheduleDeclaration } from '../checked.ts';
 import { CronTimes } from './cron.ts';
 import {
-  clockText,
-  dateText,
-  localText,
+  formatClock,
+  formatDate,
+  formatLocal,
+  listZoneChanges,
+  listZoneStretches,
   type ZoneChange,
   type ZoneStretch,
-  zoneChanges,
-  zoneStretches,
 } from './local-time.ts';
 
 export interface Occurrence {
@@ -57,7 +57,7 @@ export function occurrences(declaration: ScheduleDeclaration, range: OccurrenceR
     throw new RangeError('a range of occurrences must end somewhere');
   const found: Occurrence[] = [];
   if (most <= 0) return found;
-  for (const occurrence of eachOccurrence(declaration, fromMs, toMs)) {
+  for (const occurrence of walkOccurrences(declaration, fromMs, toMs)) {
     found.push(occurrence);
     if (found.length >= most) break;
   }
@@ -65,7 +65,7 @@ export function occurrences(declaration: ScheduleDeclaration, range: OccurrenceR
 }
 
 /** The first occurrence after an instant; undefined when the schedule is over, or never fires. */
-export function nextOccurrence(declaration: ScheduleDeclaration, afterMs: number): Occurrence | undefined {
+export function findNextOccurrence(declaration: ScheduleDeclaration, afterMs: number): Occurrence | undefined {
   return occurrences(declaration, { fromMs: afterMs + 1, toMs: Number.POSITIVE_INFINITY, most: 1 })[0];
 }
 
@@ -80,7 +80,7 @@ export function longestDelayMs(declaration: ScheduleDeclaration, nominalMs: numb
   const { jitter, misfire } = declaration;
   if (jitter === undefined || jitter.ms <= 0) return 0;
   const windowMs = misfire.within.ms;
-  const next = nextOccurrence(declaration, nominalMs);
+  const next = findNextOccurrence(declaration, nominalMs);
   return Math.min(
     jitter.ms,
     Math.max(windowMs - LOOK_MS, Math.floor(windowMs / 2)),
@@ -92,31 +92,32 @@ export function longestDelayMs(declaration: ScheduleDeclaration, nominalMs: numb
 const LAST_MS = Date.UTC(9999, 0, 1);
 
 /** As `occurrences`, found as far as they are asked for. */
-export function* eachOccurrence(
+export function* walkOccurrences(
   declaration: ScheduleDeclaration,
   fromMs: number,
   toMs: number,
 ): Generator<Occurrence, void, undefined> {
   const { when, slot } = declaration;
-  const startMs = Math.max(fromMs, beginMs(declaration) ?? fromMs);
+  const startMs = Math.max(fromMs, findBeginMs(declaration) ?? fromMs);
   const endMs = Math.min(toMs, declaration.to === undefined ? toMs : Math.ceil(declaration.to.us / 1000), LAST_MS);
   switch (when.kind) {
     case 'cron':
-      yield* cronOccurrences(declaration, when, startMs, endMs);
+      yield* walkCron(declaration, when, startMs, endMs);
       return;
     case 'every': {
-      const baseMs = beginMs(declaration) ?? 0;
+      const baseMs = findBeginMs(declaration) ?? 0;
       for (
         let n = Math.max(0, Math.ceil((startMs - baseMs) / when.every.ms)), at = baseMs + n * when.every.ms;
         at < endMs;
         at += when.every.ms
       )
-        yield plain(slot, at, 'UTC', 0);
+        yield makeOccurrence(slot, at, 'UTC', 0);
       return;
     }
     case 'at': {
       const atMs = Math.ceil(when.at.us / 1000);
-      if (atMs >= startMs && atMs < endMs) yield plain(slot, atMs, when.tz ?? 'UTC', offsetAt(when.tz, atMs));
+      if (atMs >= startMs && atMs < endMs)
+        yield makeOccurrence(slot, atMs, when.tz ?? 'UTC', findOffsetMs(when.tz, atMs));
       return;
     }
     default:
@@ -125,24 +126,24 @@ export function* eachOccurrence(
 }
 
 /** The schedule's `from` as the first whole ms that is not before it. */
-function beginMs(declaration: ScheduleDeclaration): number | undefined {
+function findBeginMs(declaration: ScheduleDeclaration): number | undefined {
   return declaration.from === undefined ? undefined : Math.ceil(declaration.from.us / 1000);
 }
 
-function offsetAt(zone: string | undefined, atMs: number): number {
+function findOffsetMs(zone: string | undefined, atMs: number): number {
   if (zone === undefined) return 0;
-  const [stretch] = zoneStretches(zone, atMs, atMs + 1);
+  const [stretch] = listZoneStretches(zone, atMs, atMs + 1);
   return stretch?.offsetMs ?? 0;
 }
 
-function plain(
+function makeOccurrence(
   slot: string,
   nominalMs: number,
   zone: string,
   offsetMs: number,
   notes: readonly OccurrenceNote[] = NO_NOTES,
 ): Occurrence {
-  return { slot, nominalMs, local: localText(nominalMs, offsetMs), zone, notes };
+  return { slot, nominalMs, local: formatLocal(nominalMs, offsetMs), zone, notes };
 }
 
 const NO_NOTES: readonly OccurrenceNote[] = [];
@@ -154,7 +155,7 @@ type CronWhen = Extract<ScheduleDeclaration['when'], { kind: 'cron' }>;
 /** Parsed once for each declaration: a daemon asks every slot again every half minute. */
 const parsed = new WeakMap<CronWhen, CronTimes>();
 
-function timesOf(when: CronWhen): CronTimes {
+function parseTimes(when: CronWhen): CronTimes {
   let times = parsed.get(when);
   if (times === undefined) {
     times = new CronTimes(when.cron);
@@ -169,19 +170,19 @@ const REACH_MS = 2 * DAY_MS;
 /** Changes of a zone are looked up this far ahead at a time. */
 const CHUNK_MS = 366 * DAY_MS;
 
-function* cronOccurrences(
+function* walkCron(
   declaration: ScheduleDeclaration,
   when: CronWhen,
   fromMs: number,
   toMs: number,
 ): Generator<Occurrence, void, undefined> {
-  const times = timesOf(when);
+  const times = parseTimes(when);
   for (let startMs = fromMs; startMs < toMs; ) {
     const wall = times.next(startMs - REACH_MS);
     if (wall === undefined) return;
     startMs = Math.max(startMs, wall - REACH_MS);
     const endMs = Math.min(toMs, startMs + CHUNK_MS);
-    yield* chunkOccurrences({ declaration, when, times }, startMs, endMs);
+    yield* walkChunk({ declaration, when, times }, startMs, endMs);
     startMs = endMs;
   }
 }
@@ -193,17 +194,17 @@ interface CronSlot {
   readonly times: CronTimes;
 }
 
-function* chunkOccurrences(cron: CronSlot, fromMs: number, toMs: number): Generator<Occurrence, void, undefined> {
-  const stretches = [...zoneStretches(cron.when.tz, fromMs - REACH_MS, toMs + REACH_MS)];
+function* walkChunk(cron: CronSlot, fromMs: number, toMs: number): Generator<Occurrence, void, undefined> {
+  const stretches = [...listZoneStretches(cron.when.tz, fromMs - REACH_MS, toMs + REACH_MS)];
   for (const [index, stretch] of stretches.entries()) {
     if (stretch.endMs <= fromMs || stretch.startMs >= toMs) continue;
     const window = { fromMs: Math.max(fromMs, stretch.startMs), toMs: Math.min(toMs, stretch.endMs) };
     const around = { before: stretches[index - 1], after: stretches[index + 1] };
-    yield* stretchOccurrences(cron, stretch, window, around);
+    yield* walkStretch(cron, stretch, window, around);
   }
 }
 
-function* stretchOccurrences(
+function* walkStretch(
   { declaration, when, times }: CronSlot,
   stretch: ZoneStretch,
   window: { readonly fromMs: number; readonly toMs: number },
@@ -212,25 +213,25 @@ function* stretchOccurrences(
   const { slot, dst } = declaration;
   const { offsetMs } = stretch;
   let wallFrom = window.fromMs + offsetMs;
-  const begun = before && effectOf(declaration, when, times, changeBetween(before, stretch));
+  const begun = before && findEffect(declaration, when, times, makeChange(before, stretch));
   if (begun?.kind === 'gap' && dst.gap === 'next_valid' && window.fromMs === stretch.startMs) {
-    yield plain(slot, stretch.startMs, when.tz, offsetMs, [{ kind: 'gap', text: effectText(begun) }]);
+    yield makeOccurrence(slot, stretch.startMs, when.tz, offsetMs, [{ kind: 'gap', text: describeEffect(begun) }]);
     // What is due at this very time is one with it.
     wallFrom += 1;
   }
   const repeatedUntil = begun?.kind === 'overlap' ? begun.wallToMs : Number.NEGATIVE_INFINITY;
-  const ended = after && effectOf(declaration, when, times, changeBetween(stretch, after));
+  const ended = after && findEffect(declaration, when, times, makeChange(stretch, after));
   const repeatsFrom = ended?.kind === 'overlap' ? ended.wallFromMs : Number.POSITIVE_INFINITY;
   if (begun?.outcome === 'once') wallFrom = Math.max(wallFrom, repeatedUntil);
   for (const wall of times.between(wallFrom, window.toMs + offsetMs)) {
     const pass = wall < repeatedUntil ? 'second' : wall >= repeatsFrom ? 'first' : undefined;
     const once = ended?.outcome === 'once';
-    yield plain(
+    yield makeOccurrence(
       slot,
       wall - offsetMs,
       when.tz,
       offsetMs,
-      pass && [{ kind: 'repeated', text: repeatedText(wall, pass, once) }],
+      pass && [{ kind: 'repeated', text: describeRepeated(wall, pass, once) }],
     );
   }
 }
@@ -259,23 +260,23 @@ interface ClockEffect {
 }
 
 /** The changes of the clocks in a range, both ends exclusive, that meet a slot; none for what is not a cron expression. */
-export function clockEffects(
+export function listClockEffects(
   declaration: ScheduleDeclaration,
   range: { readonly fromMs: number; readonly toMs: number },
 ): readonly ClockEffect[] {
   const { when, from, to } = declaration;
   if (when.kind !== 'cron') return [];
-  const times = timesOf(when);
+  const times = parseTimes(when);
   const fromMs = Math.max(range.fromMs, from?.ms ?? range.fromMs);
   const toMs = Math.min(range.toMs, to?.ms ?? range.toMs);
-  return zoneChanges(when.tz, fromMs, toMs).flatMap((change) => effectOf(declaration, when, times, change) ?? []);
+  return listZoneChanges(when.tz, fromMs, toMs).flatMap((change) => findEffect(declaration, when, times, change) ?? []);
 }
 
-function changeBetween(before: ZoneStretch, after: ZoneStretch): ZoneChange {
+function makeChange(before: ZoneStretch, after: ZoneStretch): ZoneChange {
   return { atMs: after.startMs, offsetBeforeMs: before.offsetMs, offsetAfterMs: after.offsetMs };
 }
 
-function effectOf(
+function findEffect(
   declaration: ScheduleDeclaration,
   when: CronWhen,
   times: CronTimes,
@@ -289,7 +290,8 @@ function effectOf(
   const [firstWallMs] = walls;
   const lastWallMs = walls.at(-1);
   if (firstWallMs === undefined || lastWallMs === undefined) return undefined;
-  const outcome = kind === 'gap' ? gapOutcome(declaration, times, wallToMs) : overlapOutcome(declaration, times);
+  const outcome =
+    kind === 'gap' ? decideGapOutcome(declaration, times, wallToMs) : decideOverlapOutcome(declaration, times);
   return {
     slot: declaration.slot,
     zone: when.tz,
@@ -304,7 +306,11 @@ function effectOf(
   };
 }
 
-function gapOutcome(declaration: ScheduleDeclaration, times: CronTimes, wallAfterMs: number): ClockEffect['outcome'] {
+function decideGapOutcome(
+  declaration: ScheduleDeclaration,
+  times: CronTimes,
+  wallAfterMs: number,
+): ClockEffect['outcome'] {
   const skips = declaration.dst.gap === 'skip';
   const merges = times.next(wallAfterMs) === wallAfterMs;
   if (times.everyHour && (skips || merges)) return 'real_time';
@@ -312,33 +318,35 @@ function gapOutcome(declaration: ScheduleDeclaration, times: CronTimes, wallAfte
   return merges ? 'merged' : 'moved';
 }
 
-function overlapOutcome(declaration: ScheduleDeclaration, times: CronTimes): ClockEffect['outcome'] {
+function decideOverlapOutcome(declaration: ScheduleDeclaration, times: CronTimes): ClockEffect['outcome'] {
   if (times.everyHour) return 'real_time';
   return declaration.dst.overlap === 'both' ? 'twice' : 'once';
 }
 
 /** Half a sentence: `02:30 does not exist on 2026-03-29 (the clocks go from 02:00 to 03:00): fires at 03:00 instead`. */
-export function effectText(effect: ClockEffect): string {
+export function describeEffect(effect: ClockEffect): string {
   const { kind, count, firstWallMs, lastWallMs, wallFromMs, wallToMs, outcome } = effect;
-  const date = dateText(firstWallMs);
-  const moment = (wallMs: number): string =>
-    dateText(wallMs) === date ? clockText(wallMs) : `${dateText(wallMs)} ${clockText(wallMs)}`;
+  const date = formatDate(firstWallMs);
+  const formatMoment = (wallMs: number): string =>
+    formatDate(wallMs) === date ? formatClock(wallMs) : `${formatDate(wallMs)} ${formatClock(wallMs)}`;
   const which =
-    count === 1 ? moment(firstWallMs) : `${count} times from ${moment(firstWallMs)} to ${moment(lastWallMs)}`;
+    count === 1
+      ? formatMoment(firstWallMs)
+      : `${count} times from ${formatMoment(firstWallMs)} to ${formatMoment(lastWallMs)}`;
   const many = count > 1;
   if (kind === 'gap') {
-    const lost = `${which} ${many ? 'do' : 'does'} not exist on ${date} (the clocks go from ${moment(wallFromMs)} to ${moment(wallToMs)})`;
+    const lost = `${which} ${many ? 'do' : 'does'} not exist on ${date} (the clocks go from ${formatMoment(wallFromMs)} to ${formatMoment(wallToMs)})`;
     if (outcome === 'real_time') return `${lost}: goes on in real time`;
     if (outcome === 'skipped') return `${lost}: skipped`;
-    if (outcome === 'merged') return `${lost}: one with ${moment(wallToMs)}, which is due anyway`;
-    return `${lost}: fires ${many ? 'once, ' : ''}at ${moment(wallToMs)} instead`;
+    if (outcome === 'merged') return `${lost}: one with ${formatMoment(wallToMs)}, which is due anyway`;
+    return `${lost}: fires ${many ? 'once, ' : ''}at ${formatMoment(wallToMs)} instead`;
   }
-  const twice = `${which} ${many ? 'come' : 'comes'} twice on ${date} (the clocks go from ${moment(wallToMs)} back to ${moment(wallFromMs)})`;
+  const twice = `${which} ${many ? 'come' : 'comes'} twice on ${date} (the clocks go from ${formatMoment(wallToMs)} back to ${formatMoment(wallFromMs)})`;
   if (outcome === 'once') return `${twice}: fires the first time only`;
   return outcome === 'twice' ? `${twice}: fires both times` : `${twice}: goes on in real time`;
 }
 
-function repeatedText(wallMs: number, pass: 'first' | 'second', once: boolean): string {
-  const twice = `${clockText(wallMs)} comes twice on ${dateText(wallMs)}`;
+function describeRepeated(wallMs: number, pass: 'first' | 'second', once: boolean): string {
+  const twice = `${formatClock(wallMs)} comes twice on ${formatDate(wallMs)}`;
   return once && pass === 'first' ? `${twice}: fires this first time only` : `${twice}: this is the ${pass} time`;
 }
