@@ -1,8 +1,8 @@
 /**
- * Worst cases that can be told before a run: tokens per minute, requests that change something, orders, notional. Every
- * loop has a bound (language.md, decision 13); a list of unknown length counts as one item where a rate is asked, and
- * makes a total `unbounded`. It is the steady load: retries, `catch`, `undo`, the reads with which a run begins and those
- * that confirm an order or a cancel come on top, and whoever prints the figures says so.
+ * Computes the worst case of a run before it starts: tokens per minute, write requests, orders and notional. Every loop
+ * has a bound (language.md, decision 13). A list of unknown length counts as one item in a rate and makes a total
+ * `unbounded`. The figures are the steady load: retries, `catch`, `undo`, the reads at the start of a run and those that
+ * confirm an order or a cancel come on top, and every text that prints the figures says so.
  */
 import type { Decimal } from '../base/decimal.ts';
 import { type DecimalString, decimalText } from '../base/decimal.ts';
@@ -14,34 +14,34 @@ import { KnownValues, toCount } from './expression/known-values.ts';
 import type { Value } from './values.ts';
 
 interface WorstCase {
-  /** Of a minute in which the most expensive wait or loop goes on, keep-alives included. */
+  /** Tokens in a minute of the most expensive wait or loop, including keep-alives. */
   readonly tokensPerMinute: number;
-  /** Requests that change something, keep-alives apart. */
+  /** Requests that change something, without keep-alives. */
   readonly writes: number | 'unbounded';
-  /** POST /orders. */
+  /** POST /orders requests. */
   readonly orders: number | 'unbounded';
-  /** Quote currency; absent where nothing bounds it. */
+  /** Quote currency; absent when nothing bounds it. */
   readonly notional?: DecimalString;
 }
 
 export type Costs = (endpoint: EndpointName) => number;
 
-/** How often an order that is waited for is read. */
+/** Time between two reads of an order that a step waits for, ms. */
 export const ORDER_POLL_MS = 2000;
 const MINUTE_MS = 60_000;
-/** What an address has in a minute (Limits, Rate limit); what is done once is spread over as many minutes as it takes. */
+/** The tokens of an address in a minute (Limits, Rate limit); requests that are made once are spread over several minutes. */
 export const TOKENS_PER_MINUTE = 1200;
-/** A quarter of the shortest timeout that a live run takes; shorter ones exist in virtual time alone. */
+/** A quarter of the shortest timeout that a live run accepts; shorter ones exist only in virtual time. */
 const QUICKEST_KEEP_ALIVE_MS = 1250;
-/** What an endpoint costs that the venue document gives no figure for. */
+/** Tokens assumed for an endpoint whose cost the venue document does not give. */
 const UNKNOWN_COST = 10;
 
-/** Tokens by the venue's document, the pessimistic figure where it is silent. */
+/** The token cost of the venue document, or the assumed cost if the document gives none. */
 export function readDocumentedCost(name: EndpointName): number {
   return endpoint(name).tokens ?? UNKNOWN_COST;
 }
 
-/** `inputs`: the values of a planned run; without them only what is the same in every run is known. */
+/** `inputs`: the values of a planned run; without them only values that are the same in every run are known. */
 export function worstCase(runbook: CheckedRunbook, costs: Costs, inputs?: Readonly<Record<string, Value>>): WorstCase {
   const known = new KnownValues(runbook, inputs);
   const load = computeBlockLoad(runbook.steps, { known, costs, runbook, depth: 0 });
@@ -61,8 +61,8 @@ export function worstCase(runbook: CheckedRunbook, costs: Costs, inputs?: Readon
 }
 
 /**
- * Tokens of a minute in which the dearest wait or loop goes on. Steps that are done once are not counted: the budget
- * spreads them, and no more than they are can come of it.
+ * Tokens in a minute of the most expensive wait or loop. Steps that run once are not counted: the token budget spreads
+ * them over time, and their number is fixed.
  */
 export function computeSteadyRate(runbook: CheckedRunbook, costs: Costs): number {
   const known = new KnownValues(runbook, undefined);
@@ -80,19 +80,19 @@ function countKeepAliveTokens(runbook: CheckedRunbook, known: KnownValues, costs
   return heartbeats * costs('POST /cancel_all_after') + readings * costs('GET /cancel_all_after');
 }
 
-/** Of one execution of a step or block. */
+/** The load of one execution of a step or block. */
 interface Load {
-  /** Tokens spent at once, between waits. */
+  /** Tokens spent without a pause, between waits. */
   readonly burst: number;
-  /** Tokens of the dearest minute of a wait or loop in it. */
+  /** Tokens in the most expensive minute of a wait or loop in it. */
   readonly rate: number;
-  /** Those of `rate` that are spent on reading orders that are waited for: waits of one market share their readings. */
+  /** The part of `rate` spent on polling orders: waits in one market share these reads. */
   readonly pollTokens: number;
-  /** Time that certainly passes. */
+  /** The shortest time it takes, ms. */
   readonly ms: number;
   readonly writes: number;
   readonly orders: number;
-  /** Quote currency; undefined where an order's worth is not known. */
+  /** Quote currency; undefined if the notional of an order is not known. */
   readonly notional: Decimal | undefined | 'none';
 }
 
@@ -118,7 +118,7 @@ function computeBlockLoad(steps: readonly CheckedStep[], view: View): Load {
   return { ...all, burst: worst };
 }
 
-/** One after the other. */
+/** The load of two parts that run one after the other. */
 function addLoads(first: Load, second: Load): Load {
   return {
     burst: first.burst + second.burst,
@@ -130,7 +130,7 @@ function addLoads(first: Load, second: Load): Load {
   };
 }
 
-/** The rate of the dearer minute. */
+/** The rate of the more expensive minute. */
 function pickHigherRate(first: Load, second: Load): Pick<Load, 'rate' | 'pollTokens'> {
   const { rate, pollTokens } = second.rate > first.rate ? second : first;
   return { rate, pollTokens };
@@ -264,12 +264,12 @@ function takeWorst(first: Load, second: Load): Load {
   };
 }
 
-/** Polls in a minute of something read every `everyMs` for at most `withinMs`. */
+/** Reads in a minute, with one read every `everyMs` for at most `withinMs`. */
 function countPolls(everyMs: number, withinMs: number | undefined): number {
   return Math.ceil(Math.min(MINUTE_MS, withinMs ?? MINUTE_MS) / everyMs);
 }
 
-/** An `await` that lasts until fills or an end come polls like a wait; `accepted` and `live` are over in a moment. */
+/** An `await` for fills or for the end of an order polls like a wait; `accepted` and `live` take only a moment. */
 function computeAwaitRate(step: CheckedStep, view: View): Pick<Load, 'rate' | 'pollTokens'> {
   if (step.await === undefined || step.await === 'accepted' || step.await === 'live') return { rate: 0, pollTokens: 0 };
   return computeOrderPolls(view.known.evaluateDuration(step.timeout), view);
@@ -303,7 +303,7 @@ function computeParallelLoad(step: StepOf<'parallel'>, view: View): Load {
   };
 }
 
-/** Rates of what goes on at the same time, each `width` times. One reading serves all who wait in a market. */
+/** Rates of parts that run at the same time, each `width` times. One read serves all waits in a market. */
 function addConcurrentRates(loads: readonly Load[], width: number, view: View): Pick<Load, 'rate' | 'pollTokens'> {
   const sumFigure = (figure: (load: Load) => number): number =>
     loads.reduce((all, load) => all + figure(load), 0) * width;
@@ -333,7 +333,7 @@ function computeRepeatLoad(step: StepOf<'repeat'>, view: View): Load {
       burst: 0,
       ...pickHigherRate(body, { ...IDLE, rate: Math.min(MINUTE_MS / interval, rounds) * body.burst }),
     };
-  // A pause that is told by an input nobody has given yet proves nothing; no pause at all is as fast as the network is.
+  // A pause that depends on an input without a value proves nothing; without a pause the loop is as fast as the network.
   const endless = !Number.isFinite(rounds) && step.args.every === undefined && length !== undefined && body.burst > 0;
   return {
     ...all,
@@ -364,7 +364,7 @@ function computeOrderNotional(step: StepOf<'place'>, known: KnownValues): Decima
   return size === undefined || price === undefined ? undefined : size.times(price);
 }
 
-/** The tightest of what the orders come to and what the limits let through. */
+/** The smallest of the orders' notional and the limits. */
 function boundNotional(runbook: CheckedRunbook, known: KnownValues, load: Load, orders: number): Decimal | undefined {
   const perRun = known.evaluateDecimal(runbook.limits?.maxRunNotional);
   const perOrder = known.evaluateDecimal(runbook.limits?.maxOrderNotional);

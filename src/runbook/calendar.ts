@@ -1,6 +1,6 @@
 /**
- * The door to luxon and croner. They are loaded when the first date, zone or cron expression is met: a runbook without any
- * is checked in less time than loading them takes.
+ * Loads luxon and croner when the first date, zone or cron expression is read. Checking a runbook without any of them takes
+ * less time than loading the two libraries.
  */
 import { createRequire } from 'node:module';
 

@@ -1,8 +1,7 @@
 /**
- * Is this text a runbook that may be run? Five stages, all offline: YAML, shape, names, types and units, sense
- * (language.md, Checks). Every finding of a file is given at once, in reading order, one per mistake; a
- * runbook is given only when nothing is wrong with it. Never throws for what an author wrote, and reads no file itself:
- * `load` gives the texts of called runbooks.
+ * Checks a runbook in five stages, all offline: YAML, shape, names, types and units, meaning (language.md, Checks). Returns
+ * all findings of a file at once, in reading order, one for each mistake, and the runbook only when it has no error. Never
+ * throws because of what an author wrote. Reads no file: `load` returns the texts of called runbooks.
  */
 import { type Diagnostic, inReadingOrder, positionAt, type SourceText, type Span } from '../base/diagnostic.ts';
 import { sha256 } from '../base/digest.ts';
@@ -42,16 +41,16 @@ import type { Expr, ValueType } from './values.ts';
 export { readInputs } from './check/inputs.ts';
 
 interface Checked {
-  /** Only when there is no error. */
+  /** Undefined when there is an error. */
   readonly runbook: CheckedRunbook | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Findings about a checked schedule: occurrences, daylight saving, collisions. Says nothing of syntax. */
+/** Finds problems of a valid schedule: occurrences, daylight saving, collisions. */
 export type ScheduleLint = (runbook: CheckedRunbook) => readonly Diagnostic[];
 
 interface CheckOptions {
-  /** Tokens by endpoint and per minute; the document's figures and 1200 when left out. */
+  /** Token costs of the endpoints and tokens per minute; by default the costs of the venue document, and 1200. */
   readonly allowance?: Allowance;
   readonly scheduleLint?: ScheduleLint;
   /** Result types of the requests a profile declares, so that expressions may read them. */
@@ -60,7 +59,7 @@ interface CheckOptions {
 
 const DOCUMENTED: Allowance = { costs: readDocumentedCost, tokensPerMinute: TOKENS_PER_MINUTE };
 
-/** Checks a runbook and those it calls. `load` gives NAME.yaml beside it, or undefined where there is none. */
+/** Checks a runbook and the runbooks it calls. `load` returns NAME.yaml beside it, or undefined if there is no such file. */
 export function checkRunbook(
   source: SourceText,
   load: (name: string) => SourceText | undefined,
@@ -99,7 +98,7 @@ class Check {
     );
     const runbook = assemble(checking, root);
     if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);
-    // What can not be read, or has no shape, or names something that is not there, may be where a name is used.
+    // A value that cannot be read, has the wrong shape or holds an unknown name may be the use of a name.
     if (before.length === 0 && !checking.diagnostics.some(isMisspelt))
       lintUnused(checking, root, collectApprovals(root));
     const schedule = this.options.scheduleLint?.(runbook) ?? [];
@@ -109,7 +108,7 @@ class Check {
     return { runbook: diagnostics.some(isError) ? undefined : runbook, diagnostics };
   }
 
-  /** Each called runbook is checked once, however often it is called. */
+  /** Each called runbook is checked once, no matter how often it is called. */
   private findCallee(name: string, stack: readonly string[]): Callee {
     if (stack.includes(name)) return { kind: 'cycle', path: [...stack.slice(stack.indexOf(name)), name] };
     const known = this.done.get(name);
@@ -132,7 +131,7 @@ function isError(diagnostic: Diagnostic): boolean {
   return diagnostic.severity === 'error';
 }
 
-/** The parts of a file, in the order in which their names come into sight. */
+/** Checks the parts of a file in the order in which their names become visible. */
 function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   const { compiler, names, source } = checking;
   const needs = root.get('needs');
@@ -162,7 +161,7 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   const main = checkSteps(checking, root.get('steps'), 'steps');
   const outputs = checkOutputs(checking, root.get('outputs'));
   const declared = names.leave(mark);
-  // A run may have failed anywhere: of what the steps named, nothing is certain afterwards.
+  // The run may have failed anywhere, so afterwards every value that a step named may be absent.
   const onError = checkAfterMain(checking, declared, () => {
     names.declare('error', STEP_ERROR);
     return checkSteps(checking, root.get('on_error'), 'on_error').steps;
@@ -195,7 +194,7 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   };
 }
 
-/** Blocks that are missing, or stand there under a name nobody knows: what they would declare is not missed again. */
+/** Notes blocks that are missing or misspelt, so that the names they would declare are not reported as well. */
 function noteLost(checking: Checking, root: MapNode): void {
   const { names } = checking;
   for (const block of ['inputs', 'feeds', 'let', 'def', 'vars']) {
@@ -232,8 +231,8 @@ function checkOutputs(checking: Checking, node: Node | undefined): readonly Name
 }
 
 /**
- * Markets named at the head of the file, for `tick` in the lets that come before them. Compiled with the inputs alone in
- * sight and without a word: what is wrong with them is said where they stand.
+ * Compiles a market named at the head of the file early, for `tick` in a let before it. Only inputs are visible, and nothing
+ * is reported: errors are reported when the block itself is checked.
  */
 function compileEarly(
   checking: Checking,
@@ -245,13 +244,13 @@ function compileEarly(
   const at = holder?.kind === 'map' ? holder.get(key) : undefined;
   if (at === undefined) return undefined;
   const { compiler } = checking;
-  const said = compiler.diagnostics.length;
+  const before = compiler.diagnostics.length;
   const exprs = (at.kind === 'list' ? at.items : [at]).map((item) => compiler.compile<string>(item, MARKET, undefined));
-  compiler.diagnostics.length = said;
+  compiler.diagnostics.length = before;
   return exprs.some((expr) => (expr as Expr) === FAULTY) ? undefined : exprs;
 }
 
-/** Ids of all steps, wherever they stand, before any is checked: the first to have an id keeps it. */
+/** Collects the ids of all steps before any step is checked: the first step with an id keeps it. */
 function collectIds(checking: Checking, root: Node): void {
   const visit = (node: Node): void => {
     if (node.kind === 'list') node.items.forEach(visit);
@@ -272,7 +271,7 @@ function collectIds(checking: Checking, root: Node): void {
   }
 }
 
-/** Ids of approve steps: `runbook approve RUN STEP` names them. */
+/** Ids of approve steps, which count as used: `runbook approve RUN STEP` names them. */
 function collectApprovals(root: Node): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (node: Node): void => {
@@ -287,11 +286,11 @@ function collectApprovals(root: Node): ReadonlySet<string> {
 }
 
 /**
- * The published schema must find nothing in a file of which nothing was said: silence would let it through, and every editor
- * refuse it. What it finds is said in its own words.
+ * Finds what the published schema refuses in a file without errors: otherwise the check would accept a file that every
+ * editor marks as wrong.
  */
-function findSchemaIssue(root: Node, source: SourceText, said: readonly Diagnostic[]): readonly Diagnostic[] {
-  if (said.some(isError)) return [];
+function findSchemaIssue(root: Node, source: SourceText, before: readonly Diagnostic[]): readonly Diagnostic[] {
+  if (before.some(isError)) return [];
   const [issue] = schemaIssues('runbook', runbookSchema, plainData(root));
   if (issue === undefined) return [];
   const { span, keySpan } = nodeAt(root, issue.path);
@@ -303,7 +302,7 @@ function touches(one: Span, other: Span): boolean {
   return one.start <= other.end && other.start <= one.end;
 }
 
-/** Where the blocks a market is taken from are at fault, that `tick` finds none follows from it. */
+/** Drops the finding that `tick` has no market if a block that would name the market has an error itself. */
 function dropMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const sources = ['inputs', 'limits', 'deadman'].flatMap((key) => root.entry(key)?.span ?? []);
   const echo = (each: Diagnostic): boolean => each.code === ('market-unknown' satisfies Code);
@@ -313,12 +312,12 @@ function dropMarketEchoes(root: MapNode, diagnostics: readonly Diagnostic[]): re
   return cause ? diagnostics.filter((each) => !echo(each)) : diagnostics;
 }
 
-/** A name that may be one that is declared, misspelt. */
+/** Whether an unknown name may be a misspelt declared one. */
 function isMisspelt({ code }: Diagnostic): boolean {
   return (['unknown-name', 'unknown-field'] satisfies Code[] as string[]).includes(code);
 }
 
-/** Nulls and odd keys inside of what has the wrong shape altogether, or cut off behind a key nobody knows, are part of that. */
+/** Drops nulls and odd keys inside a value of the wrong shape, or behind an unknown key: they belong to the outer mistake. */
 function dropInner(root: Node, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const inner: readonly string[] = ['yaml-null', 'yaml-complex-key', 'yaml-key-form'] satisfies Code[];
   const whole: readonly string[] = ['wrong-type', 'unknown-key', 'invalid-name'] satisfies Code[];
@@ -329,7 +328,7 @@ function dropInner(root: Node, diagnostics: readonly Diagnostic[]): readonly Dia
   );
 }
 
-/** From a key to the end of its value; any other place as it is. */
+/** The span from a key to the end of its value; any other span is returned unchanged. */
 function findEntryAround(node: Node, span: Span): Span {
   for (const entry of node.kind === 'map' ? node.entries : []) {
     if (entry.keySpan.start === span.start && entry.keySpan.end === span.end) return entry.span;
@@ -342,8 +341,8 @@ function findEntryAround(node: Node, span: Span): Span {
 }
 
 /**
- * The same thing said of one place is one mistake, and what a later stage says of a value that an earlier one has refused
- * follows from that.
+ * Keeps one finding for each place: the same finding twice is one mistake, and a finding of a later stage about a value that
+ * an earlier stage refused follows from the first.
  */
 function keepOnePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const kept: Diagnostic[] = [];
@@ -369,7 +368,7 @@ function keepOnePerPlace(diagnostics: readonly Diagnostic[]): readonly Diagnosti
   return kept;
 }
 
-/** A name that nobody has declared is one mistake, however often it is used: the first place tells the lines of the others. */
+/** Merges the uses of an undeclared name into one finding at the first use, which lists the lines of the others. */
 function mergePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const repeated: readonly string[] = ['unknown-name', 'unknown-field', 'unknown-variable'] satisfies Code[];
   const uses = new Map<string, Diagnostic[]>();
@@ -382,6 +381,6 @@ function mergePerName(diagnostics: readonly Diagnostic[]): readonly Diagnostic[]
     const lineOf = ({ source, span }: Diagnostic): number => positionAt(source.text, span.start).line;
     const lines = [...new Set(others.map(lineOf))].filter((line) => line !== lineOf(each));
     const shown = `${lines.slice(0, 8).join(', ')}${lines.length > 8 ? ', …' : ''}`;
-    return [lines.length === 0 ? each : { ...each, message: `${each.message}; the same in line ${shown}` }];
+    return [lines.length === 0 ? each : { ...each, message: `${each.message}; also in line ${shown}` }];
   });
 }

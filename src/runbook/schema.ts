@@ -1,6 +1,6 @@
 /**
- * The runbook's JSON Schema (draft 2020-12), generated from the step table: what editors complete from, and the contract
- * the walk over a document is held to. It says what may stand where; names, types and units are later checks.
+ * Generates the JSON Schema (draft 2020-12) of runbooks from the step table. Editors use it for completion, and the shape
+ * check must agree with it. It covers keys and values; later checks cover names, types and units.
  */
 import { FILE, MODIFIERS } from './shape/grammar.ts';
 import { type Field, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from './shape/shape.ts';
@@ -11,7 +11,7 @@ type Schema = { readonly [keyword: string]: unknown };
 
 let made: object | undefined;
 
-/** The schema, made once; `schemas/runbook.schema.json` is this, written out. */
+/** The schema, built once; `schemas/runbook.schema.json` holds its text. */
 export function runbookSchema(): object {
   made ??= {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -37,7 +37,7 @@ function buildTakesSchemas(): Record<string, Schema> {
   );
 }
 
-/** Exactly one verb, and only the modifiers that suit it. */
+/** Exactly one step name, and only the modifiers that the step takes. */
 function buildStepSchema(): Schema {
   const steps = STEP_NAMES.map((name) => [name, { $ref: `#/$defs/step-${name}` }] as const);
   const modifiers = MODIFIER_NAMES.map((name) => [name, buildFieldSchema(MODIFIERS[name])] as const);
@@ -50,7 +50,7 @@ function buildStepSchema(): Schema {
     properties: Object.fromEntries([...steps, ...modifiers]),
     additionalProperties: false,
     oneOf: STEP_NAMES.map(requireStep),
-    // Said by names alone: a branch for each verb would make half of the code that is generated from this schema.
+    // By names only: a branch for each step would make up half of the code generated from this schema.
     dependentSchemas: Object.fromEntries(
       unsuited.map(([name, unable]) => [name, { propertyNames: { not: { enum: unable } } }]),
     ),
@@ -177,7 +177,7 @@ function buildShapeSchema(shape: Shape): Schema {
   }
 }
 
-/** Which kinds of YAML values may hold a literal or an expression of a type. */
+/** The kinds of YAML values that may hold a literal or an expression of a type. */
 function buildValueSchema(type: ValueType | 'any', spelling: string): Schema {
   const items = { type: SCALARS };
   if (spelling === 'list') return { type: ['string', 'array'], items };

@@ -1,6 +1,6 @@
 /**
- * What stands after a verb that calls the venue, compiled, with what its constants prove. One function a verb; types and
- * words come from the step table, never from here.
+ * Compiles the arguments of the steps that call the venue, and reports what their constants prove. One function for each
+ * step; types and words come from the step table.
  */
 import type { Decimal } from '../../base/decimal.ts';
 import type { OrderType, TimeInForce } from '../../venue/records.ts';
@@ -43,16 +43,16 @@ export type VenueVerb = Extract<
   | 'request'
 >;
 
-/** What a step's modifiers say that matters for its arguments. */
+/** What the check of a step's arguments needs to know about the step around them. */
 export interface Circumstances {
-  /** The verb's key, to point at when nothing nearer is at fault. */
+  /** The step's name in the text, to point at when no single argument is wrong. */
   readonly nameSpan: { readonly start: number; readonly end: number };
   readonly allow: string | undefined;
 }
 
 export interface BuiltArgs<V extends Verb> {
   readonly args: StepOf<V>['args'];
-  /** What the id stands for; undefined for nothing. */
+  /** The type of the step's id; undefined if it yields nothing. */
   readonly yields: ValueType | undefined;
 }
 
@@ -132,7 +132,7 @@ function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstance
     checking.report(
       nameSpan,
       'market-order-without-price',
-      'a market order without a price: the venue document leaves open whether that is allowed',
+      'a market order without a price: the venue document does not say whether that is allowed',
     );
   if (type === 'market' && (tif === 'good_till_cancel' || tif === 'post_only'))
     checking.report(
@@ -144,7 +144,7 @@ function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstance
     checking.report(
       read.find('on_ambiguous') ?? nameSpan,
       'resend-not-safe',
-      `on_ambiguous: resend suits good-till-cancel and post-only limit orders alone, this is a ${type} order with ${tif}`,
+      `on_ambiguous: resend is only for good-till-cancel and post-only limit orders, this is a ${type} order with ${tif}`,
     );
   return {
     args: {
@@ -160,7 +160,7 @@ function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstance
   };
 }
 
-/** Stands for the arguments of an order whose type nobody knows; such a runbook is never given out. */
+/** Placeholder arguments of an order of unknown type; a runbook with such an order is never returned. */
 const NO_ORDER: StepOf<'place'>['args'] = {
   type: 'limit',
   market: FAULTY,
@@ -336,7 +336,7 @@ function readPeriod(checking: Checking, read: FieldReader) {
   };
 }
 
-/** Each value of a map, of whatever type: for `with`. */
+/** Compiles each value of a map, of any type: for `with`. */
 function compileEach(checking: Checking, node: Node | undefined): Readonly<Record<string, Expr>> {
   if (node?.kind !== 'map') return {};
   return Object.fromEntries(node.entries.map(({ key, value }) => [key, checking.compiler.compile(value, 'any')]));

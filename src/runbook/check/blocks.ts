@@ -1,7 +1,7 @@
 /**
- * Lists of steps, checked in reading order: ids and names come into sight and go, optionals are known to be there or not,
- * and every step becomes a `CheckedStep` with its path. What a verb takes is read in arguments.ts (those that call the
- * venue) and control.ts (the others).
+ * Checks lists of steps in reading order: tracks which ids and names are visible and which optional values are known to be
+ * present, and turns every step into a `CheckedStep` with its path. arguments.ts reads the arguments of steps that call the
+ * venue, control.ts those of the others.
  */
 
 import type { CatchClause, CheckedStep, StepBase, Verb } from '../checked.ts';
@@ -25,7 +25,7 @@ import { assume, checkCondition, readAwait, readKinds, readRetry } from './modif
 const NAME = new RegExp(NAME_PATTERN);
 const NOTHING: Block = { steps: [], ends: false };
 
-/** Checks the steps of a list in the names now in sight; the caller enters and leaves the block. */
+/** Checks the steps of a list with the names now visible; the caller enters and leaves the block. */
 export function checkSteps(checking: Checking, node: Node | undefined, prefix: string): Block {
   if (node?.kind !== 'list' || checking.compiler.isFaulty(node)) {
     if (node !== undefined) {
@@ -37,7 +37,7 @@ export function checkSteps(checking: Checking, node: Node | undefined, prefix: s
   return new BlockCheck(checking, prefix).run(node);
 }
 
-/** Checks the steps of a block of its own; what it declared is given back. */
+/** Checks the steps of an inner block and returns the names that the block declared. */
 const checkInner: StepChecks['inner'] = (checking, node, prefix, before, after) => {
   const mark = checking.names.enter();
   before?.();
@@ -54,7 +54,7 @@ const CHECKS: StepChecks = {
 class BlockCheck {
   private readonly checking: Checking;
   private readonly prefix: string;
-  /** Ids that are there only if a condition held, by that condition. */
+  /** Ids that are present only if a condition was true, by the text of that condition. */
   private readonly guarded = new Map<string, string[]>();
 
   constructor(checking: Checking, prefix: string) {
@@ -65,15 +65,15 @@ class BlockCheck {
   run(node: ListNode): Block {
     const steps: CheckedStep[] = [];
     let ended: Verb | undefined;
-    let said = false;
+    let reported = false;
     for (const [index, item] of node.items.entries()) {
       if (item.kind !== 'map') {
         this.forget(item);
         continue;
       }
       const stepName = stepNameOf(item);
-      if (ended !== undefined && !said) {
-        said = true;
+      if (ended !== undefined && !reported) {
+        reported = true;
         this.checking.report(
           item.entries[0]?.keySpan ?? item.span,
           'unreachable-step',
@@ -92,7 +92,7 @@ class BlockCheck {
     return { steps, ends: ended !== undefined };
   }
 
-  /** A step at fault may have an id that others use. */
+  /** A wrong step may have an id that other steps use. */
   private forget(item: Node): void {
     this.checking.dropped = true;
     this.checking.names.doubt = true;
@@ -106,7 +106,7 @@ interface StepPosition {
   readonly prefix: string;
   /** In its list; undefined for the one step of `wait_for`'s read. */
   readonly index?: number;
-  /** What conditions ids depend on, for the steps after it. */
+  /** The conditions that ids depend on, for the steps after it. */
   readonly guarded?: Map<string, string[]>;
 }
 
@@ -119,7 +119,7 @@ function checkStep(
   const { compiler, names } = checking;
   const entry = node.entry(stepName);
   if (entry === undefined) throw new Error(`no ${stepName} in its own step`);
-  const said = checking.countErrors(node.span);
+  const errorsBefore = checking.countErrors(node.span);
   const id = readId(checking, node);
   const own = id ?? (index === undefined ? stepName : `${index + 1}:${stepName}`);
   const path = `${prefix}/${own}`;
@@ -156,7 +156,7 @@ function checkStep(
 
   const goesOn = clauses.goesOn || (onTimeout !== undefined && !onTimeout.ends);
   const certain = condition === undefined && !goesOn;
-  // What a wait read is there even when the wait gave up; what a condition skipped is not.
+  // A value that a wait has read is present even if the wait timed out; the value of a skipped step is not.
   const read = stepName === 'wait_for' && condition === undefined && !clauses.goesOn;
   for (const { name, type, value } of built.hoisted ?? []) {
     names.declare(name, certain || read ? type : makeOptional(type));
@@ -199,11 +199,11 @@ function checkStep(
   };
   const step = { ...base, verb: stepName, args: built.args } as CheckedStep;
   checking.places.set(step, { node, nameSpan: entry.keySpan });
-  if (checking.countErrors(node.span) > said || checking.isMisshapen(node.span)) names.doubt = true;
+  if (checking.countErrors(node.span) > errorsBefore || checking.isMisshapen(node.span)) names.doubt = true;
   return { step, ends: built.ends === true && condition === undefined && !clauses.goesOn };
 }
 
-/** Only a condition over what never changes holds again later. */
+/** Remembers the ids behind a condition that cannot change during a run, and so has the same value later. */
 function remember(
   checking: Checking,
   condition: Expr<boolean>,
@@ -216,16 +216,16 @@ function remember(
   if (steady) guarded.set(condition.text.trim(), [...(guarded.get(condition.text.trim()) ?? []), ...ids]);
 }
 
-/** The id, when it is one; said otherwise. */
+/** Reads the id; reports one that cannot be used. */
 function readId(checking: Checking, node: MapNode): string | undefined {
   const at = node.get('id');
   if (at === undefined) return undefined;
   if (at.kind === 'scalar' && !checking.compiler.isFaulty(at) && NAME.test(at.text)) {
     const taken = checking.ids.get(at.text)?.start !== at.span.start;
-    if (taken) checking.report(at, 'duplicate-id', `${at.text} is the id of another step already`);
+    if (taken) checking.report(at, 'duplicate-id', `${at.text} is already the id of another step`);
     else if (checking.mayDeclare(at.text, at.span)) return at.text;
   }
-  // Others refer to the step by a name that it does not get.
+  // Other steps may refer to this step by the refused id.
   checking.names.lost = true;
   return undefined;
 }
@@ -284,7 +284,7 @@ function checkOnTimeout(
     checking.report(
       entry.keySpan,
       'on-timeout-without-timeout',
-      `on_timeout of ${stepName} is never done: the step has no timeout`,
+      `on_timeout of ${stepName} never runs: the step has no timeout`,
     );
   return checkInner(checking, entry.value, `${path}/on_timeout`, () => {
     for (const { name, type } of declared)

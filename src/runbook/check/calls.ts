@@ -1,4 +1,4 @@
-/** Calls of other runbooks: the callee must be there, be sound, and be given what it needs; its outputs are what the id names. */
+/** Checks calls of other runbooks: the callee exists, is valid and gets the inputs it needs. The step's id yields its outputs. */
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import type { CheckedRunbook } from '../checked.ts';
@@ -13,7 +13,7 @@ import { FieldReader, getFieldsShape } from './field-reader.ts';
 import { describeUnknownInput, findViolation } from './inputs.ts';
 import { addsRisk } from './risk.ts';
 
-/** Finds the runbook called, and reads what it is given. */
+/** Finds the called runbook and compiles the inputs given to it. */
 export function checkCall(checking: Checking, node: Node, { nameSpan }: Site): Built<'call'> {
   const fields = new FieldReader(checking, node, getFieldsShape('call'));
   const at = fields.find('runbook');

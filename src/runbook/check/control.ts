@@ -1,6 +1,6 @@
 /**
- * The verbs that call nothing by themselves: names, conditions, waits, loops, branches, calls of other runbooks, people,
- * ends. One function a verb; lists of steps are checked by whoever passes `steps` in, so that this file knows no modifier.
+ * Checks the arguments of the steps that do not call the venue: names, conditions, waits, loops, branches, calls of other
+ * runbooks, approvals, ends. One function for each step. The caller passes in `steps`, which checks inner lists of steps.
  */
 import type { Decimal } from '../../base/decimal.ts';
 import { didYouMean } from '../../base/spelling.ts';
@@ -74,7 +74,7 @@ export function buildControl(checking: Checking, stepName: Verb, node: Node, sit
   return CONTROL[stepName as ControlStepName](checking, node, site);
 }
 
-/** Each name sees those before it in the same step. */
+/** Each name can use those before it in the same step. */
 function letNames(checking: Checking, node: Node): Built<'let'> {
   const names: NamedExpr[] = [];
   const hoisted: Declared[] = [];
@@ -120,7 +120,7 @@ function buildWait(checking: Checking, node: Node): Built<'wait'> {
   return { args: { kind: 'for', for: read.compile<Duration>('for') }, yields: undefined };
 }
 
-/** An order named by a path of names, so that what is known of it can be noted. */
+/** An order given by a path of names, so that facts about it can be recorded. */
 const PLAIN_PATH = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 
 function buildWaitFor(checking: Checking, node: Node, site: Site): Built<'wait_for'> {
@@ -149,7 +149,7 @@ function buildWaitForRead(checking: Checking, node: MapNode, fields: FieldReader
     checking.report(
       inner.entry(stepName)?.keySpan ?? inner,
       'read-not-a-read',
-      `wait_for repeats a read, and ${stepName} is none`,
+      `wait_for repeats a read, and ${stepName} is not one`,
     );
   const read = checking.names.enter();
   const step = site.steps.one(checking, inner, stepName, site.path);
@@ -291,12 +291,12 @@ function buildSwitch(checking: Checking, node: Node, site: Site): Built<'switch'
   };
 }
 
-/** Only ids are known after the block they stand in; names of lets are not. */
+/** Only ids stay visible after their block; the names of lets do not. */
 function pickIds(checking: Checking, declared: readonly Declared[]): readonly Declared[] {
   return declared.filter(({ name }) => checking.ids.has(name));
 }
 
-/** The list a loop goes over, and what its items are. */
+/** Compiles the list of a loop; also returns the type of its items. */
 function compileList(
   checking: Checking,
   fields: FieldReader,
@@ -323,7 +323,7 @@ function checkPositiveDuration(
 ): void {
   const value = checking.compiler.evaluateConstant(expr);
   if (at !== undefined && value !== undefined && value.ms <= 0)
-    checking.report(at, 'duration-not-positive', `${what} must be longer than nothing, found ${formatValue(value)}`);
+    checking.report(at, 'duration-not-positive', `${what} must be longer than 0s, found ${formatValue(value)}`);
 }
 
 function checkPositiveCount(

@@ -1,6 +1,6 @@
 /**
- * The blocks at the head of a file: inputs, feeds, let, def, vars, limits, deadman, concurrency. Each becomes its part of
- * the checked runbook and puts its names in sight. What they mean while a run goes on is the engine's business.
+ * Checks the blocks at the head of a file: inputs, feeds, let, def, vars, limits, deadman, concurrency. Each becomes its
+ * part of the checked runbook and declares its names. The engine applies them during a run.
  */
 import type { Decimal } from '../../base/decimal.ts';
 import type {
@@ -34,7 +34,7 @@ import { Duration, type Expr, NotKnown, type RecordValue, type Value, type Value
 import type { Checking } from './checking.ts';
 import { compareValues, findViolation, formatValue, getElementType, isOrdered } from './inputs.ts';
 
-/** The inputs, and the root `inputs`. */
+/** Checks the inputs and declares the root `inputs`. */
 export function checkInputs(checking: Checking, node: Node | undefined): readonly InputDeclaration[] {
   if (node !== undefined && node.kind !== 'map') checking.names.unknown.add('inputs');
   const inputs: InputDeclaration[] = [];
@@ -67,7 +67,7 @@ function checkInput(checking: Checking, name: string, { type, typeText }: Typed,
       checking.report(
         entry.keySpan,
         'input-bounds',
-        `${name} is a ${typeText}, which has no order: ${key} means nothing`,
+        `${name} is a ${typeText}, which is not ordered: ${key} has no meaning`,
       );
   }
   const min = bounded ? readBound('min', element, word) : undefined;
@@ -102,7 +102,7 @@ function checkInput(checking: Checking, name: string, { type, typeText }: Typed,
   };
 }
 
-/** An enum closes the set of a text, so that a comparison with a text outside of it is seen. */
+/** Narrows a text to the members of its enum, so that a comparison with another text is reported. */
 function narrowToMembers(type: ValueType, members: readonly string[]): ValueType {
   if (type.kind === 'list') return { kind: 'list', of: narrowToMembers(type.of, members) };
   return type.kind === 'text' && type.market !== true ? { kind: 'text', of: members } : type;
@@ -124,7 +124,7 @@ function readEnum(
   return members.length === 0 ? undefined : members;
 }
 
-/** The feeds, and the root `feeds`. */
+/** Checks the feeds and declares the root `feeds`. */
 export function checkFeeds(checking: Checking, node: Node | undefined): readonly FeedDeclaration[] {
   if (node !== undefined && node.kind !== 'map') checking.names.unknown.add('feeds');
   const feeds: FeedDeclaration[] = [];
@@ -150,7 +150,6 @@ export function checkFeeds(checking: Checking, node: Node | undefined): readonly
   return feeds;
 }
 
-/** What is always in sight. */
 function collectDefaults(inputs: readonly InputDeclaration[]): RecordValue {
   const defaults: Record<string, Value> = Object.create(null);
   for (const { name, default: value } of inputs)
@@ -172,7 +171,7 @@ export function checkLets(checking: Checking, node: Node | undefined): readonly 
   return checkNamed(checking, node);
 }
 
-/** Named expressions; one may use those before it. */
+/** Checks the named expressions; each may use those before it. */
 export function checkDefs(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
   return checkNamed(checking, node, (name, value) => checking.names.defs.set(name, value));
 }
@@ -257,7 +256,7 @@ export function checkLimits(checking: Checking, node: Node | undefined): LimitsD
     checking.report(
       (band?.kind === 'map' ? band.get('within') : undefined) ?? node,
       'limit-out-of-range',
-      `within must be above 0 and below 1, found ${within.toFixed()}: a band of the whole price bounds nothing`,
+      `within must be above 0 and below 1, found ${within.toFixed()}: a band as wide as the price limits nothing`,
       within.greaterThan(0) ? `Did you mean ${within.toFixed()}%?` : 'Use a ratio above zero, such as 3%.',
     );
   const leverage = compiler.evaluateConstant(limits.maxLeverage);
@@ -291,7 +290,7 @@ function evaluateConstantLimits(checking: Checking, limits: LimitsDeclaration): 
   }) as Checking['limits'];
 }
 
-/** The venue's smallest timeout (venue-api.md, rule 3), and what a live run refuses to go below. */
+/** The shortest timeout of a live run; the venue's own smallest is 1 ms (venue-api.md, rule 3). */
 const SHORTEST_LIVE_TIMEOUT_MS = 5000;
 
 export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclaration | undefined {
@@ -338,13 +337,13 @@ export function checkConcurrency(checking: Checking, node: Node | undefined): Ch
   if (node?.kind !== 'map' || checking.compiler.isFaulty(node)) return undefined;
   const onBusy = getScalarText(node.get('on_busy'));
   const key = checking.compiler.compile<string>(node.get('key'), TEXT);
-  // One that is not known yet would be held by nobody, and two runs would go on at once without a word.
+  // No run would hold a key that is not known yet, and two runs would silently run at the same time.
   const others = (key as Expr) === FAULTY ? [] : key.reads.filter((root) => root !== 'inputs');
   if (others.length > 0)
     checking.report(
       node.get('key') ?? node,
       'concurrency-key',
-      `a concurrency key can read inputs alone, found ${others.join(', ')}`,
+      `a concurrency key can only read inputs, found ${others.join(', ')}`,
     );
   return {
     key,
@@ -353,8 +352,8 @@ export function checkConcurrency(checking: Checking, node: Node | undefined): Ch
 }
 
 /**
- * The market `tick` and `lot` mean where nothing nearer says so, and that a feed follows: the only one of `limits.markets`,
- * else the only input of type market, else the deadman's. The design leaves it open; two markets never give a guess.
+ * Finds the default market of `tick`, `lot` and feeds: the only one of `limits.markets`, else the only input of type market,
+ * else the deadman's. With two candidates there is no default, because a guess could be wrong.
  */
 export function findDefaultMarket(
   limitMarkets: readonly Expr<string>[] | undefined,
@@ -381,7 +380,7 @@ interface Typed {
   readonly typeText: string;
 }
 
-/** The declared type of an input, feed or variable; a word nobody knows is reported. */
+/** Reads the declared type of an input, feed or variable; reports an unknown word. */
 function readType(checking: Checking, node: Node): Typed | undefined {
   const at = node.kind === 'map' ? node.get('type') : undefined;
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
@@ -413,7 +412,7 @@ function listEntries(checking: Checking, node: Node | undefined): MapNode['entri
   return node?.kind === 'map' && !checking.compiler.isFaulty(node) ? node.entries : [];
 }
 
-/** Without the keys whose value is undefined, as exact optional properties want it. */
+/** Copies an object without the keys whose value is undefined, for exact optional properties. */
 export function omitUndefined<T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

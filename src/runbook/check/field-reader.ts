@@ -1,6 +1,5 @@
 /**
- * Reads what stands after a verb, field by field, by the types that the step table names. Says what is of another type;
- * knows no verb.
+ * Reads the arguments of a step field by field, with the types of the step table, and reports values of another type.
  */
 import { isOrderId } from '../../venue/forms.ts';
 import type { Verb } from '../checked.ts';
@@ -14,7 +13,7 @@ import type { Expr, Value, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { getScalarText } from './declarations.ts';
 
-/** Reads the fields of a map by the types their shape names. */
+/** Reads the fields of a map with the types of their shape. */
 export class FieldReader {
   market: Expr<string> | undefined;
   private readonly checking: Checking;
@@ -40,7 +39,7 @@ export class FieldReader {
     return this.fields.fields[key]?.shape;
   }
 
-  /** A required field; `FAULTY` when it is not there, which has been said. */
+  /** Compiles a required field; `FAULTY` if it is missing, which has been reported. */
   compile<T extends Value>(key: string): Expr<T> {
     const shape = this.findShape(key);
     return this.checking.compiler.compile<T>(this.find(key), shape?.kind === 'value' ? shape.type : 'any', this.market);
@@ -50,7 +49,7 @@ export class FieldReader {
     return this.find(key) === undefined ? undefined : this.compile<T>(key);
   }
 
-  /** An order, of which the id is taken, or an order id: an expression, or written out as a text. */
+  /** Compiles an order, whose id is used, or an order id: an expression, or an id written as a text. */
   compileOrderOrId(key: string): Expr | undefined {
     const at = this.find(key);
     const written = at === undefined ? undefined : getScalarText(at);
@@ -76,14 +75,14 @@ export class FieldReader {
   }
 }
 
-/** The shape of the fields a verb takes, where it takes a map in one way only. */
+/** The shape of a step that takes one kind of map; throws for any other step. */
 export function getFieldsShape(stepName: Verb): FieldsShape {
   const { takes } = stepRow(stepName);
-  if (takes.kind !== 'fields') throw new Error(`${stepName} takes no plain fields`);
+  if (takes.kind !== 'fields') throw new Error(`${stepName} does not take plain fields`);
   return takes;
 }
 
-/** The shape of the way of taking a map that this node has chosen. */
+/** The shape that a map has chosen, of the kinds of map that a step takes; throws for a step that takes none. */
 export function chooseMapShape(stepName: Verb, node: MapNode): FieldsShape {
   const { takes } = stepRow(stepName);
   const maps = takes.kind === 'choice' ? (takes.maps ?? []) : [];
@@ -92,7 +91,7 @@ export function chooseMapShape(stepName: Verb, node: MapNode): FieldsShape {
   return shape;
 }
 
-/** What a verb's id stands for, where the step table knows it. */
+/** The type of a step's id, if the step table gives it. */
 export function getYieldedType(stepName: Verb): ValueType | undefined {
   const { yields } = stepRow(stepName);
   return typeof yields === 'string' ? undefined : yields;

@@ -1,6 +1,6 @@
 /**
- * Values for a runbook's inputs against what it declares: defaults and schedules while it is checked, `--input` and the
- * caller's `with` before it runs. Names every problem; decides nothing about where values come from.
+ * Compares values for a runbook's inputs with their declarations: defaults and schedules during the check, `--input` and the
+ * caller's `with` before a run. Reports every problem.
  */
 import { Decimal, parseDecimal } from '../../base/decimal.ts';
 import { didYouMean } from '../../base/spelling.ts';
@@ -11,7 +11,7 @@ import { Duration, durationText, Time, timeText, type Value, type ValueType } fr
 
 type InputValues = { readonly values: Readonly<Record<string, Value>> } | { readonly problems: readonly string[] };
 
-/** Reads `--input` texts by the declared types and fills in defaults. Wrong, unknown and missing inputs are all named. */
+/** Reads `--input` texts with the declared types and fills in defaults. Reports all wrong, unknown and missing inputs. */
 export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<string, string>>): InputValues {
   const problems: string[] = [];
   const values: Record<string, Value> = Object.create(null);
@@ -39,7 +39,7 @@ export function readInputs(runbook: CheckedRunbook, given: Readonly<Record<strin
   return problems.length > 0 ? { problems } : { values };
 }
 
-/** What a declaration refuses in a value of its type; undefined when nothing. */
+/** Why a declaration refuses a value of its type; undefined if it accepts the value. */
 export function findViolation(
   input: Pick<InputDeclaration, 'name' | 'min' | 'max' | 'enum'>,
   value: Value,
@@ -71,17 +71,17 @@ export function describeUnknownInput(name: string, known: readonly string[], run
   return `${runbook} has no input ${JSON.stringify(name)}${meant === undefined ? `; ${list}` : `; did you mean ${meant}?`}`;
 }
 
-/** The type a bound or a member of an enum has: that of the items, for a list. */
+/** The type of a bound or of an enum's member: for a list, the type of its items. */
 export function getElementType(type: ValueType): ValueType {
   return type.kind === 'list' ? getElementType(type.of) : type;
 }
 
-/** Whether values of a type are ordered, so that `min` and `max` mean something. */
+/** Whether values of a type are ordered, so that `min` and `max` apply. */
 export function isOrdered(type: ValueType): boolean {
   return type.kind === 'decimal' || type.kind === 'duration' || type.kind === 'time';
 }
 
-/** Below, at or above zero as `left` is before, equal to or after `right`; undefined where there is no order. */
+/** Below zero, zero or above zero if `left` is less than, equal to or greater than `right`; undefined if they are not ordered. */
 export function compareValues(left: Value, right: Value): number | undefined {
   if (Decimal.isDecimal(left) && Decimal.isDecimal(right)) return (left as Decimal).comparedTo(right as Decimal);
   if (left instanceof Duration && right instanceof Duration) return left.ms - right.ms;
@@ -101,8 +101,8 @@ export function formatValue(value: Value): string {
 }
 
 /**
- * A value from its JSON in a journal or a fixture: the inverse of `valueJson`, by the declared type. Ratios are there as
- * ratios, whatever unit the author declared. Undefined for what does not fit the type.
+ * Reads a value from its JSON in a journal or a fixture, with the declared type: the inverse of `valueJson`. Ratios are
+ * stored as ratios, also for pct and bps. Undefined for JSON that does not fit the type.
  */
 export function valueOfJson(type: ValueType, json: unknown): Value {
   switch (type.kind) {

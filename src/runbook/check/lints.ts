@@ -1,7 +1,6 @@
 /**
- * What can be said of a whole runbook once every step is understood: deadman switch against waits and stops, entries
- * against protection, the token rate, and what nobody reads (language.md, Checks 5). What a single field proves is said
- * where the field is read.
+ * Checks a whole runbook once every step is known: the deadman switch against waits and stops, entries against protection,
+ * the token rate, and unused names (language.md, Checks 5). Facts about a single field are reported where the field is read.
  */
 import type { Span } from '../../base/diagnostic.ts';
 import { didYouMean } from '../../base/spelling.ts';
@@ -19,25 +18,25 @@ export interface Allowance {
   readonly tokensPerMinute: number;
 }
 
-/** Lints that need every step to be there, for only then is the runbook what it says. */
+/** The lints that need every step: a step that was left out would make their findings wrong. */
 export function lintRunbook(checking: Checking, runbook: CheckedRunbook, root: MapNode, allowance: Allowance): void {
   lintDeadman(checking, runbook);
   lintProtection(checking, runbook);
   lintRate(checking, runbook, root, allowance);
 }
 
-/** `release_after` must name a step; it needs no more than the ids. */
+/** Checks that `release_after` names a step; needs only the ids. */
 export function lintRelease(checking: Checking, root: MapNode): void {
   const deadman = root.get('deadman');
   const at = deadman?.kind === 'map' ? deadman.get('release_after') : undefined;
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at) || checking.ids.has(at.text)) return;
-  // The step may be one whose id was refused, or one that has been lost.
+  // The step may have a refused id, or may have been left out.
   if (checking.names.lost) return;
   const meant = didYouMean(at.text, checking.ids.keys());
   checking.report(
     at,
     'unknown-step',
-    `release_after names ${JSON.stringify(at.text)}, which is the id of no step`,
+    `release_after names ${JSON.stringify(at.text)}, which is not the id of a step`,
     meant && `Did you mean ${meant}?`,
   );
 }
@@ -46,7 +45,7 @@ function findNameSpan(checking: Checking, step: CheckedStep): Span {
   return checking.places.get(step)?.nameSpan ?? step.span;
 }
 
-/** How long a step may wait, when that is the same in every run. */
+/** How long a step may wait, if that is the same in every run. */
 function evaluateWait(checking: Checking, step: CheckedStep): Duration | undefined {
   const { compiler } = checking;
   if (step.verb === 'wait') return step.args.kind === 'for' ? compiler.evaluateConstant(step.args.for) : undefined;
@@ -79,7 +78,7 @@ function lintDeadman(checking: Checking, runbook: CheckedRunbook): void {
   for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintArmed(checking, block, undefined);
 }
 
-/** Whether a called runbook places protective orders: the switch of the caller covers those too. */
+/** Whether a called runbook places protective orders: the caller's switch cancels those too. */
 function placesProtection(runbook: CheckedRunbook, name: string): boolean {
   const callee = runbook.calls[name];
   return (
@@ -100,7 +99,10 @@ function lintWait(checking: Checking, step: CheckedStep, timeout: Duration): voi
     );
 }
 
-/** A switch armed by a bare step is kept alive by nobody until it is disarmed. Gives what is armed at the block's end. */
+/**
+ * Checks the steps while a switch is armed by a step: nothing keeps it alive until it is disarmed. Returns the step whose
+ * switch is armed at the end of the block.
+ */
 function lintArmed(
   checking: Checking,
   steps: readonly CheckedStep[],
@@ -126,7 +128,7 @@ function lintArmed(
   return armed;
 }
 
-/** What is known of an entry's fills when a step is met in reading order. */
+/** Checks that an entry is followed by protection, and that a fill is known before it; in reading order. */
 function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
   let entry: StepOf<'place'> | undefined;
   let filled = false;
@@ -155,7 +157,7 @@ function lintProtection(checking: Checking, runbook: CheckedRunbook): void {
     checking.report(
       findNameSpan(checking, entry),
       'entry-without-protect',
-      'this order opens a position, and no `protect` step of the runbook guards it',
+      'this order opens a position, and no `protect` step of the runbook protects it',
     );
 }
 
@@ -177,9 +179,7 @@ function lintRate(
   const worst = computeSteadyRate(runbook, costs);
   if (worst <= tokensPerMinute / 2) return;
   const at = findMostExpensiveStep(checking, runbook, costs) ?? root.entry('steps')?.keySpan ?? root.span;
-  const figure = Number.isFinite(worst)
-    ? `${worst} tokens a minute`
-    : 'as many tokens a minute as the network lets through';
+  const figure = Number.isFinite(worst) ? `${worst} tokens a minute` : 'as many tokens a minute as the network allows';
   if (worst > tokensPerMinute)
     checking.report(at, 'token-rate', `the worst case is ${figure}, and the account has ${tokensPerMinute}`);
   else
@@ -190,7 +190,7 @@ function lintRate(
     );
 }
 
-/** The top-level step whose own worst case is the largest. */
+/** The top-level step with the largest worst case. */
 function findMostExpensiveStep(checking: Checking, runbook: CheckedRunbook, costs: Costs): Span | undefined {
   const alone = (step: CheckedStep): number =>
     computeSteadyRate({ ...runbook, steps: [step], onError: [], finally: [] }, costs);
@@ -202,7 +202,7 @@ function findMostExpensiveStep(checking: Checking, runbook: CheckedRunbook, cost
   return worst && findNameSpan(checking, worst.step);
 }
 
-/** What is declared and read by nothing. `approve` is answered by its id, so an id there is in use. */
+/** Reports what is declared and never used. The id of an `approve` step counts as used, because it is answered by its id. */
 export function lintUnused(checking: Checking, root: MapNode, approvals: ReadonlySet<string>): void {
   const { used } = checking.compiler;
   const keys = (node: Node | undefined): MapNode['entries'] => (node?.kind === 'map' ? node.entries : []);
@@ -215,7 +215,7 @@ export function lintUnused(checking: Checking, root: MapNode, approvals: Readonl
   const deadman = root.get('deadman');
   const release = deadman?.kind === 'map' ? deadman.get('release_after') : undefined;
   const released = release?.kind === 'scalar' ? release.text : undefined;
-  // A misspelt reference may have meant any of them.
+  // A misspelt reference may be a use of any id.
   if (released !== undefined && !checking.ids.has(released)) return;
   for (const [id, span] of checking.ids)
     if (!used.has(id) && !approvals.has(id) && id !== released && !checking.refused.has(span.start))

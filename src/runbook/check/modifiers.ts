@@ -1,6 +1,6 @@
 /**
- * The modifiers of a step that are data: retry, and the words of await, undo and allow. Those that hold steps or change
- * what is in sight are read where the names are kept, in blocks.ts.
+ * Reads the modifiers of a step that are plain data: retry and await; and checks conditions. blocks.ts reads the modifiers
+ * that hold steps or change which names are visible.
  */
 import { Decimal } from '../../base/decimal.ts';
 import { type AwaitTarget, ERROR_KINDS, type ErrorKind, type RetryDeclaration, type Verb } from '../checked.ts';
@@ -13,7 +13,7 @@ import { Duration, type Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { getScalarText, readLiteralDuration } from './declarations.ts';
 
-/** What a verb that calls the venue is repeated for when the author does not say (language.md, decision 9). */
+/** The error kinds for which a step that calls the venue is retried by default (language.md, decision 9). */
 const RETRIED: Readonly<Record<'read' | 'write', readonly ErrorKind[]>> = {
   read: ['transport', 'rate_limited'],
   write: ['rate_limited'],
@@ -26,7 +26,7 @@ const DEFAULTS = {
   jitter: true,
 } as const;
 
-/** Undefined for a verb that calls nothing. */
+/** The retry of a step; undefined for a step that does not call the venue. */
 export function readRetry(checking: Checking, stepName: Verb, node: Node | undefined): RetryDeclaration | undefined {
   const kind = stepRow(stepName).retry;
   if (kind === 'none') return undefined;
@@ -45,7 +45,7 @@ export function readRetry(checking: Checking, stepName: Verb, node: Node | undef
   };
 }
 
-/** The kinds in a list; what is none has been reported. */
+/** The error kinds in a list; other words have been reported. */
 export function readKinds(node: Node | undefined): readonly ErrorKind[] {
   const words = node?.kind === 'list' ? node.items.map(getScalarText) : [];
   return ERROR_KINDS.filter((kind) => words.includes(kind));
@@ -57,7 +57,7 @@ export function readAwait(checking: Checking, stepName: Verb, node: Node | undef
   return row?.allowed.find((target) => target === word) ?? row?.default;
 }
 
-/** Compiles a condition; one that is the same whatever happens is reported. */
+/** Compiles a condition; reports one that always has the same value. */
 export function checkCondition(checking: Checking, node: Node | undefined, what: string): Expr<boolean> {
   const expr = checking.compiler.compile<boolean>(node, BOOLEAN);
   if (node !== undefined && (expr as Expr) !== FAULTY && expr.constant && expr.reads.length === 0) {
@@ -71,12 +71,12 @@ export function checkCondition(checking: Checking, node: Node | undefined, what:
   return expr;
 }
 
-/** The paths of the optionals that are there where a condition holds. */
+/** The paths of the optional values that are present when a condition is true. */
 export function listAssured(condition: Expr<boolean>): readonly string[] {
   return (condition as Expr) === FAULTY ? [] : listPresentWhenTrue(condition);
 }
 
-/** Takes them, and the ids of earlier steps that hung on the same condition, for there until the block ends. */
+/** Treats these values, and the ids of earlier steps with the same condition, as present until the block ends. */
 export function assume(
   checking: Checking,
   condition: Expr<boolean>,

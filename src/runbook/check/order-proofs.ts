@@ -1,6 +1,6 @@
 /**
- * What the constants of an order prove before any run: that it can not be sent, or that the runbook's own limits deny it
- * every time. What only a run will know is left to it.
+ * Reports what the constants of an order prove before any run: that it cannot be sent, or that the runbook's own limits
+ * always deny it. Values known only during a run are checked then.
  */
 import type { Decimal } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
@@ -41,7 +41,7 @@ export function checkSide(checking: Checking, at: Node | undefined, side: Expr<s
     checking.report(at, 'side-not-allowed', `${known} is not among limits.sides: ${sides.join(', ')}`);
 }
 
-/** A constant order against constant limits. An exit (`allow: reduce`) may pass the notional caps. */
+/** Compares a constant size and price with constant limits. An exit (`allow: reduce`) may exceed the notional caps. */
 export function checkSize(
   checking: Checking,
   read: FieldReader,

@@ -1,8 +1,8 @@
-/** Which steps can add to what is at stake: what `finally` and `undo` may hold is decided by it. Decides nothing at run time. */
+/** Decides which steps can add risk, and so may not occur in `finally` and `undo`; walks the steps of a checked runbook. */
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { stepRow } from '../steps.ts';
 
-/** The blocks a step does its own steps in, those of its modifiers apart. */
+/** The blocks of a step's own steps, without those of its modifiers. */
 export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
   switch (step.verb) {
     case 'for_each':
@@ -19,7 +19,7 @@ export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedSt
   }
 }
 
-/** The blocks of a step's modifiers: what is done when something went wrong. */
+/** The blocks of a step's modifiers, which run after a failure. */
 function listExceptionalBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
   return [
     ...step.catch.map((clause) => clause.do),
@@ -28,7 +28,7 @@ function listExceptionalBlocks(step: CheckedStep): readonly (readonly CheckedSte
   ];
 }
 
-/** Every step of a list and of the blocks inside it, in reading order. */
+/** Yields every step of a list and of the blocks inside it, in reading order. */
 export function* everyStep(steps: readonly CheckedStep[]): Generator<CheckedStep> {
   for (const step of steps) {
     yield step;

@@ -1,6 +1,6 @@
 /**
- * The schedule of a runbook as declared: zones, cron expressions, windows and inputs. When its slots fall, and which
- * collide, is worked out in schedule.ts.
+ * Checks the schedule block of a runbook: zones, cron expressions, windows and inputs. schedule/schedule.ts computes when the
+ * slots are due, schedule/collisions.ts which of them collide.
  */
 import { loadCroner, loadLuxon } from '../calendar.ts';
 import type { InputDeclaration, ScheduleDeclaration } from '../checked.ts';
@@ -12,10 +12,10 @@ import type { Checking } from './checking.ts';
 import { getScalarText, omitUndefined, readLiteralDuration } from './declarations.ts';
 import { describeUnknownInput, findViolation, formatValue } from './inputs.ts';
 
-/** A run that is due waits for nothing: a minute covers a busy engine, not one that was down. */
+/** A minute covers a busy engine; an engine that was down for longer needs a misfire policy chosen by the author. */
 const DEFAULT_MISFIRE = { within: new Duration(60_000), then: 'run_once' } as const;
 
-/** A verdict waits for the disk; what is to happen more often than that is one run with a loop. */
+/** Each decision is written to disk first; anything more frequent belongs in one run with a loop. */
 const SHORTEST_EVERY_MS = 1_000;
 
 export function checkSchedule(
@@ -93,20 +93,16 @@ function readWhen(
   if (every !== undefined) {
     const length = readLiteralDuration(checking, every);
     if (length !== undefined && length.ms <= 0)
-      checking.report(
-        every,
-        'duration-not-positive',
-        `every must be longer than nothing, found ${formatValue(length)}`,
-      );
+      checking.report(every, 'duration-not-positive', `every must be longer than 0s, found ${formatValue(length)}`);
     else if (length !== undefined && length.ms < SHORTEST_EVERY_MS)
-      checking.report(every, 'schedule-every', `every is at least 1s, found ${formatValue(length)}`);
+      checking.report(every, 'schedule-every', `every must be at least 1s, found ${formatValue(length)}`);
     return length && { kind: 'every', every: length };
   }
   const at = readTimeField(checking, node.get('at'));
   return at && { kind: 'at', at, ...omitUndefined({ tz: zone }) };
 }
 
-/** From here a date that fits is looked for: in a leap year, so that 29 February is found. */
+/** Start of the search for a matching date: in a leap year, so that 29 February is found. */
 const SEARCHED_FROM = new Date(Date.UTC(2024, 0, 1));
 
 function checkCron(checking: Checking, at: Node, text: string): boolean {
@@ -135,7 +131,7 @@ function checkCron(checking: Checking, at: Node, text: string): boolean {
 
 function checkZone(checking: Checking, at: Node | undefined): string | undefined {
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
-  // Offsets and abbreviations know no daylight-saving time; a zone of the database has a slash, or is UTC.
+  // Offsets and abbreviations have no daylight-saving time; a zone of the database has a slash, or is UTC.
   if (loadLuxon().IANAZone.isValidZone(at.text) && (at.text.includes('/') || at.text === 'UTC')) return at.text;
   checking.report(at, 'schedule-zone', `${JSON.stringify(at.text)} is not a zone of the IANA database`);
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * The table of codes a diagnostic can have, and the reference written from it. A code is a promise: programs and readers
- * search for it, so one that has been released keeps its meaning.
+ * All codes that a diagnostic can have, and the reference page that is generated from them. Programs and readers search
+ * for a code, so a released code keeps its meaning.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { CHECK_CODES, type CheckCode } from './check.ts';
@@ -11,7 +11,7 @@ import { SYNTAX_CODES } from './syntax.ts';
 export const CODES = { ...SYNTAX_CODES, ...CHECK_CODES, ...SCHEDULE_CODES } as const satisfies Record<string, CodeRow>;
 export type Code = keyof typeof CODES;
 
-/** A diagnostic of the checks; severity and, where the caller has none, the hint come from the table. */
+/** A diagnostic of the checks. The table gives its severity, and its hint unless the caller gives one. */
 export function finding(source: SourceText, span: Span, code: CheckCode, message: string, hint?: string): Diagnostic {
   const row = CHECK_CODES[code];
   return { severity: row.severity, code, message, hint: hint ?? row.fix, source, span };

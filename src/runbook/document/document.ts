@@ -1,8 +1,8 @@
 /**
- * From YAML text to a tree in which every key and value knows its place. The only importer of `yaml`; reads YAML 1.2 with
- * less in it: whatever lets two people read one file differently (aliases, tags, merge keys, directives, several documents,
- * numbers in odd notations, invisible characters) or lets a small file become a large one is refused by name.
- * It knows nothing of runbooks, and it never throws.
+ * Reads YAML text into a tree in which every key and value has its place. The only importer of `yaml`. Reads a subset of YAML
+ * 1.2: everything that two readers may understand differently (aliases, tags, merge keys, directives, several documents,
+ * unusual number notations, invisible characters) or that makes a small file large is refused with a code of its own.
+ * Independent of the runbook language; never throws.
  */
 import { Composer, type CST, type Document, isMap, isScalar, isSeq, type ParsedNode, Parser, type Scalar } from 'yaml';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
@@ -22,20 +22,20 @@ export interface DocumentLimits {
   readonly maxBytes: number;
   readonly maxNodes: number;
   readonly maxDepth: number;
-  /** Whether `null` may stand as a value: in recorded answers it may, in what an author writes it may not. */
+  /** Whether `null` is allowed as a value: in recorded responses it is, in a file that an author writes it is not. */
   readonly nulls: 'refused' | 'kept';
 }
 
-/** For what people write. A recording may be larger and hold nulls, and says so. */
+/** Limits of the files that people write. A recording may be larger and contain nulls. */
 export const AUTHORED: DocumentLimits = { maxBytes: 256 * 1024, maxNodes: 20_000, maxDepth: 32, nulls: 'refused' };
 
 interface ReadDocument {
-  /** Undefined when the text is not YAML or was refused whole; single faults leave a tree to go on with. */
+  /** Undefined if the text is not YAML or was refused as a whole; single errors still leave a tree. */
   readonly root: Node | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads the one document of a text. Sizes are looked at before anything is parsed, depth before anything recursive runs. */
+/** Reads the one document of a text. Size is checked before anything is parsed, depth before anything recursive runs. */
 export function readDocument(source: SourceText, limits: DocumentLimits = AUTHORED): ReadDocument {
   const found = new Findings(source);
   const bytes = Buffer.byteLength(source.text);
@@ -55,7 +55,7 @@ export function readDocument(source: SourceText, limits: DocumentLimits = AUTHOR
   const unclosed = inspectTokens(tokens, limits, found);
   if (found.list.length > 0) return { root: undefined, diagnostics: found.list };
 
-  // `failsafe` leaves every scalar a text: what is a number is decided here, from its source, never by a conversion.
+  // With `failsafe` every scalar stays a text: numbers are recognized here, from their source, never by a conversion.
   const composer = new Composer({ version: '1.2', schema: 'failsafe', uniqueKeys: false, merge: false, strict: true });
   const documents = [...composer.compose(tokens, true, source.text.length)];
   const document = documents[0] as Document.Parsed | undefined;
@@ -67,7 +67,7 @@ export function readDocument(source: SourceText, limits: DocumentLimits = AUTHOR
   }
   const contents = document?.contents as ParsedNode | null | undefined;
   if (contents === null || contents === undefined || (isScalar(contents) && (contents.source ?? '') === '')) {
-    found.add('yaml-empty', { start: 0, end: 0 }, 'the file holds nothing');
+    found.add('yaml-empty', { start: 0, end: 0 }, 'the file is empty');
     return { root: undefined, diagnostics: found.list };
   }
   return { root: new Conversion(source, limits, found).convert(contents), diagnostics: found.list };
@@ -79,7 +79,7 @@ class Findings {
   constructor(source: SourceText) {
     this.source = source;
   }
-  /** Beyond fifty there is nothing to learn, and a hostile file should not buy a long answer. */
+  /** At most fifty: more do not help the author, and a hostile file must not cause a long answer. */
   add(code: SyntaxCode, span: Span, message: string, hint?: string): void {
     if (this.list.length < 50) this.list.push(diagnose(this.source, span, code, message, hint));
   }
@@ -88,15 +88,15 @@ class Findings {
 type AnyToken = CST.Token | CST.SourceToken;
 
 /**
- * Walks the concrete syntax with a stack of its own, so that depth is known before anything recursive is let near it. Gives
- * where brackets and quotes begin that have no end.
+ * Walks the concrete syntax with an explicit stack, so that the depth is known before anything recursive runs. Returns the
+ * offsets of brackets and quotes that are never closed.
  */
 function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, found: Findings): readonly number[] {
   const unclosed: number[] = [];
   let documents = 0;
   let nodes = 0;
   const stack: { readonly token: AnyToken; readonly depth: number }[] = [];
-  /** The last one first, so that the first is looked at first. */
+  /** Pushes the last token first, so that the first is visited first. */
   const push = (inner: readonly AnyToken[], depth: number): void => {
     for (let index = inner.length - 1; index >= 0; index -= 1) stack.push({ token: inner[index] as AnyToken, depth });
   };
@@ -187,7 +187,7 @@ const WRITING = {
   BLOCK_LITERAL: 'block',
 } as const satisfies Record<Scalar.Type, ScalarWriting['style']>;
 
-/** From yaml's nodes to ours; single faults are noted and the tree goes on without them. */
+/** Converts yaml's nodes to ours; single errors are reported and left out of the tree. */
 class Conversion {
   private readonly source: SourceText;
   private readonly limits: DocumentLimits;
@@ -233,7 +233,7 @@ class Conversion {
         span: { start: key.span.start, end: Math.max(key.span.end, value.span.end) },
       };
       if (index.has(key.text)) {
-        this.found.add('yaml-duplicate-key', key.span, `the key "${shorten(key.text)}" stands here a second time`);
+        this.found.add('yaml-duplicate-key', key.span, `the key "${shorten(key.text)}" occurs a second time`);
         continue;
       }
       index.set(key.text, entry);
@@ -260,7 +260,7 @@ class Conversion {
     return nodes;
   }
 
-  /** A value that a comma has cut, whole; said once. `before`: what a hint writes in front of it. */
+  /** Joins a value that commas have cut and reports it once. `before`: the text in front of it, for the hint. */
   private cutByCommas(
     before: string,
     piece: (index: number) => ParsedNode | null | undefined,
@@ -269,7 +269,7 @@ class Conversion {
     if (cut === undefined) return undefined;
     const { span, pieces } = cut;
     const text = this.source.text.slice(span.start, span.end);
-    const message = `inside of {…} and […] the comma ends a value without quotes: ${shorten(text)}`;
+    const message = `inside {…} and […] the comma ends a value without quotes: ${shorten(text)}`;
     this.found.add('yaml-comma', span, message, suggestQuotes(before, text));
     const offset = (at: number): number => span.start + Math.max(0, Math.min(at, text.length));
     return { node: { kind: 'scalar', span, text, style: 'plain', type: 'text', offset }, pieces };
@@ -289,8 +289,8 @@ class Conversion {
       this.found.add(
         'yaml-hidden-character',
         { start: span.start + blank.at, end: span.start + blank.at + 1 },
-        `the character ${blank.name} looks like a blank and is none`,
-        'Write an ordinary blank.',
+        `the character ${blank.name} only looks like a space`,
+        'Write an ordinary space.',
       );
     else if (text === '<<' && plain) this.found.add('yaml-merge-key', span, 'the merge key <<');
     else if (FORBIDDEN_KEYS.has(text)) this.found.add('yaml-forbidden-key', span, `the key ${text}`);
@@ -331,7 +331,7 @@ class Conversion {
     return type;
   }
 
-  /** An escape (`"\u202e"`) brings in what the text itself may not hold. */
+  /** An escape (`"\u202e"`) can produce a character that the file itself may not contain. */
   private inspectText(text: string, span: Span, offset: (index: number) => number): void {
     const forbidden = findForbiddenInText(text);
     if (forbidden === undefined) return;
@@ -352,7 +352,7 @@ interface YamlPair {
   readonly value: ParsedNode | null;
 }
 
-/** The key of a pair that has no value: what a comma has cut off. */
+/** The key of a pair without a value: a comma may have cut it off from the value before. */
 function keyAlone(pair: YamlPair | undefined): ParsedNode | null | undefined {
   const value = pair?.value ?? null;
   return value === null || (isScalar(value) && value.range[0] === value.range[1]) ? pair?.key : undefined;
@@ -367,7 +367,7 @@ function toSpan(range: readonly [number, number, number]): Span {
   return { start: range[0], end: range[1] };
 }
 
-/** A block collection ends where its last value does; yaml lets it reach to the next line. */
+/** Ends a block collection where its last value ends; yaml ends it at the next line. */
 function endAt(span: Span, last: { readonly span: Span } | undefined): Span {
   return last === undefined ? span : { start: span.start, end: last.span.end };
 }

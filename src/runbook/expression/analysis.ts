@@ -1,10 +1,10 @@
 /**
- * The checker of expressions: walks a syntax tree once, gives every piece a type and a closure, and notes every fault with
- * its place. Names are resolved among those declared only, fields among those of the record's type only: nothing is ever
- * looked up on an object because a text says so.
+ * Checks expressions: walks a syntax tree once, gives every part a type and a closure, and records every error with its
+ * place. Names must be declared and fields must belong to the record's type: no text ever selects a property of a JavaScript
+ * object.
  *
- * After a fault the piece is undefined and what is built on it keeps silent, so that one mistake gives one diagnostic;
- * its siblings are still checked.
+ * A wrong part is undefined and the parts built on it report nothing, so that one mistake gives one diagnostic; its
+ * siblings are still checked.
  */
 import { type Decimal, parseAuthoredDecimal, wholeNumber } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
@@ -16,7 +16,7 @@ import { applyFunction, describeArity, impliesMarket, type Match, matchCall } fr
 import { fitTerm, isTypeMismatch, type Term, unifyTerms } from '../functions/term.ts';
 import { BOOLEAN, INTEGER, NUMBER, TEXT, typeName } from '../functions/typing.ts';
 import { EvaluationFailure, type Scope, type Value, type ValueType } from '../values.ts';
-import { AnalysisFaults, shown } from './analysis-faults.ts';
+import { AnalysisFaults, shorten } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
 import { MAX_DEPTH, type SyntaxNode } from './syntax.ts';
 import { type Facts, VisibleNames } from './visible-names.ts';
@@ -26,7 +26,7 @@ const MACROS: ReadonlySet<string> = new Set(['map', 'filter', 'exists', 'all']);
 type NodeOf<O extends SyntaxNode['op']> = Extract<SyntaxNode, { op: O }>;
 
 export class Analysis extends AnalysisFaults {
-  /** How many pieces it has: what one evaluation counts against the budget. */
+  /** The number of parts, which one evaluation counts against its budget. */
   weight = 0;
   private readonly env: TypeEnv;
   private readonly visible: VisibleNames;
@@ -37,7 +37,7 @@ export class Analysis extends AnalysisFaults {
     this.visible = new VisibleNames(text, env, factsOf);
   }
 
-  /** The roots that were read, and of feeds each by name. */
+  /** The roots that were read, and `feeds.<name>` for each feed. */
   get reads(): ReadonlySet<string> {
     return this.visible.reads;
   }
@@ -93,15 +93,15 @@ export class Analysis extends AnalysisFaults {
         return operand === undefined ? undefined : this.settle(checkNegation(operand, this.text), [node.args], node);
       }
       case 'map':
-        return this.reportFault('refused-literal', node, 'a map can not be written in an expression');
+        return this.reportFault('refused-literal', node, 'a map cannot be written in an expression');
       default: {
         if (!OPERATORS.has(node.op))
           return this.reportFault('expression-syntax', node, `the operator ${node.op} is not part of the language`);
         const [left, right] = [this.check(node.args[0], level), this.check(node.args[1], level)];
         if (left === undefined || right === undefined) return undefined;
-        // What is constant as a whole is worked out, and told of, as a whole.
+        // A constant expression is evaluated, and reported, as a whole.
         if ((node.op === '/' || node.op === '%') && !left.constant && isZero(right))
-          return this.reportFault('expression-fails', node.args[1], 'this divides by zero, whatever stands before it');
+          return this.reportFault('expression-fails', node.args[1], 'this divides by zero, whatever the left side is');
         if (node.op === '==' || node.op === '!=') this.noteUnlikely([left, right], node.args);
         return this.settle(checkBinary(node.op as BinaryOperator, left, right, this.text), node.args, node);
       }
@@ -113,10 +113,10 @@ export class Analysis extends AnalysisFaults {
     if (typeof value === 'boolean') return { type: BOOLEAN, run: () => value, bare: true, constant: true };
     if (typeof value === 'string')
       return { type: { kind: 'text', of: [value] }, run: () => value, bare: true, constant: true };
-    if (value === null) return this.reportFault('refused-null', node, 'there is no null');
+    if (value === null) return this.reportFault('refused-null', node, 'the language has no null');
     if (value instanceof Uint8Array)
-      return this.reportFault('refused-literal', node, 'bytes can not be written in an expression');
-    // The parser's own number has lost digits by now: the exact one is read from the text.
+      return this.reportFault('refused-literal', node, 'bytes cannot be written in an expression');
+    // The parser's own number has lost digits: the exact one is read from the text.
     const written = this.text.slice(node.start, node.end);
     const number = parseAuthoredDecimal(written);
     if (number === undefined)
@@ -162,7 +162,7 @@ export class Analysis extends AnalysisFaults {
       return this.reportFault(
         'record-index',
         node.args[1],
-        `a field of ${holder.name} is looked up by a computed name`,
+        `a field of ${holder.name} is read by a computed name`,
         'Write `.name`, or choose with `?:`.',
       );
     if (holder.kind !== 'list' && holder.kind !== 'map')
@@ -228,7 +228,7 @@ export class Analysis extends AnalysisFaults {
     };
   }
 
-  /** Left to right, the right side only when it matters; a failure on the way is a failure of the whole. */
+  /** Evaluates from left to right, the right side only if it matters; a failure of a side fails the whole. */
   private checkLogic(node: NodeOf<'&&'> | NodeOf<'||'>, level: number): Term | undefined {
     const both = node.op === '&&';
     const left = this.checkCondition(node.args[0], level);
@@ -300,7 +300,7 @@ export class Analysis extends AnalysisFaults {
         `${name} takes ${formatCount(wanted, 'argument')}, found ${args.length}`,
       );
     if (receiver.type.kind !== 'optional' && receiver.narrowed !== true)
-      this.reportFault('always-present', place, `this ${typeName(receiver.type)} is always there`);
+      this.reportFault('always-present', place, `this ${typeName(receiver.type)} is always present`);
     const { run: of, path } = receiver;
     if (name === 'hasValue') {
       const known = path === undefined ? [] : listPrefixes(path);
@@ -340,7 +340,11 @@ export class Analysis extends AnalysisFaults {
     if (receiver === undefined) return undefined;
     if (receiver.type.kind !== 'list') {
       if (receiver.type.kind === 'optional')
-        return this.reportFault('optional-unhandled', on, `${shown(this.text.slice(on.start, on.end))} may be absent`);
+        return this.reportFault(
+          'optional-unhandled',
+          on,
+          `${shorten(this.text.slice(on.start, on.end))} may be absent`,
+        );
       return this.reportFault('type-mismatch', on, `${name} goes through a list, found ${typeName(receiver.type)}`);
     }
     const weightBefore = this.weight;
@@ -393,19 +397,19 @@ export class Analysis extends AnalysisFaults {
       return this.reportFault(
         'unknown-zone',
         nodes[unknown.at] ?? node,
-        `there is no time zone '${shown(unknown.zone)}'`,
+        `there is no time zone '${shorten(unknown.zone)}'`,
       );
     const implied = impliesMarket(match);
     const market = implied ? this.env.market : undefined;
     if (implied && market === undefined) {
       const hint = `Write ${name}(value, market), such as ${name}(value, inputs.market).`;
-      return this.reportFault('market-unknown', place, `${name} needs to know the market here`, hint);
+      return this.reportFault('market-unknown', place, `${name} needs a market here`, hint);
     }
     for (const read of market?.reads ?? []) this.visible.reads.add(read);
     return applyFunction(row, match, market, this.text);
   }
 
-  /** What depends on nothing is worked out now, so that `1 / 0` is found before a run; lists are left for when they are needed. */
+  /** Evaluates a constant part now, so that `1 / 0` is found before a run; lists are evaluated when they are needed. */
   private fold(term: Term, node: SyntaxNode): Term {
     if (!term.constant || node.op === 'value' || term.type.kind === 'list') return term;
     try {
@@ -413,7 +417,7 @@ export class Analysis extends AnalysisFaults {
       return { ...term, run: () => value };
     } catch (error) {
       if (!(error instanceof EvaluationFailure)) throw error;
-      this.reportFault('expression-fails', node, `this can not be worked out: ${error.message}`);
+      this.reportFault('expression-fails', node, `this cannot be evaluated: ${error.message}`);
       return { ...term, constant: false };
     }
   }
@@ -446,7 +450,7 @@ function isZero({ constant, type, run }: Term): boolean {
 
 const NOWHERE: Scope = { get: () => undefined, rules: () => undefined };
 
-/** A time zone written out is looked up before the run. */
+/** Finds an unknown time zone among the literal arguments. */
 function findUnknownZone({ signature, args }: Match): { readonly zone: string; readonly at: number } | undefined {
   const at = signature.parameters.findIndex((each) => each.shape.kind === 'zone');
   const type = args[at]?.bare === true ? args[at]?.type : undefined;

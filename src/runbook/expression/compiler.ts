@@ -1,6 +1,6 @@
 /**
- * From the values of a document to the expressions of a checked runbook: compiles each in the names visible at its place,
- * keeps account of what is read, and says nothing about what has been said before. It knows no verb.
+ * Compiles the values of a document into the expressions of a checked runbook, with the names visible at each place. Records
+ * which names are read, and leaves out findings that follow from earlier ones.
  */
 import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
@@ -12,8 +12,8 @@ import { compileField, isBare } from './expression.ts';
 import type { Names } from './scope.ts';
 
 /**
- * Stands where an expression is missing or at fault. A runbook with errors is never given out, so nobody evaluates it;
- * who does has ignored a diagnostic.
+ * Placeholder for a missing or wrong expression. A runbook with errors is never returned, so it is never evaluated;
+ * evaluating it is an internal error, and throws.
  */
 export const FAULTY: Expr<never> = {
   text: '',
@@ -21,11 +21,11 @@ export const FAULTY: Expr<never> = {
   reads: [],
   constant: false,
   evaluate() {
-    throw new Error('an expression at fault was evaluated');
+    throw new Error('an expression with an error was evaluated');
   },
 };
 
-/** What is in sight of nothing: for constants. */
+/** A scope without values, for constants. */
 const NOWHERE: Scope = { get: () => undefined, rules: () => undefined };
 
 export class Compiler {
@@ -34,7 +34,7 @@ export class Compiler {
   readonly used = new Set<string>();
   /** The feeds read since a step began. */
   feeds = new Set<string>();
-  /** The market `tick` and `lot` mean where nothing nearer does. */
+  /** The default market of `tick` and `lot`. */
   market: Expr<string> | undefined;
   readonly source: SourceText;
   readonly names: Names;
@@ -50,7 +50,7 @@ export class Compiler {
     return node === undefined || this.faulty.has(node);
   }
 
-  /** Compiles what stands at a field; `FAULTY` where nothing sound does, which has been or is hereby reported. */
+  /** Compiles the value of a field; `FAULTY` if it is missing or wrong, which has been or is now reported. */
   compile<T extends Value>(node: Node | undefined, expected: ValueType | 'any', market = this.market): Expr<T> {
     if (node === undefined || this.faulty.has(node)) return FAULTY;
     if (node.kind === 'scalar') return this.compileScalar(node, expected, market) as Expr<T>;
@@ -63,7 +63,7 @@ export class Compiler {
     const { expr, diagnostics } = compileField(node, this.source, this.names.env(market), expected);
     this.report(node, diagnostics);
     if (expr === undefined) {
-      // What is read by an expression at fault is in use all the same.
+      // Names in a wrong expression also count as used.
       for (const [word] of node.text.matchAll(/[A-Za-z_]\w*/g)) this.used.add(word);
       this.noteFields(node.text);
       return FAULTY;
@@ -100,7 +100,7 @@ export class Compiler {
     };
   }
 
-  /** Compiles what a name stands for and puts the name in sight. */
+  /** Compiles the value of a name and declares the name. */
   compileNamed(name: string, node: Node): Expr {
     const expr = this.compile(node, 'any');
     this.names.declare(name, expr.type);
@@ -108,7 +108,7 @@ export class Compiler {
     return expr;
   }
 
-  /** Keeps what is known of a name beside its type: bare literals for units, constants for proofs, or that it is at fault. */
+  /** Records facts about a name besides its type: a bare literal (for units), a constant (for proofs), or a wrong declaration. */
   remember(name: string, expr: Expr): void {
     if (expr === FAULTY) {
       this.names.unknown.add(name);
@@ -121,7 +121,7 @@ export class Compiler {
     if (constant !== undefined) this.names.constants.set(name, constant);
   }
 
-  /** The value of an expression that is the same in every run; undefined when it is not, or can not be worked out. */
+  /** The value of an expression that is the same in every run; undefined if it varies or cannot be evaluated. */
   evaluateConstant<T extends Value>(expr: Expr<T> | undefined): T | undefined {
     if (expr === undefined || expr === FAULTY) return undefined;
     if (!expr.constant && !(expr.reads.length > 0 && expr.reads.every((root) => this.names.constants.has(root))))
@@ -129,7 +129,7 @@ export class Compiler {
     try {
       return expr.evaluate({ ...NOWHERE, get: (root) => this.names.constants.get(root) });
     } catch {
-      // `1 / 0` is the expression checker's to report.
+      // The check of the expression reports `1 / 0`.
       return undefined;
     }
   }
@@ -142,13 +142,13 @@ export class Compiler {
     this.noteFields(expr.text);
   }
 
-  /** `reads` names `inputs` as a whole: which of them is told by the text. */
+  /** Notes the single inputs and feeds in a text: `reads` only holds `inputs` as a whole. */
   private noteFields(text: string): void {
     for (const [, root, field] of text.matchAll(/\b(inputs|feeds)\s*\.\s*\??\s*([A-Za-z_]\w*)/g))
       this.used.add(`${root}.${field}`);
   }
 
-  /** Leaves out what follows from a declaration that was reported itself. */
+  /** Reports diagnostics, without those that follow from a declaration that has been reported. */
   private report(node: Node, diagnostics: readonly Diagnostic[]): void {
     if (diagnostics.length === 0) return;
     const { unknown } = this.names;
@@ -162,7 +162,7 @@ export class Compiler {
   }
 }
 
-/** An expression made by the checker itself: the market of an order, an input's value. */
+/** Makes an expression that the author did not write: the market of an order, an input's value. */
 export function derive<T extends Value>(
   from: { readonly text: string; readonly type: ValueType; readonly reads: readonly string[] },
   evaluate: (scope: Scope) => T,
@@ -170,7 +170,7 @@ export function derive<T extends Value>(
   return { ...from, constant: false, evaluate };
 }
 
-/** The market of the order an expression gives. */
+/** An expression for the market of an order expression. */
 export function deriveMarket(orderExpr: Expr<RecordValue>): Expr<string> {
   if ((orderExpr as Expr) === FAULTY) return FAULTY;
   const { text, reads } = orderExpr;
@@ -185,7 +185,7 @@ function looksLikeMarket(node: Node): boolean {
 
 function mentions(node: Node, text: string, name: string): boolean {
   const at = text.slice(node.span.start, node.span.end);
-  // The name may be one that was refused for its characters.
+  // The name may have been refused because of its characters.
   const parts = name.split('.').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
   return new RegExp(`(?<![\\w])${parts.join('\\s*\\.\\s*')}(?!\\w)`).test(at);
 }

@@ -1,7 +1,7 @@
 /**
- * From a field of a runbook to a typed, compiled expression. Whether a text is an expression, a template or a literal is
- * decided by the type the field expects, never by how the text looks; a fault is a diagnostic at its place in the file.
- * Nothing is evaluated here but what is constant, and nothing is thrown.
+ * Compiles a field of a runbook into a typed expression. The type that the field expects decides whether a text is an
+ * expression, a template or a literal, never how the text looks. Errors become diagnostics at their place in the file.
+ * Evaluates only constants, and never throws.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
@@ -31,35 +31,35 @@ export { parseTypeWord } from '../functions/typing.ts';
 export type { TypeEnv } from './environment.ts';
 export { readInputText, readLiteral } from './literals.ts';
 
-/** An expression, absent after an error; diagnostics may be warnings beside it. */
+/** A compiled expression, undefined after an error; with an expression, the diagnostics are warnings. */
 export interface Compiled<T extends Value = Value> {
   readonly expr: Expr<T> | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** What is known of an expression beside its type; kept here so that an `Expr` stays what the engine needs. */
+/** Facts about an expression besides its type; kept here so that an `Expr` holds only what the engine needs. */
 const FACTS = new WeakMap<Expr, Facts>();
 const NO_FACTS: Facts = { whenTrue: [], whenFalse: [], bare: false };
 
-/** Dotted paths that are present wherever the boolean expression is true: `taker` for `taker.hasValue()`. */
+/** Dotted paths that are present when a boolean expression is true: `taker` for `taker.hasValue()`. */
 export function listPresentWhenTrue(expr: Expr): readonly string[] {
   return FACTS.get(expr)?.whenTrue ?? [];
 }
 
-/** Dotted paths that are present wherever the boolean expression is false: `taker` for `!taker.hasValue()`. */
+/** Dotted paths that are present when a boolean expression is false: `taker` for `!taker.hasValue()`. */
 export function listPresentWhenFalse(expr: Expr): readonly string[] {
   return FACTS.get(expr)?.whenFalse ?? [];
 }
 
-/** Whether an expression is made of bare literals alone: a let of that kind belongs into `TypeEnv.bare`. */
+/** Whether an expression consists of bare literals: a let of this kind belongs in `TypeEnv.bare`. */
 export function isBare(expr: Expr): boolean {
   return FACTS.get(expr)?.bare === true;
 }
 
-/** A market written out, which an expression would take for a difference. */
+/** A literal market, which an expression would read as a subtraction. */
 const MARKET_LITERAL = /^[A-Z][A-Z0-9]{1,9}-USD[TC]?$/;
 
-/** Compiles a field by what it expects: a literal of the type, a template for texts, a bare expression for all else. */
+/** Compiles a field by the type it expects: a literal of that type, a template for a text, else a bare expression. */
 export function compileField(
   node: ScalarNode,
   source: SourceText,
@@ -112,8 +112,8 @@ export function compileExpression(
 }
 
 /**
- * Compiles a text with `${…}`. Where one `${…}` is the whole text, its expression is checked against what is expected;
- * else the parts are put together as text, which a closed set (a side, a status) does not take.
+ * Compiles a text with `${…}`. If one `${…}` is the whole text, its expression must have the expected type; else the parts
+ * are joined into a text, which a closed set (a side, a status) does not accept.
  */
 export function compileTemplate(
   node: ScalarNode,
@@ -141,7 +141,7 @@ export function compileTemplate(
   const wanted = expected === 'any' ? TEXT : expected.kind === 'optional' ? expected.of : expected;
   const [only] = parts;
   if (only?.kind === 'expression' && parts.length === 1) {
-    // A free text takes whatever can be written; a closed set, a market and a declared type take their own kind only.
+    // A free text accepts any value that has a text form; a closed set, a market and a declared type accept only their own kind.
     const free = expected !== 'any' && wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true;
     const compiled = compileSlice({ node, source, text: only.text, from: only.start }, env, free ? 'any' : expected);
     if (!free || compiled.expr === undefined || compiled.expr.type.kind === 'text') return compiled;
@@ -154,7 +154,7 @@ export function compileTemplate(
       node,
       source,
       'template-mixed',
-      `${typeName(wanted)} is needed; a text put together from parts can not be checked against it`,
+      `${typeName(wanted)} is needed; a text joined from parts cannot be checked against it`,
     );
   const compiled = parts.map((part) =>
     part.kind === 'text' ? part.text : compileSlice({ node, source, text: part.text, from: part.start }, env, 'any'),
@@ -166,7 +166,7 @@ export function compileTemplate(
     : { expr: undefined, diagnostics };
 }
 
-/** A literal that a bare expression could not be, by the kind expected; undefined where the text is to be compiled. */
+/** Reads a literal that is not a bare expression, by the kind expected; undefined if the text is to be compiled. */
 function readFieldLiteral(
   text: string,
   kind: string,
@@ -190,7 +190,7 @@ function readFieldLiteral(
     const reading = readTime(text);
     return 'value' in reading ? { value: reading.value, type: TIME } : reading;
   }
-  // A number where a length of time belongs is the slip worth a word of its own: 30 of what?
+  // A number without a unit is a common mistake in a duration and has a message of its own.
   if (kind === 'duration' && /^-?\d+(\.\d+)?\s*[A-Za-z]*$/.test(text)) {
     const reading = readDuration(text);
     return 'value' in reading ? undefined : reading;
@@ -207,7 +207,7 @@ function compileLiteralText(node: ScalarNode, source: SourceText, wanted: ValueT
   return { expr: makeLiteral(node.text, type, value, { ...NO_FACTS, bare: true }), diagnostics: [] };
 }
 
-/** Puts texts and expressions together; says so where a part may be absent, refuses what has no text. */
+/** Joins texts and expressions; warns of a part that may be absent, refuses one that has no text form. */
 function joinParts(
   node: ScalarNode,
   source: SourceText,
@@ -223,7 +223,7 @@ function joinParts(
     const span = { start: node.offset(start), end: node.offset(start + Math.max(0, text.length - 1)) + 1 };
     if (item.kind === 'record' || item.kind === 'map' || item.kind === 'list')
       diagnostics.push(
-        diagnose(source, span, 'type-mismatch', `${typeName(type)} has no text of its own`, 'Name a field of it.'),
+        diagnose(source, span, 'type-mismatch', `${typeName(type)} has no text form`, 'Use one of its fields.'),
       );
     else if (type.kind === 'optional')
       diagnostics.push(diagnose(source, span, 'optional-in-text', `${text.trim()} may be absent`));
@@ -276,7 +276,7 @@ function findFacts(env: TypeEnv, name: string): Facts | undefined {
   return expr === undefined ? undefined : FACTS.get(expr);
 }
 
-/** What was found out about an expression's text. */
+/** The result of checking an expression's text. */
 interface Meaning {
   readonly type: ValueType;
   readonly reads: Iterable<string>;
@@ -303,7 +303,7 @@ function makeExpression(text: string, { type, reads, run, weight, facts, constan
   return expr;
 }
 
-/** Where a range of the text from character `from` on stands in the file; never empty, so that there is something to point at. */
+/** The place in the file of a range of the text that begins at character `from`; an empty range still has a position. */
 function toFileSpan(node: ScalarNode, from: number, { start, end }: Span): Span {
   const first = node.offset(from + start);
   return { start: first, end: Math.max(first, end > start ? node.offset(from + end - 1) + 1 : first) };

@@ -1,12 +1,12 @@
 /**
- * What of a runbook is known before it runs. Nothing is guessed: what hangs on a feed, an answer or an input that nobody has
- * given is not known.
+ * Evaluates expressions that are known before a run. Nothing is guessed: a value that depends on a feed, on a response or on
+ * an input without a value is not known.
  */
 import { type Decimal, wholeNumber } from '../../base/decimal.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { Duration, type Expr, NotKnown, type Scope, type Value } from '../values.ts';
 
-/** What is known before the run: inputs when given, lets that hang on nothing else, and how long lists are. */
+/** Values known before the run: given inputs, lets that depend on nothing else, and the lengths of lists. */
 export class KnownValues {
   private readonly scope: Scope;
   private readonly lengths = new Map<string, number>();
@@ -29,7 +29,7 @@ export class KnownValues {
     try {
       return expr.evaluate(this.scope);
     } catch {
-      // NotKnown, or an evaluation that fails: then nothing is known of it.
+      // NotKnown, or a failed evaluation: the value is not known.
       return undefined;
     }
   }
@@ -43,7 +43,7 @@ export class KnownValues {
     return value instanceof Duration ? value.ms : undefined;
   }
 
-  /** How many items a list has at most. What `for_each` collects is as long as what it went over; a filter makes nothing longer. */
+  /** The most items of a list. A collected list is as long as the list of its `for_each`, and a filter never adds items. */
   countItems(expr: Expr<readonly Value[]>, collectedAs?: string): number {
     const value = this.evaluate(expr);
     const from = /^\s*([A-Za-z_]\w*)\s*(?:\.\s*(?:filter|map)\s*\((?:[^()]|\([^()]*\))*\)\s*)*$/.exec(expr.text)?.[1];
@@ -53,7 +53,7 @@ export class KnownValues {
   }
 }
 
-/** A count that is known and whole; else `unknown`. */
+/** A known whole number as a count; else `unknown`. */
 export function toCount(value: Decimal | undefined, unknown = Number.POSITIVE_INFINITY): number {
   return value?.isInteger() ? wholeNumber(value) : unknown;
 }

@@ -1,6 +1,6 @@
 /**
- * Literals: a value written out, read by the type declared for it. Defaults, bounds, enums, schedule inputs and `--input`
- * come through here, and so do the literals of fields that may also hold an expression. Nothing here is ever evaluated.
+ * Reads literals by their declared type: defaults, bounds, enums, schedule inputs and `--input`, and the literals of fields
+ * that may also hold an expression. Evaluates nothing.
  */
 import { isLosslessNumber, parse } from 'lossless-json';
 import { type Decimal, parseAuthoredDecimal } from '../../base/decimal.ts';
@@ -15,7 +15,7 @@ import { describeNonMember, isMarket } from '../functions/term.ts';
 import { getElementWord, typeName } from '../functions/typing.ts';
 import { Duration, Time, type Value, type ValueType } from '../values.ts';
 
-/** What a text stands for, or why for nothing. */
+/** The value of a text, or the reason why it has none. */
 export type Reading<T extends Value = Value> =
   | { readonly value: T }
   | { readonly code: SyntaxCode; readonly problem: string; readonly hint?: string };
@@ -25,14 +25,14 @@ interface LiteralReading {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads a literal node as a value of `type`; `typeText` is the declared word, which tells `bps` from `number`. */
+/** Reads a literal node as a value of `type`; `typeText` is the declared word, which distinguishes `bps` from `number`. */
 export function readLiteral(type: ValueType, typeText: string, node: Node, source: SourceText): LiteralReading {
   const diagnostics: Diagnostic[] = [];
   const value = literal(type, typeText, node, source, diagnostics);
   return { value: diagnostics.length > 0 ? undefined : value, diagnostics };
 }
 
-/** Reads what was given as `--input name=text`; lists and maps are JSON, with exact numbers. */
+/** Reads the text of `--input name=text`; lists and maps are JSON, with exact numbers. */
 export function readInputText(
   type: ValueType,
   typeText: string,
@@ -100,11 +100,11 @@ export function readDuration(text: string): Reading<Duration> {
   } else if (ISO_DURATION.test(text)) {
     ms = loadLuxon().Duration.fromISO(text).toMillis();
   } else return refusal;
-  // Centuries are a slip of the finger; the bound also keeps what is added to them exact.
+  // A duration of centuries is a typing mistake; the bound also keeps sums of times exact.
   return Number.isSafeInteger(ms) && ms <= 36_525 * 86_400_000 ? { value: new Duration(ms) } : refusal;
 }
 
-/** A duration that was written as people say it: `10 min`, `1.5h`, `2 Hours`, or a number alone. */
+/** Suggests the spelling of a duration such as `10 min`, `1.5h`, `2 Hours`, or a number without a unit. */
 function suggestDuration(text: string): string | undefined {
   const plain = text.trim().toLowerCase();
   if (/^\d{1,9}$/.test(plain)) return `Write its unit: ${plain}s, or ${plain}m.`;
@@ -124,7 +124,7 @@ export function looksLikeDuration(text: string): boolean {
 
 const TIME_LITERAL = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)$/;
 
-/** ISO 8601 with an offset; up to six digits of a second. Without an offset it is refused: there is no implicit zone. */
+/** ISO 8601 with an offset; up to six digits of a second. Without an offset it is refused: there is no default zone. */
 export function readTime(text: string): Reading<Time> {
   const refusal = {
     code: 'time-form',
@@ -141,7 +141,7 @@ export function readTime(text: string): Reading<Time> {
   return Number.isSafeInteger(us) ? { value: new Time(us) } : refusal;
 }
 
-/** A time without its offset, or one that does not exist. */
+/** Suggests the spelling of a time without its offset, or says that it does not exist. */
 function suggestTime(text: string): string | undefined {
   if (TIME_LITERAL.test(text)) return 'There is no such day or hour.';
   const [, day, hour = '00:00:00'] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?))?$/.exec(text) ?? [];
@@ -172,7 +172,7 @@ function readNumber(type: Extract<ValueType, { kind: 'decimal' }>, typeText: str
   if (looksLikeRatio(text)) {
     const ratio = readRatio(text);
     if (type.unit !== 'number' || type.integer === true)
-      return { code: 'ratio-not-here', problem: `${typeText} is no ratio, found ${quote(text)}` };
+      return { code: 'ratio-not-here', problem: `${typeText} is not a ratio, found ${quote(text)}` };
     return ratio === undefined ? misread(typeText, text, 'a plain decimal') : { value: ratio };
   }
   const value = parseAuthoredDecimal(text);
@@ -196,10 +196,10 @@ function readText(type: Extract<ValueType, { kind: 'text' }>, text: string): Rea
   return { value: text };
 }
 
-/** `inputs.side` in a text: it is taken by its letters there. */
+/** Suggests `${…}` for a text that looks like an expression, such as `inputs.side`. */
 function suggestExpression(text: string): string | undefined {
   return /^(?:[a-z_]\w*|[A-Za-z_]\w*(?:\.\w+)+)(?:\(.*\))?$/.test(text) && !/^(?:btc|eth|sol)/.test(text)
-    ? `Where an expression is meant, write it in \${…}: "\${${text}}".`
+    ? `For an expression, write \${…}: "\${${text}}".`
     : undefined;
 }
 
@@ -210,7 +210,7 @@ function suggestMarket(text: string): string | undefined {
   const foreign = [...text].findIndex((each) => each > '\u007f');
   return foreign === -1
     ? undefined
-    : `${[...text][foreign]} is ${formatCodePoint([...text][foreign] ?? '', 0)}, a character that market ids do not have.`;
+    : `${[...text][foreign]} is ${formatCodePoint([...text][foreign] ?? '', 0)}, a character that market ids do not contain.`;
 }
 
 function suggestBoolean(text: string): string | undefined {
@@ -265,7 +265,7 @@ function literal(
       'literal-form',
       node.span,
       `a literal ${typeName(type)} is needed here, found an expression`,
-      'Nothing can be computed here: write the value.',
+      'This field takes no expressions: write the value.',
     );
   const reading = readScalar(type, typeText, node.text);
   return 'value' in reading ? reading.value : refuse(reading.code, node.span, reading.problem, reading.hint);
@@ -286,7 +286,7 @@ function readJson(
     if (json === null || typeof json !== 'object' || Array.isArray(json) || isLosslessNumber(json))
       return { problem: `${typeText} is a JSON object` };
     const forbidden = Object.keys(json).find((key) => FORBIDDEN_KEYS.has(key));
-    if (forbidden !== undefined) return { problem: `${typeText} can not have the key ${forbidden}` };
+    if (forbidden !== undefined) return { problem: `${typeText} cannot have the key ${forbidden}` };
     const entries = Object.entries(json).map(
       ([key, each]) => [key, readJson(type.of, getElementWord(typeText), each)] as const,
     );

@@ -1,7 +1,7 @@
 /**
- * The function table: every function an expression may call. A row says what it takes and gives, with units, what it
- * means, and how it is worked out; its examples are tests and the reference is printed from it. Whether a call fits its
- * row is decided elsewhere: `apply` may rely on the types.
+ * The function table: every function that an expression may call, with its parameters and result and their units, its
+ * description, its examples and its implementation. The examples are tests, and the reference is generated from the table.
+ * signatures.ts checks calls, so `apply` may rely on the types.
  */
 import type { DateTime } from 'luxon';
 import { Decimal, decimal, roundToStep, wholeNumber } from '../../base/decimal.ts';
@@ -20,8 +20,8 @@ import { FILL, ORDER } from './records.ts';
 import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from './typing.ts';
 
 /**
- * What a parameter takes, beside a plain type: `unit` is a number of any unit, `ordered` whatever has a less and a more,
- * `any` everything. All `unit` and `ordered` parameters of one call have one type, which is also that of a result `same`.
+ * What a parameter accepts, besides a plain type: `unit` is a number of any unit, `ordered` a number, duration or time, `any`
+ * every value. All `unit` and `ordered` arguments of one call have one type, which is also the type of a result `same`.
  */
 export type Shape =
   | ValueType
@@ -33,13 +33,13 @@ export interface Parameter {
   readonly shape: Shape;
   /** Any number of further arguments like this one. */
   readonly rest?: true;
-  /** May be left out where the place of the expression has a market: that of its order. */
+  /** May be left out if the place of the expression has a market: the market of its order. */
   readonly implied?: true;
 }
 
 export interface Signature {
   readonly parameters: readonly Parameter[];
-  /** `same`: the type the `unit` or `ordered` arguments have in common; whole where argument `wholeAs` is. */
+  /** `same`: the common type of the `unit` or `ordered` arguments; an integer if argument `wholeAs` is one. */
   readonly result: ValueType | { readonly kind: 'same'; readonly wholeAs?: number };
 }
 
@@ -55,7 +55,7 @@ export interface FunctionRow {
   readonly signatures: readonly Signature[];
   /** `f(x)` may also be written `x.f()`. */
   readonly method?: true;
-  /** Its value does not follow from its arguments alone, or is large: never worked out before the run. */
+  /** Its value depends on more than its arguments, or is large: never evaluated before the run. */
   readonly late?: true;
   readonly doc: string;
   readonly examples: readonly { readonly expression: string; readonly value: string; readonly given?: string }[];
@@ -85,7 +85,7 @@ export const FUNCTIONS = {
   min: {
     signatures: leastOrMost(),
     method: true,
-    doc: 'The least of two or more values, or of a list. An empty list has none and fails the step.',
+    doc: 'The least of two or more values, or of a list. An empty list fails the step.',
     examples: [
       { expression: 'min(2, 1.5, 3)', value: '1.5' },
       { expression: '[4, 2].min()', value: '2' },
@@ -95,7 +95,7 @@ export const FUNCTIONS = {
   max: {
     signatures: leastOrMost(),
     method: true,
-    doc: 'The greatest of two or more values, or of a list. An empty list has none and fails the step.',
+    doc: 'The greatest of two or more values, or of a list. An empty list fails the step.',
     examples: [{ expression: 'max(2, 1.5, 3)', value: '3' }],
     apply: (args, application) => findExtreme(args, 1, application),
   },
@@ -113,7 +113,7 @@ export const FUNCTIONS = {
       { parameters: [{ name: 'text', shape: TEXT }], result: INTEGER },
     ],
     method: true,
-    doc: 'How many items a list, entries a map or characters a text has.',
+    doc: 'The number of items of a list, of entries of a map or of characters of a text.',
     examples: [
       { expression: 'range(4).size()', value: '4' },
       { expression: "size('BTC')", value: '3' },
@@ -134,7 +134,7 @@ export const FUNCTIONS = {
       },
     ],
     late: true,
-    doc: 'The price at the nearest tick of the market, halves away from zero. Inside an order the market is that of the order.',
+    doc: 'The price rounded to the nearest tick of the market, halves away from zero. Inside an order the market is that of the order.',
     examples: [{ expression: "tick(64000.4, 'BTC-USD')", value: '64000', given: 'tick 1' }],
     apply: ([price, market], application) =>
       roundToStep(price as Decimal, decimal(getRules(market as string, application).tick), 'nearest'),
@@ -150,11 +150,11 @@ export const FUNCTIONS = {
       },
     ],
     late: true,
-    doc: 'The size rounded down to a whole number of lots of the market: never more than was asked for.',
+    doc: 'The size rounded down to a whole number of lots of the market: never more than the given size.',
     examples: [{ expression: "lot(0.12345, 'BTC-USD')", value: '0.1234', given: 'lot 0.0001' }],
     apply: ([size, market], application) => {
       const step = decimal(getRules(market as string, application).lot);
-      // Toward zero for a negative size too: the larger position would be the worse mistake.
+      // Toward zero for a negative size as well: a larger position would be the worse mistake.
       const lots = (size as Decimal).div(step).trunc();
       return requireBounded(lots.times(step), application.text);
     },
@@ -179,7 +179,7 @@ export const FUNCTIONS = {
   ),
   opposite: {
     signatures: [{ parameters: [{ name: 'side', shape: SIDE }], result: SIDE }],
-    doc: 'The other side: what closes a position of this one.',
+    doc: 'The other side: the side that closes a position of this side.',
     examples: [{ expression: "opposite('long')", value: 'short' }],
     apply: ([side]) => (side === 'long' ? 'short' : 'long'),
   },
@@ -216,7 +216,7 @@ export const FUNCTIONS = {
   net_size: {
     signatures: [{ parameters: [{ name: 'fills', shape: FILLS }], result: SIZE }],
     method: true,
-    doc: 'What fills add up to: long sizes less short sizes, so that long is positive; 0 without fills.',
+    doc: 'The net size of fills: long sizes minus short sizes, so long is positive; 0 without fills.',
     examples: [{ expression: 'net_size(fills)', value: '0.3', given: SAMPLE_FILLS }],
     apply: ([fills], application) =>
       addUp(
@@ -247,7 +247,7 @@ export const FUNCTIONS = {
       { parameters: [{ name: 'order', shape: ORDER }], result: MONEY },
     ],
     method: true,
-    doc: 'Price times size, summed: of fills what was traded, of orders what is still to be (their `size` is the remaining one).',
+    doc: 'The sum of price times size: for fills the traded amount, for orders the amount still to be traded (their `size` is the remaining size).',
     examples: [{ expression: 'notional(fills)', value: '32050', given: SAMPLE_FILLS }],
     apply: ([of], application) =>
       computeNotional(Array.isArray(of) ? (of as readonly RecordValue[]) : [of as RecordValue], application),
@@ -280,7 +280,7 @@ export const FUNCTIONS = {
 
 type FunctionName = keyof typeof FUNCTIONS;
 
-/** The row of a function, seen as `FunctionRow`; undefined for a name that is none. */
+/** The row of a function, typed as `FunctionRow`; undefined for an unknown name. */
 export function findFunction(name: string): FunctionRow | undefined {
   return Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name as FunctionName] : undefined;
 }
@@ -376,7 +376,7 @@ function computeNotional(records: readonly RecordValue[], application: Applicati
 function getRules(market: string, application: Application): { readonly tick: string; readonly lot: string } {
   const rules = application.scope.rules(market);
   if (rules === undefined)
-    throw new EvaluationFailure(`tick and lot of market ${market} are not known`, application.text);
+    throw new EvaluationFailure(`the tick and lot of market ${market} are not known`, application.text);
   return rules;
 }
 

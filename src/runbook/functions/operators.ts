@@ -1,6 +1,6 @@
 /**
- * The operators: for two checked operands the type of the result, with its unit, and the closure that works it out; or
- * why there is none. `&&`, `||` and `?:` are not here, because they decide what is evaluated at all.
+ * The operators: for checked operands, the type of the result with its unit and the closure that computes it, or the reason
+ * why there is none. analysis.ts has `&&`, `||` and `?:`, because they decide which operands are evaluated.
  *
  * A bare literal takes the unit of its neighbour in sums and comparisons, never in products: `money / 2` stays money.
  */
@@ -23,7 +23,7 @@ import { divideUnits, explainProduct, explainQuotient, multiplyUnits } from './u
 export const BINARY_OPERATORS = ['+', '-', '*', '/', '%', '==', '!=', '<', '<=', '>', '>=', 'in'] as const;
 export type BinaryOperator = (typeof BINARY_OPERATORS)[number];
 
-/** What an operator makes of its operands; `text` is the expression, for failures at run time. */
+/** Applies an operator to its operands; `text` is the expression, for failures at run time. */
 export function checkBinary(operator: BinaryOperator, left: Term, right: Term, text: string): Term | TypeMismatch {
   if (operator !== '==' && operator !== '!=') {
     if (left.type.kind === 'optional') return { ...makeOptionalMismatch(), at: 0 };
@@ -90,7 +90,7 @@ function checkSum(operator: '+' | '-', left: Term, right: Term, text: string): T
     if (a.type.unit !== b.type.unit)
       return {
         refused: 'unit-mismatch',
-        message: `${typeName(a.type)} ${operator} ${typeName(b.type)}: only like goes with like`,
+        message: `${typeName(a.type)} ${operator} ${typeName(b.type)}: both sides must have the same unit`,
       };
     const run: Run =
       operator === '+'
@@ -180,7 +180,7 @@ function checkModulo(left: Term, right: Term, text: string): Term | TypeMismatch
   const [a, b] = [left.type, adaptUnit(right, findUnit(left.type)).type];
   if (a.kind !== 'decimal' || b.kind !== 'decimal') return none('%', left, right);
   if (a.unit !== b.unit)
-    return { refused: 'unit-mismatch', message: `${typeName(a)} % ${typeName(b)}: only like goes with like` };
+    return { refused: 'unit-mismatch', message: `${typeName(a)} % ${typeName(b)}: both sides must have the same unit` };
   const { run: x } = left;
   const { run: y } = right;
   const run: Run = (frame) => computeRemainder(x(frame) as Decimal, y(frame) as Decimal, text);
@@ -201,7 +201,7 @@ const ORDERED_KINDS: ReadonlySet<string> = new Set(['decimal', 'duration', 'time
 
 function checkOrder(operator: '<' | '<=' | '>' | '>=', left: Term, right: Term): Term | TypeMismatch {
   if (!ORDERED_KINDS.has(left.type.kind))
-    return { refused: 'type-mismatch', message: `${typeName(left.type)} has no less and no more` };
+    return { refused: 'type-mismatch', message: `${typeName(left.type)} is not ordered` };
   const refusal = checkComparable(left, right);
   if (refusal !== undefined) return refusal;
   const { run: x } = left;

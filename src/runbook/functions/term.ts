@@ -1,6 +1,6 @@
 /**
- * A term: a piece of an expression that has been checked, with its type and the closure that works it out. Here is what
- * terms have in common: how a bare literal takes on a unit, how several become one type, and what a refusal is.
+ * Terms: checked parts of an expression, each with its type and the closure that computes it. Adapts bare literals to units,
+ * unifies the types of several terms, and describes why terms do not fit.
  */
 
 import type { SyntaxCode } from '../codes/syntax.ts';
@@ -20,27 +20,27 @@ import {
 export interface Term {
   readonly type: ValueType;
   readonly run: Run;
-  /** Made of literals alone: its numbers have no unit of their own yet, its texts are exactly those of its type. */
+  /** Consists of literals: its numbers have no unit of their own yet, its texts are exactly those of its type. */
   readonly bare: boolean;
   /** Depends on nothing outside the expression. */
   readonly constant: boolean;
-  /** The dotted path it reads, where it is one: `entry.avg_price`. */
+  /** The dotted path it reads, if it is one: `entry.avg_price`. */
   readonly path?: string;
   /** Optional by declaration, known to be present here. */
   readonly narrowed?: true;
   /** The literal `[]`, a list of anything. */
   readonly empty?: true;
-  /** Paths that are present wherever it is true, or false. */
+  /** Paths that are present when it is true, or false. */
   readonly whenTrue?: readonly string[];
   readonly whenFalse?: readonly string[];
 }
 
-/** Why terms do not go together; whoever knows the place makes a diagnostic of it. */
+/** Why terms do not fit; the caller, who knows the place, makes a diagnostic of it. */
 export interface TypeMismatch {
   readonly refused: SyntaxCode;
   readonly message: string;
   readonly hint?: string;
-  /** Which operand is at fault, where it is one. */
+  /** Index of the wrong operand, if it is a single one. */
   readonly at?: number;
 }
 
@@ -48,13 +48,13 @@ export function isTypeMismatch(value: object): value is TypeMismatch {
   return 'refused' in value;
 }
 
-/** A bare term with the unit wanted; any other term as it is. */
+/** A bare term with the wanted unit; any other term unchanged. */
 export function adaptUnit(term: Term, unit: Unit | undefined): Term {
   if (!term.bare || unit === undefined || unit === 'number' || findUnit(term.type) !== 'number') return term;
   return { ...term, type: replaceUnit(term.type, unit) };
 }
 
-/** The term as one of type `wanted`, or why it is none. */
+/** Fits a term to the type `wanted`, or returns why it does not fit. */
 export function fitTerm(term: Term, wanted: ValueType): Term | TypeMismatch {
   if (term.empty === true && wanted.kind === 'list') return { ...term, type: wanted };
   const fit = adaptUnit(term, findUnit(wanted));
@@ -88,7 +88,9 @@ function toTypeMismatch(why: Misfit, term: Term, wanted: ValueType): TypeMismatc
     message,
     ...(wanted.kind === 'boolean' ? { hint: 'Write a comparison, such as x > 0.' } : {}),
     ...(scale
-      ? { hint: `A plain number is no ${wanted.unit}: write a literal, or declare the value with type ${wanted.unit}.` }
+      ? {
+          hint: `A plain number is not a ${wanted.unit}: write a literal, or declare the value with type ${wanted.unit}.`,
+        }
       : {}),
   };
 }
@@ -102,12 +104,12 @@ export function describeNonMember(found: readonly string[], members: readonly st
     .join(', ');
   return {
     refused: 'not-a-member',
-    message: `'${outsider.slice(0, 40)}' is none of ${known}`,
+    message: `'${outsider.slice(0, 40)}' is not one of ${known}`,
     ...(meant === undefined ? {} : { hint: `Did you mean '${meant}'?` }),
   };
 }
 
-/** Terms brought to one type, for arms of `?:`, items of a list, arguments that go together; `at` says who stands out. */
+/** Unifies the types of terms: arms of `?:`, items of a list, arguments of one type. `at` of a mismatch is the term that differs. */
 export function unifyTerms(
   terms: readonly Term[],
 ): { readonly terms: readonly Term[]; readonly type: ValueType } | TypeMismatch {
@@ -121,18 +123,18 @@ export function unifyTerms(
       const units = findUnit(type as ValueType) !== undefined && findUnit(term.type) !== undefined;
       return {
         refused: units ? 'unit-mismatch' : 'type-mismatch',
-        message: `${typeName(type as ValueType)} and ${typeName(term.type)} do not go together`,
+        message: `${typeName(type as ValueType)} and ${typeName(term.type)} have no common type`,
         at: index,
       };
     }
     type = both;
   }
-  if (type === undefined) return { refused: 'type-mismatch', message: 'a list without items has no type here', at: 0 };
+  if (type === undefined) return { refused: 'type-mismatch', message: 'an empty list has no type here', at: 0 };
   const common = type;
   return { terms: fits.map((term) => (term.empty === true ? { ...term, type: common } : term)), type };
 }
 
-/** Whether two terms may be compared with `==`; a literal must be something the other side can be. */
+/** Why two terms cannot be compared with `==`: a literal must be a possible value of the other side. */
 export function checkComparable(left: Term, right: Term): TypeMismatch | undefined {
   const [a, b] = [adaptUnit(left, findUnit(right.type)), adaptUnit(right, findUnit(left.type))];
   if ((a.empty === true || b.empty === true) && a.type.kind === b.type.kind) return undefined;
@@ -141,7 +143,7 @@ export function checkComparable(left: Term, right: Term): TypeMismatch | undefin
   const why = findComparisonMisfit(a.type, b.type);
   if (why === undefined) return undefined;
   if (why === 'optional') return { ...makeOptionalMismatch(), at: left.type.kind === 'optional' ? 0 : 1 };
-  return { refused: CODE[why], message: `${typeName(a.type)} and ${typeName(b.type)} can not be compared` };
+  return { refused: CODE[why], message: `${typeName(a.type)} and ${typeName(b.type)} cannot be compared` };
 }
 
 function findImpossibleLiteral(literal: Term, other: ValueType): TypeMismatch | undefined {

@@ -1,9 +1,9 @@
 /**
- * The relations between types: what fits where, what two branches have in common, what may be compared, and how a type
- * is called in a message. Looks at types alone, never at an expression.
+ * The relations between types: which type fits another, the common type of two branches, which types may be compared, and
+ * the name of a type in a message.
  *
- * A text literal has the type of the set of itself, so that `'short'` fits a side and `'lnog'` does not; a bare number
- * literal has the unit `number` and is adapted by whoever knows the unit wanted.
+ * The type of a text literal is the set of that one text, so `'short'` fits a side and `'lnog'` does not. A bare number
+ * literal has the unit `number`; term.ts adapts it to the wanted unit.
  */
 import { ORDER_STATUSES, SIDES } from '../../venue/records.ts';
 import type { Unit, ValueType } from '../values.ts';
@@ -20,7 +20,7 @@ export const SIDE: ValueType = { kind: 'text', of: SIDES };
 export const DURATION: ValueType = { kind: 'duration' };
 export const TIME: ValueType = { kind: 'time' };
 
-/** The words of the grammar's `type`. What sets pct and bps apart from number is how a literal is read, not the type. */
+/** The words of the grammar's `type`. pct and bps differ from number in how a literal is read, not in their type. */
 const WORDS: ReadonlyMap<string, ValueType> = new Map<string, ValueType>([
   ['market', MARKET],
   ['side', SIDE],
@@ -39,7 +39,7 @@ const WORDS: ReadonlyMap<string, ValueType> = new Map<string, ValueType>([
 
 export const TYPE_WORDS: readonly string[] = [...WORDS.keys(), 'list<…>', 'map<…>'];
 
-/** The type a word such as `price` or `list<market>` means; undefined for a word that means none. */
+/** The type of a word such as `price` or `list<market>`; undefined for an unknown word. */
 export function parseTypeWord(text: string): ValueType | undefined {
   const word = text.trim();
   const known = WORDS.get(word);
@@ -54,7 +54,7 @@ export function getElementWord(typeText: string): string {
   return /^(?:list|map)\s*<(.*)>$/.exec(typeText.trim())?.[1]?.trim() ?? typeText;
 }
 
-/** How a message calls a type. */
+/** The name of a type in messages. */
 export function typeName(type: ValueType): string {
   switch (type.kind) {
     case 'decimal':
@@ -86,7 +86,7 @@ export function typeName(type: ValueType): string {
   }
 }
 
-/** Why a value of `found` does not fit where `wanted` is needed; undefined when it does. Bare literals are adapted before. */
+/** Why a value of type `found` does not fit type `wanted`. Bare literals have been adapted before. */
 export type Misfit = 'type' | 'unit' | 'integer' | 'member' | 'optional';
 
 export function findMisfit(found: ValueType, wanted: ValueType): Misfit | undefined {
@@ -116,7 +116,7 @@ export function findMisfit(found: ValueType, wanted: ValueType): Misfit | undefi
   }
 }
 
-/** The type that holds both, for the arms of `?:` and the items of a list; undefined when there is none. */
+/** The common type of two types, for the arms of `?:` and the items of a list; undefined if there is none. */
 export function unifyTypes(left: ValueType, right: ValueType): ValueType | undefined {
   if (left.kind === 'optional' || right.kind === 'optional') {
     const of = unifyTypes(left.kind === 'optional' ? left.of : left, right.kind === 'optional' ? right.of : right);
@@ -150,7 +150,7 @@ export function unifyTypes(left: ValueType, right: ValueType): ValueType | undef
   }
 }
 
-/** Whether `==` means something between two types. Records are compared by a field, never whole: they change. */
+/** Why `==` is not allowed between two types. Records change, so they are compared by a field, never as a whole. */
 export function findComparisonMisfit(left: ValueType, right: ValueType): Misfit | undefined {
   if (left.kind === 'optional' || right.kind === 'optional') return 'optional';
   if (left.kind === 'decimal' && right.kind === 'decimal')
@@ -164,7 +164,7 @@ export function findComparisonMisfit(left: ValueType, right: ValueType): Misfit 
   return left.kind === right.kind && left.kind !== 'record' ? undefined : 'type';
 }
 
-/** The same type with another unit for every number in it, for a bare literal that adapts. */
+/** The same type with another unit for all its numbers, for a bare literal that adapts. */
 export function replaceUnit(type: ValueType, unit: Unit): ValueType {
   switch (type.kind) {
     case 'decimal':
@@ -180,7 +180,7 @@ export function replaceUnit(type: ValueType, unit: Unit): ValueType {
   }
 }
 
-/** The unit of the numbers in a type, where it has numbers. */
+/** The unit of the numbers in a type, if it has numbers. */
 export function findUnit(type: ValueType): Unit | undefined {
   if (type.kind === 'decimal') return type.unit;
   return type.kind === 'list' || type.kind === 'map' || type.kind === 'optional' ? findUnit(type.of) : undefined;

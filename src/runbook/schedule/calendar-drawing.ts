@@ -1,6 +1,6 @@
 /**
- * A month of schedules as an SVG drawing that stands by itself: no script, no font, no reference to anything outside, light
- * or dark as the reader's system is. Everything that comes from a runbook is text, never markup.
+ * Draws a month of schedules as a self-contained SVG: no script, no font, no external reference, light or dark like the
+ * reader's system. Everything from a runbook is text, never markup.
  */
 import { formatCount } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
@@ -12,19 +12,19 @@ interface CalendarMonth {
   readonly year: number;
   /** From 1. */
   readonly month: number;
-  /** IANA zone whose days are drawn; slots of other zones appear at the time it is there. */
+  /** IANA zone whose days are drawn; slots of other zones appear at their time in this zone. */
   readonly zone: string;
 }
 
 interface Line {
   readonly text: string;
-  /** A daylight-saving change touched it. */
+  /** Whether a daylight-saving change affected it. */
   readonly changed: boolean;
-  /** Told in full to whoever points at it. */
+  /** The full text, shown as a tooltip. */
   readonly title: string;
 }
 
-/** Wide enough for `MOST_SHOWN` characters, also where a change of the clocks makes them bold. */
+/** Wide enough for `MOST_SHOWN` characters, even in bold, as on the day of a clock change. */
 const CELL = { width: 174, height: 112, line: 15, lines: 5 } as const;
 const HEAD = 78;
 const MARGIN = 16;
@@ -80,7 +80,7 @@ export function scheduleCalendar(slots: readonly ScheduledSlot[], { year, month,
   ].join('\n');
 }
 
-/** Changes of the zone's clocks by the date on which they begin. */
+/** Clock changes of the zone, by the date on which they begin. */
 function groupChangesByDay(firstDay: number, days: number, zone: string): ReadonlyMap<string, ZoneChange> {
   const begins = ({ atMs, offsetBeforeMs }: ZoneChange): number => atMs + offsetBeforeMs;
   const changes = listZoneChanges(zone, firstDay - DAY_MS, firstDay + (days + 1) * DAY_MS).filter(
@@ -144,7 +144,7 @@ interface Day {
 
 interface Due {
   readonly slot: ScheduledSlot;
-  /** On the clocks of the calendar's zone. */
+  /** Local time in the calendar's zone, counted in ms as if it were UTC. */
   readonly wallMs: number;
   readonly occurrence: Occurrence;
 }
@@ -188,7 +188,7 @@ function* listDueInMonth(
   }
 }
 
-/** A slot that fires up to this often on a day is written out; above that one line tells how often. */
+/** The most occurrences of a slot on a day that are listed; more are summed up in one line. */
 const MOST_WRITTEN = 3;
 
 function formatSlotLines(slot: ScheduledSlot, due: readonly Due[]): readonly (Line & { readonly atMs: number })[] {
@@ -232,7 +232,7 @@ function describeMonth(
   return `${formatCount(total, 'occurrence')} on ${formatCount(byDay.size, 'day')}, at local times of ${zone}.${shifts}`;
 }
 
-/** A cell holds about this many characters; the rest is told in full by its title. */
+/** The most characters of a line in a cell; its tooltip shows the full text. */
 const MOST_SHOWN = 21;
 
 function shorten(text: string): string {
@@ -248,7 +248,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text for between tags: without what XML can not hold at all, and with its own marks escaped. Line breaks stay. */
+/** Escapes text for SVG, without the characters that XML does not allow. Line breaks stay. */
 function escapeText(text: string): string {
   return text
     .split('\n')

@@ -1,7 +1,6 @@
 /**
- * What a schedule that can be read will do that its author may not expect: never fire, meet a change of the clocks, meet
- * itself (language.md, Checks 5). Looks at the next twelve months; says nothing of syntax, which is checked where the
- * schedule is read.
+ * Warns of valid schedules that may surprise their author: they never fire, fall on a clock change, or collide with
+ * themselves (language.md, Checks 5). Covers the next twelve months; check/schedule-entries.ts checks the syntax.
  */
 import type { Diagnostic, Span } from '../../base/diagnostic.ts';
 import type { CheckedRunbook, ScheduleDeclaration } from '../checked.ts';
@@ -11,10 +10,10 @@ import { readDocument } from '../document/document.ts';
 import { type Collision, findCollisions, scheduledSlots } from './collisions.ts';
 import { describeEffect, findNextOccurrence, listClockEffects, occurrences } from './schedule.ts';
 
-/** What the lints read of a runbook; a whole one will do. */
+/** The parts of a runbook that the lints read. */
 export type ScheduledRunbook = Pick<CheckedRunbook, 'name' | 'source' | 'inputs' | 'schedule' | 'concurrency'>;
 
-/** The findings about a runbook's schedule as of `nowMs`: fits the `scheduleLint` of the check with the time filled in. */
+/** The findings about a runbook's schedule as of `nowMs`, epoch ms; the `scheduleLint` of the check calls it. */
 export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): readonly Diagnostic[] {
   if (runbook.schedule.length === 0) return [];
   const year = { fromMs: nowMs, toMs: yearAfter(nowMs) };
@@ -32,7 +31,7 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
         found.push(
           finding(runbook.source, places.of(slot), 'schedule-never', `${formatWhen(slot)} never fires${bounds}`),
         );
-      else found.push(warn(slot, 'schedule-over', `${formatWhen(slot)} fires no more: its last time has passed`));
+      else found.push(warn(slot, 'schedule-over', `${formatWhen(slot)} does not fire again: its last time has passed`));
       continue;
     }
     const effects = listClockEffects(slot, year).filter(({ outcome }) => outcome !== 'real_time');
@@ -54,7 +53,7 @@ export function scheduleDiagnostics(runbook: ScheduledRunbook, nowMs: number): r
   return found;
 }
 
-/** Twelve months later by the calendar. */
+/** Twelve months later, by the calendar. */
 function yearAfter(nowMs: number): number {
   const now = new Date(nowMs);
   return Date.UTC(
@@ -67,13 +66,13 @@ function yearAfter(nowMs: number): number {
   );
 }
 
-/** Refused where it was read: an interval of nothing, or a window that ends before it begins. */
+/** Whether the check has already refused the times: an interval of zero, or a window that ends before it begins. */
 function saysNoTime({ when, from, to }: ScheduleDeclaration): boolean {
   if (when.kind === 'every' && when.every.ms <= 0) return true;
   return from !== undefined && to !== undefined && from.us >= to.us;
 }
 
-/** Whenever one asks, past or future: what has merely passed is not an error, or files would break by lying there. */
+/** Whether a slot fires at no time, past or future. A slot that has passed is not an error: files must not break with age. */
 function neverFires(slot: ScheduleDeclaration): boolean {
   const fromMs = slot.when.kind === 'at' ? Math.min(0, slot.when.at.ms) : 0;
   return occurrences(slot, { fromMs, toMs: Number.POSITIVE_INFINITY, most: 1 }).length === 0;
@@ -98,7 +97,7 @@ function formatCollision({ first, second, key, occurrence }: Collision): string 
   return `slots ${first.declaration.slot} and ${second.declaration.slot} are both due at ${occurrence.local} under the concurrency key ${JSON.stringify(key)}: ${then}`;
 }
 
-/** Where the slots stand in the text, by the key that says when; the text is read only when there is something to say. */
+/** The places of the slots in the text, at the key with the time; the text is read only if there is a finding. */
 class Places {
   private readonly runbook: ScheduledRunbook;
   private spans: readonly (Span | undefined)[] | undefined;

@@ -1,11 +1,11 @@
 /**
- * What the clocks of a zone show: its changes of offset, the stretches between them, and an instant as local time. The
- * changes are found by asking the zone day by day, not by trusting a library's choice for a time that exists twice or not
- * at all. Knows nothing of schedules.
+ * Computes the local time of a zone: its clock changes, the stretches between them, and the local time of an instant. Finds
+ * the changes by comparing the offset of each day, so that it does not depend on a library's choice for a time that exists
+ * twice or not at all.
  */
 import { loadLuxon } from '../calendar.ts';
 
-/** The clocks are put forward (a gap in local time) or back (an overlap). */
+/** A clock change: forward (a gap in local time) or back (an overlap). */
 export interface ZoneChange {
   readonly atMs: number;
   /** Local time minus UTC. */
@@ -13,7 +13,7 @@ export interface ZoneChange {
   readonly offsetAfterMs: number;
 }
 
-/** A stretch of time, end exclusive, in which local time runs evenly. */
+/** A stretch of time with one offset; the end is exclusive. */
 export interface ZoneStretch {
   readonly startMs: number;
   readonly endMs: number;
@@ -22,7 +22,7 @@ export interface ZoneStretch {
 
 const DAY_MS = 86_400_000;
 
-/** The stretches of `zone` from `fromMs` to `toMs`, in order and without a hole; found as far as they are asked for. */
+/** The stretches of `zone` from `fromMs` to `toMs`, ascending and without gaps; computed lazily. */
 export function* listZoneStretches(
   zone: string,
   fromMs: number,
@@ -49,7 +49,7 @@ function* findChangesFrom(zone: string, fromMs: number, toMs: number): Generator
   }
 }
 
-/** A year is asked for 365 times at some microseconds each; the answer can not change while the process lives. */
+/** Cached: a year takes 365 lookups of some microseconds each, and the result cannot change while the process runs. */
 const known = new Map<string, readonly ZoneChange[]>();
 
 function findChangesOfYear(zone: string, year: number): readonly ZoneChange[] {
@@ -65,7 +65,7 @@ function findChangesOfYear(zone: string, year: number): readonly ZoneChange[] {
 function searchYear(zone: string, year: number): readonly ZoneChange[] {
   const changes: ZoneChange[] = [];
   const endMs = Date.UTC(year + 1);
-  // A day at a time: no zone has ever been put forward and back again within one, some have within a month.
+  // A day at a time: no zone has changed its clocks twice within a day, but some have within a month.
   let offsetMs = readZoneOffsetMs(zone, Date.UTC(year));
   for (let dayMs = Date.UTC(year); dayMs < endMs; dayMs += DAY_MS) {
     const nextMs = readZoneOffsetMs(zone, dayMs + DAY_MS);
@@ -75,7 +75,7 @@ function searchYear(zone: string, year: number): readonly ZoneChange[] {
   return changes;
 }
 
-/** Halves the time until the second of the change is left. */
+/** Finds the second of a change by bisection. */
 function searchDay(zone: string, startMs: number, endMs: number, changes: ZoneChange[]): void {
   const offsetBeforeMs = readZoneOffsetMs(zone, startMs);
   if (offsetBeforeMs === readZoneOffsetMs(zone, endMs)) return;
@@ -91,24 +91,24 @@ function searchDay(zone: string, startMs: number, endMs: number, changes: ZoneCh
   searchDay(zone, atMs, endMs, changes);
 }
 
-/** Local time minus UTC of `zone` at an instant, in ms. A name that is no zone is our mistake: the check refuses it. */
+/** Local time minus UTC of `zone` at an instant, in ms. An unknown zone throws RangeError: the check has refused it before. */
 function readZoneOffsetMs(zone: string, atMs: number): number {
   const minutes = loadLuxon().IANAZone.create(zone).offset(atMs);
   if (!Number.isFinite(minutes)) throw new RangeError(`not a zone, or not an instant: ${zone} at ${atMs}`);
   return Math.round(minutes * 60_000);
 }
 
-/** What the clocks show at an instant, ISO 8601 with the offset: `2026-03-29T03:00:00.000+02:00`. */
+/** The local time of an instant, ISO 8601 with the offset: `2026-03-29T03:00:00.000+02:00`. */
 export function formatLocal(atMs: number, offsetMs: number): string {
   return `${formatWall(atMs + offsetMs)}${formatOffset(offsetMs)}`;
 }
 
-/** `2026-03-29T03:00:00.000`, of a wall-clock time counted as if it were UTC. */
+/** A wall-clock time, counted as if it were UTC, as `2026-03-29T03:00:00.000`. */
 function formatWall(wallMs: number): string {
   return new Date(wallMs).toISOString().slice(0, -1);
 }
 
-/** The shortest clock time that says it: `03:00`, `03:00:30`, `03:00:30.250`. */
+/** The shortest exact form of a time of day: `03:00`, `03:00:30`, `03:00:30.250`. */
 export function formatClock(wallMs: number): string {
   const text = formatWall(wallMs).slice(11);
   if (!text.endsWith('.000')) return text;

@@ -1,7 +1,6 @@
 /**
- * What would fire: the next occurrences of several slots in one list, with what daylight-saving changes and common
- * concurrency keys do to them, as data, as text and as the JSON of `schedule preview` (interface.md, JSON). Says what the
- * schedules say; whether a run then starts is for the engine to decide.
+ * Lists the next occurrences of several slots with the effects of clock changes and shared concurrency keys, as data, as
+ * text and as the JSON of `schedule preview` (interface.md, JSON). The engine decides later whether a run starts.
  */
 import { formatSpan, formatTable } from '../../base/format.ts';
 import { printable } from '../../base/printable.ts';
@@ -14,14 +13,14 @@ interface PreviewRow {
   readonly nominalMs: number;
   /** UTC, ISO 8601. */
   readonly at: string;
-  /** The same by the clocks of the slot's zone, ISO 8601 with the offset. */
+  /** The same instant in the slot's zone, ISO 8601 with the offset. */
   readonly local: string;
   readonly zone: string;
-  /** Daylight-saving effects, jitter and collisions, each half a sentence. */
+  /** Notes about clock changes, jitter and collisions; each is half a sentence. */
   readonly notes: readonly string[];
 }
 
-/** The next `next` occurrences of all slots together, from `fromMs` on (inclusive), by instant, then in the order of the slots. */
+/** The next `next` occurrences of all slots, from `fromMs` on (inclusive), by instant, then by position of the slot. */
 export function schedulePreview(
   slots: readonly ScheduledSlot[],
   options: { readonly fromMs: number; readonly next: number },
@@ -48,7 +47,7 @@ interface Due {
   readonly occurrence: Occurrence;
 }
 
-/** Each slot is asked one occurrence at a time: one that fires every minute must not be listed to the end of another's year. */
+/** Merges the slots one occurrence at a time, so that a slot of every minute is not listed for the whole year of another. */
 function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): readonly Due[] {
   const sources = slots.flatMap((slot) => {
     const rest = walkOccurrences(slot.declaration, fromMs, Number.POSITIVE_INFINITY);
@@ -69,7 +68,7 @@ function nextOf(slots: readonly ScheduledSlot[], fromMs: number, most: number): 
   return due;
 }
 
-/** The times are those of the schedule; which instant within the jitter it will be is the scheduler's to say. */
+/** Notes the jitter: the times are those of the schedule, and the scheduler draws the delay. */
 function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[] {
   const { jitter } = declaration;
   const mostMs = longestDelayMs(declaration, occurrence.nominalMs);
@@ -81,7 +80,7 @@ function jitterOf({ slot: { declaration }, occurrence }: Due): readonly string[]
   return [`starts up to ${formatSpan(mostMs)} later (jitter${cut})`];
 }
 
-/** What a gap took away since the slot's row before; with `gap: skip` no row would tell of it otherwise. */
+/** Notes times skipped by a gap since the slot's previous row; with `gap: skip` no row of their own shows them. */
 function skippedBefore(due: readonly Due[], index: number, fromMs: number): readonly string[] {
   const row = due[index] as Due;
   const previous = due.slice(0, index).findLast(({ slot }) => slot === row.slot);
@@ -93,7 +92,7 @@ function skippedBefore(due: readonly Due[], index: number, fromMs: number): read
     .map((effect) => `before it, ${describeEffect(effect)}`);
 }
 
-/** Other slots due at the same instant under the same concurrency key. */
+/** Notes other slots that are due at the same instant under the same concurrency key. */
 function metBy(due: readonly Due[], row: Due): readonly string[] {
   const mine = row.slot.concurrency;
   if (mine === undefined) return [];
@@ -132,7 +131,7 @@ export function previewJson(rows: readonly PreviewRow[]): {
   };
 }
 
-/** For a terminal: a line for each occurrence, its notes on lines of their own below it. */
+/** Text for a terminal: a line for each occurrence, with its notes on separate lines below. */
 export function previewText(rows: readonly PreviewRow[]): string {
   if (rows.length === 0) return 'Nothing would fire.\n';
   const cells = rows.map((row) => [
@@ -158,7 +157,7 @@ function formatLocalDay({ local }: PreviewRow): string {
   return `${WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${date} ${shortenTime(local.slice(11, 23))} ${local.slice(23)}`;
 }
 
-/** `03:00:00.000` without what is nothing. */
+/** A time without trailing zeros: `03:00` for `03:00:00.000`. */
 function shortenTime(time: string): string {
   return time.replace(/(?::00)?\.000$/, '');
 }

@@ -1,14 +1,14 @@
 /**
- * When a schedule fires: the nominal instants of a cron expression, an interval or a single time, with what daylight-saving
- * changes do to them worked out on purpose (interface.md, Settled points). Pure: it is never asked what
- * time it is, starts nothing, and knows no run; engine/agenda.ts decides what is done about an instant.
+ * Computes when a schedule fires: the nominal instants of a cron expression, an interval or a single time, with explicit
+ * rules for clock changes (interface.md, Settled points). Pure: it does not read the clock and starts nothing;
+ * engine/schedule/decide.ts decides what to do about an instant.
  *
- * The rules, by the clock on the wall of the schedule's zone:
- * - A time the clocks jump over (gap): `next_valid` fires once, at the first time after the jump, however many times were
- *   lost, and as one with what is due then anyway; `skip` fires nothing in their place.
- * - A time the clocks show twice (overlap): `first` fires the first time only, `both` each time. An expression that means
- *   every hour of the day counts real time: it goes on through the repeated hour, whatever `overlap` says, for else a
- *   quarter-hourly check would pause for an hour.
+ * The rules, in wall-clock time of the schedule's zone:
+ * - A time that a clock change skips (gap): `next_valid` fires once, at the first time after the gap, no matter how many
+ *   times were lost, and merges with an occurrence that is due then; `skip` fires nothing for them.
+ * - A time that a clock change repeats (overlap): `first` fires only the first time, `both` each time. An expression that
+ *   matches every hour of the day follows real time: it also fires in the repeated hour, regardless of `overlap`, because
+ *   otherwise a quarter-hourly check would pause for an hour.
  */
 import type { ScheduleDeclaration } from '../checked.ts';
 import { CronTimes } from './cron.ts';
@@ -24,20 +24,20 @@ import {
 
 export interface Occurrence {
   readonly slot: string;
-  /** The instant it stands for, epoch ms: its identity, whenever it is in fact started. */
+  /** Its nominal instant, epoch ms: its identity, no matter when the run starts. */
   readonly nominalMs: number;
-  /** The same on the clocks of `zone`, ISO 8601 with the offset. */
+  /** The same instant in `zone`, ISO 8601 with the offset. */
   readonly local: string;
-  /** The schedule's zone; UTC where it has none. */
+  /** The schedule's zone; UTC if it has none. */
   readonly zone: string;
-  /** What daylight-saving changes did to it, mostly nothing. */
+  /** The effects of clock changes on it; usually empty. */
   readonly notes: readonly OccurrenceNote[];
 }
 
 interface OccurrenceNote {
-  /** `gap`: it stands for times that do not exist; `repeated`: its local time comes twice. */
+  /** `gap`: it replaces times that do not exist; `repeated`: its local time occurs twice. */
   readonly kind: 'gap' | 'repeated';
-  /** Half a sentence for a person. */
+  /** Half a sentence. */
   readonly text: string;
 }
 
@@ -46,15 +46,15 @@ interface OccurrenceRange {
   readonly fromMs: number;
   /** Exclusive, epoch ms. */
   readonly toMs: number;
-  /** At most this many, the earliest; without it `toMs` must be finite. */
+  /** At most this many, the earliest ones; without it `toMs` must be finite. */
   readonly most?: number;
 }
 
-/** The occurrences of a slot in a range, in order, no instant twice. `from` is the schedule's first instant, `to` the first beyond it. */
+/** The occurrences of a slot in a range, ascending, each instant once. The schedule's `from` is inclusive, its `to` exclusive. */
 export function occurrences(declaration: ScheduleDeclaration, range: OccurrenceRange): readonly Occurrence[] {
   const { fromMs, toMs, most = Number.POSITIVE_INFINITY } = range;
   if (toMs === Number.POSITIVE_INFINITY && most === Number.POSITIVE_INFINITY)
-    throw new RangeError('a range of occurrences must end somewhere');
+    throw new RangeError('a range of occurrences needs an end');
   const found: Occurrence[] = [];
   if (most <= 0) return found;
   for (const occurrence of walkOccurrences(declaration, fromMs, toMs)) {
@@ -64,17 +64,17 @@ export function occurrences(declaration: ScheduleDeclaration, range: OccurrenceR
   return found;
 }
 
-/** The first occurrence after an instant; undefined when the schedule is over, or never fires. */
+/** The first occurrence after an instant; undefined if the schedule is over, or never fires. */
 export function findNextOccurrence(declaration: ScheduleDeclaration, afterMs: number): Occurrence | undefined {
   return occurrences(declaration, { fromMs: afterMs + 1, toMs: Number.POSITIVE_INFINITY, most: 1 })[0];
 }
 
-/** Somebody looks at the clock at least this often, so nothing is started later than this without a reason. */
+/** The scheduler checks the clock at least this often, ms, so a start is never later than this without a reason. */
 const LOOK_MS = 30_000;
 
 /**
- * The most by which `jitter` may delay an occurrence, ms. Never so much that a look that comes late would find its window
- * over, or that it would overtake the next.
+ * The longest delay of an occurrence by `jitter`, ms: short enough that a late check of the clock is still within its misfire
+ * window, and that it does not overtake the next occurrence.
  */
 export function longestDelayMs(declaration: ScheduleDeclaration, nominalMs: number): number {
   const { jitter, misfire } = declaration;
@@ -88,10 +88,10 @@ export function longestDelayMs(declaration: ScheduleDeclaration, nominalMs: numb
   );
 }
 
-/** Where searches end: the last year cron expressions are defined for. */
+/** The end of every search: the last year for which cron expressions are defined. */
 const LAST_MS = Date.UTC(9999, 0, 1);
 
-/** As `occurrences`, found as far as they are asked for. */
+/** As `occurrences`, but lazily. */
 export function* walkOccurrences(
   declaration: ScheduleDeclaration,
   fromMs: number,
@@ -125,7 +125,7 @@ export function* walkOccurrences(
   }
 }
 
-/** The schedule's `from` as the first whole ms that is not before it. */
+/** The schedule's `from`, rounded up to a whole ms. */
 function findBeginMs(declaration: ScheduleDeclaration): number | undefined {
   return declaration.from === undefined ? undefined : Math.ceil(declaration.from.us / 1000);
 }
@@ -148,11 +148,11 @@ function makeOccurrence(
 
 const NO_NOTES: readonly OccurrenceNote[] = [];
 
-// Cron: wall-clock times, stretch by stretch of even local time.
+// Cron: wall-clock times, stretch by stretch of constant offset.
 
 type CronWhen = Extract<ScheduleDeclaration['when'], { kind: 'cron' }>;
 
-/** Parsed once for each declaration: a daemon asks every slot again every half minute. */
+/** Parsed once for each declaration: the scheduler reads every slot every half minute. */
 const parsed = new WeakMap<CronWhen, CronTimes>();
 
 function parseTimes(when: CronWhen): CronTimes {
@@ -165,9 +165,9 @@ function parseTimes(when: CronWhen): CronTimes {
 }
 
 const DAY_MS = 86_400_000;
-/** No local time is further from UTC than this, and no change of the clocks (Apia's lost day) reaches further. */
+/** No local time differs from UTC by more than this, and no clock change (Apia's lost day) is larger. */
 const REACH_MS = 2 * DAY_MS;
-/** Changes of a zone are looked up this far ahead at a time. */
+/** Clock changes are looked up in ranges of this length. */
 const CHUNK_MS = 366 * DAY_MS;
 
 function* walkCron(
@@ -187,7 +187,7 @@ function* walkCron(
   }
 }
 
-/** A declaration by a cron expression, with its times. */
+/** A declaration with a cron expression, and its times. */
 interface CronSlot {
   readonly declaration: ScheduleDeclaration;
   readonly when: CronWhen;
@@ -216,7 +216,7 @@ function* walkStretch(
   const begun = before && findEffect(declaration, when, times, makeChange(before, stretch));
   if (begun?.kind === 'gap' && dst.gap === 'next_valid' && window.fromMs === stretch.startMs) {
     yield makeOccurrence(slot, stretch.startMs, when.tz, offsetMs, [{ kind: 'gap', text: describeEffect(begun) }]);
-    // What is due at this very time is one with it.
+    // An occurrence due at this very time is the same one.
     wallFrom += 1;
   }
   const repeatedUntil = begun?.kind === 'overlap' ? begun.wallToMs : Number.NEGATIVE_INFINITY;
@@ -236,30 +236,30 @@ function* walkStretch(
   }
 }
 
-// What a change of the clocks does to a schedule.
+// The effect of a clock change on a schedule.
 
-/** A change of the clocks that meets a schedule: wall-clock times of it are lost, or come twice. */
+/** A clock change that affects a schedule: some of its wall-clock times are skipped, or occur twice. */
 interface ClockEffect {
   readonly slot: string;
   readonly zone: string;
   readonly kind: 'gap' | 'overlap';
   /** The instant of the change, epoch ms. */
   readonly atMs: number;
-  /** The local times that do not exist or come twice, as if the wall were in UTC; end exclusive. */
+  /** The local times that do not exist or occur twice, counted as if they were UTC; end exclusive. */
   readonly wallFromMs: number;
   readonly wallToMs: number;
-  /** How many times of the schedule are among them, and the first and the last. */
+  /** The number of the schedule's times among them, and the first and the last one. */
   readonly count: number;
   readonly firstWallMs: number;
   readonly lastWallMs: number;
   /**
-   * Gap: `moved` to the first time after it, `merged` with what is due then anyway, `skipped`. Overlap: fires `once` or
-   * `twice`. Both: `real_time` where an expression of every hour just goes on.
+   * Gap: `moved` to the first time after it, `merged` with an occurrence that is due then, or `skipped`. Overlap: fires
+   * `once` or `twice`. Both: `real_time` if an expression of every hour simply continues.
    */
   readonly outcome: 'moved' | 'merged' | 'skipped' | 'once' | 'twice' | 'real_time';
 }
 
-/** The changes of the clocks in a range, both ends exclusive, that meet a slot; none for what is not a cron expression. */
+/** The clock changes in a range, both ends exclusive, that affect a slot; none without a cron expression. */
 export function listClockEffects(
   declaration: ScheduleDeclaration,
   range: { readonly fromMs: number; readonly toMs: number },
@@ -336,14 +336,14 @@ export function describeEffect(effect: ClockEffect): string {
   const many = count > 1;
   if (kind === 'gap') {
     const lost = `${which} ${many ? 'do' : 'does'} not exist on ${date} (the clocks go from ${formatMoment(wallFromMs)} to ${formatMoment(wallToMs)})`;
-    if (outcome === 'real_time') return `${lost}: goes on in real time`;
+    if (outcome === 'real_time') return `${lost}: continues in real time`;
     if (outcome === 'skipped') return `${lost}: skipped`;
-    if (outcome === 'merged') return `${lost}: one with ${formatMoment(wallToMs)}, which is due anyway`;
+    if (outcome === 'merged') return `${lost}: merged with ${formatMoment(wallToMs)}, which is due anyway`;
     return `${lost}: fires ${many ? 'once, ' : ''}at ${formatMoment(wallToMs)} instead`;
   }
   const twice = `${which} ${many ? 'come' : 'comes'} twice on ${date} (the clocks go from ${formatMoment(wallToMs)} back to ${formatMoment(wallFromMs)})`;
   if (outcome === 'once') return `${twice}: fires the first time only`;
-  return outcome === 'twice' ? `${twice}: fires both times` : `${twice}: goes on in real time`;
+  return outcome === 'twice' ? `${twice}: fires both times` : `${twice}: continues in real time`;
 }
 
 function describeRepeated(wallMs: number, pass: 'first' | 'second', once: boolean): string {

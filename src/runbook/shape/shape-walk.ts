@@ -1,6 +1,6 @@
 /**
- * Values against the shapes they should have: each departure is said once, where it is, with what was found and what is
- * accepted. Knows neither files nor steps; who does extends it.
+ * Compares values with the shapes they should have, and reports each difference once, at its place, with what was found and
+ * what is accepted. Walk extends it with files and steps.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { formatList } from '../../base/format.ts';
@@ -28,7 +28,7 @@ import {
 const NAME = new RegExp(NAME_PATTERN, 'u');
 const FREE_NAME = new RegExp(FREE_NAME_PATTERN, 'u');
 
-/** Who holds the value looked at: what to call it, and what to point at when something is missing in it. */
+/** The owner of a value: its name in messages, and the place to point at when something is missing. */
 export interface Owner {
   readonly name: string;
   readonly span: Span;
@@ -47,7 +47,7 @@ export abstract class ShapeWalk {
     this.diagnostics.push(finding(this.source, 'kind' in at ? at.span : at, code, message, hint));
   }
 
-  /** Says that a value is not what is needed and that nobody need look at it again. A null was reported as it was read. */
+  /** Reports a value of the wrong shape and marks it, so that later checks skip it. A null has been reported before. */
   private refuse(node: Node, code: CheckCode, message: string, hint?: string): undefined {
     this.faulty.add(node);
     if (node.kind !== 'scalar' || node.type !== 'null') this.report(node, code, message, hint);
@@ -179,7 +179,7 @@ export abstract class ShapeWalk {
       max === undefined ? `at least ${shape.min}` : max === shape.min ? `${max}` : `from ${shape.min} to ${max}`;
     const accepts = max === shape.min ? `the number ${max}` : `a ${whole ? 'whole ' : ''}number ${range}`;
     if (!isScalar(node, 'number'))
-      return this.refuseType(node, owner, accepts, 'Write the digits alone: nothing is computed here.');
+      return this.refuseType(node, owner, accepts, 'Write a number: this field takes no expressions.');
     const found = Number(node.text);
     if ((whole && !Number.isInteger(found)) || found < shape.min || (max !== undefined && found > max))
       this.refuse(node, 'out-of-range', `${owner.name} must be ${accepts}, found ${node.text}`);
@@ -203,7 +203,7 @@ export abstract class ShapeWalk {
         node,
         owner,
         'a map from names to values',
-        'Write name: value in each line, without a dash.',
+        'Write name: value on each line, without a dash.',
       );
     const pattern = shape.free ? FREE_NAME : NAME;
     for (const { key, keySpan, value } of node.entries) {
@@ -280,14 +280,14 @@ export abstract class ShapeWalk {
       'unknown-key',
       `${quote(key)} is not a key of ${owner.name}`,
       glued !== undefined
-        ? `A blank follows the colon: ${glued}: ${key.slice(glued.length + 1)}`
+        ? `Put a space after the colon: ${glued}: ${key.slice(glued.length + 1)}`
         : meant !== undefined
           ? `Did you mean ${meant}?`
           : `${this.describeElsewhere(key)}${list}`,
     );
   }
 
-  /** Whether a missing key stands there misspelt: that has been said. */
+  /** Whether a missing key is there but misspelt, which has been reported. */
   private misspelt(key: string, node: MapNode, known: Fields): boolean {
     return node.entries.some(
       (entry) =>
@@ -348,7 +348,7 @@ export abstract class ShapeWalk {
 
   protected abstract checkSteps(node: Node, owner: Owner): undefined;
   protected abstract checkStep(node: Node, owner: Owner): undefined;
-  /** Where a key that has no meaning here does belong; empty for nowhere. */
+  /** Where a key that is not allowed here belongs; empty if nowhere. */
   protected abstract describeElsewhere(key: string): string;
 }
 
@@ -356,7 +356,7 @@ function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined 
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** Where to point when a map lacks something and no key holds it: its first key, or the first character. */
+/** The place to point at when a map lacks something: its first key, or the first character. */
 export function findFirstKey(node: MapNode | ListNode | ScalarNode): Span {
   const first = node.kind === 'map' ? node.entries[0] : undefined;
   return first?.keySpan ?? { start: node.span.start, end: Math.min(node.span.end, node.span.start + 1) };

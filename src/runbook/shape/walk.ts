@@ -1,7 +1,7 @@
 /**
- * The second stage of the checks: does a document have the shape of a runbook? Walks the tree along the grammar of the
- * step table and says each departure once, where it is and in the words of the language. The JSON Schema made from the
- * same table must agree; `check.ts` asks it as well. Knows no names, types or units.
+ * The second stage of the check: compares a document with the shape of a runbook. Walks the tree along the grammar of the
+ * step table and reports each difference once, at its place and in the words of the language. The JSON Schema generated from
+ * the same table must agree; check.ts verifies it.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import type { Verb } from '../checked.ts';
@@ -14,7 +14,7 @@ import { quote } from './shape-words.ts';
 
 interface Inspection {
   readonly diagnostics: readonly Diagnostic[];
-  /** Values that do not have the shape needed: later checks leave them alone. */
+  /** Values of the wrong shape: later checks skip them. */
   readonly faulty: ReadonlySet<Node>;
 }
 
@@ -24,7 +24,7 @@ export function inspectShape(root: Node, source: SourceText): Inspection {
   return walk;
 }
 
-/** The verb of a step, when it has exactly one. */
+/** The name of a step, such as `place`, if it has exactly one. */
 export function stepNameOf(step: MapNode): Verb | undefined {
   const named = step.entries.filter((entry) => isStepName(entry.key));
   return named.length === 1 ? (named[0]?.key as Verb) : undefined;
@@ -39,7 +39,7 @@ function isModifier(key: string): key is Modifier {
   return MODIFIER_SET.has(key);
 }
 
-/** Whether a verb has a field of this name, in any of its forms. */
+/** Whether a step has a field of this name, in any of its forms. */
 function takesField(stepName: Verb, key: string): boolean {
   const { takes } = stepRow(stepName);
   const forms =
